@@ -4,7 +4,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
 import { verifyScript, type WorkOrder } from '../model/work-order.ts';
-import { plannedCommandProblem } from '../policy/commands.ts';
+import { plannedCommandProblem } from '../policy/verification-command.ts';
 import { quoteWord } from '../policy/words.ts';
 import { isMissing } from '../system/files.ts';
 import { spoken, unittestCommand } from './unittest.ts';

@@ -7,15 +7,7 @@ import { inWorkspace } from '../model/layout.ts';
 import type { FailureClass } from '../model/outcome.ts';
 import { sha256 } from '../model/sha256.ts';
 import { checkPlan, unreadable } from '../planner/compile.ts';
-import {
-  clearPlan,
-  filesOf,
-  npmOf,
-  readAnswer,
-  readContext,
-  readIfThere,
-  readUserText,
-} from '../planner/desk.ts';
+import { clearPlan, filesOf, readAnswer, readContext, readIfThere, readUserText } from '../planner/desk.ts';
 import { emit, fileText, manifestFile } from '../planner/emit.ts';
 import { isError, type PlanFinding, toDiagnostic } from '../planner/finding.ts';
 import { compileHash } from '../planner/hash.ts';
@@ -153,7 +145,6 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
   const { plan, findings, notes, parseError } = found.isUtf8
     ? checkPlan(answer, {
         repoFiles: files.list,
-        npm: await npmOf(state.repo ?? io.cwd),
         strict: options.rules === 'strict',
       })
     : unreadable('the answer is not UTF-8 text');
@@ -250,7 +241,6 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
   // The plan or the workspace may have been edited since the check.
   const { plan, findings } = checkPlan(checked.text, {
     repoFiles: files.list,
-    npm: await npmOf(state.repo ?? io.cwd),
   });
   if (plan === undefined) {
     for (const finding of findings) io.err(draw(finding));

@@ -3,13 +3,13 @@ import type { AttributeValues } from '../model/attribute.ts';
 import { list, path, text } from '../model/attribute.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed, succeeded } from '../model/outcome.ts';
+import { showsNoCommit } from '../policy/git-questions.ts';
+import { scenariosNamed } from '../policy/scenarios.ts';
 import {
   parseVerificationCommand,
   plannedCommandProblem,
   verificationCommandProblem,
-} from '../policy/commands.ts';
-import { showsNoCommit } from '../policy/git-questions.ts';
-import { scenariosNamed } from '../policy/scenarios.ts';
+} from '../policy/verification-command.ts';
 import { parseVerificationPlan } from '../policy/verification-plan.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';

@@ -1,10 +1,11 @@
 /** What can be said of each work order alone. */
 import type { Json, JsonObject } from '../model/json.ts';
 import { hasWildcard, WorkOrder } from '../model/work-order.ts';
+import { programTexts } from '../policy/programs.ts';
+import { readShell } from '../policy/shell.ts';
 import type { FindingCode, PlanFinding } from './finding.ts';
 import { isList, isObject, normalizeOrder } from './normalize.ts';
-import { type PythonPrograms, pythonTexts, readPython } from './python.ts';
-import { isQuoted } from './shell-meaning.ts';
+import { type PythonPrograms, readPython } from './python.ts';
 import { type OrderView, viewOrder } from './view.ts';
 
 const maxOrders = 99;
@@ -35,8 +36,10 @@ export function checkOrders(plan: JsonObject): Structure {
     return { orders: [], python: new Map(), findings };
   }
   const orders = objects.map((order, index) => viewOrder(normalizeOrder(order), index));
-  const commands = orders.flatMap((order) => order.commands);
-  const python = readPython(commands.flatMap(({ words }) => pythonTexts(words ?? [])));
+  const programs = orders.flatMap(({ commands }) =>
+    commands.flatMap(({ words }) => programTexts(words ?? [])),
+  );
+  const python = readPython(programs.flatMap(({ language, text }) => (language === 'python' ? [text] : [])));
   const findings = [...orders.flatMap(checkId), ...orders.flatMap((order) => checkOrder(order, python))];
   return { orders, python, findings };
 }
@@ -100,7 +103,8 @@ function checkOrder(order: OrderView, programs: PythonPrograms): PlanFinding[] {
 
 function operatorMessage(text: string, operator: string): string {
   const message = `${quote(text)} has the shell operator ${operator}`;
-  if (!isQuoted(text, operator)) return message;
+  const written = readShell(text).commands.flatMap(({ words }) => words);
+  if (!written.some((word) => word.text === operator && word.raw !== operator)) return message;
   return (
     `${message}; a word that is nothing but an operator is refused in quotes, too: write it as part of a longer ` +
     `word (grep -e'${operator}' FILE), or put the command into a script that the step writes`

@@ -2,7 +2,6 @@
 import type { Json } from '../model/json.ts';
 import { extractJson } from '../model/json-text.ts';
 import type { Plan, VerifyContract } from '../model/work-order.ts';
-import type { Npm } from './by-then.ts';
 import { checkChain } from './chain.ts';
 import { checkOrders, kindOf } from './check.ts';
 import { checkCommands } from './commands.ts';
@@ -23,8 +22,6 @@ export type Checked = {
 export type Surroundings = {
   /** The repository's files, as slash paths relative to it. */
   readonly repoFiles: readonly string[];
-  /** Its npm packages; without them nothing is said about what a present package.json declares. */
-  readonly npm?: Npm | undefined;
   /** Also refuse what would mean something else to a shell or be refused when the plan is carried out, and warn of
    *  what that suggests. Without it those findings are `notes`, and the plan is as valid as it would be without
    *  these rules. */
@@ -44,14 +41,14 @@ export const unreadable = (problem: string): Checked => ({
   parseError: true,
 });
 
-function checkValue(value: Json, { repoFiles, npm, strict = false }: Surroundings): Checked {
+function checkValue(value: Json, { repoFiles, strict = false }: Surroundings): Checked {
   if (!isObject(value)) {
     const message = `the answer is ${kindOf(value)}, not an object with the key work_orders`;
     return { findings: [{ code: 'E000', wo_id: null, field: null, message }], notes: [], parseError: false };
   }
   const { orders, python, findings: alone } = checkOrders(value);
   const chained = checkChain(orders, value['verify_contract'], repoFiles, python);
-  const ran = checkCommands(orders, repoFiles, npm, python);
+  const ran = checkCommands(orders, repoFiles, python);
   const all = [...alone, ...chained, ...(strict ? ran : ran.filter((finding) => !isStrictOnly(finding)))];
   const findings = [...all.filter(isError), ...all.filter((finding) => !isError(finding))];
   const notes = strict ? [] : ran.filter(isStrictOnly);

@@ -8,7 +8,6 @@ import { inWorkspace } from '../model/layout.ts';
 import { holdoutVariable } from '../policy/holdout.ts';
 import { isMissing } from '../system/files.ts';
 import { namesIn } from '../system/read.ts';
-import type { Npm } from './by-then.ts';
 import { listRepoFiles } from './listing.ts';
 
 export type UserText = { readonly text: string; readonly bytes: Buffer };
@@ -75,50 +74,6 @@ export async function filesOf(
   } catch (error) {
     return { problem: `the files of ${folder} cannot be listed: ${reasonFor(error)}` };
   }
-}
-
-const dependencyKeys = [
-  'dependencies',
-  'devDependencies',
-  'optionalDependencies',
-  'peerDependencies',
-] as const;
-
-/** The npm packages of the repository in `folder`; undefined when it has a package.json that cannot be understood.
- *  Whatever else cannot be read counts as not there: it only makes warnings. */
-export async function npmOf(folder: string): Promise<Npm | undefined> {
-  const text = await readIfThere(join(folder, 'package.json')).catch(() => '');
-  const declared: string[] = [];
-  if (text !== undefined) {
-    let read: unknown;
-    try {
-      read = JSON.parse(text);
-    } catch {
-      return undefined;
-    }
-    if (typeof read !== 'object' || read === null) return undefined;
-    if ('name' in read && typeof read.name === 'string') declared.push(read.name);
-    for (const key of dependencyKeys) {
-      const list: unknown = Object.getOwnPropertyDescriptor(read, key)?.value;
-      if (typeof list === 'object' && list !== null) declared.push(...Object.keys(list));
-    }
-  }
-  const within = (path: string): string[] => {
-    try {
-      return namesIn(path);
-    } catch {
-      return [];
-    }
-  };
-  const modules = join(folder, 'node_modules');
-  const installed = within(modules).filter((name) => !name.startsWith('.'));
-  const scoped = installed
-    .filter((name) => name.startsWith('@'))
-    .map((scope) => within(join(modules, scope)).map((name) => `${scope}/${name}`));
-  return {
-    packages: [...declared, ...installed, ...scoped.flat()],
-    tools: within(join(modules, '.bin')),
-  };
 }
 
 /** Removes what an earlier plan left: a plan that is begun anew must not be emitted from old parts. */

@@ -1,7 +1,7 @@
-/** What a plan can be found wrong with. */
+/** The findings of a plan check. */
 import type { Diagnostic } from '../model/diagnostic.ts';
 
-/** How to mend each kind of finding, in a sentence. */
+/** How to fix each kind of finding, in a sentence. */
 const fixes = {
   E000: 'Answer with one JSON object: {"system_overview": [...], "verify_contract": {...}, "work_orders": [...]}.',
   E001: 'Number the work orders WO-01, WO-02, ... in the order of the list, without a gap, at most 99.',
@@ -17,23 +17,15 @@ const fixes = {
   E105: 'The verify command runs after every step anyway: use a command that proves this step alone.',
   E106: 'Let some work order promise the file, or take it out of verify_contract.requires.',
   E201:
-    'Commands run without a shell: split the command into several, put what is meant literally into single quotes, or put it into a ' +
+    'Commands run without a shell: split the command into several, put literal text into single quotes, or put it into a ' +
     'script that the step writes and run that with bash.',
   E202: 'Name files relative to the repository, and set nothing that makes a program load code.',
   E203: 'Correct the JavaScript program, or put it into a file that the step writes.',
-  E204: 'Correct the shell program, or put it into a script that the step writes.',
-  E205: 'Let this step or an earlier one write go.mod.',
-  E206: 'Let this step or an earlier one write Cargo.toml.',
   E207: 'Correct the Python program, or put it into a file that the step writes.',
   W101: 'Make sure that the imported module is written by this step or an earlier one.',
   W102: 'Install python3: it checks the program without running it.',
-  W201: 'Nothing is expanded: write the value or the file names themselves, or quote the word if it is meant as it is.',
-  W202: 'Give each command an entry of its own, or join them with && so that the first failure counts.',
+  W201: 'Nothing is expanded: write the value or the file names themselves, or quote the word if it is meant literally.',
   W203: 'Import a file that this step or an earlier one writes, with its whole name where it is an import.',
-  W204: "Use what Node has itself, or name the package in the repository's package.json.",
-  W205: 'Run a file that the repository has or that this step or an earlier one promises.',
-  W206: 'Run a file that the repository has or that this step or an earlier one promises.',
-  W207: "Make the tool a development dependency in the repository's package.json; there may be no network.",
   W208: 'Make sure that the imported module is written by this step or an earlier one.',
 } as const;
 
@@ -42,16 +34,8 @@ export type FindingCode = keyof typeof fixes;
 /** Every code there is; `docs/plan-codes.md` explains each. */
 export const findingCodes: readonly string[] = Object.keys(fixes);
 
-/** What is found only where the caller asks for strictness: plans that were valid without these rules stay so. */
-const strictOnly: ReadonlySet<FindingCode> = new Set([
-  'E201',
-  'E202',
-  'E207',
-  'W201',
-  'W202',
-  'W206',
-  'W208',
-]);
+/** Codes that only strict rules have; otherwise they are notes and the plan stays valid. */
+const strictOnly: ReadonlySet<FindingCode> = new Set(['E201', 'E202', 'E207', 'W201', 'W208']);
 export const isStrictOnly = (finding: PlanFinding): boolean => strictOnly.has(finding.code);
 
 export type PlanFinding = {

@@ -71,13 +71,6 @@ function parsed(line: string): unknown {
   }
 }
 
-/** The texts of `words` that may be the program of a Python, however it is called. */
-export function pythonTexts(words: readonly string[]): readonly string[] {
-  const at = words.findIndex((word) => /(?:^|\/)(?:python|pypy)[\d.]*$/.test(word));
-  if (at < 0) return [];
-  return words.filter((_, i) => i > at + 1 && /^-[A-Za-z]*c$/.test(words[i - 1] ?? ''));
-}
-
 /** Modules that an acceptance command may import without any work order providing them. */
 export const ordinaryModules: ReadonlySet<string> = new Set(
   `abc ast asyncio base64 builtins collections contextlib copy csv dataclasses datetime decimal enum functools glob

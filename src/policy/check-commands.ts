@@ -52,7 +52,7 @@ export async function reachedBy(
 }
 
 const inShell = (text: string): Found[] =>
-  readShell(text, 'bash').commands.map(({ words, piped }) =>
+  readShell(text).commands.map(({ words, piped }) =>
     inWords(
       words.map((word) => word.text),
       piped,

@@ -1,5 +1,5 @@
-/** What a check may ask git of commits that hold sealed files: how the workspace stands against them, and what they are
- *  called. Whatever else git can do prints their content, or starts a program that could. */
+/** The git commands that a check may run where commits hold sealed files: they print how the workspace differs from the
+ *  commits, and the commits' names. Any other command prints content, or starts a program that could. */
 const file = String.raw`(?!-|.*\.\.)[\w./-]*`;
 const words = (...each: readonly string[]): RegExp => new RegExp(`^(?:${each.join('|')})$`);
 const questions: Readonly<Record<string, RegExp>> = {

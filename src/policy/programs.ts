@@ -1,45 +1,20 @@
-/** What the words of a command mean to the program that gets them: which is the program, which argument is a
- *  pattern, which is a command line or a program text of its own. */
+/** What the words of a command mean to the program that gets them: which word is the program, which is a pattern, which
+ *  is the text of a program. */
 import { basename } from 'node:path/posix';
-import { shellKeywords } from './shell.ts';
 
-/** Programs that start another one. `values` are the one-letter options that take a word, `long` the other ones;
- *  `operands` how many words of their own come before the program. */
-type Wrapper = { readonly values: string; readonly long: readonly string[]; readonly operands: number };
-const wrapper = (values = '', long: readonly string[] = [], operands = 0): Wrapper => ({
-  values,
-  long,
-  operands,
-});
-const env = wrapper('aPuCS', ['argv0', 'unset', 'chdir', 'split-string']);
-const declarations = ['export', 'readonly', 'declare', 'typeset', 'local'];
-const wrappers: ReadonlyMap<string, Wrapper> = new Map([
-  ['command', wrapper()],
-  ['builtin', wrapper()],
-  ['exec', wrapper('a')],
-  ['env', env],
-  ['nohup', wrapper()],
-  ['setsid', wrapper()],
-  ['time', wrapper('fo', ['format', 'output'])],
-  ['nice', wrapper('n', ['adjustment'])],
-  ['stdbuf', wrapper('ioe', ['input', 'output', 'error'])],
-  ['timeout', wrapper('ks', ['kill-after', 'signal'], 1)],
-  [
-    'xargs',
-    wrapper('aEdILnPs', ['arg-file', 'delimiter', 'max-args', 'max-chars', 'max-procs', 'process-slot-var']),
-  ],
-  [
-    'sudo',
-    wrapper('CDRTUghprtu', ['chdir', 'chroot', 'group', 'host', 'other-user', 'prompt', 'role', 'user']),
-  ],
-]);
+const keywords: ReadonlySet<string> = new Set('if then elif else while until do ! { time'.split(' '));
+/** Programs that start the program named in their arguments. */
+const wrappers: ReadonlySet<string> = new Set(
+  'command builtin exec env nohup setsid nice stdbuf timeout xargs sudo'.split(' '),
+);
+/** Options of wrappers that are followed by a word which is not a number. */
+const wrapperValue = /^-[uCkIgd]$|^--(?:unset|chdir|signal|kill-after|user|group|delimiter)$/;
+const declarations: ReadonlySet<string> = new Set('export readonly declare typeset local'.split(' '));
 
-const assignment = /^([A-Za-z_]\w*)\+?=/;
+/** The name that a word assigns when it stands before a program; undefined when it is no assignment. */
+export const assignedName = (word: string): string | undefined => /^([A-Za-z_]\w*)\+?=/.exec(word)?.[1];
 
-/** The variable that a word assigns when it stands before a program; undefined when it is no assignment. */
-export const assignedName = (word: string): string | undefined => assignment.exec(word)?.[1];
-
-export type Invocation = {
+type Invocation = {
   /** Where the program stands among the words; their number when there is none. */
   readonly at: number;
   /** Its name without folders. */
@@ -51,292 +26,152 @@ export type Invocation = {
 /** Looks past keywords, assignments and programs such as `env` for the program that a command is about. */
 export function invocation(words: readonly string[]): Invocation {
   const assigned: string[] = [];
+  let isWrapped = false;
   let at = 0;
   for (; at < words.length; at++) {
     const word = words[at] ?? '';
     const name = assignedName(word);
-    const wrap = wrappers.get(basename(word));
     if (name !== undefined) assigned.push(name);
-    else if (declarations.includes(word)) {
-      assigned.push(...words.slice(at).flatMap((declared) => assignedName(declared) ?? []));
-      break;
-    } else if (wrap !== undefined) at = afterOptions(words, at + 1, wrap) + wrap.operands - 1;
-    else if (!shellKeywords.includes(word)) break;
+    else if (wrappers.has(basename(word))) isWrapped = true;
+    else if (isWrapped && wrapperValue.test(word)) at++;
+    else if (!keywords.has(word) && !(isWrapped && /^(?:-.*|[\d.]+[smhd]?)$/.test(word))) break;
   }
-  return { at: Math.min(at, words.length), program: basename(words[at] ?? ''), assigned };
+  const program = basename(words[at] ?? '');
+  if (declarations.has(program))
+    assigned.push(...words.slice(at + 1).flatMap((word) => assignedName(word) ?? []));
+  return { at: Math.min(at, words.length), program, assigned };
 }
 
-function afterOptions(words: readonly string[], from: number, { values, long }: Wrapper): number {
-  let at = from;
-  for (; at < words.length; at++) {
-    const word = words[at] ?? '';
-    if (word === '--') return at + 1;
-    if (!word.startsWith('-')) break;
-    const letter = [...word.slice(1)].findIndex((char) => values.includes(char));
-    if (word.startsWith('--') ? long.includes(word.slice(2)) : letter >= 0 && letter === word.length - 2)
-      at++;
-  }
-  return at;
-}
-
-/** How a program that takes a pattern reads its options. Letters and long names: `pattern` is followed by a pattern
- *  and `file` by a file of them, after either there is no pattern among the operands; `also` is followed by a pattern
- *  and changes nothing; `values` by something else; `glued` takes the rest of its word. */
-type Matcher = {
-  readonly pattern: readonly string[];
-  readonly file: readonly string[];
-  readonly also?: string;
-  readonly values: string;
-  readonly glued?: string;
-  /** Long options that take words of their own, and how many. */
-  readonly long: ReadonlyMap<string, number>;
-};
-const taking = (count: number, ...names: readonly string[]) => names.map((name) => [name, count] as const);
-
-const grep: Matcher = {
-  pattern: ['e', 'regexp'],
-  file: ['f', 'file'],
-  values: 'ABCDdm',
-  long: new Map(
-    taking(
-      1,
-      ...['max-count', 'after-context', 'before-context', 'context', 'include', 'exclude', 'exclude-dir'],
-      ...['exclude-from', 'label', 'binary-files', 'devices', 'directories'],
+/** What follows an option of a program that takes a pattern: the pattern, so that no operand is one; `instead`: a file
+ *  of patterns, or nothing, and no operand is a pattern; a text that may begin with a slash; one other word; two. */
+type OptionKind = 'pattern' | 'instead' | 'text' | 'value' | 'values';
+type Options = ReadonlyMap<string, OptionKind>;
+const options = (kinds: Partial<Record<OptionKind, string>>): Options =>
+  new Map(
+    Object.entries(kinds).flatMap(([kind, names]) =>
+      names.split(' ').map((name) => [name, kind as OptionKind] as const),
     ),
-  ),
-};
-/** `-O/bin/x` names a pager. */
-const gitGrep: Matcher = { ...grep, glued: 'O' };
-const rg: Matcher = {
-  pattern: ['e', 'regexp'],
-  // With --files every operand is a path.
-  file: ['f', 'file', 'files', 'type-list'],
-  values: 'ABCEMTdgjmrt',
-  long: new Map(
-    taking(
-      1,
-      ...[
-        'glob',
-        'iglob',
-        'type',
-        'type-not',
-        'type-add',
-        'replace',
-        'max-count',
-        'max-columns',
-        'max-depth',
-      ],
-      ...[
-        'after-context',
-        'before-context',
-        'context',
-        'encoding',
-        'threads',
-        'sort',
-        'sortr',
-        'color',
-        'colors',
-      ],
-      ...['engine', 'ignore-file', 'max-filesize', 'pre', 'pre-glob', 'path-separator'],
-    ),
-  ),
-};
-const sed: Matcher = {
-  pattern: ['e', 'expression'],
-  file: ['f', 'file'],
-  values: 'l',
-  glued: 'i',
-  long: new Map(taking(1, 'line-length')),
-};
-const awk: Matcher = {
-  pattern: ['e', 'source'],
-  file: ['f', 'E', 'file', 'exec'],
-  also: 'F',
-  values: 'vi',
-  long: new Map(taking(1, 'assign', 'include', 'field-separator')),
-};
-const jq: Matcher = {
-  pattern: [],
-  file: ['f', 'from-file'],
-  values: 'L',
-  long: new Map([
-    ...taking(1, 'indent', 'library-path'),
-    ...taking(2, 'arg', 'argjson', 'slurpfile', 'rawfile'),
-  ]),
-};
-const matchers: ReadonlyMap<string, Matcher> = new Map([
+  );
+
+const grep = options({
+  pattern: 'e regexp',
+  instead: 'f file',
+  value:
+    'A B C D d m after-context before-context context max-count include exclude exclude-dir exclude-from label binary-files',
+});
+const sed = options({ pattern: 'e expression', instead: 'f file', value: 'l line-length' });
+const awk = options({
+  pattern: 'e source',
+  instead: 'f file E exec',
+  text: 'F field-separator',
+  value: 'v assign i include',
+});
+const rg = options({
+  pattern: 'e regexp',
+  instead: 'f file files type-list',
+  value:
+    'A B C E M T d g j m r t after-context before-context context max-count max-depth glob iglob type type-not replace sort threads',
+});
+const jq = options({
+  instead: 'f from-file',
+  value: 'L library-path indent',
+  values: 'arg argjson slurpfile rawfile',
+});
+const matchers: ReadonlyMap<string, Options> = new Map([
   ...['grep', 'egrep', 'fgrep', 'zgrep'].map((name) => [name, grep] as const),
-  ['git grep', gitGrep],
   ...['awk', 'gawk', 'mawk', 'nawk'].map((name) => [name, awk] as const),
   ...['sed', 'gsed'].map((name) => [name, sed] as const),
   ['rg', rg],
   ['jq', jq],
 ]);
 
-/** Which words are patterns (of grep, sed, awk, rg, jq), alone or glued to their option. An option that is not known
- *  counts as one without a value, so that no file is taken for a pattern. */
+/** Which words are patterns (of grep, sed, awk, rg, jq), alone or in one word with their option. */
 export function patternWords(words: readonly string[]): ReadonlySet<number> {
-  const { at, program } = invocation(words);
   const found = new Set<number>();
+  const { at, program } = invocation(words);
   const isGitGrep = program === 'git' && words[at + 1] === 'grep';
-  const start = isGitGrep ? at + 1 : at;
-  const matcher = matchers.get(isGitGrep ? 'git grep' : program);
-  if (matcher === undefined) return found;
-  const givers = [...matcher.pattern, ...matcher.file].filter((name) => name.length > 1);
+  const known = isGitGrep ? grep : matchers.get(program);
+  if (known === undefined) return found;
   let operand: number | undefined;
   let isGiven = false;
-  for (let at = start + 1; at < words.length; at++) {
-    const word = words[at] ?? '';
+  for (let i = at + (isGitGrep ? 2 : 1); i < words.length; i++) {
+    const word = words[i] ?? '';
     if (word === '--') {
-      operand ??= at + 1;
+      operand ??= i + 1;
       break;
     }
-    if (word.startsWith('--')) {
-      const [name = '', value] = word.slice(2).split('=', 2);
-      const after = value === undefined ? 1 : 0;
-      // Long names may be cut short: whatever may mean "the pattern is here" makes the operands files.
-      if (!matcher.long.has(name) && givers.some((giver) => giver.startsWith(name))) isGiven = true;
-      if (matcher.pattern.includes(name)) found.add(at + after);
-      const takes =
-        matcher.pattern.includes(name) || matcher.file.includes(name) ? 1 : (matcher.long.get(name) ?? 0);
-      at += takes * after;
-    } else if (word.startsWith('-') && word.length > 1) {
-      const letters = [...word.slice(1)];
-      const eats = (letter: string) =>
-        matcher.pattern.includes(letter) ||
-        matcher.file.includes(letter) ||
-        `${matcher.values}${matcher.also ?? ''}${matcher.glued ?? ''}`.includes(letter);
-      const index = letters.findIndex(eats);
-      const letter = letters[index];
-      if (letter === undefined || letter === matcher.glued) continue;
-      const value = index === letters.length - 1 ? at + 1 : at;
-      if (matcher.pattern.includes(letter) || letter === matcher.also) found.add(value);
-      if (matcher.pattern.includes(letter) || matcher.file.includes(letter)) isGiven = true;
-      at = value;
-    } else {
-      operand ??= at;
+    if (!/^-./.test(word)) {
+      operand ??= i;
+      continue;
     }
+    const { kind, isGlued } = optionOf(word, known);
+    const value = isGlued ? i : i + 1;
+    if (kind === 'pattern' || kind === 'text') found.add(value);
+    if (kind === 'pattern' || kind === 'instead') isGiven = true;
+    if (kind !== undefined) i = kind === 'values' ? value + 1 : value;
   }
   if (!isGiven && operand !== undefined) found.add(operand);
-  return withinReach(found, words);
+  // Nothing follows an option at the end.
+  found.delete(words.length);
+  return found;
 }
 
-const shells = [
-  ...['sh', 'bash', 'dash', 'ash', 'zsh', 'ksh', 'mksh', 'rbash', 'fish'],
-  ...['$SHELL', '${SHELL}', '$BASH', '${BASH}'],
+function optionOf(word: string, known: Options): { kind: OptionKind | undefined; isGlued: boolean } {
+  if (word.startsWith('--')) {
+    const [name = '', value] = word.slice(2).split('=', 2);
+    return { kind: known.get(name), isGlued: value !== undefined };
+  }
+  const letters = /^-([A-Za-z]*)/.exec(word)?.[1] ?? '';
+  const letter = [...letters].find((one) => known.has(one)) ?? '';
+  return { kind: known.get(letter), isGlued: word.indexOf(letter) < word.length - 1 };
+}
+
+type Language = 'shell' | 'python' | 'javascript' | 'other';
+export type ProgramText = { readonly at: number; readonly text: string; readonly language: Language };
+
+/** Interpreters, their language, and the options after which a program's text comes. */
+const interpreters: readonly (readonly [name: RegExp, language: Language, option: RegExp])[] = [
+  [/^(?:(?:r?ba|da|a|z|k|mk|fi)?sh|\$\{?(?:SHELL|BASH)\}?)$/, 'shell', /^-[A-Za-z]*c[A-Za-z]*$/],
+  [/^(?:python|pypy)[\d.]*$/, 'python', /^-[A-Za-z]*c$/],
+  [/^(?:node|nodejs)$/, 'javascript', /^-(?:e|p|pe)$|^--(?:eval|print)(?:=|$)/],
+  [/^(?:bun|deno|tsx|perl|ruby|lua|php|R|Rscript|julia)$/, 'other', /^-[A-Za-z]*[eEpr]$|^--eval(?:=|$)/],
 ];
-const isShell = (word: string): boolean => shells.includes(basename(word));
 
-/** True when a shell is among the words: what the command reads may then be commands. */
-export const startsShell = (words: readonly string[]): boolean => words.some(isShell);
-
-/** True when the command is a shell that was given no text and no file, so that it runs what it reads. */
-export function readsCommands(words: readonly string[]): boolean {
-  const { at } = invocation(words);
-  // `command -v sh` only asks where it is.
-  if (!isShell(words[at] ?? '') || /^-p?[vV]$/.test(words[at - 1] ?? '')) return false;
-  const options = words.slice(at + 1);
-  if (options.some((word) => /^-[A-Za-z]*s$/.test(word))) return true;
-  return afterShellOptions(words, at + 1).at >= words.length;
-}
-
-/** What a command that prints its words prints: of `echo` and `printf`. */
-export function printed(words: readonly string[]): string[] {
-  const { at, program } = invocation(words);
-  if (program !== 'echo' && program !== 'printf') return [];
-  const texts = words.slice(at + 1).filter((word) => !/^-[A-Za-z]+$/.test(word));
-  return [...texts, texts.join(' ')].map((text) => text.replaceAll('\\n', '\n'));
-}
-
-/** Programs with an option after which comes a command line for a shell, and that option. */
-const lineOptions: ReadonlyMap<string, RegExp> = new Map([
-  ...['su', 'runuser', 'script', 'flock'].map(
-    (name) => [name, /^(?:-[A-Za-z]*c|--command(?:=([\s\S]*))?)$/] as const,
-  ),
-  ...['npm', 'npx'].map((name) => [name, /^(?:-c|--call(?:=([\s\S]*))?)$/] as const),
-]);
-
-/** The command lines that a command carries in its words: after `sh -c`, `eval`, `trap`, `env -S`. A shell is looked
- *  for anywhere, because `find -exec`, `xargs` and many others start one. */
-export function nestedCommandLines(words: readonly string[]): string[] {
-  const lines: string[] = [];
-  for (const [at, word] of words.entries()) {
-    if (isShell(word)) {
-      const script = shellScript(words, at + 1);
-      if (script !== undefined) lines.push(script);
-    } else if (basename(word) === 'env') {
-      lines.push(...splitStrings(words.slice(at + 1, afterOptions(words, at + 1, env))));
-    }
-  }
-  const { at, program } = invocation(words);
-  const rest = words.slice(at + 1);
-  const option = lineOptions.get(program);
-  if (option !== undefined)
-    for (const [place, word] of rest.entries()) {
-      const found = option.exec(word);
-      if (found !== null) lines.push(found[1] ?? rest[place + 1] ?? '');
-    }
-  if (program === 'eval') lines.push(rest.join(' '));
-  if (program === 'trap') lines.push(rest.find((word) => !word.startsWith('-')) ?? '');
-  return lines;
-}
-
-/** The text after `-c` among a shell's arguments. */
-function shellScript(words: readonly string[], from: number): string | undefined {
-  const { at, hasScript } = afterShellOptions(words, from);
-  return hasScript ? words[at] : undefined;
-}
-
-/** Where a shell's operands begin, and whether the first of them is its program's text. */
-function afterShellOptions(words: readonly string[], from: number): { at: number; hasScript: boolean } {
-  let hasScript = false;
-  let at = from;
-  for (; at < words.length; at++) {
-    const word = words[at] ?? '';
-    if (word === '--' || word === '-') return { at: at + 1, hasScript };
-    if (word === '--rcfile' || word === '--init-file') at++;
-    else if (/^[-+]./.test(word)) {
-      if (word.startsWith('--')) continue;
-      if (word.startsWith('-') && word.includes('c')) hasScript = true;
-      // `-o pipefail`: the name is a word of its own.
-      at += word.slice(1).replace(/[^oO]/g, '').length;
-    } else break;
-  }
-  return { at, hasScript };
-}
-
-function splitStrings(words: readonly string[]): string[] {
-  return words.flatMap((word, at) => {
-    const glued = /^(?:-[a-zA-Z]*?S|--split-string=)([\s\S]+)$/.exec(word)?.[1];
-    if (glued !== undefined) return [glued];
-    return /^(?:-[a-zA-Z]*S|--split-string)$/.test(word) ? [words[at + 1] ?? ''] : [];
+/** The programs whose text is among the words: after `sh -c`, `python -c`, `node -e` and the like. Shells are looked for
+ *  anywhere, because `find -exec` and many others start one. */
+export function programTexts(words: readonly string[]): readonly ProgramText[] {
+  const program = invocation(words).at;
+  return words.flatMap((word, from) => {
+    const interpreter = interpreters.find(([name]) => name.test(basename(word)));
+    if (interpreter === undefined) return [];
+    const [, language, option] = interpreter;
+    if (language !== 'shell' && from !== program) return [];
+    const at = language === 'shell' ? scriptAt(words, from + 1, option) : textAt(words, from + 1, option);
+    const text = words[at];
+    if (text === undefined) return [];
+    return [{ at, language, text: /^--\w+=/.test(text) ? text.slice(text.indexOf('=') + 1) : text }];
   });
 }
 
-/** Interpreters and the letters after which their program's text comes. */
-const interpreters: ReadonlyMap<string, string> = new Map([
-  ...['node', 'nodejs', 'bun', 'tsx', 'deno'].map((name) => [name, 'ep'] as const),
-  ...['perl', 'ruby', 'lua', 'R', 'Rscript', 'julia'].map((name) => [name, 'eE'] as const),
-  ['php', 'r'],
-  ...shells.map((name) => [name, 'c'] as const),
-]);
-const lettersOf = (word: string): string | undefined =>
-  /^(?:python|pypy)[\d.]*$/.test(basename(word)) ? 'c' : interpreters.get(basename(word));
-
-/** Which words are the text of a program that an interpreter runs: after `-c`, `-e`, `--eval`, `-p`. */
-export function programTexts(words: readonly string[]): ReadonlySet<number> {
-  const found = new Set<number>();
-  let letters: string | undefined;
-  for (const [at, word] of words.entries()) {
-    letters = lettersOf(word) ?? letters;
-    if (letters === undefined) continue;
-    const isShort = /^-[A-Za-z]+$/.test(word) && letters.includes(word.slice(-1));
-    if (isShort || word === '--eval' || word === '--print') found.add(at + 1);
-    if (word.startsWith('--eval=') || word.startsWith('--print=')) found.add(at);
-  }
-  return withinReach(found, words);
+/** Where the text stands, after the last such option before the operands or in one word with it; -1 where there is none. */
+function textAt(words: readonly string[], from: number, option: RegExp): number {
+  const operand = words.findIndex((word, at) => at >= from && !/^-./.test(word));
+  const leading = words.slice(from, operand < 0 ? words.length : operand);
+  const found = leading.findLastIndex((word) => option.test(word));
+  if (found < 0) return -1;
+  return leading[found]?.includes('=') === true ? from + found : from + found + 1;
 }
 
-/** An option at the end has no word after it. */
-const withinReach = (found: ReadonlySet<number>, words: readonly string[]): ReadonlySet<number> =>
-  new Set([...found].filter((at) => at < words.length));
+/** The same for a shell, whose `-c` may stand anywhere among its options. */
+function scriptAt(words: readonly string[], from: number, option: RegExp): number {
+  let isText = false;
+  for (let at = from; at < words.length; at++) {
+    const word = words[at] ?? '';
+    if (word === '--') return isText ? at + 1 : -1;
+    if (!/^[-+]./.test(word)) return isText ? at : -1;
+    if (option.test(word)) isText = true;
+    // `-o pipefail`: the name is a separate word.
+    if (/^[-+][A-Za-z]*[oO]$/.test(word)) at++;
+  }
+  return -1;
+}

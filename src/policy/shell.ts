@@ -1,393 +1,264 @@
-/** Reads shell text into its simple commands, wherever they stand: in pipelines, groups, substitutions. It is no
- *  shell: it finds out which words a shell would see, so that rules can look at words instead of at text. */
+/** Reads a command line into words as a POSIX shell would, so that rules look at words instead of searching text. It is
+ *  no shell: here-documents, arithmetic, `${…}` and texts on which shells differ are not looked into. */
 
-export type ShellWord = {
-  /** Quotes removed; expansions and substitutions as they are written. */
+type ShellWord = {
+  /** Quotes and backslashes removed; `$NAME` as written, `$()` and `${}` in place of longer expansions. */
   readonly text: string;
-  /** Names of the variables that are expanded in it. */
-  readonly variables: readonly string[];
-  /** It has a brace outside quotes, which some shells expand. */
-  readonly braces: boolean;
-  /** Some of it was quoted or is an expansion. */
-  readonly quoted: boolean;
+  readonly raw: string;
+  /** The part outside quotes; a quoted piece is one U+0001. */
+  readonly bare: string;
+  /** It expands `$HOME`. */
+  readonly home: boolean;
 };
 
-/** Assignments, program and arguments are `words`, in order; a keyword before them (`if`, `!`) is one of them. */
 export type ShellCommand = {
-  readonly words: ShellWord[];
-  /** Redirection targets, and what stands in for an unset variable (`${x:-word}`). */
-  readonly others: ShellWord[];
-  /** Bodies of here-documents and here-strings. */
-  readonly inputs: string[];
-  /** What it writes goes into a pipe. */
-  piped: boolean;
+  /** Keywords, assignments, program and arguments, in order. */
+  readonly words: readonly ShellWord[];
+  /** Targets of redirections. */
+  readonly targets: readonly ShellWord[];
+  /** Its output goes into a pipe. */
+  readonly piped: boolean;
 };
 
-export type ShellText = {
+type ShellText = {
+  /** The commands of pipelines, lists, groups and substitutions. */
   readonly commands: readonly ShellCommand[];
-  /** Nested beyond what is read; what lies deeper is not among `commands`. */
-  readonly tooDeep: boolean;
+  /** What a shell would act on outside quotes, as written: operators, redirections, substitutions, comments, line ends. */
+  readonly operators: readonly string[];
 };
 
-const deepest = 50;
+type Draft = { text: string; bare: string; home: boolean; readonly from: number };
+/** The whole text, a group or a substitution. */
+type Level = {
+  command: { words: ShellWord[]; targets: ShellWord[]; piped: boolean };
+  word: Draft | undefined;
+  inDouble: boolean;
+  /** The next word is the target of a redirection. */
+  redirects: boolean;
+  readonly closer: string;
+  /** An outer level is in double quotes. */
+  readonly isQuoted: boolean;
+};
 
-/** Whether `$'…'` is the quoting with backslash escapes and `((…))` a sum, as bash and zsh have it; to others they are a
- *  `$` before a quoted text, and groups. Busybox has the quoting and no sums. */
-export type Dialect = 'bash' | 'busybox' | 'posix';
+const operator = /&&|\|\||\|&|;;|(?:&>>?|<<<|<<-?|<>|>>|>\||[<>]&(?:\d+|-)?|[<>])|[|&;]/y;
+const hereDocument = /<<-?[ \t]*\\?(['"]?)([\w.-]+)\1/g;
+/** Characters of `${…}` or `$((…))`: in a longer one the end is not looked for. */
+const longestExpansion = 500;
+const quotedPiece = '\u0001';
 
-/** Reads any text at all: what a shell would refuse is read as far as it makes sense. */
-export function readShell(text: string, dialect: Dialect): ShellText {
-  const sink: Sink = { commands: [], tooDeep: false };
-  new Reader(text, dialect, sink, 0).list(undefined);
-  return sink;
+/** Reads any text: one that a shell would refuse is read as far as it makes sense. */
+export function readShell(text: string): ShellText {
+  return new Reader(withoutDocuments(text)).read();
 }
 
-type Sink = { commands: ShellCommand[]; tooDeep: boolean };
-type Draft = { text: string; variables: string[]; braces: boolean; quoted: boolean };
-type HereDocument = { command: ShellCommand; slot: number; end: string; dedent: boolean; literal: boolean };
-/** Where a piece of a word ends: a bare word at a blank or operator, as does one in which nothing is expanded, the others
- *  at their closing character. */
-type Piece = 'bare' | 'plain' | 'double' | 'brace' | 'quoted brace' | 'sum' | 'all';
-
-/** Words after which another command begins. */
-export const shellKeywords = ['if', 'then', 'elif', 'else', 'while', 'until', 'do', '!', '{', 'time'];
+/** Leaves out the bodies of here-documents. What no later line ends is none: `1 << 2`. */
+function withoutDocuments(text: string): string {
+  const lines = text.split('\n');
+  const last = new Map(lines.map((line, at) => [line.replace(/^\t+/, ''), at]));
+  const kept: string[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? '';
+    kept.push(line);
+    for (const [, , end = ''] of line.matchAll(hereDocument)) {
+      if ((last.get(end) ?? 0) <= at) continue;
+      do at++;
+      while (lines[at]?.replace(/^\t+/, '') !== end);
+    }
+  }
+  return kept.join('\n');
+}
 
 class Reader {
   private at = 0;
-  private waiting: HereDocument[] = [];
+  private readonly commands: ShellCommand[] = [];
+  private readonly operators: string[] = [];
+  private readonly outer: Level[] = [];
+  private level = newLevel('', false);
 
-  constructor(
-    private readonly source: string,
-    private readonly dialect: Dialect,
-    private readonly sink: Sink,
-    private depth: number,
-    /** Where the parentheses of what may be sums are closed, -1 for those that are not: none is looked for twice. */
-    private readonly closings = new Map<number, number>(),
-    /** Only to find out where things end: texts that are read by themselves are left out. */
-    private readonly ahead = false,
-  ) {}
+  constructor(private readonly source: string) {}
 
-  /** Reads commands up to the closing parenthesis of a substitution, or to the end. */
-  list(closer: ')' | undefined): void {
-    let command = newCommand();
-    let parentheses = 0;
-    let cases = 0;
-    const finish = () => {
-      if (command.words.length + command.others.length + command.inputs.length > 0)
-        this.sink.commands.push(command);
-      command = newCommand();
-    };
+  read(): ShellText {
     while (this.at < this.source.length) {
       const char = this.source.charAt(this.at);
-      if (char === ' ' || char === '\t') this.at++;
-      else if (this.source.startsWith('\\\n', this.at)) this.at += 2;
-      else if (char === '#') this.skipTo('\n');
-      else if (char === '\n') {
-        this.at++;
-        finish();
-        this.hereDocuments();
-      } else if (this.redirection(command)) continue;
-      else if (this.dialect === 'bash' && this.sum(this.at)) continue;
-      else if (char === '(') {
-        parentheses++;
-        this.at++;
-        finish();
-      } else if (char === ')') {
-        this.at++;
-        finish();
-        // Inside `case`, a parenthesis that nobody opened ends a pattern.
-        if (parentheses > 0) parentheses--;
-        else if (cases === 0 && closer !== undefined) return;
-      } else if (char === ';' || char === '&' || char === '|') {
-        command.piped = char === '|' && this.source.charAt(this.at + 1) !== '|';
-        this.at++;
-        finish();
-      } else {
-        const word = this.word();
-        if (!word.quoted && /^\d+$/.test(word.text) && /[<>]/.test(this.source.charAt(this.at))) continue;
-        if (startsCase(command, word)) cases++;
-        if (endsCase(command, word)) cases = Math.max(0, cases - 1);
-        command.words.push(word);
-      }
+      if (this.level.inDouble) this.inDoubleQuotes(char);
+      else this.outsideQuotes(char);
     }
-    finish();
+    while (this.outer.length > 0) this.close();
+    this.endCommand();
+    return { commands: this.commands, operators: this.operators };
   }
 
-  private word(piece: 'bare' | 'plain' = 'bare'): ShellWord {
-    const draft = newDraft();
-    this.pieces(draft, piece);
-    return draft;
+  private inDoubleQuotes(char: string): void {
+    if (char === '"') {
+      this.level.inDouble = false;
+      this.at++;
+    } else if (char === '\\') this.escape(/[$`"\\\n]/);
+    else if (!this.expansion(char)) this.add(char);
   }
 
-  /** Adds to `draft` until the piece ends; the closing character is consumed, but for that of a sum. */
-  private pieces(draft: Draft, piece: Piece): void {
-    // To others than bash a quote in a sum is a character like any other.
-    const isWord = piece === 'bare' || piece === 'plain';
-    const bare = isWord || piece === 'brace' || (piece === 'sum' && this.dialect === 'bash');
-    const open = piece === 'sum' ? [this.at - 1] : [];
-    while (this.at < this.source.length) {
-      const char = this.source.charAt(this.at);
-      if (piece === 'sum' && char === '(') open.push(this.at);
-      if (piece === 'sum' && char === ')') {
-        this.closings.set(open.pop() ?? this.at, this.at);
-        if (open.length === 0) return;
-      }
-      if (isWord && /[ \t\n;&|()<>]/.test(char)) return;
-      if ((piece === 'double' && char === '"') || (piece.endsWith('brace') && char === '}')) {
-        this.at++;
-        return;
-      }
-      if (char === '\\') this.escape(draft, bare);
-      else if (char === "'" && bare) this.single(draft);
-      else if (char === '"' && (bare || piece === 'quoted brace')) {
-        draft.quoted = true;
-        this.at++;
-        this.pieces(draft, 'double');
-      } else if (char === '`' && piece !== 'plain') this.backticks(draft, !bare);
-      else if (char === '$' && !this.isPlain(piece)) this.dollar(draft, bare);
-      else {
-        if (char === '{' && piece === 'bare') draft.braces = true;
-        draft.text += char;
-        this.at++;
-      }
-    }
-    for (const one of open) this.closings.set(one, -1);
+  private outsideQuotes(char: string): void {
+    if (char === ' ' || char === '\t') {
+      this.endWord();
+      this.at++;
+    } else if (char === '\n') {
+      this.endCommand();
+      this.at++;
+      this.note("a line's end");
+    } else if (char === '\\') this.escape(/[\s\S]/);
+    else if (char === "'") {
+      const end = this.indexOf("'", this.at + 1);
+      this.addQuoted(this.source.slice(this.at + 1, end));
+      this.at = end + 1;
+    } else if (char === '"') {
+      this.addQuoted('');
+      this.level.inDouble = true;
+      this.at++;
+    } else if (char === '#' && this.level.word === undefined) {
+      this.note('#');
+      this.at = this.indexOf('\n', this.at);
+    } else if (char === '(' || char === ')') this.parenthesis(char);
+    else if (/[&|;<>]/.test(char)) this.operator(char);
+    else if (!this.expansion(char)) this.add(char);
   }
 
-  /** Whether the dollar that stands here is but a character. Looking for the end of a sum bash takes no notice of `${`. */
-  private isPlain(piece: Piece): boolean {
-    const isBrace = this.source.charAt(this.at + 1) === '{';
-    return piece === 'plain' || (piece === 'sum' && this.dialect === 'bash' && isBrace);
+  private indexOf(char: string, from: number): number {
+    const found = this.source.indexOf(char, from);
+    return found < 0 ? this.source.length : found;
   }
 
-  private escape(draft: Draft, bare: boolean): void {
+  private draft(): Draft {
+    this.level.word ??= { text: '', bare: '', home: false, from: this.at };
+    return this.level.word;
+  }
+
+  private add(text: string, length = 1): void {
+    const draft = this.draft();
+    draft.text += text;
+    if (!this.level.inDouble) draft.bare += text;
+    this.at += length;
+  }
+
+  private addQuoted(text: string): void {
+    const draft = this.draft();
+    draft.text += text;
+    if (!this.level.inDouble) draft.bare += quotedPiece;
+  }
+
+  /** A backslash: it quotes a character that `escapes` matches, and joins a line to the next. */
+  private escape(escapes: RegExp): void {
     const next = this.source.charAt(this.at + 1);
-    const isEscape = bare || (next !== '' && '$`"\\\n'.includes(next));
-    // A backslash at the end of a line joins it to the next.
-    if (!isEscape || next === '') draft.text += `\\${next}`;
-    else if (next !== '\n') draft.text += next;
-    draft.quoted = true;
-    this.at += 2;
+    if (next === '\n') this.at += 2;
+    else if (escapes.test(next)) {
+      this.addQuoted(next);
+      this.at += 2;
+    } else this.add('\\');
   }
 
-  private single(draft: Draft): void {
-    const from = ++this.at;
-    this.skipTo("'");
-    draft.text += this.source.slice(from, this.at++);
-    draft.quoted = true;
-  }
-
-  private dollar(draft: Draft, bare: boolean): void {
-    draft.quoted = true;
-    const from = this.at;
-    const next = this.source.charAt(from + 1);
-    if (bare && next === '"') this.at++;
-    else if (bare && next === "'" && this.dialect !== 'posix') this.ansi(draft);
-    else if (next === '(') {
-      this.nested(() => this.substitution());
-      draft.text += this.source.slice(from, this.at);
-    } else if (next === '{') {
-      this.nested(() => this.parameter(draft, bare));
-      draft.text += this.source.slice(from, this.at);
-    } else {
-      const name = /^(?:[A-Za-z_]\w*|[\d@*#?$!-])/.exec(this.source.slice(from + 1, from + 100))?.[0] ?? '';
-      if (name !== '') draft.variables.push(name);
-      draft.text += `$${name}`;
-      this.at += 1 + name.length;
+  /** Reads a `$` or a backtick; false when `char` begins no expansion. */
+  private expansion(char: string): boolean {
+    if (char === '`') {
+      if (this.level.closer === '`') this.close();
+      else this.open('`', '`');
+      this.at++;
+      return true;
     }
-  }
-
-  /** `$(…)`, or `$((…))` where what matters are only the substitutions in it. */
-  private substitution(): void {
-    const open = this.at + 1;
-    if (this.sum(open)) return;
-    const end = (this.dialect === 'bash' ? this.closings.get(open) : undefined) ?? -1;
-    if (end < 0) {
-      this.within(open);
-      return;
-    }
-    // Bash looks for the end first, and a here-document that begins in it does not go on behind that.
-    this.apart(this.source.slice(open + 1, end), (inner) => inner.list(undefined));
-    this.at = end + 1;
-  }
-
-  /** The commands between the parenthesis at `open` and the one that closes it. */
-  private within(open: number): void {
-    this.at = open + 1;
-    // What is announced before it comes after the line that it ends on.
-    const waiting = this.waiting;
-    this.waiting = [];
-    this.list(')');
-    // So does what is announced in it, to bash; to others that is empty, and the next lines are commands.
-    if (this.dialect === 'bash') for (const one of this.waiting) waiting.push(one);
-    this.waiting = waiting;
-  }
-
-  /** Reads `((…))`, if that stands at `open`. Where the two are not closed side by side, it is commands to bash. */
-  private sum(open: number): boolean {
-    if (!this.source.startsWith('((', open)) return false;
-    if (!this.closings.has(open)) {
-      const sink = { commands: [], tooDeep: false };
-      const ahead = new Reader(this.source, this.dialect, sink, this.depth, this.closings, true);
-      ahead.at = open + 1;
-      ahead.pieces(newDraft(), 'sum');
-    }
-    const [first, second] = [this.closings.get(open + 1), this.closings.get(open)];
-    if (first === undefined || second !== first + 1) return false;
-    this.at = open + 1;
-    this.pieces(newDraft(), 'sum');
-    this.at = second + 1;
+    if (char !== '$') return false;
+    const next = this.source.charAt(this.at + 1);
+    if (/^\$\{?HOME\b/.test(this.source.slice(this.at, this.at + 7))) this.draft().home = true;
+    const skipped = next === '{' ? this.bracketed('{', '}') : this.bracketed('(', ')');
+    if (/^(?:\{|\(\([\s\S]*\)\)$)/.test(skipped)) {
+      if (next === '(') this.note('$((');
+      this.add(next === '{' ? '${}' : '$()', skipped.length + 1);
+    } else if (next === '(') {
+      this.open(')', '$(');
+      this.at += 2;
+    } else if (!this.level.inDouble && (next === "'" || next === '"')) {
+      // Shells differ about `$'…'` and `$"…"`; the quotes are read as usual ones.
+      this.at++;
+    } else this.add(char);
     return true;
   }
 
-  /** `${name}` and its forms with an operator. */
-  private parameter(draft: Draft, bare: boolean): void {
-    this.at += 2;
-    const head = /^[#!]?(\w+|[@*?$]|-(?=:?[-=+]))?(:?[-=+])?/.exec(this.source.slice(this.at, this.at + 200));
-    if (head?.[1] !== undefined && head[1] !== '') draft.variables.push(head[1]);
-    this.at += head?.[0].length ?? 0;
-    const rest = newDraft();
-    this.pieces(rest, bare ? 'brace' : 'quoted brace');
-    draft.variables.push(...rest.variables);
-    // An index ends as the whole does: with it unread, nothing of it is mistaken for an end.
-    const indexed = rest.text.startsWith('[') ? rest.text.split(/\]:?[-=+]/).slice(1) : [];
-    const standIns = head?.[2] === undefined ? indexed : [rest.text];
-    for (const standIn of standIns) {
-      // Outside quotes the shell splits it at blanks.
-      const others = [standIn, ...standIn.split(/[ \t\n]+/)].map((text) => ({ ...rest, text }));
-      this.sink.commands.push({ ...newCommand(), others });
+  /** The text after the `$` here up to the bracket that closes the one it begins with; empty where there is none. */
+  private bracketed(open: string, close: string): string {
+    const rest = this.source.slice(this.at + 1, this.at + longestExpansion);
+    let depth = 0;
+    for (let at = 0; at < rest.length && rest.startsWith(open); at++) {
+      if (rest[at] === open) depth++;
+      else if (rest[at] === close && --depth === 0) return rest.slice(0, at + 1);
     }
+    return '';
   }
 
-  private backticks(draft: Draft, inDouble: boolean): void {
-    const from = this.at++;
-    while (this.at < this.source.length && this.source.charAt(this.at) !== '`') {
-      this.at += this.source.charAt(this.at) === '\\' ? 2 : 1;
-    }
-    const escaped = inDouble ? /\\([\\$`"])/g : /\\([\\$`])/g;
-    const text = this.source.slice(from + 1, this.at).replace(escaped, '$1');
-    this.at = Math.min(this.at + 1, this.source.length);
-    this.apart(text, (inner) => inner.list(undefined));
-    draft.text += this.source.slice(from, this.at);
-    draft.quoted = true;
-  }
-
-  private ansi(draft: Draft): void {
-    const from = this.at + 2;
-    this.at = from;
-    while (this.at < this.source.length && this.source.charAt(this.at) !== "'") {
-      this.at += this.source.charAt(this.at) === '\\' ? 2 : 1;
-    }
-    draft.text += unescapeAnsi(this.source.slice(from, this.at));
+  private parenthesis(char: string): void {
+    this.endWord();
+    if (char === '(') this.open(')', '');
+    else if (this.level.closer === ')') this.close();
+    // One that nothing opened ends a pattern of `case`.
+    else this.endCommand();
     this.at++;
   }
 
-  /** Reads a redirection, if one stands here, with its target. */
-  private redirection(command: ShellCommand): boolean {
-    const found = /^(?:&>>?|<<<|<<-?|<>|<&|>>|>&|>\||<|>)/.exec(this.source.slice(this.at, this.at + 3))?.[0];
-    if (found === undefined) return false;
+  /** Begins a group, or (`operator` is not empty) a substitution in the current word. */
+  private open(closer: string, operator: string): void {
+    if (operator !== '') {
+      this.add('$()', 0);
+      this.note(operator);
+    }
+    this.outer.push(this.level);
+    this.level = newLevel(closer, this.level.isQuoted || this.level.inDouble);
+  }
+
+  private close(): void {
+    this.endCommand();
+    this.level = this.outer.pop() ?? this.level;
+  }
+
+  private operator(char: string): void {
+    operator.lastIndex = this.at;
+    const found = operator.exec(this.source)?.[0] ?? char;
+    const isRedirection = /[<>]/.test(found);
+    const { word } = this.level;
+    // A number right before a redirection is a part of it.
+    const number = isRedirection && word !== undefined && /^\d+$/.test(word.bare) ? word.bare : '';
+    if (number === '') this.endWord();
+    this.level.word = undefined;
+    this.note(`${number}${found}`);
     this.at += found.length;
-    if (this.source.charAt(this.at) === '(') {
-      // `<(…)` has no target, and is no sum where it begins with another one.
-      this.nested(() => this.within(this.at));
-      return true;
-    }
-    while (/[ \t]/.test(this.source.charAt(this.at)) || this.source.startsWith('\\\n', this.at)) {
-      this.at += this.source.charAt(this.at) === '\\' ? 2 : 1;
-    }
-    if (this.at >= this.source.length || /[\n;&|()<>]/.test(this.source.charAt(this.at))) return true;
-    const from = this.at;
-    const isHere = found === '<<' || found === '<<-';
-    // To bash an expansion in the word is a part of it, to others its blanks and operators end it.
-    const target = this.word(isHere && this.dialect !== 'bash' ? 'plain' : 'bare');
-    if (isHere) {
-      // The body comes with the next line; until then its place is kept.
-      const slot = command.inputs.push('') - 1;
-      const literal = /['"\\]/.test(this.source.slice(from, this.at));
-      this.waiting.push({ command, slot, end: target.text, dedent: found === '<<-', literal });
-    } else {
-      command.others.push(target);
-      if (found === '<<<') command.inputs.push(target.text);
-    }
-    return true;
+    if (found === '|' || found === '|&') this.level.command.piped = true;
+    if (!isRedirection) this.endCommand();
+    else this.level.redirects = !/&(?:\d+|-)$/.test(found);
   }
 
-  /** The bodies of the here-documents that the line just ended has announced. */
-  private hereDocuments(): void {
-    for (const { command, slot, end, dedent, literal } of this.waiting.splice(0)) {
-      const lines: string[] = [];
-      while (this.at < this.source.length) {
-        const from = this.at;
-        this.skipTo('\n');
-        const line = this.source.slice(from, this.at++);
-        const shown = dedent ? line.replace(/^\t+/, '') : line;
-        if (shown === end) break;
-        lines.push(shown);
-      }
-      this.at = Math.min(this.at, this.source.length);
-      const body = lines.join('\n');
-      command.inputs[slot] = body;
-      if (!literal) this.apart(body, (inner) => inner.pieces(newDraft(), 'all'));
-    }
+  private note(operator: string): void {
+    if (!this.level.isQuoted && !this.level.inDouble) this.operators.push(operator);
   }
 
-  private apart(source: string, read: (inner: Reader) => void): void {
-    if (this.ahead) return;
-    this.nested(() => read(new Reader(source, this.dialect, this.sink, this.depth)));
+  private endWord(): void {
+    const { word, command, redirects } = this.level;
+    if (word === undefined) return;
+    const { text, bare, home, from } = word;
+    const raw = this.source.slice(from, this.at);
+    (redirects ? command.targets : command.words).push({ text, bare, home, raw });
+    this.level.word = undefined;
+    this.level.redirects = false;
   }
 
-  /** Deeper than any honest text the rest is left unread, and said so: the reader must not run out of stack. */
-  private nested(read: () => void): void {
-    if (this.depth >= deepest) {
-      this.sink.tooDeep = true;
-      this.at = this.source.length;
-      return;
-    }
-    this.depth++;
-    read();
-    this.depth--;
-  }
-
-  private skipTo(char: string): void {
-    const found = this.source.indexOf(char, this.at);
-    this.at = found < 0 ? this.source.length : found;
+  private endCommand(): void {
+    this.endWord();
+    const { command } = this.level;
+    if (command.words.length + command.targets.length > 0) this.commands.push(command);
+    this.level.command = newCommand();
+    this.level.redirects = false;
   }
 }
 
-const newCommand = (): ShellCommand => ({ words: [], others: [], inputs: [], piped: false });
-const newDraft = (): Draft => ({ text: '', variables: [], braces: false, quoted: false });
-
-const isHead = (words: readonly ShellWord[]): boolean =>
-  words.every((word) => !word.quoted && shellKeywords.includes(word.text));
-
-const startsCase = (command: ShellCommand, word: ShellWord): boolean =>
-  word.text === 'case' && !word.quoted && isHead(command.words);
-
-function endsCase({ words }: ShellCommand, word: ShellWord): boolean {
-  if (word.text !== 'esac' || word.quoted) return false;
-  return isHead(words) || (words.at(-1)?.text === 'in' && words.at(-3)?.text === 'case');
-}
-
-const ansiEscapes: Readonly<Record<string, string>> = {
-  a: '\x07',
-  b: '\b',
-  e: '\x1b',
-  E: '\x1b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-  v: '\v',
-};
-
-function unescapeAnsi(text: string): string {
-  const sequence =
-    /\\(?:x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|U([\da-fA-F]{1,8})|([0-7]{1,3})|c(.)|([\s\S]))/g;
-  return text.replace(sequence, (_all, x, u, wide, octal, control, other) => {
-    if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8) & 0xff);
-    if (control !== undefined) return String.fromCharCode(control.charCodeAt(0) & 0x1f);
-    if (other !== undefined) return ansiEscapes[other] ?? other;
-    const code = Number.parseInt(x ?? u ?? wide, 16);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd';
-  });
-}
+const newCommand = () => ({ words: [], targets: [], piped: false });
+const newLevel = (closer: string, isQuoted: boolean): Level => ({
+  command: newCommand(),
+  word: undefined,
+  inDouble: false,
+  redirects: false,
+  closer,
+  isQuoted,
+});

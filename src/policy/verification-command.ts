@@ -1,11 +1,10 @@
-/** Commands of verification nodes: which may run, and what they run. No shell stands in between. */
+/** Commands of verification nodes: which may run, and what they run. They run without a shell. */
+import { shellProblem } from './commands.ts';
 import { pathProblem, shown } from './path-rules.ts';
-import { invocation, nestedCommandLines, patternWords, programTexts } from './programs.ts';
-import { type Check, shellProblem } from './shell-rules.ts';
+import { invocation, patternWords, programTexts } from './programs.ts';
 import { splitWords, wordFrom } from './words.ts';
 
-/** Syntax that only a shell understands. It is refused in quotes too: a verification command is to be read at a
- *  glance. */
+/** Syntax that only a shell understands. It is refused in quotes too, as the seed does. */
 const shellSyntax = ['&&', '||', ';', '|', '`', '$(', '>', '<', '\r', '\n'];
 
 /** Why a verification command is refused, undefined when it may run. `allowed` are the entries of
@@ -14,10 +13,8 @@ const shellSyntax = ['&&', '||', ';', '|', '`', '$(', '>', '<', '\r', '\n'];
 export function verificationCommandProblem(command: string, allowed: readonly string[]): string | undefined {
   const refused = (why: string) => `verification command rejected: ${why}: ${shown(command)}`;
   const parsed = takeApart(command);
-  if (!('problem' in parsed)) {
-    const problem = verificationPathProblem(parsed);
-    if (problem !== undefined) return `verification command rejected by guardrail: contains ${problem}`;
-  }
+  const problem = 'problem' in parsed ? undefined : (wordProblem(parsed) ?? nestedProblem(parsed.words));
+  if (problem !== undefined) return guardrail(problem);
   const syntax = shellSyntax.find((piece) => command.trim().includes(piece));
   if (syntax !== undefined) {
     return refused(`it runs without a shell, so ${JSON.stringify(syntax)} cannot be used`);
@@ -28,15 +25,45 @@ export function verificationCommandProblem(command: string, allowed: readonly st
     : refused('verification.allowed_commands does not list it');
 }
 
-function verificationPathProblem({ assignments, words }: Taken): string | undefined {
+const operators = '| || |& & && ; ;; > >> >| >& &> &>> < << <<< <& <>'.split(' ');
+
+/** Why a work order's command is refused where `verification.allowed_commands="@plan"` allows what the plan says.
+ *  Operators inside a program's text are that program's; a word that is one means that a shell was expected. */
+export function plannedCommandProblem(command: string): string | undefined {
+  const parsed = takeApart(command);
+  const refused = (why: string) => `verification command rejected: ${why}: ${shown(command)}`;
+  if ('problem' in parsed) return refused(parsed.problem);
+  const operator = parsed.words.find((word) => operators.includes(word));
+  if (operator !== undefined) return refused(`it runs without a shell, so \`${operator}\` cannot be used`);
+  const programs = new Set(programTexts(parsed.words).map(({ at }) => at));
+  // A word with blanks is a text, not a path.
+  const problem = wordProblem(parsed, (word, at) => programs.has(at) || /\s/.test(word));
+  return problem === undefined ? undefined : guardrail(problem);
+}
+
+const guardrail = (problem: string) => `verification command rejected by guardrail: contains ${problem}`;
+
+/** What is wrong with assignments and words, `isText` left out. */
+function wordProblem(
+  { assignments, words }: Parsed,
+  isText: (word: string, at: number) => boolean = () => false,
+): string | undefined {
   const patterns = patternWords(words);
   const paths = [...words, ...assignments.map(([name, value]) => `${name}=${value}`)];
   for (const [at, word] of paths.entries()) {
-    const problem = pathProblem(word, { pattern: patterns.has(at) });
+    const problem = isText(word, at) ? undefined : pathProblem(word, patterns.has(at));
     if (problem !== undefined) return problem;
   }
-  const names = [...assignments.map(([name]) => name), ...invocation(words).assigned];
-  return loaderProblem(names) ?? shellProblem(nestedCommandLines(words), nestedLoaderProblem);
+  return loaderProblem([...assignments.map(([name]) => name), ...invocation(words).assigned]);
+}
+
+function nestedProblem(words: readonly string[]): string | undefined {
+  for (const { language, text } of programTexts(words)) {
+    if (language !== 'shell') continue;
+    const problem = shellProblem(text, (inner) => loaderProblem(invocation(inner).assigned));
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 function beginsWith(words: readonly string[], entry: string): boolean {
@@ -45,67 +72,60 @@ function beginsWith(words: readonly string[], entry: string): boolean {
   return wanted.length > 0 && wanted.every((word, at) => word === words[at]);
 }
 
-/** What a verification command runs: no shell in between, nothing expanded but `$PWD` in the assignments before the
- *  program. `cwd` is the absolute folder it will run in. The problem reads on after
- *  "the command is rejected: ". */
+/** What a verification command runs: nothing is expanded but `$PWD` in the assignments before the program. `cwd` is the
+ *  absolute folder it will run in. The problem reads on after "the command is rejected: ". */
 export function parseVerificationCommand(
   command: string,
   cwd: string,
 ):
   | { readonly env: Record<string, string>; readonly argv: [string, ...string[]] }
   | { readonly problem: string } {
-  const taken = takeApart(command);
-  if ('problem' in taken) return { problem: `${taken.problem}: ${shown(command)}` };
-  const values = taken.assignments.map(
+  const parsed = takeApart(command);
+  if ('problem' in parsed) return { problem: `${parsed.problem}: ${shown(command)}` };
+  const values = parsed.assignments.map(
     ([name, value]) => [name, value.replace(/\$(?:PWD\b|\{PWD\})/g, () => cwd)] as const,
   );
-  return { env: Object.fromEntries(values), argv: taken.words };
+  return { env: Object.fromEntries(values), argv: parsed.words };
 }
 
-type Taken = {
+type Parsed = {
   readonly assignments: readonly (readonly [name: string, value: string])[];
   readonly words: [string, ...string[]];
 };
 
-/** Splits a command into the assignments before its program and its words; wrapping parentheses fall away. */
-function takeApart(command: string): Taken | { readonly problem: string } {
+/** Splits a command into the assignments before its program and its words; wrapping parentheses are dropped. */
+function takeApart(command: string): Parsed | { readonly problem: string } {
   if (command.includes('\0')) return { problem: 'it contains a NUL' };
   const assignments: [string, string][] = [];
-  let text = command.trim();
-  for (;;) {
-    const inner = withoutParentheses(text);
-    const first = wordFrom(inner, 0);
-    if (first === undefined) return { problem: 'it names no program' };
-    if ('problem' in first) return { problem: `it cannot be split into words, ${first.problem}` };
-    const assigned = /^([A-Za-z_]\w*)=([\s\S]*[^=])$/.exec(first.text);
-    // The name must stand outside quotes to be one.
-    if (
-      assigned?.[1] !== undefined &&
-      assigned[2] !== undefined &&
-      inner.startsWith(`${assigned[1]}=`, first.start)
-    ) {
-      assignments.push([assigned[1], assigned[2]]);
-      text = inner.slice(first.end).trim();
-    } else {
-      const split = splitWords(inner);
-      if ('problem' in split) return { problem: `it cannot be split into words, ${split.problem}` };
+  for (let text = withoutParentheses(command.trim()); ; ) {
+    const first = wordFrom(text, 0);
+    if (first !== undefined && 'problem' in first) return cannotSplit(first.problem);
+    const [, name, value] = /^([A-Za-z_]\w*)=([\s\S]*[^=])$/.exec(first?.text ?? '') ?? [];
+    // In quotes it is not a name.
+    const isAssignment =
+      first !== undefined && name !== undefined && text.startsWith(`${name}=`, first.start);
+    if (!isAssignment) {
+      const split = splitWords(text);
+      if ('problem' in split) return cannotSplit(split.problem);
       const [program, ...rest] = split.words;
       if (program === undefined || program === '') return { problem: 'it names no program' };
       return { assignments, words: [program, ...rest] };
     }
+    assignments.push([name, value ?? '']);
+    text = withoutParentheses(text.slice(first.end).trim());
   }
 }
 
-/** Deeper than this, parentheses are left to be refused as part of the program's name. */
-const mostParentheses = 8;
+const cannotSplit = (why: string) => ({ problem: `it cannot be split into words, ${why}` });
 
+/** `((a b))` → `a b`, where the first parenthesis is closed by the last: not `(a) (b)`. */
 function withoutParentheses(text: string): string {
   let inner = text;
-  for (let layer = 0; layer < mostParentheses && isWrapped(inner); layer++) inner = inner.slice(1, -1).trim();
+  // Deeper ones are refused as part of the program's name.
+  for (let layer = 0; layer < 8 && isWrapped(inner); layer++) inner = inner.slice(1, -1).trim();
   return inner;
 }
 
-/** True when the first parenthesis is closed by the last: `(a)`, not `(a) (b)`. */
 function isWrapped(text: string): boolean {
   if (!text.startsWith('(') || !text.endsWith(')')) return false;
   let depth = 0;
@@ -116,78 +136,24 @@ function isWrapped(text: string): boolean {
   return false;
 }
 
-const operators = '| || |& & && ; ;; > >> >| >& &> &>> < << <<< <& <>'.split(' ');
+/** Variables by which a program loads code or takes settings that name programs: with them, an allowed command could be
+ *  any command. npm reads its settings in any case. */
+const loaders: readonly RegExp[] = [
+  /^(?:LD|DYLD|GIT|BASH_FUNC)_/,
+  /^(?:PATH|SHELL|ENV|BASH_ENV|SHELLOPTS|BASHOPTS)$/,
+  /^NODE_(?!ENV$)/,
+  /^npm_config_/i,
+  /^PYTHON(?:PATH|STARTUP|HOME|USERBASE)$|^PYTEST_(?:ADDOPTS|PLUGINS)$/,
+  /^(?:GNU)?MAKE(?:FLAGS|FILES)$/,
+  /^PERL(?:5LIB|5OPT|5DB|LIB)$|^RUBY(?:OPT|LIB)$|^LUA_(?:PATH|CPATH|INIT)$/,
+  /^GO(?:FLAGS|ENV|ROOT)$/,
+  /^RUST(?:C|DOC|C_WRAPPER|C_WORKSPACE_WRAPPER)$/,
+  /^CARGO_(?:HOME|BUILD_RUST(?:C|DOC)(?:_\w+)?|TARGET_\w+_(?:RUNNER|LINKER))$/,
+  /^(?:CLASSPATH|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS|DOTNET_STARTUP_HOOKS)$/,
+  /^(?:PHPRC|PHP_INI_SCAN_DIR|R_PROFILE|R_PROFILE_USER|JULIA_LOAD_PATH|ERL_A?FLAGS)$/,
+];
 
-/** Why a work order's own command is refused where `verification.allowed_commands="@plan"` allows what the plan
- *  says. It runs without a shell, so operators inside a program's text are that program's; a word that is one
- *  means a shell was expected. */
-export function plannedCommandProblem(command: string): string | undefined {
-  const taken = takeApart(command);
-  const refused = (why: string) => `verification command rejected: ${why}: ${shown(command)}`;
-  if ('problem' in taken) return refused(taken.problem);
-  const operator = taken.words.find((word) => operators.includes(word));
-  if (operator !== undefined) return refused(`it runs without a shell, so \`${operator}\` cannot be used`);
-  const problem = plannedPathProblem(taken);
-  return problem === undefined
-    ? undefined
-    : `verification command rejected by guardrail: contains ${problem}`;
-}
-
-function plannedPathProblem({ assignments, words }: Taken): string | undefined {
-  const loads = loaderProblem([...assignments.map(([name]) => name), ...invocation(words).assigned]);
-  if (loads !== undefined) return loads;
-  const patterns = patternWords(words);
-  const programs = programTexts(words);
-  const paths = [...words, ...assignments.map(([name, value]) => `${name}=${value}`)];
-  for (const [at, word] of paths.entries()) {
-    // A word with blanks is a text, not a path.
-    if (programs.has(at) || /\s/.test(word)) continue;
-    const problem = pathProblem(word, { pattern: patterns.has(at) });
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
-}
-
-/** Variables that make a program load code of somebody's choice, so that an allowed command would be any command. */
-const loaders: ReadonlySet<string> = new Set([
-  ...['PATH', 'SHELL', 'ENV', 'BASH_ENV', 'MAKEFLAGS', 'GNUMAKEFLAGS', 'MAKEFILES', 'CLASSPATH'],
-  ...['NODE_OPTIONS', 'NODE_PATH'],
-  ...['PYTHONPATH', 'PYTHONSTARTUP', 'PYTHONHOME', 'PYTHONUSERBASE', 'PYTEST_ADDOPTS', 'PYTEST_PLUGINS'],
-  ...[
-    'PERL5LIB',
-    'PERL5OPT',
-    'PERL5DB',
-    'PERLLIB',
-    'RUBYOPT',
-    'RUBYLIB',
-    'LUA_PATH',
-    'LUA_CPATH',
-    'LUA_INIT',
-  ],
-  ...['GOFLAGS', 'GOENV', 'GOROOT', 'RUSTC', 'RUSTC_WRAPPER', 'RUSTC_WORKSPACE_WRAPPER', 'RUSTDOC'],
-  ...['JAVA_TOOL_OPTIONS', 'JDK_JAVA_OPTIONS', '_JAVA_OPTIONS', 'DOTNET_STARTUP_HOOKS'],
-  ...[
-    'PHPRC',
-    'PHP_INI_SCAN_DIR',
-    'R_PROFILE',
-    'R_PROFILE_USER',
-    'JULIA_LOAD_PATH',
-    'ERL_FLAGS',
-    'ERL_AFLAGS',
-  ],
-]);
-// npm reads its settings from variables in any case, and a setting can name a shell or another settings file; one of
-// cargo's can name what runs the tests.
-const isLoader = (name: string): boolean =>
-  /^(?:LD|DYLD|GIT|BASH_FUNC)_/.test(name) ||
-  /^npm_config_/i.test(name) ||
-  /^CARGO_(?:HOME|BUILD_RUST(?:C|DOC)(?:_\w+)?|TARGET_\w+_(?:RUNNER|LINKER))$/.test(name) ||
-  loaders.has(name);
-
-const loaderProblem = (names: readonly string[]): string | undefined => {
-  const name = names.find(isLoader);
+function loaderProblem(names: readonly string[]): string | undefined {
+  const name = names.find((one) => loaders.some((loader) => loader.test(one)));
   return name === undefined ? undefined : `an assignment to ${name}, which loads code`;
-};
-
-const nestedLoaderProblem: Check = (command) =>
-  loaderProblem(invocation(command.words.map((word) => word.text)).assigned);
+}

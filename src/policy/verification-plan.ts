@@ -7,7 +7,7 @@ export type VerificationPlan = { readonly files: string[]; readonly commands: st
 
 /** Reads a plan: an object with string arrays `files` and `commands`, either of which may be absent or null; other
  *  keys are ignored. `workspace` is absolute: an absolute file inside it is made relative. A plan `byTool` may have no
- *  commands, and names that hold `~` or blanks at their ends: nobody but us wrote it. The problem reads on after "the plan is not valid: ". */
+ *  commands, and file names with `~` or with blanks at their ends. The problem reads on after "the plan is not valid: ". */
 export function parseVerificationPlan(
   value: Json,
   options: { readonly workspace: string; readonly byTool?: boolean },

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { excerpt } from '../../src/builder/brief.ts';
 import { unittestCommand } from '../../src/builder/unittest.ts';
 import { foretold, type Probe, verifyCommands } from '../../src/builder/verify.ts';
-import { plannedCommandProblem } from '../../src/policy/commands.ts';
+import { plannedCommandProblem } from '../../src/policy/verification-command.ts';
 import { splitWords } from '../../src/policy/words.ts';
 import { type Files, folder, tree } from './support.ts';
 

@@ -194,7 +194,7 @@ describe('factory plan check', () => {
   test('findings exit with 2, name codes and orders, and ask for a revision while attempts remain', async () => {
     await begin();
     const bad = plan(
-      order('WO-01', 'a', { acceptance_commands: ['node gone.js'] }),
+      order('WO-01', 'a', { acceptance_commands: ['node -e "require(\'./gone\')"'] }),
       order('WO-02', 'b', { acceptance_commands: ['x | y'] }),
       order('WO-03', 'c', { allowed_files: ['c', 'd'] }),
     );
@@ -208,7 +208,7 @@ describe('factory plan check', () => {
       context_updates: { 'plan.attempt': 1, 'plan.errors': 2 },
     });
     expect(said.out).toMatch(/error\[E003\] WO-02: acceptance_commands: /);
-    expect(said.out).toMatch(/warning\[W205\] WO-01: acceptance_commands: /);
+    expect(said.out).toMatch(/warning\[W203\] WO-01: acceptance_commands: /);
     const prompt = await text('.factory/plan/prompt.md');
     for (const part of ['Build a thing.', '- template.md', '## Acceptance commands', '[E104] WO-03'])
       expect(prompt).toContain(part);
@@ -225,7 +225,7 @@ describe('factory plan check', () => {
     expect(await text('.factory/plan/prompt.md')).toBe(prompt);
     expect(
       (await json('.factory/plan/attempt-2/findings.json')).map((f: { code: string }) => f.code),
-    ).toEqual(['E003', 'E104', 'W205']);
+    ).toEqual(['E003', 'E104', 'W203']);
   });
 
   test('an answer that is not UTF-8 is a finding, and no plan is made of what could be guessed', async () => {
@@ -326,35 +326,6 @@ describe('factory plan check', () => {
     expect(await planCheck({ rules: 'strict' }, io)).toBe(2);
     expect(said.out).toContain('error[E201]');
   });
-
-  test('knows the packages that the workspace declares and has installed', async () => {
-    const needs = (...names: string[]) => names.map((name) => `node -e "require('${name}')"`);
-    const commands = [...needs('me', 'dep', 'dev', '@s/in', 'bare', 'none'), 'npx tool', 'npx other'];
-    await put({
-      'package.json': JSON.stringify({
-        name: 'me',
-        dependencies: { dep: '1' },
-        devDependencies: { dev: '1' },
-      }),
-      'node_modules/@s/in/index.js': '',
-      'node_modules/bare/index.js': '',
-      'node_modules/.bin/tool': '',
-    });
-    await answer(plan(order('WO-01', 'a', { acceptance_commands: commands })));
-    expect(await planCheck({}, io)).toBe(0);
-    const findings = async () =>
-      (await json('.factory/plan/attempt-1/findings.json')).map((f: { message: string }) => f.message);
-    expect(await findings()).toEqual([expect.stringContaining('none'), expect.stringContaining('other')]);
-  });
-
-  test.for(['{', '[]', 'null', '{"dependencies": 1, "name": 2}'])(
-    'a package.json of %j is no crash',
-    async (body) => {
-      await put({ 'package.json': body ?? '', node_modules: '' });
-      await answer(plan(order('WO-01', 'a', { acceptance_commands: ['node -e "require(\'b\')"'] })));
-      expect(await planCheck({}, io)).toBe(0);
-    },
-  );
 
   test('works by hand on an answer alone', async () => {
     await answer(plan(order('WO-01', 'a')));

@@ -13,7 +13,7 @@ import { parseAgentScript } from '../../src/model/agent-script.ts';
 import { WorkOrder } from '../../src/model/work-order.ts';
 import { checkPlan } from '../../src/planner/compile.ts';
 import { withExemptions } from '../../src/planner/exempt.ts';
-import { plannedCommandProblem } from '../../src/policy/commands.ts';
+import { plannedCommandProblem } from '../../src/policy/verification-command.ts';
 import { splitWords } from '../../src/policy/words.ts';
 
 const example = fileURLToPath(new URL('../../examples/linkcheck/', import.meta.url));

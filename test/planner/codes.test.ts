@@ -1,4 +1,4 @@
-/** Every code: a plan that has it, a plan beside it that has not, and its line in the docs. */
+/** Every code: a plan that has it, a similar plan that has not, and its line in the docs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ const found = (orders: readonly JsonObject[], around: Partial<Surroundings> = {}
 const codesOf = (command: string, files: readonly string[] = ['a'], around: Partial<Surroundings> = {}) =>
   found([step('WO-01', [command], files)], around).map(({ code }) => code);
 
-/** Per row: the code, a command that has it and nothing else, one beside it that has nothing. */
+/** Per row: the code, a command that has it and nothing else, a similar one that has nothing. */
 const rows: readonly (readonly [code: FindingCode, bad: string, good: string, files?: readonly string[]])[] =
   [
     ['E201', 'cmd 2>&1', "cmd '2>&1'"],
@@ -52,58 +52,19 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
     ['E202', "cat '<<<' a", "cat 'x<<<' a"],
     ['E203', 'node -e "let a; let a"', 'node -e "let a; let b"'],
     ['E203', 'node --eval="("', 'node --eval="()=>1"'],
-    ['E203', 'node -p "await 1"', 'node -e "await 1"'],
     ['E203', 'node -pe "a b"', 'node -pe "1"'],
     ['E203', 'node -p -e "a b"', 'node -p -e "1"'],
-    ['E203', 'env A=1 node --no-warnings -r node:fs -e "a b"', 'env A=1 node --no-warnings -r node:fs -e 1'],
-    ['E203', 'node --input-type=module -e "with (a) {}"', 'node -e "with (a) {}"'],
-    ['E203', 'node --input-type commonjs -e "import \'fs\'"', 'node --input-type module -e "import \'fs\'"'],
+    ['E203', 'env A=1 node --no-warnings -e "a b"', 'env A=1 node --no-warnings -e 1'],
     ['E203', 'node -e "return 1"', 'node -e "(() => { return 1 })()"'],
-    ['E204', 'bash -c \'if true; "then" true; fi\'', 'bash -c \'if true; then "true"; fi\''],
-    ['E204', 'bash -c "if true"', 'bash -c "if true; then true; fi"'],
-    ['E204', 'sh -ec "echo \'a"', 'sh -ec "echo \'a\'"'],
-    ['E204', 'bash -o pipefail -c "a &&"', 'bash -o pipefail -c "a && b"'],
-    ['E205', 'go test ./...', 'go test ./...', ['go.mod']],
-    ['E205', 'go build', 'go version'],
-    ['E205', 'go vet -tags x ./b', 'go vet fmt'],
-    ['E205', 'go -C tools run ./x y', 'go -C tools run ./x y', ['tools/go.mod']],
-    ['E205', 'go test -C tools', 'go test -C tools', ['go.work']],
-    ['E205', 'go test -run . ./b', 'go test -run . b'],
-    ['E205', 'go build -mod=mod ./...', 'go build -modfile=a.mod ./...'],
-    ['E205', 'go test', 'go generate ./...'],
-    ['E206', 'cargo test', 'cargo --version'],
-    ['E206', 'cargo --color never --config a=b t', 'cargo -C b test'],
-    ['E206', 'cargo clippy --version', 'cargo install x'],
-    ['E206', 'cargo +nightly -q build', 'cargo build', ['Cargo.toml']],
-    [
-      'E206',
-      'cargo test --manifest-path b/Cargo.toml',
-      'cargo test --manifest-path=b/Cargo.toml',
-      ['b/Cargo.toml'],
-    ],
-    ['E206', 'cargo test --manifest-path Cargo.toml', 'cargo t --manifest-path b/C.toml', ['b/C.toml']],
-    ['E206', 'env -i cargo test', 'env -C b cargo test'],
-    ['E206', 'timeout 5 cargo test', 'timeout 5 env -u A --chdir=b cargo test'],
-    ['E206', 'cargo run -- --manifest-path Cargo.toml x', 'cargo new x'],
     ['E207', 'python3 -c "def"', 'python3 -c "pass"'],
-    ['E207', 'env python -c "def"', 'python -W ignore -m x -c "def"'],
-    ['E207', 'python -W ignore -Ic "def"', 'python script.py -c "def"', ['script.py']],
+    ['E207', 'env python -c "def"', 'python -m x -c "def"'],
+    ['E207', 'python -Ic "def"', 'python script.py -c "def"'],
     ['W201', 'test -f $NAME', "test -f '$NAME'"],
     ['W201', 'test -f ${NAME}', 'test -f \\${NAME}'],
     ['W201', 'grep x *.js', 'grep x "*.js"'],
     ['W201', 'grep x a?.js', 'grep "x?" a.js'],
     ['W201', 'cat {a,b}', 'cat {a} "{a,b}"'],
     ['W201', 'grep x [ab].js', '[ -f a ]'],
-    ['W202', 'bash -c "case a in a) x; y;; esac"', 'bash -c "case a in a) x;; b) y;; esac"'],
-    ['W202', 'bash -c "a; b"', 'bash -c "a && b;"'],
-    ['W202', 'bash -c "a | b"', 'bash -c "set -eo pipefail; a | b"'],
-    ['W202', 'bash -u -o pipefail -c "a; b"', 'bash -euo pipefail -c "a; b"'],
-    ['W202', 'sh +e -c "a; b"', 'sh -e -c "a; b"'],
-    ['W202', 'sh -c "set -o nounset; b"', 'sh -c "set -o errexit; b"'],
-    ['W202', 'bash -c "a || true"', 'bash -c "grep \'a || b\' c"'],
-    ['W202', 'bash -c "a\nb"', 'bash -c "\na\n"'],
-    ['W202', 'bash -c "a & b"', 'bash -c "a"'],
-    ['W202', 'bash -c "if a; then b; fi; c"', 'bash -c "for a in b c; do if d; then e; else f; fi; done"'],
     ['W203', 'node -e "require(\'./b\')"', 'node -e "require(\'./b\')"', ['b/index.js']],
     ['W203', 'node -e "require(\'./b.json\')"', 'node -e "require(\'./b\')"', ['b.json']],
     ['W203', 'node -e "import(\'./b\')"', 'node -e "import(\'./b.js\')"', ['b.js']],
@@ -111,26 +72,6 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
     ['W203', 'node -e "export * from \'./b.js\'"', "node -e \"'import'; x.require('./b')\""],
     ['W203', "node -e \"x = from\n'./c'; require('./b')\"", 'node -e "x = from\n\'./b\'"'],
     ['W203', 'node -e "require(\'../b\')"', 'node -e "// require(\'../b\')"'],
-    ['W204', 'node -e "require(\'zod\')"', "node -e \"require('fs'); require('node:x')\""],
-    ['W204', 'node -e "import \'@a/b/c\'"', 'node -e "import \'@a/b/c\'"', ['package.json']],
-    ['W205', 'node b.js', 'node b.js', ['b.js']],
-    ['W205', 'node b', 'node b', ['b.js']],
-    ['W205', 'node --test b.test.js', 'node --test "b/*.test.js"'],
-    ['W205', 'node --test a b', 'node --test a b', ['a', 'b/c.test.js']],
-    ['W205', 'node --import tsx b.ts -e 1', 'node --unheard-of b.ts'],
-    ['W205', 'node -- b.js', 'node -'],
-    ['W205', 'node inspect b.js', 'node --test'],
-    ['W205', 'go run b.go', 'go run b.go', ['b.go']],
-    ['W206', 'bash b.sh', 'bash b.sh', ['b.sh']],
-    ['W206', 'bash -- b.sh', 'bash - b.sh', ['b.sh']],
-    ['W206', 'sh -eu b.sh', 'sh -s b.sh'],
-    ['W206', 'bash -o pipefail b.sh', 'bash --rcfile b.sh'],
-    ['W206', 'python -X dev b.py', 'python -m b'],
-    ['W206', 'python b', 'python b', ['b/__main__.py']],
-    ['W206', './b.sh x', './b.sh x', ['b.sh']],
-    ['W207', 'npx -y vite build', 'npx vite build', ['package.json']],
-    ['W207', 'npx -p typescript tsc', 'npx --version'],
-    ['W207', "npx --package=a -c 'a b'", "npx -c 'a b'"],
     ['W208', 'python3 -c "import b"', 'python3 -c "import b"', ['b.py']],
     ['W208', 'python3 -c "from b.c import d"', 'python3 -c "import os.path"', ['b/c/__init__.py']],
   ];
@@ -147,17 +88,17 @@ describe('commands in plans', () => {
   test('a finding says whose and where it is, and comes after the errors of other rules', ({ skip }) => {
     skip(noPython !== '', noPython);
     const orders = [
-      step('WO-01', ['node -e "("', 'a | b', 'python -c "import zed"', 'node z.js'], ['a']),
-      step('WO-02', ['cargo test'], ['b'], { preconditions: [{ kind: 'file_exists', path: 'c' }] }),
+      step('WO-01', ['node -e "("', 'a | b', 'python -c "import zed"', 'cat $X'], ['a']),
+      step('WO-02', ['cat /x'], ['b'], { preconditions: [{ kind: 'file_exists', path: 'c' }] }),
     ];
     const where = found(orders).map(({ code, wo_id, field }) => [code, wo_id, field]);
     expect(where).toEqual([
       ['E003', 'WO-01', 'acceptance_commands'],
       ['E101', 'WO-02', 'preconditions'],
       ['E203', 'WO-01', 'acceptance_commands'],
-      ['E206', 'WO-02', 'acceptance_commands'],
+      ['E202', 'WO-02', 'acceptance_commands'],
       ['W101', 'WO-01', 'acceptance_commands'],
-      ['W205', 'WO-01', 'acceptance_commands'],
+      ['W201', 'WO-01', 'acceptance_commands'],
     ]);
   });
 
@@ -181,7 +122,7 @@ describe('commands in plans', () => {
     expect(codesOf("grep -e'|' a")).toEqual([]);
   });
 
-  test('E201 names each operator once, as it is written, and nothing that is quoted', () => {
+  test('E201 names each operator once, as written, and nothing that is quoted', () => {
     const [finding] = found([step('WO-01', ["a 2>&1 1>&2 b>c;d;e '|' x&"], ['a'])]);
     expect(finding?.code).toBe('E003');
     const [other] = found([step('WO-01', ["a 2>&1 '1>x' b>c;d;e 'x|' x&"], ['a'])]);
@@ -200,7 +141,7 @@ describe('commands in plans', () => {
     expect(codesOf(`a ${word} b`)).toEqual(['E003']);
   });
 
-  test('all ids are told first, then order by order', () => {
+  test('all ids come first, then order by order', () => {
     const orders = [step('WO-1', ['a | b'], ['a']), step('WO-2', ['c | d'], ['b'])];
     expect(found(orders).map(({ code, wo_id }) => `${code} ${wo_id}`)).toEqual([
       'E001 WO-1',
@@ -225,74 +166,25 @@ describe('commands in plans', () => {
   });
 
   test.for<[string, readonly string[], readonly FindingCode[]]>([
-    ['python3 a/b', ['a/b/__main__.py'], []],
-    ['node .', ['a'], []],
-    ['python3 .', ['a'], []],
-    ['bash b', ['b/c.sh'], ['W206']],
     ['node /b.js', ['a'], ['E202']],
-    ['node -e "require(\'./b\')"', ['b/index.json'], []],
     ['node -e "require(\'./b\')"', ['b/package.json'], []],
     ['node -e "require(\'./b\')"', ['b.node'], []],
     ['node -e "import(\'./b\')"', ['b.js'], ['W203']],
     ['node -e "import(\'./b\')"', ['b/index.js'], ['W203']],
-    ["sh -c 'if a; then b; elif c; then d; fi'", ['a'], []],
+    ["bash -c 'cd b && a | c; d'", ['a'], []],
+    ['node b.js', ['a'], []],
   ])('%j, where there is %j, has %j', ([command, files, codes]) => {
     expect(codesOf(command, files)).toEqual(codes);
   });
 
-  test('what an order may write of package.json counts, promised or not', () => {
-    const order = step('WO-01', ['npx eslint .'], ['a'], { allowed_files: ['a', 'package.json'] });
-    const around = { npm: { packages: [], tools: [] } };
-    expect(found([order], around).map(({ code }) => code)).toEqual(['E104']);
-  });
-
   test('a file counts from the order that promises it, not before', () => {
-    const orders = [step('WO-01', ['node b.js'], ['a']), step('WO-02', ['node b.js', 'node a.js'], ['b.js'])];
+    const [a, b] = ['node -e "require(\'./a\')"', 'node -e "require(\'./b\')"'];
+    const orders = [step('WO-01', [b], ['x']), step('WO-02', [b, a], ['b.js'])];
     expect(found(orders).map(({ wo_id, code }) => [wo_id, code])).toEqual([
-      ['WO-01', 'W205'],
-      ['WO-02', 'W205'],
+      ['WO-01', 'W203'],
+      ['WO-02', 'W203'],
     ]);
     expect(found(orders, { repoFiles: ['b.js', 'a.js'] })).toEqual([]);
-  });
-
-  test.for([
-    ['tsc', 'typescript'],
-    ['biome', '@biomejs/biome'],
-    ['babel', '@babel/cli'],
-    ['swc', '@swc/cli'],
-    ['webpack', 'webpack-cli'],
-    ['playwright', '@playwright/test'],
-    ['ng', '@angular/cli'],
-    ['nest', '@nestjs/cli'],
-    ['tailwindcss', '@tailwindcss/cli'],
-    ['depcruise', 'dependency-cruiser'],
-  ] as const)('npx knows that %s comes with %s', ([tool, name]) => {
-    const around = (...packages: string[]) => ({ npm: { packages, tools: [] } });
-    expect(codesOf(`npx ${tool}`, ['a'], around(name))).toEqual([]);
-    expect(codesOf(`npx ${tool}`, ['a'], around('other'))).toEqual(['W207']);
-  });
-
-  test('go.mod and Cargo.toml may be made by an earlier command', () => {
-    const made = [step('WO-01', ['go mod init x', 'cargo init', 'go vet ./...', 'cargo check'], ['a'])];
-    expect(found(made)).toEqual([]);
-    expect(found([step('WO-01', ['go work init', 'go vet ./...'], ['a'])])).toEqual([]);
-    const others = ['go test init', 'go vet ./...', 'go mod tidy', 'go test ./...'];
-    expect(found([step('WO-01', others, ['a'])]).map(({ code }) => code)).toEqual(['E205', 'E205']);
-    const late = [step('WO-01', ['go vet ./...', 'cargo check', 'go mod init x', 'cargo init'], ['a'])];
-    expect(found(late).map(({ code }) => code)).toEqual(['E205', 'E206']);
-  });
-
-  test('what package.json declares is known until an order may write it', () => {
-    const npm = { packages: ['zod', '@a/b', 'typescript'], tools: ['vite'] };
-    const around = { repoFiles: ['package.json'], npm };
-    expect(codesOf("node -e \"require('zod/v4'); require('@a/b/c')\"", ['a'], around)).toEqual([]);
-    expect(codesOf('node -e "require(\'vite\')"', ['a'], around)).toEqual(['W204']);
-    expect(codesOf('npx vite@5 build', ['a'], around)).toEqual([]);
-    expect(codesOf('npx tsc -p .', ['a'], around)).toEqual([]);
-    expect(codesOf('npx eslint .', ['a'], around)).toEqual(['W207']);
-    expect(codesOf('npx eslint .', ['package.json'], { npm })).toEqual([]);
-    const later = [step('WO-01', ['npx eslint .'], ['a']), step('WO-02', ['npx eslint .'], ['package.json'])];
-    expect(found(later, around).map(({ wo_id }) => wo_id)).toEqual(['WO-01']);
   });
 });
 

@@ -420,7 +420,7 @@ describe('prompts', () => {
   });
 
   const findings = checkPlan(
-    planOf(order('WO-01', ['a'], { acceptance_commands: ['x | y', 'node zed.js'] })),
+    planOf(order('WO-01', ['a'], { acceptance_commands: ['x | y', `node -e "require('./zed')"`] })),
     none,
   ).findings;
 
@@ -465,7 +465,7 @@ describe('prompts', () => {
       },
     );
     expect(prompt).toContain('RULESSPEC- there.txt whole {{FINDINGS}}\n- [E003] WO-01: ');
-    expect(prompt).toMatch(/- \[W205\] WO-01: warning: /);
+    expect(prompt).toMatch(/- \[W203\] WO-01: warning: /);
     expect(prompt).toContain('{"a": "{{ORIGINAL_PROMPT}}"}');
     expect(prompt).not.toContain('same findings');
   });
@@ -483,7 +483,7 @@ describe('prompts', () => {
   test('a finding is a diagnostic that says how to mend it', () => {
     expect(findings.map(toDiagnostic).map(({ code, severity }) => [code, severity])).toEqual([
       ['E003', 'error'],
-      ['W205', 'warning'],
+      ['W203', 'warning'],
     ]);
     for (const finding of findings) expect(toDiagnostic(finding).fix).toMatch(/\w/);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkPlan } from '../../src/planner/compile.ts';
-import { pythonTexts, readPython } from '../../src/planner/python.ts';
+import { readPython } from '../../src/planner/python.ts';
 import { noPython } from '../support/python.ts';
 
 const checked = (text: string) => readPython([text]).get(text);
@@ -89,13 +89,4 @@ test('one process checks all programs of a plan, and none is started where there
   expect(starts).toThrow('ENOENT');
   findingsOf('python -c 1', 'python -c 2', 'python3 -Ic 3');
   expect(starts()).toBe('x\n');
-});
-
-test.for<[string, readonly string[]]>([
-  ['python -c a b', ['a']],
-  ['env X=1 /usr/bin/python3.12 -W ignore -Ic a', ['a']],
-  ['bash -c python', []],
-  ['python a.py -c', []],
-])('%j may run the Python programs %j', ([command, texts]) => {
-  expect(pythonTexts(command.split(' '))).toEqual(texts);
 });

@@ -4,7 +4,7 @@ import {
   parseVerificationCommand,
   plannedCommandProblem,
   verificationCommandProblem,
-} from '../../src/policy/commands.ts';
+} from '../../src/policy/verification-command.ts';
 
 test.for<[command: string, allowed: string[]]>([
   ['true', ['true']],
@@ -13,6 +13,7 @@ test.for<[command: string, allowed: string[]]>([
   ['test -f "main.txt"', ['test -f']],
   ['test -f main.txt', ['sh agent', ' test -f ']],
   ['CACHE="$PWD/.cache" MODE=fast printenv CACHE MODE', ['printenv']],
+  ['NODE_ENV=test CI=1 npm test', ['npm test']],
   ["GOCACHE='$PWD/x' (go test ./...)", ['go test']],
   ['(go test)', ['go test']],
   ['((A=1 go test))', ['go test']],
@@ -100,7 +101,15 @@ test.for([
     'R_PROFILE',
     'ERL_FLAGS',
   ],
-  ...['_JAVA_OPTIONS', 'npm_config_script_shell', 'NPM_CONFIG_USERCONFIG', 'BASH_FUNC_ls'],
+  ...[
+    'NODE_TEST_CONTEXT',
+    'SHELLOPTS',
+    'BASHOPTS',
+    '_JAVA_OPTIONS',
+    'npm_config_script_shell',
+    'NPM_CONFIG_USERCONFIG',
+    'BASH_FUNC_ls',
+  ],
 ])('an assignment to %s is refused before any command', (name) => {
   const why = new RegExp(`rejected by guardrail: contains an assignment to ${name}, which loads code`);
   for (const command of [
