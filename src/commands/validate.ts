@@ -19,7 +19,7 @@ export async function validateCommand(
   const reports: object[] = [];
   let allOk = true;
   for (const file of files) {
-    const { graph, text, found, counts } = await readPipeline(file, io.cwd);
+    const { graph, text, found, counts } = await readPipeline(file, io.cwd, { toRun: false });
     const inputs = graph === undefined ? undefined : await readInputs(graph, {}, io.cwd);
     const diagnostics = [
       ...found,

@@ -25,11 +25,13 @@ export type ReadPipeline = {
     | undefined;
 };
 
-/** Reads and lints a pipeline; `graph` is undefined when it cannot be run. */
+/** Reads and lints a pipeline; `graph` is undefined when there are errors. Where it is not `toRun`, commands that the
+ *  guardrail would refuse are errors, too. */
 export async function readPipelineFile(
   path: string,
   cwd: string,
   kinds: readonly NodeKind[],
+  { toRun = true }: { readonly toRun?: boolean } = {},
 ): Promise<ReadPipeline> {
   const read = await pipelineText(path, cwd);
   if ('problem' in read)
@@ -39,6 +41,7 @@ export async function readPipelineFile(
     parsed.graph === undefined
       ? []
       : lint(parsed.graph, kinds, {
+          toRun,
           prompts: await promptFiles(parsed.graph, cwd),
           // A port or a word too many leaves no doubt about the rest.
           partial: parsed.diagnostics.some(

@@ -3,6 +3,9 @@ import type { ReadPipeline } from '../engine/pipeline.ts';
 import { readPipelineFile } from '../engine/pipeline.ts';
 import { kinds } from '../nodes/index.ts';
 
-/** Reads and lints a pipeline against every node kind there is. */
-export const readPipeline = (path: string, cwd: string): Promise<ReadPipeline> =>
-  readPipelineFile(path, cwd, kinds);
+/** Reads and lints a pipeline against every node kind; `toRun` as for `readPipelineFile`. */
+export const readPipeline = (
+  path: string,
+  cwd: string,
+  options?: { readonly toRun?: boolean },
+): Promise<ReadPipeline> => readPipelineFile(path, cwd, kinds, options);

@@ -235,7 +235,7 @@ function withPrompts(
       ([id, prompt]) => present(changed.nodes.get(id)?.attrs ?? new Map(), 'prompt')?.value.text === prompt,
     );
     if (!says) continue;
-    const errors = lint(changed, kinds).filter(({ severity }) => severity === 'error');
+    const errors = lint(changed, kinds, { toRun: true }).filter(({ severity }) => severity === 'error');
     return errors.length > 0 ? { problems: errors } : changed;
   }
   return refused(

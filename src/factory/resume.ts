@@ -183,7 +183,7 @@ async function resumeOnce(
   const accepts = flags.acceptChanges && !replays;
   if (accepts && graph === undefined) doors.log('warn', 'the run goes on with the texts that it keeps');
   const current = accepts && graph !== undefined ? graph : stored;
-  if (current === undefined || (accepts && hasErrors(lint(current, kinds)))) {
+  if (current === undefined || (accepts && hasErrors(lint(current, kinds, { toRun: true })))) {
     return refused('resume-pipeline', 'the pipeline of this run cannot be read any more', 'start a new run');
   }
   if (checkpoint.next_node !== null && !current.nodes.has(checkpoint.next_node)) {

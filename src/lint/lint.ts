@@ -20,6 +20,7 @@ import { kindCheck } from './rules/kind-check.ts';
 import { noHandler } from './rules/no-handler.ts';
 import { outcomeUncovered } from './rules/outcome-uncovered.ts';
 import { quotedReference } from './rules/quoted-reference.ts';
+import { refusedCommand } from './rules/refused-command.ts';
 import { reservedId } from './rules/reserved-id.ts';
 import { startCount } from './rules/start-count.ts';
 import { startIncoming } from './rules/start-incoming.ts';
@@ -49,6 +50,7 @@ const rules: readonly Rule[] = [
   attributeValue,
   holdout,
   kindCheck,
+  refusedCommand,
   conditionSyntax,
   conditionKey,
   unknownOutcome,

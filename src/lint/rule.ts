@@ -19,6 +19,8 @@ export type LintOptions = {
   readonly prompts?: ReadonlyMap<string, string>;
   /** The text could not be read whole: what its nodes and edges are as a graph is not judged. */
   readonly partial?: boolean;
+  /** The pipeline is about to run: a refused command is a warning. */
+  readonly toRun?: boolean;
 };
 
 export type Subject = {

@@ -160,6 +160,12 @@ const bad: readonly Row[] = [
   ['unknown-reference', around('prompt="${node.nowhere.x}"'), '${node.nowhere.x}'],
   ['unknown-reference', around('prompt="${node.start.outcom}"'), '${node.start.outcom}'],
   ['unknown-reference', around('prompt="${goal}"'), '${goal}'],
+  ['refused-command', around('shape=parallelogram, tool_command="cat ../x"'), '"cat ../x"'],
+  [
+    'refused-command',
+    around('type=verification, "verification.allowed_commands"="npm test, go test | tee x"'),
+    '"npm test, go test | tee x"',
+  ],
   ['quoted-reference', around('shape=parallelogram, tool_command="cat \'${ctx.x}\'"'), '${ctx.x}'],
   ['quoted-reference', around('shape=parallelogram, tool_command="cat \\"$goal\\""', 'goal=g;'), '$goal'],
   ['undeclared-node', whole(`${ends} start -> b -> exit; b [label=b]; start -> c -> exit`), 'c'],
@@ -280,6 +286,9 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   // Nobody expands these.
   ['unknown-reference', around('shape=parallelogram, tool_command=true, label="uses ${var.nope}"')],
   ['unknown-reference', around('prompt="the words ${var.nope}", prompt_expand=false')],
+  ['refused-command', around('shape=parallelogram, tool_command="cat /x ${ctx.x} >/dev/stderr"')],
+  ['refused-command', around('shape=parallelogram, tool_command="cd ${X:-/x}; cat \'a /b\' >/dev/stderr"')],
+  ['refused-command', around('type=verification, "verification.allowed_commands"="@plan, grep"')],
   ['quoted-reference', around('shape=parallelogram, tool_command="echo \\"$(cat ${ctx.x})\\" \'$goal\'"')],
   ['undeclared-node', around('')],
   ['empty-prompt', around('')],
@@ -566,4 +575,31 @@ test('unknown attributes that defaults put on thousands of nodes are looked up o
     `digraph g { start [shape=Mdiamond] exit [shape=Msquare] ${nodes} start -> exit }`,
   );
   expect(diagnostics.filter(({ code }) => code === 'unknown-attribute')).toEqual([]);
+});
+
+test('a refused command is an error, and a warning where the pipeline is about to run', () => {
+  const { graph } = readGraph('p.dot', around('shape=parallelogram, tool_command="cat /etc/hosts"'));
+  if (graph === undefined) throw new Error('no graph');
+  expect(lint(graph, kinds)).toMatchObject([
+    {
+      code: 'refused-command',
+      severity: 'error',
+      message: expect.stringContaining(
+        '"a" will fail: tool_command rejected by guardrail: contains an absolute path',
+      ),
+    },
+  ]);
+  expect(lint(graph, kinds, { toRun: true })).toMatchObject([{ severity: 'warning' }]);
+});
+
+test('each entry of verification.allowed_commands that allows nothing is named', () => {
+  const entries = 'npm test, cat /etc/hosts, a && b, CI=1 npm test';
+  const messages = found(around(`type=verification, "verification.allowed_commands"="${entries}"`)).map(
+    ({ message }) => message,
+  );
+  expect(messages).toEqual([
+    expect.stringContaining('/etc/hosts'),
+    expect.stringContaining('"&&"'),
+    expect.stringContaining('does not list it: CI=1 npm test'),
+  ]);
 });

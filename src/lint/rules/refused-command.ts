@@ -1,0 +1,50 @@
+/** Commands that the guardrail refuses whatever happens in a run. A command with references is not judged: their values
+ *  are known only then. */
+import { expand } from '../../dot/expand.ts';
+import { list, present } from '../../model/attribute.ts';
+import type { Attribute } from '../../model/graph.ts';
+import { toolCommandProblem } from '../../policy/commands.ts';
+import { verificationCommandProblem } from '../../policy/verification-command.ts';
+import { finding, nodesOf, type Rule } from '../rule.ts';
+
+const unknown = { goal: undefined, lookup: () => undefined };
+
+function toolProblem({ value }: Attribute): string | undefined {
+  const expanded = expand(value.text, unknown, 'shell');
+  return 'text' in expanded ? toolCommandProblem(expanded.text) : undefined;
+}
+
+/** Each entry is judged as the command that consists of it alone. */
+function allowedProblems({ value }: Attribute): readonly string[] {
+  const entries = list().read(value);
+  if (!entries.ok) return [];
+  return entries.value
+    .filter((entry) => entry !== '@plan')
+    .flatMap((entry) => verificationCommandProblem(entry, [entry]) ?? []);
+}
+
+export const refusedCommand: Rule = function* (subject) {
+  const { graph, options } = subject;
+  // In a run the node fails, and an edge may take the failure.
+  const severity = options.toRun === true ? 'warning' : 'error';
+  for (const node of nodesOf(subject, 'tool')) {
+    const command = present(node.attrs, 'tool_command');
+    const problem = command === undefined ? undefined : toolProblem(command);
+    if (command === undefined || problem === undefined) continue;
+    yield finding(graph, 'refused-command', severity, {
+      message: `"${node.id}" will fail: ${problem}`,
+      span: command.valueSpan,
+      fix: 'name files relative to the workspace, or put the command into a script there',
+    });
+  }
+  for (const node of nodesOf(subject, 'verification')) {
+    const allowed = present(node.attrs, 'verification.allowed_commands');
+    if (allowed === undefined) continue;
+    for (const problem of allowedProblems(allowed))
+      yield finding(graph, 'refused-command', severity, {
+        message: `an entry of verification.allowed_commands on "${node.id}" allows nothing: ${problem}`,
+        span: allowed.valueSpan,
+        fix: 'list programs with their first arguments, without shell syntax, assignments and paths out of the workspace',
+      });
+  }
+};
