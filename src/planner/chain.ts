@@ -60,9 +60,8 @@ function checkLink(order: OrderView, state: ReadonlySet<string>, programs: Pytho
     return program?.kind === 'valid' ? program.imports : [];
   });
   for (const module of imports) {
-    if (ordinaryModules.has(module.split('.')[0] ?? '')) continue;
+    if (isPythonModule(module, reachable)) continue;
     const base = module.replaceAll('.', '/');
-    if (reachable.has(`${base}.py`) || reachable.has(`${base}/__init__.py`)) continue;
     findings.push(
       found(
         'W101',
@@ -104,6 +103,13 @@ function contradictions(order: OrderView): string[] {
     );
   const absent = ofKind('file_absent');
   return [...ofKind('file_exists')].filter((path) => absent.has(path)).sort();
+}
+
+/** Whether a Python program can import `name`: it is a common module, or one of `files`. */
+export function isPythonModule(name: string, files: ReadonlySet<string>): boolean {
+  if (ordinaryModules.has(name.split('.')[0] ?? '')) return true;
+  const base = name.replaceAll('.', '/');
+  return files.has(`${base}.py`) || files.has(`${base}/__init__.py`);
 }
 
 /** Whether a command is the global verify command. */

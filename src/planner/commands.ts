@@ -1,16 +1,15 @@
 /** What can be said of the acceptance commands of a plan from their words: whether they mean what they say without a
  *  shell, whether they would be refused when they run, and whether the programs in them are grammatical. */
-import { isBuiltin } from 'node:module';
 import { normalizePath } from '../model/work-order.ts';
 import { shown } from '../policy/path-rules.ts';
-import { assignedName, type ProgramText, programTexts } from '../policy/programs.ts';
+import { assignedName, programTexts } from '../policy/programs.ts';
 import { readShell } from '../policy/shell.ts';
 import { plannedCommandProblem } from '../policy/verification-command.ts';
-import { isVerifyCommand } from './chain.ts';
+import { isPythonModule, isVerifyCommand } from './chain.ts';
 import { operators, quote } from './check.ts';
 import type { FindingCode, PlanFinding } from './finding.ts';
-import { readJavaScript } from './javascript.ts';
-import { ordinaryModules, type PythonPrograms } from './python.ts';
+import { type JavaScriptKind, readJavaScript } from './javascript.ts';
+import type { PythonProgram, PythonPrograms } from './python.ts';
 import { type CommandView, type OrderView, promised } from './view.ts';
 
 /** The message reads on after the command. */
@@ -53,7 +52,11 @@ function checkCommand(
     return [['E202', `is longer than ${longestCommand} characters, more than systems take`]];
   // What `python -c` runs is checked with the order itself.
   const programs = python === undefined ? programTexts(words) : [];
-  return [...checkForm(text, words), ...programs.flatMap((program) => checkProgram(program, files, known))];
+  const found = programs.flatMap(({ language, text: program }) => {
+    if (language === 'javascript') return checkJavaScript(program, inputType(words), files);
+    return language === 'python' ? checkPython(known.get(program), files) : [];
+  });
+  return [...checkForm(text, words), ...found];
 }
 
 /** Words that begin a command of a shell and are no program, or none that could do what the shell does. */
@@ -98,39 +101,30 @@ function reason(refusal: string, command: string): string {
   return short.endsWith(tail) ? short.slice(0, -tail.length) : short;
 }
 
-function checkProgram(
-  { language, text }: ProgramText,
-  files: ReadonlySet<string>,
-  known: PythonPrograms,
-): Found[] {
-  if (language === 'javascript') {
-    const { problem, imports } = readJavaScript(text, 'either');
-    if (problem !== undefined) return [['E203', `is not valid JavaScript: ${problem}`]];
-    return imports
-      .filter(({ name, how }) => isMissing(name, how, files))
-      .map(({ name, how }): Found => ['W203', `${how}s ${name}, which is not there by then`]);
-  }
-  if (language === 'python') {
-    const program = known.get(text);
-    if (program?.kind === 'invalid') return [['E207', `is ${program.problem}`]];
-    if (program?.kind === 'unchecked') return [['W102', `was not checked: ${program.why}`]];
-    return (program?.imports ?? [])
-      .filter((name) => !isPythonModule(name, files))
-      .map((name): Found => ['W208', `imports ${name}, which is not there by then`]);
-  }
-  return [];
+const inputType = (words: readonly string[]): JavaScriptKind => {
+  const given = (['module', 'commonjs'] as const).find((type) => words.includes(`--input-type=${type}`));
+  return given ?? 'either';
+};
+
+function checkJavaScript(text: string, kind: JavaScriptKind, files: ReadonlySet<string>): Found[] {
+  const { problem, imports } = readJavaScript(text, kind);
+  if (problem !== undefined) return [['E203', `is not valid JavaScript: ${problem}`]];
+  return imports
+    .filter(({ name, how }) => isMissing(name, how, files))
+    .map(({ name, how }) => ['W203', `${how}s ${name}, which is not there by then`]);
 }
 
 /** Whether a relative import names no file. `require` tries endings; `import` wants the whole name. */
 function isMissing(name: string, how: 'require' | 'import', files: ReadonlySet<string>): boolean {
-  if (isBuiltin(name) || !/^\.{1,2}(?:\/|$)/.test(name)) return false;
+  if (!/^\.{1,2}(?:\/|$)/.test(name)) return false;
   const path = normalizePath(name.replace(/[?#].*$/, ''));
   const endings = how === 'import' ? [''] : ['', '.js', '.json', '.node', '/index.js', '/package.json'];
   return !endings.some((ending) => files.has(`${path}${ending}`));
 }
 
-const isPythonModule = (name: string, files: ReadonlySet<string>): boolean => {
-  const path = name.replaceAll('.', '/');
-  const isOrdinary = ordinaryModules.has(name.split('.')[0] ?? '');
-  return isOrdinary || files.has(`${path}.py`) || files.has(`${path}/__init__.py`);
-};
+function checkPython(program: PythonProgram | undefined, files: ReadonlySet<string>): Found[] {
+  if (program?.kind === 'invalid') return [['E207', `is ${program.problem}`]];
+  if (program?.kind === 'unchecked') return [['W102', `was not checked: ${program.why}`]];
+  const missing = (program?.imports ?? []).filter((name) => !isPythonModule(name, files));
+  return missing.map((name) => ['W208', `imports ${name}, which is not there by then`]);
+}

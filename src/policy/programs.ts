@@ -127,7 +127,7 @@ function optionOf(word: string, known: Options): { kind: OptionKind | undefined;
 }
 
 type Language = 'shell' | 'python' | 'javascript' | 'other';
-export type ProgramText = { readonly at: number; readonly text: string; readonly language: Language };
+type ProgramText = { readonly at: number; readonly text: string; readonly language: Language };
 
 /** Interpreters, their language, and the options after which a program's text comes. */
 const interpreters: readonly (readonly [name: RegExp, language: Language, option: RegExp])[] = [

@@ -55,6 +55,7 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
     ['E203', 'node -pe "a b"', 'node -pe "1"'],
     ['E203', 'node -p -e "a b"', 'node -p -e "1"'],
     ['E203', 'env A=1 node --no-warnings -e "a b"', 'env A=1 node --no-warnings -e 1'],
+    ['E203', 'node --input-type=module -e "with (a) {}"', 'node -e "with (a) {}"'],
     ['E203', 'node -e "return 1"', 'node -e "(() => { return 1 })()"'],
     ['E207', 'python3 -c "def"', 'python3 -c "pass"'],
     ['E207', 'env python -c "def"', 'python -m x -c "def"'],
