@@ -149,16 +149,10 @@ test.for([
     1,
     /model "gpt-test" was not found at http:\/\/127\.0\.0\.1/,
   ],
-  [404, { detail: 'Not Found' }, 'config', 1, /was not found .*\(404, without an error in the API's form\)/],
+  [404, { detail: 'Not Found' }, 'config', 1, /was not found .*\(404 \{"detail":"Not Found"\}\)/],
   [400, { error: { message: 'input too long' } }, 'config', 1, /does not accept the request.*input too long/],
   // As vLLM tells it, and Gemini.
-  [
-    400,
-    { object: 'error', message: 'too long', code: 400 },
-    'config',
-    1,
-    /does not accept .*\(?400 too long/,
-  ],
+  [400, { object: 'error', message: 'too long', code: 400 }, 'config', 1, /does not accept .*too long/],
   [
     429,
     [{ error: { code: 429, message: 'all used', status: 'EXHAUSTED' } }],
@@ -258,23 +252,11 @@ test.for([
   [{ 'retry-after-ms': '120' }, 120],
   [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT', date: 'soon' }, 9000],
   [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:09 GMT', date: 'Wed, 01 Jan 2020 00:00:00 GMT' }, 9000],
-  [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT', date: 'Thu, 01 Jan 1998 00:00:00 GMT' }, 9000],
-  [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT', date: 'Fri, 01 Jan 2100 00:00:00 GMT' }, 9000],
   [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:00 GMT', date: '' }, 0],
   [{ 'retry-after': 'soon' }, 500],
   [{ 'retry-after': '-5' }, 0],
   [{ 'retry-after-ms': '', 'retry-after': '' }, 500],
   [{ 'x-ratelimit-reset-requests': '2s', 'x-ratelimit-reset-tokens': '0m7.5s' }, 7_500],
-  [
-    {
-      'x-ratelimit-reset-requests': '120ms',
-      'x-ratelimit-remaining-requests': '0',
-      'x-ratelimit-reset-tokens': '9s',
-      'x-ratelimit-remaining-tokens': '5',
-    },
-    120,
-  ],
-  [{ 'x-ratelimit-reset-tokens': '9'.repeat(400) }, 500],
 ] as const)('the wait that the server asks for is kept: %j', async ([headers, wait]) => {
   const { report, waits } = await tell([{ status: 429, headers }, { text: 'ok' }]);
   expect(report.kind).toBe('answered');
@@ -446,9 +428,15 @@ test.for<[string, Reaction, string, string, RegExp]>([
     { events: [{ error: 'no such model' }] },
     'agent',
     '',
-    /as failed: no such model/,
+    /as failed: "no such model"/,
   ],
-  ['an unknown status', ending('asleep'), 'agent', 'unexpected_status', /status that is not known: "asleep"/],
+  [
+    'an unknown status',
+    ending('asleep'),
+    'agent',
+    'unexpected_status',
+    /status "asleep", which is no final one/,
+  ],
 ])(
   '%s is told in words, asked for once, and kept as it was sent',
   async ([, reaction, kind, what, words]) => {
@@ -550,18 +538,11 @@ test.for<[string, Reaction]>([
   await server.idle();
 });
 
-test.for(['words', 'silence'] as const)(
-  'a refusal that goes on for ever with %s is read no further',
-  async (endless) => {
-    await using server = await startModelServer([{ refuses: 503, endless }, { text: 'ok' }]);
-    const clock = agentClock();
-    const work = agentAt(server, clock).work(taskFor(), never());
-    await Promise.all([server.arrived(1), clock.waiting(2)]);
-    if (endless === 'silence') clock.advance(120_000);
-    expect(await work).toMatchObject({ kind: 'answered', text: 'ok' });
-    await server.idle();
-  },
-);
+test('a refusal that never ends is read no further than a message may be', async () => {
+  await using server = await startModelServer([{ refuses: 503, endless: 'words' }, { text: 'ok' }]);
+  expect(await agentAt(server).work(taskFor(), never())).toMatchObject({ kind: 'answered', text: 'ok' });
+  await server.idle();
+});
 
 test('a timeout longer than a timer can be set does not fire at once', async () => {
   await using server = await startModelServer([{ text: 'ok' }]);

@@ -1,62 +1,115 @@
-/** A prompt for one budget: streamed, and where no stream comes through, from the background. */
-import type { AgentTask } from '../agent.ts';
-import { fetched, inBackground } from './background.ts';
-import type { Request } from './client.ts';
-import type { Exchange } from './ending.ts';
-import { exchange } from './exchange.ts';
-import type { Trouble } from './failure.ts';
-import { patience, worded } from './patience.ts';
+/** One prompt to its answer, over whichever API the server has: asked again without what it refuses, and once with more
+ *  room when the answer does not fit. */
+import type { AgentReport, AgentTask } from '../agent.ts';
+import type { Exchange } from './answer.ts';
+import { askChat } from './chat.ts';
+import { mostOutputTokens } from './defaults.ts';
+import type { Failed } from './failure.ts';
+import type { Api } from './mode.ts';
+import type { Part, Refused, Request } from './request.ts';
+import { askResponses } from './responses.ts';
 import type { Watch } from './watch.ts';
 
-type TroubledExchange = Extract<Exchange, { kind: 'trouble' }>;
+export type Answer = Extract<Exchange, { kind: 'answer' }>;
+/** `status`: the server's, where it refused. */
+export type Asked = { readonly answer: Answer } | { readonly report: AgentReport; readonly status?: number };
 
-/** What a call has learned about its server; it is kept from budget to budget. */
-export type Ways = {
-  /** The server refuses to stream. */
-  noStream?: TroubledExchange;
-  /** The server refuses to work in the background. */
-  noBackground?: boolean;
+export type AskDeps = {
+  readonly task: AgentTask;
+  readonly watch: Watch;
+  readonly api: Api;
+  /** What calls of this agent have learned about the server. */
+  readonly known: { api?: 'responses' | 'chat' };
+  /** What the server has refused during this task. */
+  readonly refused: Refused;
+  /** Called with every exchange that has ended. */
+  readonly note: (ended: Exchange) => void;
+  /** Whether an answer that does not fit gets one more try with twice the room. */
+  readonly mayGrow?: boolean;
 };
 
-/** Asks until there is an answer or no hope for one. `onWay` is told about each exchange that is followed by another
- *  one, of one that was lost perhaps twice. */
-export async function ask(
-  request: Request,
-  watch: Watch,
-  onText: AgentTask['onText'],
-  ways: Ways,
-  onWay: (passed: Exchange) => void,
-): Promise<Exchange> {
-  const tries = patience(request, watch);
-  for (;;) {
-    const got = ways.noStream ?? (await exchange(request, watch, onText));
-    if (watch.stopped !== undefined) return got;
-    if (got.kind === 'pending') return fetched(got, request, watch);
-    if (got.kind !== 'trouble') return got;
-    if (got.trouble.way === 'refused') ways.noStream = got;
-    if (got.trouble.way !== undefined && ways.noBackground !== true) {
-      // A model may have worked for the stream that was lost.
-      if (got.trouble.way === 'lost') onWay(got);
-      const later = await inBackground(request, watch, onWay);
-      if (later.kind !== 'trouble') return later;
-      if (watch.stopped !== undefined || !knowsNoBackground(later.trouble, got)) return withRest(later, got);
-      // What went wrong with the stream is what there is to tell.
-      ways.noBackground = true;
+/** Statuses of a server that does not have the Responses API. */
+const unknownPath: readonly (number | undefined)[] = [404, 405, 501];
+
+/** Asks over the API that the node names, or that the server turns out to have. */
+export async function ask(request: Request, deps: AskDeps): Promise<Asked> {
+  const { api, known } = deps;
+  const chosen = api === 'auto' ? known.api : api;
+  if (chosen === 'chat') return askWith('chat', request, deps);
+  const got = await askWith('responses', request, deps);
+  if ('answer' in got) known.api ??= 'responses';
+  if ('answer' in got || chosen !== undefined || !unknownPath.includes(got.status)) return got;
+  const other = await askWith('chat', request, deps);
+  if ('answer' in other) known.api = 'chat';
+  // A server that has neither: the first refusal names the wrong address or model.
+  return 'report' in other && unknownPath.includes(other.status) ? got : other;
+}
+
+const larger = (budget: number): number => Math.max(budget, Math.min(budget * 2, mostOutputTokens));
+
+async function askWith(api: 'responses' | 'chat', first: Request, deps: AskDeps): Promise<Asked> {
+  const { task, watch, mayGrow = true } = deps;
+  let short: Failed | undefined;
+  for (let request = first; ; request = { ...request, budget: larger(request.budget) }) {
+    if (watch.stopped !== undefined) return { report: stopReport(watch.stopped, task, request) };
+    const ended = await askOnce(api, request, deps);
+    if (ended.kind === 'answer') return { answer: ended };
+    const response = ended.text === '' ? {} : { response: ended.text };
+    if (watch.stopped !== undefined) {
+      const report = stopReport(watch.stopped, task, request);
+      return { report: report.kind === 'failed' ? { ...report, ...response } : report };
     }
-    if (!(await tries.wait(got.trouble))) return worded(got, got.trouble, tries.tries);
-    onWay(got);
+    if (ended.kind === 'pending') throw new Error('Internal: a background response was not polled');
+    if (ended.kind === 'unusable') {
+      const { reason, model } = ended;
+      return { report: { kind: 'failed', class: 'agent', reason, model, ...response } };
+    }
+    if (ended.kind === 'trouble') {
+      const { report, status } = ended.trouble;
+      // A model that has no more room says so; the first problem is that the answer did not fit.
+      if (short !== undefined && status === 400) {
+        const reason = `${short.reason}, and ${request.budget} are refused: ${report.reason}`;
+        return { report: { ...short, reason } };
+      }
+      return { report: { ...report, ...response }, ...(status === undefined ? {} : { status }) };
+    }
+    const reason = `the answer of "${request.model}" does not fit into ${request.budget} tokens`;
+    const failed: Failed = { kind: 'failed', class: 'agent', reason, model: 'api', ...response };
+    if (short !== undefined || !mayGrow || larger(request.budget) === request.budget)
+      return { report: failed };
+    short = failed;
   }
 }
 
-/** Whether it is "background" that the server does not take, and not the prompt. One that does not say so took the
- *  prompt when it began to stream. A status is only there where the prompt was handed in. */
-const knowsNoBackground = ({ status, names }: Trouble, stream: TroubledExchange): boolean =>
-  status === 422 ||
-  (status === 400 && (names === 'background' || stream.trouble.way === 'refused' || stream.begun === true));
+/** Optional parts of a request that are left out once the server refuses them. (A refused stream of the Responses API is
+ *  answered from the background.) */
+const droppable: Readonly<Record<'responses' | 'chat', readonly Part[]>> = {
+  responses: ['summary', 'sealed'],
+  chat: ['stream_options'],
+};
 
-/** What a broken stream had brought is better than nothing. */
-const withRest = (later: Exchange, broken: Exchange): Exchange => ({
-  ...later,
-  text: later.text === '' ? broken.text : later.text,
-  reasoning: later.reasoning === '' ? broken.reasoning : later.reasoning,
-});
+async function askOnce(api: 'responses' | 'chat', request: Request, deps: AskDeps): Promise<Exchange> {
+  const { task, watch, refused, note } = deps;
+  const call = { watch, onText: task.onText, refused, passed: note };
+  for (;;) {
+    const got = await (api === 'chat' ? askChat(request, call) : askResponses(request, call));
+    note(got);
+    const part = got.kind === 'trouble' ? got.trouble.refuses : undefined;
+    if (part === undefined || refused.has(part) || !droppable[api].includes(part)) return got;
+    refused.add(part);
+  }
+}
+
+/** Why a call was stopped. */
+export function stopReport(
+  stopped: NonNullable<Watch['stopped']>,
+  task: AgentTask,
+  { shown, idleMs }: Pick<Request, 'shown' | 'idleMs'>,
+): AgentReport {
+  if (stopped === 'cancelled') return { kind: 'cancelled' };
+  const reason =
+    stopped === 'timeout'
+      ? `no whole answer from ${shown} within ${(task.timeoutMs ?? 0) / 1000} s (the node's timeout)`
+      : `${shown} was silent for ${idleMs / 1000} s`;
+  return { kind: 'failed', class: 'timeout', reason, model: 'api' };
+}

@@ -1,7 +1,6 @@
-/** What holds where nobody says otherwise, and what a key looks like: all that choosing this agent needs of it. */
+/** Default settings, and what a key and a base URL look like: all that choosing this agent needs of it. */
 
-/** Most tokens that an answer is given room for: a whole doubling would be refused by every model whose room ends at
- *  65,536. */
+/** The largest token budget of an answer: models whose limit is 65,536 would refuse a full doubling. */
 export const mostOutputTokens = 65_000;
 
 export const openaiDefaults = {
@@ -12,7 +11,6 @@ export const openaiDefaults = {
   maxRetries: 2,
   maxWaitMs: 60_000,
   idleMs: 2_400_000,
-  lullMs: 10_000,
   pollMs: 5_000,
   pollDeadlineMs: 2_400_000,
   maxAnswerBytes: 10 * 1024 * 1024,
@@ -28,7 +26,7 @@ export function keyProblem(apiKey: string): string | undefined {
   return undefined;
 }
 
-/** A base URL as it may stand in messages: without user, password and query. */
+/** A base URL for messages: without user, password and query. */
 export function showURL(baseURL: string): string {
   try {
     const url = new URL(baseURL);
@@ -38,8 +36,8 @@ export function showURL(baseURL: string): string {
   }
 }
 
-/** What may be a secret in the query of a base URL: servers repeat what they were asked. A version of the API is none, nor is
- *  what is too short for one. */
+/** Values in the query of a base URL that may be secrets, which servers may repeat; not an API version, nor a value that
+ *  is too short. */
 export function hiddenIn(baseURL: string): readonly string[] {
   if (!URL.canParse(baseURL)) return [];
   return [...new URL(baseURL).searchParams]

@@ -2,22 +2,29 @@
 import type { Clock } from '../../system/clock.ts';
 import type { AgentReport, Park } from '../agent.ts';
 import { saidWait } from '../said-wait.ts';
-import { Elsewhere } from './redirects.ts';
-import type { Fault } from './wire.ts';
+import type { Part } from './request.ts';
 
 export type Failed = Extract<AgentReport, { kind: 'failed' }>;
 
-/** A failed exchange. `again`: the same request may well succeed later. `way`: it is the way of asking that failed, not
- *  the question: the stream was lost on its way, or the server refuses to stream. */
+/** An answer, or one event of it, is larger than `maxAnswerBytes` allows. */
+export class TooLarge extends Error {}
+
+/** The server answered with something that is no answer of the API, such as a gateway's page. */
+export class NotTheApi extends Error {}
+
+/** A failed exchange. */
 export type Trouble = {
   readonly report: Failed;
+  /** The same request may succeed later. */
   readonly again: boolean;
+  /** The HTTP status of a refusal. */
   readonly status?: number;
-  /** No model worked on it: the server said no, or was never reached. */
+  /** No model worked on it: the server refused, or was never reached. */
   readonly unbilled?: true;
-  readonly way?: 'lost' | 'refused';
-  /** What of the request the server says that it does not take: also `store`, which the background needs. */
-  readonly names?: 'background';
+  /** The answer was lost on its way: a model may have worked on it. */
+  readonly lost?: true;
+  /** The part of the request that the server does not accept. */
+  readonly refuses?: Part;
 };
 
 export type Facts = {
@@ -27,83 +34,89 @@ export type Facts = {
   readonly clock: Clock;
 };
 
-type Package = typeof import('openai');
+type Sdk = typeof import('openai');
 
-/** The report for an error that the package threw, or that reading the body did. */
-export function troubleOf(error: unknown, openai: Package, facts: Facts): Trouble {
-  if (error instanceof openai.APIConnectionError) {
-    const root = rootOf(error);
-    if (innermost(error) instanceof Elsewhere) return { ...config(`${facts.shown} ${root}`), unbilled: true };
-    const trouble = cut(`${facts.shown} cannot be reached: ${root}`);
-    return /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|certificate/i.test(root)
-      ? { ...trouble, unbilled: true }
-      : trouble;
+/** The report for an error that the SDK threw, or that reading the body did. */
+export function troubleOf(error: unknown, sdk: Sdk, facts: Facts): Trouble {
+  const root = rootCause(error);
+  if (root instanceof NotTheApi) return lost(`${facts.shown} ${root.message}`);
+  if (error instanceof sdk.APIConnectionError) {
+    const why = words(root);
+    const trouble = lost(`${facts.shown} cannot be reached: ${why}`);
+    const isUnreached = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|certificate/i.test(why);
+    return isUnreached ? { ...trouble, unbilled: true } : trouble;
   }
-  if (error instanceof openai.APIError && typeof error.status === 'number') {
+  if (error instanceof sdk.APIError) {
     const { status } = error;
-    const word = typeof error.code === 'string' ? error.code : (error.type ?? '');
-    const retryAfterMs = serverWait(error.headers, facts.clock);
-    const told = error.headers?.get('x-should-retry');
-    // Reasoning models take no temperature, whichever it is.
-    const warm = status === 400 && (error.param === 'temperature' || /\btemperature\b/i.test(error.message));
-    const fix = warm ? ': leave out --llm-temperature for this model' : '';
-    const trouble = byStatus(status, word, `${short(wordsOf(error))}${fix}`, facts);
-    const noStream = error.param === 'stream' || /\bstream(ing|_options)?\b/i.test(error.message);
-    const noBackground = /\b(?:background|store)\b/i.test(`${error.param ?? ''} ${error.message}`);
-    // What the server asks for with a quota is when it is there again.
-    const park: Park | undefined =
-      status === 429 && retryAfterMs !== undefined && trouble.report.park?.kind !== 'billing'
-        ? { kind: 'quota', wakeAtMs: facts.clock.now().getTime() + retryAfterMs }
-        : trouble.report.park;
-    return {
-      ...trouble,
-      status,
-      unbilled: true,
-      again: told === 'false' ? false : trouble.again,
-      ...((status === 400 || status === 422) && noStream ? { way: 'refused' } : {}),
-      ...(noBackground ? { names: 'background' } : {}),
-      report: {
-        ...trouble.report,
-        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-        ...(park === undefined ? {} : { park }),
-      },
-    };
+    if (status !== undefined && error.headers !== undefined)
+      return refusal(error, status, error.headers, facts);
+    // An error event within a stream.
+    const { code, type } = error;
+    return troubleOfFault({ code: code == null ? code : String(code), type, message: error.message }, facts);
   }
-  return cut(`the answer from ${facts.shown} was cut: ${rootOf(error)}`);
+  return lost(`the answer from ${facts.shown} was cut: ${words(root)}`);
 }
 
-/** What the server said. The package takes a body that is no error in the API's form for none at all. */
-const wordsOf = ({ message }: Error): string =>
-  message.replace(/ status code \(no body\)$/, ", without an error in the API's form");
-
-/** A connection that broke, whoever broke it. */
-export const cut = (reason: string): Trouble => ({ ...passing(reason), way: 'lost' });
-
-const passing = (reason: string): Trouble => ({ report: api('infra', reason), again: true });
-
-function limited(said: string, { shown, clock }: Facts): Trouble {
-  const now = clock.now();
-  const wait = saidWait(said, now);
-  const until: Pick<Failed, 'park' | 'retryAfterMs'> =
-    wait === undefined
-      ? { park: { kind: 'quota', unsaid: true } }
-      : { park: { kind: 'quota', wakeAtMs: now.getTime() + wait }, retryAfterMs: wait };
+function refusal(
+  error: InstanceType<Sdk['APIError']>,
+  status: number,
+  headers: Headers,
+  facts: Facts,
+): Trouble {
+  const code = typeof error.code === 'string' ? error.code : (error.type ?? '');
+  const said = `${error.param ?? ''} ${error.message}`;
+  const isOfRequest = status === 400 || status === 422;
+  const advice =
+    isOfRequest && /\btemperature\b/i.test(said) ? ': leave out --llm-temperature for this model' : '';
+  const trouble = byStatus(status, code, `${oneLine(error.message)}${advice}`, facts);
+  const retryAfterMs = askedWait(headers, facts.clock) ?? trouble.report.retryAfterMs;
+  // The wait that comes with a rate limit is when the quota is there again.
+  const park: Park | undefined =
+    status === 429 && retryAfterMs !== undefined && trouble.report.park?.kind !== 'billing'
+      ? { kind: 'quota', wakeAtMs: facts.clock.now().getTime() + retryAfterMs }
+      : trouble.report.park;
+  const part = isOfRequest ? partIn(said) : undefined;
   return {
-    report: { ...api('infra', `too many requests for ${shown} (${said})`), ...until },
-    again: true,
+    ...trouble,
+    status,
+    unbilled: true,
+    again: headers.get('x-should-retry') === 'false' ? false : trouble.again,
+    ...(part === undefined ? {} : { refuses: part }),
+    report: {
+      ...trouble.report,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(park === undefined ? {} : { park }),
+    },
   };
 }
 
-/** The server's last word on this prompt, which is no answer. */
-export const ended = (reason: string): Trouble => ({ report: api('agent', reason), again: false });
+const parts: readonly (readonly [Part, RegExp])[] = [
+  ['stream_options', /\bstream_options\b/i],
+  ['summary', /\bsummar(?:y|ies)\b/i],
+  ['background', /\bbackground\b/i],
+  ['sealed', /\b(?:include|encrypted|store)\b/i],
+  ['stream', /\bstream(?:ing)?\b/i],
+];
+const partIn = (said: string): Part | undefined => parts.find(([, named]) => named.test(said))?.[0];
+
+/** A connection that broke, or brought no answer. */
+export const lost = (reason: string): Trouble => ({ ...passing(reason), lost: true });
+
+const passing = (reason: string): Trouble => ({ report: api('infra', reason), again: true });
+
+/** The server's final word on this prompt, which is no answer. */
+export const finalFailure = (reason: string): Trouble => ({ report: api('agent', reason), again: false });
 
 /** An error that the server put into an answer it had begun. */
-export function troubleOfFault(fault: Fault | null | undefined, facts: Facts): Trouble {
+export function troubleOfFault(
+  fault: Readonly<Partial<Record<'code' | 'type' | 'message', string | null | undefined>>> | null | undefined,
+  facts: Facts,
+): Trouble {
   const code = fault?.code ?? fault?.type ?? '';
-  const said = short(fault?.message ?? (code === '' ? 'no reason given' : code));
+  const said = oneLine(fault?.message ?? (code === '' ? 'no reason given' : code));
   const known = /^[45]\d\d$/.test(code) ? byStatus(Number(code), '', said, facts) : byCode(code, said, facts);
   if (known !== undefined) return known;
-  if (code === '') return ended(`${facts.shown} ended the answer as failed: ${said}`);
+  if (code === '') return finalFailure(`${facts.shown} ended the answer as failed: ${said}`);
   return config(`${facts.shown} does not answer this prompt (${code}): ${said}`);
 }
 
@@ -112,71 +125,60 @@ const config = (reason: string, kind?: Park['kind']): Trouble => ({
   again: false,
 });
 
-/** Also `billing_not_active`, `billing_hard_limit_reached`: they come with any status, 429 among them. */
-const emptyPurse = /^(?:insufficient_quota|billing_\w+)$/;
+/** Also `billing_not_active`, `billing_hard_limit_reached`: they come with any status. */
+const unpaid = /^(?:insufficient_quota|billing_\w+)$/;
+const overloaded =
+  /^(?:server_error|internal_error|(?:server_|engine_)?overloaded(?:_error)?|slow_down|service_unavailable|vector_store_timeout)$/;
 
-/** What the API's own words for errors mean, wherever they stand. */
+/** The meaning of the API's error codes, wherever they appear. */
 function byCode(code: string, said: string, facts: Facts): Trouble | undefined {
   const { model, shown } = facts;
-  if (emptyPurse.test(code)) {
+  if (unpaid.test(code))
     return {
       report: {
         ...api('infra', `the quota of the key at ${shown} is used up (${said}): check its plan and billing`),
         park: { kind: 'billing' },
       },
-      // Waiting a minute mends a rate limit, not an empty purse.
       again: false,
     };
-  }
-  switch (code) {
-    case 'invalid_api_key':
-      return config(
-        `the key was refused by ${shown} (${said}): set OPENAI_API_KEY to a key that may use "${model}" there`,
-        'auth',
-      );
-    case 'model_not_found':
-      return config(
-        `model "${model}" was not found at ${shown} (${said}): check the name (llm_model, --model, FACTORY_MODEL) ` +
-          'and OPENAI_BASE_URL',
-      );
-    case 'rate_limit_exceeded':
-    case 'rate_limit_error':
-      return limited(said, facts);
-    case 'server_error':
-    case 'internal_error':
-    case 'server_overloaded':
-    case 'engine_overloaded':
-    case 'overloaded_error':
-    case 'overloaded':
-    case 'slow_down':
-    case 'service_unavailable':
-    case 'vector_store_timeout':
-      return passing(`${shown} is in trouble (${said})`);
-    default:
-      return /rate limit/i.test(said) ? limited(said, facts) : undefined;
-  }
+  if (code === 'invalid_api_key')
+    return config(
+      `the key was refused by ${shown} (${said}): set OPENAI_API_KEY to a key that may use "${model}" there`,
+      'auth',
+    );
+  if (code === 'model_not_found')
+    return config(
+      `model "${model}" was not found at ${shown} (${said}): check the name (llm_model, --model, FACTORY_MODEL) ` +
+        'and OPENAI_BASE_URL',
+    );
+  if (/^rate_limit_(?:exceeded|error)$/.test(code) || /rate limit/i.test(said)) return limited(said, facts);
+  return overloaded.test(code) ? passing(`${shown} is in trouble (${said})`) : undefined;
 }
 
 function byStatus(status: number, code: string, said: string, facts: Facts): Trouble {
-  switch (true) {
-    case emptyPurse.test(code):
-      return byCode(code, said, facts) ?? config(said);
-    case status === 401 || status === 403:
-      return byCode('invalid_api_key', said, facts) ?? config(said);
-    case status === 402:
-      return byCode('insufficient_quota', said, facts) ?? config(said);
-    case status === 404:
-      return byCode('model_not_found', said, facts) ?? config(said);
-    case status === 429:
-      return limited(said, facts);
-    case status === 408 || status === 409 || status >= 500:
-      return passing(`${facts.shown} is in trouble (${said})`);
-    default:
-      return (
-        byCode(code, said, facts) ??
-        config(`${facts.shown} does not accept the request for "${facts.model}": ${said}`)
-      );
-  }
+  const known = (meaning: string) => byCode(meaning, said, facts);
+  const other = () => config(`${facts.shown} does not accept the request for "${facts.model}": ${said}`);
+  if (unpaid.test(code) || status === 402) return known('insufficient_quota') ?? other();
+  if (status === 401 || status === 403) return known('invalid_api_key') ?? other();
+  if (status === 404) return known('model_not_found') ?? other();
+  if (status === 429) return limited(said, facts);
+  if (status === 408 || status === 409 || status >= 500)
+    return passing(`${facts.shown} is in trouble (${said})`);
+  return known(code) ?? other();
+}
+
+function limited(said: string, { shown, clock }: Facts): Trouble {
+  const now = clock.now();
+  const wait = saidWait(said, now);
+  return {
+    report: {
+      ...api('infra', `too many requests for ${shown} (${said})`),
+      ...(wait === undefined
+        ? { park: { kind: 'quota', unsaid: true } }
+        : { park: { kind: 'quota', wakeAtMs: now.getTime() + wait }, retryAfterMs: wait }),
+    },
+    again: true,
+  };
 }
 
 const api = (failureClass: Failed['class'], reason: string): Failed => ({
@@ -186,72 +188,40 @@ const api = (failureClass: Failed['class'], reason: string): Failed => ({
   model: 'api',
 });
 
-/** `Retry-After` in milliseconds: as such, in seconds, or as a date. */
-function serverWait(headers: Headers | undefined, clock: Clock): number | undefined {
-  const ms = Number(headers?.get('retry-after-ms') || Number.NaN);
-  if (Number.isFinite(ms)) return Math.max(0, ms);
-  const after = headers?.get('retry-after') ?? '';
-  if (after.trim() === '') return limitWait(headers);
-  const seconds = Number(after);
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : waitUntil(Date.parse(after), headers, clock);
-  return Number.isFinite(wait) ? Math.max(0, wait) : limitWait(headers);
-}
-
-/** Milliseconds from which on a wait speaks of a wrong clock: no limit is for more than a month. */
-const longestLimit = 31 * 86_400_000;
-
-/** By the server's own clock where it tells it: ours may be wrong. But what is between may have set a date of its own, by a
- *  clock that nobody ever set. */
-function waitUntil(until: number, headers: Headers | undefined, clock: Clock): number {
-  const byTheirs = until - Date.parse(headers?.get('date') ?? '');
-  return Math.abs(byTheirs) <= longestLimit ? byTheirs : until - clock.now().getTime();
-}
-
-/** The longest of the waits that `x-ratelimit-reset-*` names, of the limits that are used up where the server says which
- *  are; in milliseconds. */
-function limitWait(headers: Headers | undefined): number | undefined {
-  const waits = (['requests', 'tokens'] as const).flatMap((what) => {
-    const ms = lengthOf(headers?.get(`x-ratelimit-reset-${what}`) ?? '');
-    const remaining = headers?.get(`x-ratelimit-remaining-${what}`);
-    return ms === undefined || !Number.isFinite(ms)
-      ? []
-      : [{ ms, used: remaining == null || Number(remaining) <= 0 }];
+/** The wait that the server asks for, in milliseconds: `Retry-After` as such, in seconds, or as a date by the server's own
+ *  clock where it gives it; else the longest reset of a limit that is used up. */
+function askedWait(headers: Headers, clock: Clock): number | undefined {
+  const value = (name: string) => headers.get(name)?.trim() || undefined;
+  const ms = Number(value('retry-after-ms'));
+  const after = value('retry-after');
+  const now = Date.parse(value('date') ?? '') || clock.now().getTime();
+  const resets = ['requests', 'tokens'].flatMap((limit) => {
+    const reset = saidWait(`try again in ${value(`x-ratelimit-reset-${limit}`)}`, clock.now());
+    const isUsedUp = Number(value(`x-ratelimit-remaining-${limit}`) ?? 0) <= 0;
+    return reset !== undefined && isUsedUp ? [reset] : [];
   });
-  const used = waits.filter((wait) => wait.used);
-  const counting = used.length > 0 ? used : waits;
-  return counting.length === 0 ? undefined : Math.max(...counting.map(({ ms }) => ms));
-}
-
-/** `6m0s`, `1.5s`, `120ms`, or seconds; in milliseconds. */
-function lengthOf(text: string): number | undefined {
-  const word = text.trim();
-  if (/^\d+(?:\.\d+)?$/.test(word)) return Number(word) * 1000;
-  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(word)) return undefined;
-  const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-  let sum = 0;
-  for (const [, number, unit] of word.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g))
-    sum += Number(number) * (units[unit ?? ''] ?? 0);
-  return Math.ceil(sum);
+  const waits = [ms, Number(after) * 1000, Date.parse(after ?? '') - now, Math.max(...resets)];
+  const wait = waits.find(Number.isFinite);
+  return wait === undefined ? undefined : Math.max(0, wait);
 }
 
 /** The innermost cause, which says more than `fetch failed`. */
-function innermost(error: unknown): unknown {
+export function rootCause(error: unknown): unknown {
   let root = error;
   for (let depth = 0; depth < 10 && root instanceof Error && root.cause instanceof Error; depth += 1)
     root = root.cause;
   return root;
 }
 
-function rootOf(error: unknown): string {
-  const root = innermost(error);
-  if (!(root instanceof Error)) return short(String(root));
+function words(root: unknown): string {
+  if (!(root instanceof Error)) return oneLine(String(root));
   const code = 'code' in root && typeof root.code === 'string' ? root.code : '';
-  if (root.message === '') return code === '' ? root.name : code;
-  return short(code === '' || root.message.includes(code) ? root.message : `${root.message} (${code})`);
+  const text = root.message || root.name;
+  return oneLine(code === '' || text.includes(code) ? text : `${text} (${code})`);
 }
 
 /** One line of at most 500 characters. */
-function short(text: string): string {
+function oneLine(text: string): string {
   const line = [...text.replace(/\s+/g, ' ').trim()];
   return line.length > 500 ? `${line.slice(0, 500).join('')}…` : line.join('');
 }

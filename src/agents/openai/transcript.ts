@@ -3,7 +3,7 @@ import { type Json, mostGivenLevels, parseJson } from '../../model/json.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { AgentTask } from '../agent.ts';
 
-export const transcriptName = 'openai.transcript.jsonl';
+const transcriptName = 'openai.transcript.jsonl';
 
 export interface Transcript {
   /** Adds a record. `type` says which; times are added. */

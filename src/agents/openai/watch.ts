@@ -1,4 +1,4 @@
-/** The limits of one call: the caller's signal, the call's own deadline, and silence. */
+/** The limits of one call: the caller's signal, the node's timeout, and silence. */
 import { setMaxListeners } from 'node:events';
 import { type Clock, silence } from '../../system/clock.ts';
 
@@ -7,19 +7,18 @@ export type Stopped = 'cancelled' | 'timeout' | 'idle';
 export interface Watch {
   /** Fires when the call has to stop, for whatever reason, and when it is over. */
   readonly signal: AbortSignal;
-  /** Why it had to stop; undefined while it may go on. */
+  /** Why it had to stop; undefined while it may continue. */
   readonly stopped: Stopped | undefined;
-  /** Begins to listen for silence: `idleMs` without a `heard()` stops the call, or does what `silent` says. `end()` stops
-   *  listening. */
-  listen(idleMs: number, silent?: () => void): { heard(): void; end(): void };
-  /** The call is over: timers and listeners go. */
+  /** Stops the call after `idleMs` milliseconds without a `heard()`, until `end()`. */
+  listen(idleMs: number): { heard(): void; end(): void };
+  /** The call is over: timers and listeners are removed. */
   end(): void;
 }
 
 /** Watches a call that begins now; `timeoutMs` (milliseconds) is its hard limit. */
 export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number | undefined): Watch {
   const inner = new AbortController();
-  // The package leaves a listener behind with each request, of which a model at work makes many: nobody is to be warned.
+  // The SDK leaves a listener behind with each request, and a tool loop makes many.
   setMaxListeners(0, inner.signal);
   let stopped: Stopped | undefined;
   const stop = (why: Stopped) => {
@@ -36,16 +35,15 @@ export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number |
     get stopped() {
       return stopped;
     },
-    listen(idleMs, silent = () => stop('idle')) {
+    listen(idleMs) {
       let last = clock.monotonic();
-      const deaf = new AbortController();
-      // A long call listens again and again: what no longer listens leaves nothing behind.
+      const over = new AbortController();
       const end = () => {
-        deaf.abort();
+        over.abort();
         inner.signal.removeEventListener('abort', end);
       };
       inner.signal.addEventListener('abort', end, { once: true });
-      void silence(clock, () => last, idleMs, deaf.signal).then((is) => is && silent());
+      void silence(clock, () => last, idleMs, over.signal).then((is) => is && stop('idle'));
       return {
         heard() {
           last = clock.monotonic();

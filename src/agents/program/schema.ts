@@ -11,7 +11,7 @@ const closed = (properties: JsonObject): JsonObject => ({
   properties,
 });
 
-export const answerSchema: JsonObject = closed({
+export const answerProperties: JsonObject = {
   outcome: { type: 'string', enum: outcomeWords.filter((word) => word !== 'skipped') },
   preferred_next_label: text,
   suggested_next_ids: texts,
@@ -19,7 +19,8 @@ export const answerSchema: JsonObject = closed({
   verification_plan: { anyOf: [closed({ files: texts, commands: texts }), { type: 'null' }] },
   notes: text,
   failure_reason: text,
-});
+};
+export const answerSchema: JsonObject = closed(answerProperties);
 
 /** What is added to a prompt so that the last word of the program is an answer. */
 export const answerRequest =

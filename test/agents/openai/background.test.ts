@@ -113,7 +113,7 @@ test.for<[string, readonly Reaction[], RegExp, string, readonly string[]]>([
   [
     'without an id',
     [drop, { status: 200, body: { status: 'queued' } }],
-    /took the prompt.*no id/,
+    /status "queued", which is no final one/,
     'agent',
     ['raw_response_unexpected_status_0.json'],
   ],
@@ -141,7 +141,7 @@ test.for<[string, readonly Reaction[], RegExp, string, readonly string[]]>([
   [
     'that is forgotten',
     [drop, is('queued'), { status: 404, body: {} }],
-    /does not know the answer.*resp_7/,
+    /has lost the answer.*resp_7/,
     'agent',
     [],
   ],
@@ -203,7 +203,7 @@ test('a prompt that cannot be handed in is given up after three tries', async ()
 test('a job that cannot be looked at is given up after three tries, and not begun anew', async () => {
   const { report, requests } = await tell([drop, is('queued'), busy, busy, busy, done]);
   expect(report).toMatchObject({ kind: 'failed', class: 'infra', model: 'api' });
-  expect(reasonOf(report)).toMatch(/\(looking for the answer in the background, after 3 tries\)$/);
+  expect(reasonOf(report)).toMatch(/\(polling for the answer in the background, after 3 tries\)$/);
   expect(asked(requests).slice(2)).toEqual([...new Array(3).fill('GET resp_7'), 'cancel resp_7']);
 });
 
@@ -214,28 +214,21 @@ test('a look that is refused begins no second answer', async () => {
   expect(asked(requests).slice(2)).toEqual(['GET resp_7', 'cancel resp_7']);
 });
 
-test('a prompt that is refused in the background is not streamed again', async () => {
-  const refused: Reaction = { status: 400, body: { error: { message: 'your prompt is too long' } } };
-  const { report, requests } = await tell([drop, refused, { text: 'too late' }]);
-  expect(report).toMatchObject({ kind: 'failed', class: 'config', model: 'api' });
-  expect(reasonOf(report)).toMatch(/your prompt is too long \(in the background\)$/);
-  expect(asked(requests)).toEqual(['stream', 'background']);
-});
-
-test('a server that began to stream took the prompt, and refuses the background for what it is', async () => {
-  const refused: Reaction = { status: 400, body: { error: { message: 'no' } } };
-  const torn: Reaction = { cutAfter: 1, text: 'one two' };
-  const { report } = await tell([torn, refused, { text: 'whole' }]);
-  expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
-});
-
-test('a stream that had begun without a word yet shows that the prompt was taken', async () => {
-  const refused: Reaction = { status: 400, body: { error: { message: 'no' } } };
-  const begun = { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } };
-  const { report, requests } = await tell([{ events: [begun] }, refused, { text: 'whole' }]);
-  expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
-  expect(asked(requests)).toEqual(['stream', 'background', 'stream']);
-});
+test.for<[string, Reaction]>([
+  ['with the first words', { cutAfter: 1, text: 'one two' }],
+  [
+    'before the first word',
+    { events: [{ type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } }] },
+  ],
+])(
+  'a server that lost a stream %s and refuses the background is asked for a stream again',
+  async ([, torn]) => {
+    const refused: Reaction = { status: 400, body: { error: { message: 'no' } } };
+    const { report, requests } = await tell([torn, refused, { text: 'whole' }]);
+    expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
+    expect(asked(requests)).toEqual(['stream', 'background', 'stream']);
+  },
+);
 
 test('what a torn stream had brought is in the report when the background brings nothing', async () => {
   const { report } = await tell([{ cutAfter: 2, text: 'one two three' }, is('queued'), is('cancelled')]);
@@ -275,12 +268,13 @@ test('an answer that does not fit is asked for with more room, as a stream where
   expect(artifactsOf(lost.report).map(({ name }) => name)).toEqual([
     'raw_response_incomplete_attempt_0.json',
   ]);
-  const refused = await tell([noStream, short, is('queued'), done]);
+  const refused = await tell([noStream, short, noStream, is('queued'), done]);
   expect(refused.report).toMatchObject({ kind: 'answered', text: 'fine' });
-  expect(asked(refused.requests)).toEqual(['stream', 'background', 'background', 'GET resp_7']);
+  expect(asked(refused.requests)).toEqual(['stream', 'background', 'stream', 'background', 'GET resp_7']);
   expect(refused.requests.map(({ body }) => body?.['max_output_tokens'])).toEqual([
     64_000,
     64_000,
+    65_000,
     65_000,
     undefined,
   ]);

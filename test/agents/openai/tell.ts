@@ -13,9 +13,7 @@ export const agentAt = (
   server: ModelServer,
   clock: Clock = agentClock(),
   more: Partial<OpenaiOptions> = {},
-) =>
-  // Longer than the waits that pass at once.
-  openaiAgent({ apiKey, baseURL: server.url, model: 'gpt-test', clock, lullMs: 100_000, ...more });
+) => openaiAgent({ apiKey, baseURL: server.url, model: 'gpt-test', clock, ...more });
 
 /** One call against these reactions: what was reported, asked, heard and waited. */
 export async function tell(

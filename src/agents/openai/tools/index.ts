@@ -1,10 +1,7 @@
 /** The tools that a model may be given. */
-import { list } from './list.ts';
-import { patch } from './patch.ts';
-import { read } from './read.ts';
+import { patch, read, write } from './files.ts';
+import { list, search } from './look.ts';
 import { run } from './run.ts';
-import { search } from './search.ts';
 import type { Tool } from './tool.ts';
-import { write } from './write.ts';
 
 export const tools: readonly Tool[] = [read, list, search, write, patch, run];

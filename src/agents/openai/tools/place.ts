@@ -4,7 +4,7 @@ import { lstat, open, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sightProblem, type ToolScope, toolPath, writeProblem } from '../../../policy/tool-paths.ts';
 import { isCode, isMissing, systemWords } from '../../../system/files.ts';
-import type { Desk } from './tool.ts';
+import type { ToolContext } from './tool.ts';
 
 /** Bytes of the longest file that is taken into memory. */
 export const longestFile = 10 * 1024 * 1024;
@@ -15,18 +15,18 @@ export type Problem = { readonly problem: string };
 export type Seen = { readonly path: string; readonly real: string; readonly is: Stats };
 
 /** Looks up a path for reading. Links are followed as long as they stay in the workspace and in sight. */
-export async function placeToSee(said: string, desk: Desk): Promise<Seen | Problem> {
+export async function placeToSee(said: string, context: ToolContext): Promise<Seen | Problem> {
   const named = toolPath(said);
   if ('problem' in named) return named;
   const { path } = named;
-  const problem = sightProblem(path, desk.scope);
+  const problem = sightProblem(path, context.scope);
   if (problem !== undefined) return { problem };
   const shown = path === '' ? '.' : path;
   try {
-    const real = await realpath(join(desk.root, path));
-    const inside = within(desk.root, real);
+    const real = await realpath(join(context.root, path));
+    const inside = within(context.root, real);
     if (inside === undefined) return { problem: `"${shown}" is a link that leaves the workspace` };
-    const there = sightProblem(inside, desk.scope);
+    const there = sightProblem(inside, context.scope);
     if (there !== undefined) return { problem: `"${shown}" is a link to what no tool may see here` };
     return { path, real, is: await lstat(real) };
   } catch (error) {
@@ -73,11 +73,11 @@ export type Target = {
 };
 
 /** Looks up a path for writing. No link is written through, neither on the way nor at the end. */
-export async function placeToWrite(said: string, desk: Desk): Promise<Target | Problem> {
+export async function placeToWrite(said: string, context: ToolContext): Promise<Target | Problem> {
   const named = toolPath(said);
   if ('problem' in named) return named;
   const { path } = named;
-  const problem = writeProblem(path, desk.scope);
+  const problem = writeProblem(path, context.scope);
   if (problem !== undefined) return { problem };
   if (said.endsWith('/'))
     return { problem: `"${said}" names a folder: folders are made with the files in them` };
@@ -85,7 +85,7 @@ export async function placeToWrite(said: string, desk: Desk): Promise<Target | P
     const parts = path.split('/');
     for (const at of parts.keys()) {
       const step = parts.slice(0, at + 1).join('/');
-      const is = await lstatIfThere(join(desk.root, step));
+      const is = await lstatIfThere(join(context.root, step));
       if (is === undefined) break;
       if (is.isSymbolicLink())
         return { problem: `"${step}" is a link, and links are not written through: name the file itself` };
@@ -97,10 +97,10 @@ export async function placeToWrite(said: string, desk: Desk): Promise<Target | P
       if (!last) continue;
       if (is.size > longestFile)
         return { problem: `"${path}" has ${is.size} bytes, more than the ${longestFile} that a tool writes` };
-      const place = join(desk.root, path);
+      const place = join(context.root, path);
       return { path, place, before: { bytes: await readFile(place), mode: is.mode & 0o7777 } };
     }
-    return { path, place: join(desk.root, path), before: undefined };
+    return { path, place: join(context.root, path), before: undefined };
   } catch (error) {
     return { problem: `"${path}": ${systemWords(error)}` };
   }

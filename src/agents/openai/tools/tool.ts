@@ -1,4 +1,4 @@
-/** What a tool of the model is: its words for the model, and what it does with them. */
+/** A tool of the model: its description for the model, and what it does with the arguments. */
 import * as z from 'zod';
 import type { JsonObject } from '../../../model/json.ts';
 import type { ToolScope } from '../../../policy/tool-paths.ts';
@@ -6,7 +6,7 @@ import type { Clock } from '../../../system/clock.ts';
 import type { AgentAction, AgentTask } from '../../agent.ts';
 
 /** What the tools of one task share. */
-export type Desk = {
+export type ToolContext = {
   readonly task: AgentTask;
   /** The workspace's real path. */
   readonly root: string;
@@ -20,30 +20,28 @@ export type Desk = {
   readonly call: number;
 };
 
-/** What the model is told. `ok` is false where the call was in vain; `changed` where it made the workspace another. */
-export type ToolResult = {
-  readonly ok: boolean;
-  readonly text: string;
-  readonly changed?: boolean;
-};
+/** What the model gets. `ok` is false where the call did nothing. */
+export type ToolResult = { readonly ok: boolean; readonly text: string };
 
-export const did = (text: string, changed = false): ToolResult => ({ ok: true, text, changed });
+export const did = (text: string): ToolResult => ({ ok: true, text });
 export const refused = (text: string): ToolResult => ({ ok: false, text: `error: ${text}` });
+
+export type Action = Pick<AgentAction, 'action' | 'detail'>;
 
 export type Tool = {
   readonly name: string;
   readonly description: string;
   /** JSON schema of its arguments. */
   readonly parameters: JsonObject;
-  /** Reads the arguments; a problem is told to the model. */
-  prepare(args: unknown): Prepared | { readonly problem: string };
+  /** Reads the arguments; a problem is for the model. */
+  prepare(args: unknown): PreparedCall | { readonly problem: string };
 };
 
-export type Prepared = {
-  /** How the call stands in the journal. */
-  readonly action: Omit<AgentAction, 'status'>;
+type PreparedCall = {
+  /** For `events.jsonl`. */
+  readonly action: Action;
   /** Never rejects for what is in the workspace. */
-  run(desk: Desk): Promise<ToolResult>;
+  run(context: ToolContext): Promise<ToolResult>;
 };
 
 /** Declares a tool, its arguments typed by their schema. */
@@ -51,8 +49,8 @@ export function tool<S extends z.ZodObject>(declared: {
   readonly name: string;
   readonly description: string;
   readonly args: S;
-  readonly action: (args: z.infer<S>) => Omit<AgentAction, 'status'>;
-  readonly run: (args: z.infer<S>, desk: Desk) => Promise<ToolResult>;
+  readonly action: (args: z.infer<S>) => Action;
+  readonly run: (args: z.infer<S>, context: ToolContext) => Promise<ToolResult>;
 }): Tool {
   const { name, description, args, action, run } = declared;
   const { $schema: _, ...parameters } = z.toJSONSchema(args, { io: 'input' });
@@ -64,7 +62,23 @@ export function tool<S extends z.ZodObject>(declared: {
     prepare(said) {
       const read = args.safeParse(said);
       if (!read.success) return { problem: z.prettifyError(read.error).replace(/\s*\n\s*/g, ' ') };
-      return { action: action(read.data), run: (desk) => run(read.data, desk) };
+      return { action: action(read.data), run: (context) => run(read.data, context) };
     },
   };
 }
+
+/** Characters of the longest result of a tool. */
+const longestResult = 48_000;
+
+/** The text, or its head and tail with a line between them that says what was left out. `most` is in characters. */
+export function bounded(text: string, most = longestResult): string {
+  if (text.length <= most) return text;
+  const tail = Math.floor(most / 4);
+  const head = wellFormed(text.slice(0, most - tail));
+  const end = wellFormed(text.slice(-tail));
+  const left = text.slice(head.length, -tail);
+  return `${head}\n[… ${left.length} characters (${left.split('\n').length - 1} line ends) left out …]\n${end}`;
+}
+
+/** The text with half characters, which a cut may leave, replaced: servers refuse them. */
+export const wellFormed = (text: string): string => Buffer.from(text).toString();

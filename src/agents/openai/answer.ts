@@ -1,0 +1,237 @@
+/** What came of a request: an answer, a reason why there is none, or trouble on the way. */
+import * as z from 'zod';
+import { ToldNumber } from '../../model/spent.ts';
+import type { AgentTask, Usage } from '../agent.ts';
+import { finalFailure, TooLarge, type Trouble, troubleOfFault } from './failure.ts';
+import type { FunctionCall, Request } from './request.ts';
+
+/** What the server sent where no answer could be had, for the node's folder. */
+export type Evidence = {
+  readonly what: 'no_text_attempt' | 'incomplete_attempt' | 'unexpected_status' | 'poll_timeout';
+  readonly raw: unknown;
+};
+
+/** What had arrived when a request ended. */
+export type Arrived = {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly usage?: Usage;
+  readonly evidence?: Evidence;
+  /** In a tool loop: the output as the server spells it, and the calls in it. */
+  readonly items?: readonly unknown[];
+  readonly calls?: readonly FunctionCall[];
+};
+
+export type Exchange = Arrived &
+  (
+    | { readonly kind: 'answer' }
+    /** The answer did not fit into the budget. */
+    | { readonly kind: 'short' }
+    /** Refused, empty, filtered or too large: asking again would not help. */
+    | { readonly kind: 'unusable'; readonly reason: string; readonly model: 'api' | 'output' }
+    /** The server works on it in the background, under this id. */
+    | { readonly kind: 'pending'; readonly id: string; readonly raw: unknown }
+    | { readonly kind: 'trouble'; readonly trouble: Trouble }
+  );
+
+export const nothing: Arrived = { text: '', reasoning: '' };
+
+export const failed = (trouble: Trouble, arrived: Arrived = nothing): Exchange => ({
+  ...arrived,
+  kind: 'trouble',
+  trouble,
+});
+
+export const tooLarge = (arrived: Arrived, request: Request): Exchange => ({
+  ...arrived,
+  kind: 'unusable',
+  model: 'output',
+  reason: `the answer is larger than ${request.maxAnswerBytes / 1024 / 1024} MiB`,
+});
+
+/** The pieces of a streamed answer, shown as they come. */
+export interface Pieces {
+  add(text: string, channel: 'answer' | 'reasoning'): void;
+  arrived(): Arrived;
+}
+
+/** Throws `TooLarge` beyond `maxBytes` of text and reasoning. */
+export function pieces(maxBytes: number, onText: AgentTask['onText']): Pieces {
+  const said = { answer: '', reasoning: '' };
+  let size = 0;
+  return {
+    add(text, channel) {
+      if (text === '') return;
+      size += Buffer.byteLength(text);
+      if (size > maxBytes) throw new TooLarge();
+      said[channel] += text;
+      try {
+        onText?.(text, channel);
+      } catch {
+        // A view that cannot show the text is no reason to lose it.
+      }
+    },
+    arrived: () => ({ text: said.answer, reasoning: said.reasoning.trim() }),
+  };
+}
+
+const Text = z.string().nullish().catch(undefined);
+const Count = ToldNumber.nullish().catch(undefined);
+/** Tokens; an impossible number is none. */
+export const Counts = z.object({ input: Count, output: Count, cached: Count, reasoning: Count });
+/** Routers in front of several providers have an HTTP status for a code. */
+const Code = z
+  .union([z.string(), z.number().transform(String)])
+  .nullish()
+  .catch(undefined);
+export const Fault = z.object({ code: Code, type: Text, message: Text });
+
+const List = z.array(z.unknown()).nullish().catch(undefined);
+const ContentPart = z.object({ type: z.string(), text: Text, refusal: Text });
+const Message = z.object({ type: z.literal('message'), phase: Text, content: List });
+const Reasoning = z.object({ type: z.literal('reasoning'), summary: List, content: List });
+const Call = z.object({
+  type: z.literal('function_call'),
+  call_id: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+});
+
+/** A response of the Responses API, as far as it is read: servers differ in the rest. */
+export const Body = z.object({
+  id: Text,
+  status: z.string(),
+  model: Text,
+  output_text: Text,
+  output: List,
+  usage: z
+    .looseObject({
+      input_tokens_details: z.looseObject({}).nullish().catch(undefined),
+      output_tokens_details: z.looseObject({}).nullish().catch(undefined),
+    })
+    .nullish()
+    .catch(undefined),
+  error: Fault.nullish().catch(undefined),
+  incomplete_details: z.object({ reason: Text }).nullish().catch(undefined),
+});
+export type Body = z.infer<typeof Body>;
+
+/** Reads the response that ends a request; `arrived` is what came before it in pieces. */
+export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Request): Exchange {
+  const { model, shown } = request;
+  const said = saidIn(body);
+  const output = body.output ?? [];
+  const items = output.length > 0 ? output : (arrived.items ?? []);
+  const all: Arrived = {
+    text: said.text.trim() === '' ? arrived.text : said.text,
+    reasoning: reasoningIn(body) || arrived.reasoning,
+    ...(body.usage == null ? {} : { usage: usageOf(body.model ?? model, countsIn(body.usage)) }),
+    ...(request.talk === undefined ? {} : { items, calls: callsIn(items) }),
+  };
+  const trouble = (it: Trouble): Exchange => ({
+    ...failed(it, all),
+    evidence: { what: 'unexpected_status', raw },
+  });
+  switch (body.status) {
+    case 'completed':
+      return completed(all, said.refusal, raw, request);
+    case 'incomplete':
+      return incomplete(all, body.incomplete_details?.reason ?? 'no reason given', raw, request);
+    case 'failed':
+      return trouble(troubleOfFault(body.error, request));
+    case 'cancelled':
+      return trouble(finalFailure(`the answer of "${model}" was cancelled at ${shown}`));
+    default:
+      return trouble(
+        finalFailure(`${shown} ended the answer with the status "${body.status}", which is no final one`),
+      );
+  }
+}
+
+/** An answer that the server calls whole. */
+export function completed(all: Arrived, refusal: string, raw: unknown, request: Request): Exchange {
+  if (Buffer.byteLength(all.text) > request.maxAnswerBytes) return tooLarge({ ...all, text: '' }, request);
+  const unusable = (reason: string): Exchange => ({
+    ...all,
+    kind: 'unusable',
+    reason: `"${request.model}" ${reason}`,
+    model: 'api',
+    evidence: { what: 'no_text_attempt', raw },
+  });
+  if (refusal !== '') return unusable(`refused: ${refusal.slice(0, 500)}`);
+  // In a tool loop an answer without text may have calls, or nothing, which the model is asked about.
+  if (all.text.trim() === '' && request.talk === undefined)
+    return unusable('answered nothing: the answer is completed and has no text');
+  return { ...all, kind: 'answer' };
+}
+
+/** An answer that the server has cut, with its reason. */
+export function incomplete(all: Arrived, why: string, raw: unknown, request: Request): Exchange {
+  const evidence: Evidence = { what: 'incomplete_attempt', raw };
+  if (why === 'max_output_tokens') return { ...all, kind: 'short', evidence };
+  const reason = `the answer of "${request.model}" is incomplete: ${why}`;
+  return { ...all, kind: 'unusable', reason, model: 'api', evidence };
+}
+
+/** `model`: the one that the server names. */
+export function usageOf(model: string, { input, output, cached, reasoning }: z.infer<typeof Counts>): Usage {
+  return {
+    model,
+    input_tokens: input ?? null,
+    output_tokens: output ?? null,
+    ...(cached == null ? {} : { cached_input_tokens: cached }),
+    ...(reasoning == null ? {} : { reasoning_tokens: reasoning }),
+    cost_usd: null,
+  };
+}
+
+const countsIn = (usage: NonNullable<Body['usage']>) =>
+  Counts.parse({
+    input: usage['input_tokens'],
+    output: usage['output_tokens'],
+    cached: usage.input_tokens_details?.['cached_tokens'],
+    reasoning: usage.output_tokens_details?.['reasoning_tokens'],
+  });
+
+/** The answer's text and refusals. Where a model also comments its work in messages, only those marked as the final
+ *  answer count; else what the server itself calls the text. */
+function saidIn(body: Body): { readonly text: string; readonly refusal: string } {
+  const messages = matching(Message, body.output);
+  const final = messages.filter(({ phase }) => phase === 'final_answer');
+  const parts = (final.length > 0 ? final : messages).flatMap(({ content }) =>
+    matching(ContentPart, content),
+  );
+  const joined = (type: string, key: 'text' | 'refusal') =>
+    parts.map((part) => (part.type === type ? (part[key] ?? '') : '')).join('');
+  const text = joined('output_text', 'text');
+  const named = body.output_text ?? '';
+  const isNamed = named.trim() !== '' && (final.length === 0 || text.trim() === '');
+  return { text: isNamed ? named : text, refusal: joined('refusal', 'refusal') };
+}
+
+/** The summary of the reasoning in paragraphs, or the reasoning itself where a server gives no summary. */
+function reasoningIn(body: Body): string {
+  const paragraphs = (parts: unknown, type: string) =>
+    matching(ContentPart, parts)
+      .filter((part) => part.type === type)
+      .map(({ text }) => (text ?? '').trim())
+      .filter((text) => text !== '');
+  return matching(Reasoning, body.output)
+    .flatMap(({ summary, content }) => {
+      const summed = paragraphs(summary, 'summary_text');
+      return summed.length > 0 ? summed : paragraphs(content, 'reasoning_text');
+    })
+    .join('\n\n');
+}
+
+const callsIn = (items: readonly unknown[]): FunctionCall[] =>
+  matching(Call, items).map(({ call_id, name, arguments: args }) => ({ id: call_id, name, arguments: args }));
+
+/** Those of the items that have the shape. */
+function matching<T>(shape: z.ZodType<T>, items: unknown): T[] {
+  if (!Array.isArray(items)) return [];
+  return items.flatMap((item) => {
+    const read = shape.safeParse(item);
+    return read.success ? [read.data] : [];
+  });
+}

@@ -1,0 +1,86 @@
+/** The instructions of a model that works with tools, and how its work ends. Pure. */
+import { reservedKeyIn } from '../../policy/reserved.ts';
+import type { AgentReport } from '../agent.ts';
+import { parseAnswer } from '../program/answer.ts';
+import { answerProperties, answerSchema } from '../program/schema.ts';
+import type { Loop } from './mode.ts';
+import type { ToolSpec } from './request.ts';
+import { asJson } from './transcript.ts';
+
+export function instructionsFor({ tools, scope, finish }: Loop): string {
+  const writes = tools.some((name) => name === 'write' || name === 'patch' || name === 'run');
+  const only =
+    scope.writable === undefined
+      ? ''
+      : ` Only these paths may be written: ${scope.writable.join(', ') || 'none'}.`;
+  return [
+    'You work in a folder of files, the workspace, by calling the tools that you are given; nobody answers questions.',
+    'All paths are relative to the workspace; nothing outside it can be reached.',
+    writes
+      ? `Look at a file before you change it, and check what you changed.${only}`
+      : 'You cannot change files.',
+    ...(only !== '' && tools.includes('run')
+      ? ['What a program writes anywhere else is undone, and fails the work.']
+      : []),
+    'A tool that answers with "error:" did nothing; do something else then, not the same again.',
+    finish
+      ? 'When the work is done, or cannot be done, call finish once, and report truthfully how it went.'
+      : 'When you are done, answer with the text that was asked for and nothing else: your last message is the result.',
+  ].join('\n');
+}
+
+/** The last call: how the work went. It may set values, which the answer of an agent program may not. */
+export const finishTool: ToolSpec = {
+  name: 'finish',
+  description:
+    'Ends the work and reports how it went; the outcome is success only if all that was asked for is done. Call it alone, ' +
+    'once, when everything else is done.',
+  parameters: {
+    ...answerSchema,
+    required: ['outcome', 'notes'],
+    properties: {
+      ...answerProperties,
+      context_updates: { type: 'object', description: 'values for later nodes, by dotted names' },
+    },
+  },
+};
+
+type LastMessage =
+  | { readonly report: AgentReport }
+  /** It is no end: why, and what to answer to the model. */
+  | { readonly report?: never; readonly why: string; readonly reply: string };
+
+/** A message without calls: the end, if there is something in it. `finish`: the model may call that. */
+export function lastMessage(said: string, finish: boolean): LastMessage {
+  if (said.trim() === '') {
+    const reply = finish ? 'call finish' : 'answer with the text that was asked for';
+    return { why: 'its answer was empty', reply: `Your answer was empty. Continue the work, or ${reply}.` };
+  }
+  if (!finish) return { report: { kind: 'answered', text: said } };
+  const read = finished(said, false);
+  if ('report' in read) return read;
+  // Prose is an answer as well; what tries to be an outcome must be a valid one.
+  const isOutcome = /^\s*(?:```\w*\s*)?\{/.test(said) && /"outcome"\s*:/.test(said);
+  return isOutcome
+    ? { why: read.problem, reply: `${read.problem}. Call finish instead.` }
+    : { report: { kind: 'answered', text: said } };
+}
+
+/** The outcome that the model reports. `othersFailed`: another call of the same turn failed, which the model did not know
+ *  when it reported. */
+export function finished(
+  said: string,
+  othersFailed: boolean,
+): { readonly report: AgentReport } | { readonly problem: string } {
+  const read = parseAnswer(said);
+  if ('problem' in read) return { problem: `the answer ${read.problem}` };
+  const { answer } = read;
+  const reserved = reservedKeyIn(answer.updates);
+  if (reserved !== undefined)
+    return { problem: `context_updates may not set "${reserved}", which is reserved for the engine` };
+  if (othersFailed && answer.outcome !== 'fail' && answer.outcome !== 'retry')
+    return { problem: 'other calls of this turn failed: look at their results, then call finish alone' };
+  const value = asJson(said);
+  const response = `${typeof value === 'string' ? said.trim() : JSON.stringify(value, null, 2)}\n`;
+  return { report: { kind: 'finished', ...answer, response } };
+}

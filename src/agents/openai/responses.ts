@@ -1,0 +1,219 @@
+/** The Responses API: an answer is streamed; one whose stream is lost or refused is made in the background, where it is
+ *  asked for once and then polled. */
+import type { OpenAI } from 'openai';
+import * as z from 'zod';
+import type { AgentTask } from '../agent.ts';
+import { type Arrived, Body, type Exchange, endOf, Fault, failed, nothing, pieces } from './answer.ts';
+import { finalFailure, lost, type Trouble, troubleOfFault } from './failure.ts';
+import { type Refused, type Request, responsesBody } from './request.ts';
+import { retries, withTries } from './retry.ts';
+import { connect, exchange } from './transport.ts';
+import type { Watch } from './watch.ts';
+
+export type Call = {
+  readonly watch: Watch;
+  readonly onText: AgentTask['onText'];
+  readonly refused: Refused;
+  /** Called with each exchange that another one follows. */
+  readonly passed: (exchange: Exchange) => void;
+};
+
+/** Milliseconds for the head of the answer to one poll, and to a cancellation. */
+const pollTimeoutMs = 60_000;
+const cancelTimeoutMs = 3_000;
+
+/** Asks until there is an answer or no hope for one. */
+export async function askResponses(request: Request, call: Call): Promise<Exchange> {
+  const { watch, refused, passed } = call;
+  const tries = retries(request, watch);
+  for (;;) {
+    const got = await streamed(request, call);
+    if (watch.stopped !== undefined) return got;
+    if (got.kind === 'pending') return polled(got, request, watch);
+    if (got.kind !== 'trouble') return got;
+    const { trouble } = got;
+    if ((trouble.lost === true || trouble.refuses === 'stream') && !refused.has('background')) {
+      if (trouble.lost === true) passed(got);
+      const later = await inBackground(request, call);
+      if (later.kind !== 'trouble' || !isNoBackground(later.trouble)) return withRest(later, got);
+      refused.add('background');
+    }
+    if (!(await tries.wait(trouble))) return withTries(got, trouble, tries.count);
+    passed(got);
+  }
+}
+
+/** A refusal of the background, where the stream was accepted or itself refused: nothing is wrong with the prompt. */
+const isNoBackground = ({ status }: Trouble): boolean => status === 400 || status === 422;
+
+/** What a broken stream had brought is better than nothing. */
+const withRest = (later: Exchange, broken: Exchange): Exchange => ({
+  ...later,
+  text: later.text || broken.text,
+  reasoning: later.reasoning || broken.reasoning,
+});
+
+const Delta = z.object({
+  type: z.enum([
+    'response.output_text.delta',
+    'response.reasoning_summary_text.delta',
+    'response.reasoning_text.delta',
+  ]),
+  delta: z.string(),
+});
+const Item = z.object({ type: z.literal('response.output_item.done'), item: z.unknown() });
+const End = z
+  .object({
+    type: z.enum(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled']),
+    response: z.looseObject({}),
+  })
+  // The event's name has the status too.
+  .transform(({ type, response }) => ({ status: type.slice('response.'.length), ...response }))
+  .pipe(Body);
+const Raw = z.object({ response: z.unknown() });
+const ErrorEvent = Fault.extend({ type: z.literal('error') });
+
+async function streamed(request: Request, { watch, onText, refused }: Call): Promise<Exchange> {
+  const said = pieces(request.maxAnswerBytes, onText);
+  const items: unknown[] = [];
+  const arrived = (): Arrived => ({
+    ...said.arrived(),
+    ...(request.talk === undefined ? {} : { items }),
+  });
+  let paragraphEnded = false;
+  const take = (event: unknown): Exchange | undefined => {
+    const delta = Delta.safeParse(event).data;
+    if (delta !== undefined) {
+      const channel = delta.type === 'response.output_text.delta' ? 'answer' : 'reasoning';
+      said.add(paragraphEnded && channel === 'reasoning' ? `\n\n${delta.delta}` : delta.delta, channel);
+      paragraphEnded = false;
+      return undefined;
+    }
+    if (isParagraphEnd(event)) paragraphEnded = said.arrived().reasoning !== '';
+    const item = Item.safeParse(event);
+    if (item.success) items.push(item.data.item);
+    const end = End.safeParse(event).data;
+    if (end !== undefined) return endOf(end, Raw.parse(event).response, arrived(), request);
+    const fault = ErrorEvent.safeParse(event).data;
+    if (fault !== undefined) return failed(troubleOfFault({ ...fault, type: null }, request), arrived());
+    return whole(event, request);
+  };
+  const body = { ...responsesBody(request, refused), stream: true as const };
+  return exchange(request, watch, { path: '/responses', body, stream: true }, arrived, async (client) => {
+    for await (const event of await client.responses.create(body, { signal: watch.signal })) {
+      request.record?.({ kind: 'event', event });
+      const end = take(event);
+      if (end !== undefined) return end;
+    }
+    return failed(lost(`the stream from ${request.shown} ended before the answer did`), arrived());
+  });
+}
+
+const isParagraphEnd = (event: unknown): boolean =>
+  z.object({ type: z.literal('response.reasoning_summary_part.done') }).safeParse(event).success;
+
+/** Statuses that a response keeps; any other one means that the server is still at work. */
+const final: readonly unknown[] = ['completed', 'incomplete', 'failed', 'cancelled'];
+
+/** A response that came whole, finished or still in the making; undefined for any other value. */
+function whole(value: unknown, request: Request, known?: string): Exchange | undefined {
+  const body = Body.safeParse(value).data;
+  if (body === undefined) return undefined;
+  const id = body.id || known;
+  return final.includes(body.status) || id === undefined
+    ? endOf(body, value, nothing, request)
+    : { ...nothing, kind: 'pending', id, raw: value };
+}
+
+/** Makes one request that is answered by a whole response. */
+const response = (
+  request: Request,
+  watch: Watch,
+  sent: { readonly path: string; readonly body?: object; readonly id?: string },
+  send: (client: OpenAI) => Promise<unknown>,
+): Promise<Exchange> =>
+  exchange(
+    request,
+    watch,
+    sent,
+    () => nothing,
+    async (client) => {
+      const value = await send(client);
+      request.record?.({ kind: 'response', body: value });
+      const end = whole(value, request, sent.id);
+      return end ?? failed(lost(`${request.shown} answered with something that is no response`));
+    },
+  );
+
+/** Hands the prompt in and polls for the answer. */
+async function inBackground(request: Request, { watch, refused, passed }: Call): Promise<Exchange> {
+  const tries = retries(request, watch);
+  const body = {
+    ...responsesBody(request, refused),
+    background: true,
+    // The server can only be polled for what it stores.
+    ...(request.talk === undefined ? {} : { store: true }),
+  };
+  for (;;) {
+    const begun = await response(request, watch, { path: '/responses', body }, (client) =>
+      client.responses.create(body, { signal: watch.signal }),
+    );
+    if (begun.kind === 'pending') return polled(begun, request, watch);
+    if (begun.kind !== 'trouble' || watch.stopped !== undefined) return begun;
+    if (!(await tries.wait(begun.trouble)))
+      return withTries(begun, begun.trouble, tries.count, 'in the background');
+    passed(begun);
+  }
+}
+
+/** Polls until the answer is there, its time is up, or the call is stopped; then the server is told to stop, too. */
+async function polled(
+  pending: Extract<Exchange, { kind: 'pending' }>,
+  request: Request,
+  watch: Watch,
+): Promise<Exchange> {
+  const { clock, shown, pollMs, pollDeadlineMs } = request;
+  const { id } = pending;
+  const deadline = clock.monotonic() + pollDeadlineMs;
+  const left = () => deadline - clock.monotonic();
+  const giveUp = async (got: Exchange): Promise<Exchange> => {
+    await cancelled(id, request);
+    return got;
+  };
+  let { raw } = pending;
+  let tries = retries(request, watch, left());
+  for (;;) {
+    await clock.sleep(pollMs, watch.signal);
+    if (watch.stopped !== undefined) return giveUp(failed(lost('stopped')));
+    if (left() <= 0) {
+      const why = `no answer from ${shown} in the background within ${pollDeadlineMs / 1000} s (${id})`;
+      const { report, ...rest } = finalFailure(why);
+      const late = failed({ ...rest, report: { ...report, class: 'timeout' } });
+      return giveUp({ ...late, evidence: { what: 'poll_timeout', raw } });
+    }
+    const got = await response(request, watch, { path: `/responses/${id}`, id }, (client) =>
+      client.responses.retrieve(id, {}, { signal: watch.signal, timeout: pollTimeoutMs }),
+    );
+    if (got.kind === 'pending') {
+      ({ raw } = got);
+      tries = retries(request, watch, left());
+      continue;
+    }
+    // A response that failed is final; only a poll that failed is worth another one.
+    if (got.kind !== 'trouble' || got.evidence !== undefined) return got;
+    if (watch.stopped !== undefined) continue;
+    if (got.trouble.status === 404)
+      return failed(finalFailure(`${shown} has lost the answer that it began in the background (${id})`));
+    if ((await tries.wait(got.trouble)) || watch.stopped !== undefined) continue;
+    // Handing the prompt in again would have the server work on both.
+    const { status: _ofThePoll, ...trouble } = got.trouble;
+    const how = 'polling for the answer in the background';
+    return giveUp(withTries(got, { ...trouble, again: false }, tries.count, how));
+  }
+}
+
+/** Asks the server to stop, so that the answer costs no more; it may not listen. */
+async function cancelled(id: string, request: Request): Promise<void> {
+  const client = await connect(request);
+  await client.responses.cancel(id, { timeout: cancelTimeoutMs }).catch(() => {});
+}

@@ -1,0 +1,208 @@
+/** The tools that look through folders: `list` and `search`. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createContext, Script } from 'node:vm';
+import * as z from 'zod';
+import { sightProblem } from '../../../policy/tool-paths.ts';
+import type { Clock } from '../../../system/clock.ts';
+import { systemWords } from '../../../system/files.ts';
+import { placeToSee, textAt, within } from './place.ts';
+import { bounded, did, refused, type ToolContext, tool, wellFormed } from './tool.ts';
+
+/** Entries of the longest list, and of the largest folder that is counted. */
+const mostEntries = 500;
+const mostCounted = 50 * mostEntries;
+
+export const list = tool({
+  name: 'list',
+  description:
+    'Lists a folder of the workspace: folders end in "/", files have their size in bytes, links are marked. ' +
+    `At most ${mostEntries} entries.`,
+  args: z.object({
+    path: z.string().nullish().describe('relative to the workspace; default the workspace itself'),
+    depth: z.int().min(1).max(20).nullish().describe('how many levels; default 1'),
+  }),
+  action: ({ path }) => ({ action: 'tool_call', detail: `list ${path ?? '.'}` }),
+  async run({ path, depth }, context) {
+    const seen = await placeToSee(path ?? '', context);
+    if ('problem' in seen) return refused(seen.problem);
+    const shown = seen.path === '' ? '.' : seen.path;
+    if (!seen.is.isDirectory()) return refused(`"${shown}" is no folder: use read`);
+    const rows: string[] = [];
+    let total = 0;
+    try {
+      for await (const entry of entriesBelow(seen.real, seen.path, context, depth ?? 1)) {
+        total += 1;
+        if (rows.length < mostEntries) rows.push(await row(entry));
+        if (total >= mostCounted) break;
+      }
+    } catch (error) {
+      return refused(`"${shown}": ${systemWords(error)}`);
+    }
+    if (total === 0) return did(`"${shown}" has nothing in it`);
+    const left = `${total - rows.length}${total >= mostCounted ? ' or more' : ''}`;
+    const rest = total > rows.length ? `\n[… ${left} entries left out: list a folder below …]` : '';
+    return did(`${shown}: ${total} ${total === 1 ? 'entry' : 'entries'}\n${bounded(rows.join('\n'))}${rest}`);
+  },
+});
+
+type Entry = {
+  /** As the model names it. */
+  readonly path: string;
+  /** Absolute. */
+  readonly real: string;
+  readonly kind: { isDirectory(): boolean; isFile(): boolean; isSymbolicLink(): boolean };
+};
+
+async function row({ path, real, kind }: Entry): Promise<string> {
+  if (kind.isDirectory()) return `${path}/`;
+  if (kind.isSymbolicLink()) return `${path} (link)`;
+  if (!kind.isFile()) return `${path} (no plain file)`;
+  const size = await stat(real).then(
+    (is) => ` ${is.size}`,
+    () => '',
+  );
+  return `${path}${size}`;
+}
+
+/** Everything below a folder that may be seen, ordered by name, at most `depth` levels. Links are not followed, but one
+ *  may have led to the folder: what may be seen by that name must be in sight where it really is. Folders named `skip` are
+ *  left out. */
+async function* entriesBelow(
+  real: string,
+  path: string,
+  context: Pick<ToolContext, 'root' | 'scope' | 'signal'>,
+  depth: number,
+  skip?: string,
+): AsyncGenerator<Entry> {
+  const entries = await readdir(real, { withFileTypes: true });
+  for (const kind of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (context.signal.aborted) return;
+    const at = path === '' ? kind.name : `${path}/${kind.name}`;
+    const there = join(real, kind.name);
+    const names = [at, within(context.root, there) ?? ''];
+    if (kind.name === skip || names.some((name) => sightProblem(name, context.scope) !== undefined)) continue;
+    yield { path: at, real: there, kind };
+    if (!kind.isDirectory() || depth === 1) continue;
+    try {
+      yield* entriesBelow(there, at, context, depth - 1, skip);
+    } catch {
+      // A folder that cannot be opened, or is gone, has nothing to show.
+    }
+  }
+}
+
+/** Limits of one search: lines, files, bytes, characters of a line, milliseconds of matching. */
+const most = { hits: 200, files: 20_000, bytes: 256 * 1024 * 1024, line: 300, ms: 5_000 } as const;
+
+export const search = tool({
+  name: 'search',
+  description:
+    'Searches the text files of the workspace, line by line, for a text or (with "regex") a JavaScript regular ' +
+    `expression. Answers with "path:line: text", at most ${most.hits} lines. node_modules is left out unless "path" names it.`,
+  args: z.object({
+    pattern: z.string(),
+    path: z.string().nullish().describe('a file or folder, relative to the workspace; default all'),
+    regex: z.boolean().nullish().describe('default false: the pattern is a plain text'),
+    ignore_case: z.boolean().nullish(),
+  }),
+  action: ({ pattern }) => ({ action: 'tool_call', detail: `search ${pattern}` }),
+  async run({ pattern, path, regex, ignore_case }, context) {
+    const match = matcher(pattern, regex === true, ignore_case === true ? 'i' : '', context.clock);
+    if ('problem' in match) return refused(match.problem);
+    const seen = await placeToSee(path ?? '', context);
+    if ('problem' in seen) return refused(seen.problem);
+    const hits: string[] = [];
+    let files = 0;
+    let bytes = 0;
+    /** Why the search ends, or undefined. */
+    const look = async (at: string, real: string): Promise<string | undefined> => {
+      const file = await textAt({ path: at, real });
+      if ('problem' in file) return undefined;
+      files += 1;
+      bytes += file.text.length;
+      const found = match.lines(file.text, most.hits + 1 - hits.length);
+      if (found === undefined) return `the pattern takes too long (in ${at}): make it simpler`;
+      hits.push(...found.map(({ line, text }) => `${at}:${line}: ${shortLine(text)}`));
+      if (hits.length > most.hits) return `more than ${most.hits} lines match`;
+      return files >= most.files || bytes >= most.bytes
+        ? `only ${files} files were looked through`
+        : undefined;
+    };
+    let short: string | undefined;
+    try {
+      if (!seen.is.isDirectory()) {
+        const file = await textAt(seen);
+        if ('problem' in file) return refused(file.problem);
+        short = await look(seen.path, seen.real);
+      } else
+        for await (const { path: at, real, kind } of entriesBelow(
+          seen.real,
+          seen.path,
+          context,
+          100,
+          'node_modules',
+        )) {
+          if (kind.isFile()) short = await look(at, real);
+          if (short !== undefined) break;
+        }
+    } catch (error) {
+      return refused(`"${seen.path === '' ? '.' : seen.path}": ${systemWords(error)}`);
+    }
+    if (hits.length === 0)
+      return short === undefined ? did(`nothing found in ${files} text files`) : refused(short);
+    const rest = short === undefined ? '' : `\n[… ${short}: narrow the path or the pattern …]`;
+    return did(`${hits.slice(0, most.hits).join('\n')}${rest}`);
+  },
+});
+
+const shortLine = (text: string): string =>
+  text.length <= most.line ? text : `${wellFormed(text.slice(0, most.line))}… (${text.length} characters)`;
+
+type Lines = readonly { readonly line: number; readonly text: string }[];
+
+/** Finds the lines (from 1) that match; undefined when it takes too long. A pattern comes from a model: it may never
+ *  end, and only a context with a timeout can stop one. */
+function matcher(
+  pattern: string,
+  isRegex: boolean,
+  flags: string,
+  clock: Clock,
+): { lines(text: string, limit: number): Lines | undefined } | { readonly problem: string } {
+  if (pattern === '') return { problem: 'the pattern is empty' };
+  let found: RegExp;
+  try {
+    found = new RegExp(isRegex ? pattern : pattern.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags);
+  } catch (error) {
+    return {
+      problem: `the pattern is no regular expression: ${error instanceof Error ? error.message : ''}`,
+    };
+  }
+  const world = { work: () => {} };
+  const context = createContext(world);
+  let left: number = most.ms;
+  return {
+    lines(text, limit) {
+      const hits: { line: number; text: string }[] = [];
+      world.work = () => {
+        for (const [n, line] of text.split('\n').entries()) {
+          if (found.test(line)) hits.push({ line: n + 1, text: line.replace(/\r$/, '') });
+          if (hits.length >= limit) return;
+        }
+      };
+      if (left <= 0) return undefined;
+      const began = clock.monotonic();
+      try {
+        call.runInContext(context, { timeout: Math.ceil(left) });
+      } catch (error) {
+        // Made in the other context, it is no `Error` of this one.
+        if ((error as { code?: unknown } | null)?.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+        return undefined;
+      }
+      left -= clock.monotonic() - began;
+      return hits;
+    },
+  };
+}
+
+const call = new Script('work()');
