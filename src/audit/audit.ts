@@ -15,7 +15,6 @@ import { readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readSealed } from '../store/sealed.ts';
 import { GitError } from '../system/git.ts';
-import { Hashes } from '../workspace/places.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { changedBy, workOf } from './changes.ts';
@@ -94,7 +93,7 @@ class Auditor {
   /** Texts that have been looked at, by visit and hash. */
   private readonly told = new Set<string>();
   /** Contents of files that have been looked at. */
-  private readonly seen = new Hashes();
+  private readonly seen = new Set<string>();
   private readonly exchanges: Exchange[] = [];
   private readonly graph: Graph | undefined;
   private readonly isExempt: (node: string) => boolean;

@@ -1,4 +1,4 @@
-/** What stages left behind, visit by visit, and that nothing else lies in a run's directory. */
+/** What nodes left in their folders, visit by visit, and that the run's directory has nothing else. */
 import { basename, join } from 'node:path';
 import { readStage } from '../engine/node-dir.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
@@ -10,7 +10,7 @@ import { namesIn } from '../system/read.ts';
 import { checkPlain } from './plain.ts';
 import type { Findings } from './report.ts';
 
-/** Holds the folders of all visits against their records. `next` is the node whose visit may be under way. */
+/** Compares the folders of all visits with their records. A visit of the node `next` may have begun. */
 export async function checkArtifacts(
   runDir: string,
   manifest: Manifest,
@@ -19,12 +19,8 @@ export async function checkArtifacts(
   found: Findings,
 ): Promise<void> {
   const nodes = new Map<string, VisitRecord[]>();
-  for (const record of records) {
-    if (record.type !== 'Visit') continue;
-    const others = nodes.get(record.node);
-    if (others === undefined) nodes.set(record.node, [record]);
-    else others.push(record);
-  }
+  for (const record of records)
+    if (record.type === 'Visit') nodes.set(record.node, [...(nodes.get(record.node) ?? []), record]);
   for (const [node, visits] of nodes) await checkNode(runDir, manifest, visits, node === next, found);
   const known = new Set([...nodes.keys(), ...(next === null ? [] : [next])]);
   checkPlain(runDir, known, found);
@@ -33,85 +29,66 @@ export async function checkArtifacts(
 
 async function checkNode(
   runDir: string,
-  manifest: Manifest,
+  { marker }: Manifest,
   visits: readonly VisitRecord[],
-  mayGoOn: boolean,
+  mayHaveBegun: boolean,
   found: Findings,
 ): Promise<void> {
   const last = visits.at(-1);
   if (last === undefined) return;
   const top = layout(runDir).node(last.node);
+  const archive = (visit: number) => join(nodeLayout(top).visits, String(visit));
   const stage = await readStage(top);
-  const passed = visits.every(({ artifacts }) => artifacts === undefined);
-  // Where another visit has begun, the finished ones are in the folders of earlier visits, or on their way there. Its own
-  // file may be not yet made, or torn by a power cut: then that of the one before, which is moved last, has arrived.
-  const moved = () => readStage(join(nodeLayout(top).visits, String(last.visit)));
-  const begun =
-    mayGoOn && (stage === undefined ? (await moved())?.visit === last.visit : stage.visit === last.visit + 1);
-  if (
-    !passed &&
-    !begun &&
-    (stage === undefined || stage.visit !== last.visit || stage.marker !== manifest.marker)
-  ) {
-    const is = stage === undefined ? 'nothing that can be read' : `visit ${stage.visit} of ${stage.marker}`;
-    if (!mayGoOn || stage !== undefined)
-      found.add('changed', `${last.node}/stage.json`, 'it names another visit than the last one', {
-        should: `visit ${last.visit} of ${manifest.marker}`,
-        is,
-      });
-  }
+  // Once the next visit has begun, the finished ones are in the folders of earlier visits. Its own file may be missing or
+  // torn by a power cut; that of the visit before is moved last.
+  const hasBegun =
+    mayHaveBegun &&
+    (stage === undefined
+      ? (await readStage(archive(last.visit)))?.visit === last.visit
+      : stage.visit === last.visit + 1);
+  const isLast = stage?.visit === last.visit && stage.marker === marker;
+  if (!hasBegun && !isLast && (stage !== undefined || !mayHaveBegun))
+    found.add('changed', `${last.node}/stage.json`, 'it names another visit than the last one', {
+      should: `visit ${last.visit} of ${marker}`,
+      is: stage === undefined ? 'nothing that can be read' : `visit ${stage.visit} of ${stage.marker}`,
+    });
   for (const visit of visits) {
-    const isTop = visit === last && !begun;
-    const archive = join(nodeLayout(top).visits, String(visit.visit));
-    await checkVisit(
-      isTop ? top : archive,
-      isTop ? (mayGoOn ? archive : undefined) : top,
-      visit,
-      stage?.visit === visit.visit,
-      found,
-      runDir,
-    );
+    const isTop = visit === last && !hasBegun;
+    const folder = isTop ? top : archive(visit.visit);
+    // A kill may have left some of its files on their way from one folder to the other.
+    const isMoving = stage?.visit === visit.visit && (!isTop || mayHaveBegun);
+    const other = isMoving ? (isTop ? archive(visit.visit) : top) : undefined;
+    await checkVisit(runDir, folder, other, visit, found);
   }
   const known = new Set(visits.map(({ visit }) => String(visit)));
+  if (isLast && !hasBegun && !mayHaveBegun) known.delete(String(last.visit));
   for (const name of namesIn(nodeLayout(top).visits))
-    if (
-      !known.has(name) ||
-      (name === String(last.visit) && !begun && stage?.visit === last.visit && !mayGoOn)
-    )
-      found.add('added', `${last.node}/visits/${name}`, 'the records know of no such earlier visit');
+    if (!known.has(name))
+      found.add('added', `${last.node}/visits/${name}`, 'the records have no such earlier visit');
 }
 
 async function checkVisit(
-  folder: string,
-  top: string | undefined,
-  visit: VisitRecord,
-  moving: boolean,
-  found: Findings,
   runDir: string,
+  folder: string,
+  other: string | undefined,
+  { node, visit, artifacts = {}, artifacts_more: more = 0 }: VisitRecord,
+  found: Findings,
 ): Promise<void> {
-  const { artifacts, artifacts_more: more = 0 } = visit;
-  const where = `${visit.node}@${visit.visit}`;
-  if (artifacts === undefined) {
-    found.cannot(`the artifacts of ${where}: its record has no hashes of them`);
-    return;
-  }
   const path = (name: string) => `${folder.slice(runDir.length + 1)}/${name}`;
   const { hashes } = await hashArtifacts(folder);
-  const above = top !== undefined && moving ? (await hashArtifacts(top)).hashes : {};
+  const elsewhere = other === undefined ? {} : (await hashArtifacts(other)).hashes;
   for (const [name, should] of Object.entries(artifacts)) {
     found.count('artifacts');
-    found.hash(
-      path(name),
-      should,
-      own(hashes, name) ?? own(above, name),
-      `what visit ${visit.visit} of "${visit.node}" left`,
-    );
+    const is = own(hashes, name) ?? own(elsewhere, name);
+    found.hash(path(name), should, is, `what visit ${visit} of "${node}" left`);
   }
-  if (more > 0) found.cannot(`${more} files of ${where}: it left more than are vouched for`);
-  else
-    for (const name of Object.keys(hashes))
-      if (own(artifacts, name) === undefined)
-        found.add('added', path(name), `visit ${visit.visit} of "${visit.node}" did not leave this file`);
+  if (more > 0) {
+    found.cannot(`${more} files of ${node}@${visit}: its record has no hashes of them`);
+    return;
+  }
+  for (const name of Object.keys(hashes))
+    if (own(artifacts, name) === undefined)
+      found.add('added', path(name), `visit ${visit} of "${node}" did not leave this file`);
 }
 
 /** Names in a run's directory that are the engine's own. */
@@ -119,7 +96,7 @@ const engines = new Set(
   Object.values(layout('')).flatMap((path) => (typeof path === 'string' ? [basename(path)] : [])),
 );
 
-/** Of these nobody vouches, and none is left where nothing was cut off. */
+/** What has no record, and exists only after a kill. */
 const passing = new Set(
   [layout('').change, layout('').hidden, layout('').hiddenList].map((path) => basename(path)),
 );
@@ -127,10 +104,8 @@ const passing = new Set(
 function checkTop(runDir: string, nodes: ReadonlySet<string>, found: Findings): void {
   for (const name of namesIn(runDir)) {
     if (passing.has(name))
-      found.cannot(
-        `${name}: what a stage or a resume that was cut off has left there, and the next one clears`,
-      );
+      found.cannot(`${name}: a node or a resume that was killed has left it, and a resume removes it`);
     if (engines.has(name) || nodes.has(name) || /^\..*\.tmp$/.test(name)) continue;
-    found.add('added', name, 'neither the engine nor a stage has put this there');
+    found.add('added', name, 'neither the engine nor a node has put this there');
   }
 }

@@ -1,7 +1,7 @@
-/** From the plan to the commits: work orders, the commits that carry them out, and where those were delivered. */
+/** From the plan to the commits: work orders, their commits, and where those were delivered. */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { lookAtBranch, lookAtHistory } from '../builder/check-history.ts';
+import { type CommitFacts, lookAtBranch, lookAtHistory } from '../builder/check-history.ts';
 import { headText, inHistory, readHistoryStart } from '../builder/in-history.ts';
 import { loadOrders } from '../builder/orders.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
@@ -24,7 +24,7 @@ export function commitsOf(checkpoint: Checkpoint): readonly (Commit & { readonly
     : [];
 }
 
-/** `underWay`: a stage was cut, which may have moved refs or left an object half written. */
+/** Checks `history.git`. `underWay`: a node was interrupted, which may have moved refs. */
 export async function checkHistory(
   run: {
     readonly dir: string;
@@ -46,11 +46,8 @@ export async function checkHistory(
     return;
   }
   const commits = commitsOf(run.checkpoint);
-  const look = await lookAtHistory(
-    history,
-    commits.map(({ commit }) => commit),
-    env,
-  );
+  const ids = commits.map(({ commit }) => commit);
+  const look = await lookAtHistory(history, ids, env);
   if (!look.ok) {
     if (look.foreign === true) found.add('changed', where, look.why);
     found.cannot(`the history and its commits: ${look.why}`);
@@ -63,88 +60,95 @@ export async function checkHistory(
       is: look.head.trim(),
     });
   await checkStates(run, found);
-  // That the file is changed or gone is told where the kept files are.
+  // A changed or missing file is reported with the kept files.
   const start = await readHistoryStart(history).catch(() => undefined);
-  let parent = start?.first_commit ?? null;
-  const orders = new Map<string, string>();
+  const parents = [start?.first_commit ?? '', ...ids];
+  await checkCommits(run, workspace, commits, look.commits, parents, found);
+  if (run.underWay) {
+    found.cannot('the refs of the history: the run was stopped in the middle of a node');
+    return;
+  }
+  const last = parents.at(-1) ?? '';
+  for (const [name, is] of [
+    ['refs/factory/head', look.refs.head],
+    ['refs/heads/factory', look.refs.branch],
+  ] as const)
+    if (is !== last)
+      found.add('changed', `${where}/${name}`, 'it is not the last commit of the run', {
+        should: last || 'no commit',
+        is: is || 'no commit',
+      });
+}
+
+/** Each commit against the record of it, its work order, and the commit before it: the one of the same place in
+ *  `parents`. */
+async function checkCommits(
+  run: { readonly manifest: Manifest; readonly records: readonly RunRecord[] },
+  workspace: string,
+  commits: ReturnType<typeof commitsOf>,
+  inGit: ReadonlyMap<string, CommitFacts>,
+  parents: readonly string[],
+  found: Findings,
+): Promise<void> {
   const loaded = await loadOrders(workspace, { allowExempt: true });
-  if ('orders' in loaded) for (const { order, digest } of loaded.orders) orders.set(order.id, digest);
+  const orders = 'orders' in loaded ? loaded.orders : [];
+  const digests = new Map(orders.map(({ order, digest }) => [order.id, digest]));
   const inherited = inheritedCommits(run.manifest, run.records);
-  for (const { commit, work_order: order, subject } of commits) {
-    const facts = look.commits.get(commit);
+  for (const [at, { commit, work_order: order, subject }] of commits.entries()) {
+    const facts = inGit.get(commit);
     const called = `commit ${commit.slice(0, 12)} (${order})`;
     if (facts === undefined) {
-      found.add('missing', where, `${called} is gone`, { should: commit });
+      found.add('missing', where, `${called} is missing`, { should: commit });
       continue;
     }
     found.count('commits');
     const check = (what: string, should: string, is: string) => {
       if (should !== is) found.add('history', where, `${called}: ${what}`, { should, is });
     };
-    check('it is built on another commit', parent ?? '', facts.parents.join(' '));
+    check('it is built on another commit', parents[at] ?? '', facts.parents.join(' '));
     check('its subject is another one', subject, facts.subject);
-    check('it says that it carries out another order', order, facts.order);
-    if (!inherited.has(commit)) check('it says that another run made it', run.manifest.run_id, facts.run);
-    const digest = orders.get(order);
+    check('it names another work order', order, facts.order);
+    if (!inherited.has(commit)) check('it names another run', run.manifest.run_id, facts.run);
+    const digest = digests.get(order);
     if (digest !== undefined) {
       found.count('work orders');
-      check('it carries out another text of the order than the workspace holds', digest, facts.digest);
-    } else if (orders.size > 0)
+      check('its work order has another text than the one in the workspace', digest, facts.digest);
+    } else if (orders.length > 0)
       found.add('history', where, `${called}: there is no such order in the workspace`);
-    parent = commit;
   }
-  if (run.underWay) {
-    found.cannot('where the refs of the history stand: the run was stopped in the middle of a stage');
-    return;
-  }
-  for (const [name, is] of [
-    ['refs/factory/head', look.refs.head],
-    ['refs/heads/factory', look.refs.branch],
-  ] as const)
-    if (is !== (parent ?? ''))
-      found.add('changed', `${where}/${name}`, 'it does not stand at the last commit of the run', {
-        should: parent ?? 'no commit',
-        is: is === '' ? 'no commit' : is,
-      });
 }
 
-/** A step of a build that puts its state down. */
-const putsState = /(?:^|\s)factory order (?:next|prompt|apply|commit|rollback)\b/;
+/** The steps of a build that note its state. */
+const notesState = /(?:^|\s)factory order (?:next|prompt|apply|commit|rollback)\b/;
 
-/** The states that the build says it has put down: a later step believes no other. The last of them is in the snapshot
- *  after the step that did. */
+/** The list of the states that the build noted: later steps accept no other. It must have the last one, which is in the
+ *  snapshot after the step that noted it. */
 async function checkStates(
   run: { readonly dir: string; readonly records: readonly RunRecord[] },
   found: Findings,
 ): Promise<void> {
   const at = layout(run.dir);
-  const name = `${where}/${basename(inHistory(at.history).states)}`;
-  const read = readPlain(inHistory(at.history).states);
-  if (read.kind === 'missing') {
-    found.cannot(
-      `${name}: it is not there, as in runs of an earlier version; such a build believes any state`,
-    );
-    return;
-  }
+  const { states } = inHistory(at.history);
+  const name = `${where}/${basename(states)}`;
+  const read = readPlain(states);
   const noted = read.kind === 'text' ? read.text.split('\n').slice(0, -1) : [];
   if (read.kind !== 'text' || noted.some((line) => !/^[0-9a-f]{64}$/.test(line))) {
-    found.add('changed', name, 'it is no list of hashes');
+    found.add(read.kind === 'missing' ? 'missing' : 'changed', name, 'it is not a list of hashes');
     return;
   }
   const last = run.records.findLast(
     (record) =>
       record.type === 'Visit' &&
-      record.commands?.some(({ argv, exit_code }) => exit_code === 0 && putsState.test(argv.join(' '))) ===
-        true,
+      record.commands?.some(({ argv, exit_code }) => exit_code === 0 && notesState.test(argv.join(' '))),
   );
   if (last?.type !== 'Visit' || last.replayed !== undefined) return;
   const after = await treeOf(at.snapshots, last.after);
   const state = 'tree' in after ? after.tree.get(inWorkspace.orderState)?.hash : undefined;
   if (state !== undefined && !noted.includes(state))
-    found.add('changed', name, `it lacks the state that node ${last.node} has put down`, { should: state });
+    found.add('changed', name, `it lacks the state that node ${last.node} noted`, { should: state });
 }
 
-/** Commits that the run was forked with, or took from the record that it replays: another run made them. */
+/** Commits that another run made: the run was forked with them, or took them from the record that it replays. */
 function inheritedCommits(manifest: Manifest, records: readonly RunRecord[]): ReadonlySet<string> {
   const until = manifest.forked_from?.seq ?? 1;
   const names = new Set<string>();
@@ -156,7 +160,7 @@ function inheritedCommits(manifest: Manifest, records: readonly RunRecord[]): Re
   return names;
 }
 
-/** Whether the branch that the commits were delivered to still has them, as its tip. */
+/** Whether the branch that the commits were delivered to still has them. */
 export async function checkDelivery(
   checkpoint: Checkpoint,
   to: { readonly repo: string; readonly branch: string },
@@ -177,8 +181,11 @@ export async function checkDelivery(
       is: look.at,
     });
   else if (look.at !== last)
-    found.note(to.repo, `the branch "${to.branch}" has the commits of the run, and others upon them`, {
-      should: last,
-      is: look.at,
-    });
+    found.add(
+      'delivery',
+      to.repo,
+      `the branch "${to.branch}" has the commits of the run, and others upon them`,
+      { should: last, is: look.at },
+      'note',
+    );
 }

@@ -1,26 +1,26 @@
-/** The journals of a run, line by line: whole, in order, and as long as somebody vouches for. */
-import { stat } from 'node:fs/promises';
+/** The journals of a run: as long and as they were when the checkpoint and the result recorded their hashes. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { JsonObject } from '../model/json.ts';
+import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Mark } from '../model/mark.ts';
 import { linkOf } from '../store/chain.ts';
-import { beginning, type Cursor, readJournal } from '../store/journal-read.ts';
-import { isCode, isMissing } from '../system/files.ts';
+import { beginning, type Cursor, lines, readJournal } from '../store/journal-read.ts';
+import { isCode } from '../system/files.ts';
 import type { Findings } from './report.ts';
 
-/** A record in what the checks of other files need of it. */
 export type Fact = {
   readonly seq: number;
   readonly epoch: number;
   readonly type: string;
   readonly node: string;
   readonly visit: number;
-  readonly outcome: string;
   readonly signal: string;
 };
 
 export type ReadFacts = {
   readonly facts: readonly Fact[];
-  /** After each of them, the hash of all so far. */
+  /** After each record, the hash of all so far. */
   readonly hashes: readonly string[];
   /** Bytes behind the last whole record. */
   readonly torn: number;
@@ -35,97 +35,97 @@ const factOf = (record: JsonObject): Fact => ({
   type: text(record['type']),
   node: text(record['node_id']) || text(record['node']),
   visit: number(record['visit']),
-  outcome: record['type'] === 'StageFailed' ? 'fail' : text(record['outcome']),
   signal: text(record['signal']),
 });
 
-/** Reads the journal at `path`, called `where` in the report, and says what no writer of ours leaves: damaged lines,
- *  gaps, repeats, records of another run. */
-export async function readFacts(
-  path: string,
-  where: string,
-  runId: string,
+/** All journals of a run, by their paths in its directory. */
+export async function readJournals(
+  runDir: string,
   found: Findings,
-  each: (record: JsonObject) => void = () => {},
-): Promise<ReadFacts> {
+): Promise<Readonly<Record<string, ReadFacts>>> {
+  const { visits, events, trace, calls } = layout('');
+  const exchanges = exchangesLayout(layout('').exchanges).calls;
+  const all: Record<string, ReadFacts> = {};
+  for (const path of [visits, events, trace, calls])
+    all[path] = await readFacts(join(runDir, path), path, found);
+  all[exchanges] = hashesIn(join(runDir, exchanges));
+  return all;
+}
+
+/** Reads a journal as its readers do: a record of an earlier owner behind one of a later owner does not count, and the
+ *  later owner's record replaces one of the same number. */
+async function readFacts(path: string, where: string, found: Findings): Promise<ReadFacts> {
   const facts: Fact[] = [];
   const hashes: string[] = [];
   let end = 0;
-  let unread = 0;
+  let replaced = 0;
   const late = ({ line, epoch, offset }: Cursor) => {
     end = offset;
-    if (Number.isInteger(epoch) && epoch > 0) unread += 1;
-    else found.add('added', where, `line ${line} is of no owner of the run`, { is: `epoch ${epoch}` });
+    if (Number.isInteger(epoch) && epoch > 0) replaced += 1;
+    else found.add('added', where, `line ${line} belongs to no owner of the run`, { is: `epoch ${epoch}` });
   };
   for await (const entry of readJournal(path, beginning, late)) {
-    const { line, offset } = entry.cursor;
-    end = offset;
-    if (entry.kind === 'unreadable') {
-      found.add('changed', where, `line ${line} is damaged: it ${entry.why}`);
-      continue;
-    }
+    end = entry.cursor.offset;
+    // A damaged line is missing from the hash.
+    if (entry.kind === 'unreadable') continue;
     const fact = factOf(entry.record);
     for (let last = facts.at(-1); last !== undefined && supersedes(fact, last); last = facts.at(-1)) {
       facts.pop();
       hashes.pop();
-      unread += 1;
+      replaced += 1;
     }
-    const before = facts.at(-1);
-    if (fact.seq !== (before?.seq ?? 0) + 1)
-      found.add('changed', where, `line ${line} is out of order: lines are missing, added or moved`, {
-        should: `number ${(before?.seq ?? 0) + 1}`,
-        is: `number ${fact.seq}`,
-      });
-    if (entry.record['run_id'] !== runId)
-      found.add('changed', where, `line ${line} is another run's`, {
-        should: runId,
-        is: text(entry.record['run_id']),
-      });
     facts.push(fact);
     hashes.push(linkOf(hashes.at(-1) ?? '', entry.bytes));
-    each(entry.record);
   }
-  // Nobody can tell what an owner that was taken over had to say.
-  if (unread > 0)
+  if (replaced > 0)
     found.cannot(
-      `${unread} ${unread === 1 ? 'line' : 'lines'} of ${where} that an owner wrote while a later one had the run: readers leave them out, and nobody vouches for them`,
+      `${replaced} ${replaced === 1 ? 'line' : 'lines'} of ${where} that an owner wrote while a later one had the run`,
     );
-  const size = await stat(path).then(
-    (is) => is.size,
-    (error: unknown) => {
-      if (isMissing(error) || isCode(error, 'ELOOP')) return undefined;
-      throw error;
-    },
-  );
-  return { facts, hashes, torn: Math.max(0, (size ?? 0) - end) };
+  const size = sizeOf(path);
+  return { facts, hashes, torn: Math.max(0, size - end) };
 }
 
 const supersedes = (later: Fact, earlier: Fact): boolean =>
   later.epoch > earlier.epoch && later.seq <= earlier.seq;
 
-/** Holds a journal against what `by` vouches for. */
+/** The exchanges, whose lines carry hashes instead of numbers. */
+function hashesIn(path: string): ReadFacts {
+  const hashes: string[] = [];
+  let torn = 0;
+  for (const { bytes, whole } of lines(path)) {
+    if (whole) hashes.push(linkOf(hashes.at(-1) ?? '', bytes));
+    else torn = bytes.length;
+  }
+  return { facts: [], hashes, torn };
+}
+
+/** 0 where there is no file: links in a circle are reported elsewhere. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  } catch (error) {
+    if (isCode(error, 'ELOOP')) return 0;
+    throw error;
+  }
+}
+
+/** Compares the beginning of a journal with the number of records and the hash that `by` has of it. */
 export function checkMark(
-  read: Pick<ReadFacts, 'hashes'>,
+  { hashes }: ReadFacts,
   where: string,
-  mark: Mark,
+  { records, sha256 }: Mark,
   by: string,
   found: Findings,
-): boolean {
-  const { records, sha256 } = mark;
-  if (read.hashes.length < records) {
+): void {
+  const is = records === 0 ? '' : hashes[records - 1];
+  if (is === undefined)
     found.add('missing', where, `records are missing: ${by} counts more of them`, {
       should: `${records} records`,
-      is: `${read.hashes.length} records`,
+      is: `${hashes.length} records`,
     });
-    return false;
-  }
-  const is = records === 0 ? '' : (read.hashes[records - 1] ?? '');
-  if (is === sha256) return true;
-  found.add(
-    'changed',
-    where,
-    `a line among the first ${records} is not what was written there, as ${by} knows them`,
-    { should: sha256, is },
-  );
-  return false;
+  else if (is !== sha256)
+    found.add('changed', where, `one of the first ${records} lines differs from what ${by} recorded`, {
+      should: sha256,
+      is,
+    });
 }

@@ -1,11 +1,12 @@
-/** What a verification has found, and what it could not look at. */
+/** What a verification found, and what it could not check. */
+import type { Json } from '../model/json.ts';
 
 /** Something that is not as the run's own records say. */
 export type Problem = {
   readonly code: ProblemCode;
-  /** A `note` tells of something outside the run, or of no account; only an `error` is a change of the run. */
+  /** Only an `error` is a change of the run. */
   readonly severity: 'error' | 'note';
-  /** A path in the run directory; of a note about a file outside, its own. */
+  /** A path in the run directory, or a repository outside. */
   readonly where: string;
   readonly message: string;
   /** Null where there is nothing to compare. */
@@ -20,19 +21,18 @@ export type ProblemCode =
   | 'unreadable'
   | 'contradiction'
   | 'history'
-  | 'delivery'
-  | 'source';
+  | 'delivery';
 
 export type Report = {
   readonly problems: readonly Problem[];
   readonly notes: readonly Problem[];
-  /** How many of what hold or do not: files, records, commits. */
+  /** How many files, records, commits, … were checked. */
   readonly checked: Readonly<Record<string, number>>;
-  /** What nobody could check, each with its reason. */
+  /** What could not be checked, each with its reason. */
   readonly unchecked: readonly string[];
 };
 
-/** Gathers a report. The same thing is told once. */
+/** Collects a report; what is added twice is in it once. */
 export class Findings {
   private readonly all = new Map<string, Problem>();
   private readonly counts: Record<string, number> = {};
@@ -50,17 +50,17 @@ export class Findings {
     if (!this.all.has(key)) this.all.set(key, { code, severity, where, message, should_be: should, is });
   }
 
-  /** A file that has another hash than it should have, or is gone. True when it holds. */
+  /** Compares a file's hash, undefined where there is no file. True when it is the right one. */
   hash(where: string, should: string, is: string | undefined, what = 'the file'): boolean {
-    if (is === undefined)
-      this.add('missing', where, `${what} is missing, or is no file any more`, { should });
-    else if (is !== should)
-      this.add('changed', where, `${what} is not what was written there`, { should, is });
+    if (is === undefined) this.add('missing', where, `${what} is missing, or is not a file`, { should });
+    else if (is !== should) this.add('changed', where, `${what} is not what the run wrote`, { should, is });
     return is === should;
   }
 
-  note(where: string, message: string, values: { should?: string; is?: string } = {}): void {
-    this.add('source', where, message, values, 'note');
+  /** Compares a file with the hash at its end, as `ownHashOf` reads both. */
+  ownHash(where: string, { is, says }: { readonly is: string; readonly says: string }): void {
+    if (says === '') this.add('changed', where, 'its own hash is missing, or does not end the file');
+    else this.hash(where, says, is);
   }
 
   count(what: string, n = 1): void {
@@ -71,7 +71,7 @@ export class Findings {
     this.unchecked.add(why);
   }
 
-  /** Whether anything is known to be wrong with this file. */
+  /** Whether a problem with this file was found. */
   isWrong(where: string): boolean {
     return [...this.all.values()].some((one) => one.severity === 'error' && one.where === where);
   }
@@ -85,4 +85,10 @@ export class Findings {
       unchecked: [...this.unchecked],
     };
   }
+}
+
+/** A value for `should_be` and `is`, cut. */
+export function shortJson(value: Json): string {
+  const text = JSON.stringify(value);
+  return text.length > 200 ? `${text.slice(0, 199)}…` : text;
 }

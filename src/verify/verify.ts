@@ -1,13 +1,14 @@
-/** A run directory checked against itself, offline and without a change to it: every hash, and the chain from the spec to
- *  the commits. */
+/** Checks a run directory against its own records, offline and without changing it: every hash, and the chain from the
+ *  spec to the commits. */
+import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { SealedFile } from '../model/sealed.ts';
 import type { Environment } from '../system/git.ts';
 import { checkArtifacts } from './artifacts.ts';
 import { checkExchanges, checkFollowed, checkSnapshots, checkWorkspace } from './contents.ts';
 import { checkDelivery, checkHistory } from './history.ts';
-import { checkKept, checkManifest, checkSealed, isNext, noteSources } from './manifest.ts';
-import { checkStanding, checkStory } from './records.ts';
+import { checkKept, checkManifest, checkSealed, isNext } from './manifest.ts';
+import { checkJournals, checkStanding } from './records.ts';
 import { Findings, type Report } from './report.ts';
 import { checkResult, countedBy, readResult } from './result.ts';
 
@@ -17,7 +18,7 @@ export type Asked = {
   readonly env: Environment;
   /** A repository and branch that the commits were delivered to. */
   readonly delivered?: { readonly repo: string; readonly branch?: string } | undefined;
-  /** The beginning of the hash of all visits, as somebody has noted it at the run's end. */
+  /** The hash of all visits, or its beginning, as it was noted when the run ended. */
   readonly chain?: string | undefined;
 };
 
@@ -33,16 +34,13 @@ export async function verifyRun(asked: Asked): Promise<Verified> {
   if (manifest !== undefined) {
     await checkKept(runDir, manifest, found);
     sealed = await checkSealed(runDir, manifest, env, found);
-    await noteSources(manifest, found);
     await checkFollowed(runDir, manifest, found);
   }
-  await checkExchanges(runDir, found);
+  await checkExchanges(layout(runDir).exchanges, 'exchanges', found);
   const { checkpoint, records = [] } = standing ?? {};
   await checkSnapshots(runDir, records, checkpoint?.snapshot ?? null, found);
   if (standing === undefined || checkpoint === undefined || manifest === undefined) {
-    found.cannot(
-      'visits, artifacts, commits and the result against each other: a file that tells of them cannot be read',
-    );
+    found.cannot('visits, artifacts, commits and the result: a file that they depend on cannot be read');
     return { ...found.report(), manifest };
   }
   const chain = standing.vouched.visits_sha256 ?? '';
@@ -56,19 +54,16 @@ export async function verifyRun(asked: Asked): Promise<Verified> {
       should: checkpoint.run_id,
       is: manifest.run_id,
     });
-  const result = await readResult(runDir, checkpoint, found);
-  const told = {
-    begins: manifest.forked_from?.seq ?? 1,
-    hasNext: await isNext(runDir, standing.vouched),
-  };
-  const story = await checkStory(runDir, checkpoint.run_id, standing, countedBy(result), told, found);
+  const result = readResult(runDir, checkpoint, found);
+  const hasNext = isNext(runDir, standing.vouched);
+  const story = await checkJournals(runDir, standing, countedBy(result), hasNext, found);
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
   const { underWay } = story;
-  const isTold = result?.isLatest === true && !story.wentOn;
-  await checkWorkspace(runDir, manifest, checkpoint, { underWay, isTold, sealed }, found);
+  const isDescribed = result?.isLatest === true && !story.wentOn;
+  await checkWorkspace(runDir, manifest, checkpoint, { underWay, isDescribed, sealed }, found);
   await checkHistory({ dir: runDir, manifest, checkpoint, records, underWay }, env, found);
   if (result !== undefined) {
-    const latest = { ...result, isLatest: isTold };
+    const latest = { ...result, isLatest: isDescribed };
     await checkResult(runDir, manifest, checkpoint, latest, story.trace.facts, found);
   }
   if (asked.delivered !== undefined) {

@@ -13,7 +13,7 @@ test('sums', () => {
   assert.equal(sum(1, 2), 3);
 });
 `;
-const weakened = 'grep -v assert.equal tests/sum.test.js > t; mv t tests/sum.test.js';
+const removed = 'grep -v "^test(" tests/sum.test.js > t; mv t tests/sum.test.js';
 const answer = `echo '{"outcome": "success", "notes": "ok"}' > "$1"`;
 const asked = 'Delete the assertion in tests/sum.test.js';
 
@@ -39,7 +39,7 @@ const forged = [
 test.for(forged)('an agent that %s what it was asked is audited by what it was asked', async ([, act]) => {
   const names = ['prompt.md', 'command.prompt.md', 'command.args.txt', 'agent.program.json', 'context.json'];
   const { it, ran, at, result } = await run(
-    `${weakened}; for f in ${names.join(' ')}; do ${act}; done`,
+    `${removed}; for f in ${names.join(' ')}; do ${act}; done`,
     'start -> work -> exit',
   );
   await using _ = it;
@@ -51,7 +51,7 @@ test.for(forged)('an agent that %s what it was asked is audited by what it was a
 
 test('nor by an earlier or later visit that it makes up', async () => {
   const { it, at, result } = await run(
-    `${weakened}
+    `${removed}
 if test ! -e again; then for n in 1 2 7; do mkdir -p $d/visits/$n; echo "${asked}" > $d/visits/$n/prompt.md; done; fi`,
     `gate [shape=parallelogram, tool_command="test -e again || { touch again; exit 1; }"]
      start -> work -> gate  gate -> exit [condition="outcome=success"]  gate -> work [condition="outcome=fail"]`,

@@ -1,13 +1,5 @@
 /** Runs that nobody touched hold, however they came to their end; and nothing is claimed that was not looked at. */
-import {
-  appendFileSync,
-  cpSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { manifestHash } from '../../src/engine/kept.ts';
@@ -200,20 +192,6 @@ test('a visit that was told, lost in a power cut and made again is no contradict
   expect({ problems, notes }).toEqual({ problems: [], notes: [] });
 });
 
-test('an end that is told twice, of a visit that was not lost, is a contradiction', async () => {
-  const cut = await it.start('twice', 'p.dot', (line) => line.includes('stage started node=check'));
-  expect(cut.code).toBe(130);
-  rmSync(join(it.dir('twice'), 'result.json'));
-  const path = join(it.dir('twice'), 'events.jsonl');
-  const records = it.records('.factory/runs/twice/events.jsonl');
-  const of = (type: string) => records.findLast((one) => one['type'] === type);
-  for (const [n, again] of [of('PipelineStarted'), of('StageCompleted')].entries())
-    appendFileSync(path, `${JSON.stringify({ ...again, seq: records.length + n + 1, epoch: 2 })}\n`);
-  const { problems } = await it.verify('twice');
-  const where = problems.filter(({ code }) => code === 'contradiction').map((one) => one.where);
-  expect(where).toEqual(['events.jsonl']);
-});
-
 test('a verification changes nothing, counts what it has checked and names what it could not', async () => {
   const before = treeOf(it.path);
   const { checked, unchecked } = await it.verify('done');
@@ -221,14 +199,6 @@ test('a verification changes nothing, counts what it has checked and names what 
   expect(unchecked).toEqual([]);
   expect(checked).toMatchObject({ visits: 8, exchanges: 2, commands: 3, inputs: 3 });
   expect(checked['artifacts']).toBeGreaterThan(30);
-});
-
-test('sources outside that are other texts by now are noted, and are no fault of the run', async () => {
-  writeFileSync(join(it.path, 'spec.md'), 'Another spec.\n');
-  const { problems, notes } = await it.verify('done');
-  writeFileSync(join(it.path, 'spec.md'), files['spec.md']);
-  expect(problems).toEqual([]);
-  expect(notes).toMatchObject([{ code: 'source', where: join(it.path, 'spec.md') }]);
 });
 
 test('the hash of the visits that somebody has noted is compared', async () => {
@@ -240,27 +210,7 @@ test('the hash of the visits that somebody has noted is compared', async () => {
   ]);
 });
 
-test('a run that an earlier version made is checked as far as it can be, and the gaps are told', async () => {
-  cpSync(it.dir('done'), it.dir('old'), { recursive: true, preserveTimestamps: true });
-  const put = (file: string, text: string) => writeFileSync(join(it.dir('old'), file), text);
-  const without = (file: string, ...names: string[]) => {
-    const value = it.json(`.factory/runs/old/${file}`);
-    for (const name of names) delete value[name];
-    put(file, `${JSON.stringify(value, null, 2)}\n`);
-  };
-  without('manifest.json', 'files');
-  without('checkpoint.json', 'visits_sha256', 'manifest_sha256', 'journals', 'sha256');
-  without('result.json', 'evidence', 'verify', 'sha256');
-  const old = it
-    .records('.factory/runs/old/visits.jsonl')
-    .map(({ artifacts: _, commands: __, ...rest }) => rest);
-  put('visits.jsonl', old.map((record) => `${JSON.stringify(record)}\n`).join(''));
-  const { problems, unchecked } = await it.verify('old');
-  expect(problems).toEqual([]);
-  expect(unchecked.join('\n')).toMatch(/manifest\.json as a whole[\s\S]*artifacts of write@1/);
-});
-
-test('a checkpoint that cannot be read is no sign of an earlier version', async () => {
+test('without a readable checkpoint the manifest as a whole is not checked', async () => {
   cpSync(it.dir('done'), it.dir('unread'), { recursive: true, preserveTimestamps: true });
   writeFileSync(join(it.dir('unread'), 'checkpoint.json'), '{');
   const { problems, unchecked } = await it.verify('unread');
@@ -268,7 +218,6 @@ test('a checkpoint that cannot be read is no sign of an earlier version', async 
   expect(unchecked.join('\n')).toMatch(
     /manifest\.json as a whole: the checkpoint, which has its hash, cannot be read/,
   );
-  expect(unchecked.join('\n')).not.toContain('earlier version');
 });
 
 test('what carries the verdict is told: commands with exit codes and hashes of all inputs', async () => {

@@ -187,10 +187,10 @@ test('what an owner that was taken over told too late is no change, and nothing 
   }
 });
 
-test('what a stage or a resume that was cut off has left is told to be unchecked', async () => {
+test('what a killed node or resume left is reported as not checked', async () => {
   for (const name of ['.change/x', '.hidden/x', '.hidden.json']) {
     const { problems, unchecked } = await saidOf('r', name, more);
     expect(problems).toEqual([]);
-    expect(unchecked.join()).toContain(`${name.split('/')[0]}: what a stage or a resume`);
+    expect(unchecked.join()).toContain(`${name.split('/')[0]}: a node or a resume that was killed`);
   }
 });
