@@ -74,8 +74,6 @@ export type AgentTask = {
   /** Runs a program for this task to its end. Never rejects for what the program does. When the task's signal fires, or
    *  time is up, its whole group gets SIGTERM, SIGKILL 5 s later, and whatever carries the run's marker goes too. */
   run(program: AgentProgram): Promise<Exit>;
-  /** Other names, by hard links, of workspace files at and below these paths. */
-  otherNames?(hidden: readonly string[]): readonly string[];
   /** Where `run` starts it: on which rung of confinement, and whether a sandbox of the program's own works there. */
   sandbox?(): Promise<{ readonly rung: Rung; readonly nests: boolean }>;
   /** Writes an artifact into the node's folder, secrets masked. */

@@ -10,7 +10,6 @@ import type { Brand } from '../system/brand.ts';
 import { madeInCovers } from '../system/sandbox/bwrap.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
-import type { HardLinks } from '../workspace/hard-links.ts';
 import { bringBack, type HidingPlace, hide, type OutOfSight, pathsToHide } from '../workspace/hide.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { look } from '../workspace/walk.ts';
@@ -43,8 +42,6 @@ export type AgentDoor = {
   }) => Confinement;
   /** What of the workspace the node lets it read; empty for all. */
   readonly readScope?: readonly string[];
-  /** Files of the workspace that were one file in the workdir. */
-  readonly linked?: HardLinks | undefined;
   readonly keep: (name: string, content: string) => Promise<void>;
   /** Milliseconds that the program may take. */
   readonly timeoutMs: number;
@@ -90,11 +87,9 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   );
   if (door.timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
   const place = hidingPlace(door.runDir);
-  const away =
-    unread === undefined || door.linked === undefined ? unread : { ...unread, linked: door.linked };
   let sight: Sight = { hidden: [], confinement: planned };
   try {
-    if (away !== undefined) sight = await putAway(door.workspace, place, away, planned);
+    if (unread !== undefined) sight = await putAway(door.workspace, place, unread, planned);
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
     return { kind: 'not_found', program: first, why: error.message };

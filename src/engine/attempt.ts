@@ -62,7 +62,6 @@ const unchanged: Pick<Changes, 'created' | 'modified' | 'deleted'> = {
 export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt {
   return {
     async run({ kind, visit, before }) {
-      snapshots.goOnFrom(visit.state.steps);
       let spent: Usage | undefined;
       const site = siteFor(setting, visit, (usage) => {
         spent = sumOfUsages(spent, usage);
@@ -159,13 +158,11 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
             (allowed === undefined || outsideScope([path], allowed).length === 0);
           const broken = new Set(violations);
           after = await undo(found.after, violations, async (now, paths) => {
-            await putBack(snapshots, { before, after: now }, paths, may);
+            await putBack(snapshots, before, paths, may);
             const then = await snapshots.take(now);
             const left = diff(before, then);
             return [then, [...forbidden(left, then), ...pathsOf(left).filter((path) => broken.has(path))]];
           });
-          // What was put back is of no more use to anybody here, and may be large.
-          if (after.id !== found.after.id) snapshots.letGo(found.after);
         }
         const named = shown([...new Set([...violations, ...made])].sort());
         // What else was wrong with the stage still decides how it may leave.

@@ -199,20 +199,6 @@ export function keysAmongRuns(
     : undefined;
 }
 
-/** Why a run is refused whose workdir shows a sealed file under another name. */
-export const secondName = ({
-  name,
-  place,
-}: {
-  readonly name: string;
-  readonly place: string;
-}): Diagnostic => ({
-  code: 'holdout',
-  severity: 'error',
-  message: `"${name}" in the workdir is a hard link to ${place}, which is sealed: agents would read it there`,
-  fix: 'make it a file of its own, or leave it out with a line in .factoryignore',
-});
-
 /** Bytes of a content that is nobody's own: shorter ones occur by chance. */
 export const ownFrom = 32;
 

@@ -1,5 +1,5 @@
 /** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
-import { lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
@@ -7,7 +7,6 @@ import { beforeRemaking, beforeWrite } from '../system/fence.ts';
 import { isCode, overwriteJson, removeNow } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
-import { moveContents, renamed } from '../workspace/layers.ts';
 import { below, toBytes } from '../workspace/names.ts';
 import { readNames } from '../workspace/walk.ts';
 import { keepJson } from './artifacts.ts';
@@ -127,11 +126,9 @@ async function clear(dir: string, visit: number): Promise<void> {
     const there = new Set(readNames(archive));
     const move = (name: string) => {
       if (whole && isPlain(join(archive, name))) return removeNow(below(dir, name));
-      const [from, to] = [`${dir}/${name}`, `${archive}/${name}`];
-      // What of a folder has been moved already, name by name, is nowhere else.
-      const isCut = isFolder(toBytes(from)) && isFolder(toBytes(to));
-      if (there.has(name) && !isCut) removeNow(toBytes(to));
-      if (isCut || !renamed(from, to)) moveContents(from, to);
+      if (there.has(name)) removeNow(below(archive, name));
+      beforeWrite(archive);
+      renameSync(below(dir, name), below(archive, name));
     };
     // The stage file goes last: as long as it stands here, a cut move is taken up again.
     for (const name of entries) if (name !== 'stage.json') move(name);

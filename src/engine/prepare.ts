@@ -12,13 +12,12 @@ import { type Loaded, openLedger } from '../store/checkpoint.ts';
 import { keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
 import { stateAfter } from '../store/visits.ts';
 import { makeFolder, writeFileAtomic, writeJson } from '../system/files.ts';
-import type { HardLinks } from '../workspace/hard-links.ts';
 import { noteOf } from '../workspace/own-place.ts';
 import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
 import { Cut, type Filled, type Made, makeWhole, type NotMade, type Wanted } from './building.ts';
-import { copyNotes, secondName, type WantedHoldout } from './holdout.ts';
+import { copyNotes, type WantedHoldout } from './holdout.ts';
 import type { Inputs } from './inputs.ts';
 import { keptFiles, manifestHash } from './kept.ts';
 
@@ -79,7 +78,6 @@ async function fill(
 ): Promise<Filled | { problem: Diagnostic }> {
   const at = layout(building);
   const notes: string[] = [];
-  let hardLinks: HardLinks = [];
   const keys = keysFolder(wanted.env);
   const begun = await wanted.historian?.begin(wanted.workdir, at.history);
   if (begun !== undefined && 'problem' in begun) return begun;
@@ -105,9 +103,6 @@ async function fill(
     for (const path of copied.outsideLinks)
       notes.push(`kept as a link, though it leads out of the workdir: ${path}`);
     notes.push(...noteOf(copied.namingPlace ?? [], wanted.workdir));
-    const shown = copied.names?.leadingTo(wanted.holdout?.leaveOut ?? []);
-    if (shown !== undefined) return { problem: secondName(shown) };
-    hardLinks = copied.names?.several() ?? [];
   }
   const led = linkedFolder(at.workspace);
   if (led !== undefined) {
@@ -160,8 +155,7 @@ async function fill(
     git: begun === undefined ? undefined : { base_commit: begun.baseCommit, author: begun.author },
     holdout: sealed,
   });
-  const linked = hardLinks.length === 0 ? {} : { hard_links: hardLinks.map((names) => [...names]) };
-  const manifest = { ...facts, ...linked, files: await keptFiles(building) };
+  const manifest = { ...facts, files: await keptFiles(building) };
   await writeJson(at.manifest, manifest);
   const state = firstState(wanted, snapshot.id);
   const start = {

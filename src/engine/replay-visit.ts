@@ -106,10 +106,9 @@ export function takerOf(
     let after = snapshot;
     try {
       if (was.after !== snapshot.id) {
-        snapshots.goOnFrom(state.steps);
         const wanted = await snapshots.load(was.after);
         // As if the stage had written that now.
-        await snapshots.restore(wanted, undefined, { anew: () => true });
+        await snapshots.restore(wanted, undefined, { times: 'now' });
         after = await snapshots.take(snapshot);
         if (after.id !== was.after && !isNothing(diff(wanted, after)))
           throw new WorkspaceError('the workspace cannot be made as it was recorded');

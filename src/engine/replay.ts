@@ -146,7 +146,7 @@ export function replayOf(
       const after = await here.snapshots.load(exchange.files.after);
       const touched = new Set(exchange.files.changes.map(({ path }) => path));
       // Its agent has written that now.
-      await here.snapshots.restore(after, (path) => touched.has(path), { anew: () => true });
+      await here.snapshots.restore(after, (path) => touched.has(path), { times: 'now' });
     }
     for (const { name, content } of exchange.artifacts) await task.keep(name, await text(content));
     for (const action of exchange.actions) task.acted(action);

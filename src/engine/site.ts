@@ -25,7 +25,6 @@ import { head, readSome } from '../system/read.ts';
 import { removeAside } from '../system/remove.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
-import { type HardLinks, otherNames } from '../workspace/hard-links.ts';
 import { type Lookout, lookout } from '../workspace/newest.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { runAgentProgram } from './agent-door.ts';
@@ -72,8 +71,6 @@ export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly schema: Site['schema'];
   readonly agentFor: (node: Node) => Agent | undefined;
   readonly historyEnv: Readonly<Record<string, string>>;
-  /** Files of the workspace that were one file in the workdir. */
-  readonly hardLinks?: HardLinks | undefined;
   /** Without it nothing is confined but by process group and limits. */
   readonly confinement?: RunConfinement;
   readonly watcher: Watcher;
@@ -285,7 +282,6 @@ export function siteFor(
           });
           return confinement;
         },
-        linked: setting.hardLinks,
         readScope: listed(present(node.attrs, 'read_scope')?.value.text),
         keep,
         timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
@@ -367,7 +363,6 @@ export function siteFor(
     frozenPrompt: (reference) => own(setting.prompts, reference),
     schema: setting.schema,
     log: (level, message, fields = {}) => setting.log(level, message, { node: node.id, ...fields }),
-    otherNames: (hidden) => otherNames(setting.workspace, hidden, setting.hardLinks),
     stream(text, channel) {
       live ??= { answer: maskStream([...secret]), reasoning: maskStream([...secret]) };
       setting.watcher.streamed(node.id, live[channel].push(Buffer.from(text)).toString(), channel);

@@ -206,7 +206,6 @@ export async function drive(
       schema: (reference) => schemaOf(reference, given.inputs.schemas),
       agentFor: (node) => agents.get(backendOf(node)),
       historyEnv: manifest.git === undefined ? {} : historyEnvironment(at.history, at.workspace),
-      hardLinks: manifest.hard_links,
       watcher: doors.watcher,
       log: doors.log,
       outOfMemory: new OutOfMemory(),
@@ -281,8 +280,6 @@ export async function drive(
     if (parked !== undefined) await writeJson(at.manifest, { ...started, parked }, { sync: true });
     unseal(at.workspace, sealed);
     stopped = undefined; // What is there is not put there again: a disk that is full by then would take it away.
-    // Nothing restores the workspace of a run that has ended; its result needs room.
-    snapshots.rest();
     // That of one that only waits is put right by its resume.
     if (!end.interrupted && parked === undefined) await settleTree(at.workspace);
     const marks = marksOf('written');

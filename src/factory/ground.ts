@@ -16,7 +16,7 @@ import { refused } from './types.ts';
  *  carries out the change that the user has asked for. */
 export async function groundOf(
   runDir: string,
-  { snapshot: id, steps }: { readonly snapshot: string | null; readonly steps: number },
+  { snapshot: id }: { readonly snapshot: string | null },
   taken: {
     readonly resumed: boolean;
     readonly change: Change | undefined;
@@ -30,7 +30,7 @@ export async function groundOf(
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
     await bringBack(at.workspace, hidingPlace(runDir));
-    const snapshot = await snapshots.load(id, steps);
+    const snapshot = await snapshots.load(id);
     if (!taken.resumed) return { snapshots, snapshot };
     await snapshots.restore(snapshot);
     const { change, manifest, read } = taken;

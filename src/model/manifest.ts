@@ -89,10 +89,6 @@ export const Manifest = z.object({
   }),
   base_commit: z.string().nullable().describe('HEAD of the workdir where it is the top of a git repository'),
   workdir_kind: z.enum(['none', 'folder', 'git']),
-  hard_links: z
-    .array(z.array(z.string()))
-    .exactOptional()
-    .describe('Names in the workdir of one file each, which are files of their own in the workspace'),
   git: z
     .object({
       base_commit: z

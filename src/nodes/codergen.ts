@@ -115,7 +115,6 @@ export const codergen = kind({
         site.stream(piece, channel);
       },
       expand: (text) => site.expand(text, 'plain'),
-      otherNames: (hidden) => site.otherNames?.(hidden) ?? [],
       run: (program) => site.runAgent(heardBy(watch, program), watch.signal),
       sandbox: () => site.agentSandbox(),
       keep: (name, content) => site.keep(name, content),

@@ -70,8 +70,6 @@ export interface Site {
   readonly scenarios: readonly string[];
   /** Milliseconds this stage may take; `explicit` when the node itself says `timeout`. */
   readonly timeout: { readonly ms: number; readonly explicit: boolean };
-  /** Other names of workspace files at and below these paths. */
-  otherNames?(hidden: readonly string[]): readonly string[];
   run(program: StageProgram): Promise<Exit>;
   /** Runs the program of this node's agent; rejects only when the run's own folders fail. `stop` ends it as the stage's
    *  own signal does. */

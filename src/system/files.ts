@@ -38,8 +38,6 @@ export type WriteOptions = {
   readonly first?: () => Promise<void>;
   /** Whether a folder that somebody put in the file's place goes. Default false: the write fails. */
   readonly evenFolder?: boolean;
-  /** Asked when all is written: bytes to stand in place of as many at the beginning, if any. */
-  readonly head?: () => Uint8Array | undefined;
 };
 
 /** No other process's, past or present. */
@@ -74,9 +72,6 @@ export async function writeFileAtomic(
     try {
       fchmodSync(file, mode);
       for (const bytes of pieces) writeAll(file, bytes);
-      const head = options.head?.();
-      for (let from = 0; head !== undefined && from < head.length; )
-        from += writeSync(file, head, from, head.length - from, from);
       const flushed = options.sync === true ? datasync(file) : undefined;
       if (flushed !== undefined || options.first !== undefined) await both(options.first?.(), flushed);
     } finally {

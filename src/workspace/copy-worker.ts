@@ -49,14 +49,14 @@ export function copyOnOrder(require: NodeJS.Require): void {
     }
   };
 
-  // As in facts.ts.
-  const timeOf = (ms: number) => (ms < 0 ? new Date(Math.max(ms, -8.64e15)) : ms / 1e3);
+  // As in walk.ts.
+  const secondsOf = (ms: number) => Math.max(0, ms) / 1e3;
 
   const write = (path: string, bytes: Buffer, mode: number, atimeMs: number, mtimeMs: number) => {
     const file = fs.openSync(path, toMake, mode & 0o777);
     try {
       for (let at = 0; at < bytes.length; ) at += fs.writeSync(file, bytes, at);
-      fs.futimesSync(file, timeOf(atimeMs), timeOf(mtimeMs));
+      fs.futimesSync(file, secondsOf(atimeMs), secondsOf(mtimeMs));
       const made = fs.fstatSync(file);
       if ((made.mode & 0o7777) === mode) return made;
       fs.fchmodSync(file, mode);

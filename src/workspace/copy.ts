@@ -21,13 +21,11 @@ import { type Plain, readPlain } from '../system/read.ts';
 import { pour, readSmall, writeWhole } from './content.ts';
 import { type CopyFacts, Crew, type CrewPlan, type Done, Pile, type Source, usualCrew } from './copy-crew.ts';
 import { isWithin, realOf } from './dirs.ts';
-import { timeOf } from './facts.ts';
-import { Names } from './hard-links.ts';
 import { type Ignore, readIgnore } from './ignore.ts';
 import { below, parentOf, shown, toBytes } from './names.ts';
 import type { Copied, CopyOptions } from './snapshot.ts';
 import { codeOf, isDenied, trouble, WorkspaceError } from './trouble.ts';
-import { type Found, targetOf, walk } from './walk.ts';
+import { type Found, secondsOf, targetOf, walk } from './walk.ts';
 
 export { checkDirs, type DirProblem } from './dirs.ts';
 
@@ -38,7 +36,7 @@ export type { Copied, CopyOptions } from './snapshot.ts';
 type Reader = (path: string, bytes: Buffer, copy: CopyFacts, hash?: string) => void;
 
 /** Copies the tree at `from` (a folder or a link to one) to `to`, which must be missing or empty. Modes are exact
- *  whatever the umask, modification times are kept, links stay links, hard links become files of their own and are told. Left
+ *  whatever the umask, modification times are kept, links stay links, hard links become separate files. Left
  *  out: anything called `.git`, `.factory/runs` at the top, `exclude`, `to` itself, and what `.factoryignore` at the
  *  top names. Paths in the answer are slash paths, sorted. Rejects with a WorkspaceError that names the path when
  *  something cannot be read or written; what was copied until then stays. Nothing is written once it has settled.
@@ -64,7 +62,6 @@ export async function copyTree(
   const folders: Found[] = [];
   const links: Link[] = [];
   const skipped: { path: string; why: string }[] = [];
-  const names = new Names();
   let files = 0;
   const copy = (source: Source): Promise<void> | undefined =>
     tasks.did(source, () => copySmall(top, target, source, copied))
@@ -110,7 +107,6 @@ export async function copyTree(
         skipped.push({ path: found.path, why: specialKind(found) });
       } else {
         files += 1;
-        names.add(found.path, found.stat);
         // Ctrl-C and the tasks get a turn.
         if (files % 256 === 0) await lstat(target);
         if (crew.workers < 1 || files <= crew.from || !Crew.takes(found)) {
@@ -142,7 +138,6 @@ export async function copyTree(
     files: files + links.length,
     skipped,
     outsideLinks: await leadingOut(top, links),
-    ...(names.isEmpty() ? {} : { names }),
   };
 }
 
@@ -240,7 +235,7 @@ function copySmall(top: string, target: string, found: Source, copied: Reader | 
     const file = openSync(below(target, found.path), flags, found.mode & 0o777);
     try {
       writeWhole(file, bytes);
-      futimesSync(file, timeOf(found.stat.atimeMs), timeOf(found.stat.mtimeMs));
+      futimesSync(file, secondsOf(found.stat.atimeMs), secondsOf(found.stat.mtimeMs));
       const made = fstatSync(file);
       if ((made.mode & 0o7777) === found.mode) return made;
       fchmodSync(file, found.mode);
@@ -296,7 +291,7 @@ function copyLink(top: string, target: string, found: Found): readonly Link[] {
 }
 
 const setTimes = (path: string | Buffer, found: Source): void =>
-  lutimesSync(path, timeOf(found.stat.atimeMs), timeOf(found.stat.mtimeMs));
+  lutimesSync(path, secondsOf(found.stat.atimeMs), secondsOf(found.stat.mtimeMs));
 
 function writing<T>(path: string, act: () => T): T {
   try {

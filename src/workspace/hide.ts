@@ -4,14 +4,12 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { innerPath } from '../model/safe-names.ts';
-import { beforeRemaking, beforeWrite } from '../system/fence.ts';
-import { isMissing, removeNow, writeJson } from '../system/files.ts';
+import { beforeWrite } from '../system/fence.ts';
+import { isMissing, writeJson } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
-import { asListed } from '../system/spelled.ts';
-import { type HardLinks, otherNames } from './hard-links.ts';
-import { linkTree, renamed } from './layers.ts';
 import { ancestorsOf, below, fromBytes, parentOf, toBytes } from './names.ts';
 import { clear } from './sealed.ts';
+import { standing } from './standing.ts';
 import { DamagedStore, trouble, WorkspaceError } from './trouble.ts';
 import { look, walk } from './walk.ts';
 
@@ -23,8 +21,6 @@ export type HidingPlace = { readonly folder: string; readonly list: string };
 export type OutOfSight = {
   readonly hidden: readonly string[];
   readonly only?: readonly string[];
-  /** Files of the workspace that were one file where they were copied from. */
-  readonly linked?: HardLinks;
 };
 
 const permissions = z.int().min(0).max(0o7777);
@@ -73,7 +69,7 @@ export async function hide(
       at = path;
       if (mode !== null) unlock(workspace, [{ path, mode }]);
       beforeWrite(workspace);
-      moveAway(`${workspace}/${path}`, join(place.folder, String(n)));
+      renameSync(toBytes(`${workspace}/${path}`), join(place.folder, String(n)));
     }
     setModes(workspace, list.folders);
     // Whoever looks for them as another user than root finds a closed door.
@@ -101,7 +97,7 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
   beforeWrite(place.list);
   unlessMissing(() => chmodSync(place.folder, 0o700));
   try {
-    makeTop(workspace);
+    standing(workspace);
     for (const { path } of list.folders) {
       const found = look(workspace, path);
       if (found?.kind === 'dir') continue;
@@ -112,10 +108,10 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
     }
     unlock(workspace, list.folders);
     for (const [n, { path, mode }] of list.paths.entries()) {
-      if (isWaiting(place.folder, n)) {
+      if (look(place.folder, String(n)) !== undefined) {
         if (look(workspace, path) !== undefined) remove(path);
         beforeWrite(workspace);
-        moveBack(join(place.folder, String(n)), `${workspace}/${path}`);
+        renameSync(join(place.folder, String(n)), toBytes(`${workspace}/${path}`));
       }
       if (mode !== null) setModes(workspace, [{ path, mode }]);
     }
@@ -128,47 +124,6 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
     throw trouble('bring hidden files back to', workspace, error);
   }
   return [...conflicts].sort();
-}
-
-// A folder that cannot be renamed is made anew, with names of the same files. It is whole wherever it has a name that
-// counts, and the old one goes only then.
-const half = '.half';
-const whole = '.whole';
-
-function moveAway(from: string, to: string): void {
-  if (renamed(from, to)) return;
-  linkTree(from, to + half);
-  beforeWrite(to);
-  renameSync(to + half, to);
-  removeNow(toBytes(from));
-}
-
-/** Whether the n-th path is in its hiding place, where nothing stays of what was made by half. */
-function isWaiting(folder: string, n: number): boolean {
-  removeNow(join(folder, n + half));
-  return [`${n}`, n + whole].some((name) => look(folder, name) !== undefined);
-}
-
-function moveBack(from: string, to: string): void {
-  if (look(from + whole, '') === undefined) {
-    if (renamed(from, to)) return;
-    linkTree(from, from + half);
-    beforeWrite(from);
-    renameSync(from + half, from + whole);
-  }
-  removeNow(from);
-  beforeWrite(to);
-  renameSync(from + whole, toBytes(to));
-}
-
-/** An agent may have taken the whole workspace away. */
-function makeTop(workspace: string): void {
-  const found = look(workspace, '');
-  beforeWrite(workspace);
-  beforeRemaking(workspace);
-  if (found !== undefined && found.kind !== 'dir') rmSync(workspace, { force: true });
-  mkdirSync(workspace, { recursive: true });
-  if (found?.kind === 'dir' && (found.mode & 0o700) !== 0o700) chmodSync(workspace, found.mode | 0o700);
 }
 
 function unlessMissing(work: () => void): void {
@@ -191,20 +146,15 @@ function readList(path: string): HiddenList | undefined {
   }
 }
 
-/** What has to be out of sight: the topmost paths that are there, links resolved, and other names of the files that
- *  `hidden` names. Rejects with a WorkspaceError for what cannot be hidden. */
+/** What has to be out of sight: the topmost paths that are there, links resolved. Rejects with a WorkspaceError for what
+ *  cannot be hidden. */
 export async function pathsToHide(
   workspace: string,
-  { hidden, only, linked }: OutOfSight,
+  { hidden, only }: OutOfSight,
 ): Promise<readonly string[]> {
-  const named: string[] = [];
-  // Brought back under another spelling than it was listed by, it would be another file to whoever compares.
-  const listed = (entry: string) => asListed(workspace, clean(entry));
-  for (const entry of hidden) named.push(...(await real(workspace, listed(entry))));
-  const names = [...named, ...otherNames(workspace, named, linked)];
-  const inSight = only?.map(listed);
-  const others = inSight === undefined ? [] : [...outside(workspace, '', inSight)];
-  const all = new Set([...names, ...others]);
+  const all = new Set<string>();
+  for (const entry of hidden) for (const path of await real(workspace, clean(entry))) all.add(path);
+  if (only !== undefined) for (const path of outside(workspace, '', only.map(clean))) all.add(path);
   return [...all].sort().filter((path) => !ancestorsOf(path).some((folder) => all.has(folder)));
 }
 

@@ -1,62 +1,49 @@
 /** Makes a workspace equal to a snapshot, touching only what differs. */
+import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
-  linkSync,
   lstatSync,
+  lutimesSync,
   mkdirSync,
   readdirSync,
   renameSync,
   rmdirSync,
+  rmSync,
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
+import { realClock } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { hashFile } from './content.ts';
-import { isSameTime, secondAfter, setMode, setTime } from './facts.ts';
+import { hashFile, largeFrom } from './content.ts';
 import { nothingMounted } from './mounts.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
-import { neighbourName, neighbourOf, removeIfThere } from './neighbour.ts';
-import type { Entry, Tree } from './snapshot.ts';
+import type { Entry, PathFilter, Tree } from './snapshot.ts';
 import { standing } from './standing.ts';
 import type { Store } from './store.ts';
-import { codeOf, isTooLong, trouble } from './trouble.ts';
-import { Twins } from './twins.ts';
-import {
-  type Facts,
-  type Found,
-  factsOf,
-  inodeIn,
-  isUntouched,
-  look,
-  orUndefined,
-  targetOf,
-  walk,
-} from './walk.ts';
-import { clearOther, Way } from './way.ts';
+import { codeOf, isTooLong, trouble, WorkspaceError } from './trouble.ts';
+import { type Facts, type Found, isUntouched, look, orUndefined, secondsOf, targetOf, walk } from './walk.ts';
 
 export type Restore = {
   readonly workspace: string;
   readonly to: Tree;
-  /** Trees whose stat facts may tell a file's content without reading it. */
+  /** Trees whose stat facts may identify a file's content without reading it. */
   readonly known: readonly Tree[];
   readonly store: Store;
-  /** Limits the restore to paths it answers true for; everything without it. */
-  readonly only: ((path: string) => boolean) | undefined;
-  /** Of which paths a file that is written carries the time of the restore. All else has the time that the tree knows of. */
-  readonly anew?: ((path: string) => boolean) | undefined;
-  /** An empty folder that somebody has named: it may be a disk of its own, and of another kind. */
+  /** Limits the restore to some paths. */
+  readonly only: PathFilter | undefined;
+  /** Files that are written get the present as their time, not the one that the tree has. */
+  readonly isTimeNow?: boolean;
+  /** An empty folder that the user has named: it may be a mount, and of another kind. */
   readonly isNamed?: true;
-  /** By a stage itself, to which the sandbox shows its workspace by mounts; any other has ended the stage that made it. */
+  /** By a node itself, to which the sandbox shows its workspace by mounts. */
   readonly inStage?: boolean | undefined;
 };
 
-/** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed, where
- *  something is mounted nothing is done, and a file with a second name is replaced rather than changed. What is written of a
- *  file that had several names becomes a name of it again, but for a folder that somebody has named. A file is the old one
- *  or the new one at any moment; a restore that was cut off is finished by another. Files and folders have the
- *  time that they had, so that a build tool finds stale what was stale then; or with `anew` the time of the restore, so that it
- *  sees what was made of a stage's undone work. */
+/** Puts content, mode, links and existence back, and the time of files that are written. Nothing outside the workspace is
+ *  touched: no link is followed, where something is mounted nothing is done, and a file with another hard link is replaced
+ *  rather than changed. A file is the old one or the new one at any moment; a restore that was interrupted is finished by
+ *  another. */
 export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
   if (r.inStage !== true) nothingMounted(r.workspace, r.isNamed && 'mounted');
@@ -72,42 +59,20 @@ export async function restoreTree(r: Restore): Promise<void> {
 /** `facts`: mode or time alone. */
 type Difference = 'none' | 'facts' | 'all';
 
-type Whole = Omit<Found, 'stat'> & { readonly stat: Facts };
-
-/** What is there. Of a file that the facts alone tell the difference of, nothing more need be known. */
-type Present = Whole | { readonly kind: 'file'; readonly differs: Difference };
-
-// One for all files: there may be many.
-const decided: Readonly<Record<Difference, Present>> = {
-  none: { kind: 'file', differs: 'none' },
-  facts: { kind: 'file', differs: 'facts' },
-  all: { kind: 'file', differs: 'all' },
-};
-
-const isWhole = (found: Present | undefined): found is Whole => found !== undefined && 'stat' in found;
-
-/** A folder's. */
-const modeOf = (found: Present | undefined): number | undefined =>
-  found?.kind === 'dir' ? found.mode : undefined;
-
-/** What is to be done, found by comparing once, done in an order that a cut cannot spoil. */
+/** What is to be done: found by comparing once, done in an order that an interruption cannot spoil. */
 class Work {
-  private readonly present = new Map<string, Present>();
+  private readonly present = new Map<string, Found>();
   private readonly removals: string[] = [];
   private readonly folders: string[] = [];
   private readonly writes: { readonly path: string; readonly entry: Entry; readonly factsOnly: boolean }[] =
     [];
   /** Folders that were made accessible or have another mode than they shall have, with the mode they shall have. */
   private readonly modes = new Map<string, number>();
-  private readonly way: Way;
-  private readonly twins: Twins;
-  /** Of files with several names, how many of them are here and ours to keep or to take away. */
-  private readonly names = new Map<number, number>();
+  /** Folders that were found to be real ones a moment ago. */
+  private readonly realFolders = new Set<string>();
+  private looks = 0;
 
-  constructor(private readonly r: Restore) {
-    this.twins = new Twins(r.isNamed ? new Map() : r.to);
-    this.way = new Way(r.workspace, this.modes);
-  }
+  constructor(private readonly r: Restore) {}
 
   private chosen(path: string): boolean {
     return this.r.only?.(path) ?? true;
@@ -120,28 +85,18 @@ class Work {
     this.findFolders(needed);
   }
 
-  /** Answers with the folders that something needs: their own way is cleared and they are made, chosen or not. */
+  /** Returns the folders that something needs: what is in their place is removed and they are made, chosen or not. */
   private async findWrites(): Promise<ReadonlySet<string>> {
     const needed = new Set<string>();
-    const write = (path: string, entry: Entry, difference: Difference): void => {
+    for (const [path, entry] of this.r.to) {
+      if (!this.chosen(path)) continue;
+      const difference = await this.difference(path, entry, this.present.get(path));
+      if (difference === 'none') continue;
       for (let folder = parentOf(path); folder !== '' && !needed.has(folder); folder = parentOf(folder))
         needed.add(folder);
       if (entry.kind === 'dir') needed.add(path);
       else this.writes.push({ path, entry, factsOnly: difference === 'facts' });
-    };
-    const standing: Parameters<Twins['stand']>[0][number][] = [];
-    for (const [path, entry] of this.r.to) {
-      const isTwin = this.twins.has(entry);
-      const isChosen = this.chosen(path);
-      if (!isChosen && !isTwin) continue;
-      const found = this.present.get(path);
-      const difference = await this.difference(path, entry, found);
-      if (difference !== 'none') {
-        if (isChosen) write(path, entry, difference);
-      } else if (entry.kind === 'file' && isWhole(found)) standing.push({ path, entry, stat: found.stat });
     }
-    for (const { path, entry } of this.twins.stand(standing, this.names, (path) => this.chosen(path)))
-      write(path, entry, 'all');
     return needed;
   }
 
@@ -171,76 +126,41 @@ class Work {
       if (isMissing || hasOtherMode) this.modes.set(path, entry.mode);
     }
     // What an unlocking walk has opened is set right at the end, too.
-    for (const [path, found] of this.present) {
-      const mode = modeOf(found);
-      if (mode !== undefined && (mode & 0o500) !== 0o500 && !this.modes.has(path)) this.modes.set(path, mode);
-    }
+    for (const [path, { kind, mode }] of this.present)
+      if (kind === 'dir' && (mode & 0o500) !== 0o500 && !this.modes.has(path)) this.modes.set(path, mode);
   }
 
-  /** Finds what is there. A tree that was made deeper than the system's paths reach is taken apart: what holds the
-   *  part that cannot be named goes to the top under a neighbour's name, and from there away. */
+  /** Finds what is there. A tree that is deeper than the system's paths reach is taken apart: the deepest folder that can be
+   *  named goes to the top, and is removed from there. */
   private lookAround(): void {
     const { workspace, only } = this.r;
     for (;;) {
       this.present.clear();
-      this.names.clear();
       try {
-        const dev = lstatSync(workspace).dev;
-        for (const one of walk(workspace, { unlock: true })) {
-          const found = { ...one, stat: { ...factsOf(one.stat), ino: inodeIn(dev, one.stat) } };
-          this.present.set(found.path, this.decide(found) ?? found);
-          this.count(found);
-        }
+        for (const found of walk(workspace, { unlock: true })) this.present.set(found.path, found);
         return;
       } catch (error) {
-        const deepest = [...this.present].filter(([, found]) => found.kind === 'dir');
-        const folder = deepest.reduce((a, [path]) => (path.length > a.length ? path : a), '');
-        if (only !== undefined || !isTooLong(error) || parentOf(folder) === '') throw error;
-        this.removing(folder, () => {
-          this.way.open(parentOf(folder));
-          renameSync(below(workspace, folder), below(workspace, neighbourName()));
+        const folders = [...this.present.values()].filter(({ kind }) => kind === 'dir');
+        const deepest = folders.reduce((a, { path }) => (path.length > a.length ? path : a), '');
+        if (only !== undefined || !isTooLong(error) || parentOf(deepest) === '') throw error;
+        this.removing(deepest, () => {
+          this.open(parentOf(deepest));
+          renameSync(below(workspace, deepest), below(workspace, temporaryName()));
         });
-        this.way.forgetAll();
+        this.realFolders.clear();
       }
     }
   }
 
-  private count({ path, kind, stat: { ino, nlink } }: Whole): void {
-    const isOurs = nlink > 1 && (this.chosen(path) || this.twins.has(this.r.to.get(path)));
-    if (isOurs && kind === 'file') this.names.set(ino, (this.names.get(ino) ?? 0) + 1);
-  }
-
-  /** Undefined where only a look at the content can tell. */
-  private decide({ path, kind, mode, stat }: Whole): Present | undefined {
-    if (kind !== 'file') return undefined;
-    const entry = this.r.to.get(path);
-    // Which file it is counts as well.
-    if (entry?.kind === 'file' && (stat.nlink > 1 || this.twins.has(entry))) return undefined;
-    if (entry?.kind !== 'file' || !this.chosen(path)) return decided.all;
-    const same = this.sameByFacts(path, entry, stat);
-    if (same === undefined) return undefined;
-    if (!same) return decided.all;
-    return decided[mode === entry.mode && this.hasTime(path, entry, stat) ? 'none' : 'facts'];
-  }
-
-  private async difference(path: string, entry: Entry, found: Present | undefined): Promise<Difference> {
+  private async difference(path: string, entry: Entry, found: Found | undefined): Promise<Difference> {
     if (found === undefined || found.kind !== entry.kind) return 'all';
-    if ('differs' in found) return found.differs;
     if (entry.kind === 'dir') return found.mode === entry.mode ? 'none' : 'facts';
     if (entry.kind === 'link') return targetOf(this.r.workspace, path) === entry.target ? 'none' : 'all';
     if (!(this.sameByFacts(path, entry, found.stat) ?? (await this.hasContent(path, entry)))) return 'all';
-    // A second name may lie elsewhere: a mode set here would be set there. One that is missing is made of what is written.
-    const { stat } = found;
-    const hasTime = this.hasTime(path, entry, stat);
-    if (stat.nlink > 1 || this.twins.has(entry)) {
-      const isElsewhere = stat.nlink > 1 && this.names.get(stat.ino) !== stat.nlink;
-      return found.mode === entry.mode && (hasTime || isElsewhere) ? 'none' : 'all';
-    }
-    return found.mode === entry.mode && hasTime ? 'none' : 'facts';
-  }
-
-  private hasTime(path: string, { mtimeMs }: Entry, stat: Facts): boolean {
-    return mtimeMs === undefined || isSameTime(mtimeMs, stat.mtimeMs) || this.isAnew(path);
+    const hasTime = this.r.isTimeNow === true || isSameTime(entry, found.stat);
+    if (found.mode === entry.mode && hasTime) return 'none';
+    // Another hard link may be elsewhere: what is set here would be set there.
+    return found.stat.nlink > 1 ? 'all' : 'facts';
   }
 
   private sameByFacts(path: string, entry: Entry, stat: Facts): boolean | undefined {
@@ -266,7 +186,7 @@ class Work {
     const emptied = new Set<string>();
     for (const path of this.removals.reverse()) {
       this.removing(path, () => {
-        this.way.open(parentOf(path));
+        this.open(parentOf(path));
         if (this.present.get(path)?.kind === 'dir') this.removeFolder(path);
         else unlinkSync(below(this.r.workspace, path));
       });
@@ -276,7 +196,7 @@ class Work {
     for (const folder of [...emptied].sort().reverse()) {
       if (this.r.to.get(folder)?.kind === 'dir' || look(this.r.workspace, folder)?.kind !== 'dir') continue;
       this.removing(folder, () => {
-        this.way.open(parentOf(folder));
+        this.open(parentOf(folder));
         this.removeFolder(folder);
       });
     }
@@ -284,98 +204,110 @@ class Work {
 
   /** Removes a folder when nothing but sockets, pipes and devices is left in it. */
   private removeFolder(path: string): void {
-    this.way.open(path);
+    this.open(path);
     const place = below(this.r.workspace, path);
     const left = readdirSync(place, 'buffer').map((name) => `${path}/${fromBytes(name)}`);
     if (left.some((one) => look(this.r.workspace, one)?.kind !== 'special')) return;
     for (const one of left) unlinkSync(below(this.r.workspace, one));
     rmdirSync(place);
-    this.way.forget(path);
+    this.modes.delete(path);
+    this.realFolders.delete(path);
   }
 
   makeFolders(): void {
     for (const path of this.folders)
       this.acting('make the folder', path, () => {
-        this.way.open(parentOf(path));
-        if (!this.r.isNamed) clearOther(this.r.workspace, path, this.present, this.r.to);
+        this.open(parentOf(path));
         mkdirSync(below(this.r.workspace, path), 0o700);
       });
   }
 
   async write(): Promise<void> {
     for (const { path, entry, factsOnly } of this.writes) {
-      const folder = parentOf(path);
       const place = below(this.r.workspace, path);
-      this.acting('write into the folder', folder, () => this.way.open(folder));
-      if (factsOnly && this.acting('set the mode of', path, () => setMode(place, entry.mode))) {
-        this.setTime(path, place, entry);
-        continue;
-      }
-      const neighbour = neighbourOf(this.r.workspace, path);
-      try {
-        const was = lstatSync(place, orUndefined);
-        if (was?.size === entry.size && this.isAnew(path)) await secondAfter(was?.mtimeMs);
-        // Where case does not count, one of two names would be lost without a word.
-        if (was !== undefined && this.r.isNamed) throw Object.assign(new Error(), { code: 'EEXIST' });
-        if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
-        else if (!this.linked(entry, neighbour)) {
-          await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
-          this.setTime(path, neighbour, entry);
-        }
-        if (was !== undefined) clearOther(this.r.workspace, path, this.present, this.r.to);
-        beforeWrite(this.r.workspace);
-        renameSync(neighbour, place);
-        this.twins.wrote(path, entry);
-      } catch (error) {
-        removeIfThere(neighbour);
-        throw trouble('put back', path, named(String(place), error));
-      }
+      this.acting('write into the folder', parentOf(path), () => this.open(parentOf(path)));
+      if (factsOnly && this.acting('set the mode of', path, () => setMode(place, entry.mode)))
+        this.setTime(place, entry);
+      else await this.replace(path, place, entry);
     }
   }
 
-  private isAnew(path: string): boolean {
-    return this.r.anew?.(path) ?? false;
-  }
-
-  private setTime(path: string, place: string | Buffer, { mtimeMs, ctimeMs }: Entry): void {
-    if (mtimeMs !== undefined && !this.isAnew(path)) setTime(place, mtimeMs, ctimeMs);
-  }
-
-  /** Makes a name of a file that the tree has another name of. False where there is none, or it takes no more names. */
-  private linked(entry: Entry, name: string | Buffer): boolean {
-    const twin = this.twins.of(entry);
-    if (twin === undefined) return false;
+  private async replace(path: string, place: string | Buffer, entry: Entry): Promise<void> {
+    const temporary = this.temporaryFor(path);
     try {
-      this.way.open(parentOf(twin));
-      linkSync(below(this.r.workspace, twin), name);
-      return true;
-    } catch {
-      return false;
+      const was = lstatSync(place, orUndefined);
+      // Two names of the tree are one to this file system: one of them would be lost silently.
+      if (was !== undefined && this.r.isNamed) throw Object.assign(new Error(), { code: 'EEXIST' });
+      if (this.r.isTimeNow && was?.size === entry.size) await secondAfter(was?.mtimeMs);
+      if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), temporary);
+      else {
+        await this.r.store.writeTo(entry.hash ?? '', temporary, entry.mode);
+        // That may have taken long.
+        if ((entry.size ?? 0) > largeFrom) this.realFolders.clear();
+        this.setTime(temporary, entry);
+      }
+      beforeWrite(this.r.workspace);
+      renameSync(temporary, place);
+    } catch (error) {
+      removeIfThere(temporary);
+      throw trouble('put back', path, named(String(place), error));
     }
   }
 
-  /** Sets modes and times when nothing more changes in them. Deepest first: a folder that loses its search bit hides what
-   *  is in it. */
-  finishFolders(): void {
-    const paths = new Set(this.modes.keys());
-    for (const [path, { kind }] of this.r.to) if (kind === 'dir' && this.chosen(path)) paths.add(path);
-    // What is opened now stays open.
-    const way = new Way(this.r.workspace);
-    const set = (what: 'time' | 'mode', path: string, act: () => void) =>
-      this.acting(`set the ${what} of`, path, () => {
-        way.open(path);
-        act();
-      });
-    for (const path of [...paths].sort().reverse()) {
-      const found = look(this.r.workspace, path);
-      if (found?.kind !== 'dir') continue;
-      const place = below(this.r.workspace, path);
-      const entry = this.r.to.get(path);
-      const mode = this.modes.get(path) ?? found.mode;
-      if (entry?.kind === 'dir' && this.chosen(path) && !this.hasTime(path, entry, found.stat))
-        set('time', path, () => this.setTime(path, place, entry));
-      if (mode !== found.mode) set('mode', path, () => chmodSync(place, mode));
+  /** Where a file is written before it takes its place: in the same folder, since a sandbox may have mounted that one, or at
+   *  the top where the path is too long for it. */
+  private temporaryFor(path: string): string | Buffer {
+    const { workspace } = this.r;
+    const isLong = Buffer.byteLength(below(workspace, path)) >= longFrom;
+    const folder = isLong ? '' : parentOf(path);
+    return below(workspace, folder === '' ? temporaryName() : `${folder}/${temporaryName()}`);
+  }
+
+  private setTime(place: string | Buffer, { mtimeMs }: Entry): void {
+    if (mtimeMs === undefined || this.r.isTimeNow) return;
+    try {
+      lutimesSync(place, secondsOf(mtimeMs), secondsOf(mtimeMs));
+    } catch {
+      // The file is another user's, or the disk keeps no such time: content and mode are right.
     }
+  }
+
+  /** Sets modes when nothing more changes in the folders. Deepest first: a folder that loses its search bit hides what is in
+   *  it. */
+  finishFolders(): void {
+    this.realFolders.clear();
+    for (const [path, mode] of [...this.modes].sort(([a], [b]) => (a < b ? 1 : -1))) {
+      if (look(this.r.workspace, path)?.kind !== 'dir') continue;
+      this.acting('set the mode of', path, () => {
+        this.checkReal(path);
+        chmodSync(below(this.r.workspace, path), mode);
+      });
+    }
+  }
+
+  /** Makes a folder one that can be written in, after making sure that it and all above it are real folders. */
+  private open(path: string): void {
+    for (const folder of this.checkReal(path)) {
+      const place = below(this.r.workspace, folder);
+      const mode = lstatSync(place).mode & 0o7777;
+      if ((mode & 0o700) === 0o700) continue;
+      chmodSync(place, 0o700);
+      if (!this.modes.has(folder)) this.modes.set(folder, mode);
+    }
+  }
+
+  /** Throws where a folder, or one above it, is a link or gone. Returns those that had to be looked at, topmost first. */
+  private checkReal(path: string): readonly string[] {
+    // A process that has escaped may still replace a folder by a link: a look counts for a few operations only.
+    if (++this.looks % mostLooks === 0) this.realFolders.clear();
+    const unknown: string[] = [];
+    for (let at = path; at !== '' && !this.realFolders.has(at); at = parentOf(at)) unknown.push(at);
+    for (const folder of unknown.reverse()) {
+      if (!lstatSync(below(this.r.workspace, folder)).isDirectory())
+        throw new WorkspaceError(`"${folder}" stopped being a folder while the workspace was restored`);
+      this.realFolders.add(folder);
+    }
+    return unknown;
   }
 
   private acting<T>(doing: string, path: string, act: () => T): T {
@@ -397,4 +329,42 @@ class Work {
       }
     });
   }
+}
+
+/** A look at a folder counts for so many others at most. */
+const mostLooks = 64;
+
+/** Longer paths may have no room for a temporary name: the system's limit is 4096 bytes, elsewhere 1024. */
+const longFrom = 900;
+
+/** A name in no tree: what a killed process has left under it, the next restore of all removes. */
+const temporaryName = (): string => `.factory-restore.${randomBytes(8).toString('hex')}.tmp`;
+
+/** For a clean-up after another error, which says more than one of this would. */
+function removeIfThere(place: string | Buffer): void {
+  try {
+    rmSync(place, { force: true });
+  } catch {}
+}
+
+/** Setting a time loses less than a microsecond. */
+const isSameTime = ({ mtimeMs }: Entry, stat: Facts): boolean =>
+  mtimeMs === undefined || Math.abs(mtimeMs - stat.mtimeMs) < 0.01;
+
+/** Sets a file's mode. False, and nothing done, where something else is there by now, or a file with another hard link,
+ *  which may be anywhere. */
+function setMode(place: string | Buffer, mode: number): boolean {
+  const stat = lstatSync(place, orUndefined);
+  if (stat?.isFile() !== true || stat.nlink > 1) return false;
+  // Another user's file may have the right one.
+  if ((stat.mode & 0o7777) !== mode) chmodSync(place, mode);
+  return true;
+}
+
+/** Settles when a file that is written gets another time in whole seconds: by size and second Python recognizes what it has
+ *  compiled, and rsync what it has copied. */
+async function secondAfter(mtimeMs = 0): Promise<void> {
+  const left = (Math.floor(mtimeMs / 1e3) + 1) * 1e3 - realClock.now().getTime();
+  // The time that a file gets is behind the clock by less than 10 ms.
+  if (left > 0 && left <= 1e3) await realClock.sleep(left + 10);
 }

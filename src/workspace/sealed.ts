@@ -12,6 +12,7 @@ import {
   readFileSync,
   rmdirSync,
   type Stats,
+  statfsSync,
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
@@ -19,7 +20,6 @@ import type { SealedFile } from '../model/sealed.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { largeFrom, writeWhole } from './content.ts';
 import { ancestorsOf, below, toBytes } from './names.ts';
-import { tellsTimes } from './scan.ts';
 import { standing } from './standing.ts';
 import { trouble } from './trouble.ts';
 import { type Found, look, targetOf, walk } from './walk.ts';
@@ -271,5 +271,25 @@ function removeEmpty(workspace: string, folder: string): void {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw trouble('remove', folder, error);
+  }
+}
+
+// Their times change with every change; of other file systems (network, FAT, FUSE) that is not known.
+const honestTypes: ReadonlySet<number> = new Set([
+  0xef53, // ext2, ext3, ext4
+  0x01021994, // tmpfs
+  0x58465342, // XFS
+  0x9123683e, // Btrfs
+  0xf2f52010, // F2FS
+  0x2fc12fc1, // ZFS
+  0x794c7630, // overlay
+]);
+
+/** Whether the times of the files there show every change. */
+function tellsTimes(folder: string): boolean {
+  try {
+    return process.platform === 'linux' && honestTypes.has(statfsSync(folder).type);
+  } catch {
+    return false;
   }
 }

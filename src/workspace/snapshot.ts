@@ -1,5 +1,4 @@
 /** What a workspace holds at one moment: entries by path, file contents in a store by hash. */
-import type { Names } from './hard-links.ts';
 
 export type EntryKind = 'file' | 'dir' | 'link';
 
@@ -11,13 +10,12 @@ export type Entry = {
   /** Files only: size in bytes and SHA-256 (hex) of the content. */
   readonly size?: number;
   readonly hash?: string;
-  /** Links only: the target as it stands. */
+  /** Links only: the target, unresolved. */
   readonly target?: string;
-  /** Of files and folders, as Node's Stats have it: milliseconds with their fraction, which tell a quarter of a microsecond. None in
-   *  trees of an earlier version. */
+  /** Files only: modification time in milliseconds. */
   readonly mtimeMs?: number;
-  /** With the time they tell an untouched file without reading it. Both or none; but the inode alone of a file with several
-   *  names that is too young for that, or of another start of the system. */
+  /** Files only: with the modification time they identify an unchanged file without reading it. Both or none: a file that
+   *  changed within the clock's last step has none. */
   readonly ctimeMs?: number;
   readonly ino?: number;
 };
@@ -25,8 +23,7 @@ export type Entry = {
 /** Slash paths relative to the workspace, sorted by code unit. The root itself is not listed. */
 export type Tree = ReadonlyMap<string, Entry>;
 
-/** Named by the hash of the tree's facts (kind, mode, hash, target) and of which of its paths are names of one file, so
- *  equal trees have equal ids. */
+/** Named by the hash of the tree's kinds, modes, hashes and targets, so equal trees have equal ids. */
 export type Snapshot = { readonly id: string; readonly tree: Tree };
 
 /** What happened between two snapshots. `created`, `modified` and `deleted` list files and links;
@@ -46,9 +43,9 @@ export type Changes = {
 export type Stray = { readonly path: string; readonly isSocket: boolean };
 
 export type CopyOptions = {
-  /** Absolute paths that are left out wherever they lie in the tree, compared as real paths (the runs directory). */
+  /** Absolute paths that are left out wherever they are in the tree, compared as real paths (the runs directory). */
   readonly exclude: readonly string[];
-  /** Asked before each entry, and before each piece of a large file; what it throws ends the copy. */
+  /** Called before each entry and before each piece of a large file; an error that it throws ends the copy. */
   readonly goOn?: () => void;
 };
 
@@ -57,49 +54,38 @@ export type Copied = {
   readonly files: number;
   /** Sockets, pipes and devices, which are not copied. */
   readonly skipped: readonly { readonly path: string; readonly why: string }[];
-  /** Links that lead out of the tree, absolute ones included; they are kept as they are. */
+  /** Links that lead out of the tree, absolute ones included; they are copied unchanged. */
   readonly outsideLinks: readonly string[];
-  /** Of the files that were copied, those with several names, where there are any. */
-  readonly names?: Names;
-  /** Those whose text names the folder that was copied, where somebody looked: for it they still lie there. */
+  /** Files whose text contains the path of the copied folder, where the caller looked for them. */
   readonly namingPlace?: readonly string[];
 };
 
-/** Snapshots of one workspace, kept in `dir` (`<run>/snapshots`). Safe to open from a second process for reading
- *  while the first one waits. */
+/** Which paths a restore covers; all without it. */
+export type PathFilter = (path: string) => boolean;
+
+/** Snapshots of one workspace, kept in `dir` (`<run>/snapshots`). A second process may open them for reading while the
+ *  first one waits. */
 export interface Snapshots {
   /** Fills the workspace, which must be missing or empty, with a copy of the folder `from` as `copyTree` makes it, and
-   *  keeps what it reads: the first `take` need not read it again. */
+   *  stores what it reads: the first `take` does not read it again. */
   copyIn(from: string, options: CopyOptions): Promise<Copied>;
-  /** Takes the workspace as it is now. Files whose stat facts equal those in `since` are not read. Contents and
-   *  manifest are on disk (fsynced) when it settles. `goOn` is asked before each file that is read, and before each piece of a
-   *  large one; what it throws ends the take. */
+  /** Takes the workspace as it is. Files whose stat facts equal those in `since` are not read. Contents and
+   *  manifest are on disk (fsynced) when it settles. `goOn` is called before each file that is read and before each piece of a
+   *  large one; an error that it throws ends the take. */
   take(since?: Snapshot, goOn?: () => void): Promise<Snapshot>;
-  /** What the last take has passed over: it has no place in a snapshot. */
+  /** What the last take has skipped: it has no place in a snapshot. */
   strays(): readonly Stray[];
-  /** Tells how many steps the run has made by the checkpoint that is on disk. A snapshot that it goes by is kept with its
-   *  times, though one of the same name be taken, until another number is told. */
-  goOnFrom(steps: number): void;
-  /** A snapshot taken earlier, also by another process; with the times that it had for the checkpoint of so many `steps`, or
-   *  those of the last take. Rejects with a clear error when it is not there. */
-  load(id: string, steps?: number): Promise<Snapshot>;
-  /** Makes the workspace equal to `to`, touching only what differs from it now: content, mode, links, existence, and when
-   *  files were last written. `only` limits it to paths it answers true for (others stay as they are). A file
-   *  that is written, and that `anew` answers true for, counts as written now: other work may have been made of what goes. */
-  restore(
-    to: Snapshot,
-    only?: (path: string) => boolean,
-    how?: { readonly anew?: (path: string) => boolean },
-  ): Promise<void>;
-  /** Puts a snapshot into another folder, which must be missing or empty: content, modes, links and empty folders as
-   *  they were; answers with its tree. Rejects with a WorkspaceError where it may not, and leaves nothing in the folder when it fails. */
+  /** A snapshot taken earlier, also by another process. Rejects with a clear error when it is missing or damaged. */
+  load(id: string): Promise<Snapshot>;
+  /** Makes the workspace equal to `to`, touching only what differs: content, mode, links and existence. `only` limits it to
+   *  some paths. A file that is written gets the modification time that it has in the snapshot; with `times: 'now'` the
+   *  present, so that build tools see what was made of the replaced content as out of date. */
+  restore(to: Snapshot, only?: PathFilter, how?: { readonly times?: 'now' }): Promise<void>;
+  /** Puts a snapshot into another folder, which must be missing or empty, and returns its tree. Rejects with a
+   *  WorkspaceError where it may not, and leaves nothing in the folder when it fails. */
   checkout(id: string, folder: string): Promise<Tree>;
-  /** Lets go of the tree of a snapshot that nobody will ask about soon; whoever does has it read again. */
-  letGo(snapshot: Snapshot): void;
-  /** Lets go of what is only held to be quick: for whoever is done with the workspace but not with the process. */
-  rest(): void;
   /** A file's bytes as they were in a snapshot. */
   read(hash: string): Promise<Buffer>;
-  /** The same in pieces that can be held, for a file of any size; those of nothing but zeros are left out. */
+  /** The same in bounded pieces, for a file of any size; pieces of nothing but zeros are left out. */
   pieces(hash: string): AsyncIterable<Buffer>;
 }

@@ -2,20 +2,18 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { syncFolder } from '../system/files.ts';
-import { collectGarbage } from '../system/memory.ts';
 import type { Batch, Kept } from './batch.ts';
 import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
 import { realOf } from './dirs.ts';
-import { Manifests, many } from './manifests.ts';
+import { Manifests } from './manifests.ts';
 import { isOurs, namesPlace } from './own-place.ts';
 import { restoreTree } from './restore.ts';
 import { Scanner } from './scan.ts';
-import type { Copied, CopyOptions, Entry, Snapshot, Snapshots, Stray, Tree } from './snapshot.ts';
+import type { Copied, CopyOptions, Entry, PathFilter, Snapshot, Snapshots, Stray, Tree } from './snapshot.ts';
 import { Store } from './store.ts';
 import { isSame, treeId } from './tree.ts';
 import { StoreTrouble, trouble } from './trouble.ts';
-import { firstNames } from './twins.ts';
 
 type Where = {
   readonly workspace: string;
@@ -47,11 +45,8 @@ class KeptSnapshots implements Snapshots {
   private latest: Tree = empty;
   /** The files that a copy has read, until the first take has seen them. */
   private copies: Tree = empty;
-  /** Takes that have not ended, and the end of the last of them. */
-  private takes = 0;
+  /** The end of the last take. */
   private taking: Promise<unknown> = Promise.resolve();
-  /** Where older contents lie is looked up again when it is asked for. */
-  private hasForgotten = false;
 
   constructor(where: Where) {
     // The folders above are resolved, the workspace itself is not: a link in its place is a stage's doing, and
@@ -104,35 +99,22 @@ class KeptSnapshots implements Snapshots {
     return this.scanner.strays;
   }
 
-  goOnFrom(steps: number): void {
-    this.manifests.goOnFrom(steps);
-  }
-
-  async load(id: string, steps?: number): Promise<Snapshot> {
+  async load(id: string): Promise<Snapshot> {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
-    const { manifests, store } = this;
-    if (steps !== undefined) manifests.backTo(id, steps);
-    const here = manifests.inMemory(id);
-    if (here !== undefined && this.hasContents(here)) return manifests.snapshotOf(id, here);
-    manifests.letGoOfAllBut(1);
-    const { tree, places } = manifests.read(id);
-    store.learn(places, hashesOf(tree));
-    const snapshot = manifests.snapshotOf(id, tree);
-    this.forgetOldPlaces(tree);
-    if (tree.size >= many) collectGarbage();
-    return snapshot;
+    const { tree, places } = this.manifests.read(id);
+    this.store.learn(places, hashesOf(tree));
+    return { id, tree };
   }
 
-  async restore(
-    to: Snapshot,
-    only?: (path: string) => boolean,
-    { anew }: { readonly anew?: (path: string) => boolean } = {},
-  ): Promise<void> {
+  async restore(to: Snapshot, only?: PathFilter, how: { readonly times?: 'now' } = {}): Promise<void> {
     const { workspace, store, inStage } = this;
     const { tree } = to;
-    // A snapshot that another opening has taken: where its contents lie stands on disk.
+    // A snapshot that another opening has taken: its places are on disk.
     if (!this.hasContents(tree)) await this.load(to.id);
-    return restoreTree({ workspace, to: tree, known: [this.latest, tree], store, only, anew, inStage });
+    return restoreTree({
+      ...{ workspace, to: tree, known: [this.latest, tree], store, only, inStage },
+      isTimeNow: how.times === 'now',
+    });
   }
 
   async checkout(id: string, folder: string): Promise<Tree> {
@@ -141,41 +123,24 @@ class KeptSnapshots implements Snapshots {
     return tree;
   }
 
-  letGo({ id }: Snapshot): void {
-    this.manifests.letGo(id);
-  }
-
-  rest(): void {
-    this.manifests.letGoOfAllBut(0);
-    this.scanner.forget();
-    this.latest = empty;
-    collectGarbage();
-  }
-
-  async read(hash: string): Promise<Buffer> {
-    this.findAgain(hash);
+  read(hash: string): Promise<Buffer> {
     return this.store.read(hash);
   }
 
-  async *pieces(hash: string): AsyncGenerator<Buffer> {
-    this.findAgain(hash);
-    yield* this.store.pieces(hash);
+  pieces(hash: string): AsyncIterable<Buffer> {
+    return this.store.pieces(hash);
   }
 
   private async takeNow(since: Snapshot | undefined, goOn: GoOn): Promise<Snapshot> {
-    const { store, manifests } = this;
+    const { store } = this;
     const batch = store.begin();
-    let kept = 0;
-    this.takes += 1;
     try {
-      const before = this.before(since);
+      const before = since?.tree ?? this.copies;
       const tree = await this.scanner.scan({
         before,
         has: (hash) => store.has(hash),
         keep: (place, expected) => {
           goOn?.();
-          kept += 1;
-          if (kept % many === 0) collectGarbage();
           return this.keep(batch, place, expected, goOn);
         },
       });
@@ -184,29 +149,17 @@ class KeptSnapshots implements Snapshots {
       this.latest = tree;
       this.copies = empty;
       if (since !== undefined && tree === before) return since;
-      const id = since !== undefined && isSameTree(tree, before) ? since.id : treeId(tree);
-      await manifests.write(id, tree, store);
-      return manifests.snapshotOf(id, tree);
+      const likeness = since === undefined ? 'none' : compared(tree, before);
+      const id = since === undefined || likeness === 'none' ? treeId(tree) : since.id;
+      if (likeness !== 'all' || !this.manifests.written.has(id))
+        await this.manifests.write(id, tree, store.placeOf);
+      return { id, tree };
     } catch (error) {
       this.scanner.forget();
       throw this.unwritten(error);
     } finally {
       batch.close();
-      this.takes -= 1;
-      this.forgetOldPlaces(this.latest);
-      if (kept > many) collectGarbage();
     }
-  }
-
-  /** The tree that a take begins from. Two trees in memory are enough: this one, and the one that is being found. */
-  private before(since: Snapshot | undefined): Tree {
-    const { manifests } = this;
-    const before = since?.tree ?? this.copies;
-    // What a copy or a restore of all that has left is let go before everything is looked at for the first time.
-    if (this.latest === empty && before.size >= many) collectGarbage();
-    if (since !== undefined && manifests.inMemory(since.id) !== undefined) manifests.hold(since.id, before);
-    manifests.letGoOfAllBut(1);
-    return before;
   }
 
   private async keep(batch: Batch, place: string | Buffer, expected: number, goOn: GoOn): Promise<Kept> {
@@ -230,26 +183,6 @@ class KeptSnapshots implements Snapshots {
     for (const hash of hashesOf(tree)) if (!this.store.has(hash)) return false;
     return true;
   }
-
-  /** Keeps in mind where the contents of the latest trees and of this one lie, once there are many others. */
-  private forgetOldPlaces(tree: Tree): void {
-    const kept = new Set([this.latest, tree, ...this.manifests.allInMemory()]);
-    const entries = [...kept].reduce((sum, { size }) => sum + size, 0);
-    // What a take has found known must be so until its manifest is written.
-    if (this.takes > 0 || this.store.known < many + entries + entries / 2) return;
-    this.hasForgotten = true;
-    this.store.forgetAllBut(
-      (function* () {
-        for (const one of kept) yield* hashesOf(one);
-      })(),
-    );
-  }
-
-  private findAgain(hash: string): void {
-    if (!this.hasForgotten || this.store.has(hash)) return;
-    const places = this.manifests.placesOf(hash);
-    if (places !== undefined) this.store.learn(places, []);
-  }
 }
 
 type GoOn = (() => void) | undefined;
@@ -260,15 +193,14 @@ function* hashesOf(tree: Tree): Generator<string> {
   for (const entry of tree.values()) if (entry.hash !== undefined) yield entry.hash;
 }
 
-function isSameTree(a: Tree, b: Tree): boolean {
-  if (a === b) return true;
-  if (a.size !== b.size) return false;
+/** What two trees have in common: nothing that counts, the contents, or also the times of the files. */
+function compared(a: Tree, b: Tree): 'none' | 'contents' | 'all' {
+  if (a.size !== b.size) return 'none';
+  let hasSameTimes = true;
   for (const [path, entry] of a) {
     const other = b.get(path);
-    if (other === undefined || !isSame(entry, other)) return false;
+    if (other === undefined || !isSame(entry, other)) return 'none';
+    if (entry.mtimeMs !== other.mtimeMs) hasSameTimes = false;
   }
-  const [ofA, ofB] = [firstNames(a), firstNames(b)];
-  if (ofA.size !== ofB.size) return false;
-  for (const [path, first] of ofA) if (ofB.get(path) !== first) return false;
-  return true;
+  return hasSameTimes ? 'all' : 'contents';
 }

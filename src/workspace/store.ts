@@ -6,12 +6,16 @@ import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
 import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, isNoFile } from '../system/files.ts';
+import { isCode, isNoFile, syncFolder } from '../system/files.ts';
 import { namesIn, readPlainBytes } from '../system/read.ts';
 import { Batch } from './batch.ts';
 import { noFollow, plainSize, pour, readWhole, writeWhole } from './content.ts';
-import { firstPack, type Place, Places } from './places.ts';
 import { DamagedStore } from './trouble.ts';
+
+/** Where a content is: the name of the pack, and bytes from its beginning. */
+export type Place = { readonly pack: string; readonly offset: number; readonly size: number };
+
+export const firstPack = 'pack';
 
 /** Bytes of a piece of a large content, and how many of them the next piece has once more. */
 const pieceSize = 16 * 1024 * 1024;
@@ -25,63 +29,41 @@ const isZeros = (bytes: Buffer): boolean => bytes[0] === 0 && bytes.subarray(1).
  *  has left in a pack is waste that nothing names. Any number of processes may read, and as many may write: each
  *  opening of the store writes into a pack of its own. */
 export class Store {
-  private places = new Places();
+  private readonly places = new Map<string, Place>();
   private readonly large = new Set<string>();
-  private readonly largeDir: string;
+  readonly largeDir: string;
   private own: string | undefined;
   private isOwnFlushed = false;
-  private readonly largeNames = { flushed: false };
-  private readonly leftovers = { swept: false };
+  private areLargeNamesFlushed = false;
 
-  /** With `sync` false packs and their names are flushed by somebody else, before anybody knows of them. */
+  /** With `sync` false the caller flushes packs and their names before they are used. */
   constructor(
     readonly dir: string,
-    private readonly sync = true,
+    readonly sync = true,
   ) {
     this.largeDir = join(dir, 'large');
     this.findLarge();
   }
 
-  /** Learns where the contents of a tree lie. Throws a DamagedStore when one of them is not there any more: a pack
-   *  that is too short, a file that is missing. */
-  learn(places: Places, hashes: Iterable<string>): void {
+  /** Learns where the contents of a tree are. Throws a DamagedStore when one of them is missing: a pack that is too
+   *  short, a file that is gone. */
+  learn(places: ReadonlyMap<string, Place>, hashes: Iterable<string>): void {
     this.findLarge();
     const ends = new Map<string, number>();
-    for (const [, place] of places)
-      ends.set(place.pack, Math.max(ends.get(place.pack) ?? 0, place.offset + place.size));
+    for (const { pack, offset, size } of places.values())
+      ends.set(pack, Math.max(ends.get(pack) ?? 0, offset + size));
     for (const [pack, end] of ends) {
       const path = join(this.dir, pack);
       const size = plainSize(path);
       if (size === undefined) throw damaged(`${path} is missing`);
       if (size < end) throw damaged(`${path} has ${size} bytes where ${end} were written`);
     }
-    this.places.addAll(places);
+    this.addPlaces(places);
     for (const hash of hashes) if (!this.has(hash)) throw damaged(`${join(this.largeDir, hash)} is missing`);
   }
 
-  /** Gives up what it knows of contents but these: places of a long run's contents would fill the memory. Whoever needs
-   *  one of the others has them learned again. */
-  forgetAllBut(hashes: Iterable<string>): void {
-    const kept = new Places();
-    for (const hash of hashes) {
-      const place = this.places.get(hash);
-      if (place !== undefined) kept.add(hash, place);
-    }
-    this.places = kept;
-  }
-
-  /** How many contents in packs it knows of. */
-  get known(): number {
-    return this.places.size;
-  }
-
-  /** Names of the packs in which they lie. */
-  get packs(): readonly string[] {
-    return this.places.packs;
-  }
-
-  /** Where a content lies in a pack; undefined for a large one. Throws for one that is not known: a tree that says
-   *  nothing of a place would be believed. */
+  /** Where a content is in a pack; undefined for a large one. Throws for an unknown one: a tree without its place would
+   *  be believed. */
   readonly placeOf = (hash: string): Place | undefined => {
     const place = this.places.get(hash);
     if (place === undefined && !this.large.has(hash))
@@ -154,25 +136,29 @@ export class Store {
   /** Begins adding. Nothing is in the store before `commit`; a batch that is never committed leaves only waste. */
   begin(): Batch {
     beforeWrite(this.dir);
-    return new Batch({
-      dir: this.dir,
-      largeDir: this.largeDir,
-      has: (hash) => this.has(hash),
-      openPack: () => this.openPack(),
-      keep: (places) => {
-        this.isOwnFlushed = true;
-        this.places.addAll(places);
-      },
-      keepLarge: (hash) => this.large.add(hash),
-      sync: this.sync,
-      largeNames: this.largeNames,
-      leftovers: this.leftovers,
-    });
+    return new Batch(this);
   }
 
-  /** The pack of this opening. Another process never has the same one: its end would not be where we think. */
-  private openPack(): { readonly name: string; readonly file: number; readonly isNew: boolean } {
-    // What was read before it may have taken long.
+  /** For a batch: its pack is flushed, and its name. */
+  keep(places: ReadonlyMap<string, Place>): void {
+    this.isOwnFlushed = true;
+    this.addPlaces(places);
+  }
+
+  /** For a batch: the large content is known when its name is on disk. Also of one that was there before: the process that
+   *  put it there may have been killed, or have failed, before the flush. */
+  async keepLarge(hash: string, isNew: boolean): Promise<void> {
+    if (isNew || !this.areLargeNamesFlushed) {
+      this.areLargeNamesFlushed = false;
+      await syncFolder(this.largeDir);
+      await syncFolder(this.dir);
+      this.areLargeNamesFlushed = true;
+    }
+    this.large.add(hash);
+  }
+
+  /** For a batch: the pack of this opening. Another process never has the same one: its end would not be where we think. */
+  openPack(): { readonly name: string; readonly file: number; readonly isNew: boolean } {
     beforeWrite(this.dir);
     if (this.own !== undefined)
       return {
@@ -190,6 +176,11 @@ export class Store {
       }
     }
     throw new Error(`Internal: no name was left for a pack in ${this.dir}`);
+  }
+
+  /** Of two places of a content the first is kept. */
+  private addPlaces(places: ReadonlyMap<string, Place>): void {
+    for (const [hash, place] of places) if (!this.places.has(hash)) this.places.set(hash, place);
   }
 
   private findLarge(): void {

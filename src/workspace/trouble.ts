@@ -37,6 +37,8 @@ const words: Readonly<Record<string, string>> = {
   EPERM: 'the system does not permit it; the file may belong to another user or be immutable',
   EEXIST: 'a name that is there already is the same to this file system, which may not tell case apart',
   ENAMETOOLONG: 'the path is longer than the system allows; use a shorter runs directory or a flatter tree',
+  EXDEV:
+    'the folder is in a lower layer of a container image and cannot be renamed; copy the run directory there (cp -a)',
   EIO: 'the disk reports an error',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',

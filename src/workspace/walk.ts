@@ -130,6 +130,9 @@ export function targetOf(root: string, path: string): string {
   }
 }
 
+/** A time in milliseconds as Node's calls take it: they would make the present of one before 1970. */
+export const secondsOf = (ms: number): number => Math.max(0, ms) / 1e3;
+
 /** What of a path's stat is worth keeping. */
 export type Facts = Pick<Stats, 'size' | 'mode' | 'mtimeMs' | 'ctimeMs' | 'ino' | 'nlink'>;
 
@@ -141,16 +144,6 @@ export const factsOf = ({ size, mode, mtimeMs, ctimeMs, ino, nlink }: Facts): Fa
   ino,
   nlink,
 });
-
-/** The number of a file within a folder that lies on `dev`. Another device has numbers of its own from the beginning, and without
- *  any mount a folder may hold several: subvolumes (Btrfs), layers of an overlay. Of those the device is part of the number. */
-export function inodeIn(dev: number, stat: Pick<Stats, 'dev' | 'ino'>): number {
-  if (stat.dev === dev) return stat.ino;
-  // They have no driver, and so a minor number of 20 bits alone, whose upper twelve stand above the driver's.
-  const device = (stat.dev % 256) + 256 * Math.floor(stat.dev / 2 ** 20);
-  // One that has no room beside the device is made so large that nobody takes it for a name's.
-  return -(device * 2 ** 32 + stat.ino + (stat.ino < 2 ** 32 ? 0 : 2 ** 53));
-}
 
 /** True when nothing has touched the regular file since `was` was taken: size, mode, times and inode are the same. On a
  *  tmpfs that does not tell of writes through a mapping, which change no time there. */

@@ -170,8 +170,10 @@ test('a snapshot of somebody else’s that names a path outside of its folder is
   for (const path of ['../evil', 'a/../../evil', `${it.path}/evil`, 'a//evil', './evil', 'evil/']) {
     const tree = new Map<string, Entry>([[path, { kind: 'link', mode: 0o777, target: 'a' }]]);
     const id = treeId(tree);
-    const { pieces } = writeTree(tree, '', { packs: [], placeOf: () => undefined });
-    writeFileSync(join(it.path, 'snaps/trees', `${id}.json`), Buffer.concat([...pieces]));
+    writeFileSync(
+      join(it.path, 'snaps/trees', `${id}.json`),
+      Buffer.concat(writeTree(tree, '', () => undefined)),
+    );
     await expect(it.snapshots.checkout(id, it.out), path).rejects.toThrow(/is damaged/);
     expect(existsSync(join(it.path, 'some/evil'))).toBe(false);
   }

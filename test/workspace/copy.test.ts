@@ -66,12 +66,12 @@ test.each([0, 1])(
   async (workers) => {
     await using it = tempFolder();
     make(it.path, { 'work/folder/file': 'x', 'work/link': { link: 'folder' }, 'work/old': '' });
-    utimesSync(join(it.path, 'work/old'), 1000, new Date(-1500));
+    utimesSync(join(it.path, 'work/old'), 1000, 0.5);
     utimesSync(join(it.path, 'work/folder/file'), 1000, 2000.5);
     utimesSync(join(it.path, 'work/folder'), 1000, 3000);
     const crew = { workers, from: 0, batch: 1 };
     await copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }, undefined, crew);
-    expect(statSync(join(it.path, 'copy/old')).mtimeMs).toBe(-1500);
+    expect(statSync(join(it.path, 'copy/old')).mtimeMs).toBe(500);
     expect(statSync(join(it.path, 'copy/folder/file')).mtimeMs).toBe(2_000_500);
     expect(statSync(join(it.path, 'copy/folder')).mtimeMs).toBe(3_000_000);
     expect(lstatSync(join(it.path, 'copy/link')).mtimeMs).toBeCloseTo(
@@ -95,14 +95,11 @@ test('names and targets in bytes that are no UTF-8 are copied', async () => {
   expect(picture(work)).toHaveLength(4);
 });
 
-test('hard links become files of their own, and are told', async () => {
+test('hard links become separate files', async () => {
   await using it = tempFolder();
   make(it.path, { 'work/a': 'same' });
   linkSync(join(it.path, 'work/a'), join(it.path, 'work/b'));
-  const { names } = await copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] });
-  expect(names?.several()).toEqual([['a', 'b']]);
-  const place = join(it.path, 'work/b');
-  expect(names?.leadingTo([place])).toEqual({ name: 'a', place });
+  await copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] });
   writeFileSync(join(it.path, 'copy/a'), 'other');
   expect(readFileSync(join(it.path, 'copy/b'), 'utf8')).toBe('same');
   expect(readFileSync(join(it.path, 'work/a'), 'utf8')).toBe('same');

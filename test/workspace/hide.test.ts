@@ -1,7 +1,6 @@
 import fs, {
   chmodSync,
   existsSync,
-  linkSync,
   mkdirSync,
   readdirSync,
   rmSync,
@@ -14,7 +13,6 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
-import { otherNames } from '../../src/workspace/hard-links.ts';
 import { bringBack, hide, type OutOfSight, pathsToHide } from '../../src/workspace/hide.ts';
 import { DamagedStore } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
@@ -288,19 +286,6 @@ test('a user whom modes hold hides, brings back, and finds the door closed meanw
   });
 });
 
-test('another name of a hidden file is hidden too, and one that it had where it was copied from', async () => {
-  await using it = rig({ ...tree, 'agent/was.txt': 'x' });
-  linkSync(join(it.ws, 'examples/other/secret.md'), join(it.ws, 'agent/second.txt'));
-  const linked = [['agent/was.txt', 'examples/other/secret.md', 'gone.txt']];
-  for (const path of ['examples/other/', 'examples/other/secret.md'])
-    expect(otherNames(it.ws, [path], linked)).toEqual(['agent/second.txt', 'agent/was.txt']);
-  const hidden = await it.hide({ hidden: ['examples/other/'], only: ['agent', 'README.md'], linked });
-  expect(hidden).toContain('agent/second.txt');
-  expect(it.seen()).toEqual(['README.md', 'agent/main.txt']);
-  expect(await it.back()).toEqual([]);
-  expect(it.seen()).toContain('agent/was.txt');
-});
-
 // An engine that is stopped while it brings things back, and followed by one that hides them again.
 test('whoever is followed in the midst of it does nothing more', async () => {
   let looks = 0;
@@ -364,15 +349,5 @@ test('as many files as a stage likes may lie where a hidden folder belongs', asy
   mkdirSync(join(it.ws, 'out'));
   for (let n = 0; n < many; n++) writeFileSync(join(it.ws, 'out', `${n}`), '');
   expect(await it.back()).toHaveLength(many);
-  expect(picture(it.ws)).toEqual(it.was);
-});
-
-test('what a link leads to is no second name of a hidden file, and stays where it is', async () => {
-  await using it = rig({ 'README.md': 'r', agent: { link: '../outside' } });
-  make(it.path, { 'outside/main.txt': 'not ours' });
-  const hidden = await it.hide({ hidden: ['README.md'], linked: [['README.md', 'agent/main.txt']] });
-  expect(hidden).toEqual(['README.md']);
-  expect(readdirSync(join(it.path, 'outside'))).toEqual(['main.txt']);
-  expect(await it.back()).toEqual([]);
   expect(picture(it.ws)).toEqual(it.was);
 });

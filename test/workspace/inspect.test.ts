@@ -62,7 +62,7 @@ test('a store with a pack from each of many owners is looked at with few of them
   const most = await mostOpenIn(async () => {
     found = await inspectStore(dir);
   });
-  expect(found).toMatchObject({ problems: [], contents: owners, waste: 0 });
+  expect(found).toMatchObject({ problems: [], contents: owners });
   expect(most).toBeLessThan(20);
 });
 
@@ -86,26 +86,7 @@ test('a content that lies in two packs is looked at in each', async () => {
     expect((await inspectStore(dir)).problems).toMatchObject([{ file: pack, what: 'changed' }]);
     writeFileSync(join(dir, pack), good);
   }
-  expect(await inspectStore(dir)).toMatchObject({ problems: [], contents: 4, waste: 0 });
-});
-
-test('bytes of a pack that no snapshot names are counted', async () => {
-  await using it = tempFolder();
-  const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
-  make(workspace, { a: 'a' });
-  const snapshots = await openSnapshots({ workspace, dir });
-  const first = await snapshots.take();
-  make(workspace, { b: 'bb', large: 'x'.repeat(1_100_000) });
-  const second = await snapshots.take();
-  make(workspace, { c: 'c' });
-  await snapshots.take();
-  rmSync(join(dir, 'trees', `${second.id}.json`));
-  expect(await inspectStore(dir)).toMatchObject({ problems: [], waste: 0 });
-  rmSync(join(dir, 'large', second.tree.get('large')?.hash ?? ''));
-  expect((await inspectStore(dir)).problems).toMatchObject([{ what: 'missing' }]);
-  for (const name of readdirSync(join(dir, 'trees')))
-    if (!name.startsWith(first.id)) rmSync(join(dir, 'trees', name));
-  expect(await inspectStore(dir)).toMatchObject({ problems: [], contents: 1, waste: 3 });
+  expect(await inspectStore(dir)).toMatchObject({ problems: [], contents: 4 });
 });
 
 test('where a folder is unlike a snapshot is told path by path', async () => {
@@ -142,7 +123,11 @@ test('a whole tree under the name of another is told, and one that may not be re
   const [one, other] = [first, second].map(({ id }) => join(dir, 'trees', `${id}.json`)) as [string, string];
   copyFileSync(one, other);
   expect((await inspectStore(dir)).problems).toMatchObject([
-    { file: `trees/${second.id}.json`, what: 'changed', why: expect.stringContaining('another tree') },
+    {
+      file: `trees/${second.id}.json`,
+      what: 'changed',
+      why: expect.stringContaining('is not what was written there'),
+    },
   ]);
   chmodSync(other, 0);
   await asHeldByModes(it.path, () => expect(inspectStore(dir)).rejects.toMatchObject({ code: 'EACCES' }));

@@ -1,11 +1,7 @@
-/** Disks of other kinds: some keep one time for a file's content and its facts, so that whoever sets it back hides an edit;
- *  to some, names that differ in case are one. */
-import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sha256 } from '../../src/model/sha256.ts';
-import { copyTree } from '../../src/workspace/copy.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { diskIn, kinds } from './disks.ts';
 import { tempFolder } from './folders.ts';
@@ -43,17 +39,4 @@ test.for([
     'is the same to this file system, which may not tell case apart',
   );
   expect(readdirSync(disk.path)).toEqual([]);
-});
-
-test.for([0, 1])('a file older than any date is copied, by %d workers too', async (workers, context) => {
-  await using it = tempFolder();
-  using disk = diskIn(it.path, 'tmpfs');
-  if (disk === undefined) return context.skip('no such disk can be made here');
-  const [from, to] = [join(disk.path, 'from'), join(disk.path, 'to')];
-  mkdirSync(from);
-  for (const name of ['old', 'older']) writeFileSync(join(from, name), name);
-  execFileSync('touch', ['-d', '@-9000000000000', join(from, 'old'), join(from, 'older'), from]);
-  await copyTree(from, to, { exclude: [] }, undefined, { workers, from: 0, batch: 1 });
-  for (const name of readdirSync(from)) expect(lstatSync(join(to, name)).mtimeMs).toBe(-8.64e15);
-  expect(readdirSync(to)).toEqual(['old', 'older']);
 });

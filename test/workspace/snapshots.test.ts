@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
+  chmodSync,
   existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { diff } from '../../src/workspace/changes.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
-import { treeId } from '../../src/workspace/tree.ts';
+import { readTree, treeId, writeTree } from '../../src/workspace/tree.ts';
 import { DamagedStore } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, tempFolder, type Wanted } from './folders.ts';
 
@@ -77,12 +77,12 @@ test('folders are walked in the order of whole paths', async () => {
   expect(paths).toHaveLength(14);
 });
 
-test('equal trees have equal ids, and a manifest that is there is written again only where times are other ones', async () => {
+test('equal trees have equal ids, and a manifest is written again only where times differ', async () => {
   await using it = await rig({ a: 'a', b: 'b' });
   const first = await it.snapshots.take();
   const file = join(it.dir, 'trees', `${first.id}.json`);
   const written = statSync(file, { bigint: true });
-  const { atime, mtime } = statSync(join(it.ws, 'a'));
+  const { atime } = statSync(join(it.ws, 'a'));
   writeFileSync(join(it.ws, 'a'), 'other');
   expect((await it.snapshots.take(first)).id).not.toBe(first.id);
   writeFileSync(join(it.ws, 'a'), 'a');
@@ -91,7 +91,7 @@ test('equal trees have equal ids, and a manifest that is there is written again 
   expect(touched.id).toBe(first.id);
   const anew = statSync(file, { bigint: true });
   expect(anew.ino).not.toBe(written.ino);
-  utimesSync(join(it.ws, 'a'), mtime, 1e9);
+  chmodSync(join(it.ws, 'a'), statSync(join(it.ws, 'a')).mode & 0o777);
   expect((await it.snapshots.take(touched)).id).toBe(first.id);
   expect(statSync(file, { bigint: true })).toMatchObject({ ino: anew.ino, mtimeNs: anew.mtimeNs });
 });
@@ -220,9 +220,9 @@ test('stat facts of another start of the system are not believed', async () => {
   rmSync(file);
   await (await it.reopen()).take(settled);
   expect((await it.snapshots.load(settled.id)).tree.get('a')?.ctimeMs).toBeDefined();
-  // As an earlier version wrote it, without a hash.
-  const { sha256: _, ...stored } = JSON.parse(readFileSync(file, 'utf8'));
-  writeFileSync(file, JSON.stringify({ ...stored, boot: 'another' }));
+  const { tree } = await it.snapshots.load(settled.id);
+  const { places } = readTree(readFileSync(file), settled.id, '');
+  writeFileSync(file, Buffer.concat(writeTree(tree, 'another', (hash) => places.get(hash))));
   expect((await it.snapshots.load(settled.id)).tree.get('a')?.ctimeMs).toBeUndefined();
 });
 
@@ -350,37 +350,6 @@ test('a workspace that is gone, or replaced by a link, counts as an empty one an
   expect(readdirSync(it.ws)).toEqual(['a', 'b']);
   expect(readdirSync(join(it.path, 'outside'))).toEqual(['keep']);
   expect(existsSync(join(it.path, 'outside/a'))).toBe(false);
-});
-
-test('of a large tree that is no longer in memory the snapshot tells the same, read again', async () => {
-  await using it = await rig();
-  for (let n = 0; n < 10_000; n++) symlinkSync('none', join(it.ws, `l${n}`));
-  const first = await it.snapshots.take();
-  const { tree } = first;
-  let last = first;
-  for (const text of ['1', '2', '3']) {
-    writeFileSync(join(it.ws, 'x'), text);
-    last = await it.snapshots.take(last);
-  }
-  expect(first.tree).not.toBe(tree);
-  expect(first.tree.size).toBe(10_000);
-  expect([...first.tree]).toEqual([...tree]);
-  expect(diff(first, last).created).toEqual(['x']);
-  const lastTree = last.tree;
-  it.snapshots.letGo(last);
-  expect(last.tree).not.toBe(lastTree);
-  expect([...last.tree.keys()]).toEqual([...lastTree.keys()]);
-  await it.snapshots.restore(first);
-  expect(existsSync(join(it.ws, 'x'))).toBe(false);
-  // Another text in its place is no tree of this name, however well it reads.
-  it.snapshots.rest();
-  const file = join(it.dir, 'trees', `${first.id}.json`);
-  const other = readFileSync(file, 'utf8').replace('["l7","none"]', '["l7","nine"]');
-  writeFileSync(file, other);
-  await expect(it.snapshots.restore(first)).rejects.toThrow(/is damaged: it cannot be read/);
-  writeFileSync(file, other.replace(/"sha256":"[0-9a-f]{64}",/, ''));
-  await expect(it.snapshots.restore(first)).rejects.toThrow(/is damaged: it tells of another tree/);
-  expect(readlinkSync(join(it.ws, 'l7'))).toBe('none');
 });
 
 test('a large file that is emptied while it is read does not hide the empty content that is there', async () => {

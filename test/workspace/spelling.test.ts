@@ -1,6 +1,6 @@
 /** File systems that take names for one which differ in case alone, as a Mac's: what is named is found by any spelling, and
  *  stays under the one that it is listed by. */
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { applyProposal } from '../../src/builder/apply.ts';
@@ -8,7 +8,6 @@ import { emptySha256 } from '../../src/model/proposal.ts';
 import { holdoutPaths } from '../../src/policy/holdout.ts';
 import { sightProblem } from '../../src/policy/tool-paths.ts';
 import { asListed, folded } from '../../src/system/spelled.ts';
-import { bringBack, hide, pathsToHide } from '../../src/workspace/hide.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { diskIn } from './disks.ts';
 import { make, tempFolder, type Wanted } from './folders.ts';
@@ -31,37 +30,6 @@ function caseless(wanted: Wanted) {
     },
   };
 }
-
-test('what is hidden by another spelling comes back under its own', async (context) => {
-  await using it = caseless({ 'Secret/Key': 'k', 'src/a': 'a' });
-  if (!it.isThere) return context.skip('no such disk can be made here');
-  const place = { folder: join(it.path, 'disk', 'hidden'), list: join(it.path, 'hidden.json') };
-  expect(await hide(it.ws, place, { hidden: ['SECRET/'] })).toEqual(['Secret']);
-  expect(readdirSync(it.ws)).toEqual(['src']);
-  await bringBack(it.ws, place);
-  expect(readdirSync(it.ws).sort()).toEqual(['Secret', 'src']);
-  expect(await pathsToHide(it.ws, { hidden: ['secret/key'] })).toEqual(['Secret/Key']);
-  expect(await pathsToHide(it.ws, { hidden: [], only: ['SRC'] })).toEqual(['Secret']);
-});
-
-test.for([
-  ['Readme', 'README', 'new'],
-  ['src/a', 'SRC/a', 'a'],
-])('%s is put back where a stage has made it %s, which it may write', async ([was, is, text], context) => {
-  await using it = caseless({ [was ?? '']: 'a' });
-  if (!it.isThere) return context.skip('no such disk can be made here');
-  const snapshots = await it.snapshots();
-  const before = await snapshots.take();
-  const [old = '', name = ''] = [was?.split('/')[0], is?.split('/')[0]];
-  // By two steps: the kernel takes the two names of this disk for one, and a rename between them for done.
-  renameSync(join(it.ws, old), join(it.ws, 'aside'));
-  renameSync(join(it.ws, 'aside'), join(it.ws, name));
-  writeFileSync(join(it.ws, is ?? ''), text ?? '');
-  expect(readdirSync(it.ws)).toEqual([name]);
-  await snapshots.restore(before, (path) => path === was);
-  expect(readdirSync(it.ws)).toEqual([old]);
-  expect(readFileSync(join(it.ws, was ?? ''), 'utf8')).toBe('a');
-});
 
 test.for([
   ['docs/README.md', 'docs/Readme.md'],

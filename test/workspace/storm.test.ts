@@ -164,7 +164,7 @@ test('a violation is put back and nothing else: what differs afterwards is allow
       const changes = diff(before, after);
       const all = [...changes.created, ...changes.modified, ...changes.deleted];
       const offending = all.filter((p) => !allowed(p));
-      await putBack(snapshots, { before, after }, offending, allowed);
+      await putBack(snapshots, before, offending, allowed);
       const left = diff(before, await snapshots.take(after));
       expect([...left.created, ...left.modified, ...left.deleted].filter((p) => !allowed(p))).toEqual([]);
       // An allowed change may only be lost where the scope's own folder is itself put back as something else.

@@ -55,7 +55,7 @@ export async function toolLoop(
     context: {
       task,
       root,
-      scope: await resolvedScope(root, scope, (hidden) => task.otherNames?.(hidden) ?? []),
+      scope: await resolvedScope(root, scope),
       clock,
       runMs: loop.runMs,
       signal: watch.signal,

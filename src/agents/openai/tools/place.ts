@@ -39,13 +39,8 @@ export async function placeToSee(said: string, context: ToolContext): Promise<Se
 export const within = (root: string, real: string): string | undefined =>
   real === root ? '' : real.startsWith(`${root}/`) ? real.slice(root.length + 1) : undefined;
 
-/** The scope with what its entries really are, where links lead there, and their other names: nothing is hidden by one of
- *  its names only. */
-export async function resolvedScope(
-  root: string,
-  scope: ToolScope,
-  otherNames: (hidden: readonly string[]) => readonly string[] = () => [],
-): Promise<ToolScope> {
+/** The scope with what its entries really are, where links lead there. */
+export async function resolvedScope(root: string, scope: ToolScope): Promise<ToolScope> {
   const really = async (entries: readonly string[]): Promise<readonly string[]> => {
     const all = new Set(entries);
     for (const entry of entries) {
@@ -56,10 +51,9 @@ export async function resolvedScope(
     return [...all];
   };
   const { hidden, only } = scope;
-  const away = await really(hidden);
   return {
     ...scope,
-    hidden: [...away, ...otherNames(away)],
+    hidden: await really(hidden),
     ...(only === undefined ? {} : { only: await really(only) }),
   };
 }
