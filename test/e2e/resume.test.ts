@@ -1,5 +1,3 @@
-/** Killed at any moment and resumed, a run ends as it would have ended. */
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -96,42 +94,6 @@ test('what was stale before the stage is stale again: a build tool makes anew wh
   expect(second.code, second.stderr).toBe(0);
   expect(await it.read('.factory/runs/r1/build/tool.stdout.txt')).toBe('new\n');
   expect(await it.read('.factory/runs/r1/workspace/product')).toBe('new\n');
-});
-
-test('killed when its times are recorded but not its end, a stage finds the times that it had found', async () => {
-  await using it = await home({
-    'p.dot': `digraph g {
-      start [shape=Mdiamond]
-      build [shape=parallelogram, tool_command="[ source -nt stamp ] || exit 1; touch stamp; until [ -e $GO ]; do sleep 0.01; done"]
-      exit [shape=Msquare]
-      start -> build -> exit
-    }`,
-    'work/source': '',
-    'work/stamp': '',
-  });
-  await utimes(join(it.path, 'work/stamp'), 0, 0);
-  for (const id of ['r1', 'r2', 'r3']) {
-    const GO = join(it.path, `go-${id}`);
-    const env = { GO, FACTORY_SANDBOX: 'none' };
-    const trees = join(it.path, `.factory/runs/${id}/snapshots/trees`);
-    let acted = false;
-    await it.factory(['run', 'p.dot', '--workdir', 'work', '--run-id', id], {
-      env,
-      watch: (line, process) => {
-        if (acted || !line.includes('stage started node=build')) return;
-        acted = true;
-        const [tree = ''] = readdirSync(trees);
-        const { ino } = statSync(join(trees, tree));
-        writeFileSync(GO, '');
-        // Nothing else may come between: it is a matter of milliseconds. Where we are late, the stage has ended well.
-        for (const until = Date.now() + 5000; Date.now() < until; )
-          if (statSync(join(trees, tree)).ino !== ino) break;
-        process.kill('SIGKILL');
-      },
-    });
-    const second = await it.factory(['resume', id], { env });
-    expect(second.code, second.stderr).toBe(0);
-  }
 });
 
 test('the main job, killed after every few stages, ends with the same commits', async () => {
