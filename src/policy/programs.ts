@@ -131,7 +131,7 @@ type ProgramText = { readonly at: number; readonly text: string; readonly langua
 
 /** Interpreters, their language, and the options after which a program's text comes. */
 const interpreters: readonly (readonly [name: RegExp, language: Language, option: RegExp])[] = [
-  [/^(?:(?:r?ba|da|a|z|k|mk|fi)?sh|\$\{?(?:SHELL|BASH)\}?)$/, 'shell', /^-[A-Za-z]*c[A-Za-z]*$/],
+  [/^(?:(?:r?ba|da|a|z|k|mk|fi)?sh|\$(?:SHELL|BASH))$/, 'shell', /^-[A-Za-z]*c[A-Za-z]*$/],
   [/^(?:python|pypy)[\d.]*$/, 'python', /^-[A-Za-z]*c$/],
   [/^(?:node|nodejs)$/, 'javascript', /^-(?:e|p|pe)$|^--(?:eval|print)(?:=|$)/],
   [/^(?:bun|deno|tsx|perl|ruby|lua|php|R|Rscript|julia)$/, 'other', /^-[A-Za-z]*[eEpr]$|^--eval(?:=|$)/],
