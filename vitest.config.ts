@@ -1,13 +1,26 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const report = process.env['FACTORY_TEST_REPORT'];
 
+/** What a test file does where it changes something that all modules of its process share: mocks, environment, Node's own
+ *  functions, folder and umask. */
+const changesProcess =
+  /\bvi\.(?:mock|doMock|resetModules|stub\w+|spyOn|useFakeTimers)\(|\bnoteDisk\(|\bsyncBuiltinESMExports\(|\bprocess\.(?:chdir|umask)\(|\bprocess\.env\[[^\]]+\] =[^=]/;
+const files = readdirSync(join(import.meta.dirname, 'test'), { recursive: true, encoding: 'utf8' })
+  .map((file) => `test/${file}`)
+  .filter((file) => file.endsWith('.test.ts'));
+const alone = files.filter((file) =>
+  changesProcess.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
+);
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/umask.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    pool: 'forks',
     // Most of the time goes to programs that the tests start: a worker for each core, none kept back.
     maxWorkers: '100%',
     // The environment of whoever runs the tests must not choose agents, models or log levels for them.
@@ -21,6 +34,14 @@ export default defineConfig({
       OPENAI_API_KEY: '',
       OPENAI_BASE_URL: '',
     },
+    projects: [
+      // Loading the source anew for each file would take longer than most files: files share their worker's modules.
+      {
+        extends: true,
+        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: alone, isolate: false },
+      },
+      { extends: true, test: { name: 'alone', include: alone, isolate: true } },
+    ],
     ...(report === undefined || report === ''
       ? {}
       : { reporters: ['default', 'json'], outputFile: { json: report } }),
