@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Home, home, root } from '../support/cli.ts';
+import { type Home, home, root } from '../support/in-process.ts';
 
 const standIn = join(root, 'test/support/agent-stand-in.sh');
 const project = (nodes: string, more: Readonly<Record<string, string>> = {}) =>

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git } from '../builder/support.ts';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 import { base, done, five, inDot, line, pipeline, script, wrote } from '../support/sealed-run.ts';
 
 const at = '.factory/runs/r1';

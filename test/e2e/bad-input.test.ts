@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cli, home, root } from '../support/cli.ts';
+import { cli, home, root } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
 
 const good = 'digraph g { start [shape=Mdiamond] exit [shape=Msquare] start -> exit }';
@@ -164,7 +164,7 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       says: 'a flag in the place of a value',
       args: ['run', 'p.dot', '--workdir', '--json-is-no-value'],
       files: { 'p.dot': good },
-      wants: ['--workdir <dir>', 'argument missing', '= fix: node', 'run --help'],
+      wants: ['--workdir <dir>', 'argument missing', '= fix: factory', 'run --help'],
     },
     {
       says: 'a value of a flag that takes none',
@@ -299,7 +299,7 @@ test('a run id that exists is refused, and the old run stays as it was', async (
   const events = await it.read('.factory/runs/r1/events.jsonl');
   const again = await it.factory(['run', 'p.dot', '--run-id', 'r1']);
   expect(again.code).toBe(2);
-  expect(again.stderr).toMatch(/^ {2}= fix: go on with it: node \S.+cli\.js'? resume r1;/m);
+  expect(again.stderr).toMatch(/^ {2}= fix: go on with it: factory resume r1;/m);
   expect(await it.read('.factory/runs/r1/events.jsonl')).toBe(events);
 });
 
@@ -368,7 +368,7 @@ test('a run that fails says what the stage printed, how to look closer, and stan
   expect(ran.code).toBe(1);
   expect(ran.stderr).toBe('');
   expect(ran.stdout).toContain('expected 3 to be 4');
-  expect(ran.stdout).toMatch(/next +node \S.+cli\.js'? trace r1 --node check$/m);
+  expect(ran.stdout).toMatch(/next +factory trace r1 --node check$/m);
   // A finished run is not gone on with, and tells the same figures again.
   const again = await it.factory(['resume', 'r1', '--json']);
   expect(JSON.parse(again.stdout)).toMatchObject({ exit_code: 1, failed_stages: 1, agent: 'none' });
@@ -378,7 +378,7 @@ test('a run that fails says what the stage printed, how to look closer, and stan
   expect(listed.stdout).toMatch(
     /\nr2 +completed +p\.dot .*\nr1 +failed +f\.dot .*expected|\nr1 +failed +f\.dot .*bad: check/,
   );
-  expect(listed.stdout.trimEnd()).toMatch(/\nnext: node \S.+cli\.js'? trace r1 --node check$/);
+  expect(listed.stdout.trimEnd()).toMatch(/\nnext: factory trace r1 --node check$/);
   const { runs } = JSON.parse((await it.factory(['runs', '--json'])).stdout);
   expect(runs).toMatchObject([
     { run_id: 'r2', status: 'completed', needs_attention: false, next: '' },

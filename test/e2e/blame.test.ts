@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isAlive, processId } from '../../src/system/proc.ts';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 
 const pipeline = `digraph g {
   start [shape=Mdiamond]; exit [shape=Msquare]
@@ -36,7 +36,7 @@ test('a run that is killed while a scenario is run again leaves nothing of that 
   const [pids, good] = [join(it.path, 'pids'), join(it.path, 'good')];
   const env = { PIDS: pids, GOOD: good };
   const read = () => (existsSync(pids) ? readFileSync(pids, 'utf8').trim() : '');
-  const begun = it.factory(run, {
+  const begun = it.program(run, {
     env,
     watch(line, process) {
       if (!/run again in a clean copy/.test(line)) return;

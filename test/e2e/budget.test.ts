@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { home, root } from '../support/cli.ts';
+import { home, root } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
 
 const million = { input_tokens: 1_000_000, output_tokens: 0 };
@@ -20,7 +20,7 @@ test('a call that kill -9 has cut counts what was sent; what was told before sti
       a [prompt=a]; b [prompt="${prompt}"]; start -> a -> b -> done }`,
   });
   const env = { OPENAI_API_KEY: 'sk-e2e-0123456789abcdef', OPENAI_BASE_URL: server.url };
-  const killed = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
+  const killed = await it.program(['run', 'p.dot', '--run-id', 'r1'], {
     env,
     watch: (_line, process) => {
       kill = () => process.kill('SIGKILL');
@@ -140,7 +140,7 @@ test('kill -9 amid the turns of a model with tools: what they told still counts,
     'w/x.txt': 'x',
   });
   const env = { ...key, OPENAI_BASE_URL: server.url };
-  await it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
+  await it.program(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
     env,
     watch: (_line, process) => {
       kill = () => process.kill('SIGKILL');
@@ -169,7 +169,7 @@ test('kill -9 amid the work of a program: what its stream told counts, the rest 
     FACTORY_CLAUDE_PATH: join(root, 'test/support/agent-stand-in.sh'),
     FACTORY_LOG_CLAUDE_STREAM: 'true',
   };
-  const killed = await it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
+  const killed = await it.program(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
     env,
     watch: (line, process) => {
       if (line.includes('claude stream') && line.includes('now')) process.kill('SIGKILL');
@@ -203,7 +203,7 @@ test("a call of a stage's own run that kill -9 has cut counts in the run above",
       start -> t -> done }`,
   });
   const env = { ...key, OPENAI_BASE_URL: server.url };
-  const killed = await it.factory(['run', 'outer.dot', '--run-id', 'r1', '--workdir', 'work'], {
+  const killed = await it.program(['run', 'outer.dot', '--run-id', 'r1', '--workdir', 'work'], {
     env,
     watch: (_line, process) => {
       kill = () => process.kill('SIGKILL');

@@ -4,7 +4,7 @@ import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isAlive, processId } from '../../src/system/proc.ts';
-import { cleanEnv, home, root } from '../support/cli.ts';
+import { cleanEnv, home, root } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
 
 const linux = process.platform === 'linux';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Home, home, root } from '../support/cli.ts';
+import { type Home, home, root } from '../support/in-process.ts';
 
 const pipeline = (attributes: string) => `digraph g {
   start [shape=Mdiamond] exit [shape=Msquare]
@@ -23,8 +23,8 @@ const env = (does: string) => ({
   STAND_IN: does,
   ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh'),
 });
-const run = (it: Home, does: string, more: Parameters<Home['factory']>[1] = {}) =>
-  it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
+const run = (it: Home, does: string, more: Parameters<Home['program']>[1] = {}) =>
+  it.program(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
     ...more,
     env: { ...env(does), ...more.env },
   });

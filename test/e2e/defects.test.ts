@@ -2,7 +2,7 @@
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 
 const one = (attributes: string, edges = 'start -> t -> exit', more = '') =>
   `digraph g { ${more} start [shape=Mdiamond] t [${attributes}] exit [shape=Msquare] ${edges} }`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { RunResult } from '../../src/model/result.ts';
-import { home, root } from '../support/cli.ts';
+import { home, root } from '../support/in-process.ts';
 
 const pipeline = join(root, 'pipelines/compile-and-build.dot');
 const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';

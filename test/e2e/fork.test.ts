@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { emptySha, git } from '../builder/support.ts';
-import { home, root } from '../support/cli.ts';
 import { treeOf } from '../support/house.ts';
+import { home, root } from '../support/in-process.ts';
 
 const order = (n: number, files: readonly string[], files_before: readonly string[] = []) => ({
   id: `WO-0${n}`,
@@ -56,7 +56,7 @@ test('the fork of a build makes the commits that the build made, killed in betwe
 
   // In the middle of the second order, whose first attempt is still to be rolled back.
   let killed = false;
-  const cut = await it.factory(['fork', 'base', '--at', 'apply@2', '--run-id', 'f'], {
+  const cut = await it.program(['fork', 'base', '--at', 'apply@2', '--run-id', 'f'], {
     watch: (line, process) => {
       if (killed || !line.includes('node=rollback')) return;
       killed = true;

@@ -4,7 +4,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cleanEnv, type Home, home, root } from '../support/cli.ts';
+import { cleanEnv, type Home, home, root } from '../support/in-process.ts';
 import { noBwrap } from '../system/sandbox/machine.ts';
 import { picture } from '../workspace/folders.ts';
 
@@ -274,7 +274,7 @@ describe('a run that is stopped', () => {
     let first: Buffer | undefined;
     let ran = { code: null as number | null, stderr: '' };
     for (const [n, stop] of [...stops, undefined].entries()) {
-      ran = await it.factory(
+      ran = await it.program(
         n === 0 ? ['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'] : ['resume', 'r1'],
         {
           watch: (line, process) => {

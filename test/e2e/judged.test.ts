@@ -1,6 +1,6 @@
 /** What a result claims of scenarios: what was tried, and nothing where nothing was. */
 import { expect, test } from 'vitest';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 
 const pipeline = (more = '') => `digraph g {
   start [shape=Mdiamond] exit [shape=Msquare] bad [shape=Msquare, outcome=fail]

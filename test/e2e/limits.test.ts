@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cleanEnv, cli, home } from '../support/cli.ts';
+import { cleanEnv, cli, home } from '../support/in-process.ts';
 
 const pipeline = `digraph g {
   start [shape=Mdiamond]

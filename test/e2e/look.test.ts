@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acquireLock } from '../../src/store/lock.ts';
 import { realClock } from '../../src/system/clock.ts';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 
 const pipeline =
   'digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]; a [shape=parallelogram, tool_command="true"]; start -> a; a -> exit [condition="outcome=success"] }';
@@ -32,7 +32,7 @@ test('a trace of 200 MiB is shown and printed in no more than 150 MiB', async ()
     ['show', 'r'],
     ['trace', 'r', '--node', 'exit'],
   ]) {
-    const told = await it.factory(args, { env });
+    const told = await it.program(args, { env });
     expect(told.code, told.stderr).toBe(0);
     // Kilobytes, whatever the system counts in.
     expect(Number(await it.read('peak.txt')), args.join(' ')).toBeLessThanOrEqual(150 * 1024);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { RunResult } from '../../src/model/result.ts';
-import { cleanEnv, home, root } from '../support/cli.ts';
+import { cleanEnv, home, root } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
 
 const pipeline = join(root, 'pipelines/compile-and-build.dot');

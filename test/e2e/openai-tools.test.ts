@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
 
 const call = (name: string, args: object) => ({ name, arguments: args });
@@ -76,7 +76,7 @@ test('a run killed in the middle of the work does it again when it is resumed, f
     return { hang: true };
   });
   await using it = await home(files(''));
-  const watching = it.factory(run, {
+  const watching = it.program(run, {
     env: env(server.url),
     watch: (_, factory) => void server.arrived(2).then(() => factory.kill('SIGKILL')),
   });

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { home, root } from '../support/cli.ts';
+import { home, root } from '../support/in-process.ts';
 
 const pipeline = `digraph g {
   start [shape=Mdiamond] exit [shape=Msquare]
@@ -18,7 +18,7 @@ test('a run that was killed in a call and resumed replays as one, from a record 
   const does =
     'if [ ! -e "$HOME/begun" ]; then echo half > half.txt; touch "$HOME/begun"; exec sleep 1000; fi; echo whole > made.txt; ok';
   const env = { STAND_IN: does, ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh') };
-  const cut = await it.factory(['run', 'p.dot', '--run-id', 'base', '--workdir', 'w'], {
+  const cut = await it.program(['run', 'p.dot', '--run-id', 'base', '--workdir', 'w'], {
     env,
     watch: (line, factory) => {
       if (!line.includes('codex exec started')) return;

@@ -3,7 +3,7 @@ import { existsSync, readlinkSync, symlinkSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Home, home, root } from '../support/cli.ts';
+import { type Home, home, root } from '../support/in-process.ts';
 import { noBwrap } from '../system/sandbox/machine.ts';
 
 const pipeline = (stages: string, edges: string, graph = '') => `digraph g {
@@ -278,7 +278,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
           return false;
         }
       });
-    const cut = await it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
+    const cut = await it.program(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
       env: whateverWorks,
       watch: (line, engine) => {
         if (!line.includes('node=t')) return;

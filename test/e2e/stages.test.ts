@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Home, home } from '../support/cli.ts';
+import { type Home, home } from '../support/in-process.ts';
 
 const pipeline = (nodes: string, edges: string) => `digraph g { graph [goal="g"]
   start [shape=Mdiamond] exit [shape=Msquare] bad [shape=Msquare, outcome=fail]

@@ -1,6 +1,6 @@
 /** A model call as a whole run shows it: what is asked, what lies in the node's folder, how the run ends. */
 import { expect, test } from 'vitest';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
 
 const key = 'sk-e2e-0123456789abcdef';

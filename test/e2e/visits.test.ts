@@ -2,7 +2,7 @@
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 
 const pipeline = `digraph g {
   workdir="none"

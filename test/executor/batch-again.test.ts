@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git, put, repository } from '../builder/support.ts';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 import { answer, order } from './support.ts';
 
 const answered = (n: number, more: object = {}) => answer(`f${n}.txt`, `${n}\n`, more);

@@ -84,13 +84,9 @@ test('a signal at any stage leaves the repository byte for byte, and the run goe
   let next = it.command;
   const cuts = [
     ['stage started node=start', 'SIGKILL', true],
-    ['stage started node=prompt', 'SIGINT', true],
     ['stage started node=propose', 'SIGTERM', false],
-    ['stage started node=apply', 'SIGKILL', false],
     ['stage started node=verify', 'SIGINT', false],
-    ['stage started node=accept', 'SIGTERM', true],
     ['stage started node=rollback', 'SIGKILL', true],
-    ['stage started node=promises', 'SIGINT', true],
     ['stage started node=commit', 'SIGTERM', true],
     ['stage started node=proof', 'SIGKILL', false],
   ] as const;
@@ -173,14 +169,11 @@ test.for<[string, 'again' | 'resume', ...[When, string][]]>([
   it.landed();
 });
 
-test.for([
-  ['an order', ['run', '--work-order', 'wo.json']],
-  ['a batch', ['run-all', '--workdir', 'orders']],
-] as const)('Ctrl-C while %s is pushed is told as that, and the same command pushes', async ([, which]) => {
+test('Ctrl-C while a batch is pushed is told as that, and the same command pushes', async () => {
   await using it = await place('good\n');
   put(it.path, { 'orders/WO-01.json': order });
   const others = it.command.slice(2).filter((word) => !/work-order|wo\.json/.test(word));
-  const command = ['order', ...which, ...others];
+  const command = ['order', 'run-all', '--workdir', 'orders', ...others];
   const env = killer(it.path, ['asked', 'push -u']);
   const ran = await it.factory(command, { env });
   expect(ran.code, ran.stderr).toBe(130);
@@ -210,107 +203,62 @@ test('killed amid the files of the branch in use, it lands whole before the next
   expect(git(it.repo, 'status', '--porcelain')).toBe('');
 });
 
-test('of a run that was cut, whoever brings it to its end tells what does not go well', async () => {
+test('a git that finds no space amid the files leaves the landing to the next run, which finishes it', async () => {
   await using it = await place('good\n');
-  const env = killer(it.path, ['before', 'push -u'], ['asked', 'push -u']);
-  expect((await it.factory(it.command, { env })).signal).toBe('SIGKILL');
-  git(it.repo, 'remote', 'set-url', 'origin', join(it.path, 'gone.git'));
-  put(it.path, { 'other.json': order.replace('One file.', 'Another.'), 'orders/WO-01.json': order });
-  const others = it.command.slice(2).filter((word) => !/work-order|wo\.json/.test(word));
-  const stopped = await it.factory(['order', 'run-all', '--workdir', 'orders', ...others], { env });
-  expect(stopped.stderr).toMatch(/WARNING: run \w+ was cut .* end: interrupted before the branch was pushed/);
-  expect(stopped.code).toBe(130);
-  const other = it.command.map((word) => (word === 'wo.json' ? 'other.json' : word));
-  const ran = await it.factory([...other, '--branch', 'other', '--max-attempts', '1', '--no-push'], { env });
-  expect(ran.stderr).toMatch(
-    /WARNING: not pushed \(.*gone.git' does not .*; by hand: .* push -u origin mine\n/,
-  );
-  expect(existsSync(join(it.repo, '.git/factory/landing.json'))).toBe(false);
+  const env = killer(it.path, ['half', 'switch --quiet'], ['full', 'checkout -q -f']);
+  const ran = await it.factory(it.command, { env });
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(ran.stdout).toContain('unable to write file');
+  expect(git(it.repo, 'status', '--porcelain')).not.toBe('');
+  const still = await it.factory(it.command, { env });
+  expect([still.code, still.stderr]).toEqual([1, expect.stringContaining('cannot be finished')]);
+  const on = await it.factory(it.command, { env });
+  expect(on.code, on.stderr).toBe(0);
+  it.landed();
 });
 
-test.for([
-  ['is killed', 'lost', 'git switch was ended by SIGKILL'],
-  ['finds no space', 'half', 'unable to write file'],
-] as const)(
-  'a git that %s amid the files leaves the landing to the next run, which finishes it',
-  async ([, how, words]) => {
-    await using it = await place('good\n');
-    const env = killer(it.path, [how, 'switch --quiet'], ['full', 'checkout -q -f']);
-    const ran = await it.factory(it.command, { env });
-    expect(ran.code, ran.stderr).toBe(1);
-    expect(ran.stdout).toContain(words);
-    expect(git(it.repo, 'status', '--porcelain')).not.toBe('');
-    const still = await it.factory(it.command, { env });
-    expect([still.code, still.stderr]).toEqual([1, expect.stringContaining('cannot be finished')]);
-    const on = await it.factory(it.command, { env });
-    expect(on.code, on.stderr).toBe(0);
-    it.landed();
-  },
-);
+test('a disk that is full right before files are switched is told as that, and the next run lands', async () => {
+  await using it = await place('good\n');
+  const env = killer(it.path, ['full', 'switch --quiet']);
+  const ran = await it.factory(it.command, { env });
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(ran.stdout).toMatch(/Reason: .*unable to write file[\s\S]*Verdict: PASS, but not landed/);
+  expect(ran.stderr).toMatch(/check the repository, then: .* order run --resume --run-id/);
+  expect(`${ran.stdout}${ran.stderr}`).not.toMatch(/changed meanwhile|another branch/);
+  const on = await it.factory(it.command, { env });
+  expect(on.code, on.stderr).toBe(0);
+  it.landed();
+});
 
-test.for([
-  ['the branch in use moves', 'merge --ff-only', ['switch', '-q', '-c', 'mine']],
-  ['files are switched', 'switch --quiet', ['status']],
-] as const)(
-  'a disk that is full right before %s is told as that, and the next run lands',
-  async ([, words, first]) => {
-    await using it = await place('good\n');
-    git(it.repo, ...first);
-    const env = killer(it.path, ['full', words]);
-    const ran = await it.factory(it.command, { env });
-    expect(ran.code, ran.stderr).toBe(1);
-    expect(ran.stdout).toMatch(/Reason: .*unable to write file[\s\S]*Verdict: PASS, but not landed/);
-    expect(ran.stderr).toMatch(/check the repository, then: .* order run --resume --run-id/);
-    expect(`${ran.stdout}${ran.stderr}`).not.toMatch(/changed meanwhile|another branch/);
-    const on = await it.factory(it.command, { env });
-    expect(on.code, on.stderr).toBe(0);
-    it.landed();
-  },
-);
-
-test.for<[string, string, string[]]>([
-  ['as a stage commits', 'commit-tree', ['--workdir', 'orders']],
-  ['as a stage commits', 'commit-tree', ['--work-order', 'plan.json']],
+test('a batch that a full disk stops as the branch lands proposes the command that ends all of it', async () => {
+  await using it = await place('good\n');
+  const first = JSON.parse(order);
+  const second = {
+    ...first,
+    id: 'WO-02',
+    title: 'Two',
+    allowed_files: ['g.txt'],
+    acceptance_commands: ['test -f g.txt'],
+  };
+  second.postconditions = [{ kind: 'file_exists', path: 'g.txt' }];
+  const more = {
+    json: { summary: 's', writes: [{ path: 'g.txt', base_sha256: emptySha, content: 'g\n' }] },
+  };
+  const answers = { propose: [answer('good\n'), more] };
+  put(it.path, { 'script.json': JSON.stringify({ format: 'factory-script/1', answers }) });
   // The word that stands for a run in our texts may be in a path of the user's.
-  ['as the branch lands', 'switch --quiet', ['--workdir', 'RUN-orders']],
-])(
-  'a batch that a full disk stops %s, %s, with %s, proposes the command that ends all of it',
-  async ([, words, orders]) => {
-    await using it = await place('good\n');
-    const first = JSON.parse(order);
-    const second = {
-      ...first,
-      id: 'WO-02',
-      title: 'Two',
-      allowed_files: ['g.txt'],
-      acceptance_commands: ['test -f g.txt'],
-    };
-    second.postconditions = [{ kind: 'file_exists', path: 'g.txt' }];
-    const more = {
-      json: { summary: 's', writes: [{ path: 'g.txt', base_sha256: emptySha, content: 'g\n' }] },
-    };
-    const answers = { propose: [answer('good\n'), more] };
-    put(it.path, { 'script.json': JSON.stringify({ format: 'factory-script/1', answers }) });
-    for (const folder of ['orders', 'RUN-orders'])
-      put(it.path, { [`${folder}/WO-01.json`]: order, [`${folder}/WO-02.json`]: JSON.stringify(second) });
-    put(it.path, { 'plan.json': JSON.stringify({ work_orders: [first, second] }) });
-    const verb = orders[0] === '--workdir' ? 'run-all' : 'run';
-    const command = [
-      'order',
-      verb,
-      ...it.command.slice(2).filter((word) => !/work-order|wo\.json/.test(word)),
-    ];
-    command.push(...orders);
-    const env = { ...killer(it.path, ['full', words]), FACTORY_SANDBOX: 'none' };
-    const ran = await it.factory(command, { env });
-    expect(ran.code, ran.stderr).toBe(1);
-    expect(ran.stderr).toContain(`, then: node ${quoteWord(cli)} ${command.join(' ')}\n`);
-    expect(ran.stderr).not.toMatch(/resume/);
-    const on = await it.factory(command, { env });
-    expect(on.code, on.stderr).toBe(0);
-    expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-02: Two\nWO-01: One');
-  },
-);
+  put(it.path, { 'RUN-orders/WO-01.json': order, 'RUN-orders/WO-02.json': JSON.stringify(second) });
+  const others = it.command.slice(2).filter((word) => !/work-order|wo\.json/.test(word));
+  const command = ['order', 'run-all', ...others, '--workdir', 'RUN-orders'];
+  const env = { ...killer(it.path, ['full', 'switch --quiet']), FACTORY_SANDBOX: 'none' };
+  const ran = await it.factory(command, { env });
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(ran.stderr).toContain(`, then: node ${quoteWord(cli)} ${command.join(' ')}\n`);
+  expect(ran.stderr).not.toMatch(/resume/);
+  const on = await it.factory(command, { env });
+  expect(on.code, on.stderr).toBe(0);
+  expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-02: Two\nWO-01: One');
+});
 
 test('a landing’s note that a power cut has made unreadable is told, with how to go on', async () => {
   await using it = await place('good\n');
@@ -337,13 +285,11 @@ test('a disk that is full when a stage commits stops the run, which goes on to t
   it.landed();
 });
 
-test
-  .skipIf(process.platform !== 'linux')
-  .for(['rev-parse refs/factory/head', 'update-ref -m factory order run'])(
-  'an owner that is stopped at "git %s" is followed with --take-over, and moves nothing when it wakes',
-  async (words) => {
+test.skipIf(process.platform !== 'linux')(
+  'an owner that is stopped as it makes the branch is followed with --take-over, and moves nothing when it wakes',
+  async () => {
     await using it = await place('good\n');
-    const env = killer(it.path, ['stopped', words]);
+    const env = killer(it.path, ['stopped', 'update-ref -m factory order run']);
     let owner: { readonly pid: number; kill(signal: NodeJS.Signals): void } | undefined;
     const watch = (_line: string, child: typeof owner) => {
       owner = child;

@@ -8,7 +8,7 @@ import { readSources } from '../../src/executor/source.ts';
 import { plainDoors } from '../../src/factory/embedded.ts';
 import { realSpawn } from '../../src/system/processes.ts';
 import { bareEnv, git, put, repository } from '../builder/support.ts';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 import { answer, order } from './support.ts';
 
 const answers = { propose: [answer('f1.txt', '1\n')] };

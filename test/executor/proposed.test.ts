@@ -1,8 +1,9 @@
 /** What `factory order run` proposes when it cannot go on, typed as it stands: with the runs in a folder of its own. */
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git, put, repository } from '../builder/support.ts';
-import { cleanEnv, home } from '../support/cli.ts';
+import { cleanEnv, home, root } from '../support/in-process.ts';
 import { answer, order } from './support.ts';
 
 const answers = { propose: [answer('f1.txt', '1\n')] };
@@ -42,7 +43,7 @@ test('a branch that has moved, and a run that is there already', async () => {
     return spawnSync('sh', ['-c', words ?? ''], {
       cwd: it.path,
       encoding: 'utf8',
-      env: cleanEnv({ HOME: it.path }),
+      env: cleanEnv({ HOME: it.path, PATH: `${join(root, 'dist/bin')}:${process.env['PATH']}` }),
     });
   };
   const moved = await it.factory(begin);

@@ -6,7 +6,7 @@ import { canonicalHash } from '../../src/model/canonical.ts';
 import type { Json, JsonObject } from '../../src/model/json.ts';
 import { sha256 } from '../../src/model/sha256.ts';
 import { git, put, repository } from '../builder/support.ts';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 import { answer, order } from './support.ts';
 
 test('each attempt has its files, the records tell them all, and a copy of them lies where it is asked for', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { nests } from '../../src/system/sandbox/ladder.ts';
 import { git, put, repository } from '../builder/support.ts';
-import { type Home, home } from '../support/cli.ts';
+import { type Home, home } from '../support/in-process.ts';
 import { ladder, noBwrap } from '../system/sandbox/machine.ts';
 import { answer, order } from './support.ts';
 

@@ -6,14 +6,19 @@ import { harmless } from '../../src/commands/io.ts';
 import { tellTrouble } from '../../src/commands/trouble.ts';
 import { type Clock, realClock } from '../../src/system/clock.ts';
 import { realEvery } from '../../src/system/every.ts';
-import { cleanEnv, type Home, home as homeOf, type Ran } from './cli.ts';
+import { cleanEnv, type Home as HomeOfProgram, home as homeOf, type Ran } from './cli.ts';
+
+export { cleanEnv, cli, type Ran, root } from './cli.ts';
 
 export type Call = {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
-  /** Sees standard error line by line; `stop` does what the signal does to the command line. */
-  readonly watch?: (line: string, stop: (signal: 'SIGINT' | 'SIGTERM') => void) => void;
+  /** Sees standard error line by line; `kill` does what the signal does to the command line. */
+  readonly watch?: (
+    line: string,
+    called: { readonly pid: number; kill(signal: 'SIGINT' | 'SIGTERM'): void },
+  ) => void;
 };
 
 /** Runs `factory …argv` to its end. */
@@ -35,7 +40,8 @@ export async function factory(argv: readonly string[], { cwd, env, clock, watch 
       stderr += harmless(text);
       const lines = (line + text).split('\n');
       line = lines.pop() ?? '';
-      for (const whole of lines) watch?.(whole, (signal) => controller.abort(signal));
+      for (const whole of lines)
+        watch?.(whole, { pid: process.pid, kill: (signal) => controller.abort(signal) });
     },
     bytes: (piece: Uint8Array) => {
       stdout += Buffer.from(piece).toString();
@@ -56,19 +62,19 @@ export async function factory(argv: readonly string[], { cwd, env, clock, watch 
   return { code, signal: null, stdout, stderr };
 }
 
-/** A home whose `factory` runs in this process; `program` is the built command line. */
-export async function home(
-  files: Readonly<Record<string, string>> = {},
-): Promise<Omit<Home, 'factory'> & { factory: InProcess; program: Home['factory'] }> {
-  const it = await homeOf(files);
-  return Object.assign(it, {
-    program: it.factory,
-    factory: ((argv, options = {}) =>
-      factory(argv, {
-        ...options,
-        cwd: options.cwd ?? it.path,
-        env: { HOME: it.path, ...options.env },
-      })) satisfies InProcess as InProcess,
-  });
+export type Home = Omit<HomeOfProgram, 'factory'> & {
+  factory(argv: readonly string[], options?: Partial<Call>): Promise<Ran>;
+  /** The built command line, as a process. */
+  readonly program: HomeOfProgram['factory'];
+};
+
+/** A home (see `cli.ts`) whose `factory` runs in this process. */
+export async function home(files: Readonly<Record<string, string>> = {}): Promise<Home> {
+  const { factory: program, ...it } = await homeOf(files);
+  return {
+    ...it,
+    program,
+    factory: (argv, options = {}) =>
+      factory(argv, { ...options, cwd: options.cwd ?? it.path, env: { HOME: it.path, ...options.env } }),
+  };
 }
-export type InProcess = (argv: readonly string[], options?: Partial<Call>) => Promise<Ran>;
