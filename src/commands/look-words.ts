@@ -71,6 +71,18 @@ export function withLookCommands(
       ended(await validateCommand(pipelines, options, io));
     });
   program
+    .command('fmt <pipelines...>')
+    .description('Format pipeline files in place, as DOT that Graphviz reads too')
+    .option(
+      '--check',
+      'change nothing; print the files that would change and exit with code 1 if there are any',
+    )
+    .addOption(noColor())
+    .action(async (pipelines, options) => {
+      const { fmtCommand } = await import('./fmt.ts');
+      ended(await fmtCommand(pipelines, options, io));
+    });
+  program
     .command('doctor')
     .description('Check the prerequisites: git, a sandbox, disk space, a key store and a configured agent')
     .addOption(

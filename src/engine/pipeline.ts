@@ -75,7 +75,11 @@ async function promptFiles(graph: Graph, cwd: string): Promise<ReadonlyMap<strin
   return texts;
 }
 
-async function pipelineText(path: string, cwd: string): Promise<{ text: string } | { problem: Diagnostic }> {
+/** The text of a pipeline file, `path` as the user typed it, or why there is none. */
+export async function pipelineText(
+  path: string,
+  cwd: string,
+): Promise<{ text: string } | { problem: Diagnostic }> {
   const no = (message: string, fix: string) => ({
     problem: { code: 'pipeline-file', severity: 'error' as const, message, fix },
   });
