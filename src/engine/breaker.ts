@@ -1,48 +1,48 @@
-/** Stops a loop in which agents work and nothing comes of it: the same failure again, and nothing that counts has changed
- *  in between. */
+/** Stops a loop that makes no progress: the same failure again, though an agent has worked in between, and no relevant
+ *  change of the workspace. */
 import { isAbsolute, join } from 'node:path';
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
 import type { Alike } from '../model/attribution.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Graph, Node } from '../model/graph.ts';
-import { nodeLayout } from '../model/layout.ts';
-import type { Failure, Outcome } from '../model/outcome.ts';
+import type { Outcome } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import { kindOf } from '../model/resolve.ts';
 import { modelsOf } from '../nodes/escalation.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { judgingAttributes } from '../nodes/kind.ts';
 import { leadsTo, loopOf } from '../policy/loops.ts';
-import { isRelevant, type Signature, signatureOf } from '../policy/signature.ts';
-import { mostAtOnce, readSome } from '../system/read.ts';
+import { isRelevant, signatureOf } from '../policy/signature.ts';
+import { readSome } from '../system/read.ts';
 import { diff } from '../workspace/changes.ts';
-import { type Ignore, readIgnore } from '../workspace/ignore.ts';
+import { readIgnore } from '../workspace/ignore.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
+import { lastOutputs } from './last-output.ts';
 
-/** Failures alike that stop a loop when nobody says otherwise. */
+/** Equal failures that stop a loop by default. */
 const usual = 3;
 const mostVisits = 10;
-/** Bytes of the end of each stream that tell one failure from another. */
+/** Bytes of a `.gitignore`, and of the end of each stream that tell one failure from another. */
 const mostRead = 32_768;
 
-/** A visit of a node that judges, as the loop sees it. */
+/** An execution of a tool or verification node. */
 export type Judged = {
   readonly node: Node;
   readonly nodeDir: string;
   readonly workspace: string;
-  /** Of the environment that stages are given: where what they print may name other files each time. */
+  /** The folder for temporary files in the environment of nodes. */
   readonly temporary?: string | undefined;
   readonly visit: number;
-  /** Its number among all visits of the run. */
+  /** Its number among all executions of the run. */
   readonly step: number;
   readonly outcome: Outcome;
   readonly before: Snapshot;
   readonly after: Snapshot;
 };
 
-/** How the failures of the node stand after this visit: null when they have ended, undefined when they are as before.
- *  `snapshotOf` gives a snapshot that was taken earlier; what cannot be compared counts as a change. */
+/** How the failures of the node count after this execution: null when they have ended, undefined when nothing changes.
+ *  `snapshotOf` returns an earlier snapshot; one that is gone counts as a change. */
 export async function alikeAfter(
   kind: string,
   state: Pick<RunState, 'alike' | 'agent_step'>,
@@ -50,30 +50,26 @@ export async function alikeAfter(
   snapshotOf: (id: string) => Promise<Snapshot>,
 ): Promise<Alike | null | undefined> {
   if (kind !== 'tool' && kind !== 'verification') return undefined;
-  const { node, outcome, visit, step, after } = judged;
+  const { node, nodeDir, outcome, visit, step, after, temporary = '' } = judged;
   const earlier = own(state.alike ?? {}, node.id);
   if (outcome.status !== 'fail') return earlier === undefined ? undefined : null;
-  const signature = await signed(judged, kind, outcome);
-  const once = {
-    signature: signature.id,
-    head: signature.head,
-    count: 1,
-    visits: [visit],
-    step,
-    after: after.id,
-  };
-  if (earlier === undefined || earlier.signature !== signature.id) return once;
+  const { id: signature, head } = signatureOf({
+    node: node.id,
+    class: outcome.class,
+    command: outcome.command ?? '',
+    reason: outcome.reason,
+    output: await outputOf(nodeDir),
+    temporary: isAbsolute(temporary) ? temporary : '',
+  });
+  const once = { signature, head, count: 1, visits: [visit], step, after: after.id };
+  if (earlier === undefined || earlier.signature !== signature) return once;
   if (await changed(earlier.after, judged, snapshotOf)) return once;
-  // Nobody has tried to mend it: what asks again and again by itself waits for something.
+  // No agent has tried to fix it: a tool that repeats itself is waiting for something.
   if ((state.agent_step ?? -1) < earlier.step) return undefined;
-  return {
-    ...once,
-    count: earlier.count + 1,
-    visits: [...earlier.visits, visit].slice(-mostVisits),
-  };
+  return { ...once, count: earlier.count + 1, visits: [...earlier.visits, visit].slice(-mostVisits) };
 }
 
-/** Why the loop that `next` leads back into is over, or undefined. */
+/** Why the loop that `next` leads back into ends, or undefined. */
 export function loopStopped(
   graph: Graph,
   kinds: readonly NodeKind[],
@@ -88,87 +84,55 @@ export function loopStopped(
   return `loop_stopped: node ${node.id} failed alike ${alike.count} times with no change in between (visits ${more}${alike.visits.join(', ')}): ${alike.head}`;
 }
 
-/** How many failures alike stop the loop; 0 for none. Where nobody says it and an agent of the loop goes through several
- *  models, each of them has its try. */
+/** How many equal failures stop the loop; 0 for none. By default each model of an agent in the loop that tries several has
+ *  its turn. */
 function breakerOf(graph: Graph, kinds: readonly NodeKind[], node: Node, next: string): number {
-  const said =
+  const set =
     readAttributes(node.attrs, judgingAttributes).values.breaker ??
     readAttributes(graph.attrs, graphAttributes).values.breaker;
-  if (said !== undefined) return said;
-  const ladders = loopOf(graph, next, node.id).map((id) => {
+  if (set !== undefined) return set;
+  const models = loopOf(graph, next, node.id).map((id) => {
     const one = graph.nodes.get(id);
     return one !== undefined && kindOf(one, kinds)?.type === 'codergen' ? modelsOf(one).length + 1 : 0;
   });
-  return Math.max(usual, ...ladders);
+  return Math.max(usual, ...models);
 }
 
+/** Whether anything relevant differs between the snapshot `from` and the workspace before this execution. What the
+ *  product's own `.gitignore` names is made by its builds and tests. */
 async function changed(
   from: string,
-  judged: Pick<Judged, 'before' | 'workspace'>,
+  { before, workspace }: Pick<Judged, 'before' | 'workspace'>,
   snapshotOf: (id: string) => Promise<Snapshot>,
 ): Promise<boolean> {
-  const { before: to } = judged;
-  if (from === to.id) return false;
+  if (from === before.id) return false;
   const earlier = await snapshotOf(from).catch(() => undefined);
   if (earlier === undefined) return true;
-  const { created, modified, deleted, folders } = diff(earlier, to);
-  const counted = [
-    ...[created, modified, deleted].flatMap((paths) => paths.map((path) => ({ path, folder: false }))),
-    ...[folders.created, folders.modified, folders.deleted].flatMap((paths) =>
-      paths.map((path) => ({ path, folder: true })),
-    ),
+  const { created, modified, deleted, folders } = diff(earlier, before);
+  const paths = [
+    ...[...created, ...modified, ...deleted].map((path) => ({ path, folder: false })),
+    ...[folders.created, folders.modified, folders.deleted].flat().map((path) => ({ path, folder: true })),
   ].filter(({ path }) => isRelevant(path));
-  if (counted.length === 0) return false;
-  const ignored = await ignoredBy(judged);
-  return counted.some(({ path, folder }) => !ignored(path, folder));
+  if (paths.length === 0) return false;
+  const text =
+    before.tree.get('.gitignore')?.kind === 'file'
+      ? await readSome(join(workspace, '.gitignore'), mostRead)
+      : undefined;
+  if (text === undefined) return true;
+  const ignored = readIgnore(text);
+  return paths.some(
+    ({ path, folder }) =>
+      !ignored(path, folder) &&
+      ![...path.matchAll(/\//g)].some(({ index }) => ignored(path.slice(0, index), true)),
+  );
 }
 
-/** What the product's own `.gitignore` leaves out: the files that its builds and tests make. */
-async function ignoredBy({ before, workspace }: Pick<Judged, 'before' | 'workspace'>): Promise<Ignore> {
-  if (before.tree.get('.gitignore')?.kind !== 'file') return () => false;
-  const out = readIgnore((await readSome(join(workspace, '.gitignore'), mostRead)) ?? '');
-  return (path, folder) =>
-    out(path, folder) || [...path.matchAll(/\//g)].some(({ index }) => out(path.slice(0, index), true));
-}
-
-async function signed(judged: Judged, kind: string, failure: Failure): Promise<Signature> {
-  const { node, nodeDir, temporary = '' } = judged;
-  const at = nodeLayout(nodeDir);
-  const texts =
-    kind === 'tool'
-      ? await Promise.all([tail(at.toolStdout), tail(at.toolStderr)])
-      : await lastResult(at.verificationResults);
-  return signatureOf({
-    node: node.id,
-    class: failure.class,
-    command: failure.command ?? '',
-    reason: failure.reason,
-    output: texts.join('\n'),
-    temporary: isAbsolute(temporary) ? temporary : '',
+async function outputOf(nodeDir: string): Promise<string> {
+  const { stdout, stderr } = await lastOutputs(nodeDir);
+  const tails = [stdout, stderr].map(async (path) => {
+    const tail = (await readSome(path, mostRead, 'tail')) ?? '';
+    // Where a cut falls depends on the length of every number in the output.
+    return Buffer.byteLength(tail) < mostRead ? tail : tail.slice(tail.indexOf('\n') + 1);
   });
-}
-
-/** The end of a file, from the beginning of a line on: where it is cut depends on the length of every number in it. */
-async function tail(path: string): Promise<string> {
-  const text = (await readSome(path, mostRead, 'tail')) ?? '';
-  return Buffer.byteLength(text) < mostRead ? text : text.slice(text.indexOf('\n') + 1);
-}
-
-async function lastResult(path: string): Promise<string[]> {
-  const text = await readSome(path, mostAtOnce);
-  if (text === undefined) return [];
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return [];
-  }
-  if (typeof value !== 'object' || value === null || !('commands' in value) || !Array.isArray(value.commands))
-    return [];
-  const last: unknown = value.commands.at(-1);
-  return typeof last !== 'object' || last === null
-    ? []
-    : Object.entries(last).flatMap(([key, said]) =>
-        (key === 'stdout' || key === 'stderr') && typeof said === 'string' ? [said] : [],
-      );
+  return (await Promise.all(tails)).join('\n');
 }

@@ -1,11 +1,11 @@
 /** A failed scenario, once more: on the same files in a folder of its own, to tell a flake from a failure. */
 import { constants, renameSync } from 'node:fs';
-import { copyFile, readdir } from 'node:fs/promises';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttributeValues } from '../model/attribute.ts';
 import { readAttributes } from '../model/attribute.ts';
 import type { Rerun } from '../model/attribution.ts';
-import { layout, nodeLayout } from '../model/layout.ts';
+import { layout } from '../model/layout.ts';
 import type { Failure, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import type { NodeKind } from '../nodes/kind.ts';
@@ -19,6 +19,7 @@ import { placeSealed } from '../workspace/sealed.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
+import { lastOutputs } from './last-output.ts';
 import { seesHoldout } from './sealing.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
@@ -160,17 +161,9 @@ async function historyFor(
   return { ...historyEnv, GIT_WORK_TREE: workspace, GIT_INDEX_FILE: own };
 }
 
-/** What the command printed, or of several the one that failed, beside what the first run printed. */
+/** Keeps the output of the failed command next to that of the first run. */
 async function keepOutput(from: string, nodeDir: string): Promise<void> {
-  const names = await readdir(from);
-  const last = names
-    .map((name) => Number(/^verification\.(\d+)\.stdout\.txt$/.exec(name)?.[1] ?? -1))
-    .reduce((a, b) => Math.max(a, b), -1);
-  const tool = nodeLayout(from);
-  const [stdout, stderr] =
-    last < 0
-      ? [tool.toolStdout, tool.toolStderr]
-      : [join(from, `verification.${last}.stdout.txt`), join(from, `verification.${last}.stderr.txt`)];
+  const { stdout, stderr } = await lastOutputs(from);
   for (const [path, name] of [
     [stdout, 'rerun.stdout.txt'],
     [stderr, 'rerun.stderr.txt'],

@@ -149,9 +149,9 @@ describe('failures count as alike', () => {
   test.for(['stdout', 'stderr'])('the last command of a check says it on its %s as well', async (stream) => {
     await using dir = await temp();
     const checked = async (says: string, alike: Alike | undefined) => {
-      const ran = { command: 'x', exit_code: 1, stdout: '', stderr: '', [stream]: says };
-      const results = { checked_files: [], commands: [{ ...ran, [stream]: 'earlier' }, ran] };
-      await writeFile(join(dir.dir, 'verification.results.json'), JSON.stringify(results));
+      for (const name of ['0.stdout', '0.stderr', '1.stdout', '1.stderr'])
+        await writeFile(join(dir.dir, `verification.${name}.txt`), 'earlier');
+      await writeFile(join(dir.dir, `verification.1.${stream}.txt`), says);
       const judged = { node: node('judge'), nodeDir: dir.dir, workspace: dir.dir, visit: 2, step: 9 };
       const state = alike === undefined ? {} : { alike: { judge: alike }, agent_step: 9 };
       const at = { ...judged, outcome: no, before: same, after: same };

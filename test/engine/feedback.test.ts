@@ -38,7 +38,8 @@ test('two failures of it that say different things are not alike', async () => {
   const same: Snapshot = { id: 'same', tree: new Map() };
   let alike: Alike | null | undefined;
   for (const said of ['the sum is wrong', 'no such column']) {
-    await writeFile(it.at('verification.results.json'), JSON.stringify(resultsOf(said)));
+    await writeFile(it.at('verification.8.stdout.txt'), '');
+    await writeFile(it.at('verification.8.stderr.txt'), said);
     const judged = { node, nodeDir: it.dir, workspace: it.dir, visit: 1, step: 3, outcome: no };
     alike = await alikeAfter(
       'verification',
