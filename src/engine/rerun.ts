@@ -1,4 +1,4 @@
-/** A failed scenario, once more: on the same files in a folder of its own, to tell a flake from a failure. */
+/** Runs a failed scenario once more, on the same files in a separate folder, to tell a flaky failure from a real one. */
 import { constants, renameSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,14 +28,14 @@ export type RerunRequest = {
   readonly kind: NodeKind;
   readonly values: AttributeValues<NodeKind['attributes']>;
   readonly visit: Visit;
-  /** The workspace as the stage found it. */
+  /** The workspace before the failed attempt. */
   readonly before: Snapshot;
   /** Milliseconds that the failed attempt took. */
   readonly tookMs: number;
 };
 
-/** Whether a failure is one to be looked at again: a scenario's verdict on the product, where scenarios are sealed or the
- *  node is said to be a judge. What works on the run itself (`access`) is never run twice. */
+/** Whether a failure is rerun: a scenario's verdict on the product, where scenarios are sealed or the node has
+ *  `judge=true`. A node with `access` changes the run itself and is never run twice. */
 export function wantsRerun(
   setting: Pick<RunSetting, 'sealed'>,
   { node, signal }: Pick<Visit, 'node' | 'signal'>,
@@ -53,91 +53,119 @@ export function wantsRerun(
   );
 }
 
-/** The outcome in the light of a second run; unchanged where there could be none. Copy and processes are gone when it
- *  settles. Rejects for a disk that is full or broken. */
+/** The outcome, judged again by a second run; unchanged where there could be none. The copy and its processes are gone when
+ *  it settles. Rejects for a disk that is full or broken. */
 export async function rerun(
   setting: RunSetting,
   snapshots: Snapshots,
   first: Outcome & Failure,
-  { kind, values, visit, before, tookMs }: RerunRequest,
+  request: RerunRequest,
 ): Promise<Outcome> {
-  const { attribution } = first;
+  const { visit, tookMs } = request;
   const timeoutMs = Math.min(visit.timeout.ms, visit.timeout.runLeftMs - tookMs);
+  const { attribution } = first;
   if (attribution === undefined || timeoutMs <= 0) return first;
-  const at = layout(setting.runDir);
   // No node can have a name that begins with a dot.
-  const folder = join(at.scratch, '.rerun');
-  const place = { workspace: join(folder, 'workspace'), nodeDir: join(folder, 'node') };
-  const leave = () => removeAside(folder);
+  const folder = join(layout(setting.runDir).scratch, '.rerun');
   setting.log('info', 'a scenario failed: it is run again in a clean copy', { node: visit.node.id });
   try {
-    await leave();
-    await snapshots.checkout(before.id, place.workspace);
-    makeFolder(place.nodeDir);
-    const { sealed } = setting;
-    if (sealed !== undefined && seesHoldout(visit.node, kind.type))
-      placeSealed(place.workspace, sealed.paths, sealed.files());
-    const site = siteFor(
-      {
-        ...setting,
-        workspace: place.workspace,
-        historyEnv: await historyFor(setting, place.workspace, place.nodeDir),
-      },
-      { ...visit, nodeDir: place.nodeDir, timeout: { ...visit.timeout, ms: timeoutMs } },
-      () => {},
-    );
-    const second = await kind.run(values, site);
-    await site.leave(false);
+    await removeAside(folder);
+    const nodeDir = join(folder, 'node');
+    const second = await secondRun(setting, snapshots, { ...request, folder, nodeDir, timeoutMs });
     if (visit.signal.aborted) return first;
-    const failure = second.status === 'fail' ? second : undefined;
-    const judged = blameAgain(
-      { attribution, exitCode: first.exitCode ?? null },
-      {
-        passed: second.status === 'success' || second.status === 'partial_success',
-        attribution: failure?.attribution,
-        exitCode: failure?.exitCode ?? null,
-      },
-    );
-    const told: Rerun = {
-      result: judged.result,
-      first_exit_code: first.exitCode ?? null,
-      exit_code:
-        failure === undefined ? (second.status === 'success' ? 0 : null) : (failure.exitCode ?? null),
-      failure_class: failure?.class ?? null,
-      failure_reason: site.mask(reasonOf(second)),
-    };
-    const nodeDir = at.node(visit.node.id);
-    await keepOutput(place.nodeDir, nodeDir);
-    await keepJson(join(nodeDir, 'rerun.json'), {
-      schema_version: 1,
-      ...told,
-      snapshot: before.id,
-      attribution: { ...judged.attribution },
-    });
-    const changed = judged.attribution.class !== first.class;
-    return {
-      ...first,
-      class: judged.attribution.class,
-      classSaid: judged.attribution.how === 'said',
-      attribution: judged.attribution,
-      rerun: told,
-      ...(changed ? { reason: `${judged.attribution.why} (${first.reason})` } : {}),
-    };
+    return await judgedAgain(setting, { ...first, attribution }, second, { ...request, nodeDir });
   } catch (error) {
-    if (isGrave(error, folder)) throw error;
+    if (isDiskFailure(error, folder)) throw error;
     setting.log('warn', 'the failed scenario could not be run again', {
       node: visit.node.id,
       why: error instanceof Error ? error.message : String(error),
     });
     return first;
   } finally {
-    await leave();
+    await removeAside(folder);
   }
 }
 
-/** Without a copy there is no second opinion, and the first one stands. But a disk that is full or broken stops the run, as
- *  it does anywhere; that access is denied in the copy is its scenario's doing. */
-function isGrave(error: unknown, folder: string): boolean {
+type Second = { readonly outcome: Outcome; readonly mask: (text: string) => string };
+
+/** Runs the node in a copy of the workspace with the sealed files. */
+async function secondRun(
+  setting: RunSetting,
+  snapshots: Snapshots,
+  request: RerunRequest & { readonly folder: string; readonly nodeDir: string; readonly timeoutMs: number },
+): Promise<Second> {
+  const { kind, values, visit, before, folder, nodeDir, timeoutMs } = request;
+  const workspace = join(folder, 'workspace');
+  await snapshots.checkout(before.id, workspace);
+  makeFolder(nodeDir);
+  const { sealed } = setting;
+  if (sealed !== undefined && seesHoldout(visit.node, kind.type))
+    placeSealed(workspace, sealed.paths, sealed.files());
+  const historyEnv = await historyFor(setting, workspace, nodeDir);
+  const site = siteFor(
+    { ...setting, workspace, historyEnv },
+    { ...visit, nodeDir, timeout: { ...visit.timeout, ms: timeoutMs } },
+    () => {},
+  );
+  const outcome = await kind.run(values, site);
+  await site.leave(false);
+  return { outcome, mask: site.mask };
+}
+
+/** The first outcome with the attribution that both runs give it. Writes `rerun.json` and the second output. */
+async function judgedAgain(
+  setting: RunSetting,
+  first: Outcome & Failure & Required<Pick<Failure, 'attribution'>>,
+  { outcome, mask }: Second,
+  { visit, before, nodeDir: from }: RerunRequest & { readonly nodeDir: string },
+): Promise<Outcome> {
+  const failure = outcome.status === 'fail' ? outcome : undefined;
+  const passed = outcome.status === 'success' || outcome.status === 'partial_success';
+  const exitCode = failure?.exitCode ?? null;
+  const firstCode = first.exitCode ?? null;
+  const { attribution, result } = blameAgain(
+    { attribution: first.attribution, exitCode: firstCode },
+    { passed, attribution: failure?.attribution, exitCode },
+  );
+  const record: Rerun = {
+    result,
+    first_exit_code: firstCode,
+    exit_code: outcome.status === 'success' ? 0 : exitCode,
+    failure_class: failure?.class ?? null,
+    failure_reason: mask(reasonOf(outcome)),
+  };
+  const nodeDir = layout(setting.runDir).node(visit.node.id);
+  const { stdout, stderr } = await lastOutputs(from);
+  moveTo(stdout, join(nodeDir, 'rerun.stdout.txt'));
+  moveTo(stderr, join(nodeDir, 'rerun.stderr.txt'));
+  await keepJson(join(nodeDir, 'rerun.json'), {
+    schema_version: 1,
+    ...record,
+    snapshot: before.id,
+    attribution: { ...attribution },
+  });
+  return {
+    ...first,
+    class: attribution.class,
+    classSaid: attribution.how === 'said',
+    attribution,
+    rerun: record,
+    ...(attribution.class === first.class ? {} : { reason: `${attribution.why} (${first.reason})` }),
+  };
+}
+
+function moveTo(path: string, target: string): void {
+  beforeWrite(target);
+  try {
+    renameSync(path, target);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+/** Whether the run must stop: without a copy the first verdict counts, but a disk that is full or broken stops a run
+ *  anywhere. Denied access in the copy is the scenario's doing. */
+function isDiskFailure(error: unknown, folder: string): boolean {
   const trouble = diskTrouble(error);
   const denied = trouble?.code === 'EACCES' || trouble?.code === 'EPERM';
   if (trouble !== undefined) return !(denied && trouble.path?.startsWith(folder) === true);
@@ -146,7 +174,7 @@ function isGrave(error: unknown, folder: string): boolean {
   );
 }
 
-/** What a copy of the workspace needs to see the run's history without changing what git knows of the workspace. */
+/** An environment for git that shows the run's history to the copy and leaves git's index of the workspace unchanged. */
 async function historyFor(
   { historyEnv }: RunSetting,
   workspace: string,
@@ -154,25 +182,9 @@ async function historyFor(
 ): Promise<Readonly<Record<string, string>>> {
   const index = historyEnv['GIT_INDEX_FILE'];
   if (index === undefined) return historyEnv;
-  const own = join(folder, 'index');
-  await copyFile(index, own, constants.COPYFILE_FICLONE).catch((error: unknown) => {
+  const copy = join(folder, 'index');
+  await copyFile(index, copy, constants.COPYFILE_FICLONE).catch((error: unknown) => {
     if (!isMissing(error)) throw error;
   });
-  return { ...historyEnv, GIT_WORK_TREE: workspace, GIT_INDEX_FILE: own };
-}
-
-/** Keeps the output of the failed command next to that of the first run. */
-async function keepOutput(from: string, nodeDir: string): Promise<void> {
-  const { stdout, stderr } = await lastOutputs(from);
-  for (const [path, name] of [
-    [stdout, 'rerun.stdout.txt'],
-    [stderr, 'rerun.stderr.txt'],
-  ] as const) {
-    beforeWrite(nodeDir);
-    try {
-      renameSync(path, join(nodeDir, name));
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
-  }
+  return { ...historyEnv, GIT_WORK_TREE: workspace, GIT_INDEX_FILE: copy };
 }

@@ -1,4 +1,4 @@
-/** A failed command of a stage, with whose failure it is. */
+/** A failed command of a node, with whose failure it is. */
 import type { Failure, FailureClass } from '../model/outcome.ts';
 import { blame, isJudge, saidIn } from '../policy/blame.ts';
 import { scenariosNamed } from '../policy/scenarios.ts';
@@ -6,11 +6,8 @@ import { head } from '../system/read.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Site } from './kind.ts';
 
-/** Bytes of the end of each stream that are looked at, and of the command that is remembered. */
-const mostRead = 65_536;
-const mostCommand = 500;
-/** Characters of a scenario's own text. */
-const mostText = 1024 * 1024;
+/** Bytes: of the end of each stream, of the command that is kept, of a scenario's text. */
+const most = { stream: 65_536, command: 500, text: 1024 * 1024 };
 
 /** What a failure says of the command: its class, how that is known, its exit code where it had one. */
 export async function blamed(
@@ -19,7 +16,7 @@ export async function blamed(
   of: {
     readonly command: string;
     readonly judge: boolean;
-    /** What `$FACTORY_OUTPUT` says. */
+    /** The class in `$FACTORY_OUTPUT`. */
     readonly word?: FailureClass | undefined;
     readonly stdoutName: string;
     readonly stderrName: string;
@@ -28,28 +25,20 @@ export async function blamed(
   Required<Pick<Failure, 'class' | 'attribution' | 'classSaid' | 'command' | 'judge'>> &
     Pick<Failure, 'exitCode'>
 > {
-  const stdout = (await site.readNodeFile(of.stdoutName, mostRead, 'tail')) ?? '';
-  const stderr = (await site.readNodeFile(of.stderrName, mostRead, 'tail')) ?? '';
-  const said = of.word === undefined ? saidIn(stderr, stdout) : { class: of.word, where: '$FACTORY_OUTPUT' };
-  const { command, judge } = of;
+  const { command, judge, word } = of;
   const { scenarios } = site;
+  const stdout = (await site.readNodeFile(of.stdoutName, most.stream, 'tail')) ?? '';
+  const stderr = (await site.readNodeFile(of.stderrName, most.stream, 'tail')) ?? '';
+  const said = word === undefined ? saidIn(stderr, stdout) : { class: word, where: '$FACTORY_OUTPUT' };
   const named = scenariosNamed(command, scenarios);
-  const texts = await Promise.all(named.map((path) => site.readWorkspaceFile(path, mostText)));
-  const attribution = blame({
-    said,
-    exit,
-    command,
-    scenarios,
-    judge,
-    stdout,
-    stderr,
-    texts: texts.filter((text) => text !== undefined),
-  });
+  const read = await Promise.all(named.map((path) => site.readWorkspaceFile(path, most.text)));
+  const texts = read.filter((text) => text !== undefined);
+  const attribution = blame({ said, exit, command, scenarios, judge, stdout, stderr, texts });
   return {
     class: attribution.class,
     attribution,
     classSaid: said !== undefined,
-    command: head(command, mostCommand),
+    command: head(command, most.command),
     judge: isJudge({ command, scenarios, judge }),
     ...(exit.kind === 'exited' ? { exitCode: exit.code } : {}),
   };

@@ -1,13 +1,13 @@
-/** Whose failure it is. One ladder for every command of a tool or a verification: its own word, else the evidence of how
- *  it ended, else, for a scenario only, a guess from what it printed, else the product. */
+/** Whose failure a failed command of a tool or verification node is. The first that applies decides: its own word, the
+ *  evidence of how it ended, for a scenario a guess from its words, else the product. Pure. */
 
 import type { Attribution, Rerun } from '../model/attribution.ts';
 import type { FailureClass } from '../model/outcome.ts';
-import { cannotRun, notStarted, phaseOf } from './harness.ts';
 import { scenariosNamed } from './scenarios.ts';
+import { missingProgram, scriptError, selftestOf } from './script-errors.ts';
 import { isOwnLine, wordsOfTheWorld } from './world-words.ts';
 
-/** A class that a stage names itself, and where it says so. */
+/** A class that a node names itself, and where it does. */
 export type Word = { readonly class: FailureClass; readonly where: string };
 
 /** A command that failed. */
@@ -18,28 +18,29 @@ export type Ended = {
     | { readonly kind: 'signalled'; readonly signal: string }
     | { readonly kind: 'timed_out' }
     | { readonly kind: 'not_found'; readonly program: string; readonly noRoom?: true };
-  /** As it was run, its variables put in. */
+  /** With its variables replaced. */
   readonly command: string;
   /** Workspace paths that hold scenario scripts. */
   readonly scenarios: readonly string[];
-  /** The node is said to be a judge, whatever its command names. */
+  /** The node has `judge=true`, whatever its command names. */
   readonly judge: boolean;
-  /** The ends of what it printed. */
+  /** The ends of both streams. */
   readonly stdout: string;
   readonly stderr: string;
   /** The texts of the scenario scripts that it names. */
   readonly texts: readonly string[];
 };
 
-/** Exit codes by which a scenario blames the machine, and a shell the command itself. */
-const infraCode = 86;
-const notRunnable = 126;
-const notFound = 127;
+/** The exit code of a scenario whose environment lacks something. */
+export const infraCode = 86;
+/** Exit codes of a shell whose command cannot be run, or is missing. */
+export const notRunnable: readonly number[] = [126, 127];
 
-/** Signals that somebody sends; the others are crashes. */
-const fromOutside: ReadonlySet<string> = new Set(['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGKILL', 'SIGTERM']);
+/** Signals that are sent from outside; the others are crashes. */
+export const isFromOutside = (signal: string): boolean =>
+  ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGKILL', 'SIGTERM'].includes(signal);
 
-/** The last line of its own that says `failure_class=product|scenario|infra|config`; standard error before output. */
+/** The class of the last line `failure_class=product|scenario|infra|config`; standard error before output. */
 export function saidIn(stderr: string, stdout: string): Word | undefined {
   for (const [where, text] of [
     ['standard error', stderr],
@@ -51,8 +52,8 @@ export function saidIn(stderr: string, stdout: string): Word | undefined {
   return undefined;
 }
 
-/** The class of the last line that says `failure_class=` and one of `classes`. Line by line: a pattern that may begin with
- *  blanks reads a row of empty lines again from each of them. */
+/** The class of the last line that is `failure_class=` and one of `classes`. Line by line: a pattern that may begin with
+ *  white space takes quadratic time in a row of empty lines. */
 export function classSaid<T extends string>(text: string, classes: readonly T[]): T | undefined {
   const lines = text.split(/[\n\r]/).map((line) => line.trim());
   const last = lines.findLast((line) => classes.some((one) => line === `failure_class=${one}`));
@@ -63,108 +64,96 @@ export function classSaid<T extends string>(text: string, classes: readonly T[])
 export const isJudge = ({ command, scenarios, judge }: Pick<Ended, 'command' | 'scenarios' | 'judge'>) =>
   judge || scenariosNamed(command, scenarios).length > 0;
 
-/** Pure. The ladder, from the surest to the least sure. */
 export function blame(ended: Ended): Attribution {
-  const { said } = ended;
+  const { said, exit } = ended;
   if (said !== undefined)
     return { class: said.class, how: 'said', why: `failure_class=${said.class} in ${said.where}` };
-  return evidenceOf(ended) ?? guess(ended) ?? byDefault(ended);
-}
-
-function evidenceOf(ended: Ended): Attribution | undefined {
-  const { exit, command, scenarios, stderr, stdout } = ended;
-  const evidence = (of: FailureClass, why: string): Attribution => ({ class: of, how: 'evidence', why });
-  if (exit.kind === 'timed_out') return evidence('timeout', 'it was still running when its time was over');
-  if (exit.kind === 'exited' && exit.code === infraCode) return evidence('infra', `exit code ${infraCode}`);
-  if (exit.kind === 'not_found' && exit.noRoom === true)
-    return evidence('infra', `this machine had no room to start ${exit.program}`);
-  const named = scenariosNamed(command, scenarios);
-  const broken = cannotRun(named, stderr);
-  if (broken !== undefined)
-    return evidence('scenario', `${broken.script} itself cannot be run: ${broken.why}`);
-  if (exit.kind === 'not_found') {
-    if (named.some((script) => script === exit.program.replace(/^\.\//, '')))
-      return evidence('scenario', `${exit.program} itself cannot be run`);
-    // A program of the workspace's own that is missing was to be made; another one is the machine's.
-    return exit.program.includes('/')
-      ? evidence('product', `there is no ${exit.program}`)
-      : evidence('config', `there is no program ${exit.program}`);
-  }
-  if (exit.kind === 'exited' && (exit.code === notRunnable || exit.code === notFound)) {
-    const program = notStarted(stderr);
-    // What the scenario misses of the workspace was to be made; anything else is missed on this machine.
-    const made = program?.includes('/') === true && !program.startsWith('/');
-    if (made && isJudge(ended) && scenariosNamed(program, scenarios).length === 0)
-      return evidence('product', `there is no ${program} that can be run`);
-    const why = exit.code === notFound ? 'is not there' : 'cannot be run';
-    return evidence('config', `exit code ${exit.code}: a program that it starts ${why}`);
-  }
-  const phase = isJudge(ended) ? phaseOf(command, stdout, stderr) : undefined;
-  if (phase !== undefined) return evidence('scenario', phase);
-  if (exit.kind === 'signalled')
-    return isJudge(ended) && fromOutside.has(exit.signal)
-      ? evidence('infra', `ended from outside by ${exit.signal}`)
-      : evidence('product', `ended by ${exit.signal}`);
-  const opened = /^(?:\S*\/)?(?:sh|dash|ash): (?:\d+: )?(?:cannot open|can't open) '?(\S+?)'?:/m.exec(stderr);
-  // What some shells answer for a script that is not there.
-  if (exit.code === 2 && opened?.[1] !== undefined)
-    return evidence('config', `there is no script ${opened[1]}`);
-  return undefined;
-}
-
-/** Only for scenarios, which ask live services, and only where a line stands in their own text: the words of any other are
- *  those of the product. */
-function guess(ended: Ended): Attribution | undefined {
-  if (!isJudge(ended)) return undefined;
-  for (const line of `${ended.stderr}\n${ended.stdout}`.split('\n')) {
-    if (!ended.texts.some((text) => isOwnLine(line, text))) continue;
-    const found = wordsOfTheWorld(line);
-    if (found !== undefined) return { class: 'infra', how: 'words', why: `it printed "${found}"` };
-  }
-  return undefined;
-}
-
-function byDefault({ exit }: Ended): Attribution {
+  const evidence = scenarioEvidence(ended) ?? exitEvidence(ended);
+  if (evidence !== undefined) return { class: evidence[0], how: 'evidence', why: evidence[1] };
+  const words = isJudge(ended) ? ownWords(ended) : undefined;
+  if (words !== undefined) return { class: 'infra', how: 'words', why: `it printed "${words}"` };
   const why = exit.kind === 'exited' ? `exit code ${exit.code}` : exit.kind;
-  return { class: 'product', how: 'default', why: `${why}, and nothing speaks for anything else` };
+  return { class: 'product', how: 'default', why: `${why}, and nothing shows another cause` };
 }
 
-/** One of two runs of the same scenario on the same files. */
+type Evidence = readonly [FailureClass, string] | undefined;
+
+/** What shows that a scenario itself, or the environment, failed. */
+function scenarioEvidence(ended: Ended): Evidence {
+  const { exit, command, scenarios, stderr, stdout } = ended;
+  if (exit.kind === 'timed_out') return ['timeout', 'it was still running when its time was over'];
+  if (exit.kind === 'exited' && exit.code === infraCode) return ['infra', `exit code ${infraCode}`];
+  if (exit.kind === 'not_found' && exit.noRoom === true)
+    return ['infra', `this machine had no room to start ${exit.program}`];
+  const named = scenariosNamed(command, scenarios);
+  const broken = scriptError(named, stderr);
+  if (broken !== undefined) return ['scenario', `${broken.script} itself cannot be run: ${broken.why}`];
+  if (exit.kind === 'not_found' && named.includes(exit.program.replace(/^\.\//, '')))
+    return ['scenario', `${exit.program} itself cannot be run`];
+  if (!isJudge(ended) || (exit.kind === 'exited' && notRunnable.includes(exit.code))) return undefined;
+  const selftest = selftestOf(command, `${stderr}\n${stdout}`);
+  if (selftest !== undefined) return ['scenario', selftest];
+  return exit.kind === 'signalled' && isFromOutside(exit.signal)
+    ? ['infra', `ended from outside by ${exit.signal}`]
+    : undefined;
+}
+
+/** What the way it ended shows. A missing program of the workspace is the product's, any other the configuration's. */
+function exitEvidence(ended: Ended): Evidence {
+  const { exit, scenarios, stderr } = ended;
+  if (exit.kind === 'signalled') return ['product', `ended by ${exit.signal}`];
+  if (exit.kind === 'not_found')
+    return exit.program.includes('/')
+      ? ['product', `there is no ${exit.program}`]
+      : ['config', `there is no program ${exit.program}`];
+  if (exit.kind !== 'exited') return undefined;
+  if (notRunnable.includes(exit.code)) {
+    const program = missingProgram(stderr)?.program;
+    const ofProduct = program?.includes('/') === true && !program.startsWith('/');
+    if (ofProduct && isJudge(ended) && scenariosNamed(program, scenarios).length === 0)
+      return ['product', `there is no ${program} that can be run`];
+    return ['config', `exit code ${exit.code}: a program that it starts is missing or cannot be run`];
+  }
+  const [, script] =
+    /^(?:\S*\/)?(?:da|a)?sh: (?:\d+: )?(?:cannot|can't) open '?(\S+?)'?:/m.exec(stderr) ?? [];
+  return exit.code === 2 && script !== undefined ? ['config', `there is no script ${script}`] : undefined;
+}
+
+/** Words of a live service in a line that the scenario has in its own text: any other line may be the product's. */
+const ownWords = ({ stderr, stdout, texts }: Ended): string | undefined =>
+  `${stderr}\n${stdout}`
+    .split('\n')
+    .filter((line) => texts.some((text) => isOwnLine(line, text)))
+    .map(wordsOfTheWorld)
+    .find((words) => words !== undefined);
+
+/** The second of two runs of the same scenario on the same files. */
 export type Second = {
   readonly passed: boolean;
   readonly attribution: Attribution | undefined;
   readonly exitCode: number | null;
 };
 
-/** Pure. What a second failure in a clean copy makes of a first one of class product. */
+/** What a second run in a clean copy makes of a first failure of class product. */
 export function blameAgain(
   first: { readonly attribution: Attribution; readonly exitCode: number | null },
   second: Second,
 ): { readonly attribution: Attribution; readonly result: Rerun['result'] } {
-  const flaky = (why: string): Attribution => ({ class: 'scenario', how: 'rerun', why });
-  if (second.passed)
-    return { result: 'passed', attribution: flaky('flaky: failed, then passed in a clean copy') };
+  const { attribution: was, exitCode } = first;
+  const flaky = (why: string): Attribution => ({ class: 'scenario', how: 'rerun', why: `flaky: ${why}` });
+  if (second.passed) return { result: 'passed', attribution: flaky('failed, then passed in a clean copy') };
   const then = second.attribution;
-  if (first.exitCode === second.exitCode && then?.class === 'product') {
-    const { how, why } = first.attribution;
-    const alike = 'failed alike in a clean copy';
-    return {
-      result: 'alike',
-      attribution: { class: 'product', how: how === 'said' ? 'said' : 'rerun', why: `${why}; ${alike}` },
-    };
+  if (exitCode === second.exitCode && then?.class === 'product') {
+    const why = `${was.why}; failed alike in a clean copy`;
+    return { result: 'alike', attribution: { ...was, how: was.how === 'said' ? 'said' : 'rerun', why } };
   }
   const result = 'differently';
-  // Whoever says whose failure it is decides: the second time, else the first. What breaks only the second run (86, a
-  // machine that fails) has shown nothing of the product.
+  // A word decides, the later one first. A second run that breaks by itself (86, the machine) shows nothing of the product.
   if (then !== undefined && (then.how === 'said' || then.class === 'infra'))
-    return { result, attribution: { ...then, why: `${then.why}, when it was run again in a clean copy` } };
-  if (first.attribution.how === 'said') return { result, attribution: first.attribution };
-  return {
-    result,
-    attribution: flaky(
-      `flaky: failed with ${codeWords(first.exitCode)}, then in a clean copy with ${codeWords(second.exitCode)}`,
-    ),
-  };
+    return { result, attribution: { ...then, why: `${then.why}, in a clean copy` } };
+  if (was.how === 'said') return { result, attribution: was };
+  const codes = [exitCode, second.exitCode].map((code) =>
+    code === null ? 'no exit code' : `exit code ${code}`,
+  );
+  return { result, attribution: flaky(`failed with ${codes[0]}, then in a clean copy with ${codes[1]}`) };
 }
-
-const codeWords = (code: number | null): string => (code === null ? 'no exit code' : `exit code ${code}`);

@@ -1,4 +1,4 @@
-/** Which scripts of the judge a command names. */
+/** Which scenario scripts, and which files, a command names. */
 
 const clean = (path: string): string =>
   path
@@ -6,13 +6,12 @@ const clean = (path: string): string =>
     .filter((part) => part !== '' && part !== '.')
     .join('/');
 
-/** Words of a command that may be paths: quotes removed, of `name=path` the path. */
-export function pathWords(command: string): string[] {
-  return command
+/** Words of a command that may be paths: without quotes, of `name=path` the path. */
+const pathWords = (command: string): string[] =>
+  command
     .split(/[\s;&|()<>`]+/)
     .map((word) => word.replace(/["']/g, '').replace(/^[\w.-]+=/, ''))
     .filter((word) => word !== '' && !word.startsWith('-'));
-}
 
 /** The paths that a command names at or below one of `holdout`, without `./`, each once, in order. */
 export function scenariosNamed(command: string, holdout: readonly string[]): string[] {
@@ -24,7 +23,7 @@ export function scenariosNamed(command: string, holdout: readonly string[]): str
   return [...new Set(named)];
 }
 
-/** The files and folders that a command names, as far as its words tell: with a slash inside, or a name's ending. */
+/** The files and folders that a command names, as far as its words show: with a slash, or the ending of a file name. */
 export function filesNamed(command: string): string[] {
   const words = pathWords(command).filter(
     (word) => /^(?!\/|~)[\w@%+,./-]+$/.test(word) && (word.includes('/') || /\.[A-Za-z]\w{0,5}$/.test(word)),

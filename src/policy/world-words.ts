@@ -1,7 +1,6 @@
-/** Words by which a scenario tells of a live service that failed it: a guess, for whoever has nothing better. Pure. */
+/** A guess from words: lines in which a scenario reports that a live service failed it. Pure. */
 
-/** A line that compares is an assertion of the product, and one that
- *  names this machine tells of the product's own server. */
+/** A line that compares is an assertion about the product, and one that names this machine is about its server. */
 const unlike =
   /\b(?:expect\w*|assert\w*|want\w*|got|actual\w*|should|received)\b|localhost|\b127\.0\.0\.1\b|\[?::1\]?/i;
 const ofTheWorld: readonly RegExp[] = [
@@ -17,13 +16,13 @@ const ofTheWorld: readonly RegExp[] = [
   /\bEAI_AGAIN\b|\bENOTFOUND\b|Could not resolve host|Temporary failure in name resolution/i,
 ];
 
-/** The words in a printed line that tell of the world, at most 80 characters of them; undefined where none do. */
+/** The words of a printed line that report a live service, 80 characters at most; undefined where none do. */
 export function wordsOfTheWorld(line: string): string | undefined {
   if (unlike.test(line)) return undefined;
   const found = ofTheWorld.map((words) => words.exec(line)?.[0]).find((words) => words !== undefined);
   return found?.trim().slice(0, 80);
 }
 
-/** Whether a printed line stands in a script's text word for word. One of a word or two may be anybody's. */
+/** Whether a script's text has a printed line word for word. A line of a word or two may be the product's too. */
 export const isOwnLine = (line: string, text: string): boolean =>
   line.trim().length >= 12 && text.includes(line.trim());

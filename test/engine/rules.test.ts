@@ -109,7 +109,16 @@ describe('a failure that no fix can mend', () => {
       last({ class: 'infra', class_said: true }),
       true,
     ],
-    ['the command could not be found', ['scripts/'], last({ exit_code: 127, class: 'config' }), true],
+    [
+      'the command could not be found',
+      ['scripts/'],
+      last({
+        exit_code: 127,
+        class: 'config',
+        attribution: { class: 'config', how: 'evidence', why: 'exit code 127' },
+      }),
+      true,
+    ],
     ['the failed node is no tool', ['agent/'], last({ node_type: 'verification' }), false],
     ['nothing has failed', ['agent/'], null, false],
   ] as const)('%s', ([, allowed, failure, stops]) => {
@@ -183,10 +192,10 @@ describe('a failure that is not the product’s', () => {
   });
   test('says how that is known and what to do', () => {
     expect(unfixableSource(graph, node('fix'), [], last('infra', 'evidence', { exit_code: 86 }))).toBe(
-      'unfixable_failure_source: failed node judge reported exit code 86 (infra), which no write of fix mends; mend the machine, the network or the key that it needs, then make the stage again (factory fork RUN --at judge --before)',
+      'unfixable_failure_source: failed node judge failed with class infra (because), which no change by fix fixes; fix the machine, the network or the key that it needs, then run the node again (factory fork RUN --at judge --before)',
     );
     expect(unfixableSource(graph, node('fix'), [], last('scenario', 'rerun'))).toMatch(
-      /failed of its scenario \(because\), which no write of fix mends; mend the scenario, then/,
+      /failed with class scenario \(because\), which no change by fix fixes; fix the scenario, then/,
     );
   });
 });

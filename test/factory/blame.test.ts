@@ -77,7 +77,7 @@ describe('no fix is paid for', () => {
     expect(ended.code, ended.err).toBe(1);
     const result = it.json(`${run}/result.json`);
     expect(result.reason).toMatch(
-      /^unfixable_failure_source: failed node judge .*no write of fix mends; mend the/,
+      /^unfixable_failure_source: failed node judge .*no change by fix fixes; fix the/,
     );
     expect(result.failure_class).toBe(of);
     expect(result.next).toMatch(/ fork \S+ --at judge --before$/);
