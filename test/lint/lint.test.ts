@@ -552,14 +552,14 @@ test('thousands of strange names are told in a moment; the first of them with wh
 });
 
 test.for([
-  ['a -> b; a -> b; b -> exit', 'take the edge away'],
+  ['a -> b; a -> b; b -> exit', 'remove the edge'],
   [
     'a -> b [condition="outcome=fail"]; a -> exit [condition="outcome=fail"]; a -> exit; b -> exit',
-    'give it a condition of its own, or take the edge away',
+    'give it another condition, or remove the edge',
   ],
   [
     'a -> b [condition="outcome=fail"]; a -> exit [condition="outcome=fail && failure_class=infra"]; a -> exit; b -> exit',
-    'give it a condition of its own, or a higher weight',
+    'give it another condition, or a higher weight',
   ],
 ])('a higher weight is proposed only where it helps: %s', ([edges, fix]) => {
   const diagnostics = found(`digraph g {

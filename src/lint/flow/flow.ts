@@ -1,8 +1,8 @@
-/** Where runs of a graph can go: every stage they can come to, and every way on from there. */
-import type { Edge, Node } from '../../model/graph.ts';
+/** Where runs of a graph can go: every node that they can come to, and every way on from there. */
+import { present } from '../../model/attribute.ts';
+import type { Edge, Graph, Node } from '../../model/graph.ts';
 import { nodesOf, type Subject } from '../rule.ts';
-import { backFrom, retryTargets } from './gates.ts';
-import { type Giving, givenByExit, givingsOf } from './giving.ts';
+import { type Giving, givingsOf, isSet, success } from './giving.ts';
 import { type Fork, forkOf, type Way, waysOf } from './ways.ts';
 
 /** A node as runs come to it. A conditional passes on what it is given: it is one place for each of that. */
@@ -13,19 +13,15 @@ export type Place = {
   /** What a conditional was given; undefined for all other nodes. */
   readonly passes: Giving | undefined;
   readonly fork: Fork;
-  /** The last move of the shortest way here; undefined at the start, and where only exits send runs. */
-  from: Move | undefined;
-  /** The whole way to a place where only exits send runs, since a goal gate is missed. */
-  sent: readonly Move[] | undefined;
   moves: readonly Move[];
 };
 
-/** A stage that ends in a certain way and leaves by a certain edge. */
+/** A node that ends in a certain way and leaves by a certain edge. */
 export type Move = {
   readonly place: Place;
   readonly giving: Giving;
   readonly way: Way;
-  /** Undefined where no edge carries it on. */
+  /** Undefined where no edge takes the outcome. */
   readonly to: Place | undefined;
 };
 
@@ -33,11 +29,11 @@ export type Flow = {
   readonly start: Place;
   /** In the order in which a walk from the start finds them. */
   readonly places: readonly Place[];
+  /** The moves that lead to each place. */
+  readonly before: ReadonlyMap<Place, readonly Move[]>;
   readonly taken: ReadonlySet<Edge>;
-  /** Nodes with at least one place. */
+  /** Ids of the nodes that runs come to. */
   readonly reached: ReadonlySet<string>;
-  /** What leaves each node, also where no run comes. */
-  readonly fork: (node: string) => Fork;
 };
 
 const known = new WeakMap<Subject, { readonly flow: Flow | undefined }>();
@@ -52,87 +48,84 @@ export function flowOf(subject: Subject): Flow | undefined {
 
 function explore(subject: Subject): Flow | undefined {
   const { graph, kindOf, outgoing } = subject;
-  const starts = nodesOf(subject, 'start');
-  const [first] = starts;
-  if (first === undefined || starts.length > 1 || nodesOf(subject, 'exit').length === 0) return undefined;
-  if (graph.edges.some(unread)) return undefined;
+  const [start, ...more] = nodesOf(subject, 'start');
+  if (start === undefined || more.length > 0 || nodesOf(subject, 'exit').length === 0) return undefined;
+  if (graph.edges.some((edge) => edge.condition === undefined && edge.conditionText.trim() !== ''))
+    return undefined;
 
   const forks = new Map<string, Fork>();
-  const fork = (id: string): Fork => {
-    const made = forks.get(id) ?? forkOf(id, outgoing.get(id) ?? []);
-    forks.set(id, made);
-    return made;
-  };
   const places: Place[] = [];
   const byKey = new Map<string, Place>();
-  const placeOf = (node: Node, given: Giving | undefined, from: Move | undefined): Place => {
+  const placeOf = (node: Node, given: Giving): Place => {
     const type = kindOf.get(node.id)?.type;
     const passes = type === 'conditional' ? given : undefined;
     const key = passes === undefined ? node.id : `${node.id} ${passes.key}`;
     const old = byKey.get(key);
     if (old !== undefined) return old;
+    const fork = forks.get(node.id) ?? forkOf(node.id, outgoing.get(node.id) ?? []);
+    forks.set(node.id, fork);
     const givings = passes === undefined ? givingsOf(node, type) : [passes];
-    const made: Place = {
-      node,
-      type,
-      givings,
-      passes,
-      fork: fork(node.id),
-      from,
-      sent: undefined,
-      moves: [],
-    };
+    const made: Place = { node, type, givings, passes, fork, moves: [] };
     byKey.set(key, made);
     places.push(made);
     return made;
   };
 
-  const start = placeOf(first, undefined, undefined);
   const taken = new Set<Edge>();
-  const targets = retryTargets(graph);
-  for (let next = 0; next < places.length || jumped(); next++) {
+  const movesOf = (place: Place): Move[] =>
+    place.givings.flatMap((giving) =>
+      waysOf(place.fork, giving).map((way) => {
+        if (way.edge !== undefined) taken.add(way.edge);
+        const node = graph.nodes.get(way.edge?.to ?? '');
+        return { place, giving, way, to: node === undefined ? undefined : placeOf(node, giving) };
+      }),
+    );
+  const first = placeOf(start, success);
+  for (let next = 0; next < places.length; next++) {
     const place = places[next];
     if (place === undefined) break;
-    if (place.type === 'exit') continue;
-    const moves: Move[] = [];
-    for (const giving of place.givings) {
-      for (const way of waysOf(place.fork, giving)) {
-        const { edge } = way;
-        const node = edge === undefined ? undefined : graph.nodes.get(edge.to);
-        const move: { -readonly [K in keyof Move]: Move[K] } = { place, giving, way, to: undefined };
-        if (edge !== undefined) taken.add(edge);
-        if (node !== undefined) move.to = placeOf(node, giving, move);
-        moves.push(move);
-      }
-    }
-    place.moves = moves;
+    if (place.type !== 'exit') place.moves = movesOf(place);
+    // An exit sends the run there when the gate is missed.
+    const target = graph.nodes.get(retryTarget(place.node, graph) ?? '');
+    if (target !== undefined) placeOf(target, success);
   }
-  /** Exits send runs back to the retry targets of goal gates, where no edge may lead. True when one is new. */
-  function jumped(): boolean {
-    const before = places.length;
-    for (const [id, target] of targets) {
-      const gate = byKey.get(id);
-      const node = graph.nodes.get(target);
-      if (gate === undefined || node === undefined) continue;
-      const known = places.length;
-      const made = placeOf(node, givenByExit, undefined);
-      const path = places.length > known ? pathTo(gate) : undefined;
-      const back = path === undefined ? undefined : backFrom(gate, made, path);
-      if (path !== undefined && back !== undefined) made.sent = [...path, ...back];
-    }
-    return places.length > before;
-  }
-  return { start, places, taken, reached: new Set(places.map(({ node }) => node.id)), fork };
+  const before = new Map(places.map((place) => [place, [] as Move[]]));
+  for (const move of places.flatMap(({ moves }) => moves))
+    if (move.to !== undefined) before.get(move.to)?.push(move);
+  return { start: first, places, before, taken, reached: new Set(places.map(({ node }) => node.id)) };
 }
 
-const unread = (edge: Edge): boolean => edge.condition === undefined && edge.conditionText.trim() !== '';
+/** Where an exit sends a run that has missed this goal gate: the gate's own target before the graph's. */
+export function retryTarget(node: Node, graph: Graph): string | undefined {
+  if (!isSet(node, 'goal_gate')) return undefined;
+  return [node.attrs, graph.attrs]
+    .flatMap((attrs) =>
+      ['retry_target', 'fallback_retry_target'].map((key) => present(attrs, key)?.value.text.trim()),
+    )
+    .find((id) => id !== undefined && graph.nodes.has(id));
+}
 
-/** The moves from the start to `place`; undefined where it takes several missed goal gates to come there. */
-export function pathTo(place: Place): readonly Move[] | undefined {
-  const path: Move[] = [];
-  let at = place;
-  for (; at.from !== undefined; at = at.from.place) path.push(at.from);
-  path.reverse();
-  if (at.sent !== undefined) return [...at.sent, ...path];
-  return at.type === 'start' ? path : undefined;
+const isGood = ({ giving }: Move): boolean =>
+  giving.status === 'success' || giving.status === 'partial_success';
+
+/** A move that misses a goal gate. */
+export const missesGate = (move: Move): boolean => isSet(move.place.node, 'goal_gate') && !isGood(move);
+
+/** A move into an exit that ends the run in success, unless a goal gate was missed. */
+export const isArrival = ({ to, giving, way }: Move): boolean =>
+  to?.type === 'exit' &&
+  present(to.node.attrs, 'outcome')?.value.text.trim() !== 'fail' &&
+  (giving.status !== 'fail' || way.how === 'condition');
+
+/** The move by which the exit that `moves` lead to sends the run back. */
+export function sentBack(moves: readonly Move[], to: Place): Move {
+  const exit = moves.at(-1)?.to;
+  if (exit === undefined) throw new Error('Internal: no exit to be sent back from');
+  return { place: exit, giving: success, way: { edge: undefined, how: 'none' }, to };
+}
+
+/** Whether a goal gate is missed after these moves: the last visit of each counts. */
+export function missedGate(moves: readonly Move[]): boolean {
+  const last = new Map(moves.map((move) => [move.place.node.id, move]));
+  return [...last.values()].some(missesGate);
 }

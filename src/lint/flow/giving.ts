@@ -1,4 +1,4 @@
-/** How a stage of each kind can end, as the router sees it: retries are over by then. */
+/** How a node of each type can end, as the router sees it: after its retries. */
 import { flag, present } from '../../model/attribute.ts';
 import type { Node } from '../../model/graph.ts';
 import { type FailureClass, failureClasses, type OutcomeWord } from '../../model/outcome.ts';
@@ -7,95 +7,67 @@ export type Giving = {
   readonly key: string;
   readonly status: OutcomeWord;
   readonly broke: boolean;
-  /** The stage may name a preferred label, suggest ids and set context keys. */
+  /** It may name a preferred label, suggest ids and set context keys. */
   readonly says: boolean;
   /** Classes that a failure may have, the plainest first. */
   readonly classes: readonly FailureClass[];
-  /** Authors must reckon with it; any other one a tool or an agent gives only where it was written to. */
+  /** Authors must reckon with it; any other one a tool or an agent reports only where it was written to. */
   readonly usual: boolean;
 };
 
 const giving = (status: OutcomeWord, more: Partial<Giving> = {}): Giving => {
   const made = { status, broke: false, says: false, classes: [], usual: true, ...more };
-  return {
-    ...made,
-    key: `${status}${made.broke ? ' broke' : ''}${made.says ? ' says' : ''}${made.classes[0] ?? ''}`,
-  };
+  const key = [status, made.broke ? 'broke' : '', made.says ? 'says' : '', made.classes[0] ?? ''].join(' ');
+  return { ...made, key };
 };
+const unusual = (of: Giving): Giving => ({ ...of, usual: false });
 
-/** Classes that no agent is asked to mend: they stand last, so that a run is shown that goes on. */
-const unmendable: readonly FailureClass[] = ['config', 'infra', 'scenario'];
+/** Classes that no agent is asked to fix: they come last, so that the run of a witness continues. */
+const unfixable: readonly FailureClass[] = ['config', 'infra', 'scenario'];
 const anyClass = (first: FailureClass): readonly FailureClass[] => [
   first,
-  ...failureClasses.filter(
-    (c) => c !== first && c !== 'cancelled' && c !== 'internal' && !unmendable.includes(c),
-  ),
-  ...unmendable,
+  ...failureClasses.filter((c) => ![first, ...unfixable, 'cancelled', 'internal'].includes(c)),
+  ...unfixable,
 ];
 
-const success = giving('success');
-/** What an exit gives that sends a run back. */
-export const givenByExit = success;
-const saidSuccess = giving('success', { says: true });
-const saidFailure = giving('fail', { says: true, classes: anyClass('product') });
+/** What an exit gives that sends a run back, and a start. */
+export const success = giving('success');
+const said = giving('success', { says: true });
 const partial = giving('partial_success', { says: true });
-const unusual = (of: Giving): Giving => ({ ...of, usual: false });
-const broken = (...classes: readonly FailureClass[]) => giving('fail', { broke: true, classes });
+const skipped = unusual(giving('skipped', { says: true }));
+const command = ['product', 'guardrail', ...unfixable] as const;
+const broken = giving('fail', { broke: true, classes: ['timeout', ...command] });
 
-const tool = (partly: boolean) => [
-  saidSuccess,
-  saidFailure,
-  broken('timeout', 'product', 'scenario', 'infra', 'config', 'guardrail'),
-  partly ? partial : unusual(partial),
-  unusual(giving('skipped', { says: true })),
-];
-// An agent names no class: its failure is the product's, or a breach of its scope.
-const agentFailure = giving('fail', { says: true, classes: ['product', 'guardrail'] });
-const agent = (partly: boolean) => [
-  saidSuccess,
-  agentFailure,
+const verification = [success, giving('fail', { classes: command }), broken];
+const tool = [said, giving('fail', { says: true, classes: anyClass('product') }), broken, skipped];
+const agent = [
+  said,
+  // An agent names no class.
+  giving('fail', { says: true, classes: ['product', 'guardrail'] }),
   giving('fail', { broke: true, classes: anyClass('agent') }),
-  partly ? partial : unusual(partial),
 ];
-const verification = [
-  success,
-  giving('fail', { classes: ['product', 'guardrail', 'config', 'infra', 'scenario'] }),
-  broken('timeout', 'product', 'config', 'infra', 'scenario', 'guardrail'),
-];
-const givings = {
-  start: [success],
-  exit: [success],
-  verification,
-  tool: tool(false),
-  partlyTool: tool(true),
-  agent: agent(false),
-  partlyAgent: agent(true),
-  // A kind that this page does not know may do anything; nothing is asked of its author.
-  any: [
-    ...agent(false),
-    unusual(giving('skipped', { says: true })),
-    unusual(giving('retry', { says: true })),
-  ].map(unusual),
-} as const;
+const unknown = [...agent, partial, skipped, giving('retry', { says: true })].map(unusual);
 
-/** What a node of the kind `type` can give, the plainest first. A conditional gives what it was given: ask its
- *  predecessors. `retry` is never among them: a node that keeps on asking for it ends in failure, or in partial success
- *  with `allow_partial`. */
+/** What a node of the kind `type` can give, the plainest first; a conditional gives what it was given. `retry` is never
+ *  among them: a node that only asks for it ends in failure, or in partial success with `allow_partial`. */
 export function givingsOf(node: Node, type: string | undefined): readonly Giving[] {
+  const partly = isSet(node, 'allow_partial');
   switch (type) {
     case 'start':
     case 'exit':
+      return [success];
     case 'verification':
-      return givings[type];
+      return verification;
     case 'tool':
-      return isSet(node, 'allow_partial') ? givings.partlyTool : givings.tool;
+      return [...tool, partly ? partial : unusual(partial)];
     case 'codergen':
       // An agent that is asked for a text of a given form answers with that text and no word of its own.
-      return present(node.attrs, 'response_schema') === undefined || isSet(node, 'allow_partial')
-        ? givings.partlyAgent
-        : givings.agent;
+      return [
+        ...agent,
+        partly || present(node.attrs, 'response_schema') === undefined ? partial : unusual(partial),
+      ];
     default:
-      return givings.any;
+      return unknown;
   }
 }
 

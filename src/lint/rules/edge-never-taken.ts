@@ -2,11 +2,10 @@
 import { compareText } from '../../dot/choose.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { Edge } from '../../model/graph.ts';
-import { type Flow, flowOf, type Move, type Place, pathTo } from '../flow/flow.ts';
-import { type Giving, givingsOf } from '../flow/giving.ts';
-import { comparisons } from '../flow/values.ts';
-import { choose, forkOf, waysOf } from '../flow/ways.ts';
-import { folded, listed, shownBy } from '../flow/words.ts';
+import { type Flow, flowOf, type Move } from '../flow/flow.ts';
+import { pathTo } from '../flow/search.ts';
+import { allWords, choose, forkOf } from '../flow/ways.ts';
+import { folded, listed, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
 const most = 20;
@@ -14,97 +13,61 @@ const most = 20;
 export const edgeNeverTaken: Rule = (subject) => {
   const flow = flowOf(subject);
   if (flow === undefined) return [];
-  const found = subject.graph.edges
+  const pending = subject.graph.edges
     .filter((edge) => flow.reached.has(edge.from) && subject.kindOf.get(edge.from)?.type !== 'exit')
     .filter((edge) => !flow.taken.has(edge))
-    .map((edge) => ({ name: `${edge.from} -> ${edge.to}`, tell: () => told(edge, subject, flow) }));
-  return folded(found, most);
+    .map((edge) => ({ name: `${edge.from} -> ${edge.to}`, make: () => report(edge, subject, flow) }));
+  return folded(pending, most);
 };
 
-function told(edge: Edge, subject: Subject, flow: Flow): Diagnostic {
-  const { why, fix, instead } = reason(edge, subject, flow);
-  const after = starved(edge, subject, flow);
-  const behind = after.length === 0 ? '' : `; so no run comes to ${listed(after)}`;
-  const message = `the edge ${edge.from} -> ${edge.to} is never taken: ${why}${behind}`;
-  const found = finding(subject.graph, 'edge-never-taken', 'warning', { message, span: edge.span, fix });
-  const path = instead === undefined ? undefined : pathTo(instead.place);
+function report(edge: Edge, subject: Subject, flow: Flow): Diagnostic {
+  const { graph } = subject;
+  const { why, fix, instead } = reason(edge, flow);
+  const behind = unreached(edge, subject, flow);
+  const effect = behind.length === 0 ? '' : `; so no run comes to ${listed(behind)}`;
+  const message = `the edge ${edge.from} -> ${edge.to} is never taken: ${why}${effect}`;
+  const found = finding(graph, 'edge-never-taken', 'warning', { message, span: edge.span, fix });
+  const path = instead === undefined ? undefined : pathTo(flow, instead.place);
   const moves = path === undefined || instead === undefined ? undefined : [...path, instead];
-  return shownBy(found, subject.graph, moves);
+  return proven(found, moves) ?? found;
 }
 
 type Reason = {
   readonly why: string;
   readonly fix: string;
-  /** A stage at the edge's source, and where it goes in its stead. */
+  /** Where its source goes instead. */
   readonly instead: Move | undefined;
 };
 
-function reason(edge: Edge, subject: Subject, flow: Flow): Reason {
-  const places = flow.places.filter(({ node }) => node.id === edge.from);
-  const usual = places.flatMap(({ moves }) => moves)[0];
+function reason(edge: Edge, { places }: Flow): Reason {
+  const sources = places.filter(({ node }) => node.id === edge.from);
   const alone = forkOf(edge.from, [edge]);
-  const takes = (giving: Giving) => waysOf(alone, giving).find((way) => way.edge === edge);
-  const any = subject.graph.nodes.get(edge.from);
-  const everything =
-    any === undefined ? [] : ['any', 'tool', 'verification'].flatMap((type) => givingsOf(any, type));
-  if (edge.condition !== undefined && !everything.some(takes)) {
-    return {
-      why: 'its condition is false whatever happens',
-      fix: 'mend the condition, or take the edge away',
-      instead: usual,
-    };
-  }
-  // What such a stage may give, held against this edge alone: where it fits, another one must have won.
-  for (const place of places) {
+  // Where the edge alone would be taken, another one wins.
+  for (const place of sources) {
     for (const giving of place.givings) {
-      const words = takes(giving)?.words;
-      if (words === undefined) continue;
-      const { edge: winner, how } = choose(place.fork, giving, words);
-      const move = place.moves.find(
-        (m) => m.giving === giving && m.way.edge === winner && winner !== undefined,
-      );
-      if (winner === undefined || winner === edge) continue;
-      return { ...beaten(edge, winner, how, place, giving), instead: move ?? usual };
+      for (const words of allWords(alone, giving)) {
+        if (choose(alone, giving, words).edge === undefined) continue;
+        const winner = choose(place.fork, giving, words).edge;
+        if (winner === undefined) continue;
+        const instead = place.moves.find((move) => move.giving === giving && move.way.edge === winner);
+        return { ...beaten(edge, winner), instead };
+      }
     }
   }
-  const ends = either([...new Set(places.flatMap(({ givings }) => givings.map(({ status }) => status)))]);
-  const kind = places[0]?.type ?? 'node';
-  const retry = asksFor(edge, 'retry');
+  const instead = sources.flatMap(({ moves }) => moves)[0];
+  const ends = [...new Set(sources.flatMap(({ givings }) => givings.map(({ status }) => status)))];
   return {
-    why:
-      kind === 'conditional'
-        ? `only ${ends} comes to the conditional "${edge.from}"`
-        : `a ${kind} node ends in ${ends}${retry ? ' (retries that are used up are a failure)' : ''}`,
-    fix: retry
-      ? 'give the node max_retries, and write outcome=fail for the failure that is left when they are used up'
-      : 'compare with an outcome that it can have, or take the edge away',
-    instead: usual,
+    why: `its condition is false whatever happens: ${edge.from} ends in ${ends.join(', ')}`,
+    fix: 'compare with an outcome and with values that it can have, or remove the edge',
+    instead,
   };
 }
 
-const inWords = ({ status, broke }: Giving): string => (broke ? 'fail (broken)' : status);
-
-const either = (words: readonly string[]): string =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
-
-function asksFor(edge: Edge, outcome: string): boolean {
-  const compared = new Map();
-  if (edge.condition !== undefined) comparisons(edge.condition, compared);
-  return (compared.get('outcome') ?? []).some(({ literal }: { literal: string }) => literal === outcome);
-}
-
-function beaten(
-  edge: Edge,
-  winner: Edge,
-  how: string,
-  place: Place,
-  giving: Giving,
-): Pick<Reason, 'why' | 'fix'> {
-  const other = `the edge to "${winner.to}"`;
-  if (edge.condition === undefined && how === 'condition') {
+function beaten(edge: Edge, winner: Edge): Pick<Reason, 'why' | 'fix'> {
+  if (edge.condition === undefined && winner.condition !== undefined) {
     return {
-      why: `a conditional edge covers every outcome that an unconditional one carries, such as ${inWords(giving)} by ${other}`,
-      fix: 'take the edge away, or a condition of the others',
+      why: `conditional edges, such as the one to "${winner.to}", cover every outcome that an unconditional one takes`,
+      fix: 'remove the edge, or a condition of the others',
     };
   }
   const tie =
@@ -113,22 +76,18 @@ function beaten(
       : compareText(winner.to, edge.to) < 0
         ? 'at equal weight the first target by name wins'
         : 'it stands first at equal weight and target';
-  const chooser =
-    edge.condition === undefined && !place.givings.some(({ says }) => says)
-      ? `, and no label or suggestion comes from "${edge.from}"`
-      : '';
   // Of two that fit alike, a higher weight would only make the other one the edge that is never taken.
-  const alike = winner.conditionText === edge.conditionText;
+  const isAlike = winner.conditionText === edge.conditionText;
   return {
-    why: `wherever it fits, ${other} does too and wins: ${tie}${chooser}`,
-    fix: alike
-      ? `${winner.to === edge.to ? '' : 'give it a condition of its own, or '}take the edge away`
-      : 'give it a condition of its own, or a higher weight',
+    why: `wherever it fits, the edge to "${winner.to}" does too and wins: ${tie}`,
+    fix: isAlike
+      ? `${winner.to === edge.to ? '' : 'give it another condition, or '}remove the edge`
+      : 'give it another condition, or a higher weight',
   };
 }
 
 /** Nodes that no run comes to, since only this edge and others like it lead there. */
-function starved(edge: Edge, subject: Subject, flow: Flow): readonly string[] {
+function unreached(edge: Edge, subject: Subject, flow: Flow): readonly string[] {
   const found = new Set<string>();
   const open = [edge.to];
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
