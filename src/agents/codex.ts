@@ -2,29 +2,27 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
-import { makeFolder, removeNow } from '../system/files.ts';
-import { isFolder } from '../system/read.ts';
+import { makeFolder } from '../system/files.ts';
 import { removeTree } from '../system/remove.ts';
-import type { Exit } from '../system/spawn.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask, Usage } from './agent.ts';
 import { codexArgv, readScopeOf } from './codex/argv.ts';
 import { type CodexEvents, codexEvents } from './codex/events.ts';
 import { codexHome, isTemporary } from './codex/home.ts';
 import { type CodexDefaults, type CodexSettings, readSettings } from './codex/settings.ts';
 import { troubleOf } from './codex/trouble.ts';
-import { type Answer, parseAnswer, readAnswer } from './program/answer.ts';
-import { findExecutable, isNativeOrOf } from './program/executable.ts';
-import { heartbeat, tellEnd } from './program/heartbeat.ts';
+import { type AnswerFile, parseAnswer, readAnswer } from './program/answer.ts';
+import { isNativeOrOf } from './program/executable.ts';
 import { homeBut } from './program/home.ts';
+import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
 import { answerRequest, answerSchema } from './program/schema.ts';
-import { type ProgramView, programView, shower } from './program/view.ts';
+import { shower } from './program/view.ts';
 
 export type CodexOptions = CodexDefaults & { readonly clock: Clock };
 
-/** Variables that hold its keys, where nobody names more. */
+/** Variables that hold its keys by default. */
 const ownKeys = ['OPENAI_API_KEY', 'CODEX_API_KEY'];
 
-/** In its home, what says which programs it runs, and what it is told in every session. */
+/** In its home: which programs it runs, and what it is instructed in every session. */
 const ownSettings = [
   'config.toml',
   'hooks.json',
@@ -35,19 +33,7 @@ const ownSettings = [
   'AGENTS.override.md',
 ];
 
-const mend =
-  'install it: npm install -g @openai/codex, or say where it is: codex.path on the node, ATTRACTOR_CODEX_PATH';
-
-type Failed = Extract<AgentReport, { kind: 'failed' }>;
-const failed = (failureClass: Failed['class'], reason: string): Failed => ({
-  kind: 'failed',
-  class: failureClass,
-  reason,
-});
-
-const notStarted = (reason: string): Failed => ({ ...failed('config', reason), unbilled: true });
-
-/** The agent. It rejects only where the engine's own doors (`run`, `keep`) do. */
+/** The agent. It rejects only where the engine's `run` and `keep` do. */
 export function codexAgent(options: CodexOptions): Agent {
   const { env, clock } = options;
   return {
@@ -58,81 +44,84 @@ export function codexAgent(options: CodexOptions): Agent {
       const read = readSettings(task, options);
       return 'problem' in read ? undefined : read.settings.model;
     },
-    async work(task, signal) {
-      if (signal.aborted) return { kind: 'cancelled' };
-      const read = readSettings(task, options);
-      if ('problem' in read) return notStarted(read.problem);
-      const outer = await task.sandbox?.();
-      const nested = outer?.rung === 'bwrap' && !outer.nests && !read.settings.bypass;
-      // Its own sandbox cannot be made inside ours, and every command of the model's would fail; ours holds it.
-      const settings = nested ? { ...read.settings, bypass: true } : read.settings;
-      if (nested) task.log('info', "codex's own sandbox cannot work inside the stage's, and is switched off");
-      const { scope, narrow } = readScopeOf(settings, task.workspace);
-      if (settings.strictReadScope && !narrow)
-        task.log('warn', 'codex.strict_read_scope hides nothing more: codex.workdir is the whole workspace');
-      const program = await findExecutable('codex', settings.executable, env['PATH'], mend);
-      if ('problem' in program) return { ...notStarted(program.problem), missing: true };
-      if (settings.workdir !== task.workspace && !isFolder(settings.workdir))
-        return notStarted(`codex.workdir: there is no folder ${settings.workdir}`);
-      const modern = settings.json === true || (await isNativeOrOf('@openai/codex', program.path));
+    work: (task, signal) =>
+      runProgram(
+        {
+          name: 'codex',
+          title: 'codex exec',
+          install:
+            'install it: npm install -g @openai/codex, or say where it is: codex.path on the node, ATTRACTOR_CODEX_PATH',
+          timeoutKey: 'codex.timeout_seconds',
+          env,
+          clock,
+          readSettings: () => readSettings(task, options),
+          prepare: (_, settings, path) => launchOf(task, settings, path, env),
+        },
+        task,
+        signal,
+      ),
+  };
+}
 
-      const response = join(task.nodeDir, 'response.md');
-      // It opens no file by way of a link. Inside a sandbox of ours there are none on the way.
-      const folder = outer?.rung === 'bwrap' ? task.nodeDir : await realpath(task.nodeDir);
-      const files = {
-        schema: join(folder, 'codex.output.schema.json'),
-        response: join(folder, 'response.md'),
+async function launchOf(
+  task: AgentTask,
+  read: CodexSettings,
+  path: string,
+  env: CodexDefaults['env'],
+): Promise<Launch> {
+  const outer = await task.sandbox?.();
+  const isInside = outer?.rung === 'bwrap';
+  // Its own sandbox cannot be made inside ours, and every command of the model would fail; ours confines it.
+  const nested = isInside && !outer.nests && !read.bypass;
+  const settings = nested ? { ...read, bypass: true } : read;
+  if (nested) task.log('info', "codex's own sandbox cannot work inside the node's, and is switched off");
+  const { scope, narrow } = readScopeOf(settings, task.workspace);
+  if (settings.strictReadScope && !narrow)
+    task.log('warn', 'codex.strict_read_scope hides nothing more: codex.workdir is the whole workspace');
+  const modern = settings.json === true || (await isNativeOrOf('@openai/codex', path));
+  // It opens no file through a link. Inside a sandbox of ours there are none on the way.
+  const folder = isInside ? task.nodeDir : await realpath(task.nodeDir);
+  const files = { schema: join(folder, 'codex.output.schema.json'), response: join(folder, 'response.md') };
+  const args = codexArgv(settings, files, modern);
+  const events = eventsOf(task, settings);
+  // Inside a sandbox of ours the temporary folder is another one.
+  const place = placeOf(task, isInside ? { ...env, TMPDIR: '/tmp' } : env, modern);
+  return {
+    artifacts: {
+      'codex.output.schema.json': `${JSON.stringify(answerSchema, null, 2)}\n`,
+      'codex.args.txt': `${['codex', ...args].join(' ')}\n`,
+    },
+    args,
+    program: {
+      cwd: task.workspace,
+      keys: [...new Set([...ownKeys, ...settings.envKeys])],
+      network: true,
+      unread: scope,
+      stdin: `${task.prompt}\n\n${answerRequest}\n`,
+      ...place.given,
+    },
+    ...((settings.json ?? modern) ? { events: events.line } : {}),
+    cleanUp: place.leave,
+    async result(exit) {
+      // A turn that did not end has not reported what it used.
+      const usage = usageOf(events, settings, exit.kind === 'exited' && events.failure === undefined);
+      const file = await readAnswer(join(task.nodeDir, 'response.md'));
+      return {
+        ...(file?.text === undefined ? {} : { response: file.text }),
+        ...usage,
+        lastError: events.lastError,
+        exited: (end) => reportOf(events, file, end),
       };
-      const argv = codexArgv(settings, files, modern);
-      // What an earlier attempt answered is not this one's answer.
-      removeNow(response);
-      await task.keep('codex.output.schema.json', `${JSON.stringify(answerSchema, null, 2)}\n`);
-      await task.keep('codex.args.txt', `${['codex', ...argv].join(' ')}\n`);
-
-      const view = viewOf(task, settings.json ?? modern, env, settings);
-      // Inside a sandbox of ours the temporary folder is another one.
-      const tmpdir = outer?.rung === 'bwrap' ? { TMPDIR: '/tmp' } : {};
-      const place = await placeOf(task, { ...env, ...tmpdir }, modern);
-      const began = clock.monotonic();
-      task.log('info', 'codex exec started', { program: program.path, workdir: settings.workdir });
-      const rest = heartbeat('codex exec', task, clock, settings.heartbeatMs);
-      let exit: Exit;
-      try {
-        exit = await task.run({
-          argv: [program.path, ...argv],
-          cwd: task.workspace,
-          keys: [...new Set([...ownKeys, ...settings.envKeys])],
-          network: true,
-          unread: scope,
-          stdin: `${task.prompt}\n\n${answerRequest}\n`,
-          stdoutName: 'codex.stdout.log',
-          stderrName: 'codex.stderr.log',
-          onStdout: view.stdout,
-          onStderr: view.stderr,
-          ...place.given,
-          ...(settings.timeoutMs === undefined ? {} : { timeoutMs: settings.timeoutMs }),
-        });
-      } finally {
-        rest();
-        await place.leave();
-      }
-      view.end();
-      const report = await reportOf(exit, response, view, settings, clock.now());
-      tellEnd('codex exec', task, report, clock.monotonic() - began);
-      return report;
     },
   };
 }
 
 /** The program's home, and another temporary folder where it would find its home in the usual one. */
-async function placeOf(
+function placeOf(
   task: AgentTask,
   env: CodexDefaults['env'],
   modern: boolean,
-): Promise<{
-  readonly given: Pick<AgentProgram, 'env' | 'home'>;
-  leave(): Promise<void>;
-}> {
+): { readonly given: Pick<AgentProgram, 'env' | 'home'>; leave(): Promise<void> } {
   const home = codexHome(env);
   const given = {
     home: home === undefined ? [] : homeBut(home, ownSettings),
@@ -156,13 +145,7 @@ async function placeOf(
   };
 }
 
-/** What is made of the output: its events, or its text. */
-function viewOf(
-  task: AgentTask,
-  json: boolean,
-  env: CodexDefaults['env'],
-  settings: Pick<CodexSettings, 'model'>,
-): View {
+function eventsOf(task: AgentTask, settings: CodexSettings): CodexEvents {
   const events: CodexEvents = codexEvents({
     said: shower(task),
     acted: (action) => task.acted(action),
@@ -171,11 +154,10 @@ function viewOf(
       if (usage !== undefined) task.used?.(usage);
     },
   });
-  return { ...programView('codex', task, env, json ? events.line : undefined), events };
+  return events;
 }
-type View = ProgramView & { readonly events: CodexEvents };
 
-/** What its turns told; `whole` unless there was more than they told. */
+/** What its turns reported; `whole` unless there was more. */
 function usageOf(
   { tokens }: CodexEvents,
   settings: Pick<CodexSettings, 'model'>,
@@ -195,61 +177,24 @@ function usageOf(
   };
 }
 
-async function reportOf(
-  exit: Exit,
-  response: string,
-  { events, lastWords }: View,
-  settings: CodexSettings,
-  now: Date,
-): Promise<AgentReport> {
-  // A turn that did not end told nothing of what it used.
-  const usage = usageOf(events, settings, exit.kind === 'exited' && events.failure === undefined);
-  if (exit.kind === 'cancelled') return { kind: 'cancelled', ...usage };
-  const file = await readAnswer(response);
-  const beside = { ...(file?.text === undefined ? {} : { response: file.text }), ...usage };
-  const fail = (failureClass: Failed['class'], reason: string): Failed => ({
-    ...failed(failureClass, reason),
-    ...beside,
-  });
-  const because = (text: string | undefined) => (text === undefined || text === '' ? '' : `: ${text}`);
-  switch (exit.kind) {
-    case 'not_found':
-      return {
-        ...notStarted(`cannot start codex: ${exit.why}`),
-        ...(exit.noRoom === true ? { class: 'infra' as const } : { missing: true }),
-      };
-    case 'timed_out':
-      return fail(
-        'timeout',
-        `codex exec timeout after ${exit.afterMs / 1000}s${because(events.lastError)} (longer: timeout or codex.timeout_seconds on the node)`,
-      );
-    case 'signalled':
-      return fail('agent', `codex exec failed: ended by ${exit.signal}${because(lastWords())}`);
-    case 'exited': {
-      const message = events.failure ?? (exit.code === 0 ? undefined : events.lastError);
-      if (exit.code !== 0 || message !== undefined) {
-        const how = exit.code === 0 ? 'its turn failed' : `exit status ${exit.code}`;
-        const { class: failureClass, ...wait } = troubleOf(message ?? '', now);
-        return {
-          ...fail(failureClass, `codex exec failed: ${how}${because(message ?? lastWords())}`),
-          ...wait,
-        };
-      }
-      const answer = answerOf(file);
-      return 'problem' in answer
-        ? fail('agent', answer.problem)
-        : { kind: 'finished', ...answer.answer, ...beside, response: file?.text };
-    }
+function reportOf(
+  events: CodexEvents,
+  file: AnswerFile | undefined,
+  { code, lastWords, now, fail }: ProgramEnd,
+): AgentReport {
+  const message = events.failure ?? (code === 0 ? undefined : events.lastError);
+  if (code !== 0 || message !== undefined) {
+    const how = code === 0 ? 'its turn failed' : `exit status ${code}`;
+    const { class: failureClass, ...wait } = troubleOf(message ?? '', now);
+    return { ...fail(failureClass, `codex exec failed: ${how}${because(message ?? lastWords)}`), ...wait };
   }
-}
-
-/** The answer of this attempt, if it wrote one that is valid. */
-function answerOf(
-  file: Awaited<ReturnType<typeof readAnswer>>,
-): { readonly answer: Answer } | { readonly problem: string } {
   if (file === undefined)
-    return { problem: 'codex output missing: it ended with exit status 0 and wrote no answer (response.md)' };
-  if ('problem' in file) return { problem: `codex output ${file.problem}` };
-  const parsed = parseAnswer(file.text);
-  return 'problem' in parsed ? { problem: `codex output ${parsed.problem}` } : parsed;
+    return fail(
+      'agent',
+      'codex output missing: it ended with exit status 0 and wrote no answer (response.md)',
+    );
+  const answer = 'problem' in file ? file : parseAnswer(file.text);
+  return 'problem' in answer
+    ? fail('agent', `codex output ${answer.problem}`)
+    : { kind: 'finished', ...answer.answer, response: file.text };
 }

@@ -263,7 +263,7 @@ describe('what its calls have used', () => {
     ['{"input_tokens":10,"cached_input_tokens":4}', 'm0', 10, null, null, { cached_input_tokens: 4 }],
     [
       '{"input_tokens":1,"output_tokens":2,"cost_usd":0.1}\n{"model":"m2","input_tokens":3,"output_tokens":4,"cost_usd":0.2}\n',
-      'm2',
+      'm0, m2',
       4,
       6,
       0.3,

@@ -18,7 +18,7 @@ export function heartbeat(what: string, task: AgentTask, clock: Clock, ms: numbe
 }
 
 /** Logs how a program's work ended; `elapsed` in milliseconds. */
-export function tellEnd(what: string, task: AgentTask, report: AgentReport, elapsed: number): void {
+export function logEnd(what: string, task: AgentTask, report: AgentReport, elapsed: number): void {
   const elapsed_ms = Math.round(elapsed);
   if (report.kind === 'failed') {
     const how = report.class === 'timeout' ? 'timed out' : 'failed';

@@ -6,8 +6,6 @@ import { lines } from './lines.ts';
 export type ProgramView = {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
-  /** Text for the live view; a view that fails is nobody's trouble. */
-  readonly show: (text: string, channel: 'answer' | 'reasoning') => void;
   /** The last line on standard error that is not blank; where that says nothing, the last on standard output that is no
    *  event. */
   readonly lastWords: () => string;
@@ -44,7 +42,6 @@ export function programView(
       if (events === undefined) show(text, 'reasoning');
       err.push(text);
     },
-    show,
     lastWords: () => (last.stderr === '' ? last.stdout : last.stderr),
     end() {
       out.end();
@@ -53,7 +50,7 @@ export function programView(
   };
 }
 
-/** Tells the task's live view. */
+/** Shows text in the task's live view. */
 export const shower =
   (task: AgentTask) =>
   (text: string, channel: 'answer' | 'reasoning'): void => {

@@ -1,0 +1,150 @@
+/** The work of an agent program from its start to a report, as far as all of them do it alike. */
+import { join } from 'node:path';
+import type { Clock } from '../../system/clock.ts';
+import { removeNow } from '../../system/files.ts';
+import { isFolder } from '../../system/read.ts';
+import type { Exit } from '../../system/spawn.ts';
+import type { AgentProgram, AgentReport, AgentTask, Usage } from '../agent.ts';
+import { findExecutable } from './executable.ts';
+import { heartbeat, logEnd } from './heartbeat.ts';
+import type { Environment, ProgramSettings } from './settings.ts';
+import { programView } from './view.ts';
+
+export type Failed = Extract<AgentReport, { kind: 'failed' }>;
+
+/** What of an agent program's work is particular to it. */
+export type ProgramAgent<S extends ProgramSettings> = {
+  readonly name: 'codex' | 'claude' | 'command';
+  /** Its name in messages. */
+  readonly title: string;
+  /** What to do where the program is missing. */
+  readonly install: string;
+  /** The attribute that gives it more time. */
+  readonly timeoutKey: string;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readSettings(task: AgentTask): { readonly settings: S } | { readonly problem: string };
+  /** Called once the program has been found. */
+  prepare(task: AgentTask, settings: S, path: string): Promise<Launch>;
+};
+
+/** How a program is started, and what it leaves behind. */
+export type Launch = {
+  /** Artifacts that are written before it starts. */
+  readonly artifacts: Readonly<Record<string, string>>;
+  readonly program: Omit<
+    AgentProgram,
+    'argv' | 'stdoutName' | 'stderrName' | 'onStdout' | 'onStderr' | 'timeoutMs'
+  >;
+  readonly args: readonly string[];
+  /** Takes the lines of standard output, where they are events. */
+  readonly events?: (line: string) => void;
+  /** Called when it has ended. */
+  cleanUp?(): Promise<void>;
+  /** What it answered and used, however it ended. */
+  result(exit: Exit): Promise<ProgramResult>;
+};
+
+export type ProgramResult = {
+  readonly response?: string;
+  readonly usage?: Usage;
+  /** The last error that it reported itself. */
+  readonly lastError?: string | undefined;
+  /** The report for a program that has ended by itself. */
+  exited(end: ProgramEnd): AgentReport | Promise<AgentReport>;
+};
+
+export type ProgramEnd = {
+  readonly code: number;
+  /** The last line that it printed. */
+  readonly lastWords: string;
+  readonly now: Date;
+  /** The report of a failure. */
+  readonly fail: (failureClass: Failed['class'], reason: string) => Failed;
+};
+
+/** A reason's end: `: words`, or nothing. */
+export const because = (words: string | undefined): string =>
+  words === undefined || words === '' ? '' : `: ${words}`;
+
+/** It was not started, and has cost nothing. */
+const notStarted = (reason: string): Failed => ({ kind: 'failed', class: 'config', reason, unbilled: true });
+
+/** Runs the program for a task. Rejects only where the task's `run` and `keep` do. */
+export async function runProgram<S extends ProgramSettings>(
+  agent: ProgramAgent<S>,
+  task: AgentTask,
+  signal: AbortSignal,
+): Promise<AgentReport> {
+  const { name, title, env, clock } = agent;
+  if (signal.aborted) return { kind: 'cancelled' };
+  const read = agent.readSettings(task);
+  if ('problem' in read) return notStarted(read.problem);
+  const { settings } = read;
+  const found = await findExecutable(name, settings.executable, env['PATH'], agent.install);
+  if ('problem' in found) return { ...notStarted(found.problem), missing: true };
+  if (settings.workdir !== task.workspace && !isFolder(settings.workdir))
+    return notStarted(`${name}.workdir: there is no folder ${settings.workdir}`);
+
+  // The answer of an earlier attempt is not this one's.
+  removeNow(join(task.nodeDir, 'response.md'));
+  const launch = await agent.prepare(task, settings, found.path);
+  for (const [artifact, content] of Object.entries(launch.artifacts)) await task.keep(artifact, content);
+  const view = programView(name, task, env, launch.events);
+  const began = clock.monotonic();
+  task.log('info', `${title} started`, { program: found.path, workdir: settings.workdir });
+  const endHeartbeat = heartbeat(title, task, clock, settings.heartbeatMs);
+  let exit: Exit;
+  try {
+    exit = await task.run({
+      ...launch.program,
+      argv: [found.path, ...launch.args],
+      stdoutName: `${name}.stdout.log`,
+      stderrName: `${name}.stderr.log`,
+      onStdout: view.stdout,
+      onStderr: view.stderr,
+      ...(settings.timeoutMs === undefined ? {} : { timeoutMs: settings.timeoutMs }),
+    });
+  } finally {
+    endHeartbeat();
+    await launch.cleanUp?.();
+  }
+  view.end();
+  const result = await launch.result(exit);
+  const report = await reportOf(agent, exit, result, view.lastWords());
+  logEnd(title, task, report, clock.monotonic() - began);
+  return report;
+}
+
+async function reportOf(
+  { name, title, timeoutKey, clock }: Pick<ProgramAgent<never>, 'name' | 'title' | 'timeoutKey' | 'clock'>,
+  exit: Exit,
+  { response, usage, lastError, exited }: ProgramResult,
+  lastWords: string,
+): Promise<AgentReport> {
+  const used = usage === undefined ? {} : { usage };
+  const fail: ProgramEnd['fail'] = (failureClass, reason) => ({
+    kind: 'failed',
+    class: failureClass,
+    reason,
+    ...(response === undefined ? {} : { response }),
+    ...used,
+  });
+  switch (exit.kind) {
+    case 'cancelled':
+      return { kind: 'cancelled', ...used };
+    case 'not_found':
+      return {
+        ...notStarted(`cannot start ${name}: ${exit.why}`),
+        ...(exit.noRoom === true ? { class: 'infra' as const } : { missing: true }),
+      };
+    case 'timed_out': {
+      const longer = `(longer: timeout or ${timeoutKey} on the node)`;
+      return fail('timeout', `${title} timeout after ${exit.afterMs / 1000}s${because(lastError)} ${longer}`);
+    }
+    case 'signalled':
+      return fail('agent', `${title} failed: ended by ${exit.signal}${because(lastWords)}`);
+    case 'exited':
+      return { ...(await exited({ code: exit.code, lastWords, now: clock.now(), fail })), ...used };
+  }
+}
