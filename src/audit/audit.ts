@@ -114,7 +114,7 @@ class Auditor {
     const agents = new Set(
       records.flatMap((one) => (one.type === 'Visit' && one.node_type === 'codergen' ? [one.node] : [])),
     );
-    // One that the run ended at has no record of its visit.
+    // A node in which the run was stopped has no record of that visit.
     for (const [id, node] of this.graph?.nodes ?? [])
       if (kindOf(node, [agentKind]) !== undefined) agents.add(id);
     const isAgent = (node: string) => agents.has(node);
@@ -226,7 +226,7 @@ class Auditor {
     return changes;
   }
 
-  /** The leaks that ended the run while it went on: what they left was put back, so that nothing else may show them. */
+  /** The leaks that failed the run: what they left was put back, so that maybe nothing else shows them. */
   async stopped(): Promise<void> {
     let node: string | null = null;
     let visit: number | null = null;
@@ -235,7 +235,7 @@ class Auditor {
     for await (const entry of readJournal(layout(this.runDir).events)) {
       if (entry.kind !== 'record') continue;
       const { record } = entry;
-      // Where the run has gone on, the stage was made again.
+      // The run was resumed, and the node ran again.
       if (last !== undefined) this.findings.push({ ...last, severity: 'warning' });
       last = undefined;
       if (record['type'] === 'StageStarted') {
@@ -256,7 +256,7 @@ class Auditor {
         where: 'events.jsonl',
         path: null,
         line: null,
-        message: `ended the run: ${leak[1]} showed line ${leak[2]} of a sealed file; what the stage wrote was put back`,
+        message: `ended the run: ${leak[1]} showed line ${leak[2]} of a sealed file; what the node wrote was put back`,
         fix: leakFix,
       };
     }

@@ -78,12 +78,10 @@ async function blob(git: Git, mode: string, id: string): Promise<Buffer | undefi
   return read.stdout;
 }
 
-function split(bytes: Buffer): Buffer[] {
-  const parts: Buffer[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const end = bytes.indexOf(0, at);
-    parts.push(bytes.subarray(at, end < 0 ? bytes.length : end));
-    at = end < 0 ? bytes.length : end + 1;
-  }
-  return parts;
-}
+/** The parts of a text that ends each with a zero byte. */
+const split = (bytes: Buffer): Buffer[] =>
+  bytes
+    .toString('latin1')
+    .split('\0')
+    .slice(0, -1)
+    .map((part) => Buffer.from(part, 'latin1'));

@@ -1,8 +1,9 @@
-/** Which nodes may read what is sealed. */
+/** Which nodes may read the holdout. */
 import { flag } from '../model/attribute.ts';
 import type { Graph, Node } from '../model/graph.ts';
 
-/** Whether the node says of its agent that it may read what is sealed; what it is told, says and writes is no leak. */
+/** Whether the node lets its agent read the holdout (`….allow_read_scenarios`): then its prompts, answers and files are no
+ *  leaks. */
 export const mayRead = (node: Node): boolean =>
   [...node.attrs.values()].some(({ key, value }) => {
     if (!key.endsWith('.allow_read_scenarios')) return false;

@@ -1,11 +1,11 @@
-/** What the builder was given from the beginning, and so could have written without having seen the judge. */
+/** What the builder was given at the start, and so can write without having seen the holdout. */
 import { join } from 'node:path';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { readPlainBytes } from '../system/read.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 
-/** Bytes of a file of the workspace; a larger one is data, which nobody copies lines from. */
+/** Bytes of a file of the workspace; a larger one is data. */
 const largest = 16 * 1024 * 1024;
 
 /** The texts of file variables, then the files of the workspace as the snapshot `start` has it; each content once. */

@@ -70,18 +70,18 @@ export async function verifyCommand(
   const found = await find();
   if (!found.ok) return no('no-run', found.why);
   const runDir = resolve(io.cwd, found.dir);
-  // Whatever else stands in the place of its folder is found below.
+  // Anything else in the place of its folder is reported below.
   const isGoing = async () =>
     isFolder(layout(runDir).locks) && (await ownerOf(runDir, io.clock)) !== undefined;
   const going = () =>
     no(
       'run-going',
-      `run ${found.id} is going on: its files change under whoever checks them`,
+      `run ${found.id} is going on: its files change while they are checked`,
       `wait for its end; ${listingOf(runDir, io.cwd)} tells how it stands`,
     );
   const owners = locksIn(runDir).length;
   if (await isGoing()) return going();
-  // What we cannot read nobody need have changed.
+  // A run of another version may be unchanged and still unreadable.
   const other = await otherVersionOf(runDir);
   if (other !== undefined) return no('run-files', `run ${found.id} ${other.what}`, other.fix);
   keepNurserySmall();
@@ -94,7 +94,7 @@ export async function verifyCommand(
   });
   const code = verified.problems.length === 0 ? 0 : 1;
   if (code !== 0) {
-    // Whoever has removed the run meanwhile, or gone on with it, has changed nothing that was to stay.
+    // The run may have been removed or resumed meanwhile, which is no change of what it wrote.
     const still = await find();
     if (!still.ok) return no('no-run', still.why);
     if (await isGoing()) return going();

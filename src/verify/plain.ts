@@ -1,13 +1,13 @@
-/** That what the engine has made is there itself: a link leads to what nobody vouches for tomorrow, and what a copy of the
- *  run does not take along. */
+/** That files and folders of the engine are no links: a link leads to what has no recorded hash, and a copy of the run
+ *  lacks it. */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { namesIn } from '../system/read.ts';
 import type { Findings } from './report.ts';
 
-/** Tells every link in the place of a file or folder of the engine's own. Stages may leave links in their folders; those
- *  of workspace and history are told where their contents are looked at. */
+/** Reports every link in the place of a file or folder of the engine. Nodes may leave links in their folders; links in the
+ *  workspace and the history are checked with their contents. */
 export function checkPlain(runDir: string, nodes: ReadonlySet<string>, found: Findings): void {
   const { root: _, node, workspace, history, scratch, hidden, ...own } = layout(runDir);
   const open = Object.values(own);

@@ -18,7 +18,7 @@ export type Asked = {
   readonly env: Environment;
   /** A repository and branch that the commits were delivered to. */
   readonly delivered?: { readonly repo: string; readonly branch?: string } | undefined;
-  /** The hash of all visits, or its beginning, as it was noted when the run ended. */
+  /** The hash of all visits, or its beginning, noted when the run ended. */
   readonly chain?: string | undefined;
 };
 

@@ -167,7 +167,7 @@ test('a resume that was killed, or cut by a power cut, is no change of the resul
   expect(await holds()).toContain('what result.json says');
 });
 
-test('a visit that was told, lost in a power cut and made again is no contradiction', async () => {
+test('a visit that was reported, lost in a power cut and executed again is no change', async () => {
   const at = (name: string) => join(it.dir('lost'), name);
   const kept = new Map<string, Buffer>();
   const keep = (...names: string[]) => {
@@ -201,7 +201,7 @@ test('a verification changes nothing, counts what it has checked and names what 
   expect(checked['artifacts']).toBeGreaterThan(30);
 });
 
-test('the hash of the visits that somebody has noted is compared', async () => {
+test('a hash of the visits that was noted is compared', async () => {
   const { chain } = it.json('.factory/runs/done/result.json').evidence;
   expect((await it.verify('done', { chain: chain.slice(0, 12) })).problems).toEqual([]);
   expect((await it.verify('done', { chain: chain.toUpperCase() })).problems).toEqual([]);
@@ -220,7 +220,7 @@ test('without a readable checkpoint the manifest as a whole is not checked', asy
   );
 });
 
-test('what carries the verdict is told: commands with exit codes and hashes of all inputs', async () => {
+test('the result lists its evidence: commands with exit codes and hashes of all inputs', async () => {
   const { out } = done;
   expect(out).toMatch(/checked +3 commands of 3 nodes passed, no scenarios/);
   expect(out).toMatch(/check it +factory verify done\n/);
@@ -247,7 +247,7 @@ test('what carries the verdict is told: commands with exit codes and hashes of a
   ]);
 });
 
-test('a run that no command has checked says so', async () => {
+test('the summary of a run that no command has checked says that', async () => {
   const { out } = await it.start('bare', 'bare.dot');
   expect(out).toMatch(/checked +nothing was checked by a command/);
 });

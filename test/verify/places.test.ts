@@ -116,7 +116,7 @@ test('a link, a judge that is another one, or what nobody has put there is found
   expect((await it.verify('r', { keys: '/nowhere' })).problems).toEqual([]);
 }, 60_000);
 
-test('what somebody has replaced by a link to itself is found, and every command says so', async () => {
+test('a file or folder replaced by a link to itself is found, and every command reports it', async () => {
   const circle: Change = (path) => {
     renameSync(path, join(it.path, 'elsewhere'));
     symlinkSync(path, path);
