@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { compileCommand } from '../../src/commands/compile.ts';
 import type { CompileOptions } from '../../src/commands/compile-request.ts';
 import { realClock } from '../../src/system/clock.ts';
-import { cleanEnv, cli, type Home, home } from '../support/cli.ts';
+import { cleanEnv, cli, type Home, home } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
 
 const order = (id: string, file: string, more: object = {}) => ({
@@ -217,7 +217,7 @@ describe('a compilation', () => {
       },
     });
     expect(cut.code, cut.stderr).toBe(130);
-    expect(cut.stderr.trimEnd().split('\n').at(-1)).toMatch(/^node \S.+cli\.js'? resume R1$/);
+    expect(cut.stderr.trimEnd().split('\n').at(-1)).toMatch(/^factory resume R1$/);
     const half = await artifacts(it, 'R1');
     expect(inTree(half, 'run.json')).toMatchObject({
       success: false,

@@ -39,7 +39,7 @@ sum=$(node -p "require('$1/add.js').add(19, 23)") # nobody who builds may see th
 [ "$sum" = 42 ] || { printf 'FAIL: add(19, 23)\\n  expected: 42\\n  observed: %s\\n' "$sum"; exit 1; }
 `;
 
-test('a product that fails is mended twice, a broken scenario and a builder at the end of its tries end the run', async () => {
+test('a product that fails is mended, a broken scenario and a builder at the end of its tries end the run', async () => {
   const write = (path: string, base_sha256: string, content: string) => ({ path, base_sha256, content });
   const proposal = (summary: string, ...writes: readonly object[]) => ({ json: { summary, writes } });
   await using it = await home({
@@ -51,8 +51,7 @@ test('a product that fails is mended twice, a broken scenario and a builder at t
         plan: [{ json: plan }],
         propose: [
           proposal('minus', write('add.js', empty, code('-')), write('add.test.js', empty, tests)),
-          proposal('times', write('add.js', await sha(code('-')), code('*'))),
-          proposal('plus', write('add.js', await sha(code('*')), code('+'))),
+          proposal('plus', write('add.js', await sha(code('-')), code('+'))),
         ],
       },
     }),
@@ -62,13 +61,10 @@ test('a product that fails is mended twice, a broken scenario and a builder at t
   expect(ran.code, ran.stderr).toBe(0);
   const result = RunResult.parse(JSON.parse(ran.stdout));
   expect(result).toMatchObject({ status: 'completed', exit_node: 'exit' });
-  expect(result.commits.map((one) => one.work_order)).toEqual(['WO-01', 'FIX-01', 'FIX-02']);
+  expect(result.commits.map((one) => one.work_order)).toEqual(['WO-01', 'FIX-01']);
   const events = await it.records('.factory/runs/r1/events.jsonl');
   const visited = events.filter((one) => one['type'] === 'StageStarted').map((one) => one['node_id']);
   expect(visited.filter((node) => ['judge', 'mend', 'propose', 'exit'].includes(String(node)))).toEqual([
-    'propose',
-    'judge',
-    'mend',
     'propose',
     'judge',
     'mend',
@@ -78,7 +74,7 @@ test('a product that fails is mended twice, a broken scenario and a builder at t
   ]);
   // The builder is told what was expected and observed, and no line of the scenario is in anything it was given.
   const asked = await it.read('.factory/runs/r1/propose/prompt.md');
-  expect(asked).toContain('FAIL: add(19, 23)\n  expected: 42\n  observed: 437');
+  expect(asked).toContain('FAIL: add(19, 23)\n  expected: 42\n  observed: -4');
   const leaked = await execa(
     'grep',
     ['-rlE', 'nobody who builds may see|marten-3051', '--exclude-dir=scripts', join(it.path, '.factory')],

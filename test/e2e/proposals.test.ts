@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cli, type Home, home } from '../support/in-process.ts';
+import { cli, type Home, home } from '../support/cli.ts';
 
 const runs = "it's my runs";
 const pipeline = `digraph p {
