@@ -94,7 +94,7 @@ test('every variable that somebody can set for us is in the docs', () => {
   // What we ourselves put before programs of ours and of others.
   const ours =
     /^(?:FACTORY_(?:BUDGET|NODE_EXEC|RUN_MARKER|HOLDOUT|PROOF)|SCENARIO_RUN_ID|CLAUDE_CODE_(?:DISABLE.*|ENTRYPOINT))$/;
-  const attributes = /^(?:FACTORY_(?:CLAUDE|COMMAND)|ATTRACTOR_CODEX)_/;
+  const attributes = /^(?:FACTORY_(?:CLAUDE|COMMAND)|ATTRACTOR_CODEX)(?:_|$)/;
   const names = [...new Set(text.match(words) ?? [])].filter(
     (name) => !ours.test(name) && !attributes.test(name),
   );
