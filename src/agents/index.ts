@@ -228,94 +228,84 @@ function planFor(
     } else return one;
   }
   if (first !== undefined && agents.every((one) => one.name === 'unusable')) return { problem: first };
-  const model = trimmed(request.model);
-  const effort = trimmed(request.effort);
-  return {
-    plan: {
-      chosenBy,
-      name: `${only},${list.slice(1).join(',')}`,
-      agents,
-      ...(model === undefined ? {} : { model }),
-      ...(effort === undefined ? {} : { effort }),
-    },
-  };
+  const name = `${only},${list.slice(1).join(',')}` as const;
+  return { plan: { chosenBy, name, agents, ...flagsOf(request) } };
 }
 
 function planForOne(
   word: string,
   chosenBy: string,
-  { env, model, effort, temperature, script }: AgentRequest,
+  request: AgentRequest,
 ): { readonly plan: SinglePlan } | { readonly problem: Diagnostic } {
   const name = agentNames.find((known) => known === word);
+  const { model, effort } = flagsOf(request);
   switch (name) {
     case undefined:
       return unknownAgent(word, chosenBy);
     case 'fake':
     case 'stub':
       return { plan: { name, chosenBy } };
-    case 'command': {
-      const chosen = trimmed(model);
-      return { plan: { name, chosenBy, ...(chosen === undefined ? {} : { model: chosen }) } };
-    }
+    case 'command':
+      return { plan: { name, chosenBy, ...(model === undefined ? {} : { model }) } };
     case 'codex':
-    case 'claude': {
-      const chosen = trimmed(model);
-      const asked = trimmed(effort);
-      return {
-        plan: {
-          name,
-          chosenBy,
-          ...(chosen === undefined ? {} : { model: chosen }),
-          ...(asked === undefined ? {} : { effort: asked }),
-        },
-      };
-    }
+    case 'claude':
+      return { plan: { name, chosenBy, ...flagsOf(request) } };
     case 'scripted':
-      return script === undefined
+      return request.script === undefined
         ? problem(
             'agent-script-missing',
             `${chosenBy} asks for the agent "scripted", and there is no script`,
             'give the pipeline an agent script, or choose another agent',
           )
-        : { plan: { name, chosenBy, script } };
-    case 'openai': {
-      const key = keyProblem(env['OPENAI_API_KEY'] ?? '');
-      if (key !== undefined) {
-        return problem(
-          'agent-key',
-          `${chosenBy} asks for the agent "openai": ${key}`,
-          'set OPENAI_API_KEY to a key of the model API, or choose another agent',
-        );
-      }
-      const baseURL = value(env, 'OPENAI_BASE_URL') ?? openaiDefaults.baseURL;
-      const url = urlProblem(baseURL);
-      if (url !== undefined) {
-        return problem('agent-base-url', `OPENAI_BASE_URL ${url}`, 'write it like https://api.openai.com/v1');
-      }
-      const chosen =
-        trimmed(model) ?? value(env, 'FACTORY_MODEL') ?? value(env, 'OPENAI_MODEL') ?? openaiDefaults.model;
-      const [asked, by] =
-        trimmed(effort) === undefined
-          ? [value(env, 'FACTORY_EFFORT'), 'FACTORY_EFFORT']
-          : [trimmed(effort), '--effort'];
-      if (asked !== undefined && !efforts.some((known) => known === asked)) return unknownEffort(asked, by);
-      const waits = pollWaits(env);
-      if ('problem' in waits) return waits;
-      return {
-        plan: {
-          name,
-          chosenBy,
-          model: chosen,
-          baseURL,
-          ...(asked === undefined ? {} : { effort: asked }),
-          ...(temperature === undefined ? {} : { temperature }),
-          ...waits,
-        },
-      };
-    }
+        : { plan: { name, chosenBy, script: request.script } };
+    case 'openai':
+      return openaiPlan(chosenBy, request.env, { model, effort, temperature: request.temperature });
     default:
       return unreachable(name);
   }
+}
+
+/** What `--model` and `--effort` say. */
+function flagsOf(request: AgentRequest): { readonly model?: string; readonly effort?: string } {
+  const model = trimmed(request.model);
+  const effort = trimmed(request.effort);
+  return { ...(model === undefined ? {} : { model }), ...(effort === undefined ? {} : { effort }) };
+}
+
+function openaiPlan(
+  chosenBy: string,
+  env: Environment,
+  flags: Readonly<Record<'model' | 'effort', string | undefined>> & { temperature: number | undefined },
+): { readonly plan: SinglePlan } | { readonly problem: Diagnostic } {
+  const key = keyProblem(env['OPENAI_API_KEY'] ?? '');
+  if (key !== undefined)
+    return problem(
+      'agent-key',
+      `${chosenBy} asks for the agent "openai": ${key}`,
+      'set OPENAI_API_KEY to a key of the model API, or choose another agent',
+    );
+  const baseURL = value(env, 'OPENAI_BASE_URL') ?? openaiDefaults.baseURL;
+  const url = urlProblem(baseURL);
+  if (url !== undefined)
+    return problem('agent-base-url', `OPENAI_BASE_URL ${url}`, 'write it like https://api.openai.com/v1');
+  const model =
+    flags.model ?? value(env, 'FACTORY_MODEL') ?? value(env, 'OPENAI_MODEL') ?? openaiDefaults.model;
+  const effort = flags.effort ?? value(env, 'FACTORY_EFFORT');
+  if (effort !== undefined && !efforts.some((known) => known === effort))
+    return unknownEffort(effort, flags.effort === undefined ? 'FACTORY_EFFORT' : '--effort');
+  const waits = pollWaits(env);
+  if ('problem' in waits) return waits;
+  return {
+    plan: {
+      name: 'openai',
+      chosenBy,
+      model,
+      baseURL,
+      ...(effort === undefined ? {} : { effort }),
+      ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
+      ...waits,
+    },
+  };
 }
 
 /** How patiently answers in the background are looked for, where the environment says. */

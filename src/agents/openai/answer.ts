@@ -75,16 +75,14 @@ export function pieces(maxBytes: number, onText: AgentTask['onText']): Pieces {
   };
 }
 
+/** A text of the server, where it is one. */
+export const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 const Text = z.string().nullish().catch(undefined);
 const Count = ToldNumber.nullish().catch(undefined);
 /** Tokens; an impossible number is none. */
 export const Counts = z.object({ input: Count, output: Count, cached: Count, reasoning: Count });
-/** Routers in front of several providers have an HTTP status for a code. */
-const Code = z
-  .union([z.string(), z.number().transform(String)])
-  .nullish()
-  .catch(undefined);
-export const Fault = z.object({ code: Code, type: Text, message: Text });
+const Code = z.string().or(z.number().transform(String)).nullish().catch(undefined);
 
 const List = z.array(z.unknown()).nullish().catch(undefined);
 const ContentPart = z.object({ type: z.string(), text: Text, refusal: Text });
@@ -111,7 +109,7 @@ export const Body = z.object({
     })
     .nullish()
     .catch(undefined),
-  error: Fault.nullish().catch(undefined),
+  error: z.object({ code: Code, type: Text, message: Text }).nullish().catch(undefined),
   incomplete_details: z.object({ reason: Text }).nullish().catch(undefined),
 });
 export type Body = z.infer<typeof Body>;

@@ -8,6 +8,7 @@ import {
   failed,
   incomplete,
   pieces,
+  text,
   usageOf,
 } from './answer.ts';
 import { lost } from './failure.ts';
@@ -115,8 +116,6 @@ function gathering(request: Request, onText: Call['onText']) {
     },
   };
 }
-
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** A text, or parts of which those of the type `text` count. */
 const contentOf = (content: unknown): string =>

@@ -51,8 +51,7 @@ export function troubleOf(error: unknown, sdk: Sdk, facts: Facts): Trouble {
     if (status !== undefined && error.headers !== undefined)
       return refusal(error, status, error.headers, facts);
     // An error event within a stream.
-    const { code, type } = error;
-    return troubleOfFault({ code: code == null ? code : String(code), type, message: error.message }, facts);
+    return troubleOfFault(error, facts);
   }
   return lost(`the answer from ${facts.shown} was cut: ${words(root)}`);
 }
@@ -112,8 +111,9 @@ export function troubleOfFault(
   fault: Readonly<Partial<Record<'code' | 'type' | 'message', string | null | undefined>>> | null | undefined,
   facts: Facts,
 ): Trouble {
-  const code = fault?.code ?? fault?.type ?? '';
-  const said = oneLine(fault?.message ?? (code === '' ? 'no reason given' : code));
+  // Some servers have an HTTP status as the code, also as a number.
+  const code = String(fault?.code ?? fault?.type ?? '');
+  const said = oneLine(String(fault?.message ?? (code === '' ? 'no reason given' : code)));
   const known = /^[45]\d\d$/.test(code) ? byStatus(Number(code), '', said, facts) : byCode(code, said, facts);
   if (known !== undefined) return known;
   if (code === '') return finalFailure(`${facts.shown} ended the answer as failed: ${said}`);

@@ -1,9 +1,8 @@
 /** The Responses API: an answer is streamed; one whose stream is lost or refused is made in the background, where it is
  *  asked for once and then polled. */
 import type { OpenAI } from 'openai';
-import * as z from 'zod';
 import type { AgentTask } from '../agent.ts';
-import { type Arrived, Body, type Exchange, endOf, Fault, failed, nothing, pieces } from './answer.ts';
+import { type Arrived, Body, type Exchange, endOf, failed, nothing, pieces, text } from './answer.ts';
 import { finalFailure, lost, type Trouble, troubleOfFault } from './failure.ts';
 import { type Refused, type Request, responsesBody } from './request.ts';
 import { retries, withTries } from './retry.ts';
@@ -53,26 +52,6 @@ const withRest = (later: Exchange, broken: Exchange): Exchange => ({
   reasoning: later.reasoning || broken.reasoning,
 });
 
-const Delta = z.object({
-  type: z.enum([
-    'response.output_text.delta',
-    'response.reasoning_summary_text.delta',
-    'response.reasoning_text.delta',
-  ]),
-  delta: z.string(),
-});
-const Item = z.object({ type: z.literal('response.output_item.done'), item: z.unknown() });
-const End = z
-  .object({
-    type: z.enum(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled']),
-    response: z.looseObject({}),
-  })
-  // The event's name has the status too.
-  .transform(({ type, response }) => ({ status: type.slice('response.'.length), ...response }))
-  .pipe(Body);
-const Raw = z.object({ response: z.unknown() });
-const ErrorEvent = Fault.extend({ type: z.literal('error') });
-
 async function streamed(request: Request, { watch, onText, refused }: Call): Promise<Exchange> {
   const said = pieces(request.maxAnswerBytes, onText);
   const items: unknown[] = [];
@@ -80,23 +59,37 @@ async function streamed(request: Request, { watch, onText, refused }: Call): Pro
     ...said.arrived(),
     ...(request.talk === undefined ? {} : { items }),
   });
-  let paragraphEnded = false;
-  const take = (event: unknown): Exchange | undefined => {
-    const delta = Delta.safeParse(event).data;
-    if (delta !== undefined) {
-      const channel = delta.type === 'response.output_text.delta' ? 'answer' : 'reasoning';
-      said.add(paragraphEnded && channel === 'reasoning' ? `\n\n${delta.delta}` : delta.delta, channel);
-      paragraphEnded = false;
-      return undefined;
+  let gap = '';
+  /** The end of the answer, when the event is it. */
+  const take = (event: OpenAI.Responses.ResponseStreamEvent): Exchange | undefined => {
+    switch (event.type) {
+      case 'response.output_text.delta':
+        said.add(text(event.delta), 'answer');
+        return undefined;
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        said.add(`${gap}${text(event.delta)}`, 'reasoning');
+        gap = '';
+        return undefined;
+      case 'response.reasoning_summary_part.done':
+        gap = '\n\n';
+        return undefined;
+      case 'response.output_item.done':
+        items.push(event.item);
+        return undefined;
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed': {
+        // The name of the event has the status too.
+        const status = event.type.slice('response.'.length);
+        const body = Body.safeParse({ status, ...event.response }).data;
+        return body === undefined ? undefined : endOf(body, event.response, arrived(), request);
+      }
+      case 'error':
+        return failed(troubleOfFault({ code: event.code, message: event.message }, request), arrived());
+      default:
+        return whole(event, request);
     }
-    if (isParagraphEnd(event)) paragraphEnded = said.arrived().reasoning !== '';
-    const item = Item.safeParse(event);
-    if (item.success) items.push(item.data.item);
-    const end = End.safeParse(event).data;
-    if (end !== undefined) return endOf(end, Raw.parse(event).response, arrived(), request);
-    const fault = ErrorEvent.safeParse(event).data;
-    if (fault !== undefined) return failed(troubleOfFault({ ...fault, type: null }, request), arrived());
-    return whole(event, request);
   };
   const body = { ...responsesBody(request, refused), stream: true as const };
   return exchange(request, watch, { path: '/responses', body, stream: true }, arrived, async (client) => {
@@ -108,9 +101,6 @@ async function streamed(request: Request, { watch, onText, refused }: Call): Pro
     return failed(lost(`the stream from ${request.shown} ended before the answer did`), arrived());
   });
 }
-
-const isParagraphEnd = (event: unknown): boolean =>
-  z.object({ type: z.literal('response.reasoning_summary_part.done') }).safeParse(event).success;
 
 /** Statuses that a response keeps; any other one means that the server is still at work. */
 const final: readonly unknown[] = ['completed', 'incomplete', 'failed', 'cancelled'];

@@ -9,9 +9,8 @@ import { systemWords } from '../../../system/files.ts';
 import { placeToSee, textAt, within } from './place.ts';
 import { bounded, did, refused, type ToolContext, tool, wellFormed } from './tool.ts';
 
-/** Entries of the longest list, and of the largest folder that is counted. */
+/** Entries of the longest list. */
 const mostEntries = 500;
-const mostCounted = 50 * mostEntries;
 
 export const list = tool({
   name: 'list',
@@ -29,20 +28,20 @@ export const list = tool({
     const shown = seen.path === '' ? '.' : seen.path;
     if (!seen.is.isDirectory()) return refused(`"${shown}" is no folder: use read`);
     const rows: string[] = [];
-    let total = 0;
+    let isCut = false;
     try {
       for await (const entry of entriesBelow(seen.real, seen.path, context, depth ?? 1)) {
-        total += 1;
-        if (rows.length < mostEntries) rows.push(await row(entry));
-        if (total >= mostCounted) break;
+        isCut = rows.length === mostEntries;
+        if (isCut) break;
+        rows.push(await row(entry));
       }
     } catch (error) {
       return refused(`"${shown}": ${systemWords(error)}`);
     }
-    if (total === 0) return did(`"${shown}" has nothing in it`);
-    const left = `${total - rows.length}${total >= mostCounted ? ' or more' : ''}`;
-    const rest = total > rows.length ? `\n[… ${left} entries left out: list a folder below …]` : '';
-    return did(`${shown}: ${total} ${total === 1 ? 'entry' : 'entries'}\n${bounded(rows.join('\n'))}${rest}`);
+    if (rows.length === 0) return did(`"${shown}" has nothing in it`);
+    const count = `${isCut ? 'the first ' : ''}${rows.length} ${rows.length === 1 ? 'entry' : 'entries'}`;
+    const rest = isCut ? '\n[… more entries left out: list a folder below …]' : '';
+    return did(`${shown}: ${count}\n${bounded(rows.join('\n'))}${rest}`);
   },
 });
 
