@@ -71,7 +71,7 @@ export class Batch {
 
   private begin(): ReturnType<Store['openPack']> {
     const pack = this.store.openPack();
-    // What an earlier take has left there without a name stays as it is.
+    // Bytes that an interrupted take has left there stay unused.
     this.end = fstatSync(pack.file).size;
     return pack;
   }
@@ -110,7 +110,7 @@ export class Batch {
       this.sizes?.add(stored.size);
       return stored;
     } catch (error) {
-      // Only what is written can fail so, and the error of an open file names none.
+      // Only the copy can fail so, and the error of an open file names none.
       throw isCode(error, 'ENOSPC', 'EDQUOT') ? named(temporary, error) : error;
     } finally {
       await rm(temporary, { force: true });

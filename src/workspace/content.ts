@@ -6,7 +6,7 @@ import { sha256 } from '../model/sha256.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { isCode, isMissing } from '../system/files.ts';
 
-/** Contents above this many bytes are read in pieces and kept in files of their own. */
+/** Contents above this many bytes are read in pieces and stored in separate files. */
 export const largeFrom = 1024 * 1024;
 
 /** SHA-256 (hex) and size of a regular file, read in pieces. `goOn` as for `pour`. */

@@ -15,7 +15,7 @@ export async function copyStore(from: string, to: string, only?: ReadonlySet<str
   await copyFolder(from, to);
 }
 
-/** The files of a folder, without those in folders of its own. */
+/** The files of a folder, without its subfolders. */
 async function copyFolder(from: string, to: string, wanted = (_: string): boolean => true): Promise<void> {
   makeFolder(to);
   for (const entry of await entriesOf(from)) {

@@ -1,32 +1,41 @@
-/** What a worker thread does for a copy: small files, batch after batch, as long as nothing is in the way. */
+/** What a worker thread does for a copy: small files, batch after batch. */
 import type { MessagePort } from 'node:worker_threads';
 
-/** Where a worker copies from and to (absolute folders), and the port it hears of batches by. */
+/** Where a worker copies from and to (absolute folders), and the port on which it receives batches. */
 export type Post = { readonly from: string; readonly to: string; readonly port: MessagePort };
 
-/** Files to copy: slash paths that the system takes as they are, and numbers about each of them, `numbersOfFile` a file.
- *  `room` takes what is read; it comes back with the answer. */
-export type Order = {
-  readonly paths: readonly string[];
-  readonly numbers: Float64Array;
-  readonly room: ArrayBuffer;
+/** What must be known of a file to copy it: a slash path, permission bits, size, and times in milliseconds. */
+export type Source = {
+  readonly path: string;
+  readonly mode: number;
+  readonly stat: { readonly size: number; readonly atimeMs: number; readonly mtimeMs: number };
 };
 
-/** `hashes` has a SHA-256 (hex) for each file, the empty text for one that was not copied and has left nothing. The
- *  contents of the others lie one after another in `room`. */
+/** What the copy's own stat says. */
+export type CopyFacts = {
+  readonly mode: number;
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+  readonly ino: number;
+};
+
+/** Files to copy. `room` takes what is read; it comes back with the answer. */
+export type Order = { readonly files: readonly Source[]; readonly room: ArrayBuffer };
+
+/** Of each file its SHA-256 (hex), size and facts, or null where it was not copied and has left nothing. The contents of the
+ *  others are one after another in `room`. */
 export type Answer = {
-  readonly hashes: readonly string[];
-  readonly numbers: Float64Array;
+  readonly copies: readonly ({
+    readonly hash: string;
+    readonly size: number;
+    readonly facts: CopyFacts;
+  } | null)[];
   readonly room: ArrayBuffer;
 };
 
-/** Of a file that is to be copied: size, mode, and its two times in milliseconds. Of its copy, in the same places: size,
- *  mode, modification and change time in milliseconds, and then the inode. */
-export const numbersOfFile = 5;
-
-/** The worker's whole program. It is started from its own text, so it uses nothing from outside but what `require` gives:
- *  no import, no other function or constant of this file. A file that gives trouble of any kind is left to whoever
- *  sent it, who has the words for it. */
+/** The worker's whole program. It is started from its own text, so it uses nothing from outside except what `require` gives:
+ *  no import, no other function or constant of this file. A file with any error is left to the copying thread, which reports
+ *  it. */
 export function copyOnOrder(require: NodeJS.Require): void {
   const fs: typeof import('node:fs') = require('node:fs');
   const crypto: typeof import('node:crypto') = require('node:crypto');
@@ -62,7 +71,7 @@ export function copyOnOrder(require: NodeJS.Require): void {
       fs.fchmodSync(file, mode);
       return fs.fstatSync(file);
     } catch (error) {
-      // Ours alone: what was there before, opening would not have passed.
+      // Made by this call: it fails where something was there before.
       fs.unlinkSync(path);
       throw error;
     } finally {
@@ -70,27 +79,26 @@ export function copyOnOrder(require: NodeJS.Require): void {
     }
   };
 
-  port.on('message', ({ paths, numbers, room }: Order) => {
+  port.on('message', ({ files, room }: Order) => {
     const bytes = Buffer.from(room);
     let at = 0;
-    const hashes = paths.map((path, n) => {
-      const [size = 0, mode = 0, atimeMs = 0, mtimeMs = 0] = numbers.subarray(n * 5);
+    const copies = files.map(({ path, mode, stat }) => {
       try {
-        const count = read(`${from}/${path}`, size, bytes, at);
-        if (count < 0) return '';
-        const content = bytes.subarray(at, at + count);
+        const size = read(`${from}/${path}`, stat.size, bytes, at);
+        if (size < 0) return null;
+        const content = bytes.subarray(at, at + size);
         const hash = crypto.hash('sha256', content, 'hex');
-        const made = write(`${to}/${path}`, content, mode, atimeMs, mtimeMs);
-        numbers.set([count, made.mode & 0o7777, made.mtimeMs, made.ctimeMs, made.ino], n * 5);
-        at += count;
-        return hash;
+        const made = write(`${to}/${path}`, content, mode, stat.atimeMs, stat.mtimeMs);
+        at += size;
+        const { mtimeMs, ctimeMs, ino } = made;
+        return { hash, size, facts: { mode: made.mode & 0o7777, mtimeMs, ctimeMs, ino } };
       } catch {
-        return '';
+        return null;
       }
     });
-    const answer: Answer = { hashes, numbers, room };
+    const answer: Answer = { copies, room };
     port.postMessage(answer, [room]);
-    // For whoever waits: taking the answer from its port would be hearing of it too.
+    // The copy reads answers from the port itself; this wakes it.
     threads.parentPort?.postMessage('answered');
   });
 }

@@ -19,7 +19,8 @@ import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { type Plain, readPlain } from '../system/read.ts';
 import { pour, readSmall, writeWhole } from './content.ts';
-import { type CopyFacts, Crew, type CrewPlan, type Done, Pile, type Source, usualCrew } from './copy-crew.ts';
+import { Crew, type CrewPlan, type Done, Pile, usualCrew } from './copy-crew.ts';
+import type { CopyFacts, Source } from './copy-worker.ts';
 import { isWithin, realOf } from './dirs.ts';
 import { type Ignore, readIgnore } from './ignore.ts';
 import { below, parentOf, shown, toBytes } from './names.ts';
@@ -31,7 +32,7 @@ export { checkDirs, type DirProblem } from './dirs.ts';
 
 export type { Copied, CopyOptions } from './snapshot.ts';
 
-/** Told of every file that was read whole, in no particular order: its path, its bytes (valid until it returns), the
+/** Called with every file that was read whole, in no particular order: its path, its bytes (valid until it returns), the
  *  facts of its copy, and its SHA-256 where it is known already. What it throws ends the copy. */
 type Reader = (path: string, bytes: Buffer, copy: CopyFacts, hash?: string) => void;
 
@@ -40,7 +41,7 @@ type Reader = (path: string, bytes: Buffer, copy: CopyFacts, hash?: string) => v
  *  out: anything called `.git`, `.factory/runs` at the top, `exclude`, `to` itself, and what `.factoryignore` at the
  *  top names. Paths in the answer are slash paths, sorted. Rejects with a WorkspaceError that names the path when
  *  something cannot be read or written; what was copied until then stays. Nothing is written once it has settled.
- *  `crew` is who works beside this thread, which makes no difference but in time. */
+ *  `crew`: the worker threads, which make it faster. */
 export async function copyTree(
   from: string,
   to: string,
@@ -54,8 +55,8 @@ export async function copyTree(
   const target = prepareTarget(to);
   const leaveOut = exclusions(top, [...options.exclude, target], ignoreOf(top));
 
-  // Large files go on while small ones are copied; the small ones one by one, since a call through the thread pool
-  // costs more than the copy. Of many small ones threads of our own copy whole batches.
+  // Large files are copied by the thread pool while small ones are copied here one by one, since a call through the pool
+  // costs more than the copy. Of many small ones worker threads copy whole batches.
   const tasks = tasksAtOnce(2);
   const workers = new Crew(top, target, crew);
   let pile = new Pile(crew.batch);
@@ -85,9 +86,9 @@ export async function copyTree(
       const large = take(done);
       if (large !== undefined) await large;
     }
-    if (pile.paths.length === 0) return;
+    if (pile.files.length === 0) return;
     if (!workers.offer(pile)) {
-      for (const source of pile.sources()) {
+      for (const source of pile.files) {
         const large = copy(source);
         if (large !== undefined) await large;
       }
@@ -213,7 +214,7 @@ function isOne(path: string | Buffer, other: string | undefined): boolean {
   return a !== undefined && a.ino === b?.ino && a.dev === b.dev;
 }
 
-/** Undefined where nothing is, or where we may not look: whose identity we cannot know we cannot meet either. */
+/** Undefined where nothing is, or where we may not look: such a folder cannot be in the tree either. */
 function ifSeen(path: string): ReturnType<typeof lstatSync> | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });

@@ -70,7 +70,7 @@ function checkRunsdir(runsdir: string, workdir: string): DirProblem | undefined 
 }
 
 /** The real path of `path`, also where its last parts do not exist yet, or lie where this user may not look: another
- *  user's home, as in an environment that was kept by whoever changed to this one. */
+ *  user's home, as in an environment that was kept by `su`. */
 export function realOf(path: string): string {
   const whole = resolve(path);
   try {
@@ -82,7 +82,7 @@ export function realOf(path: string): string {
   }
 }
 
-/** The same, or the path as it is where nothing can be told of it. */
+/** The same, or the path unchanged where it cannot be resolved. */
 export function realOrSame(path: string): string {
   try {
     return realOf(path);

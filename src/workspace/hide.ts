@@ -13,7 +13,7 @@ import { standing } from './standing.ts';
 import { DamagedStore, trouble, WorkspaceError } from './trouble.ts';
 import { look, walk } from './walk.ts';
 
-/** Where what is hidden waits, and the list of it; both outside the workspace, on the same file system. Absolute. */
+/** Where hidden paths are kept, and the list of them; both outside the workspace, on the same file system. Absolute. */
 export type HidingPlace = { readonly folder: string; readonly list: string };
 
 /** What is to be out of sight; paths relative to the workspace. With `only`, everything but these paths, what lies
@@ -39,7 +39,7 @@ const HiddenList = z
   }, 'folders are missing');
 type HiddenList = z.infer<typeof HiddenList>;
 
-/** Moves the paths away and answers which; what lies below them is meant too. Rejects with a WorkspaceError when one of
+/** Moves the paths away with what is below them, and returns them. Rejects with a WorkspaceError when one of
  *  them cannot be moved; then all are where they were. The list is on the disk before the first move. */
 export async function hide(
   workspace: string,
@@ -72,7 +72,7 @@ export async function hide(
       renameSync(toBytes(`${workspace}/${path}`), join(place.folder, String(n)));
     }
     setModes(workspace, list.folders);
-    // Whoever looks for them as another user than root finds a closed door.
+    // A process of a user other than root cannot look for them there.
     beforeWrite(place.folder);
     chmodSync(place.folder, 0);
     return paths;
@@ -82,14 +82,13 @@ export async function hide(
   }
 }
 
-/** Moves everything back and answers, sorted, with the files that somebody made meanwhile where hidden ones belong:
- *  they are removed, the originals win. Nothing happens where nothing is hidden. A call that was cut is finished by the
- *  next one. Rejects with a DamagedStore where the list is not what was written. */
+/** Moves everything back and returns, sorted, the files that were made meanwhile where hidden ones belong: they are
+ *  removed, the originals win. Nothing happens where nothing is hidden. An interrupted call is finished by the next one. Rejects with a DamagedStore where the list is not what was written. */
 export async function bringBack(workspace: string, place: HidingPlace): Promise<readonly string[]> {
   const list = readList(place.list);
   if (list === undefined) return [];
   const conflicts = new Set<string>();
-  // Who took the run over may be hiding again: nothing is done without asking, and in no other call than the next.
+  // A process that took the run over may be hiding again: `beforeWrite` comes right before each change.
   const remove = (path: string): void => {
     for (const file of filesAt(workspace, path)) conflicts.add(file);
     clear(workspace, path);
@@ -101,7 +100,7 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
     for (const { path } of list.folders) {
       const found = look(workspace, path);
       if (found?.kind === 'dir') continue;
-      // A file or a link in a folder's place would lead what is hidden elsewhere.
+      // A file or a link in a folder's place would move hidden paths elsewhere.
       if (found !== undefined) remove(path);
       beforeWrite(workspace);
       mkdirSync(below(workspace, path), { mode: 0o700 });
@@ -140,7 +139,7 @@ function readList(path: string): HiddenList | undefined {
   try {
     return HiddenList.parse(JSON.parse(read.kind === 'text' ? read.text : ''));
   } catch (error) {
-    throw new DamagedStore(`${path} is damaged: where hidden files belong can no longer be told`, {
+    throw new DamagedStore(`${path} is damaged: it does not say where hidden files belong`, {
       cause: error,
     });
   }

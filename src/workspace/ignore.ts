@@ -9,7 +9,7 @@ type Rule = { readonly pattern: RegExp; readonly out: boolean; readonly foldersO
 /** Reads the text of a `.factoryignore`: one pattern a line, `#` comments, `!` takes back, the last match decides.
  *  A slash at the start or inside ties a pattern to the top, else it matches at any depth; a slash at the end means
  *  folders only. `*` and `?` stay within a name, `**` crosses folders, `[a-z]` and `[!a-z]` are one character,
- *  `\` takes the next character as it is. */
+ *  `\` takes the next character literally. */
 export function readIgnore(text: string): Ignore {
   const rules = text
     .replace(/^\uFEFF/, '')

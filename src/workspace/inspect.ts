@@ -13,7 +13,7 @@ import type { ReadTree } from './tree.ts';
 import { DamagedStore } from './trouble.ts';
 import { targetOf, walk } from './walk.ts';
 
-/** Something in the store that is not as it was written; `file` is relative to it. */
+/** A part of the store that differs from what was written; `file` is relative to it. */
 export type StoreProblem = {
   readonly file: string;
   readonly what: 'changed' | 'missing' | 'added';

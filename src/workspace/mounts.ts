@@ -1,13 +1,13 @@
-/** What is mounted in a workspace: its files are somebody else's, whatever their path. */
+/** Mounts in a workspace: their files are not the workspace's, whatever their path. */
 import { readFileSync } from 'node:fs';
 import { fromBytes, shown } from './names.ts';
 import { WorkspaceError } from './trouble.ts';
 
-/** Throws a WorkspaceError where something is mounted below `folder` (a real path), or on it unless `mayBe`: whoever lists,
- *  removes or writes there does so in the file system, or in the other folder, that shows through. */
-export function nothingMounted(folder: string, mayBe?: 'mounted'): void {
+/** Throws a WorkspaceError where something is mounted at `folder` (a real path) or below: listing, removing or writing there
+ *  would do so in the file system, or in the other folder, that shows through. */
+export function nothingMounted(folder: string): void {
   for (const point of mountPoints(folder)) {
-    if (!point.startsWith(`${folder}/`) && (point !== folder || mayBe !== undefined)) continue;
+    if (point !== folder && !point.startsWith(`${folder}/`)) continue;
     throw new WorkspaceError(
       `something is mounted at "${shown(point)}": its files are not the workspace's, and are left alone; ` +
         'unmount it (umount)',

@@ -49,8 +49,8 @@ export function liesIn(paths: ReadonlySet<string>, path: string): boolean {
   return false;
 }
 
-/** Tells of a slash path whether it lies below one of `folders`. Each folder above is looked at once: of folders nested in
- *  hundreds, looking at all of them for every path takes minutes. */
+/** Whether a slash path is below one of `folders`. Each folder above is checked once: with hundreds of nested folders,
+ *  checking all of them for every path takes minutes. */
 export function liesBelow(folders: ReadonlySet<string>): (path: string) => boolean {
   const known = new Map([['', false]]);
   return (path) => {

@@ -18,11 +18,11 @@ type Seen = {
 };
 
 export interface Lookout {
-  /** Notes what is there, without reading it, so that the first look has something to compare with. */
+  /** Records the paths and their facts, without reading contents, for the first comparison. */
   begin(): void;
   /** True when something below the folder was made, changed, moved or removed since `at` or within the second before
-   *  it, and is not what it was at the look before this one. So what is written again and again with the same content
-   *  is a change once. Rejects with a WorkspaceError for what cannot be listed. */
+   *  it, and is not what it was at the look before this one. So a file that is written repeatedly with the same content
+   *  counts as changed once. Rejects with a WorkspaceError for what cannot be listed. */
   changedSince(at: Date): Promise<boolean>;
 }
 

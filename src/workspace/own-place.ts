@@ -1,18 +1,18 @@
-/** Files that name the folder they lie in by its absolute path, as build folders, worktrees and virtual environments do: in
- *  a copy of that folder they still mean the first one. */
+/** Files that contain the absolute path of their folder, as build folders, worktrees and virtual environments do: in a copy
+ *  of that folder they still refer to the original. */
 import { lstat } from 'node:fs/promises';
 import { largeFrom, readSmall } from './content.ts';
 import { below, shown, toBytes } from './names.ts';
 import type { Tree } from './snapshot.ts';
 import { isDenied } from './trouble.ts';
 
-/** Tells of a file's content whether it names `place` (an absolute path) or something in it. Only of texts: what programs
- *  are made of names the place of their sources, and nobody goes there. */
+/** Whether a file's content names `place` (an absolute path) or something in it. Only texts count: binaries name the place of
+ *  their sources, which no tool follows. */
 export function namesPlace(place: string): (content: Buffer) => boolean {
   const name = Buffer.from(toBytes(place));
   const isAt = (content: Buffer, at: number): boolean =>
     !isOfName(content[at + name.length]) &&
-    // It may be the end of another path, but for what a compiler is told (`-I/src/app`).
+    // It may be the end of another path, except after a compiler's flag (`-I/src/app`).
     (!isOfName(content[at - 1]) || content[at - 2] === dash);
   return (content) => {
     if (place === '/') return false;
@@ -24,12 +24,12 @@ export function namesPlace(place: string): (content: Buffer) => boolean {
 
 const dash = 0x2d;
 
-/** Letters, digits and what else a longer name would go on with. */
+/** A character with which a longer name would continue. */
 function isOfName(byte: number | undefined): boolean {
   return byte !== undefined && (byte > 0x7f || /[\w.-]/.test(String.fromCharCode(byte)));
 }
 
-/** The files of a tree, which stands in `folder`, that name `place`. Left out are large ones, and those that may not be read. */
+/** The files of a tree, which is in `folder`, that name `place`. Large and unreadable files are left out. */
 export async function filesNaming(place: string, tree: Tree, folder: string): Promise<readonly string[]> {
   const namesIt = namesPlace(place);
   const found: string[] = [];
@@ -45,7 +45,7 @@ export async function filesNaming(place: string, tree: Tree, folder: string): Pr
   return found;
 }
 
-/** What pipelines keep in a workspace: records, by which nobody goes. */
+/** What pipelines keep in a workspace: records, which no tool follows. */
 export const isOurs = (path: string): boolean => path.startsWith('.factory/');
 
 function allowed<T>(read: () => T): T | undefined {
@@ -57,10 +57,12 @@ function allowed<T>(read: () => T): T | undefined {
   }
 }
 
-/** What is told of such files in a copy of `place`: nothing where there are none. */
+/** The warning about such files in a copy of `place`; nothing where there are none. */
 export function noteOf(paths: readonly string[], place: string): readonly string[] {
   if (paths.length === 0) return [];
   const few = paths.slice(0, 3).map(shown).join(', ');
   const more = paths.length > 3 ? ` and ${paths.length - 3} more` : '';
-  return [`copied, though a stage that goes by it works in ${shown(place)}, not in the copy: ${few}${more}`];
+  return [
+    `copied, but contains the path ${shown(place)}: a node that uses it works there, not in the copy: ${few}${more}`,
+  ];
 }

@@ -15,7 +15,7 @@ export type Sides = { readonly before: Snapshot; readonly after: Snapshot };
 /** Why a path is not, or not whole, in a patch. */
 export type Untold = { readonly path: string; readonly why: 'folder' | 'permissions' | 'large' | 'name' };
 
-/** Bytes of a file above which its contents are not compared: nobody reads such a patch. */
+/** Bytes of a file above which its contents are not compared: the patch would be too long to read. */
 const mostBytes = 16 * 1024 * 1024;
 
 /** Gives the patch to `take`, piece by piece, and answers with what no patch can tell. The repository that git needs for
@@ -25,10 +25,10 @@ export async function patchOf(
   snapshots: Pick<Snapshots, 'read'>,
   options: {
     readonly env: Environment;
-    /** Name contents as such a repository does: git takes a patch of bytes only by ids of its own kind. */
+    /** Name contents as a SHA-256 repository does: git applies a binary patch only by ids of its own hash. */
     readonly sha256?: boolean;
     readonly colour: boolean;
-    /** For people, who are told that a file is no text; else its bytes are in the patch, too. */
+    /** For reading: of a binary file the patch only says that it differs; otherwise its bytes are included. */
     readonly toBeRead: boolean;
     /** Which paths count. */
     readonly only: (path: string) => boolean;

@@ -34,8 +34,8 @@ export type Restore = {
   readonly only: PathFilter | undefined;
   /** Files that are written get the present as their time, not the one that the tree has. */
   readonly isTimeNow?: boolean;
-  /** An empty folder that the user has named: it may be a mount, and of another kind. */
-  readonly isNamed?: true;
+  /** A new folder, which may be on another kind of disk. */
+  readonly isNew?: true;
   /** By a node itself, to which the sandbox shows its workspace by mounts. */
   readonly inStage?: boolean | undefined;
 };
@@ -46,7 +46,7 @@ export type Restore = {
  *  another. */
 export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
-  if (r.inStage !== true) nothingMounted(r.workspace, r.isNamed && 'mounted');
+  if (r.inStage !== true) nothingMounted(r.workspace);
   standing(r.workspace);
   const work = new Work(r);
   await work.compare();
@@ -130,7 +130,7 @@ class Work {
       if (kind === 'dir' && (mode & 0o500) !== 0o500 && !this.modes.has(path)) this.modes.set(path, mode);
   }
 
-  /** Finds what is there. A tree that is deeper than the system's paths reach is taken apart: the deepest folder that can be
+  /** Lists the workspace. A tree that is deeper than the system's paths reach is taken apart: the deepest folder that can be
    *  named goes to the top, and is removed from there. */
   private lookAround(): void {
     const { workspace, only } = this.r;
@@ -176,7 +176,7 @@ class Work {
     try {
       return (await hashFile(below(this.r.workspace, path))).hash === entry.hash;
     } catch {
-      // What cannot be read is written anew.
+      // A file that cannot be read is replaced.
       return false;
     }
   }
@@ -237,7 +237,7 @@ class Work {
     try {
       const was = lstatSync(place, orUndefined);
       // Two names of the tree are one to this file system: one of them would be lost silently.
-      if (was !== undefined && this.r.isNamed) throw Object.assign(new Error(), { code: 'EEXIST' });
+      if (was !== undefined && this.r.isNew) throw Object.assign(new Error(), { code: 'EEXIST' });
       if (this.r.isTimeNow && was?.size === entry.size) await secondAfter(was?.mtimeMs);
       if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), temporary);
       else {

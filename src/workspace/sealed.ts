@@ -1,4 +1,4 @@
-/** Sealed files in a workspace: put there exactly, and taken out again with a word on what somebody did to them. No link is
+/** Sealed files in a workspace: put there exactly, and taken out again with a report of what was done to them. No link is
  *  followed, and nothing outside of the workspace is touched. */
 import {
   chmodSync,
@@ -32,7 +32,7 @@ export type Placed = {
   readonly made: readonly string[];
 };
 
-/** Puts the files where they belong; whatever stands in their way goes. Throws a WorkspaceError. */
+/** Puts the files where they belong; whatever is in their way is removed. Throws a WorkspaceError. */
 export function placeSealed(
   workspace: string,
   paths: readonly string[],
@@ -83,14 +83,14 @@ function writeNew(place: string | Buffer, { content, mode }: SealedFile): Stats 
 
 /** What was found where sealed files belong. */
 export type TakenOut = {
-  /** Sealed files that were changed, replaced or removed, and what is new beside them; all gone now. Sorted. */
+  /** Sealed files that were changed, replaced or removed, and new files at their paths; all removed. Sorted. */
   readonly broken: readonly string[];
-  /** Folders above a sealed path in whose place something else stands, which is still there. */
+  /** Folders above a sealed path in whose place something else is, which stays. */
   readonly blocked: readonly string[];
   /** Whether a sealed file has got a second name. */
   readonly linked: boolean;
-  /** Sealed files that are as they were, but that somebody has touched meanwhile: set their mode, or written them and put
-   *  content and times back. Not known on file systems whose times do not tell. Sorted. */
+  /** Sealed files that are unchanged but were touched meanwhile: their mode set, or content and times written and put back.
+   *  Not known on file systems whose times do not show every change. Sorted. */
   readonly touched: readonly string[];
 };
 
@@ -147,7 +147,7 @@ export function takeOutSealed(
   return { broken: [...broken].sort(), blocked: [...blocked].sort(), linked, touched: touched.sort() };
 }
 
-/** Undefined where the folders above a path are folders, opened on the way; else whether something stands in the place of
+/** Undefined where the folders above a path are folders, opened on the way; else whether something else is in the place of
  *  one of them. */
 function wayTo(
   workspace: string,
@@ -179,7 +179,7 @@ function isAsPlaced(workspace: string, found: Found, file: SealedFile, facts: St
     return Buffer.from(toBytes(targetOf(workspace, found.path))).equals(file.content);
   if (found.mode !== file.mode || found.stat.nlink > 1) return false;
   const { ino, size, mtimeMs, ctimeMs } = found.stat;
-  // Written anew with the same bytes, it may have said something else while it judged.
+  // A file that was rewritten with the same bytes may have had other content while it was used.
   if (facts?.ino !== ino || facts.mtimeMs !== mtimeMs || size !== file.content.length) return false;
   // What happens within one tick of the system's clock leaves no trace in the times.
   if (facts.ctimeMs === ctimeMs && size >= largeFrom) return true;
@@ -240,7 +240,7 @@ function makeFolder(workspace: string, folder: string, mode: number): void {
   setMode(workspace, folder, mode);
 }
 
-/** Removes what stands at a path, however it is locked. The folders above it are real ones. */
+/** Removes what is at a path, whatever its mode. The folders above it are real ones. */
 export function clear(workspace: string, path: string): void {
   const found = look(workspace, path);
   if (found !== undefined) remove(workspace, [found, ...contents(workspace, found)]);
@@ -251,7 +251,7 @@ function remove(workspace: string, found: readonly Found[]): void {
   for (const { path, kind, mode } of found)
     if (kind === 'dir' && (mode & 0o700) !== 0o700) setMode(workspace, path, 0o700);
   for (const { path, kind } of [...found].reverse()) {
-    // Before each: whoever took the run over meanwhile may have put its own there.
+    // Before each: a process that took the run over meanwhile may have put its files there.
     beforeWrite(workspace);
     try {
       if (kind === 'dir') rmdirSync(below(workspace, path));

@@ -69,7 +69,7 @@ export interface Snapshots {
   /** Fills the workspace, which must be missing or empty, with a copy of the folder `from` as `copyTree` makes it, and
    *  stores what it reads: the first `take` does not read it again. */
   copyIn(from: string, options: CopyOptions): Promise<Copied>;
-  /** Takes the workspace as it is. Files whose stat facts equal those in `since` are not read. Contents and
+  /** Takes a snapshot of the workspace. Files whose stat facts equal those in `since` are not read. Contents and
    *  manifest are on disk (fsynced) when it settles. `goOn` is called before each file that is read and before each piece of a
    *  large one; an error that it throws ends the take. */
   take(since?: Snapshot, goOn?: () => void): Promise<Snapshot>;

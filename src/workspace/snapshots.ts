@@ -166,7 +166,7 @@ class KeptSnapshots implements Snapshots {
     try {
       return await batch.addFile(place, expected, goOn);
     } catch (error) {
-      // Told apart here: the scan can only say which file of the workspace it was about.
+      // Distinguished here: the scan only knows the file of the workspace.
       throw this.isAboutOurs(error) ? this.unwritten(error) : error;
     }
   }

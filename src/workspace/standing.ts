@@ -4,7 +4,7 @@ import { beforeRemaking, beforeWrite } from '../system/fence.ts';
 import { trouble } from './trouble.ts';
 
 /** Makes the top a folder that can be written in; a link or a file that took its place goes. Snapshots do not record the
- *  mode of the top: a resume begins with it like this, and so must a run that goes on without one. Throws a
+ *  mode of the top: a resume begins with it like this, and so must a run that continues without one. Throws a
  *  WorkspaceError. */
 export function standing(workspace: string): void {
   const stat = lstatSync(workspace, { throwIfNoEntry: false });

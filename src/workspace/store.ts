@@ -1,4 +1,4 @@
-/** Contents by their SHA-256: small ones one after another in a pack, large ones in files of their own. */
+/** Contents by their SHA-256: small ones one after another in a pack, large ones in separate files. */
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, constants, fchmodSync, lstatSync, openSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -24,10 +24,10 @@ const overlap = 64 * 1024;
 /** True for zeros alone: the first byte is zero, and each other one equals the one before it. */
 const isZeros = (bytes: Buffer): boolean => bytes[0] === 0 && bytes.subarray(1).equals(bytes.subarray(0, -1));
 
-/** The store in `dir`: packs hold contents without any frame, `large/<hash>` one content each. Where a content lies
- *  in a pack is told by the snapshots that have it, which are written after the pack is flushed: what a cut-off take
- *  has left in a pack is waste that nothing names. Any number of processes may read, and as many may write: each
- *  opening of the store writes into a pack of its own. */
+/** The store in `dir`: packs hold contents without any frame, `large/<hash>` one content each. The
+ *  snapshots say where in a pack a content is; they are written after the pack is flushed, so bytes that an interrupted take
+ *  has left in a pack are unused. Any number of processes may read and write: each opening of the store writes into a
+ *  separate pack. */
 export class Store {
   private readonly places = new Map<string, Place>();
   private readonly large = new Set<string>();
@@ -194,7 +194,7 @@ export class Store {
     throw damaged(`${path} ${read.kind === 'missing' ? 'is missing' : read.why}`);
   }
 
-  /** `into` is used where it has room enough; what is answered is good as long as it is. */
+  /** `into` is used where it has room enough; the result is valid until it is used again. */
   private readPacked(hash: string, into = none): Buffer {
     const place = this.places.get(hash);
     if (place === undefined) throw new Error(`the snapshot store knows of no content ${hash}`);

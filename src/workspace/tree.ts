@@ -34,7 +34,7 @@ const mode = z.int().min(0).max(0o7777);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 const StoredFile = z.tuple([z.string(), mode, z.int().min(0), hash, z.int(), z.string()], z.int());
 
-/** `trees/<id>.json`. A file has path, mode, size, hash, where it begins in the pack (-1: a file of its own), and its
+/** `trees/<id>.json`. A file has path, mode, size, hash, where it begins in the pack (-1: a separate file), and its
  *  stat facts as one string of mtime, ctime and inode, each `-` where unknown. */
 const StoredTree = z.object({
   schema_version: z.literal(1),
@@ -48,13 +48,13 @@ const StoredTree = z.object({
     .describe(
       'The packs besides the first; a file in one of them names it by a seventh item, counted from 1',
     ),
-  files: z.array(StoredFile).describe('Each on a line of its own'),
+  files: z.array(StoredFile).describe('Each on a separate line'),
 });
 type StoredTree = z.infer<typeof StoredTree>;
 
 /** The text of `trees/<id>.json`, in pieces: one string of a large tree would take several times its size. `boot` names the
  *  start of the system in which the stat facts were taken; `placeOf` says where in a pack a content is, undefined for one in a
- *  file of its own. */
+ *  separate file. */
 export function writeTree(
   tree: Tree,
   boot: string,
@@ -119,7 +119,7 @@ const headWith = (hash: string): string => `{"schema_version":1,"sha256":"${hash
 export type ReadTree = { readonly tree: Tree; readonly places: ReadonlyMap<string, Place> };
 
 /** The tree named `id` of a text that `writeTree` made. The change time and inode of another boot are dropped: after a loss of
- *  power a file may carry the facts of bytes that never reached the disk. Throws when the text is not as it was written. */
+ *  power a file may carry the facts of bytes that never reached the disk. Throws when the text differs from what was written. */
 export function readTree(text: Buffer, id: string, boot: string): ReadTree {
   const head = headWith('0'.repeat(64)).length;
   if (text.toString('latin1', 0, head) !== headWith(sha256(text.subarray(head))))

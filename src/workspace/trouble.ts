@@ -1,17 +1,17 @@
-/** Errors of the file system about a workspace or our store beside it, in words that can be shown as they are. */
+/** Errors of the file system about a workspace or its snapshots, with messages for people. */
 import { shown } from './names.ts';
 
-/** The file system refused something; the message names the path and the mend. Not our fault, not a crash. */
+/** The file system refused something; the message names the path and the fix. Not an internal error. */
 export class WorkspaceError extends Error {
   override readonly name: string = 'WorkspaceError';
 }
 
-/** What we keep beside a workspace, its snapshots above all, is not what was written there; nothing of it was used. */
+/** A snapshot or a list of hidden paths is not what was written; nothing of it was used. */
 export class DamagedStore extends WorkspaceError {
   override readonly name = 'DamagedStore';
 }
 
-/** The snapshots could not be written: the disk's trouble, and never that of whoever wrote into the workspace. */
+/** The snapshots could not be written: an error of the disk, never of the node that wrote into the workspace. */
 export class StoreTrouble extends WorkspaceError {
   override readonly name = 'StoreTrouble';
 }
@@ -52,7 +52,7 @@ const words: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open; raise their limit (ulimit -n)',
 };
 
-/** The same of the run's own folder, which nobody can leave out. */
+/** The same for the run directory, which cannot be excluded. */
 const storeWords: Readonly<Record<string, string>> = {
   EACCES: 'permission denied; let this user write there again (chmod u+rwx)',
   ENOENT: 'the folder is gone',

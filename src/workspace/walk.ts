@@ -11,7 +11,7 @@ export type Found = {
   /** Slash path relative to the top. */
   readonly path: string;
   readonly kind: EntryKind | 'special';
-  /** Permission bits with setuid, setgid and sticky; always 0o777 for links, which have none of their own. */
+  /** Permission bits with setuid, setgid and sticky; always 0o777 for links, which have none. */
   readonly mode: number;
   readonly stat: FoundStat;
 };
@@ -24,7 +24,7 @@ export type WalkOptions = {
   readonly enter?: (folder: Found) => boolean;
   /** Makes folders that cannot be listed accessible to their owner (`mode` still tells how they were). */
   readonly unlock?: boolean;
-  /** Told of a folder that may not be listed, which then counts as empty. Without it the walk ends there. */
+  /** Called with a folder that may not be listed, which then counts as empty. Without it the walk ends there. */
   readonly denied?: (error: unknown, folder: string) => void;
 };
 
@@ -101,7 +101,7 @@ export const orUndefined = { throwIfNoEntry: false } as const;
 export const kindOf = (stat: Stats): EntryKind | 'special' =>
   stat.isFile() ? 'file' : stat.isDirectory() ? 'dir' : stat.isSymbolicLink() ? 'link' : 'special';
 
-/** One path as it is now; undefined when it is not there. */
+/** One path; undefined when it does not exist. */
 export function look(root: string, path: string): Found | undefined {
   try {
     const stat = lstatSync(below(root, path), orUndefined);
@@ -145,8 +145,8 @@ export const factsOf = ({ size, mode, mtimeMs, ctimeMs, ino, nlink }: Facts): Fa
   nlink,
 });
 
-/** True when nothing has touched the regular file since `was` was taken: size, mode, times and inode are the same. On a
- *  tmpfs that does not tell of writes through a mapping, which change no time there. */
+/** True when nothing has touched the regular file since `was` was taken: size, mode, times and inode are the same. A
+ *  write through a memory mapping on a tmpfs changes none of them. */
 export const isUntouched = (stat: Facts, was: Entry): boolean =>
   was.ctimeMs === stat.ctimeMs &&
   was.mtimeMs === stat.mtimeMs &&

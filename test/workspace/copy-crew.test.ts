@@ -16,7 +16,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Copied, copyTree } from '../../src/workspace/copy.ts';
-import { type CopyFacts, type CrewPlan, usualCrew } from '../../src/workspace/copy-crew.ts';
+import { type CrewPlan, usualCrew } from '../../src/workspace/copy-crew.ts';
+import type { CopyFacts } from '../../src/workspace/copy-worker.ts';
 import { asHeldByModes, make, picture, tempFolder } from './folders.ts';
 
 const alone: CrewPlan = { workers: 0, from: 0, batch: 1 };
@@ -232,8 +233,8 @@ const failing: readonly (readonly [string, (require: NodeJS.Require) => void])[]
     (require) => {
       const { openSync, writeSync }: typeof import('node:fs') = require('node:fs');
       const { workerData } = require('node:worker_threads');
-      workerData.port.on('message', (order: { paths: string[] }) => {
-        for (const path of order.paths.slice(0, 2))
+      workerData.port.on('message', (order: { files: { path: string }[] }) => {
+        for (const { path } of order.files.slice(0, 2))
           writeSync(openSync(`${workerData.to}/${path}`, 'wx'), 'half a f');
         process.exit(1);
       });

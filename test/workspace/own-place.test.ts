@@ -34,13 +34,17 @@ test('a copy and a fork tell of files that name the place where they were, .fact
   writeFileSync(join(workdir, 'other'), `${workdir}-too\n`);
   mkdirSync(join(workdir, '.factory'));
   writeFileSync(join(workdir, '.factory/notes'), `${workdir}\n`);
-  const words = 'though a stage that goes by it works in';
+  const words = 'but contains the path';
   const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1' });
-  expect(ran.err).toContain(`${words} ${workdir}, not in the copy: build/a, build/b, build/c and 1 more`);
+  expect(ran.err).toContain(
+    `${words} ${workdir}: a node that uses it works there, not in the copy: build/a, build/b, build/c and 1 more`,
+  );
   const forked = await it.fork('r1', { at: 't', runId: 'r2' });
   expect([forked.code, forked.err]).toEqual([
     0,
-    expect.stringContaining(`${words} ${it.path}/.factory/runs/r1/workspace, not in the copy: here\n`),
+    expect.stringContaining(
+      `${words} ${it.path}/.factory/runs/r1/workspace: a node that uses it works there, not in the copy: here\n`,
+    ),
   ]);
   writeFileSync(join(workdir, '.factoryignore'), 'build/\n');
   const again = await it.run('p.dot', { workdir: 'w', runId: 'r3' });
