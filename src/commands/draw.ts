@@ -106,7 +106,7 @@ function snippet(text: string, span: Span, widest: number): { line: string; care
  *  long line what `columns` take is shown. */
 export function draw(d: Diagnostic, text: string | undefined, colour = false, columns?: number): string {
   const c = colour ? colours.colour : colours.plain;
-  const paint = d.severity === 'error' ? c.red : c.yellow;
+  const paint = { error: c.red, warning: c.yellow, hint: c.cyan }[d.severity];
   const lines = [`${c.bold(paint(`${d.severity}[${d.code}]`))}${c.bold(`: ${clean(d.message)}`)}`];
   const number = d.place === undefined ? '' : String(d.place.span.start.line);
   const margin = ' '.repeat(Math.max(number.length, 1));

@@ -3,14 +3,14 @@
 import { misnamedAgents } from '../engine/casting.ts';
 import { readInputs } from '../engine/inputs.ts';
 import { readPipeline } from '../factory/pipeline.ts';
-import { hasErrors } from '../model/diagnostic.ts';
+import { hasErrors, type Severity } from '../model/diagnostic.ts';
 import { kinds } from '../nodes/index.ts';
 import { draw } from './draw.ts';
 import { fewOfEach } from './few.ts';
 import type { Io } from './io.ts';
 import { errColumns, paints } from './io.ts';
 
-/** Exit code 0 when no file has errors (warnings may be there), else 2. */
+/** Exit code 0 when no file has errors (warnings and hints may be there), else 2. */
 export async function validateCommand(
   files: readonly string[],
   options: { readonly json?: boolean; readonly color?: boolean },
@@ -34,11 +34,12 @@ export async function validateCommand(
     const { told, more } = fewOfEach(diagnostics, io.errIsTerminal);
     for (const diagnostic of told) io.err(`${draw(diagnostic, text, colour, errColumns(io))}\n`);
     for (const line of more) io.err(`${line}\n`);
-    const errors = diagnostics.filter((d) => d.severity === 'error').length;
-    const warnings = diagnostics.length - errors;
+    const count = (severity: Severity) => diagnostics.filter((d) => d.severity === severity).length;
+    const [errors, warnings, hints] = [count('error'), count('warning'), count('hint')];
     const counted = [
       ...(errors > 0 ? [plural(errors, 'error')] : []),
       ...(warnings > 0 ? [plural(warnings, 'warning')] : []),
+      ...(hints > 0 ? [plural(hints, 'hint')] : []),
     ];
     const size =
       counts === undefined

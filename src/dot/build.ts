@@ -86,11 +86,12 @@ export function build(
   source: Source,
   header: NonNullable<Rewritten['header']>,
   pieces: Iterable<Piece>,
+  notGraphviz: readonly Range[],
 ): { readonly graph: Graph; readonly bad: readonly BadText[] } {
   const builder = new Builder(source);
   const root: ScopeState = { parent: undefined, nodeDefaults: new Map(), edgeDefaults: new Map(), label: '' };
   for (const { base, trees } of pieces) builder.add(trees, base, root);
-  return { graph: builder.graph(header), bad: builder.bad };
+  return { graph: builder.graph(header, notGraphviz), bad: builder.bad };
 }
 
 type End = { readonly ids: readonly string[]; readonly place: Range };
@@ -141,7 +142,7 @@ class Builder {
     }
   }
 
-  graph(header: NonNullable<Rewritten['header']>): Graph {
+  graph(header: NonNullable<Rewritten['header']>, notGraphviz: readonly Range[]): Graph {
     const { file, text, positions } = this.source;
     const classes: Classes = new Map();
     const nodes = new Map<string, Node>();
@@ -162,6 +163,7 @@ class Builder {
       nodes,
       edges: this.edges,
       ofSubgraphs: this.ofSubgraphs,
+      notGraphviz: notGraphviz.map(({ start, end }) => positions.span(start, end)),
       span: positions.span(header.start, header.end),
     };
   }

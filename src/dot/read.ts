@@ -80,7 +80,7 @@ export function readGraph(
   const built =
     header === undefined
       ? undefined
-      : build({ file, text, positions }, header, piecesOf(text, rewritten, failed));
+      : build({ file, text, positions }, header, piecesOf(text, rewritten, failed), rewritten.notGraphviz);
   const all = [...rewritten.bad, ...failed, ...(built?.bad ?? [])].sort((a, b) => a.start - b.start);
   const line = positions.at(stuck?.end ?? 0).line;
   const where = line === positions.at(stuck?.start ?? 0).line ? '' : ` in line ${line}`;

@@ -18,6 +18,7 @@ import { holdoutAccess } from './rules/holdout-access.ts';
 import { holdoutBeside } from './rules/holdout-beside.ts';
 import { kindCheck } from './rules/kind-check.ts';
 import { noHandler } from './rules/no-handler.ts';
+import { notGraphviz } from './rules/not-graphviz.ts';
 import { outcomeUncovered } from './rules/outcome-uncovered.ts';
 import { quotedReference } from './rules/quoted-reference.ts';
 import { refusedCommand } from './rules/refused-command.ts';
@@ -65,6 +66,7 @@ const rules: readonly Rule[] = [
   unknownAttribute,
   attributeKind,
   gateWithoutRetry,
+  notGraphviz,
   edgeNeverTaken,
   endlessCycle,
   outcomeUncovered,
@@ -83,6 +85,7 @@ const wholeGraph: ReadonlySet<Rule> = new Set([
   undeclaredNode,
   emptyPrompt,
   gateWithoutRetry,
+  notGraphviz,
   edgeNeverTaken,
   endlessCycle,
   outcomeUncovered,

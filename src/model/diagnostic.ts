@@ -8,7 +8,8 @@ export type Span = { readonly start: Position; readonly end: Position };
 /** A span in a named file; `file` is the path as the user typed it. */
 export type Place = { readonly file: string; readonly span: Span };
 
-export type Severity = 'error' | 'warning';
+/** A hint is shown by `factory validate` only; nothing depends on it. */
+export type Severity = 'error' | 'warning' | 'hint';
 
 /** One stage of a run that shows a finding: how it ends, and where the engine then goes. */
 export type WitnessStep = {

@@ -60,6 +60,8 @@ export type Graph = {
   readonly edges: readonly Edge[];
   /** What subgraphs set for themselves beside their label: nothing reads it. */
   readonly ofSubgraphs: readonly Attribute[];
+  /** What Graphviz does not read although we do, in the order of the text. */
+  readonly notGraphviz: readonly Span[];
   /** The graph's id or its `digraph` keyword: where a finding about the whole graph points. */
   readonly span: Span;
 };

@@ -7,7 +7,7 @@ import { lint } from '../../src/lint/lint.ts';
 import { kinds } from '../../src/nodes/index.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/lint.md'), 'utf8');
-const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (error|warning) \| .+? \| `(.+?)` \| .+ \|$/gm)].map(
+const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (error|warning|hint) \| .+? \| `(.+?)` \| .+ \|$/gm)].map(
   ([, code = '', severity = '', bad = '']) => [code, severity, bad] as const,
 );
 

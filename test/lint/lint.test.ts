@@ -186,6 +186,7 @@ const bad: readonly Row[] = [
   ['unknown-attribute', edge('conditon="x"'), 'conditon'],
   ['unknown-attribute', around('', 'default_max_visit=3;'), 'default_max_visit'],
   ['gate-without-retry', around('goal_gate=true'), 'goal_gate'],
+  ['not-graphviz', around('timeout=30s, prompt=x'), '30s'],
   ...runs([
     [
       'edge-never-taken',
@@ -309,6 +310,7 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['unknown-attribute', around('type=verification, tool_comand="x", "verification.allowed_commands"=ls')],
   ['unknown-attribute', around('', 'rankdir=LR; bgcolor=white; node [fontsize=10, tool_command="x"];')],
   ['gate-without-retry', around('goal_gate=true, retry_target=a')],
+  ['not-graphviz', around('timeout="30s", "codex.workdir"=x, y=-1.5')],
   ['gate-without-retry', around('goal_gate=true', 'fallback_retry_target=a;')],
   ['gate-without-retry', around('goal_gate=false')],
   ...runs([
@@ -361,6 +363,19 @@ test('every rule has a file of its name, a bad row and a good one', () => {
   // What kinds find carries the kinds' own codes.
   const codes = files.filter((name) => name !== 'kind-check');
   for (const rows of [bad, good]) expect(codes.filter((code) => !rows.some(([c]) => c === code))).toEqual([]);
+});
+
+test('what Graphviz does not read is one hint, with the number of places and the first lines', () => {
+  const nodes = Array.from({ length: 7 }, (_, i) => `n${i} [label=x, timeout=30s] # why`).join('\n');
+  const pipeline = `digraph G {\nstart -> n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> exit\n${nodes}\nstart; exit }`;
+  expect(found(pipeline).filter(({ code }) => code === 'not-graphviz')).toMatchObject([
+    {
+      severity: 'hint',
+      message:
+        'Graphviz cannot read this file, in 14 places (lines 3, 4, 5, 6, 7, …): names with dots and durations need quotes there',
+      fix: expect.stringContaining('factory fmt '),
+    },
+  ]);
 });
 
 test('a small pipeline has nothing wrong with it', () => {
@@ -474,9 +489,9 @@ test('a bad value names the attribute as the author wrote it and what it takes',
 });
 
 test('a value that does not read is not also called missing', () => {
-  expect(found(around('type=verification, verification.allowed_commands="a,,b"')).map((d) => d.code)).toEqual(
-    ['attribute-value'],
-  );
+  expect(
+    found(around('type=verification, "verification.allowed_commands"="a,,b"')).map((d) => d.code),
+  ).toEqual(['attribute-value']);
 });
 
 test('a value behind a backslash is told as that, and what comes after it is looked at', () => {
@@ -498,7 +513,7 @@ test('a prompt file is searched for references when its text is given', () => {
   });
 });
 
-test('undeclared nodes, empty prompts, agents in sealed runs’ folders, unknown attributes and keys, open gates and where runs lead are warnings; the rest are errors', () => {
+test('undeclared nodes, empty prompts, agents in sealed runs’ folders, unknown attributes and keys, open gates and where runs lead are warnings; what Graphviz does not read is a hint; the rest are errors', () => {
   const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
   expect(
     [...severity]

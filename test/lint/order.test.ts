@@ -67,7 +67,7 @@ test.for([
   ['fallback_retry_target=nowhere; start -> exit', ['target-missing']],
   ['node [prompt=x]; start -> exit; ghost -> exit', ['unreachable']],
   ['label="My pipeline"; start -> exit', []],
-  ['start [timeout=5s]; start -> exit', []],
+  ['start [timeout="5s"]; start -> exit', []],
   [`a [${tool}, promt=x]; start -> a -> exit [condition="outcome=success"]; a -> exit`, []],
   [
     'a [label=x, promt=x]; start -> a -> exit [condition="outcome=success"]; a -> exit',

@@ -1,0 +1,19 @@
+/** A pipeline that Graphviz reads too can be drawn by its programs and shown by editors. */
+import { finding, type Rule } from '../rule.ts';
+
+const most = 5;
+
+export const notGraphviz: Rule = ({ graph }) => {
+  const [span, ...rest] = graph.notGraphviz;
+  if (span === undefined) return [];
+  const lines = [...new Set([span, ...rest].map(({ start }) => start.line))];
+  const shown = `${lines.slice(0, most).join(', ')}${lines.length > most ? ', …' : ''}`;
+  const where = `${lines.length === 1 ? 'line' : 'lines'} ${shown}`;
+  const places = rest.length === 0 ? 'in one place' : `in ${rest.length + 1} places`;
+  const hint = finding(graph, 'not-graphviz', 'hint', {
+    message: `Graphviz cannot read this file, ${places} (${where}): names with dots and durations need quotes there`,
+    span,
+    fix: `factory fmt ${graph.file}`,
+  });
+  return [hint];
+};
