@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const report = process.env['FACTORY_TEST_REPORT'];
 
-/** What a test file does where it changes something that all modules of its process share: mocks, environment, Node's own
- *  functions, folder and umask. */
+/** What a test file does where it changes something that all modules of its process share (mocks, environment, Node's own
+ *  functions, folder, umask), or must not find it changed (V8's flags, which its cached code depends on). */
 const changesProcess =
-  /\bvi\.(?:mock|doMock|resetModules|stub\w+|spyOn|useFakeTimers)\(|\bnoteDisk\(|\bsyncBuiltinESMExports\(|\bprocess\.(?:chdir|umask)\(|\bprocess\.env\[[^\]]+\] =[^=]/;
+  /\bvi\.(?:mock|doMock|resetModules|stub\w+|spyOn|useFakeTimers)\(|\bnoteDisk\(|\bsyncBuiltinESMExports\(|\bcachedData|\bprocess\.(?:chdir|umask)\(|\bprocess\.env\[[^\]]+\] =[^=]/;
 const files = readdirSync(join(import.meta.dirname, 'test'), { recursive: true, encoding: 'utf8' })
   .map((file) => `test/${file}`)
   .filter((file) => file.endsWith('.test.ts'));
@@ -15,9 +16,21 @@ const alone = files.filter((file) =>
   changesProcess.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
 );
 
+/** Files that take longest, which no size says: begun last, they would leave a core idle at the end. */
+const longest = /\/(?:battery|crash|golden|cuts|order-run)\.test\.ts$/;
+/** The longest first, and those alone last: a worker that is shared ends where another kind of file follows. */
+class InOrder extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project, moduleId }: TestSpecification) =>
+      project.name === 'alone' ? 2 : longest.test(moduleId) ? 0 : 1;
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
+
 export default defineConfig({
   test: {
     setupFiles: ['test/support/umask.ts'],
+    sequence: { sequencer: InOrder },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',

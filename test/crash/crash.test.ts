@@ -143,12 +143,16 @@ test.skipIf(!known)('the folders that were made for the first run are flushed wi
   for (const folder of ['/.factory/runs', '/.factory', '']) expect(all).toContain(`fsync ${folder}`);
 });
 
-test.skipIf(!known)('a sample of points, other ones for another FACTORY_CRASH_SEED', async () => {
-  const seed = Number(process.env['FACTORY_CRASH_SEED'] ?? '4');
-  const chance = random(seed);
-  for (const of of [base, base, parked, forked]) {
-    const points = pointsOf(of);
-    const point = points[Math.floor(chance() * points.length)];
-    if (point !== undefined) await held(of, point, seed);
-  }
-});
+test.skipIf(!known)(
+  'a sample of points, other ones for another FACTORY_CRASH_SEED',
+  async () => {
+    const seed = Number(process.env['FACTORY_CRASH_SEED'] ?? '4');
+    const chance = random(seed);
+    for (const of of [base, parked, forked]) {
+      const points = pointsOf(of);
+      const point = points[Math.floor(chance() * points.length)];
+      if (point !== undefined) await held(of, point, seed);
+    }
+  },
+  180_000,
+);
