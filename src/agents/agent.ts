@@ -1,6 +1,6 @@
 /** Who does a codergen node's work: the contract every backend keeps. */
 import type { Json, JsonObject } from '../model/json.ts';
-import type { AnsweredBy, FailureClass, OutcomeWord } from '../model/outcome.ts';
+import type { AgentOutcome, AnsweredBy, FailureClass } from '../model/outcome.ts';
 import type { Park } from '../model/park.ts';
 import type { Usage } from '../model/spent.ts';
 import type { Rung } from '../system/sandbox/confinement.ts';
@@ -8,8 +8,8 @@ import type { Exit } from '../system/spawn.ts';
 
 export type { Park, Usage };
 
-/** A program that does an agent's work. What it gets of the machine is what is named here: the engine starts it in a
- *  group of its own, ends all that it leaves behind, masks secrets in what it prints and keeps that as artifacts. */
+/** A program that does an agent's work. It gets of the machine only what is named here: the engine starts it in its
+ *  own process group, ends all that it leaves behind, masks secrets in what it prints and keeps that as artifacts. */
 export type AgentProgram = {
   /** Program and arguments; no shell in between. */
   readonly argv: readonly [string, ...string[]];
@@ -51,11 +51,11 @@ export type AgentTask = {
   readonly call: number;
   /** Retries so far of this node (the fake agent's outcome sequence is driven by it). */
   readonly retries: number;
-  /** The final text, as it stands in `prompt.md`. */
+  /** The final text, as in `prompt.md`. */
   readonly prompt: string;
   /** The workspace, absolute. */
   readonly workspace: string;
-  /** The node's artifact folder, absolute; a backend may leave files of its own here. */
+  /** The node's artifact folder, absolute; a backend may leave files here. */
   readonly nodeDir: string;
   /** The node's attributes as text, canonical names (`llm_model`, `test.outcome`, `codex.path`, …). */
   readonly attributes: Readonly<Record<string, string>>;
@@ -63,7 +63,7 @@ export type AgentTask = {
   readonly schema?: { readonly name: string; readonly schema: JsonObject };
   /** Milliseconds, when the node says `timeout` itself: a hard limit. */
   readonly timeoutMs?: number;
-  /** Milliseconds without a sign of life after which a call counts as hung; one that is still streaming goes on. */
+  /** Milliseconds without a sign of life after which a call counts as hung; one that is still streaming continues. */
   readonly idleMs?: number;
   /** Milliseconds: a server that asks for a longer wait is reported at once, since the run parks. */
   readonly parkAfterMs?: number;
@@ -83,8 +83,8 @@ export type AgentTask = {
   /** Something the agent did, for `events.jsonl`. */
   acted(action: AgentAction): void;
   /** Asked by a backend that makes many calls, before each but the first: what the limits of run and node leave, with
-   *  what this task has `used` so far and what the next call `sends` at least. `empty` tells why it may not be made. Settles
-   *  when both are written down: whoever is killed once the call is on its way has counted it. */
+   *  what this task has `used` so far and what the next call `sends` at least. `empty` is the reason why it may not be made. Settles
+   *  when both are recorded: a process that is killed during the call has counted it. */
   purse?(
     used: Usage | undefined,
     sends: number,
@@ -95,7 +95,7 @@ export type AgentTask = {
   record?(item: ExchangeItem): void;
 };
 
-/** One step of an exchange, as far as a backend tells of it. Everything in it is plain JSON. */
+/** One step of an exchange, as far as a backend records it. Everything in it is plain JSON. */
 export type ExchangeItem =
   /** A request's body, and where it went. */
   | { readonly kind: 'request'; readonly to: string; readonly body: unknown }
@@ -105,7 +105,7 @@ export type ExchangeItem =
   | { readonly kind: 'response'; readonly body: unknown }
   /** The request came to nothing. */
   | { readonly kind: 'trouble'; readonly reason: string; readonly status: number | null }
-  /** A program was run; what it printed stands among the artifacts. */
+  /** A program was run; what it printed is in the artifacts. */
   | {
       readonly kind: 'program';
       readonly argv: readonly string[];
@@ -123,28 +123,28 @@ export type AgentAction = {
   readonly detail: string;
   /** The program's own word for how it went: `completed`, `failed`. */
   readonly status: string;
-  /** What tells two such calls apart beyond `detail`, for noticing one that is made again and again. Not recorded. */
+  /** Distinguishes two such calls beyond `detail`, to notice one that is repeated. Not recorded. */
   readonly identity?: string;
 };
 
-/** How much a model may think, where it can be told. */
+/** How much a model may think, where that can be set. */
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
 
-/** Tools that a model may be given where an agent has them of its own. */
+/** Tools that a model may be given where an agent offers them. */
 export const toolNames = ['read', 'list', 'search', 'write', 'patch', 'run'] as const;
 
-/** What a report has beside its own say. */
+/** What every report may have. */
 type Beside = {
-  /** What the call used, as far as the backend tells. `cost_usd` where the backend itself knows it: that wins over our
+  /** What the call used, as far as the backend reports it. `cost_usd` where the backend itself knows it: that wins over our
    *  table of prices. */
   readonly usage?: Usage;
   /** No model worked for it: without `usage` the call has cost nothing. */
   readonly unbilled?: true;
-  /** Of agents that were asked before this one and could not answer, as far as they told it. */
+  /** Of agents that were asked before this one and could not answer, as far as they reported it. */
   readonly spentBefore?: readonly Usage[];
   /** Who answered, where there was a choice. */
   readonly by?: AnsweredBy;
-  /** What the model tells of its reasoning, for `reasoning.md`. */
+  /** The model's reasoning, as far as it reports it, for `reasoning.md`. */
   readonly reasoning?: string;
   /** Evidence for the node's folder, under plain file names that no node uses itself; without the agent's key. */
   readonly artifacts?: readonly { readonly name: string; readonly content: string }[];
@@ -154,7 +154,7 @@ export type AgentReport =
   /** The agent worked to its end and says how it went. `response` is its own text, for `response.md`. */
   | ({
       readonly kind: 'finished';
-      readonly outcome: Exclude<OutcomeWord, 'skipped'>;
+      readonly outcome: AgentOutcome;
       readonly label: string;
       readonly suggested: readonly string[];
       readonly notes: string;
@@ -176,7 +176,7 @@ export type AgentReport =
       readonly retryAfterMs?: number;
       /** The agent is not to be had here: no program, no key. */
       readonly missing?: true;
-      /** Waiting (quota), a key (auth) or a payment (billing) mends it: the run is parked and not failed. */
+      /** Waiting (quota), a key (auth) or a payment (billing) solves it: the run is suspended, not failed. */
       readonly park?: Park;
       readonly response?: string;
     } & Beside)
@@ -185,19 +185,19 @@ export type AgentReport =
   | ({ readonly kind: 'cancelled' } & Pick<Beside, 'usage' | 'by' | 'spentBefore'>);
 
 /** Something that can carry out a task in a directory.
- *  `work` rejects only where the task's own doors do, for the disk: whatever else goes wrong is a report. When `signal`
+ *  `work` rejects only where the task's `run` and `keep` do, for the disk: whatever else goes wrong is a report. When `signal`
  *  fires it settles as `cancelled`, leaving no process and no open connection behind. It never reports success for work
  *  that nobody did. */
 export interface Agent {
   readonly name: string;
   /** One line for people: what answers, e.g. `openai gpt-5.2 at https://api.openai.com/v1`. */
   readonly describe: string;
-  /** No model ever works for it, so that its calls need no limit. A call of any other agent that tells no `usage` costs an
+  /** No model ever works for it, so that its calls need no limit. A call of any other agent that reports no `usage` costs an
    *  unknown sum. */
   readonly free?: true;
-  /** Its reports tell their own cost, so that its models need no price. */
+  /** Its reports have their cost, so that its models need no price. */
   readonly tellsCost?: true;
-  /** Its program makes calls of its own: what one that was cut off has used is known in part at best. */
+  /** Its program makes the calls itself: of one that was interrupted, usage is known in part at best. */
   readonly unseen?: true;
   /** A list of agents: the same list with each of its agents as `other` makes it. */
   each?(other: (agent: Agent) => Agent): Agent;

@@ -2,7 +2,7 @@
  *  model. */
 import * as z from 'zod';
 import type { Json, JsonObject } from '../model/json.ts';
-import { type OutcomeWord, outcomeSynonyms } from '../model/outcome.ts';
+import { agentOutcomeOf, agentOutcomes } from '../model/outcome.ts';
 import type { Agent, AgentReport, AgentTask } from './agent.ts';
 
 export function fakeAgent(): Agent {
@@ -15,9 +15,6 @@ export function fakeAgent(): Agent {
     },
   };
 }
-
-const answers = ['success', 'partial_success', 'retry', 'fail'] as const;
-type Answer = (typeof answers)[number];
 
 const Updates = z.lazy(() => z.record(z.string(), z.json()));
 
@@ -37,9 +34,9 @@ function reportFor(task: AgentTask): AgentReport {
   const words = sequence?.split(',') ?? [given('test.outcome') ?? 'success'];
   const key = sequence === undefined ? 'test.outcome' : 'test.outcome_sequence';
   const written = words[Math.min(task.retries, words.length - 1)] ?? '';
-  const outcome = outcomeOf(written.trim());
+  const outcome = agentOutcomeOf(written.trim());
   if (outcome === undefined) {
-    return wrong(key, `says "${written.trim()}", which is no outcome; there are ${answers.join(', ')}`);
+    return wrong(key, `says "${written.trim()}", which is no outcome; there are ${agentOutcomes.join(', ')}`);
   }
   const plan = jsonIn(given('test.verification_plan_json'), z.json());
   if ('problem' in plan) return wrong('test.verification_plan_json', `is ${plan.problem}`);
@@ -60,13 +57,6 @@ function reportFor(task: AgentTask): AgentReport {
     ...(plan.value === undefined ? {} : { verificationPlan: plan.value }),
     response: `outcome=${outcome}\n`,
   };
-}
-
-function outcomeOf(word: string): Answer | undefined {
-  const synonym: OutcomeWord | undefined = Object.hasOwn(outcomeSynonyms, word)
-    ? outcomeSynonyms[word]
-    : undefined;
-  return answers.find((answer) => answer === (synonym ?? word));
 }
 
 function jsonIn<T extends Json>(

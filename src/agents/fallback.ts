@@ -5,14 +5,14 @@ import type { Agent, AgentReport, AgentTask, Usage } from './agent.ts';
 
 type Failed = Extract<AgentReport, { kind: 'failed' }>;
 
-/** Network, server or machine failed it, its program is missing, its quota is used up or nobody is logged in: all that
- *  says nothing about the work. A broken answer, a timeout or a stall is the agent's own, and no reason for another. */
+/** Network, server or machine failed it, its program is missing, its quota is used up or its login is missing: none of
+ *  that is about the work. A broken answer, a timeout or a stall is the agent's own failure, and no reason for another. */
 const couldNot = (report: AgentReport): report is Failed =>
   report.kind === 'failed' &&
   (report.class === 'infra' || report.missing === true || report.park !== undefined);
 
 /** Asks in order until one answers. What one that could not answer has done to the workspace stays, as with any attempt
- *  that is made again. Where nobody could, the report is that of the agent that a later attempt helps best. */
+ *  that is made again. Where none could, the report is that of the agent that a later attempt helps best. */
 export function fallbackAgent(agents: readonly Agent[]): Agent {
   return {
     name: agents.map((agent) => agent.name).join(','),
@@ -31,7 +31,7 @@ export function fallbackAgent(agents: readonly Agent[]): Agent {
         task.log('warn', `${agent.name} could not answer; ${next.name} is asked`, asFields(report));
         if (signal.aborted) return { kind: 'cancelled', ...spentBy(failed) };
       }
-      return nobody(failed);
+      return reportOfAll(failed);
     },
   };
 }
@@ -84,7 +84,7 @@ function spentBy(failed: readonly { readonly agent: string; readonly report: Fai
 
 /** One report for all: a limit that may be over soon, else what passes by itself, else one that waits for a quota, else the
  *  last. */
-function nobody(failed: readonly { readonly agent: string; readonly report: Failed }[]): AgentReport {
+function reportOfAll(failed: readonly { readonly agent: string; readonly report: Failed }[]): AgentReport {
   const passing = failed.find(({ report }) => report.class === 'infra' && report.park === undefined);
   const waiting = failed
     .filter(({ report }) => report.park?.kind === 'quota')

@@ -26,7 +26,7 @@ export type AgentRequest = {
   readonly nodeBackend?: string;
   /** `--agent`. */
   readonly flag?: string;
-  /** Who says `flag`, where nobody typed it. */
+  /** Where `flag` comes from, unless it was typed. */
   readonly flagBy?: string;
   /** `--model`. */
   readonly model?: string;
@@ -85,7 +85,7 @@ export function chooseAgent(
     );
   }
   const effort = trimmed(request.effort);
-  // Who answers may not heed it; it is still a word that somebody typed.
+  // Checked even where the agent ignores it: the user typed it.
   if (effort !== undefined && !efforts.some((known) => known === effort))
     return unknownEffort(effort, '--effort');
   const asked = askedFor(request);
@@ -173,7 +173,7 @@ async function createOne(plan: SinglePlan, deps: AgentDeps): Promise<Agent> {
   }
 }
 
-/** The word that somebody chose an agent by, strongest first. */
+/** The word that chooses the agent, strongest source first. */
 function askedFor({
   env,
   nodeBackend,

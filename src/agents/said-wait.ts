@@ -1,4 +1,4 @@
-/** How long to wait, where only a sentence says so: `Please try again in 7m12s.`, `Please retry after 33
+/** The wait that a server's sentence names: `Please try again in 7m12s.`, `Please retry after 33
  *  seconds.`, `try again at Nov 26th, 2026 5:29 AM`. */
 
 const hourMs = 3_600_000;
@@ -16,12 +16,11 @@ export const saidWait = (text: string, now: Date): number | undefined =>
   lengthIn(text) ?? untilMoment(text, now);
 
 function lengthIn(text: string): number | undefined {
-  const told = /\b(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?\s*[a-z]+(?:,?\s+(?:and\s+)?)?)+)/i.exec(
-    text,
-  )?.[1];
-  if (told === undefined) return undefined;
+  const length =
+    /\b(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?\s*[a-z]+(?:,?\s+(?:and\s+)?)?)+)/i.exec(text)?.[1];
+  if (length === undefined) return undefined;
   let sum: number | undefined;
-  for (const [, amount, word = ''] of told.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)/gi)) {
+  for (const [, amount, word = ''] of length.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)/gi)) {
     const each = units.find(([name]) => name.test(word))?.[1];
     if (each === undefined) break;
     sum = (sum ?? 0) + Number(amount) * each;

@@ -6,7 +6,7 @@ export function stubAgent(): Agent {
   return {
     name: 'stub',
     free: true,
-    describe: 'stub: does nothing and says so',
+    describe: 'stub: does nothing and reports that',
     async work(_task, signal) {
       if (signal.aborted) return { kind: 'cancelled' };
       return {

@@ -14,6 +14,16 @@ export const outcomeSynonyms: Readonly<Record<string, OutcomeWord>> = {
   failure: 'fail',
 };
 
+/** The outcomes that an agent may answer. */
+export const agentOutcomes = ['success', 'partial_success', 'retry', 'fail'] as const;
+export type AgentOutcome = (typeof agentOutcomes)[number];
+
+/** The outcome that a word of an agent means, undefined for any other word. */
+export function agentOutcomeOf(word: string): AgentOutcome | undefined {
+  const meant = Object.hasOwn(outcomeSynonyms, word) ? outcomeSynonyms[word] : word;
+  return agentOutcomes.find((one) => one === meant);
+}
+
 /** Whose failure it is. `product`: what is being built; `scenario`: the judge; `infra`: network, quota, machine;
  *  `config`: this pipeline or its flags; `agent`: an agent program or its answer; `stalled`: an agent that was stopped
  *  since it was silent or went round in circles; `internal`: us; `budget`: a call that was not made because the rest of a

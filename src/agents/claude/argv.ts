@@ -30,7 +30,7 @@ export function claudeArgv(settings: ClaudeSettings, schema: JsonObject): string
   ];
 }
 
-/** In its home, what says which programs it runs, and what it is told in every session. */
+/** In its home: which programs it runs, and what it is instructed in every session. */
 const ownSettings = [
   ...['settings.json', 'settings.local.json', 'CLAUDE.md'],
   ...['agents', 'commands', 'hooks', 'output-styles', 'rules', 'skills'],

@@ -1,8 +1,9 @@
 /** The JSON lines of `claude -p --output-format stream-json`: what it says, does, spends and answers. */
 import * as z from 'zod';
-import { type Json, mostGivenLevels, parseJson } from '../../model/json.ts';
+import type { Json } from '../../model/json.ts';
 import { ToldNumber } from '../../model/spent.ts';
 import type { AgentAction } from '../agent.ts';
+import { jsonLine } from '../program/lines.ts';
 
 const Block = z.looseObject({
   type: z.string(),
@@ -77,7 +78,7 @@ export interface ClaudeEvents {
   /** Takes one line; a line that is no event says nothing. */
   line(text: string): void;
   readonly result: ClaudeResult | undefined;
-  /** What its messages told by now; each answer at its beginning, so that it is the least there was. */
+  /** What its messages have reported so far; each reports an answer at its beginning, so it is the least there was. */
   readonly soFar: ClaudeTokens | undefined;
   /** What it gave as its answer by the schema; undefined when it gave none. */
   readonly answer: Json | undefined;
@@ -92,8 +93,8 @@ export interface ClaudeEvents {
 /** The tool by which it answers; no deed. */
 const answering = 'StructuredOutput';
 
-/** `said` is told the text for the live view, `acted` what was done. */
-export function claudeEvents(tell: {
+/** Calls `said` with text for the live view, `acted` with what was done, `used` when more usage was reported. */
+export function claudeEvents(on: {
   readonly said: (text: string, channel: 'answer' | 'reasoning') => void;
   readonly acted: (action: AgentAction) => void;
   readonly used?: () => void;
@@ -111,8 +112,8 @@ export function claudeEvents(tell: {
   } = {};
 
   const spoken = (block: z.infer<typeof Block>): void => {
-    if (block.type === 'text') tell.said(`${block.text ?? ''}\n`, 'answer');
-    if (block.type === 'thinking') tell.said(`${block.thinking ?? ''}\n`, 'reasoning');
+    if (block.type === 'text') on.said(`${block.text ?? ''}\n`, 'answer');
+    if (block.type === 'thinking') on.said(`${block.thinking ?? ''}\n`, 'reasoning');
     if (block.type !== 'tool_use') return;
     if (block.name === answering) {
       is.offered = (block.input ?? {}) as Json; // parsed from JSON
@@ -120,20 +121,20 @@ export function claudeEvents(tell: {
     }
     const action = actionOf(block.name ?? '', block.input ?? {});
     if (block.id !== undefined) calls.set(block.id, action);
-    if (action.action === 'command') tell.said(`$ ${action.detail}\n`, 'reasoning');
+    if (action.action === 'command') on.said(`$ ${action.detail}\n`, 'reasoning');
   };
   const settled = (block: z.infer<typeof Block>): void => {
     const action = block.type === 'tool_result' ? calls.get(block.tool_use_id ?? '') : undefined;
     if (action === undefined) return;
     calls.delete(block.tool_use_id ?? '');
-    tell.acted({ ...action, status: block.is_error === true ? 'failed' : 'completed' });
+    on.acted({ ...action, status: block.is_error === true ? 'failed' : 'completed' });
   };
   const blocks = (line: Line): readonly z.infer<typeof Block>[] =>
     Array.isArray(line.message?.content) ? line.message.content : [];
 
   return {
     line(text) {
-      const line = parse(text);
+      const line = jsonLine(text, Line);
       if (line === undefined) return;
       switch (line.type) {
         case 'system':
@@ -146,7 +147,7 @@ export function claudeEvents(tell: {
             const before = messages.get(id)?.outputTokens;
             const now = tokensIn(line.message.usage);
             messages.set(id, now);
-            if (before !== now.outputTokens) tell.used?.();
+            if (before !== now.outputTokens) on.used?.();
           }
           for (const block of blocks(line)) spoken(block);
           return;
@@ -185,15 +186,6 @@ export function claudeEvents(tell: {
   };
 }
 
-function parse(text: string): Line | undefined {
-  if (!text.startsWith('{')) return undefined;
-  try {
-    return Line.safeParse(parseJson(text, mostGivenLevels)).data;
-  } catch {
-    return undefined;
-  }
-}
-
 function tokensIn(usage: z.infer<typeof Numbers> | undefined): ClaudeTokens {
   const input = [usage?.input_tokens, usage?.cache_creation_input_tokens, usage?.cache_read_input_tokens];
   return {
@@ -203,8 +195,8 @@ function tokensIn(usage: z.infer<typeof Numbers> | undefined): ClaudeTokens {
   };
 }
 
-/** `usage` has the turns of its own alone; agents that it starts, other models and answers that were cut on their way
- *  stand only in `modelUsage`, as they do in what it has cost. */
+/** `usage` has only its own turns; the agents that it starts, other models and answers that were cut are only in
+ *  `modelUsage`, as they are in the cost. */
 function tokensOfAll({ usage, modelUsage = {} }: Line): ClaudeTokens {
   const own = tokensIn(usage);
   const each = Object.values(modelUsage).map((of) =>

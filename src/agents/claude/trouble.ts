@@ -6,7 +6,7 @@ import type { ClaudeEvents, ClaudeResult } from './events.ts';
 type Failed = Extract<AgentReport, { kind: 'failed' }>;
 export type Trouble = Pick<Failed, 'class' | 'park' | 'retryAfterMs'>;
 
-/** Endings of its own; whatever else is wrong with a call of the model has a status or a word. */
+/** Its own ends; any other failed call of the model has a status or a word. */
 const endings: Readonly<Record<string, string>> = {
   error_max_turns: 'it ran out of turns (claude.max_turns allows more)',
   error_max_budget_usd: 'it reached its own budget (--max-budget-usd in claude.args)',

@@ -6,7 +6,7 @@ import type { CodexSettings } from './settings.ts';
 const mcpKey = 'mcp_servers.memory_ops.enabled';
 
 /** Everything after the program's name, in the order that scripts around it know. `modern` is a program that
- *  understands `--json` and wants to be told that a folder without git is meant. */
+ *  understands `--json` and needs a flag for a folder without git. */
 export function codexArgv(
   settings: CodexSettings,
   files: { readonly schema: string; readonly response: string },

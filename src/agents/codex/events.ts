@@ -1,8 +1,8 @@
 /** The JSON lines of `codex exec --json`: what it says, does and spends. */
 import * as z from 'zod';
-import { mostGivenLevels, parseJson } from '../../model/json.ts';
 import { ToldNumber } from '../../model/spent.ts';
 import type { AgentAction } from '../agent.ts';
+import { jsonLine } from '../program/lines.ts';
 
 const Item = z.looseObject({
   type: z.string(),
@@ -49,8 +49,8 @@ export interface CodexEvents {
     | undefined;
 }
 
-/** `said` is told the text for the live view, `acted` what was done. */
-export function codexEvents(tell: {
+/** Calls `said` with text for the live view, `acted` with what was done, `used` when more usage was reported. */
+export function codexEvents(on: {
   readonly said: (text: string, channel: 'answer' | 'reasoning') => void;
   readonly acted: (action: AgentAction) => void;
   readonly used?: () => void;
@@ -60,12 +60,12 @@ export function codexEvents(tell: {
   let tokens: CodexEvents['tokens'];
   return {
     line(text) {
-      const event = parse(text);
+      const event = jsonLine(text, Event);
       if (event === undefined) return;
       switch (event.type) {
         case 'turn.completed':
           failure = undefined;
-          // A server that does not tell what it used is told of as none at all.
+          // Of a server that does not report usage codex reports none at all.
           if (event.usage !== undefined && event.usage.input_tokens + event.usage.output_tokens > 0) {
             tokens = {
               input: (tokens?.input ?? 0) + event.usage.input_tokens,
@@ -73,7 +73,7 @@ export function codexEvents(tell: {
               cached: also(tokens?.cached, event.usage.cached_input_tokens),
               reasoning: also(tokens?.reasoning, event.usage.reasoning_output_tokens),
             };
-            tell.used?.();
+            on.used?.();
           }
           return;
         case 'turn.failed':
@@ -84,16 +84,16 @@ export function codexEvents(tell: {
           return;
         case 'item.started':
           if (event.item?.type === 'command_execution')
-            tell.said(`$ ${event.item.command ?? ''}\n`, 'reasoning');
+            on.said(`$ ${event.item.command ?? ''}\n`, 'reasoning');
           return;
         case 'item.completed': {
           lastError = undefined;
           const { item } = event;
           if (item === undefined) return;
-          if (item.type === 'agent_message') tell.said(`${item.text ?? ''}\n`, 'answer');
-          if (item.type === 'reasoning') tell.said(`${item.text ?? ''}\n`, 'reasoning');
+          if (item.type === 'agent_message') on.said(`${item.text ?? ''}\n`, 'answer');
+          if (item.type === 'reasoning') on.said(`${item.text ?? ''}\n`, 'reasoning');
           const action = actionOf(item);
-          if (action !== undefined) tell.acted(action);
+          if (action !== undefined) on.acted(action);
           return;
         }
       }
@@ -112,15 +112,6 @@ export function codexEvents(tell: {
 
 const also = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined ? b : a + (b ?? 0);
-
-function parse(text: string): z.infer<typeof Event> | undefined {
-  if (!text.startsWith('{')) return undefined;
-  try {
-    return Event.safeParse(parseJson(text, mostGivenLevels)).data;
-  } catch {
-    return undefined;
-  }
-}
 
 function actionOf(item: z.infer<typeof Item>): AgentAction | undefined {
   const status = item.status ?? 'completed';

@@ -12,7 +12,7 @@ export function codexHome(env: Environment): string | undefined {
   return home === '' ? undefined : join(resolve(home), '.codex');
 }
 
-/** Whether the folder lies where temporary files do. There codex does not install the helper of its own sandbox: every
+/** Whether the folder lies where temporary files do. There codex does not install its sandbox helper: every
  *  command of the model's fails, and the program ends with 0 all the same. */
 export function isTemporary(home: string, env: Environment): boolean {
   const temporary = resolve(env['TMPDIR']?.trim() || tmpdir());

@@ -39,18 +39,18 @@ const known: readonly (readonly [RegExp, FailureClass, (ParkKind | 'missing')?])
 /** Whose failure the message of a `turn.failed` or `error` event is. */
 export function troubleOf(message: string, now: Date): Trouble {
   const wait = saidWait(message, now);
-  const told = (failureClass: FailureClass, park?: Park): Trouble => ({
+  const trouble = (failureClass: FailureClass, park?: Park): Trouble => ({
     class: failureClass,
     ...(failureClass === 'infra' && wait !== undefined ? { retryAfterMs: wait } : {}),
     ...(park === undefined ? {} : { park }),
   });
   const status = /^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b/.exec(message)?.[1];
-  if (status !== undefined) return told(classOfStatus(Number(status)), parkOf(Number(status), wait));
+  if (status !== undefined) return trouble(classOfStatus(Number(status)), parkOf(Number(status), wait));
   const found = known.find(([pattern]) => pattern.test(message));
-  const mend = found?.[2];
-  if (mend === undefined || mend === 'missing')
-    return { ...told(found?.[1] ?? 'agent'), ...(mend === undefined ? {} : { missing: true }) };
+  const waitsFor = found?.[2];
+  if (waitsFor === undefined || waitsFor === 'missing')
+    return { ...trouble(found?.[1] ?? 'agent'), ...(waitsFor === undefined ? {} : { missing: true }) };
   // A usage limit lasts; a rate limit that does not say for how long may be over soon.
-  const unsaid = mend === 'quota' && wait === undefined && !/usage limit/i.test(message);
-  return told(found?.[1] ?? 'agent', { kind: mend, ...(unsaid ? { unsaid } : {}) });
+  const unsaid = waitsFor === 'quota' && wait === undefined && !/usage limit/i.test(message);
+  return trouble(found?.[1] ?? 'agent', { kind: waitsFor, ...(unsaid ? { unsaid } : {}) });
 }

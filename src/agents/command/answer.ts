@@ -1,5 +1,5 @@
 /** What a command answered, by its format. */
-import { outcomeSynonyms, outcomeWords } from '../../model/outcome.ts';
+import { agentOutcomeOf, agentOutcomes } from '../../model/outcome.ts';
 import { type Answer, parseAnswer } from '../program/answer.ts';
 import type { CommandSettings } from './settings.ts';
 
@@ -37,12 +37,9 @@ function saysOutcome(text: string): boolean {
 /** An outcome's word on the first line that is not blank; what follows are notes, or the reason of a failure. */
 function outcomeIn(text: string): CommandAnswer {
   const [first = '', ...rest] = text.trim().split('\n');
-  const word = first.trim().toLowerCase();
-  const outcome = Object.hasOwn(outcomeSynonyms, word)
-    ? outcomeSynonyms[word]
-    : outcomeWords.find((one) => one === word);
-  if (outcome === undefined || outcome === 'skipped') {
-    const known = outcomeWords.filter((one) => one !== 'skipped').join(', ');
+  const outcome = agentOutcomeOf(first.trim().toLowerCase());
+  if (outcome === undefined) {
+    const known = agentOutcomes.join(', ');
     return { problem: `has the first line ${JSON.stringify(first.slice(0, 80))}, which is none of ${known}` };
   }
   const said = rest.join('\n').trim();

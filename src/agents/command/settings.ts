@@ -72,7 +72,7 @@ export const readSettings = (
     const run = setting('run');
     if (run === undefined)
       throw new BadSetting(
-        'command.run is missing: the agent "command" needs to be told its program, e.g. ' +
+        'command.run is missing: the agent "command" needs a program, e.g. ' +
           'command.run="my-agent --prompt-file {prompt_file}" on the node (or FACTORY_COMMAND_RUN)',
       );
     const [program, ...words] = wordsIn(run);

@@ -1,4 +1,4 @@
-/** What a command says of its own calls of models: JSON objects in the file that it was named. */
+/** What a command reports of its model calls: JSON objects in its usage file. */
 import * as z from 'zod';
 import { sumOfUsages, ToldNumber, type Usage } from '../../model/spent.ts';
 import { readAnswer } from '../program/answer.ts';
@@ -15,24 +15,24 @@ const Call = z.object({
   cost_usd: ToldNumber.nullish(),
 });
 
-/** The sum of what the file at `path` tells: a JSON object, or one a line for each call. Undefined when there is no such
- *  file; `problem` reads after "the usage file". A last line that was cut off counts as a part that was not told. `model`
+/** The sum of what the file at `path` reports: a JSON object, or one a line for each call. Undefined when there is no such
+ *  file; `problem` reads after "the usage file". A last line that was cut off counts as a part that was not reported. `model`
  *  is meant where the file names none. */
 export async function readUsage(
   path: string,
   model: string | undefined,
-): Promise<((Told | Problem) & { readonly text?: string }) | undefined> {
+): Promise<((Read | Problem) & { readonly text?: string }) | undefined> {
   const file = await readAnswer(path);
   if (file === undefined || 'problem' in file) return file;
   return { ...usageIn(file.text, model), text: file.text };
 }
 
-type Told = { readonly usage: Usage };
+type Read = { readonly usage: Usage };
 type Problem = { readonly problem: string };
 
-function usageIn(text: string, model: string | undefined): Told | Problem {
+function usageIn(text: string, model: string | undefined): Read | Problem {
   const whole = parsed(text);
-  if (whole !== undefined) return told(whole, model);
+  if (whole !== undefined) return usageOf(whole, model);
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   let sum: Usage | undefined;
   for (const [at, line] of lines.entries()) {
@@ -40,7 +40,7 @@ function usageIn(text: string, model: string | undefined): Told | Problem {
     if (value === undefined && at === lines.length - 1 && sum !== undefined)
       return { usage: { ...sum, incomplete: true } };
     const one =
-      value === undefined ? { problem: 'is neither a JSON object nor one a line' } : told(value, model);
+      value === undefined ? { problem: 'is neither a JSON object nor one a line' } : usageOf(value, model);
     if ('problem' in one) return lines.length > 1 ? { problem: `${one.problem} (line ${at + 1})` } : one;
     sum = sumOfUsages(sum, one.usage);
   }
@@ -55,7 +55,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function told(value: unknown, model: string | undefined): Told | Problem {
+function usageOf(value: unknown, model: string | undefined): Read | Problem {
   const read = Call.safeParse(value);
   if (!read.success) {
     const [issue] = read.error.issues;

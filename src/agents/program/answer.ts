@@ -2,7 +2,7 @@
 import { lstat, readFile } from 'node:fs/promises';
 import type { Json, JsonObject } from '../../model/json.ts';
 import { extractJson } from '../../model/json-text.ts';
-import { outcomeSynonyms, outcomeWords } from '../../model/outcome.ts';
+import { agentOutcomeOf, agentOutcomes } from '../../model/outcome.ts';
 import { isMissing, removeNow } from '../../system/files.ts';
 import type { AgentReport } from '../agent.ts';
 
@@ -23,7 +23,7 @@ export async function readAnswer(path: string, evidence?: 'evidence'): Promise<A
   let bytes: Buffer;
   try {
     const is = await lstat(path);
-    // A link would make a file of somebody else's the answer, and a pipe would never end.
+    // A link would make another file the answer, and a pipe would never end.
     if (!is.isFile() || is.size > longestAnswer) {
       if (evidence === undefined) removeNow(path);
       return { problem: is.isFile() ? `is larger than ${longestAnswer} bytes` : 'is no plain file' };
@@ -41,7 +41,7 @@ export async function readAnswer(path: string, evidence?: 'evidence'): Promise<A
 }
 
 /** Reads an answer. `problem` begins with `is not valid JSON`, `missing outcome`, or names the field that is wrong.
- *  Fields other than `outcome` may be left out or null; fields that nobody knows are passed over. */
+ *  Fields other than `outcome` may be left out or null; unknown fields are ignored. */
 export function parseAnswer(text: string): { readonly answer: Answer } | { readonly problem: string } {
   const read = extractJson(text);
   if ('problem' in read) return { problem: `is not valid JSON: ${read.problem}` };
@@ -53,14 +53,9 @@ export function parseAnswer(text: string): { readonly answer: Answer } | { reado
   if (spoken === undefined || (typeof spoken === 'string' && spoken.trim() === ''))
     return { problem: 'missing outcome' };
   const word = typeof spoken === 'string' ? spoken.trim() : undefined;
-  const outcome =
-    word === undefined
-      ? undefined
-      : Object.hasOwn(outcomeSynonyms, word)
-        ? outcomeSynonyms[word]
-        : outcomeWords.find((one) => one === word);
-  if (outcome === undefined || outcome === 'skipped') {
-    const known = outcomeWords.filter((one) => one !== 'skipped').join(', ');
+  const outcome = word === undefined ? undefined : agentOutcomeOf(word);
+  if (outcome === undefined) {
+    const known = agentOutcomes.join(', ');
     return { problem: `has the outcome ${JSON.stringify(spoken).slice(0, 80)}, which is none of ${known}` };
   }
   for (const name of ['preferred_next_label', 'notes', 'failure_reason']) {
@@ -88,7 +83,7 @@ export function parseAnswer(text: string): { readonly answer: Answer } | { reado
       label: textOf('preferred_next_label'),
       suggested: suggested.filter((id) => id !== ''),
       notes,
-      // Who says why in the notes only has said why; whoever goes on is told the reason.
+      // A reason that is only in the notes is a reason as well.
       reason: bad && reason.trim() === '' ? notes : reason,
       updates,
       ...(plan === undefined ? {} : { verificationPlan: plan }),

@@ -6,13 +6,13 @@ import { isMissing } from '../../system/files.ts';
 
 export type Executable = { readonly path: string } | { readonly problem: string };
 
-/** The program of a path (absolute) or, without a slash, of a name on PATH. `what` is the program in messages, `mend` what
- *  to do where there is none of that name. */
+/** The program of a path (absolute) or, without a slash, of a name on PATH. `what` is the program in messages, `install`
+ *  what to do where there is none of that name. */
 export async function findExecutable(
   what: string,
   wanted: { readonly configured: string; readonly path: string },
   searchPath: string | undefined,
-  mend: string,
+  install: string,
 ): Promise<Executable> {
   const { configured, path } = wanted;
   if (path.includes('/')) {
@@ -34,12 +34,12 @@ export async function findExecutable(
   return {
     problem:
       barred === undefined
-        ? `${what} executable not found: no directory of PATH has "${path}" (${mend})`
+        ? `${what} executable not found: no directory of PATH has "${path}" (${install})`
         : `${what} executable is not executable: ${barred} (chmod +x), and no other directory of PATH has one`,
   };
 }
 
-/** `%` stands for the path. */
+/** `%` is a placeholder for the path. */
 async function whyNot(path: string): Promise<string | undefined> {
   let is: Stats;
   try {

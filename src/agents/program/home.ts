@@ -1,9 +1,9 @@
-/** What an agent's program may reach of its own home. */
+/** What an agent's program may reach of its home. */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentProgram } from '../agent.ts';
 
-/** The home, to be written, but for what stands in it under these names, which is to be read only: settings that can name
+/** The home, writable except for the entries with these names, which are read-only: settings that can name
  *  programs, and words for later sessions. The user's own sessions, which nothing confines, believe them. */
 export function homeBut(home: string, settings: readonly string[]): AgentProgram['home'] {
   const kept = settings.map((name) => join(home, name)).filter(isOwn);

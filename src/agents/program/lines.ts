@@ -1,6 +1,8 @@
-/** Lines out of text that arrives in pieces. */
+/** Lines out of text that arrives in pieces, and the JSON in them. */
+import type * as z from 'zod';
+import { mostGivenLevels, parseJson } from '../../model/json.ts';
 
-/** Characters; a longer line is not told, since nobody could hold it. */
+/** Characters; a longer line is left out: it would not fit into memory. */
 const longest = 16 * 1024 * 1024;
 
 export interface Lines {
@@ -9,16 +11,16 @@ export interface Lines {
   end(): void;
 }
 
-/** Tells every line without its end (LF or CR LF), in order; a line that is longer than 16 Mi characters is left out. */
-export function lines(told: (line: string) => void): Lines {
+/** Calls `take` with every line without its end (LF or CR LF), in order; a line that is longer than 16 Mi characters is left out. */
+export function lines(take: (line: string) => void): Lines {
   let pieces: string[] = [];
   let length = 0;
-  const tell = () => {
+  const flush = () => {
     const line = pieces.join('');
     const whole = length <= longest;
     pieces = [];
     length = 0;
-    if (whole) told(line.endsWith('\r') ? line.slice(0, -1) : line);
+    if (whole) take(line.endsWith('\r') ? line.slice(0, -1) : line);
   };
   const add = (piece: string) => {
     length += piece.length;
@@ -31,12 +33,22 @@ export function lines(told: (line: string) => void): Lines {
       for (let to = text.indexOf('\n'); to >= 0; to = text.indexOf('\n', from)) {
         add(text.slice(from, to));
         from = to + 1;
-        tell();
+        flush();
       }
       if (from < text.length) add(text.slice(from));
     },
     end() {
-      if (length > 0) tell();
+      if (length > 0) flush();
     },
   };
+}
+
+/** The JSON object of a line, undefined where it is none of this shape. */
+export function jsonLine<T>(line: string, shape: z.ZodType<T>): T | undefined {
+  if (!line.startsWith('{')) return undefined;
+  try {
+    return shape.safeParse(parseJson(line, mostGivenLevels)).data;
+  } catch {
+    return undefined;
+  }
 }

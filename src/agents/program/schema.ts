@@ -1,6 +1,6 @@
 /** The answer that agent programs are asked for: closed, every field required, as strict schemas want it. */
 import type { JsonObject } from '../../model/json.ts';
-import { outcomeWords } from '../../model/outcome.ts';
+import { agentOutcomes } from '../../model/outcome.ts';
 
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
@@ -12,7 +12,7 @@ const closed = (properties: JsonObject): JsonObject => ({
 });
 
 export const answerProperties: JsonObject = {
-  outcome: { type: 'string', enum: outcomeWords.filter((word) => word !== 'skipped') },
+  outcome: { type: 'string', enum: agentOutcomes },
   preferred_next_label: text,
   suggested_next_ids: texts,
   context_updates: closed({}),

@@ -2,7 +2,7 @@
 import type { FailureClass } from '../../model/outcome.ts';
 import type { Park } from '../../model/park.ts';
 
-/** What an HTTP status waits for: a mend, or a rate limit's end, where the server says when (`waitMs`, in milliseconds)
+/** What an HTTP status waits for: a fix, or a rate limit's end, where the server says when (`waitMs`, in milliseconds)
  *  and where it does not. */
 export function parkOf(status: number, waitMs?: number): Park | undefined {
   if (status === 401 || status === 403) return { kind: 'auth' };

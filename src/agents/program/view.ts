@@ -13,7 +13,7 @@ export type ProgramView = {
 };
 
 /** `name` is the program in the log, where `FACTORY_LOG_<NAME>_STREAM=true` puts every line of its output. With
- *  `events`, which is told the lines of standard output, the output is not shown as it is. */
+ *  `events`, which gets the lines of standard output, the output itself is not shown. */
 export function programView(
   name: string,
   task: AgentTask,

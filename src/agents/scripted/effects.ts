@@ -7,7 +7,7 @@ import { isDisks } from '../../system/disk-trouble.ts';
 import { Superseded } from '../../system/fence.ts';
 import { isMissing, removeNow, systemWords, writeFileAtomic } from '../../system/files.ts';
 
-/** Carries the changes out, one after the other. What one of them cannot do ends it, and is answered in words. `beside`
+/** Carries the changes out, one after the other. The first that fails ends it; the answer is the reason. `beside`
  *  is the script's folder. */
 export async function carryOut(
   effects: readonly FileEffect[],

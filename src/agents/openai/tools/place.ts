@@ -58,7 +58,7 @@ export async function resolvedScope(root: string, scope: ToolScope): Promise<Too
   };
 }
 
-/** What stands at a path that may be written: a plain file with its permission bits, or nothing yet. */
+/** What is at a path that may be written: a plain file with its permission bits, or nothing yet. */
 export type Target = {
   readonly path: string;
   /** Absolute. */
@@ -122,7 +122,7 @@ export async function textAt(seen: Pick<Seen, 'path' | 'real'>): Promise<FileTex
   const { real } = seen;
   const path = seen.path === '' ? '.' : seen.path;
   try {
-    // Neither a pipe that nobody writes to nor a link that was put here since may hold us.
+    // Neither a pipe without a writer nor a link that was made since may block this process.
     const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     try {
       const is = await file.stat();
