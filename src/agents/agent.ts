@@ -99,7 +99,7 @@ export type AgentTask = {
 export type ExchangeItem =
   /** A request's body, and where it went. */
   | { readonly kind: 'request'; readonly to: string; readonly body: unknown }
-  /** An event of a stream, as it was received. */
+  /** An event of a stream, as received. */
   | { readonly kind: 'event'; readonly event: unknown }
   /** An answer that came whole. */
   | { readonly kind: 'response'; readonly body: unknown }

@@ -42,7 +42,7 @@ export type AgentRequest = {
 /** What is to be made; it carries no key, so it may be kept and shown. `chosenBy` says who decided, for people. */
 export type AgentPlan =
   | SinglePlan
-  /** Several, asked in order. `name` is the list as it was chosen; model and effort are the flags', for all of them. */
+  /** Several, asked in order. `name` is the chosen list; model and effort are the flags', for all of them. */
   | {
       readonly chosenBy: string;
       readonly name: `${string},${string}`;

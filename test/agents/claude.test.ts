@@ -11,7 +11,7 @@ import { programTask } from './program-task.ts';
 
 const standIn = join(import.meta.dirname, '../support/agent-stand-in.sh');
 
-/** Claude in a workspace of its own, with the stand-in doing what `does` says. */
+/** Claude in its own workspace, with the stand-in doing what `does` says. */
 async function claude(
   does: string,
   {
@@ -345,7 +345,7 @@ describe('a failure', () => {
     }
   });
 
-  test('by a signal tells what its messages told of what they used, each once, as the least', async () => {
+  test('by a signal reports the usage of its messages, each once, as the least', async () => {
     const message = (id: string, output_tokens: number) =>
       `say '${JSON.stringify({ type: 'assistant', message: { id, content: [], usage: { input_tokens: 10, cache_read_input_tokens: 4, output_tokens } } })}'`;
     await using it = await claude(
@@ -386,7 +386,7 @@ test('lines that are no events, and events of another shape, do no harm', async 
   const more = [
     '{"type":"assistant","message":{"content":[{"type":"tool_use"}]}}',
     '{"type":"result","usage":"lots"}',
-    // Nested so deeply that nobody can go through it.
+    // Nested too deeply to be read.
     `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"d","input":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}]}}`,
   ];
   await using it = await claude(

@@ -1,4 +1,4 @@
-/** A clock for agents: short waits pass at once and are noted, long ones when the test says so. */
+/** A clock for agents: short waits pass at once and are noted, long ones when the test advances it. */
 import type { Clock } from '../../src/system/clock.ts';
 
 export interface AgentClock extends Clock {

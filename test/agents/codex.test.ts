@@ -18,7 +18,7 @@ import { programTask } from './program-task.ts';
 
 const standIn = join(import.meta.dirname, '../support/codex-stand-in.sh');
 
-/** Codex in a workspace of its own, with the stand-in doing what `does` says. */
+/** Codex in its own workspace, with the stand-in doing what `does` says. */
 async function codex(
   does: string,
   {
@@ -128,7 +128,7 @@ describe('an answer', () => {
     expect(await it.work()).toMatchObject({ kind: 'failed', class: 'agent' });
   });
 
-  test('does not count when the program ends with another code, and its last words are told', async () => {
+  test('does not count when the program ends with another code, and its last words are in the reason', async () => {
     await using it = await codex('echo "disk on fire" >&2; ok; exit 7');
     expect(await it.work()).toMatchObject({
       kind: 'failed',
@@ -165,7 +165,7 @@ describe('a program that cannot be started', () => {
 
   test('is searched on PATH, where a file that may not be executed is passed over', async () => {
     await using it = await codex('ok', { attributes: { 'codex.path': 'codex' } });
-    // Whoever runs this may have a real one.
+    // The user of this machine may have a real one.
     it.env['PATH'] = it.at('nowhere');
     expect(await it.work()).toMatchObject({
       class: 'config',
@@ -191,7 +191,7 @@ describe('a program that cannot be started', () => {
     });
   });
 
-  test('because its workdir is not there is told', async () => {
+  test('because its workdir is missing is a failure with that reason', async () => {
     await using it = await codex('ok', { attributes: { 'codex.workdir': 'app' } });
     expect(await it.work()).toMatchObject({
       class: 'config',
@@ -201,7 +201,7 @@ describe('a program that cannot be started', () => {
 });
 
 describe('a program that will not end', () => {
-  test('is ended with all that it started when its time is up, and the time is told', async () => {
+  test('is ended with all that it started when its time is up, and the reason names the time', async () => {
     await using it = await codex(
       `echo $$ > "$SEEN/pid"; (setsid sh -c 'echo $$ > "$0/deep"; exec sleep 1000' "$SEEN" >/dev/null 2>&1 &); while [ ! -s "$SEEN/deep" ]; do :; done; exec sleep 1000`,
       { attributes: { 'codex.timeout_seconds': '700ms' } },
@@ -236,7 +236,7 @@ describe('a program that will not end', () => {
 });
 
 describe('what the program gets', () => {
-  test('of the secrets only its keys and those that the node names, none of them readable in what is kept', async () => {
+  test('of the secrets only its keys and those that the node names, none of them readable in artifacts', async () => {
     await using it = await codex('echo "$OPENAI_API_KEY $MY_CREDENTIAL"; ok', {
       env: {
         OPENAI_API_KEY: 'sk-openai-12345678',
@@ -277,7 +277,7 @@ describe('what the program gets', () => {
     expect(it.conflicts).toEqual(['scripts/scenarios/judge.sh']);
   });
 
-  test('a strict scope without a folder of its own hides nothing more, and that is told', async () => {
+  test('a strict scope without a folder hides nothing more, with a warning', async () => {
     await using it = await codex('ok', {
       files: { 'README.md': 'r' },
       attributes: { 'codex.strict_read_scope': 'true' },
@@ -343,7 +343,7 @@ describe('its events as JSON lines', () => {
     ]);
   });
 
-  test('that nobody can go through do not take along what follows them', async () => {
+  test('that are nested too deeply do not hide the lines after them', async () => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     const item = `{"type":"mcp_tool_call","server":"s","tool":"t","arguments":${deep}}`;
     const lines = `{"type":"item.completed","item":${item}}\n{"type":"turn.failed","error":{"message":"no"}}\n`;
@@ -466,7 +466,7 @@ test.for([
   ]).toEqual([off, off]);
 });
 
-describe('the places that it is told', () => {
+describe('the directories that it gets', () => {
   test('are free of links on the way: it opens no file by way of one', async () => {
     await using it = await codex('ok');
     const link = it.at('link');
@@ -490,7 +490,7 @@ describe('the places that it is told', () => {
     }
   });
 
-  test('its model is known before it is asked, whoever names it', () => {
+  test('its model is known before the call, wherever it is set', () => {
     const env = { FACTORY_MODEL: 'of-everybody', ATTRACTOR_CODEX_MODEL: 'its-own' };
     const { modelFor } = codexAgent({ env, clock: agentClock(0) });
     const named = { node: 'a', call: 1, attributes: { llm_model: 'of-the-node' }, workspace: '/w' };

@@ -11,7 +11,7 @@ import { programTask } from './program-task.ts';
 const standIn = `'${join(import.meta.dirname, '../support/agent-stand-in.sh')}'`;
 const answer = '{"outcome":"partial_success","notes":"half"}';
 
-/** A command in a workspace of its own; the stand-in does what `does` says. */
+/** A command in its own workspace; the stand-in does what `does` says. */
 async function command(
   does: string,
   {
@@ -270,16 +270,13 @@ describe('what its calls have used', () => {
       {},
     ],
     ['{"input_tokens":1,"output_tokens":2}\n{"input_to', 'm0', 1, 2, null, { incomplete: true }],
-  ] as const)(
-    'is told by the file that it was named: %s',
-    async ([text, model, input, output, usd, more]) => {
-      await using it = await command(usage(text), { attributes: { llm_model: 'm0' } });
-      expect(await it.work()).toMatchObject({
-        kind: 'answered',
-        usage: { model, input_tokens: input, output_tokens: output, cost_usd: usd, ...more },
-      });
-    },
-  );
+  ] as const)('is read from the usage file: %s', async ([text, model, input, output, usd, more]) => {
+    await using it = await command(usage(text), { attributes: { llm_model: 'm0' } });
+    expect(await it.work()).toMatchObject({
+      kind: 'answered',
+      usage: { model, input_tokens: input, output_tokens: output, cost_usd: usd, ...more },
+    });
+  });
 
   test('counts as the least where the command fails or is cut', async () => {
     await using it = await command(`${usage('{"input_tokens":7,"output_tokens":1}')}; exit 4`);

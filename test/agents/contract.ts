@@ -1,4 +1,4 @@
-/** What every agent promises, whoever it is: the first lines of each backend's test. */
+/** What every agent promises: the first lines of each backend's test. */
 import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -10,7 +10,7 @@ import { parkKinds } from '../../src/model/park.ts';
 export type Subject = AsyncDisposable & {
   /** Can do the task of `taskFor()`. */
   readonly agent: Agent;
-  /** The same kind of agent where it cannot do its work, or is told a nonsense. */
+  /** The same kind of agent where it cannot do its work, or gets an impossible task. */
   readonly broken?: { readonly agent: Agent; readonly task?: Partial<AgentTask> };
   /** An agent whose work takes until it is stopped, and the moment it has begun. */
   readonly endless?: { readonly agent: Agent; begun(): Promise<void> };

@@ -82,14 +82,14 @@ test('an empty entry of a sequence is no outcome', async () => {
 test('label, suggestions, notes, plan and updates are passed on', async () => {
   expect(
     await work({
-      'test.preferred_next_label': 'go on',
+      'test.preferred_next_label': 'ahead',
       'test.suggested_next_ids': 'x, y,,',
       'test.notes': 'a note',
       'test.verification_plan_json': '{"files":["a"],"commands":["true"]}',
       'test.context_updates_json': '{"a.b": [1, null]}',
     }),
   ).toMatchObject({
-    label: 'go on',
+    label: 'ahead',
     suggested: ['x', 'y'],
     notes: 'a note',
     verificationPlan: { files: ['a'], commands: ['true'] },

@@ -34,7 +34,7 @@ describe('the next agent is asked', () => {
   const reasons: readonly (readonly [string, Partial<Failed> & Pick<Failed, 'class'>])[] = [
     ['network, server or machine fail', { class: 'infra' }],
     ['the program is missing', { class: 'config', missing: true }],
-    ['nobody is logged in', { class: 'config', park: { kind: 'auth' } }],
+    ['there is no login', { class: 'config', park: { kind: 'auth' } }],
     ['a quota is used up', { class: 'infra', park: { kind: 'quota', wakeAtMs: 1 } }],
   ];
   test.for(reasons)('when %s, and the report says who answered', async ([, failure]) => {
@@ -68,7 +68,7 @@ test.for(['agent', 'timeout', 'config', 'product', 'guardrail', 'stalled'] as co
   },
 );
 
-test('where nobody could answer, what passes by itself decides, and all reasons are told', async () => {
+test('where none could answer, what passes by itself decides, and all reasons are reported', async () => {
   const missing = failing('a', { class: 'config', missing: true });
   const quota = (name: string, wakeAtMs: number) =>
     failing(name, { class: 'infra', park: { kind: 'quota', wakeAtMs } });
@@ -87,7 +87,7 @@ test('where nobody could answer, what passes by itself decides, and all reasons 
   });
 });
 
-test('a stop is no failure: nobody else is asked', async () => {
+test('a stop is no failure: no other agent is asked', async () => {
   const stop = new AbortController();
   const asked: string[] = [];
   const first: Agent = {

@@ -273,7 +273,7 @@ test('whatever is set, the choice is a known agent or one problem, and never hol
       expect(JSON.stringify(chosen)).not.toContain('very-secret');
       if ('plan' in chosen) expect(agentNames).toContain(chosen.plan.name);
       else expect(chosen.problem).toMatchObject({ severity: 'error', fix: expect.stringMatching(/./) });
-      // Nothing is done by an agent that does nothing unless somebody asked for it by name.
+      // Nothing is done by an agent that does nothing unless the user asked for it by name.
       const asked = Object.values({ node, flag, ...env }).includes('stub');
       if ('plan' in chosen && chosen.plan.name === 'stub') expect(asked).toBe(true);
     }),
@@ -289,7 +289,7 @@ test('each plan makes the agent of its name', async () => {
     if (!('plan' in chosen)) throw new Error(chosen.problem.message);
     const agent = await createAgent(chosen.plan, deps);
     expect(agent.name).toBe(name);
-    // Its program must not be started; that it is found is a test of its own.
+    // Its program must not be started; another test finds it.
     const task = taskFor({ attributes: { 'codex.path': '/nowhere/x', 'claude.path': '/nowhere/x' } });
     const report = await agent.work(task, new AbortController().signal);
     const kinds: Partial<Record<string, string>> = {

@@ -26,7 +26,7 @@ keepsTheAgentContract('openai', async () => {
   };
 });
 
-test('a temperature is sent when one is given, and a model that takes none is told apart', async () => {
+test('a temperature is sent when one is given, and a model that takes none is reported', async () => {
   const { requests } = await tell([{ text: 'a' }], { temperature: 0.5 });
   expect(requests[0]?.body?.['temperature']).toBe(0.5);
   expect((await tell([{ text: 'a' }])).requests[0]?.body).not.toHaveProperty('temperature');
@@ -39,7 +39,7 @@ test('a temperature is sent when one is given, and a model that takes none is to
   });
 });
 
-test('the prompt is sent as a streamed request, and the answer comes back as it is', async () => {
+test('the prompt is sent as a streamed request, and the answer comes back unchanged', async () => {
   const { report, requests, heard } = await tell([
     { text: 'Half a {"json": ', reasoning: ['let me', ' see'] },
   ]);
@@ -68,18 +68,15 @@ test('the prompt is sent as a streamed request, and the answer comes back as it 
   ).toBe('Half a {"json": ');
 });
 
-test.for(['responses', 'chat'] as const)(
-  'tokens that no call can have used are tokens that nobody told: %s',
-  async (api) => {
-    const usage = { input_tokens: -1, output_tokens: 1e300 };
-    await using server = await startModelServer([{ text: 'ok', usage }], [api]);
-    const task = taskFor({ attributes: { 'openai.api': api } });
-    const report = wellFormed(await agentAt(server).work(task, never()));
-    expect(report).toMatchObject({ kind: 'answered', text: 'ok' });
-    expect(report).toHaveProperty('usage.input_tokens', null);
-    expect(report).toHaveProperty('usage.output_tokens', null);
-  },
-);
+test.for(['responses', 'chat'] as const)('impossible token counts are unknown ones: %s', async (api) => {
+  const usage = { input_tokens: -1, output_tokens: 1e300 };
+  await using server = await startModelServer([{ text: 'ok', usage }], [api]);
+  const task = taskFor({ attributes: { 'openai.api': api } });
+  const report = wellFormed(await agentAt(server).work(task, never()));
+  expect(report).toMatchObject({ kind: 'answered', text: 'ok' });
+  expect(report).toHaveProperty('usage.input_tokens', null);
+  expect(report).toHaveProperty('usage.output_tokens', null);
+});
 
 test('model and effort of the node win over those of the agent', async () => {
   const { requests } = await tell(
@@ -118,7 +115,7 @@ test('the agent says which model answers where, without what a URL may hide', as
 });
 
 test('what the query of the base URL may hide is in no message, also where the server repeats it', async () => {
-  // It knows no path, and says so.
+  // It has no such path, and answers with it.
   await using server = await startModelServer([], []);
   const baseURL = `${server.url}?api-key=hunter2%2Fhunter2&conversion=hunter2hunter2&api-version=2025-01-01`;
   const report = wellFormed(await agentAt(server, agentClock(), { baseURL }).work(taskFor(), never()));
@@ -200,7 +197,7 @@ test.for([
   [404, {}, 'no', undefined],
   [503, { 'retry-after': '7' }, 'no', undefined],
 ] as const)(
-  'what waits for a mend or a quota says so, and has cost nothing: %j',
+  'what waits for a fix or a quota has a park, and has cost nothing: %j',
   async ([status, headers, code, park]) => {
     const error = { message: 'x'.repeat(1000), code };
     const { report } = await tell([{ status, headers, body: { error } }], { maxRetries: 0 });
@@ -437,18 +434,15 @@ test.for<[string, Reaction, string, string, RegExp]>([
     'unexpected_status',
     /status "asleep", which is no final one/,
   ],
-])(
-  '%s is told in words, asked for once, and kept as it was sent',
-  async ([, reaction, kind, what, words]) => {
-    const { report, requests } = await tell([reaction]);
-    expect(report).toMatchObject({ kind: 'failed', class: kind, model: 'api' });
-    expect(report.kind === 'failed' && report.reason).toMatch(words);
-    expect(requests).toHaveLength(1);
-    expect(artifactsOf(report)).toEqual(what === '' ? [] : [`raw_response_${what}_0.json`]);
-  },
-);
+])('%s is reported in words, asked for once, and kept as sent', async ([, reaction, kind, what, words]) => {
+  const { report, requests } = await tell([reaction]);
+  expect(report).toMatchObject({ kind: 'failed', class: kind, model: 'api' });
+  expect(report.kind === 'failed' && report.reason).toMatch(words);
+  expect(requests).toHaveLength(1);
+  expect(artifactsOf(report)).toEqual(what === '' ? [] : [`raw_response_${what}_0.json`]);
+});
 
-test('the evidence is the response as it was sent, but for the key', async () => {
+test('the evidence is the response as sent, without the key', async () => {
   const response = {
     id: 'r',
     status: 'failed',
@@ -666,7 +660,7 @@ test.for([
   expect(report).toEqual({ kind: 'answered', text });
 });
 
-test('the reasoning is told in paragraphs, live and at the end', async () => {
+test('the reasoning comes in paragraphs, live and at the end', async () => {
   const delta = (text: string) => ({ type: 'response.reasoning_summary_text.delta', delta: text });
   const done = { type: 'response.reasoning_summary_text.done' };
   const summary = [' step one ', 'step two'].map((text) => ({ type: 'summary_text', text }));

@@ -52,7 +52,7 @@ test('text is streamed, a value is written with two-space indent, usage is passe
   });
 });
 
-test('a file answer is read beside the script', async () => {
+test('a file answer is read relative to the script', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'factory-script-'));
   try {
     await writeFile(join(dir, 'answer.md'), 'from a file\n');

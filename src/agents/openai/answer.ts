@@ -95,7 +95,7 @@ const Call = z.object({
   arguments: z.string(),
 });
 
-/** A response of the Responses API, as far as it is read: servers differ in the rest. */
+/** The parts of a response of the Responses API that are read: servers differ in the rest. */
 export const Body = z.object({
   id: Text,
   status: z.string(),

@@ -66,7 +66,7 @@ async function askWith(api: 'responses' | 'chat', first: Request, deps: AskDeps)
     }
     if (ended.kind === 'trouble') {
       const { report, status } = ended.trouble;
-      // A model that has no more room says so; the first problem is that the answer did not fit.
+      // The model has no more room; the first problem is that the answer did not fit.
       if (short !== undefined && status === 400) {
         const reason = `${short.reason}, and ${request.budget} are refused: ${report.reason}`;
         return { report: { ...short, reason } };

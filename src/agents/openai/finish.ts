@@ -14,7 +14,7 @@ export function instructionsFor({ tools, scope, finish }: Loop): string {
       ? ''
       : ` Only these paths may be written: ${scope.writable.join(', ') || 'none'}.`;
   return [
-    'You work in a folder of files, the workspace, by calling the tools that you are given; nobody answers questions.',
+    'You work in a folder of files, the workspace, by calling the tools that you are given; you cannot ask questions.',
     'All paths are relative to the workspace; nothing outside it can be reached.',
     writes
       ? `Look at a file before you change it, and check what you changed.${only}`

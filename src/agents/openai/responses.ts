@@ -156,7 +156,7 @@ async function inBackground(request: Request, { watch, refused, passed }: Call):
   }
 }
 
-/** Polls until the answer is there, its time is up, or the call is stopped; then the server is told to stop, too. */
+/** Polls until the answer is there, its time is up, or the call is stopped; then the server is asked to stop, too. */
 async function polled(
   pending: Extract<Exchange, { kind: 'pending' }>,
   request: Request,

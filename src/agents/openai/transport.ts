@@ -171,7 +171,7 @@ async function* oneEvent(bytes: AsyncIterable<Uint8Array>, limit: number): Async
 }
 
 /** The `data` lines that are JSON, one event each, up to `[DONE]`. The SDK would give the whole stream up for one line
- *  of noise. A server spells its lines in one way: a line with another number of blanks is none of its own. */
+ *  of noise. A server spells its lines in one way: a line with another number of blanks is noise. */
 async function* jsonEvents(bytes: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Uint8Array> {
   let spelling: string | undefined;
   for await (const line of linesOf(bytes, limit)) {

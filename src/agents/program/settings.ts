@@ -15,7 +15,7 @@ export class BadSetting extends Error {}
 
 /** Settings that all agent programs have. */
 export type ProgramSettings = {
-  /** As it was configured, and absolute unless it is a name to be searched on PATH. */
+  /** As configured, and absolute unless it is a name to be searched on PATH. */
   readonly executable: { readonly configured: string; readonly path: string };
   /** Where it starts, absolute. */
   readonly workdir: string;

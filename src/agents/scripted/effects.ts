@@ -7,16 +7,16 @@ import { isDisks } from '../../system/disk-trouble.ts';
 import { Superseded } from '../../system/fence.ts';
 import { isMissing, removeNow, systemWords, writeFileAtomic } from '../../system/files.ts';
 
-/** Carries the changes out, one after the other. The first that fails ends it; the answer is the reason. `beside`
+/** Carries the changes out, one after the other. The first that fails ends it; the answer is the reason. `scriptDir`
  *  is the script's folder. */
 export async function carryOut(
   effects: readonly FileEffect[],
   workspace: string,
-  beside: string,
+  scriptDir: string,
 ): Promise<string | undefined> {
   for (const effect of effects) {
     try {
-      const wrong = await carriedOut(effect, workspace, beside);
+      const wrong = await carriedOut(effect, workspace, scriptDir);
       if (wrong !== undefined) return `files: ${effect.path}: ${wrong}`;
     } catch (error) {
       // Nor is a run that is another's by now a matter of what the answer asks for.
@@ -30,7 +30,7 @@ export async function carryOut(
 async function carriedOut(
   effect: FileEffect,
   workspace: string,
-  beside: string,
+  scriptDir: string,
 ): Promise<string | undefined> {
   const path = join(workspace, effect.path);
   if (!(await staysInside(workspace, dirname(path)))) return 'it leads out of the workspace by a link';
@@ -44,7 +44,7 @@ async function carriedOut(
     symlinkSync(effect.link, path);
     return undefined;
   }
-  const bytes = await contentOf(effect, beside);
+  const bytes = await contentOf(effect, scriptDir);
   if ('wrong' in bytes) return bytes.wrong;
   const was = await lstat(path).catch(() => undefined);
   if (was !== undefined && !was.isFile()) removeNow(path);
@@ -58,11 +58,11 @@ async function carriedOut(
 
 async function contentOf(
   effect: FileEffect,
-  beside: string,
+  scriptDir: string,
 ): Promise<{ readonly content: string | Uint8Array } | { readonly wrong: string }> {
   if (effect.base64 !== undefined) return { content: Buffer.from(effect.base64, 'base64') };
   if (effect.content_file === undefined) return { content: effect.content ?? '' };
-  const source = resolve(beside, effect.content_file);
+  const source = resolve(scriptDir, effect.content_file);
   try {
     return { content: await readFile(source) };
   } catch (error) {

@@ -103,7 +103,7 @@ const rows: readonly (readonly [string, Words, Words, string])[] = [
     `exec -s workspace-write -c mcp_servers.memory_ops.enabled = true -C /w ${end}`,
   ],
   [
-    'JSON lines are asked for where the node says so',
+    'JSON lines are asked for with codex.json',
     { 'codex.json': 'true' },
     {},
     `exec -s workspace-write -C /w --json ${end}`,
@@ -160,7 +160,7 @@ const scopes: readonly (readonly [string, Words, object, boolean])[] = [
     false,
   ],
   [
-    'shows the scenarios where the node says so',
+    'shows the scenarios with codex.allow_read_scenarios',
     { 'codex.allow_read_scenarios': 'true', 'codex.block_read_paths': 'a' },
     { hidden: ['a'] },
     false,

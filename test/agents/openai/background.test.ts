@@ -81,7 +81,7 @@ test('a server that has the answer at once is not asked for it again', async () 
   expect(waits).toEqual([]);
 });
 
-test('a job is looked for whatever the server says on the way, as long as it is no last word', async () => {
+test('a job is polled until its status is final', async () => {
   const { report, requests } = await tell([
     drop,
     is('warming_up'),
@@ -200,7 +200,7 @@ test('a prompt that cannot be handed in is given up after three tries', async ()
   expect(asked(requests)).toEqual(['stream', 'background', 'background', 'background']);
 });
 
-test('a job that cannot be looked at is given up after three tries, and not begun anew', async () => {
+test('a job that cannot be polled is given up after three tries, and not begun again', async () => {
   const { report, requests } = await tell([drop, is('queued'), busy, busy, busy, done]);
   expect(report).toMatchObject({ kind: 'failed', class: 'infra', model: 'api' });
   expect(reasonOf(report)).toMatch(/\(polling for the answer in the background, after 3 tries\)$/);

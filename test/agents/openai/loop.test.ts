@@ -14,7 +14,7 @@ import { agentAt, apiKey, never } from './tell.ts';
 type Call = { readonly name: string; readonly arguments: object | string };
 const call = (name: string, args: object | string = {}): Call => ({ name, arguments: args });
 const calls = (...all: readonly Call[]): Reaction => ({ calls: all });
-/** Arguments that nobody can go through. */
+/** Arguments that are nested too deeply. */
 const deep = `{"path": ${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
 const done = (more: object = {}) => call('finish', { outcome: 'success', notes: 'did it', ...more });
 
@@ -46,7 +46,7 @@ async function job(reactions: Parameters<typeof startModelServer>[0], more: More
     text: (path: string) => readFileSync(join(it.workspace, path), 'utf8'),
     record: () =>
       it.lines('openai.transcript.jsonl').map((line) => JSON.parse(line) as Record<string, unknown>),
-    /** What the model was told of its calls, in order. */
+    /** The results of its calls that the model received, in order. */
     told: () => toldIn(server.requests.at(-1)),
     async [Symbol.asyncDispose]() {
       await server.close();
@@ -98,14 +98,14 @@ keepsTheAgentContract('openai', async () => {
   };
 });
 
-const mending: readonly Reaction[] = [
+const fixing: readonly Reaction[] = [
   {
     calls: [call('list'), call('read', { path: 'sum.js' })],
     usage: { input_tokens: 100, output_tokens: 10 },
   },
   calls(
     call('patch', { path: 'sum.js', edits: [{ find: 'a - b', replace: 'a + b' }] }),
-    call('write', { path: 'docs/note.md', content: 'mended\n' }),
+    call('write', { path: 'docs/note.md', content: 'fixed\n' }),
   ),
   calls(call('run', { command: 'node check.js' })),
   calls(
@@ -127,8 +127,8 @@ describe.for([
   ['chat completions, found out by itself', ['chat'], {}, 5],
   ['chat completions, asked for', ['responses', 'chat'], { 'openai.api': 'chat' }, 4],
 ] as const)('over %s', ([, speaks, attributes, requests]) => {
-  test('a file is found, mended and checked, and the model says how it went', async () => {
-    await using it = await job(mending, { files: broken, speaks, attributes });
+  test('a file is found, fixed and checked, and the model reports how it went', async () => {
+    await using it = await job(fixing, { files: broken, speaks, attributes });
     expect(await it.work()).toEqual({
       kind: 'finished',
       outcome: 'success',
@@ -142,12 +142,12 @@ describe.for([
       usage: { model: 'gpt-test', input_tokens: 133, output_tokens: 31, cost_usd: null },
     });
     expect(it.text('sum.js')).toBe('module.exports = (a, b) => a + b;\n');
-    expect(it.text('docs/note.md')).toBe('mended\n');
+    expect(it.text('docs/note.md')).toBe('fixed\n');
     expect(it.told()).toEqual([
       expect.stringContaining('check.js 75'),
       expect.stringContaining('a - b'),
       expect.stringMatching(/^sum.js: written/),
-      expect.stringMatching(/^docs\/note.md: written, 7 bytes \(a new file\)/),
+      expect.stringMatching(/^docs\/note.md: written, 6 bytes \(a new file\)/),
       'exit code 0\nstdout (5 bytes):\nfine\nstderr: nothing',
     ]);
     expect(it.actions).toMatchObject([
@@ -160,7 +160,7 @@ describe.for([
     expect(it.server.requests).toHaveLength(requests);
   });
 
-  test('what it cannot do is told to the model, which goes on', async () => {
+  test('a refused call is a result for the model, which continues', async () => {
     await using it = await job(
       [
         calls(
@@ -298,7 +298,7 @@ test('a schema is asked for, over chat completions too, also of one single answe
   });
 });
 
-test('a verdict in a fence is kept as it was said', async () => {
+test('a verdict in a fence is kept unchanged', async () => {
   const text = '```json\n{"outcome": "success"}\n```';
   await using it = await job([{ text }]);
   expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'success', response: `${text}\n` });
@@ -358,7 +358,7 @@ test('nothing outside the scope is read or written, whatever path is named', asy
   expect(JSON.stringify(it.server.requests)).not.toMatch(/judge\n|hush|pushurl/);
 });
 
-test('calls are told apart by their arguments, those that could not be made too', async () => {
+test('calls are distinguished by their arguments, refused ones too', async () => {
   await using it = await job([
     calls(
       call('read', { path: 'a.txt', from: 1 }),
@@ -388,7 +388,7 @@ test('a model that works for many turns is nothing that Node warns of', async ()
   expect(warned).toEqual([]);
 });
 
-test('at the cap of turns the work has failed, and the model was told before', async () => {
+test('at the cap of turns the work has failed, and the model was warned before', async () => {
   let n = 0;
   await using it = await job(() => calls(call('write', { path: 'n', content: String(n++) })), {
     attributes: { max_turns: '5' },
@@ -497,7 +497,7 @@ test.for([
   },
 );
 
-test('when the time of the node comes to its end the model is told, and then stopped', async () => {
+test('when the time of the node comes to its end the model is warned, and then stopped', async () => {
   const clock = agentClock(1000);
   await using it = await job(
     (_, index) => {
@@ -600,7 +600,7 @@ test.for<[string, readonly Piece[]]>([
       { id: 'y', name: 'write', said: wholeB.slice(6) },
     ],
   ],
-])('calls that a server sends %s are told apart', async ([, pieces]) => {
+])('calls that a server sends %s are separate calls', async ([, pieces]) => {
   const events = pieces.map(({ said, name, ...rest }) => ({
     choices: [
       {
@@ -671,7 +671,7 @@ test('a server that does not know sealed thoughts is asked without them', async 
   ]);
 });
 
-test('a cap of tokens is told to a server of chat completions, which else decides itself', async () => {
+test('a cap of tokens is sent to a server of chat completions, which else decides itself', async () => {
   await using it = await job([calls(done())], { speaks: ['chat'], attributes: { max_tokens: '1000' } });
   expect(await it.work()).toMatchObject({ kind: 'finished' });
   expect(it.server.requests.at(-1)?.body).toMatchObject({ max_tokens: 1000 });
@@ -745,7 +745,7 @@ test.for([
   await expect(it.work()).rejects.toBe(trouble);
 });
 
-test('what was used before the agent broke is told', async () => {
+test('what was used before the agent broke is reported', async () => {
   const acted = () => {
     throw new Error('torn');
   };

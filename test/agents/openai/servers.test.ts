@@ -72,7 +72,7 @@ const call = { index: 0, id: 'c1', function: { name: 'look', arguments: '{"a"' }
 
 test.for<[string, readonly object[], 'tear' | undefined]>([
   [
-    'text, with one of its own',
+    'text, with another reason',
     [chunk({ content: 'half' }, 'stop'), chunk({ content: ' of' }, 'stop')],
     'tear',
   ],
@@ -99,7 +99,7 @@ test.for<[string, readonly unknown[], 'tear' | undefined]>([
   expect(requests).toHaveLength(1);
 });
 
-test('what of an answer was cached, and thought, is told over chat completions, too', async () => {
+test('cached and reasoning tokens are reported over chat completions, too', async () => {
   const usage = {
     prompt_tokens: 100,
     completion_tokens: 9,
@@ -111,7 +111,7 @@ test('what of an answer was cached, and thought, is told over chat completions, 
   expect(report).toMatchObject({ kind: 'answered', usage: told });
 });
 
-test('that an answer has no room for a word is told, though the server goes without one', async () => {
+test('an answer without room for a word fails for that, though the connection breaks', async () => {
   const { report, requests } = await chat([{ events: [chunk({}, 'length')], after: 'tear' }]);
   expect(report).toMatchObject({ kind: 'failed', reason: expect.stringMatching(/does not fit/) });
   expect(requests).toHaveLength(1);
@@ -136,15 +136,18 @@ test.for<[string, object, string, RegExp]>([
   ['refused', chunk({ refusal: 'not that' }, 'stop'), 'agent', /refused: not that/],
   ['empty', chunk({ content: ' ' }, 'stop'), 'agent', /answered nothing/],
   ['an error in mere words', { error: 'no such model' }, 'agent', /as failed: "no such model"/],
-])('an answer that is %s is told in words, and asked for once', async ([, event, failureClass, reason]) => {
-  const { report, requests } = await chat([{ events: [event] }, { text: 'asked again' }]);
-  expect(report).toMatchObject({
-    kind: 'failed',
-    class: failureClass,
-    reason: expect.stringMatching(reason),
-  });
-  expect(requests).toHaveLength(1);
-});
+])(
+  'an answer that is %s is reported in words, and asked for once',
+  async ([, event, failureClass, reason]) => {
+    const { report, requests } = await chat([{ events: [event] }, { text: 'asked again' }]);
+    expect(report).toMatchObject({
+      kind: 'failed',
+      class: failureClass,
+      reason: expect.stringMatching(reason),
+    });
+    expect(requests).toHaveLength(1);
+  },
+);
 
 test('what a broken answer has cost is not known, however well the next one is counted', async () => {
   const broken: Reaction = { events: [chunk({ content: 'half' }, null)], after: 'tear' };

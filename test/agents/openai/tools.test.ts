@@ -35,7 +35,7 @@ test('the tools are those that nodes may name', () => {
   expect(tools.map(({ name }) => name)).toEqual([...toolNames]);
 });
 
-test('read gives the lines that are asked for and says which, and where to go on', async () => {
+test('read returns the lines that are asked for, and where to continue', async () => {
   await using it = await desk({ 'a.txt': 'one\ntwo\nthree\n', 'empty.txt': '' });
   expect(await it.use('read', { path: 'a.txt' })).toEqual({
     ok: true,
@@ -88,7 +88,7 @@ test.for([
   }
 });
 
-test('what is hidden below a folder stays out of sight by a link to that folder too', async () => {
+test('hidden files below a folder stay hidden through a link to that folder', async () => {
   await using it = await desk(
     {
       'scripts/scenarios/judge.sh': 'hush\n',
@@ -295,7 +295,7 @@ test('run tells exit code and output, and runs without a shell, out of sight of 
   expect(it.read('openai.run_002.stderr.log')).toBe('oh\n');
 });
 
-test('of a long output head and tail are told, and all of it is kept', async () => {
+test('a long output is shortened to head and tail for the model, and kept whole', async () => {
   await using it = await desk();
   const { text } = await it.use('run', { command: 'seq 100000' });
   expect(text.length).toBeLessThan(20_000);

@@ -14,7 +14,7 @@ const whole = {
   failure_reason: 'r',
 };
 
-test('a whole answer is taken as it is', () => {
+test('a whole answer is taken unchanged', () => {
   expect(parseAnswer(JSON.stringify(whole))).toEqual({
     answer: {
       outcome: 'partial_success',
@@ -115,7 +115,7 @@ test('lines come whole, wherever the text is cut', () => {
   );
 });
 
-test('a line that is too long for anybody is left out, and the next one is told', () => {
+test('a line that is too long is left out, and the next one is read', () => {
   const told: string[] = [];
   const reader = lines((line) => told.push(line));
   for (let n = 0; n < 17; n++) reader.push('x'.repeat(1024 * 1024));

@@ -27,14 +27,14 @@ test('files are written, linked, replaced and deleted, with their modes, before 
   mkdirSync(it.at('w/gone'), { recursive: true });
   writeFileSync(it.at('w/gone/a'), '');
   writeFileSync(it.at('w/kept'), 'old', { mode: 0o755 });
-  writeFileSync(it.at('beside.bin'), Buffer.from([255, 0]));
+  writeFileSync(it.at('other.bin'), Buffer.from([255, 0]));
   const report = await played(it, {
     finished: { outcome: 'partial_success', notes: 'half', context_updates: { n: 1 } },
     files: [
       { path: 'new/deep.txt', content: 'text', mode: '600' },
       { path: 'kept', content: 'new' },
       { path: 'b.bin', base64: '/wA=' },
-      { path: 'c.bin', content_file: 'beside.bin' },
+      { path: 'c.bin', content_file: 'other.bin' },
       { path: 'link', link: 'kept' },
       { path: 'gone', delete: true },
     ],

@@ -47,8 +47,8 @@ function near(text: string, find: string): string {
 type Hunk = { from: number | undefined; readonly old: string[]; readonly fresh: string[] };
 
 /** Applies a unified diff for one file. Context and removed lines must be those of the file exactly; a hunk that is not at
- *  its line is found by them, if there is only one such place. Counts in hunk headers are not relied on, and whether the
- *  last line has an end stays as it was. */
+ *  its line is found by them, if there is only one such place. Counts in hunk headers are not relied on, and the end
+ *  of the last line does not change. */
 export function applyDiff(text: string, diff: string): Applied {
   const read = hunksOf(diff);
   if ('problem' in read) return read;
