@@ -92,7 +92,9 @@ test('artifacts that the other run has lost are told of, and the fork does not v
 test('files that name the workspace of the other run are told of', async () => {
   await using it = await ran();
   const told = await it.fork('base', { at: 'note@2', runId: 'f' });
-  expect(told.err).toContain(`works in ${join(it.path, runs, 'base/workspace')}, not in the copy: place.txt`);
+  expect(told.err).toContain(
+    `${join(it.path, runs, 'base/workspace')}: a node that uses it works there, not in the copy: place.txt`,
+  );
 });
 
 test('a goal that the new pipeline does not have is gone', async () => {

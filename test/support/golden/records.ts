@@ -29,6 +29,7 @@ const left = new Set([
     'last_failure.at',
     'pid',
     'host',
+    'processes_ended',
     'heartbeat',
   ],
 ]);
