@@ -77,7 +77,7 @@ export async function feedback(
   };
 }
 
-/** The same, without the lines of a sealed judge that it printed as its findings. */
+/** The same, without lines of the holdout that a failing scenario printed. */
 export async function printable(
   told: Record<string, Json>,
   guard: Pick<LeakGuard, 'printable'> | undefined,

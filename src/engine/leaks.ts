@@ -1,4 +1,5 @@
 /** Ends a run in which a prompt, an answer or a changed file shows a line of the holdout. */
+import { isUtf8 } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mayRead } from '../audit/exempt.ts';
@@ -9,8 +10,8 @@ import type { Manifest } from '../model/manifest.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import type { SealedFile } from '../model/sealed.ts';
-import type { Canaries, Sighting } from '../policy/canaries.ts';
-import { reportedLines, tracedLines, tracesItself } from '../policy/judge-report.ts';
+import type { Sighting } from '../policy/canaries.ts';
+import { leftOut, withoutSealed } from '../scenario/visible.ts';
 import { isMissing } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { diff } from '../workspace/changes.ts';
@@ -23,10 +24,8 @@ export interface LeakGuard {
   /** Before an agent is asked: rejects with a HoldoutLeak when the prompt, or the context that its program may read, shows
    *  a canary. */
   beforeAsking(node: Node, prompt: string, context: Context): Promise<void>;
-  /** The output of a failed node for the agents that are to fix the failure, without canaries in a failing check's own
-   *  report: scenarios may print those lines. A marked one stays, as does any other holdout text: that is a leak.
-   *  `all`: for a log, without any canary. */
-  printable(text: string, which?: 'all'): Promise<string>;
+  /** The output of a failed node without lines of the holdout, which a failing scenario may print. */
+  printable(text: string): Promise<string>;
   /** After an attempt: where its answer or the files that it changed show a canary; undefined where nothing does. */
   afterStage(stage: Stage): Promise<string | undefined>;
 }
@@ -42,9 +41,6 @@ export type Stage = {
   /** Files that are put back anyway. */
   readonly undone: readonly string[];
 };
-
-/** Replaces a line of the holdout. */
-const leftOut = '[a line of the scenario itself is left out]';
 
 /** Bytes of one artifact that are searched. */
 const largestArtifact = 256 * 1024 * 1024;
@@ -72,7 +68,10 @@ export function leakGuard(from: {
     }
     return undefined;
   });
-  const traced = from.files.some(({ kind, content }) => kind === 'file' && tracesItself(content.toString()));
+  const texts = () =>
+    from.files
+      .filter(({ kind, content }) => kind === 'file' && isUtf8(content))
+      .map(({ content }) => content.toString());
   /** Hashes of contents without canaries. */
   const clean = new Set<string>();
 
@@ -90,12 +89,14 @@ export function leakGuard(from: {
         (await leakIn(`the context that node "${node.id}" is given`, JSON.stringify(context)));
       if (found !== undefined) throw new HoldoutLeak(found);
     },
-    async printable(text, which) {
-      const lines = withoutCanaries(await canaries(), text, which);
-      if (!traced) return lines.join('\n');
-      // A canary that stayed ends the run: it must not be hidden with the trace.
-      const left = new Set((await canaries()).find(lines.join('\n')).map(({ at }) => at));
-      for (const at of tracedLines(lines.join('\n'))) if (!left.has(at)) lines[at - 1] = leftOut;
+    async printable(text) {
+      const lines = withoutSealed(text, texts()).split('\n');
+      // A printed line may show a canary in other punctuation. Only the first place of each is found at a time.
+      for (let left = lines.length; left > 0; left--) {
+        const seen = (await canaries()).find(lines.join('\n')).filter(({ at, marked }) => at > 0 && !marked);
+        if (seen.length === 0) break;
+        for (const { at } of seen) lines[at - 1] = leftOut;
+      }
       return lines.join('\n');
     },
     async afterStage(stage) {
@@ -153,21 +154,6 @@ export function leakGuard(from: {
 
 const leakMessage = (where: string, seen: Sighting): string =>
   `holdout_leak: ${where} shows line ${seen.line} of a sealed file`;
-
-/** The lines of a text; canaries in a failing check's own report, or all, are replaced. */
-function withoutCanaries(canaries: Canaries, text: string, which?: 'all'): string[] {
-  const lines = text.split('\n');
-  const reported = reportedLines(text);
-  // Only the first place of each canary is found at a time.
-  for (let left = lines.length; left > 0; left--) {
-    const seen = canaries
-      .find(lines.join('\n'))
-      .filter(({ at, marked }) => at > 0 && (which === 'all' || (!marked && reported.has(at))));
-    if (seen.length === 0) break;
-    for (const { at } of seen) lines[at - 1] = leftOut;
-  }
-  return lines;
-}
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;

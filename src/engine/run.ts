@@ -335,10 +335,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     onDisk = settled();
     onDisk.catch(() => {});
     if (outcome.status === 'fail') {
-      const summary = String(told['last_failure.summary'] ?? '');
       setting.log('info', 'failure detail', {
         node: node.id,
-        summary: (await setting.leaks?.printable(summary, 'all')) ?? summary,
+        summary: String(told['last_failure.summary'] ?? ''),
       });
     }
     const took = clock.monotonic() - stageBegan;

@@ -36,6 +36,8 @@ const leastFolded = 16;
 /** The same for the text of a marker. */
 const leastMarker = 8;
 const leastFoldedMarker = 6;
+/** Distinctive lines of one file that are searched for: each takes memory. */
+const mostOfFile = 2000;
 /** Bytes of known texts, and of one of them, whose words count as known. */
 const mostKnownWords = 32 * 1024 * 1024;
 const largestKnown = 1024 * 1024;
@@ -45,11 +47,8 @@ type Candidate = Omit<Sighting, 'at'> & { readonly folded: string; readonly word
 export function chooseCanaries(files: readonly SealedFile[]): CanaryChoice {
   const candidates = new Map<string, Candidate>();
   for (const [file, sealed] of files.entries())
-    for (const [index, line] of linesOf(sealed).entries()) {
-      const candidate = markerIn(line) ?? distinctiveLine(line);
-      if (candidate === undefined || candidates.has(candidate.folded)) continue;
-      candidates.set(candidate.folded, { ...candidate, file, line: index + 1 });
-    }
+    for (const candidate of candidatesIn(sealed, file))
+      if (candidate.marked || !candidates.has(candidate.folded)) candidates.set(candidate.folded, candidate);
   const all = [...candidates.values()];
   const search = new TextSearch(all.map(({ folded }) => folded));
   const known = new Set<number>();
@@ -71,6 +70,17 @@ export function chooseCanaries(files: readonly SealedFile[]): CanaryChoice {
   };
 }
 
+/** The marked lines of a file, and its distinctive ones: of very many, which are data, some at equal distances. */
+function candidatesIn(sealed: SealedFile, file: number): Candidate[] {
+  const all = linesOf(sealed).flatMap((text, index) => {
+    const found = markerIn(text) ?? distinctiveLine(text);
+    return found === undefined ? [] : [{ ...found, file, line: index + 1 }];
+  });
+  const plain = all.filter(({ marked }) => !marked);
+  const step = Math.ceil(plain.length / mostOfFile);
+  return [...all.filter(({ marked }) => marked), ...plain.filter((_, nth) => nth % step === 0)];
+}
+
 const marker = /\bcanary:\s*(.*?)\s*(?:\*\/|-->|"""|''')?\s*$/i;
 
 function markerIn(line: string): Pick<Candidate, 'folded' | 'marked' | 'words'> | undefined {
@@ -82,9 +92,9 @@ function markerIn(line: string): Pick<Candidate, 'folded' | 'marked' | 'words'> 
 
 /** Lines that many files have, whatever words are in them. */
 const boilerplate =
-  /^(?:#!|set\s+[-+]|(?:import|from|use|using|package|#include|source)\s|(?:const|let|var)\s.*\brequire\()|\bcopyright\b|\bspdx-|eslint-|shellcheck|https?:\/\//i;
+  /^(?:#!|set\s+[-+]|(?:import|from|use|using|package|#include|source)\s|(?:const|let|var)\s.*\brequire\()|\bcopyright\b|\bspdx-|eslint-|shellcheck|json-schema\.org|www\.w3\.org/i;
 
-/** A line with two words that not every program or sentence has. */
+/** A line with three uncommon words. */
 function distinctiveLine(line: string): Pick<Candidate, 'folded' | 'marked' | 'words'> | undefined {
   const text = line.trim();
   if (text.length < leastLine || boilerplate.test(text)) return undefined;

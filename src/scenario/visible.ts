@@ -1,5 +1,5 @@
-/** What of a failing scenario's output whoever builds the product may be told: what was expected and what was observed,
- *  and nothing of the scenario's own text. Pure. */
+/** The part of a failing scenario's output that a builder may see: what was expected and observed, without the scenario's
+ *  own text. Pure. */
 
 /** Lines and characters that are passed on. */
 const most = { lines: 40, characters: 4000 } as const;
@@ -10,8 +10,8 @@ const distinctive = 12;
 const report =
   /^\s*(?:\[?fail(?:ed|ure)?\b|not ok\b|✗|✘|×|expected\b|observed\b|actual\b|got\b|wanted\b|but\b|assert)/i;
 
-/** The lines that tell of failing checks, with what is indented below them; where there are none, the last lines.
- *  `sealed` are the texts of the scenarios: a line that holds one of theirs is left out. */
+/** The lines that report failing checks, with what is indented below them; where there are none, the last lines.
+ *  `sealed` are the texts of the scenarios: a line that contains one of theirs is left out. */
 export function visibleFailure(
   output: { readonly stdout: string; readonly stderr: string },
   sealed: readonly string[],
@@ -34,22 +34,32 @@ function failing(lines: readonly string[]): readonly string[] {
   });
 }
 
-/** A text without the lines that hold one of the scenarios'. */
+/** Replaces a line of the holdout. */
+export const leftOut = '[a line of the scenario itself is left out]';
+
+/** A text without the lines that contain one of the scenarios', or are the trace (`set -x`) of one. */
 export function withoutSealed(text: string, sealed: readonly string[]): string {
   const secret = secretLines(sealed);
   return text
     .split('\n')
-    .map((line) => (isSecret(line, secret) ? '[a line of the scenario itself is left out]' : line))
+    .map((line) => (isSecret(line, secret) ? leftOut : line))
     .join('\n');
 }
 
-const secretLines = (sealed: readonly string[]): readonly string[] => [
-  ...new Set(
-    sealed
-      .flatMap((text) => text.split('\n'))
-      .map((line) => line.trim())
-      .filter((line) => line.length >= distinctive),
-  ),
-];
-const isSecret = (line: string, secret: readonly string[]): boolean =>
-  /\bcanary:/i.test(line) || secret.some((own) => line.includes(own));
+type Secret = { readonly lines: readonly string[]; readonly traced: boolean };
+
+const secretLines = (sealed: readonly string[]): Secret => ({
+  lines: [
+    ...new Set(
+      sealed
+        .flatMap((text) => text.split('\n'))
+        .map((line) => line.trim())
+        .filter((line) => line.length >= distinctive),
+    ),
+  ],
+  // A trace has the values of variables, so that its lines are not those of the text.
+  traced: sealed.some((text) => /^[ \t]*set\s.*-\w*x|\bxtrace\b|sh\s+-\w*x/m.test(text)),
+});
+
+const isSecret = (line: string, { lines, traced }: Secret): boolean =>
+  /\bcanary:/i.test(line) || (traced && /^\s*\++ \S/.test(line)) || lines.some((own) => line.includes(own));

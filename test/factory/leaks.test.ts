@@ -79,37 +79,45 @@ test.for(leaks)(
   },
 );
 
-/** A judge whose failing check prints what stands in its own text, and one that shows more of itself. */
-const told: readonly (readonly [string, string, string, number])[] = [
+/** A failing scenario that prints its own text, and what the next agent is told. */
+const told: readonly (readonly [string, string, string])[] = [
   [
     'the texts that it compares',
     'expected="gannet draught northern basin"\nprintf "FAIL: %s\\n  expected: %s\\n" listing \\\n  "gannet draught northern basin"\nexit 1\n',
     'FAIL: listing',
-    0,
   ],
-  ['itself', 'grep -q "gannet draught northern basin" src/app.py\ncat "$0"\nexit 1\n', '', 1],
-  ['its trace', 'set -x\ntest "kittiwake berthed gannet" = draught\n', '', 1],
+  [
+    'itself',
+    'grep -q "gannet draught northern basin" src/app.py\ncat "$0"\nexit 1\n',
+    'a line of the scenario itself is left out',
+  ],
+  [
+    'its trace',
+    'set -x\nbasin="northern basin"\ntest "kittiwake berthed gannet $basin" = draught\n',
+    'a line of the scenario itself is left out',
+  ],
 ];
 
-test.for(told)('a judge that fails and prints %s', async ([, text, shown, leaks]) => {
-  const loop = pipeline({ tool: 'sh scripts/scenarios/judge.sh' }).replace(
-    'start -> work',
-    'start -> tool work',
-  );
-  await using it = await house({
-    ...base,
-    'w/scripts/scenarios/judge.sh': text,
-    'p.dot': loop,
-    'agent.json': script(done()),
-  });
-  const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', quiet: true, json: true });
-  const { reason } = JSON.parse(ran.out);
-  expect(String(reason).includes('holdout_leak'), reason).toBe(leaks === 1);
-  if (shown === '') return;
-  const prompt = it.read(`${at}/work/visits/1/prompt.md`);
-  expect(prompt).toContain(shown);
-  expect(prompt).not.toContain('northern basin');
-});
+test.for(told)(
+  'a scenario that fails and prints %s shows nothing of it to the agent',
+  async ([, text, shown]) => {
+    const loop = pipeline({ tool: 'sh scripts/scenarios/judge.sh' }).replace(
+      'start -> work',
+      'start -> tool work',
+    );
+    await using it = await house({
+      ...base,
+      'w/scripts/scenarios/judge.sh': text,
+      'p.dot': loop,
+      'agent.json': script(done()),
+    });
+    const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', quiet: true, json: true });
+    expect(JSON.parse(ran.out).reason).not.toContain('holdout_leak');
+    const prompt = it.read(`${at}/work/visits/1/prompt.md`);
+    expect(prompt).toContain(shown);
+    expect(prompt).not.toContain('northern basin');
+  },
+);
 
 test('a marker in the file of a variable ends the run before anybody is asked', async () => {
   const spec = '# Harbour\n\nzx81-blue-heron\n';

@@ -209,3 +209,10 @@ test('a run of millions of symbols is read', () => {
     expect(canaries.find(text.toString('base64'))).toMatchObject([{ line: number, at: 0 }]);
   }
 });
+
+test('of a data file with very many lines, some at equal distances are canaries', () => {
+  const rows = Array.from({ length: 20_000 }, (_, n) => `kittiwake ${n} moored, gannet ${n * 7919} fledged`);
+  const found = chooseCanaries([sealed('rows.txt', rows.join('\n'))]).chosen();
+  expect(found.size).toBe(2000);
+  expect(found.find(rows.slice(5000, 5010).join('\n'))).toHaveLength(1);
+});
