@@ -67,7 +67,8 @@ function refusal(
   const isOfRequest = status === 400 || status === 422;
   const advice =
     isOfRequest && /\btemperature\b/i.test(said) ? ': leave out --llm-temperature for this model' : '';
-  const trouble = byStatus(status, code, `${oneLine(error.message)}${advice}`, facts);
+  const reason = `${oneLine(error.message)}${advice}`;
+  const trouble = troubleBy(status, code, reason, facts) ?? notAccepted(reason, facts);
   const retryAfterMs = askedWait(headers, facts.clock) ?? trouble.report.retryAfterMs;
   // The wait that comes with a rate limit is when the quota is there again.
   const park: Park | undefined =
@@ -114,58 +115,55 @@ export function troubleOfFault(
   // Some servers have an HTTP status as the code, also as a number.
   const code = String(fault?.code ?? fault?.type ?? '');
   const said = oneLine(String(fault?.message ?? (code === '' ? 'no reason given' : code)));
-  const known = /^[45]\d\d$/.test(code) ? byStatus(Number(code), '', said, facts) : byCode(code, said, facts);
+  const status = /^[45]\d\d$/.test(code) ? Number(code) : undefined;
+  const known = troubleBy(status, code, said, facts);
   if (known !== undefined) return known;
+  if (status !== undefined) return notAccepted(said, facts);
   if (code === '') return finalFailure(`${facts.shown} ended the answer as failed: ${said}`);
   return config(`${facts.shown} does not answer this prompt (${code}): ${said}`);
 }
-
-const config = (reason: string, kind?: Park['kind']): Trouble => ({
-  report: { ...api('config', reason), ...(kind === undefined ? {} : { park: { kind } }) },
-  again: false,
-});
 
 /** Also `billing_not_active`, `billing_hard_limit_reached`: they come with any status. */
 const unpaid = /^(?:insufficient_quota|billing_\w+)$/;
 const overloaded =
   /^(?:server_error|internal_error|(?:server_|engine_)?overloaded(?:_error)?|slow_down|service_unavailable|vector_store_timeout)$/;
 
-/** The meaning of the API's error codes, wherever they appear. */
-function byCode(code: string, said: string, facts: Facts): Trouble | undefined {
+/** The meaning of statuses and of the API's error codes; undefined for any other. */
+function troubleBy(
+  status: number | undefined,
+  code: string,
+  said: string,
+  facts: Facts,
+): Trouble | undefined {
   const { model, shown } = facts;
-  if (unpaid.test(code))
-    return {
-      report: {
-        ...api('infra', `the quota of the key at ${shown} is used up (${said}): check its plan and billing`),
-        park: { kind: 'billing' },
-      },
-      again: false,
-    };
-  if (code === 'invalid_api_key')
+  if (unpaid.test(code) || status === 402) {
+    const reason = `the quota of the key at ${shown} is used up (${said}): check its plan and billing`;
+    return { report: { ...api('infra', reason), park: { kind: 'billing' } }, again: false };
+  }
+  if (status === 401 || status === 403 || code === 'invalid_api_key')
     return config(
       `the key was refused by ${shown} (${said}): set OPENAI_API_KEY to a key that may use "${model}" there`,
       'auth',
     );
-  if (code === 'model_not_found')
+  if (status === 404 || code === 'model_not_found')
     return config(
       `model "${model}" was not found at ${shown} (${said}): check the name (llm_model, --model, FACTORY_MODEL) ` +
         'and OPENAI_BASE_URL',
     );
-  if (/^rate_limit_(?:exceeded|error)$/.test(code) || /rate limit/i.test(said)) return limited(said, facts);
-  return overloaded.test(code) ? passing(`${shown} is in trouble (${said})`) : undefined;
+  if (status === 429 || /^rate_limit_(?:exceeded|error)$/.test(code) || /rate limit/i.test(said))
+    return limited(said, facts);
+  if (status === 408 || status === 409 || (status ?? 0) >= 500 || overloaded.test(code))
+    return passing(`${shown} is in trouble (${said})`);
+  return undefined;
 }
 
-function byStatus(status: number, code: string, said: string, facts: Facts): Trouble {
-  const known = (meaning: string) => byCode(meaning, said, facts);
-  const other = () => config(`${facts.shown} does not accept the request for "${facts.model}": ${said}`);
-  if (unpaid.test(code) || status === 402) return known('insufficient_quota') ?? other();
-  if (status === 401 || status === 403) return known('invalid_api_key') ?? other();
-  if (status === 404) return known('model_not_found') ?? other();
-  if (status === 429) return limited(said, facts);
-  if (status === 408 || status === 409 || status >= 500)
-    return passing(`${facts.shown} is in trouble (${said})`);
-  return known(code) ?? other();
-}
+const notAccepted = (said: string, { shown, model }: Facts): Trouble =>
+  config(`${shown} does not accept the request for "${model}": ${said}`);
+
+const config = (reason: string, kind?: Park['kind']): Trouble => ({
+  report: { ...api('config', reason), ...(kind === undefined ? {} : { park: { kind } }) },
+  again: false,
+});
 
 function limited(said: string, { shown, clock }: Facts): Trouble {
   const now = clock.now();

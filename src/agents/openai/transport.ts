@@ -108,17 +108,17 @@ async function readable(
   const bytes = chunks(body, signal, heard);
   if (!response.ok) return new Response(errorBody(await textOf(bytes, mostOfError)), { status, headers });
   const type = headers.get('content-type') ?? '';
-  const isJson = /\bjson\b/i.test(type);
-  if (/\bhtml\b/i.test(type) || (!stream && !isJson)) {
-    await bytes.return(undefined);
-    throw new NotTheApi(
-      `answered with ${type === '' ? 'no content type' : type}, which is no answer of the API`,
-    );
+  if (stream && type !== '' && !/\b(?:json|html)\b/i.test(type)) {
+    const events = ReadableStream.from(jsonEvents(bytes, limit)) as ReadableStream<Uint8Array>;
+    return new Response(events, { status, headers });
   }
-  if (!stream) return new Response(await textOf(bytes, limit, 'whole'), { status, headers });
+  const value = parsed(await textOf(bytes, limit, 'whole'));
+  if (typeof value !== 'object' || value === null)
+    throw new NotTheApi(`answered with ${type || 'no content type'}, which is no answer of the API`);
   // Some servers do not stream: their whole answer becomes the only event. It is paid for.
-  const events = isJson ? oneEvent(bytes, limit) : jsonEvents(bytes, limit);
-  return new Response(ReadableStream.from(events) as ReadableStream<Uint8Array>, { status, headers });
+  return stream
+    ? new Response(event(value), { status, headers })
+    : new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json' } });
 }
 
 /** The chunks of a body. Ends with `signal`, also where fetch does not: a body that is not compressed as it claims. */
@@ -165,11 +165,6 @@ function errorBody(text: string): string {
   return isOther ? JSON.stringify({ error: { message: text } }) : text;
 }
 
-async function* oneEvent(bytes: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Uint8Array> {
-  const value = parsed(await textOf(bytes, limit, 'whole'));
-  if (value !== undefined) yield event(value);
-}
-
 /** The `data` lines that are JSON, one event each, up to `[DONE]`. The SDK would give the whole stream up for one line
  *  of noise. A server spells its lines in one way: a line with another number of blanks is noise. */
 async function* jsonEvents(bytes: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Uint8Array> {
@@ -184,7 +179,7 @@ async function* jsonEvents(bytes: AsyncIterable<Uint8Array>, limit: number): Asy
   }
 }
 
-const event = (value: unknown): Uint8Array => Buffer.from(`data: ${JSON.stringify(value)}\n\n`);
+const event = (value: unknown): Buffer<ArrayBuffer> => Buffer.from(`data: ${JSON.stringify(value)}\n\n`);
 
 async function* linesOf(bytes: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<string> {
   const decoder = new TextDecoder();

@@ -194,13 +194,19 @@ test.for([
     { status: 'completed', output: [{ type: 'message', content: [{ type: 'output_text', text: 'it is' }] }] },
   ],
   ['chat', { choices: [{ index: 0, message: { content: 'it is' }, finish_reason: 'stop' }] }],
-] as const)('a server of the API %s that does not stream is asked once', async ([api, body]) => {
-  await using server = await startModelServer([{ status: 200, body }, { text: 'asked again' }], [api]);
-  const task = taskFor({ attributes: { 'openai.api': api } });
-  const report = wellFormed(await agentAt(server).work(task, never()));
-  expect(report).toMatchObject({ kind: 'answered', text: 'it is' });
-  expect(server.requests).toHaveLength(1);
-});
+] as const)(
+  'a server of the API %s that does not stream is asked once, whatever its content type',
+  async ([api, body]) => {
+    const plain = { status: 200, body: JSON.stringify(body), headers: { 'content-type': '' } };
+    for (const whole of [{ status: 200, body }, plain]) {
+      await using server = await startModelServer([whole, { text: 'asked again' }], [api]);
+      const task = taskFor({ attributes: { 'openai.api': api } });
+      const report = wellFormed(await agentAt(server).work(task, never()));
+      expect(report).toMatchObject({ kind: 'answered', text: 'it is' });
+      expect(server.requests).toHaveLength(1);
+    }
+  },
+);
 
 test('a server that knows no stream_options is asked without them, and what it costs is not known', async () => {
   const error = { message: 'body.stream_options: extra fields are not permitted' };
