@@ -79,7 +79,6 @@ export async function drive(
   const answer = await acquireLock(runDir, {
     clock: doors.clock,
     takeOver: flags.takeOver === true,
-    stoppedYields: true,
   });
   if (answer.kind === 'refused')
     return refused('run-locked', answer.why, answer.fix ?? answer.takeOver ?? waitFor(runDir, doors.cwd));

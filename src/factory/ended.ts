@@ -59,7 +59,7 @@ export async function untoldEnd(
   if (await isTold()) {
     // Told to the disk, it may have been told to nobody else.
     if (!(await notReleased(runDir, state.epoch))) return undefined;
-    const answer = await acquireLock(runDir, { clock: doors.clock, takeOver, stoppedYields: true });
+    const answer = await acquireLock(runDir, { clock: doors.clock, takeOver });
     if (answer.kind === 'refused') return undefined;
     const put = await putRight(answer.lock, runDir, manifest, state, end.result, doors);
     return put === 'gone on' ? undefined : (put ?? end);
@@ -92,7 +92,7 @@ export async function completeWait(
 ): Promise<void> {
   const at = layout(runDir);
   if (await tellsOf(at.result, result)) return;
-  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver: false, stoppedYields: true });
+  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver: false });
   if (answer.kind === 'refused') return;
   const open = fence(runDir, answer.lock.assertOwner, answer.lock.successor);
   try {
@@ -126,7 +126,7 @@ export async function completeResult(
   if (isTold && !(await isUntidy(runDir))) return undefined;
   const theirs = anothers(runDir);
   if (theirs !== undefined) return isTold ? undefined : theirs;
-  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver, stoppedYields: true });
+  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver });
   if (answer.kind === 'refused') return undefined;
   const put = await putRight(answer.lock, runDir, manifest, state, result, doors);
   return put === 'gone on' ? undefined : put;

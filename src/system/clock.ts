@@ -72,7 +72,3 @@ export async function silence(
     forgiven = heardAt();
   }
 }
-
-/** Milliseconds since the machine started, the same for all its processes; stands still while it sleeps and knows
- *  nothing of a wall clock that is set. */
-export const uptimeMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);

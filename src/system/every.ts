@@ -8,19 +8,3 @@ export const realEvery: Every = (ms, work) => {
   timer.unref();
   return () => clearInterval(timer);
 };
-
-/** Calls `work` each time this process goes on after it was stopped (SIGSTOP, Ctrl-Z), until the answer is called. */
-export type Continued = (work: () => void) => () => void;
-
-const waking = new Set<() => void>();
-const awake = (): void => {
-  for (const work of waking) work();
-};
-
-export const realContinued: Continued = (work) => {
-  if (waking.size === 0) process.on('SIGCONT', awake);
-  waking.add(work);
-  return () => {
-    if (waking.delete(work) && waking.size === 0) process.off('SIGCONT', awake);
-  };
-};

@@ -1,4 +1,4 @@
-/** What a process that was killed leaves of files it was just making, and how to be sure of those that were made. */
+/** Removes what a killed process has left of files that it was writing, and flushes files that others wrote. */
 import { closeSync, fsync, lstatSync, openSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import { isCode, isMissing, isOwnNeighbour, removeNow, unlockFolder } from './fi
 
 const sync = promisify(fsync);
 
-/** As `writeFileAtomic` of another process names them. */
+/** A temporary file of `writeFileAtomic` in another process. */
 const isNeighbour = (name: string): boolean =>
   /^\..+\.[0-9a-f]{12}\d*\.tmp$/.test(name) && !isOwnNeighbour(name);
 
-/** Removes the neighbours that other processes have left in `folder`: those of one that was killed before its rename,
- *  and those of one that is stopped, whose rename must fail when it wakes. Only for the folder's owner. A folder that is
- *  not there has none. */
+/** Removes the temporary files that other processes have left in `folder`: those of one that was killed before its rename,
+ *  and those of one that is stopped, whose rename must fail when it is continued. Only for the folder's owner. A missing
+ *  folder has none. */
 export async function removeNeighbours(folder: string): Promise<void> {
   if (lacks(folder, 0o700)) {
     beforeWrite(folder);
@@ -24,12 +24,12 @@ export async function removeNeighbours(folder: string): Promise<void> {
   for (const name of await neighboursIn(folder)) removeNow(join(folder, name));
 }
 
-/** Whether there is anything that `removeNeighbours` would remove, or may be where nobody can look. What can be read is left
- *  as it is: somebody may have put a whole run away so that nothing in it is changed. */
+/** Whether there is anything that `removeNeighbours` would remove, or may be in a folder that cannot be read. Changes nothing:
+ *  the run may be on a read-only disk. */
 export const hasNeighbours = async (folder: string): Promise<boolean> =>
   lacks(folder, 0o500) || (await neighboursIn(folder)).length > 0;
 
-/** A stage may have closed its node's folder before it was killed with its engine. */
+/** A node may have made its folder inaccessible before it was killed with its engine. */
 function lacks(folder: string, mode: number): boolean {
   try {
     const found = lstatSync(folder);
@@ -49,7 +49,7 @@ async function neighboursIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Removes the locks that git commands left in a repository when they were killed: they would keep every later one out.
+/** Removes the locks that git commands left in a repository when they were killed: they would block every later one.
  *  No git may be at work there. */
 export async function removeGitLocks(repository: string): Promise<void> {
   const top = await readdir(repository).catch(() => []);

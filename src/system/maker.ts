@@ -1,4 +1,4 @@
-/** A word in the name of what is half made: who makes it, so that others can tell whether its maker is still at work. */
+/** A word in the name of a half-made folder that names its process, so that others can check whether that still runs. */
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { realClock } from './clock.ts';
@@ -10,7 +10,7 @@ const here = (): string => {
   return short(`${host} ${pidSpace}`);
 };
 
-/** This process, and where it can be looked for. */
+/** Names this process, its host and its pid namespace. */
 export function makerWord(): string {
   const { id } = thisProcess();
   return `${here()}.${id.pid}.${short(id.startTime)}`;
@@ -18,9 +18,8 @@ export function makerWord(): string {
 
 const form = /^([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})$/;
 
-/** Whether the maker of `path` has ended; undefined for a word that names none. One of another machine, or of before a
- *  restart, counts as ended when nothing was put into the folder for a day: it cannot be seen from here. `now` in
- *  milliseconds. */
+/** Whether the process that made `path` has ended; undefined for a word that names none. One of another host or boot cannot be
+ *  seen from here: it counts as ended when nothing was put into the folder for a day. `now` in milliseconds. */
 export async function isAbandoned(
   word: string,
   path: string,

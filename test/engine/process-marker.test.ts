@@ -9,7 +9,7 @@ import { temp } from '../system/temp.ts';
 import { diskIn } from '../workspace/disks.ts';
 
 async function markerOf(folder: string, manifest: Parameters<typeof processMarker>[1]): Promise<string> {
-  const answer = await acquireLock(folder, { clock: realClock, continued: () => () => {} });
+  const answer = await acquireLock(folder, { clock: realClock });
   if (answer.kind === 'refused') throw new Error(answer.why);
   await answer.lock.release();
   return processMarker(folder, manifest);

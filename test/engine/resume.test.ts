@@ -50,7 +50,7 @@ test('a copy of a run ends nothing that the run has noted, which may be at work'
     const [run, copy] = [it.at('run'), it.at('copy')] as const;
     mkdirSync(it.at('run', 'work'), { recursive: true });
     await writeStage(it.at('run', 'work'), { visit: 1, attempt: 1, marker: 'one-run', process });
-    const answer = await acquireLock(run, { clock: realClock, continued: () => () => {} });
+    const answer = await acquireLock(run, { clock: realClock });
     if (answer.kind === 'refused') throw new Error(answer.why);
     await answer.lock.release();
     cpSync(run, copy, { recursive: true });

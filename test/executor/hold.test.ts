@@ -27,7 +27,7 @@ test('one that somebody has gone on from by hand is let be, and that is told', a
     log: (...words: unknown[]) => void told.push(words),
   };
   expect(await holding(repo, doors, async (cut) => ['done', cut])).toEqual(['done', undefined]);
-  expect(told).toEqual([['warn', expect.stringContaining('is left as it is'), { run: 'R' }]]);
+  expect(told).toEqual([['warn', expect.stringContaining('is left unfinished'), { run: 'R' }]]);
   expect(existsSync(join(repo, '.git/factory/landing.json'))).toBe(false);
   told.length = 0;
   await holding(repo, doors, async () => 'done');

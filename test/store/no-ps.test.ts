@@ -60,13 +60,10 @@ test('a run is not taken from an owner that is there, but after its silence; fro
     released: null,
   });
   const judged = (of: LockFile, takeOver = false) =>
-    judge(
-      { kind: 'read', lock: of },
-      { self, now, uptime: 1e6, staleAfterMs: 60_000, takeOver, stoppedYields: true, ownedBy: 'held by' },
-    );
+    judge({ kind: 'read', lock: of }, { self, now, staleAfterMs: 60_000, takeOver, ownedBy: 'held by' });
   expect(judged(lock(process.pid, 10_000))).toMatchObject({
     kind: 'held',
-    why: expect.stringContaining('its last sign of life was 10 s ago'),
+    why: expect.stringContaining('its last heartbeat was 10 s ago'),
   });
   expect(judged(lock(process.pid, 61_000))).toMatchObject({ kind: 'ours', before: { how: 'silent' } });
   expect(judged(lock(process.pid, 0), true)).toMatchObject({ kind: 'ours', before: { how: 'silent' } });

@@ -194,7 +194,7 @@ test('a run whose owner cannot be told is unreadable, and the others are listed 
   ]);
   expect(await acquireLock(it.at('a'), { clock: realClock })).toMatchObject({
     kind: 'refused',
-    why: expect.stringContaining('something else stands there'),
+    why: expect.stringContaining('but is something else'),
   });
 });
 
