@@ -42,7 +42,7 @@ if ((only === '--version' || only === '-V') && more.length === 0) {
   });
   process.stdout.write(`${packageVersion()}\n`);
 } else {
-  // It would open Node's debugger: see system/debugger.ts.
+  // By default it opens Node's debugger, through which any local process could control this one.
   process.on('SIGUSR1', () => {});
   load()(createRequire(import.meta.url), import.meta.url);
 }

@@ -5,11 +5,10 @@ import { flagsFirst } from './commands/argv.ts';
 import { programWords, sameAgain } from './commands/called.ts';
 import { harmless, type Io } from './commands/io.ts';
 import { realClock } from './system/clock.ts';
-import { shutDebugger } from './system/debugger.ts';
 import { realEvery } from './system/every.ts';
 import { isCode, systemWords } from './system/files.ts';
 import { dropEverything } from './system/live.ts';
-import { type Reading, untilRead } from './system/readers.ts';
+import { untilRead } from './system/readers.ts';
 import './system/schemas.ts';
 
 if (process.platform === 'win32') {
@@ -72,15 +71,15 @@ let heedsSignals = false;
  *  one that comes then would make a run that has ended, and said so, look like a killed one. */
 async function leave(): Promise<void> {
   if (!heedsSignals) return;
-  reading = untilRead([process.stdout, process.stderr], asked);
-  await reading.over;
+  leaving = new AbortController();
+  await untilRead([process.stdout, process.stderr], { asked, enough: leaving.signal });
   for (const work of last) await work();
   process.exit();
 }
 
 let asked: AbortSignal | undefined;
-/** Set when all is over but what readers have not taken yet. */
-let reading: Reading | undefined;
+/** Set when nothing is left but what readers have not taken yet; ends the wait for them. */
+let leaving: AbortController | undefined;
 
 /** Milliseconds within which the same signal twice is one: `npx` passes on what the terminal has sent to both of us. */
 const oneSignalMs = 100;
@@ -115,7 +114,6 @@ const nodeReports = process.listenerCount('SIGUSR2') > 0;
  *  with every stage killed where it stands and nothing half-made left. */
 function stopping(): AbortSignal {
   heedsSignals = true;
-  void shutDebugger();
   const controller = new AbortController();
   asked = controller.signal;
   let first = Number.NEGATIVE_INFINITY;
@@ -125,7 +123,7 @@ function stopping(): AbortSignal {
       if (signal === 'SIGHUP') process.once('exit', leaveTerminal);
       if (controller.signal.aborted || signal === 'SIGQUIT') {
         if (signal === controller.signal.reason && realClock.monotonic() - first < oneSignalMs) return;
-        if (reading !== undefined) return reading.stop();
+        if (leaving !== undefined) return leaving.abort();
         dropEverything();
         if (resumeWith !== undefined) io.err(`stopped at once by ${signal}; go on with:\n${resumeWith}\n`);
         process.exit(130);

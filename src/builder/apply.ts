@@ -4,16 +4,7 @@ import { dirname, join } from 'node:path';
 import type { WriteProposal } from '../model/proposal.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import { makeFolder, writeFileAtomic } from '../system/files.ts';
-import {
-  alikeIn,
-  type CheckedWrite,
-  checkProposal,
-  forbiddenAsFound,
-  type OrderScope,
-  said,
-  takenFor,
-  touchedBy,
-} from './scope.ts';
+import { type CheckedWrite, checkProposal, type OrderScope, said, takenFor, touchedBy } from './scope.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
 /** `touched`: sorted paths that the proposal names, also when it is refused. */
@@ -40,15 +31,13 @@ export async function applyProposal(
     for (const step of undo.reverse()) await step();
   };
   try {
-    const alike = alikeIn(touched);
     for (const write of checked.writes) {
-      const taken = alike.has(write.path) ? takenFor(workspace, write.path) : undefined;
-      if (taken === undefined) await writeOne(workspace, write, undo);
-      // Only of what is there can a file system be asked how else it finds it.
-      const failure = taken ?? forbiddenAsFound(workspace, order, write.path);
-      if (failure === undefined) continue;
-      await putBack();
-      return { touched, failure };
+      const failure = takenFor(workspace, write.path);
+      if (failure !== undefined) {
+        await putBack();
+        return { touched, failure };
+      }
+      await writeOne(workspace, write, undo);
     }
     return { touched };
   } catch (error) {

@@ -78,7 +78,7 @@ export async function mendLanding(
 ): Promise<Mended | Refused> {
   const { repo, branch, base, head, from } = landing;
   const held = heldBy(gitDir);
-  await sweep(landing.marker, undefined, [], () => mayWrite(held));
+  await sweep(landing.marker, [], () => mayWrite(held));
   if (!isFolder(repo)) return 'left';
   const git = sourceGit(repo, doors.env, held);
   if (!(await git.run(['cat-file', '-e', `${head}^{commit}`])).ok) return 'before';

@@ -9,7 +9,7 @@ import { normalizePath, relativePathProblem } from '../model/work-order.ts';
 import { forbiddenBy } from '../policy/forbidden.ts';
 import { namesGit } from '../policy/paths.ts';
 import { isMissing } from '../system/files.ts';
-import { asListed, folded, isFoundOtherwise } from '../system/spelled.ts';
+import { asListed } from '../system/spelled.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
 /** What stands at a path before it is written. */
@@ -94,35 +94,12 @@ export async function checkProposal(
   return { writes: found };
 }
 
-/** Paths of a proposal that file systems may take for another of it, as a whole or on the way: what differs in case alone. */
-export function alikeIn(paths: readonly string[]): ReadonlySet<string> {
-  const spelled = new Map<string, Set<string>>();
-  const waysTo = (path: string) => [...foldersOf(path), path];
-  for (const way of paths.flatMap(waysTo))
-    spelled.set(folded(way), (spelled.get(folded(way)) ?? new Set()).add(way));
-  return new Set(
-    paths.filter((path) => waysTo(path).some((way) => (spelled.get(folded(way))?.size ?? 0) > 1)),
-  );
-}
-
 /** Why this file system takes the path, which is to be written, for another of the same proposal that has been. */
 export function takenFor(workspace: string, path: string): StageFailure | undefined {
   const listed = asListed(workspace, path);
   if (listed === path) return undefined;
   const [one, other] = [named([path]), named([listed])];
   const reason = `${one} is ${other} to this file system, which does not tell them apart, and another write of this proposal has made that: name it so`;
-  return stageFailure('write_scope_violation', reason);
-}
-
-/** What forbids a path that has been written where the file system does not tell case apart. */
-export function forbiddenAsFound(
-  workspace: string,
-  order: OrderScope,
-  path: string,
-): StageFailure | undefined {
-  const entry = forbiddenBy(order.forbidden ?? [], path, folded);
-  if (entry === undefined || !isFoundOtherwise(workspace, path)) return undefined;
-  const reason = `${named([path])} is forbidden by ${JSON.stringify(entry)}: this file system does not tell case apart`;
   return stageFailure('write_scope_violation', reason);
 }
 

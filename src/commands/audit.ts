@@ -4,7 +4,6 @@ import { auditRun } from '../audit/audit.ts';
 import { type AuditFinding, type AuditReport, auditWords } from '../model/audit.ts';
 import { unreachable } from '../model/json.ts';
 import { findRun } from '../store/run-store.ts';
-import { keepNurserySmall } from '../system/memory.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { type Io, paints } from './io.ts';
 import { foreign, oneLine, type Paint, painter } from './print.ts';
@@ -20,7 +19,6 @@ export async function auditCommand(run: string, options: AuditOptions, io: Io): 
     await refuse([wrong('no-run', found.why)], io, options);
     return 2;
   }
-  keepNurserySmall();
   const audited = await audit(resolve(io.cwd, found.dir), io);
   if ('why' in audited) {
     await refuse([wrong('run-files', audited.why)], io, options);

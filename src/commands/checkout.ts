@@ -9,7 +9,6 @@ import { messageOf } from '../store/problem.ts';
 import { readManifest } from '../store/run-store.ts';
 import { diskTrouble, mendDisk } from '../system/disk-trouble.ts';
 import { isCode, systemWords } from '../system/files.ts';
-import { keepNurserySmall } from '../system/memory.ts';
 import { modeLost } from '../workspace/checkout.ts';
 import { treeOf, unlike } from '../workspace/inspect.ts';
 import { shown } from '../workspace/names.ts';
@@ -63,7 +62,6 @@ export async function checkoutCommand(
         });
   if (problem !== undefined) return refused(problem, options, io);
   let tree: Tree;
-  keepNurserySmall();
   try {
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     tree = there ?? (await snapshots.checkout(wanted.snapshot, folder));

@@ -10,7 +10,6 @@ import { findMoment } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
 import { readManifest } from '../store/run-store.ts';
 import { GitError } from '../system/git.ts';
-import { keepNurserySmall } from '../system/memory.ts';
 import { diff } from '../workspace/changes.ts';
 import { liesIn, shown } from '../workspace/names.ts';
 import { patchOf, type Sides, type Untold } from '../workspace/patch.ts';
@@ -59,7 +58,6 @@ export async function diffCommand(
   const isOfProduct = paths.length === 0 && options.at === undefined;
   const only = isOfProduct ? isProduct : onlyAt(paths);
   if (typeof only !== 'function') return refused(only);
-  keepNurserySmall();
   try {
     const at = layout(moments.runDir);
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });

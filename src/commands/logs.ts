@@ -9,7 +9,6 @@ import { type Cursor, readJournal } from '../store/journal.ts';
 import { livingOwners } from '../store/lock.ts';
 import { findRun, namedRun, type RunSummary, summaryOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
-import { keepNurserySmall } from '../system/memory.ts';
 import { toReader } from '../system/readers.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { chosenLevel, isLogged, type LogLevel, recordLine, recordOf } from './log.ts';
@@ -44,7 +43,6 @@ export async function logsCommand(
     await refuse([wrong('no-run', found.why)], io, options);
     return 2;
   }
-  keepNurserySmall();
   const dir = resolve(io.cwd, found.dir);
   const { events } = layout(dir);
   const reader = toReader(io);

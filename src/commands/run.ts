@@ -1,5 +1,5 @@
 /** `factory run` and `factory resume`: flags become a request, the run's story goes to the terminal or the log. */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { workdirOf } from '../engine/pipeline.ts';
 import { readPipeline } from '../factory/pipeline.ts';
@@ -12,7 +12,6 @@ import { planRequestFile } from '../planner/request.ts';
 import { sandboxWords } from '../policy/confinement.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, namedRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
-import { keepNurserySmall, keepSmall } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 
@@ -169,7 +168,7 @@ async function runOrResume(
     return usage(`${resumes[1]} goes with --resume`, `factory resume ID ${resumes[1]}`);
   const flags = flagsOf(options);
   if ('problems' in flags) return flags;
-  const read = await readSmall(pipeline, io.cwd);
+  const read = await readPipeline(pipeline, io.cwd);
   warnOf(read, io, view);
   if (read.graph === undefined) return { problems: read.found.filter((d) => d.severity === 'error') };
   const runId = options.runId ?? newRunId(io.clock);
@@ -199,17 +198,6 @@ export function warnOf(
   for (const line of more) view.log('warn', line);
 }
 
-/** But for a handful of nodes a pipeline is read without the room that it would be faster with: what that takes stays
- *  taken, and is paid for by every stage. */
-function readSmall(path: string, cwd: string): ReturnType<typeof readPipeline> {
-  try {
-    if (statSync(resolve(cwd, path)).size > 2048) keepSmall();
-  } catch {
-    // Whoever reads it says why it cannot be read.
-  }
-  return readPipeline(path, cwd);
-}
-
 async function resumeById(
   run: string,
   pipeline: string | undefined,
@@ -224,7 +212,7 @@ async function resumeById(
   const readRun = await readManifest(found.dir);
   if (!readRun.ok) return refused(readRun.why);
   const { pipeline_file, pipeline_path, forked_from } = readRun.manifest;
-  const read = await readSmall(pipeline ?? pipeline_file ?? pipeline_path, io.cwd);
+  const read = await readPipeline(pipeline ?? pipeline_file ?? pipeline_path, io.cwd);
   if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
   const keeps = pipeline === undefined && forked_from?.kept_texts === true && !flags.acceptChanges;
   const ended = await resumeRun(found.dir, keeps ? undefined : read.graph, flags, doorsOf(io, view));
@@ -236,8 +224,6 @@ const refused = (message: string): Refusal => ({
 });
 
 export function doorsOf(io: RunDoors, view: View) {
-  // What reads a pipeline is faster with more room; nothing after it is.
-  keepNurserySmall();
   return {
     cwd: io.cwd,
     env: io.env as Environment,

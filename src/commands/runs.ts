@@ -9,7 +9,6 @@ import { quoteWord } from '../policy/words.ts';
 import type { RunSummary } from '../store/run-store.ts';
 import { listRuns } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
-import { keepNurserySmall } from '../system/memory.ts';
 import { columnsOf } from './draw.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
@@ -26,7 +25,6 @@ export type RunsOptions = {
 
 export async function runsCommand(options: RunsOptions, io: Io & { readonly clock: Clock }): Promise<number> {
   // What is read of thousands of runs lives for a moment only.
-  keepNurserySmall();
   const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
   const runs = await listRuns(runsDir, io.clock);
   const program = io.called?.program ?? 'factory';

@@ -13,7 +13,6 @@ import { readJournal, readRecords } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
 import { findRun, namedRun, readManifest, summaryOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
-import { keepNurserySmall } from '../system/memory.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
 import { elapsedWords, foreign, oneLine, painter, spentWords } from './print.ts';
@@ -47,7 +46,6 @@ export async function showCommand(
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   if (!found.ok) return refusedAs('no-run', found.why, options, io);
   const dir = resolve(io.cwd, found.dir);
-  keepNurserySmall();
   const read = await readManifest(dir);
   if (!read.ok) return refusedAs('manifest', read.why, options, io);
   const soFar = await readSoFar(dir);

@@ -6,7 +6,6 @@ import { locksIn, ownerOf } from '../store/lock.ts';
 import { findRun, listingOf, otherVersionOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { type GitEnd, sourceGit } from '../system/git.ts';
-import { keepNurserySmall } from '../system/memory.ts';
 import { isFolder } from '../system/read.ts';
 import type { Problem } from '../verify/report.ts';
 import { type Verified, verifyRun } from '../verify/verify.ts';
@@ -84,7 +83,6 @@ export async function verifyCommand(
   // A run of another version may be unchanged and still unreadable.
   const other = await otherVersionOf(runDir);
   if (other !== undefined) return no('run-files', `run ${found.id} ${other.what}`, other.fix);
-  keepNurserySmall();
   const { branch } = options;
   const verified = await verifyRun({
     runDir,

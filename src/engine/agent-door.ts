@@ -6,7 +6,6 @@ import { StringDecoder } from 'node:string_decoder';
 import type { AgentProgram, ReadScope } from '../agents/agent.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { confinedEnvironment } from '../policy/confinement.ts';
-import type { Brand } from '../system/brand.ts';
 import { madeInCovers } from '../system/sandbox/bwrap.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
@@ -46,9 +45,8 @@ export type AgentDoor = {
   /** Milliseconds that the program may take. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** As a spawn takes them. */
+  /** As a spawn takes it. */
   readonly marker: string;
-  readonly brand?: Brand;
   readonly spawned: (process: ProcessId) => Promise<void>;
   readonly beforeSpawn: () => Promise<void>;
   /** Told what was hidden, and the files that were made in its place; they are gone again. */
@@ -114,7 +112,6 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
       timeoutMs: door.timeoutMs,
       signal: door.signal,
       marker: `FACTORY_RUN_MARKER=${door.marker}`,
-      ...(door.brand === undefined ? {} : { brand: door.brand }),
       started: door.spawned,
     });
   } finally {

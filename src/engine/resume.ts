@@ -9,7 +9,6 @@ import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { sha256 } from '../model/sha256.ts';
-import { brandsOf } from '../system/brand.ts';
 import { beforeWrite, mayWrite } from '../system/fence.ts';
 import { endGroup, sweep } from '../system/processes.ts';
 import { realOrSame } from '../workspace/dirs.ts';
@@ -161,7 +160,7 @@ export async function endLeftovers(
   const group = noted != null && mayEnd() && (await endGroup(noted)) ? 1 : 0;
   return (
     group +
-    (await sweep(`FACTORY_RUN_MARKER=${marker}`, brandsOf(marker), spare, mayEnd)) +
-    (await sweep(`${epochVariable(marker)}=`, undefined, spare, mayEnd))
+    (await sweep(`FACTORY_RUN_MARKER=${marker}`, spare, mayEnd)) +
+    (await sweep(`${epochVariable(marker)}=`, spare, mayEnd))
   );
 }

@@ -16,7 +16,6 @@ import { checkEnvironment } from '../policy/check-environment.ts';
 import { holdoutVariable, usualHoldout } from '../policy/holdout.ts';
 import { stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
-import type { Brand } from '../system/brand.ts';
 import type { Clock } from '../system/clock.ts';
 import { isMissing } from '../system/files.ts';
 import { type ByteMasker, masker, maskStream } from '../system/mask.ts';
@@ -61,8 +60,6 @@ export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly marker: string;
   readonly processMarker: string;
   readonly epoch: number;
-  /** What every stage bears (see `system/brand.ts`); undefined where that cannot be. */
-  readonly brand: Brand | undefined;
   /** The folder that holds our own `factory`, first on a tool's PATH; and what starts it. */
   readonly factoryBin: string;
   readonly node: string;
@@ -239,7 +236,6 @@ export function siteFor(
         timeoutMs: limit,
         signal: visit.signal,
         marker: `${epochVariable(setting.processMarker)}=${setting.epoch}`,
-        ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         started: (process) => visit.spawned(process),
       });
       odd = reopen(nodeDir);
@@ -287,7 +283,6 @@ export function siteFor(
         timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
         signal: stop === undefined ? visit.signal : AbortSignal.any([visit.signal, stop]),
         marker: setting.processMarker,
-        ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         async beforeSpawn() {
           await writeContext();
           await visit.desk.share(nodeDir);

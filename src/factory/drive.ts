@@ -34,11 +34,9 @@ import { acquireLock, type Before, livingOwners, locksIn } from '../store/lock.t
 import { marksByPath } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { listingOf } from '../store/run-store.ts';
-import { brandFor, brandOf } from '../system/brand.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeRemaking, beforeWrite, fence, Superseded } from '../system/fence.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
-import { collectGarbage, keepSmall } from '../system/memory.ts';
 import { OutOfMemory } from '../system/oom.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
@@ -132,11 +130,6 @@ export async function drive(
     );
     if ('problems' in sandbox) return sandbox;
     const marker = processMarker(runDir, manifest);
-    const brand = brandFor(brandOf(marker, lock.epoch), {
-      // Whoever is told what to do right before its end has its process for this run alone.
-      own: doors.atLast !== undefined,
-      by: sandbox.ladder.prlimit,
-    });
     let ended = 0;
     if (resumed) {
       const { takenOver } = lock;
@@ -153,8 +146,6 @@ export async function drive(
     const enforcing = { ...manifest, sandbox: account, not_enforced: account.missing };
     if (account.asked === 'auto' && account.used !== 'bwrap')
       doors.log('warn', `stages are not confined: ${account.why}`, { missing: account.missing });
-    // What read a large pipeline or copied a large workdir in has left much behind.
-    keepSmall();
     const { change } = given;
     const ground = await groundOf(runDir, loaded, { resumed, change, manifest: enforcing, read });
     if ('problems' in ground) return ground;
@@ -195,7 +186,6 @@ export async function drive(
       marker: manifest.marker,
       processMarker: marker,
       epoch: lock.epoch,
-      brand: await brand,
       factoryBin: join(packageRoot(), 'dist', 'bin'),
       node: process.execPath,
       variables,
@@ -239,7 +229,6 @@ export async function drive(
     const agent = answers ? manifest.agent.describe : 'none';
     const telling = { manifest, workspace: at.workspace, sandbox, agent, loaded, state, resumed, ended };
     await tellBeginning(tell, { ...telling, takenOver: lock.takenOver }, doors.log);
-    collectGarbage();
     const end = await run({
       setting,
       kinds,

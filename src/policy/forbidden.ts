@@ -4,13 +4,9 @@ import { posix } from 'node:path';
 /** The first entry that names one of the files `path` may be, undefined when none does. An entry names files when it is
  *  a path (a folder stands for all below it), a pattern (`*.lock`, `src/**`), or a plain sentence that begins with not
  *  touching them ("do not modify a.txt or src/*"). A sentence that says more than that ("… except its imports") is not
- *  enforced: it may allow what its paths alone would rule out. `spell` makes one of the spellings that are not told apart. */
-export function forbiddenBy(
-  entries: readonly string[],
-  path: string,
-  spell: (text: string) => string = (text) => text,
-): string | undefined {
-  return entries.find((entry) => named(spell(entry)).some((pattern) => matches(pattern, spell(path))));
+ *  enforced: it may allow what its paths alone would rule out. */
+export function forbiddenBy(entries: readonly string[], path: string): string | undefined {
+  return entries.find((entry) => named(entry).some((pattern) => matches(pattern, path)));
 }
 
 const verb =

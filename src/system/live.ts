@@ -10,9 +10,6 @@ export function stageStarted(stage: Quarry): () => void {
   return () => void stages.delete(stage);
 }
 
-/** True while no more than one stage of this process runs: then whatever bears its brand is that stage's. */
-export const isSole = (): boolean => stages.size <= 1;
-
 /** A folder, or a file that belongs to one. */
 const halfMade = new Set<string>();
 

@@ -6,7 +6,7 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { after, monotonicMs } from './clock.ts';
 import { beforeWrite, mayWrite, signOf } from './fence.ts';
-import { isSole, stageStarted } from './live.ts';
+import { stageStarted } from './live.ts';
 import {
   copyMasked,
   type MaskingCopy,
@@ -91,18 +91,14 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   const quarry = {
     leader,
     ...(request.marker === undefined ? {} : { marker: request.marker }),
-    ...(request.brand === undefined ? {} : { brand: request.brand.word }),
   };
   const ended = stageStarted(quarry);
   const { stopped, broken } = await untilEnded(request, leader, started.exit, copies);
   // Who took the run over while we slept has ended our stage, and what runs now is theirs.
   if (mayWrite(request.stdoutFile)) {
-    const { brand: _, ...others } = { brand: undefined, ...quarry };
     const newerPidsOnly = monotonicMs() - startedAt < tooShortToWrap();
     const mayEnd = () => mayWrite(request.stdoutFile);
-    // A brand that this process bears is that of all its stages.
-    const alone = request.brand?.by !== undefined || isSole();
-    await endAll({ ...(alone ? quarry : others), newerPidsOnly, mayEnd });
+    await endAll({ ...quarry, newerPidsOnly, mayEnd });
   }
   ended();
   const finished = await Promise.allSettled(copies.map((one) => one.finish()));
@@ -130,7 +126,7 @@ type Started =
 
 /** Starts the program, or says by which error code it did not start. */
 function start(request: SpawnRequest, stdio: StdioOptions): Started {
-  const [program, ...args] = branded(request, guarded(request));
+  const [program, ...args] = guarded(request);
   try {
     const file = located(program, request.env['PATH'] ?? '');
     const options = { cwd: request.cwd, env: request.env, stdio, detached: true, argv0: program };
@@ -158,17 +154,6 @@ function guarded({ argv, stdoutFile }: SpawnRequest): SpawnRequest['argv'] {
   const sign = signOf(stdoutFile);
   if (program !== 'sh' || flag !== '-c' || text === undefined || sign === undefined) return argv;
   return ['sh', '-c', `[ ! -e '${resolve(sign).replaceAll("'", "'\\''")}' ]||kill -9 $$;${text}`, ...rest];
-}
-
-/** By a program that gives the brand and then becomes the one that is meant. Of one that is not there the system says so
- *  itself. */
-function branded({ brand, cwd, env }: SpawnRequest, argv: SpawnRequest['argv']): SpawnRequest['argv'] {
-  if (brand?.by === undefined) return argv;
-  const [program] = argv;
-  const folders = program.includes('/') ? [''] : (env['PATH'] ?? '').split(delimiter);
-  return folders.some((folder) => isProgram(resolve(cwd, folder, program)))
-    ? [brand.by, `--rttime=${brand.word}:`, '--', ...argv]
-    : argv;
 }
 
 let shell: { readonly path: string; readonly file: string } | undefined;

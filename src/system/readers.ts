@@ -1,42 +1,28 @@
-/** Who reads what a process says, while it goes on and at its end. */
+/** Those who read what this process writes, through pipes and terminals. */
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 
-export type Reading = {
-  /** Settles when all was taken, or nobody is waited for any more. */
-  readonly over: Promise<void>;
-  /** Waits no longer. */
-  stop(): void;
-};
-
-/** Waits until readers have taken all that was written. One that takes nothing would hold us for ever: once we are `asked`
- *  to end, whether by now or meanwhile, whoever takes nothing for `momentMs` is waited for no longer, and who goes on
- *  reading gets all, however slowly. */
-export function untilRead(
+/** Waits until readers have taken all that was written, or `enough` fires. Once `asked` (to end) has fired, before or
+ *  meanwhile, one that takes nothing for `momentMs` is waited for no longer; one that keeps reading gets all. */
+export async function untilRead(
   streams: readonly Writable[],
-  asked: AbortSignal | undefined,
+  { asked, enough }: { readonly asked: AbortSignal | undefined; readonly enough: AbortSignal },
   momentMs = 1000,
-): Reading {
-  let stop: () => void = () => {};
-  const stopped = new Promise<void>((done) => {
-    stop = done;
-  });
-  const all = Promise.all(streams.map((stream) => taken(stream, asked, momentMs)));
-  return { over: Promise.race([all.then(() => {}), stopped]), stop };
-}
-
-async function taken(stream: Writable, asked: AbortSignal | undefined, momentMs: number): Promise<void> {
-  if (stream.destroyed || !stream.writable) return;
-  await new Promise<void>((done) => {
-    stream.write('', () => done());
-    const hurry = () => {
-      // A socket's own limit counts from when something was last taken, be it a piece of one write.
-      if (stream instanceof Socket) stream.setTimeout(momentMs, done);
-      else setTimeout(done, momentMs);
-    };
-    if (asked?.aborted === true) hurry();
-    else asked?.addEventListener('abort', hurry);
-  });
+): Promise<void> {
+  const open = streams.filter((stream) => !stream.destroyed && stream.writable);
+  const taken = (stream: Writable) =>
+    new Promise<void>((done) => {
+      stream.write('', () => done());
+      enough.addEventListener('abort', () => done());
+      const hurry = () => {
+        // A socket's own limit counts from when something was last taken, even a part of one write.
+        if (stream instanceof Socket) stream.setTimeout(momentMs, done);
+        else setTimeout(done, momentMs);
+      };
+      if (asked?.aborted === true) hurry();
+      else asked?.addEventListener('abort', hurry);
+    });
+  await Promise.all(open.map(taken));
 }
 
 /** Characters of results after which news of their reader is waited for. */

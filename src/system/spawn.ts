@@ -1,6 +1,5 @@
 /** The door to other programs: starts a stage's process, keeps its output, and leaves nothing of it behind. */
 
-import type { Brand } from './brand.ts';
 import type { Confinement } from './sandbox/confinement.ts';
 
 /** How a program ended. A missing program, a timeout and a signal are answers, not exceptions. */
@@ -44,8 +43,6 @@ export type SpawnRequest = {
   /** `NAME=value` as it stands in `env`: whatever process still carries it when the program has ended, however it
    *  ended, is ended too. */
   readonly marker?: string;
-  /** Whoever bears it and is younger than the program is ended too. */
-  readonly brand?: Brand;
   /** What the program may read, write and reach; held to by the spawn of `sandbox/`, which every stage goes through. */
   readonly confinement?: Confinement;
   /** The program only watches over others of its group and dies with them: a SIGTERM is for the others. */

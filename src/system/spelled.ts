@@ -18,18 +18,6 @@ export function asListed(root: string, path: string): string {
   return listed.join('/');
 }
 
-/** Whether what is there is found by the case of other letters too, on the way or at its end. */
-export function isFoundOtherwise(root: string, path: string): boolean {
-  const parts = path.split('/');
-  return parts.some((name, at) => {
-    const before = parts.slice(0, at);
-    return [name.toUpperCase(), name.toLowerCase()].some((other) => {
-      const asked = [...before, other].join('/');
-      return other !== name && asListed(root, asked) === [...before, name].join('/');
-    });
-  });
-}
-
 function listedIn(folder: string, name: string): string {
   try {
     const isThere = (one: string) => lstatSync(`${folder}/${one}`, { throwIfNoEntry: false }) !== undefined;

@@ -1,7 +1,6 @@
 /** Ends what a stage leaves behind: its group, its session, and whatever carries its marker. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import { brandOn } from './brand.ts';
 import { monotonicMs } from './clock.ts';
 import type { ProcessFacts } from './proc.ts';
 import {
@@ -23,8 +22,6 @@ export type Quarry = {
   readonly leader?: ProcessId;
   /** `NAME=value` in the environment; `NAME=` for any value. */
   readonly marker?: string;
-  /** The brand, or what it begins with. */
-  readonly brand?: string;
   /** Left alone, as we and our parents are. */
   readonly spare?: readonly number[];
   /** Every process to be found has a pid given out after the leader's, and pids have not begun anew since. */
@@ -84,7 +81,7 @@ const isNewer = (pid: number, from: number, newest: number): boolean =>
 type Found = { readonly ours: readonly ProcessId[]; readonly undecided: readonly number[] };
 
 function look(pids: readonly number[], quarry: Quarry, spared: ReadonlySet<number>): Found {
-  const { leader, marker, brand } = quarry;
+  const { leader, marker } = quarry;
   // Once our leader is gone, a process with its pid is a stranger, and so are the group and session of that name.
   const named = leader !== undefined && isTheirs(leader) ? leader.pid : undefined;
   const ours = new Map<number, ProcessId>();
@@ -98,13 +95,10 @@ function look(pids: readonly number[], quarry: Quarry, spared: ReadonlySet<numbe
     // Whoever is in its group is in its session.
     const related = named !== undefined && facts.session === named;
     const marked = related || (marker !== undefined && carries(pid, marker));
-    const branded = marked !== true && brand !== undefined && brandOn(pid)?.startsWith(brand) === true;
-    if (marked === true || branded) ours.set(pid, facts);
+    if (marked === true) ours.set(pid, facts);
     else {
       others.push(facts);
-      // A brand shows at any moment, so that one that has none is a stranger.
-      if (marked === 'unknown' && brand === undefined && mayDescend(facts, leader, spared))
-        undecided.push(pid);
+      if (marked === 'unknown' && mayDescend(facts, leader, spared)) undecided.push(pid);
     }
   }
   // Children of what was found, also those that were given another environment.
@@ -190,16 +184,15 @@ async function until(done: () => boolean, mostMs: number): Promise<void> {
     await wait(pause);
 }
 
-/** Ends every process that carries `marker` (`NAME=value`, or `NAME=` for any value) in its environment or bears a brand
- *  that begins with `brand`, and their children, but neither ourselves, our parents nor those of `spare`. Answers how
- *  many there were. Where the system does not show environments: 0. */
+/** Ends every process that carries `marker` (`NAME=value`, or `NAME=` for any value) in its environment, and their
+ *  children, except ourselves, our parents and those of `spare`. Returns how many there were: 0 where the system does not
+ *  show environments. */
 export async function sweep(
   marker: string,
-  brand?: string,
   spare: readonly number[] = [],
   mayEnd: () => boolean = () => true,
 ): Promise<number> {
-  return endAll({ marker, spare, mayEnd, ...(brand === undefined ? {} : { brand }) });
+  return endAll({ marker, spare, mayEnd });
 }
 
 /** Kills what can be found of the quarry at once, without waiting for its end; for a process that is about to end

@@ -1,7 +1,6 @@
 /** Worker threads that copy batches of small files while the main thread copies the rest. */
 import { availableParallelism } from 'node:os';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
-import { keepNurseryAsItWas } from '../system/memory.ts';
 import { largeFrom } from './content.ts';
 import {
   type Answer,
@@ -151,7 +150,6 @@ export class Crew {
         resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
       });
       const mate: Mate = { worker, port: port1, given: [], ended: false };
-      worker.on('online', keepNurseryAsItWas);
       worker.on('message', () => this.wake());
       // Its exit follows; the main thread copies its files then.
       worker.on('error', () => {});

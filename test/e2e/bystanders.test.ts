@@ -37,11 +37,11 @@ process.on('SIGTERM', () => { own.kill('SIGKILL'); process.exit(); });
 setInterval(() => {}, 1000);
 `;
 
-/** Stage `one` ends when the program has its child, and leaves a process behind that hides. */
+/** Stage `one` ends when the program has its child, and leaves a process behind in another session. */
 const pipeline = `digraph g {
   workdir="none"
   start [shape=Mdiamond]
-  one [shape=parallelogram, tool_command="touch $CWD/begun; (env -i setsid sleep 1000 & echo $! > $CWD/hidden); while ! [ -e $CWD/own ]; do :; done; test -e $CWD/good"]
+  one [shape=parallelogram, tool_command="touch $CWD/begun; (setsid sleep 1000 & echo $! > $CWD/hidden); while ! [ -e $CWD/own ]; do :; done; test -e $CWD/good"]
   exit [shape=Msquare]
   start -> one
   one -> exit [condition="outcome=success"]

@@ -9,9 +9,9 @@ import { type Home, home, root } from '../support/cli.ts';
 const linux = process.platform === 'linux';
 const patient = { timeout: 30_000, interval: 5 };
 
-/** Leaves behind what nobody's environment, session, group, folder or stream tells of. */
+/** Leaves processes behind in other sessions, groups and folders. */
 const hide = `for name in a b; do
-  env -i PATH="$PATH" setsid sh -c 'echo $$ > '"$1.$name"'; cd /; exec env -i sleep 1000' >/dev/null 2>&1 </dev/null &
+  setsid sh -c 'echo $$ > '"$1.$name"'; cd /; exec sleep 1000' >/dev/null 2>&1 </dev/null &
 done
 while ! [ -s "$1.a" ] || ! [ -s "$1.b" ]; do :; done
 `;

@@ -53,7 +53,6 @@ export async function prepared(
     marker: 'm',
     processMarker: 'm',
     epoch: 1,
-    brand: undefined,
     factoryBin: '/nowhere',
     node: 'node',
     variables: {},

@@ -10,6 +10,7 @@ import { temp } from './temp.ts';
 
 const much = 1024 * 1024;
 const asked = AbortSignal.abort();
+const never = new AbortController().signal;
 
 /** A pipe into which more was written than it holds, and the end that nobody has read from. */
 async function full() {
@@ -42,8 +43,7 @@ function bite(end: number, bytes: number): number {
 test('who goes on reading after we were asked to end gets all, however slowly', async () => {
   await using pipe = await full();
   let isOver = false;
-  const reading = untilRead([pipe.stream], asked, 400);
-  const over = reading.over.then(() => {
+  const over = untilRead([pipe.stream], { asked, enough: never }, 400).then(() => {
     isOver = true;
   });
   let read = 0;
@@ -59,30 +59,31 @@ test('who goes on reading after we were asked to end gets all, however slowly', 
 test('who takes nothing is not waited for, and does not cost another reader anything', async () => {
   await using dead = await full();
   await using other = await full();
-  const reading = untilRead([dead.stream, other.stream], asked, 100);
+  const reading = untilRead([dead.stream, other.stream], { asked, enough: never }, 100);
   let read = 0;
   while (read < much) {
     read += bite(other.end, much);
     await pass(1);
   }
-  await reading.over;
+  await reading;
   expect(bite(dead.end, much)).toBeLessThan(much);
 });
 
 test('nobody hurries while nobody asks, until it is stopped', async () => {
   await using pipe = await full();
   const later = new AbortController();
-  const reading = untilRead([pipe.stream], later.signal, 1);
-  const first = await Promise.race([reading.over.then(() => 'over'), pass(50, 'waits')]);
+  const enough = new AbortController();
+  const reading = untilRead([pipe.stream], { asked: later.signal, enough: enough.signal }, 1);
+  const first = await Promise.race([reading.then(() => 'over'), pass(50, 'waits')]);
   expect(first).toBe('waits');
-  reading.stop();
-  await reading.over;
+  enough.abort();
+  await reading;
 });
 
 test('a signal that comes while readers are waited for hurries them', async () => {
   await using pipe = await full();
   const later = new AbortController();
-  const reading = untilRead([pipe.stream], later.signal, 1);
+  const reading = untilRead([pipe.stream], { asked: later.signal, enough: never }, 1);
   later.abort();
-  await reading.over;
+  await reading;
 });

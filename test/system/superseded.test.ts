@@ -180,6 +180,6 @@ test.runIf(linux)('processes that it has found stay: they may be the other owner
   const mark = randomUUID();
   const child = spawn('sleep', ['1000'], { env: { PATH: process.env['PATH'], MARK: mark } });
   await once(child, 'spawn');
-  expect(await sweep(`MARK=${mark}`, undefined, [], () => false)).toBe(0);
+  expect(await sweep(`MARK=${mark}`, [], () => false)).toBe(0);
   expect(await sweep(`MARK=${mark}`)).toBe(1);
 });

@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, onTestFinished, test } from 'vitest';
-import { brandOf, brandOn, brandsOf } from '../../src/system/brand.ts';
 import { factsOf, isAlive, processId } from '../../src/system/proc.ts';
 import type { ProcessId } from '../../src/system/spawn.ts';
 import { askOthers, endAll, sweep } from '../../src/system/sweep.ts';
@@ -60,27 +59,6 @@ test.runIf(linux)(
   },
 );
 
-test.runIf(linux)('its brand alone, of whatever epoch of the run', async (context) => {
-  const [ours, theirs] = [1, 2].map((n) => {
-    const brand = brandOf(`${randomUUID()} ${n}`, n);
-    const child = spawn('prlimit', [`--rttime=${brand}:`, 'sh', '-c', 'echo; exec sleep 1000'], {
-      env: { PATH },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    child.on('error', () => {});
-    return { brand, child };
-  });
-  if (ours === undefined || theirs === undefined) throw new Error('there are two');
-  // Where there is no such program, or no such limit, they end without a word.
-  for (const { child } of [ours, theirs])
-    await Promise.race([once(child.stdout, 'data'), once(child, 'close')]).catch(() => {});
-  if (ours.child.pid === undefined || brandOn(ours.child.pid) !== ours.brand)
-    return context.skip('no process can be branded here');
-  const [one, other] = [known(ours.child.pid), known(theirs.child.pid)];
-  expect(await sweep(`MARK=${randomUUID()}`, ours.brand.slice(0, brandsOf('').length))).toBe(1);
-  expect([isAlive(one), isAlive(other)]).toEqual([false, true]);
-});
-
 test.runIf(linux)('a process that is older than the stage stays, though it carries the marker', async () => {
   const mark = randomUUID();
   const [, old] = await sleeper({ MARK: mark });
@@ -95,7 +73,7 @@ test.runIf(linux)('a process that is to be spared stays, though it carries the m
   const mark = randomUUID();
   const [, spared] = await sleeper({ MARK: mark });
   await sleeper({ MARK: mark });
-  expect(await sweep(`MARK=${mark}`, undefined, [spared.pid])).toBe(1);
+  expect(await sweep(`MARK=${mark}`, [spared.pid])).toBe(1);
   expect(isAlive(spared)).toBe(true);
 });
 

@@ -75,22 +75,6 @@ test.for(oneToIt)('%s and %s of a proposal are one: neither is written', async (
   expect([readdirSync(it.ws), readdirSync(join(it.ws, 'n'))]).toEqual([['n'], []]);
 });
 
-test.for([
-  ['Makefile', 'makefile'],
-  ['Docs/', 'docs/x'],
-  ['Do not touch *.LOCK', 'a.lock'],
-])('what forbids %s forbids %s', async ([entry = '', path = ''], context) => {
-  await using it = caseless({});
-  if (!it.isThere) return context.skip('no such disk can be made here');
-  const order = { allowed_files: [path, 'b'], forbidden: [entry] };
-  const { failure } = await applyProposal(it.ws, order, writesOf('b', path));
-  expect(failure).toEqual({
-    stage: 'write_scope_violation',
-    reason: `${path} is forbidden by ${JSON.stringify(entry)}: this file system does not tell case apart`,
-  });
-  expect(readdirSync(it.ws)).toEqual([]);
-});
-
 test('where case counts, a proposal may write what differs in it alone, and in what is forbidden', async () => {
   await using it = tempFolder();
   const paths = ['a.txt', 'A.txt', 'd/x', 'D/y', 'makefile', 'caf\u00e9', 'cafe\u0301'];
