@@ -1,4 +1,4 @@
-/** `factory checkout`: the workspace of a run, as it was at any moment, in a folder of its own. */
+/** `factory checkout`: writes the workspace of a run at any node to a separate directory. */
 import { lstat, readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -100,7 +100,7 @@ export async function checkoutCommand(
   io.out(
     `run ${runId} ${when}: ${some(counts.files, 'file')}${and(counts)} in ${folder}${there === undefined ? '' : ', as they were there already'}\n`,
   );
-  if (sealed.length > 0) io.out(`what is sealed is left out: ${sealed.join(', ')}\n`);
+  if (sealed.length > 0) io.out(`holdout paths are left out: ${sealed.join(', ')}\n`);
   if (lost !== undefined) {
     const { path, is, wanted: was } = lost;
     io.out(
@@ -155,7 +155,7 @@ const badDir = (why: string): Diagnostic =>
 async function asItIs(folder: string, snapshots: string, id: string): Promise<Tree | undefined> {
   const read = await treeOf(snapshots, id);
   if (!('tree' in read)) return undefined;
-  // Somebody's folder of another kind is not read through for this.
+  // An unrelated directory is not read in full for this.
   const tops = new Set([...read.tree.keys()].map((path) => path.split('/', 1)[0]));
   const names = readNames(folder);
   if (names.length !== tops.size || !names.every((name) => tops.has(name))) return undefined;

@@ -226,7 +226,7 @@ function record({ runId, from, to }: Moments, changes: readonly Change[]): objec
   };
 }
 
-/** Prints a patch as it is, for `git apply`; on a terminal without what would move its cursor. */
+/** Prints a patch for `git apply`; on a terminal without control characters. */
 function printer(io: Io & Pick<Raw, 'bytes'>) {
   if (!io.outIsTerminal) return { take: (piece: Buffer) => io.bytes(piece), end: () => {} };
   const text = new TextDecoder();

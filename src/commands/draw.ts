@@ -1,4 +1,4 @@
-/** A diagnostic as people read it: what, where, the line itself, and how to mend it. */
+/** A diagnostic as text: what, where, the line, and the fix. */
 import pc from 'picocolors';
 import type { Diagnostic, Span, WitnessStep } from '../model/diagnostic.ts';
 
@@ -114,7 +114,7 @@ export function draw(d: Diagnostic, text: string | undefined, colour = false, co
     const { file, span } = d.place;
     lines.push(`${margin}${c.blue('-->')} ${clean(file)}:${span.start.line}:${span.start.column}`);
     if (text !== undefined) {
-      // Beside it stand the number, a bar, and a mark for what was cut on either side.
+      // The margin has the line number, a bar, and a mark for text that is cut off.
       const room = Math.min(usual, Math.max(20, (columns ?? usual + 20) - margin.length - 6));
       const { line, caret } = snippet(text, span, room);
       lines.push(`${c.blue(`${number} |`)} ${line}`.trimEnd());

@@ -1,4 +1,4 @@
-/** How much of one mistake, made over and over, is shown at once. */
+/** Limits how many findings with one code a terminal shows. */
 import type { Diagnostic } from '../model/diagnostic.ts';
 
 /** Findings of one code that a terminal shows. */
@@ -18,7 +18,7 @@ export function fewOfEach(
     return count <= most;
   });
   const more = [...seen].flatMap(([code, count]) =>
-    count > most ? [`and ${count - most} more of ${code} (into a file or a pipe all are told)`] : [],
+    count > most ? [`and ${count - most} more of ${code} (a file or a pipe gets all of them)`] : [],
   );
   return { told, more };
 }

@@ -1,12 +1,12 @@
-/** A way out of the usual troubles with a model, for the summary of a run that failed by one. */
+/** Hints for common failures of a model, for the summary of a run. */
 import type { RunResult } from '../model/result.ts';
 
-/** When it could not be asked, or had no answer to give. */
+/** For failures to reach it or to get an answer. */
 const hints: readonly (readonly [RegExp, string])[] = [
-  // First, because what it said stands behind it.
+  // First, because the message of the server follows in the same text.
   [
     /" refused: |" answered nothing|content_filter/,
-    'the model was asked, and gave no answer to this: change the spec, or try another --model',
+    'the model refused to answer: change the spec, or try another --model',
   ],
   [
     /quota|insufficient_quota/i,
@@ -18,7 +18,7 @@ const hints: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /<!doctype|<html|\bHTML\b|content.type/i,
-    'that is a web page and no model API: set OPENAI_BASE_URL to the address of the API, which usually ends in /v1',
+    'that is a web page, not a model API: set OPENAI_BASE_URL to the address of the API, which usually ends in /v1',
   ],
   [
     /cannot be reached|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|certificate/i,
@@ -27,7 +27,7 @@ const hints: readonly (readonly [RegExp, string])[] = [
   [/the key was refused|\b401\b|\b403\b/i, 'set OPENAI_API_KEY to a key that may use this model'],
   [
     /was not found|\b404\b/i,
-    'name a model that the server has: --model NAME or FACTORY_MODEL; OPENAI_BASE_URL says which server (one that has only chat completions is asked with openai.api=chat on the node)',
+    'name a model of the server with --model NAME or FACTORY_MODEL; OPENAI_BASE_URL names the server (for one with chat completions only set openai.api=chat on the node)',
   ],
   [
     /was cut|in trouble|gave up|was silent|overloaded|\b5\d\d\b/i,
@@ -43,11 +43,11 @@ const hints: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /does not accept the request/,
-    'the server was asked, and does not take this request: mend what it says, or try another --model or OPENAI_BASE_URL',
+    'the server rejects this request: fix what it names, or try another --model or OPENAI_BASE_URL',
   ],
 ];
 
-/** One line, or nothing where the reason says all there is to say. */
+/** One line, or undefined if the reason needs no hint. */
 export function hintOf({ status, exit_code, reason }: RunResult): string | undefined {
   if (status !== 'failed' || (exit_code !== 3 && exit_code !== 4)) return undefined;
   const known = exit_code === 3 ? hints.find(([words]) => words.test(reason))?.[1] : undefined;
@@ -55,6 +55,6 @@ export function hintOf({ status, exit_code, reason }: RunResult): string | undef
   if (/larger than \d+ MiB|does not fit into (?:\d+|the) tokens/.test(reason))
     return 'ask for less in one answer: a smaller spec, or a prompt that says how long it may be';
   return exit_code === 3
-    ? 'the model could not be asked: OPENAI_BASE_URL, OPENAI_API_KEY and --model say whom'
-    : 'the model did not answer in the form that was asked for: run the same command again, or try another --model';
+    ? 'the model could not be reached: check OPENAI_BASE_URL, OPENAI_API_KEY and --model'
+    : 'the model did not answer in the required form: run the same command again, or try another --model';
 }

@@ -1,11 +1,11 @@
-/** What a command is given of the process it runs in. Only `program.ts` has the process itself. */
+/** What a command receives of its process. Only `program.ts` has the process itself. */
 
 export type Io = {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Results. */
   out(text: string): void;
-  /** Log records, the live view, and what is wrong. */
+  /** Log records, the live view and errors. */
   err(text: string): void;
   readonly outIsTerminal: boolean;
   readonly errIsTerminal: boolean;
@@ -15,18 +15,18 @@ export type Io = {
   readonly called?: { readonly program: string; readonly again?: string };
 };
 
-/** Standard output as it is, for commands that look at a run. */
+/** Raw standard output, for commands that read a run. */
 export type Raw = {
   /** Results that are no text for people. */
   bytes(piece: Uint8Array): void;
-  /** Whether whoever read the results has gone (`factory … | head`). */
+  /** Whether the reader of the output has closed it (`factory … | head`). */
   outIsClosed(): boolean;
 };
 
-/** Columns for what is drawn on standard error; undefined where it is no terminal. */
+/** Columns of standard error; undefined if it is not a terminal. */
 export const errColumns = (io: Io): number | undefined => (io.errIsTerminal ? io.width : undefined);
 
-/** Whether to paint: never with `--no-color` or `NO_COLOR`, always with `FORCE_COLOR`, else on a terminal
+/** Whether to use colors: never with `--no-color` or `NO_COLOR`, always with `FORCE_COLOR`, else on a terminal
  *  that can. */
 export function paints(io: Pick<Io, 'env'>, terminal: boolean, flag: boolean | undefined): boolean {
   const { env } = io;
@@ -42,8 +42,8 @@ const acting = /\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066
 const ours = /\x1b\[(?:[0127]|22|3[1-46]|39)m|^\r\x1b\[2K/;
 const either = new RegExp(`${ours.source}|${acting.source}`, 'g');
 
-/** A text for people, who may look at the run of somebody else: what would move their cursor, or write for them, is shown
- *  as `\uNNNN`, which in JSON says the same. */
+/** Text that may come from an untrusted run: terminal control characters are shown as `\uNNNN`, which has the same meaning
+ *  in JSON. */
 export const harmless = (text: string): string =>
   acting.test(text)
     ? text.replace(either, (found) =>

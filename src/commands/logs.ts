@@ -28,11 +28,11 @@ export type LogsOptions = {
   readonly color?: boolean;
 };
 
-/** Milliseconds between two looks at a run that goes on. */
+/** Milliseconds between two reads of a run that is being followed. */
 const lookMs = 250;
 
-/** Tells a run's events. With `follow` it ends when nobody is at work in the run any more, or nobody reads. Answers with
- *  the exit code, which says nothing of how the run went. */
+/** Prints a run's events. With `follow` it ends with the run, or when its output is closed. The exit code does not depend on
+ *  the result of the run. */
 export async function logsCommand(
   run: string,
   options: LogsOptions,
@@ -86,7 +86,7 @@ function standing(summary: RunSummary, dir: string, io: Io): string {
   return `run ${summary.id}: ${summary.status}${story === '' ? '' : `: ${story}`}${next === '' ? '' : `\nnext: ${next}`}`;
 }
 
-/** Tells records as lines; until `begin` the latest of them wait, where only so many are wanted. */
+/** Prints records as lines; with `last` the latest ones are held until `begin`. */
 function openTeller(options: LogsOptions, io: Io) {
   const { last = Number.POSITIVE_INFINITY, node } = options;
   const level = chosenLevel({}, io.env) ?? (options.verbose === true ? 'debug' : 'info');
@@ -98,7 +98,7 @@ function openTeller(options: LogsOptions, io: Io) {
     error: paint.red,
   };
   let waiting: string[] = [];
-  /** Kept until there are twice as many as wanted: to take them off one by one would move all the others each time. */
+  /** Trimmed at twice the wanted number: trimming at each line would move all others each time. */
   const latest = (): string[] => (last === 0 ? [] : waiting.slice(-last));
   let hasBegun = last === Number.POSITIVE_INFINITY;
   let told = 0;
@@ -132,7 +132,7 @@ function openTeller(options: LogsOptions, io: Io) {
       at = String(record['at'] ?? '');
       const event = RunEvent.safeParse(record);
       if (event.success) words.tell(event.data);
-      // Of another version of ours, or of somebody else.
+      // An event of another version.
       else if (isAbout(record['node_id']))
         log(at, ['info', oneLine(String(record['type'] ?? 'an unknown event'), 100)]);
     },

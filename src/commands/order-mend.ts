@@ -1,11 +1,10 @@
-/** `factory order mend`: what the judge found wrong with the product becomes a work order. */
+/** `factory order mend`: creates a work order from failed holdout scenarios. */
 import { openBuild } from '../builder/build.ts';
 import { mend } from '../builder/mend.ts';
 import { type CommandIo, contextOf } from '../builder/tool.ts';
 import { no, type OrderOptions, step, yes } from './order-step.ts';
 
-/** Makes one more work order of what the judge found wrong with the product. Label `fix`, or `give_up` when as many as
- *  `fixes` have been made. */
+/** Creates a fix order from failed holdout scenarios. Label `fix`, or `give_up` after `fixes` of them. */
 export const orderMend = (
   options: OrderOptions & { readonly fixes: number },
   io: CommandIo,

@@ -212,12 +212,12 @@ export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<numbe
     await writeState(place, state);
     const notes =
       made.commit === null
-        ? `${made.subject}: every file is as it was before, so there is nothing to commit`
+        ? `${made.subject}: no file has changed, so there is nothing to commit`
         : `${made.commit.slice(0, 12)} ${made.subject}`;
     return yes(notes, { updates: { 'build.commits': buildCommits(state), 'order.drift': drift } });
   });
 
-/** The workspace as it was when the attempt began. */
+/** The workspace at the start of the attempt. */
 async function beganWith(place: Place, snapshot: string): Promise<Before> {
   const snapshots = await openSnapshots({
     workspace: place.workspace,
@@ -228,8 +228,7 @@ async function beganWith(place: Place, snapshot: string): Promise<Before> {
   return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
 }
 
-/** Undoes the attempt: the project, the inputs, the plan and the orders are as they were when it began, and so is what git
- *  tells of it. Label `again`, or `give_up` when `attempts` are used up or another one could not help. */
+/** Undoes the attempt: restores the project, inputs, plan, orders and the git index to the state at its start. Label `again`, or `give_up` when `attempts` are used up or another one could not help. */
 export const orderRollback = (
   options: OrderOptions & { readonly attempts: number },
   io: CommandIo,
@@ -264,7 +263,7 @@ export const orderRollback = (
           label: 'give_up',
           updates,
         })
-      : yes(`${what}: ${why}; everything is as it was before it`, { label: 'again', updates });
+      : yes(`${what}: ${why}; all changes are undone`, { label: 'again', updates });
   });
 
 /** Checks the final commit by itself, outside every repository. */

@@ -256,7 +256,7 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
   const emission = emit(plan, files.list, { plannerRunId, compileHash: state.compile_hash });
   const folder = join(io.cwd, inWorkspace.orders);
   const written = emission.orders.map((order) => ({ name: `${String(order['id'])}.json`, order }));
-  // A manifest stands only beside a whole set of orders. An agent may have made anything of these names.
+  // A manifest exists only with a complete set of orders. An agent may have created anything with these names.
   await rm(join(folder, manifestFile), { recursive: true, force: true });
   for (const name of namesIn(folder)) {
     if (/^(WO|FIX)-.*\.json$/i.test(name)) await rm(join(folder, name), { recursive: true, force: true });
@@ -350,7 +350,7 @@ async function tellEngine(io: PlanIo, told: Told): Promise<void> {
   if (path) await writeFile(path, `${JSON.stringify(told)}\n`);
 }
 
-/** The user's text or flags are wrong: says so everywhere and returns exit code 2. */
+/** Reports an invalid text or flag and returns exit code 2. */
 async function refuse(io: PlanIo, options: Shared, problem: string): Promise<number> {
   await tellEngine(io, { outcome: 'fail', failure_reason: problem, failure_class: 'config' });
   if (options.json === true) io.out(`${JSON.stringify({ outcome: 'fail', reason: problem })}\n`);

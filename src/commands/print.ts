@@ -27,7 +27,7 @@ export function elapsedWords(ms: number): string {
  *  be one is shown. */
 const undyed = (text: string): string => text.replace(/\x1b\[[\d;]*m/g, '').replaceAll('\x1b', '\\u001b');
 
-/** What stages and models say, among our own words: its later lines stand so far in that none looks like one of ours. */
+/** Text of nodes and models within our output: its later lines are indented so that none looks like one of ours. */
 export const foreign = (text: string, indent: string): string =>
   // An expression for blanks before a line end would take minutes over a megabyte of blanks.
   undyed(text)
@@ -137,10 +137,10 @@ export function liveLine(event: RunEvent, clock: number, paint: Paint, width: nu
   }
 }
 
-/** As far in as the texts of a summary stand. */
+/** Indent of the texts of a summary. */
 const column = ' '.repeat(12);
 
-/** The last word on a run: outcome, cause first when it failed, then figures, places and the next command. */
+/** Summary of a run: result, cause of a failure, figures, paths and the next command. */
 export function summary(result: RunResult, paint: Paint): string {
   const rows: [string, string][] = [];
   const reason = foreign(result.reason, column);
@@ -148,7 +148,9 @@ export function summary(result: RunResult, paint: Paint): string {
     result.status === 'completed'
       ? paint.green(`✓ success in ${elapsedWords(result.elapsed_ms)}`)
       : isPaused(result.status)
-        ? paint.yellow(`■ parked${result.wake_at === undefined ? '' : ` until ${result.wake_at}`}: ${reason}`)
+        ? paint.yellow(
+            `■ suspended${result.wake_at === undefined ? '' : ` until ${result.wake_at}`}: ${reason}`,
+          )
         : result.status === 'interrupted'
           ? paint.yellow(`■ ${reason} after ${elapsedWords(result.elapsed_ms)}`)
           : paint.red(`✗ failed: ${reason}`);
@@ -156,20 +158,20 @@ export function summary(result: RunResult, paint: Paint): string {
     if (result.failed_node !== null) {
       rows.push([
         'cause',
-        `stage ${result.failed_node}${result.failure_class === null ? '' : ` (${result.failure_class})`}`,
+        `node ${result.failed_node}${result.failure_class === null ? '' : ` (${result.failure_class})`}`,
       ]);
       for (const [i, line] of lastLines(result.failure_output).entries())
-        rows.push([i === 0 ? 'it said' : '', line]);
-      rows.push(['look at', `${result.run_dir}/${result.failed_node}/`]);
+        rows.push([i === 0 ? 'output' : '', line]);
+      rows.push(['artifacts', `${result.run_dir}/${result.failed_node}/`]);
     }
     const hint = hintOf(result);
     if (hint !== undefined) rows.push(['hint', hint]);
     rows.push(['time', elapsedWords(result.elapsed_ms)]);
   }
   const tried = result.commits.reduce((sum, commit) => sum + commit.attempts, 0);
-  if (isPaused(result.status)) rows.push(['status', result.status], ['to mend', mends[result.status]]);
+  if (isPaused(result.status)) rows.push(['status', result.status], ['fix', fixes[result.status]]);
   rows.push([
-    'stages',
+    'nodes',
     [
       `${result.stages}`,
       ...(result.failed_stages > 0 ? [`${result.failed_stages} failed on the way`] : []),
@@ -250,8 +252,8 @@ function checkedWords({ commands, more_commands: more, judged }: Evidence, paint
   ].join(', ');
 }
 
-const mends: Readonly<Record<PausedWord, string>> = {
-  paused_quota: 'nothing but waiting; the command below does that and goes on (--now tries at once)',
+const fixes: Readonly<Record<PausedWord, string>> = {
+  paused_quota: 'wait: the command below waits and resumes (--now tries at once)',
   paused_auth:
     'set the key (OPENAI_API_KEY) or the login of the agent program to one that is accepted, then resume',
   paused_billing: "see the plan and the billing of the key's account, then resume",
@@ -274,13 +276,13 @@ export function spentWords(spent: Spent): string {
   ].join(', ');
 }
 
-/** `1.23 USD`; of small sums the two digits that tell. */
+/** `1.23 USD`; two significant digits for small sums. */
 const money = (usd: number): string =>
   `${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : String(Number(usd.toPrecision(2)))} USD`;
 
 const linesOfStream = 4;
 
-/** The last lines of what a failed stage printed, of each stream some. */
+/** The last lines that a failed node printed, of each stream. */
 function lastLines(output: string): readonly string[] {
   const streams: string[][] = [];
   for (const line of output.split(/\r?\n/)) {
@@ -288,7 +290,7 @@ function lastLines(output: string): readonly string[] {
       streams.push([]);
       continue;
     }
-    // What moves the cursor in a tool's output would move ours.
+    // Control sequences of a tool would move our cursor.
     const shown = stripVTControlCharacters(line)
       .replace(/\p{Cc}/gu, ' ')
       .trimEnd();

@@ -8,7 +8,7 @@ import { fewOfEach } from './few.ts';
 import type { Io } from './io.ts';
 import { errColumns, paints } from './io.ts';
 
-/** What is wrong, and what mends it, with no place in a text. */
+/** An error with its fix, without a place in a text. */
 export const wrong = (code: string, message: string, fix?: string): Diagnostic => ({
   code,
   severity: 'error',
@@ -16,7 +16,7 @@ export const wrong = (code: string, message: string, fix?: string): Diagnostic =
   ...(fix === undefined ? {} : { fix }),
 });
 
-/** What a program is told of a refusal, as JSON. */
+/** A refusal as JSON. */
 export const refusal = (problems: readonly Diagnostic[], code: number, more: object = {}): string =>
   `${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems, ...more }, null, 2)}\n`;
 

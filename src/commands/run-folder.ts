@@ -5,8 +5,8 @@ import { layout } from '../model/layout.ts';
 import { isCode, isMissing } from '../system/files.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 
-/** What is wrong with putting something into `folder`, which goes on after its name: it lies in the folder `runDir`, or in
- *  that of another run. Undefined where it does not, and where it is for the stage that calls us to write there. */
+/** Why nothing may be written to `folder`, as the end of a sentence: it is inside `runDir` or another run. Undefined if it is
+ *  not, or if the calling node may write there. */
 export async function liesInRun(
   folder: string,
   runDir: string,

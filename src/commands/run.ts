@@ -77,14 +77,14 @@ export const usage = (message: string, fix: string): Refusal => ({
   problems: [wrong('usage', message, fix)],
 });
 
-/** Flags that mean nothing where a run begins. */
+/** Flags that only a resume accepts. */
 const resumeOnly = [
   ['takeOver', '--take-over'],
   ['now', '--now'],
   ['acceptChanges', '--accept-changes'],
 ] as const;
 
-/** Runs a pipeline, or with `--resume --run-id` goes on with a run. Answers with the exit code. */
+/** Runs a pipeline, or resumes a run with `--resume --run-id`. Answers with the exit code. */
 export async function runCommand(
   pipeline: string | undefined,
   options: RunOptions,
@@ -94,7 +94,7 @@ export async function runCommand(
   return settle(await runOrResume(pipeline, options, io, view), options, io);
 }
 
-/** Goes on with a run by its id, with the pipeline that it was started from. */
+/** Resumes a run by its id, with the pipeline that it was started from. */
 export async function resumeCommand(run: string, options: RunOptions, io: RunDoors): Promise<number> {
   const order = await orderOf(run, options, io);
   if (order !== undefined) return order();
@@ -102,13 +102,13 @@ export async function resumeCommand(run: string, options: RunOptions, io: RunDoo
   return settle(await resumeById(run, undefined, options, io, view), options, io);
 }
 
-/** How a resume is told and waits, and the bounds of what the run may do, which may have stopped it. */
+/** Flags of every resume: output, waiting, and limits, which may have ended the run. */
 const ofAnyResume = new Set<string>([
   ...['runsdir', 'json', 'quiet', 'verbose', 'color', 'takeOver', 'logLevel', 'logFormat'],
   ...boundNames,
 ]);
 
-/** A run that `factory order run` began is over only when its branch has landed, so it is gone on with there. */
+/** A run of `factory order run` ends only when its branch has landed: it is resumed there. */
 async function orderOf(
   run: string,
   options: RunOptions,
@@ -124,14 +124,14 @@ async function orderOf(
   const other = Object.keys(options).find((name) => !ofAnyResume.has(name));
   if (other !== undefined) {
     const flag = other.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const why = `a run of "factory order run" goes on as it began: --${flag} cannot be changed`;
+    const why = `a run of "factory order run" keeps its settings: --${flag} cannot be changed`;
     return () => settle(usage(why, 'leave out the flag'), options, io);
   }
   const doors = { ...io, spawn: realSpawn, signal: () => io.signal };
   return () => orderRun({ ...orderDefaults, ...options, resume: true, runId: found.id }, doors);
 }
 
-/** The run of a compilation leaves records beside its run directory, whoever brings it to its end. */
+/** A run of `factory plan` has records outside its run directory, whichever command ends it. */
 async function withRecords(runDir: string, ended: Finished | Refusal, io: RunDoors, view: View) {
   if ('problems' in ended || !existsSync(join(layout(runDir).inputs, planRequestFile))) return ended;
   const { finishCompile } = await import('./compile-end.ts');
@@ -177,7 +177,7 @@ async function runOrResume(
   if (existsSync(resolve(runsDir, runId))) {
     return usage(
       `there is a run "${runId}" in ${runsDir} already`,
-      `go on with it: factory resume ${runOf(runId)}; or leave out --run-id for a new one`,
+      `resume it: factory resume ${runOf(runId)}; or leave out --run-id for a new one`,
     );
   }
   const workdir = workdirOf(read.graph, flags, io.cwd);
@@ -333,7 +333,7 @@ export function boundsOf(options: BoundOptions): Bounds | Refusal {
   };
 }
 
-/** Those flags, where somebody has refused wrong ones already. */
+/** The limits from flags that have been checked. */
 export function checkedBounds(options: BoundOptions): Bounds {
   const bounds = boundsOf(options);
   return 'problems' in bounds ? {} : bounds;

@@ -1,4 +1,4 @@
-/** `factory runs`: which runs there are, newest first, and which of them want somebody. */
+/** `factory runs`: the runs, newest first, and which of them need attention. */
 import { basename, resolve } from 'node:path';
 import { raisedLimit } from '../engine/caps.ts';
 import { unreachable } from '../model/json.ts';
@@ -19,7 +19,7 @@ export type RunsOptions = {
   readonly runsdir?: string;
   readonly json?: boolean;
   readonly color?: boolean;
-  /** Only those that want somebody, each with what to do about it. */
+  /** Only runs that need attention, each with the next command. */
   readonly attention?: boolean;
 };
 
@@ -35,13 +35,13 @@ export async function runsCommand(options: RunsOptions, io: Io & { readonly cloc
     ...runs.filter((run) => !isPaused(run.status)),
   ];
   const rows = sorted
-    .filter((run) => options.attention !== true || wants(run.status))
+    .filter((run) => options.attention !== true || needsAttention(run.status))
     .map((run) => ({ ...run, next: nextOf(run, program, `${run.id}${place}`) }));
   if (options.json === true) {
     const listed = rows.map(({ id, dir, status, startedAt, pipeline, ...run }) => ({
       run_id: id,
       status,
-      needs_attention: wants(status),
+      needs_attention: needsAttention(status),
       pipeline,
       started_at: startedAt,
       elapsed_ms: run.elapsedMs,
@@ -67,29 +67,30 @@ export async function runsCommand(options: RunsOptions, io: Io & { readonly cloc
   const each = options.attention === true;
   const told = each ? lines.flatMap((line, at) => [line, `  next: ${rows[at]?.next}`]) : lines;
   const count = runs.length > 1 || rows.length === 0 ? [countOf(runs)] : [];
-  const first = each ? undefined : rows.find((run) => wants(run.status) && run.next !== '');
+  const first = each ? undefined : rows.find((run) => needsAttention(run.status) && run.next !== '');
   const next = first === undefined ? [] : [`next: ${first.next}`];
   io.out(`${[...(rows.length === 0 ? [] : [head]), ...told, ...count, ...next].join('\n')}\n`);
   return 0;
 }
 
-/** How many there are, and how many of them stand how; first those that want somebody. */
+/** `28 runs: 13 need attention (9 failed, 4 crashed), 15 completed`. */
 export function countOf(runs: readonly Pick<RunSummary, 'status'>[]): string {
   const counts = new Map<RunSummary['status'], number>();
   for (const { status } of runs) counts.set(status, (counts.get(status) ?? 0) + 1);
   const all = [...counts].map(([status, many]) => ({ many, status }));
   const words = (some: typeof all): string => some.map(({ many, status }) => `${many} ${status}`).join(', ');
-  const wanting = all.filter(({ status }) => wants(status));
-  const many = wanting.reduce((sum, one) => sum + one.many, 0);
+  const waiting = all.filter(({ status }) => needsAttention(status));
+  const many = waiting.reduce((sum, one) => sum + one.many, 0);
   const first =
     many === 0
-      ? 'none wants anybody'
-      : `${many} ${many === 1 ? 'wants' : 'want'} somebody (${words(wanting)})`;
-  const others = words(all.filter(({ status }) => !wants(status)));
+      ? 'none needs attention'
+      : `${many} ${many === 1 ? 'needs' : 'need'} attention (${words(waiting)})`;
+  const others = words(all.filter(({ status }) => !needsAttention(status)));
   return `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}: ${[first, others].filter((one) => one !== '').join(', ')}`;
 }
 
-const wants = (status: RunSummary['status']): boolean => status !== 'completed' && status !== 'running';
+const needsAttention = (status: RunSummary['status']): boolean =>
+  status !== 'completed' && status !== 'running';
 
 function table(runs: readonly RunSummary[], paint: Paint, width: number | undefined): readonly string[] {
   const cells = runs.map((run) => [
@@ -119,7 +120,7 @@ function table(runs: readonly RunSummary[], paint: Paint, width: number | undefi
   });
 }
 
-/** What failed shouts, what waits for somebody is yellow. */
+/** Red for failed runs, yellow for runs that can be resumed. */
 function mark(status: RunSummary['status'], word: string, paint: Paint): string {
   switch (status) {
     case 'completed':
@@ -140,7 +141,7 @@ function mark(status: RunSummary['status'], word: string, paint: Paint): string 
   }
 }
 
-/** What there is to say of how a run stands, beyond the word for it. */
+/** Details of a run's status. */
 export const storyOf = (run: RunSummary): string =>
   [
     run.replayOf === null ? '' : `replay of ${run.replayOf}`,
@@ -153,13 +154,13 @@ export const storyOf = (run: RunSummary): string =>
     .join('; ');
 
 function standOf({ status, reason, nextNode, wakeAt }: RunSummary): string {
-  if (wakeAt !== null) return `wakes ${wakeAt.slice(0, 16).replace('T', ' ')} UTC: ${reason}`;
+  if (wakeAt !== null) return `resumes at ${wakeAt.slice(0, 16).replace('T', ' ')} UTC: ${reason}`;
   if (reason !== '') return reason;
-  if (status === 'unreadable') return 'its files are damaged, missing, or closed to this user';
+  if (status === 'unreadable') return 'its files are damaged, missing or not readable for this user';
   return nextNode === '' ? '' : `${status === 'running' ? 'at' : 'stopped before'} ${nextNode}`;
 }
 
-/** What a person would type next about a run that wants somebody; `run` names it as it is typed. */
+/** The next command for a run that needs attention; `run` is its id or path on the command line. */
 export function nextOf(
   {
     status,
@@ -188,7 +189,6 @@ export function nextOf(
           .join(' ');
       if (reason.startsWith('audit: ')) return `${program} audit ${run}`;
       return `${program} trace ${run}${failedNode === '' ? '' : ` --node ${failedNode}`}`;
-    // It says which file is damaged, and who made what is not ours.
     case 'unreadable':
       return `${program} verify ${run}`;
     case 'completed':

@@ -33,7 +33,7 @@ export type ScenarioFlags = {
   readonly color?: boolean;
 };
 
-/** Milliseconds that each phase of a scenario gets where nobody says otherwise. */
+/** Default time limit of each phase of a scenario, in milliseconds. */
 const defaultTimeout = 15 * 60_000;
 
 /** Judges the product in `--app` by the scenarios of a folder. Exit codes: 0 all pass, 1 the product or a scenario fails,
@@ -107,7 +107,7 @@ async function tell(
   io: ScenarioIo,
 ): Promise<void> {
   const output = outputOf(io);
-  // What a stage prints is told to whoever builds the product: of the scenarios themselves there must be nothing in it.
+  // Output of a node reaches the builder: it must not contain any text of the scenarios.
   const sealed = output === undefined ? [] : texts;
   if (output !== undefined) {
     const failures = report.results

@@ -92,7 +92,7 @@ export async function showCommand(
     ...(wakeAt === null ? [] : [['wakes', wakeAt]]),
     ...(status === 'running' && nextNode !== '' ? [['at', nextNode]] : []),
     ...(next === '' ? [] : [['next', next]]),
-    ...(resumes && nextNode !== '' ? [['', `goes on with node ${nextNode}`]] : []),
+    ...(resumes && nextNode !== '' ? [['', `continues with node ${nextNode}`]] : []),
     ['pipeline', basename(manifest.pipeline_path)],
     ['agent', manifest.agent.describe || 'none'],
     ...sandboxLines(manifest),

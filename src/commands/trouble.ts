@@ -50,7 +50,7 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
     await refuse([{ code: 'system', severity: 'error', ...problem }], io, { json }, 1);
     return 1;
   }
-  // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
+  // A full or unwritable disk is not an internal error.
   const trouble = diskTrouble(error);
   if (trouble !== undefined) {
     const problem =
@@ -64,10 +64,9 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
     return isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
   }
   if (isForbiddenByNode(error)) {
-    const fix =
-      'start it without --permission (NODE_OPTIONS may have it, too): stages have a sandbox of their own';
+    const fix = 'start it without --permission (NODE_OPTIONS may set it): nodes have a separate sandbox';
     await refuse(
-      [wrong('node', `Node was told to forbid what this needs: ${systemWords(error)}`, fix)],
+      [wrong('node', `Node's permission model forbids what factory needs: ${systemWords(error)}`, fix)],
       io,
       { json },
       1,
@@ -84,7 +83,7 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
 const isForbiddenByNode = (error: unknown): boolean =>
   error instanceof Error && (isCode(error, 'ERR_ACCESS_DENIED') || isForbiddenByNode(error.cause));
 
-/** What somebody has put where we keep a file or a folder of another kind: whoever did it, it was not we. */
+/** A path of ours at which there is a file or directory of another kind. */
 function somethingElse(error: unknown): { readonly path: string; readonly error: Error } | undefined {
   if (!(error instanceof Error)) return undefined;
   if (isCode(error, 'ELOOP', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ENAMETOOLONG') && 'path' in error)
@@ -93,8 +92,7 @@ function somethingElse(error: unknown): { readonly path: string; readonly error:
   return somethingElse(error.cause);
 }
 
-/** Whether it is a folder of ours among the temporary ones, or in one. Somebody's project may lie there too, and be called
- *  as they begin. */
+/** Whether the path is one of our temporary directories, or in one. A project with a similar name may be there too. */
 const isTemporary = (path: string | undefined, env: Io['env']): boolean =>
   path !== undefined &&
   /^(?:(?:factory|scenario)(?:-[a-z]+)?-[0-9a-f]{8}\.\d+\.[0-9a-f]{8}-|factory-proof-)/.test(

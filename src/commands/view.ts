@@ -1,4 +1,4 @@
-/** What a person sees while a run goes: live lines on a terminal, log records elsewhere. */
+/** Output while a run is executed: live lines on a terminal, log records elsewhere. */
 import type { Log, Watcher } from '../engine/watch.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { RunEvent } from '../model/event.ts';
@@ -15,11 +15,11 @@ export interface View {
   readonly log: Log;
   /** A warning about the pipeline's text. */
   warn(found: Diagnostic, text: string | undefined): void;
-  /** Takes the line away that tells what is going on, for what is printed beside the view. */
+  /** Removes the progress line before other output. */
   clear(): void;
 }
 
-/** `every` moves the line that tells what is going on. */
+/** `every` updates the progress line. */
 export type ViewIo = Io & { readonly clock: Clock; readonly every: Every };
 
 /** Flags that choose what is printed while a run goes, and how. */
@@ -49,7 +49,7 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
   };
   const problem = logVariableProblem(io.env);
   if (problem !== undefined) log('warn', problem);
-  // A terminal that takes no control sequences gets plain records.
+  // A terminal without control sequences gets plain records.
   const live =
     io.errIsTerminal && io.env['TERM'] !== 'dumb' && !json && level !== 'error' && level !== 'warn';
   if (!live) {
@@ -60,7 +60,7 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
       watcher: {
         event: exitsHeld(
           (event) => {
-            // The summary is what a quiet run says, and it says this.
+            // The summary of a quiet run reports it.
             if (event.type !== 'PipelineFailed' || options.quiet !== true) log(...recordOf(event));
           },
           (node) => log('warn', 'failing exit reached', { node, outcome: 'fail' }),
@@ -73,7 +73,7 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
   const screen = openScreen(io, colour);
   return {
     clear: screen.clear,
-    // Between live lines only what went wrong is worth a record.
+    // Between live lines only warnings and errors are logged.
     log: (at, message, fields) => {
       if ((at === 'info' || at === 'debug') && level !== 'debug') return;
       screen.clear();
@@ -94,8 +94,8 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
   };
 }
 
-/** Whether an exit is a good one is known only when the run ends: until then its own event waits, and where the run has
- *  failed `failing` is told in its place. */
+/** Holds the events of an exit until the run has ended: only then is its outcome known. If the run has failed, `failing` is
+ *  called instead. */
 export function exitsHeld(tell: (event: RunEvent) => void, failing: (node: string) => void) {
   let exit: string | undefined;
   let held: RunEvent[] = [];
@@ -113,14 +113,14 @@ export function exitsHeld(tell: (event: RunEvent) => void, failing: (node: strin
       for (const one of waiting) if (!failed || one.type !== 'StageCompleted') tell(one);
       tell(event);
     },
-    /** Tells what waits, of a run whose end has not come. */
+    /** Passes on the held events of a run without an end. */
     rest(): void {
       for (const one of held.splice(0)) tell(one);
     },
   };
 }
 
-/** Lines that stay, and below them one that tells what is going on. */
+/** Lines of finished nodes, and below them a progress line. */
 function openScreen(io: ViewIo, colour: boolean) {
   const paint = painter(colour);
   const began = io.clock.monotonic();
@@ -160,7 +160,7 @@ function openScreen(io: ViewIo, colour: boolean) {
         stage = undefined;
       }
     },
-    // The summary, which follows, says which exit it was and why.
+    // The summary reports the exit and the reason.
     () => {
       clear();
       stage = undefined;

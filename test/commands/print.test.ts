@@ -33,7 +33,7 @@ test('a summary shows the last lines that the failed stage printed, and nothing 
   const many = Array.from({ length: 20 }, (_, i) => `line ${i}`).join('\n');
   const failure_output = `stderr:\n\x1b[31mred\x1b[0m one\x07\nstdout:\n${many}`;
   const text = summary({ ...result, failure_output }, painter(false));
-  expect(text).toContain('it said   red one');
+  expect(text).toContain('output    red one');
   expect(text).toContain('line 19');
   expect(text).not.toContain('line 15\n');
   expect(text).not.toContain('\x1b');
@@ -68,25 +68,25 @@ test.for([
   ['https://x is in trouble (500 oops)', 3, /overloaded or down/],
   ['the quota of the key at https://x is used up (no): check', 3, /billing/],
   ['https://x cannot be reached: connect ECONNREFUSED', 3, /OPENAI_BASE_URL/],
-  ['https://x did not answer in its form: <!doctype html><p>Hi', 3, /web page and no model API/],
+  ['https://x did not answer in its form: <!doctype html><p>Hi', 3, /a web page, not a model API/],
   [
     'https://x answered with something that is no response (in the background, after 3 tries)',
     3,
     /names a model API/,
   ],
   ['the answer from https://x ended before it was whole (after 3 tries)', 3, /names a model API/],
-  ['"gpt" refused: I may not talk about a quota', 3, /was asked.*change the spec/],
+  ['"gpt" refused: I may not talk about a quota', 3, /refused to answer: change the spec/],
   ['plan: https://x answered with something that is no response (after 3 tries)', 3, /usually ends in \/v1/],
-  ['plan: https://x does not accept the request for "m": 400 too long', 3, /mend what it says/],
-  ['exit (could not be asked): plan: "m" refused: 404 is not my number', 3, /was asked.*change the spec/],
-  ['plan: "m" answered nothing: the answer is completed and has no text', 3, /was asked.*change the spec/],
-  ['plan: the answer of "m" is incomplete: content_filter', 3, /was asked.*change the spec/],
-  ['model "m" was not found at http://x/v1 (404 no)', 3, /only chat completions .*openai\.api=chat/],
+  ['plan: https://x does not accept the request for "m": 400 too long', 3, /fix what it names/],
+  ['exit (could not be asked): plan: "m" refused: 404 is not my number', 3, /refused to answer: change the spec/],
+  ['plan: "m" answered nothing: the answer is completed and has no text', 3, /refused to answer: change the spec/],
+  ['plan: the answer of "m" is incomplete: content_filter', 3, /refused to answer: change the spec/],
+  ['model "m" was not found at http://x/v1 (404 no)', 3, /chat completions only .*openai\.api=chat/],
   ['the answer is larger than 10 MiB', 4, /ask for less/],
   ['the answer of "m" does not fit into 64000 tokens', 3, /ask for less/],
   ['the answer of "m" does not fit into the tokens that its server gives it', 3, /ask for less/],
-  ['the answer is empty', 4, /form that was asked for/],
-] as const)('for "%s" there is a way out', ([reason, exit_code, wanted]) => {
+  ['the answer is empty', 4, /required form/],
+] as const)('the reason "%s" gets a hint', ([reason, exit_code, wanted]) => {
   expect(hintOf({ ...result, reason, exit_code })).toMatch(wanted);
   expect(summary({ ...result, reason, exit_code }, painter(false))).toMatch(wanted);
 });

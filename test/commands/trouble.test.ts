@@ -27,7 +27,7 @@ test.for([
   const error = Object.assign(new Error(`${code}: no`), { code, path: '/a/b' });
   const io = { env: {}, err, out: err } as unknown as Parameters<typeof tellTrouble>[1];
   expect(await tellTrouble(error, io, ['verify', 'r'])).toBe(1);
-  expect(said).toContain(code === 'ERR_ACCESS_DENIED' ? `forbid what this needs: ${code}: no` : '/a/b: ');
+  expect(said).toContain(code === 'ERR_ACCESS_DENIED' ? `forbids what factory needs: ${code}: no` : '/a/b: ');
   expect(said).toContain(fix);
 });
 

@@ -129,16 +129,16 @@ test('a list of runs in another place proposes what can be typed here, of a run 
   expect((await it.factory(['runs', ...place])).stdout).toMatch(/^r +unreadable +\? +\? /m);
 });
 
-test('of several runs those are listed that want somebody, each with what to type, and how many there are', async () => {
+test('runs that need attention are listed with the next command, after a count of all runs', async () => {
   const { it } = await ran();
   await using _ = it;
   const listed = async (...flags: string[]) => (await it.factory(['runs', ...flags])).stdout;
-  expect(await listed('--attention')).toBe('1 run: none wants anybody, 1 completed\n');
+  expect(await listed('--attention')).toBe('1 run: none needs attention, 1 completed\n');
   const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'start' };
   for (const id of ['s1', 's2']) await it.factory(['run', 'p.dot', '--run-id', id, '-q'], { env });
   const lines = (text: string) =>
     text.split('\n').map((line) => line.replace(/^( *next: ).* (\S+)$/, '$1… $2'));
-  const count = '3 runs: 2 want somebody (2 failed), 1 completed';
+  const count = '3 runs: 2 need attention (2 failed), 1 completed';
   const [, ...all] = lines(await listed());
   expect(all.map((line) => line.split(' ')[0])).toEqual(['s2', 's1', 'r', '3', 'next:', '']);
   expect(all[3]).toBe(count);
@@ -173,7 +173,7 @@ test('show says what would be typed next: nothing of a run that has completed, t
   const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'start' };
   await it.factory(['run', 'p.dot', '--run-id', 'cut'], { env });
   const told = (await it.factory(['show', 'cut'])).stdout;
-  expect(told).toMatch(/^next {6}\S.* resume cut\n {10}goes on with node a$/m);
+  expect(told).toMatch(/^next {6}\S.* resume cut\n {10}continues with node a$/m);
   const { next, next_node } = JSON.parse((await it.factory(['show', 'cut', '--json'])).stdout);
   expect([next, next_node]).toEqual([expect.stringMatching(/ resume cut$/), 'a']);
   const machine = `digraph m { workdir="none"; start; check [type=tool, tool_command="exit 86"]; fix [prompt="mend"]; exit
