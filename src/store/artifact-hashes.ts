@@ -1,4 +1,4 @@
-/** What lies in a node's folder, by hash. */
+/** Hashes of the artifacts in a node directory. */
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -15,31 +15,30 @@ import { sha256 } from '../model/sha256.ts';
 import { named } from '../system/disk-trouble.ts';
 import { isCode, isMissing } from '../system/files.ts';
 
-/** A larger file is hashed piece by piece, so that nobody waits for it. */
+/** Larger files are hashed in pieces, without blocking. */
 const readAtOnce = 1024 * 1024;
 
 const ofNothing = sha256('');
 
-/** A stage may leave as many files as it likes; more than these are not vouched for. */
+/** A node may leave any number of files; only the first of them are hashed. */
 const mostArtifacts = 2000;
 
-/** Names in a node's folder that are no artifacts: what the engine notes while a stage is at work, earlier visits, and
- *  files that somebody was just writing. */
+/** Names in a node directory that are not artifacts: the engine's notes on the running node, earlier executions, and
+ *  temporary files. */
 export const isPassing = (name: string): boolean =>
   name === 'stage.json' || name === 'visits' || /^\..*\.tmp$/.test(name);
 
-/** A record of hashes by name cannot hold this one: whoever reads it back leaves it out. */
+/** A record of hashes by name cannot contain this one: its readers leave it out. */
 const unspeakable = '__proto__';
 
 export type ArtifactHashes = {
   /** SHA-256, hex, by path in the folder, sorted. */
   readonly hashes: Readonly<Record<string, string>>;
-  /** Files beyond the most that are hashed. */
+  /** Number of files that are not hashed. */
   readonly more: number;
 };
 
-/** Every plain file in `dir` and below; links, pipes and what cannot be read or reached are passed over. A folder that is
- *  not there is empty. */
+/** Hashes every plain file in `dir` and below; links, pipes and unreadable files are skipped. A missing directory is empty. */
 export async function hashArtifacts(dir: string): Promise<ArtifactHashes> {
   const found: [string, string][] = [];
   let more = 0;
@@ -63,14 +62,13 @@ function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    // A stage may leave folders in folders, deeper than a path reaches.
+    // A node may leave directories deeper than a path can be long.
     if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG')) return [];
     throw error;
   }
 }
 
-/** SHA-256, hex, of a plain file; undefined where there is none that can be read. Never follows a link, never waits for a
- *  pipe. */
+/** SHA-256, hex, of a plain file; undefined if it cannot be read. Never follows a link or opens a pipe. */
 export async function hashFile(path: string): Promise<string | undefined> {
   let file: number;
   try {

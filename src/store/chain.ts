@@ -1,22 +1,22 @@
-/** A running hash over the records of a journal: after each record it stands for that record and all before it. */
+/** A running hash over the records of a journal: it covers each record and all before it. */
 import type { Mark } from '../model/mark.ts';
 import { sha256 } from '../model/sha256.ts';
 
-/** How many records of an earlier owner a later one may replace: the hashes of older ones are let go. */
+/** How many records of an earlier owner a later one may replace; older hashes are dropped. */
 const mostTakenBack = 1000;
 
 /** SHA-256, hex, of the hash before (empty for the first record) and the line without its end. */
 export const linkOf = (before: string, line: Buffer): string =>
   sha256(Buffer.concat([Buffer.from(before, 'latin1'), line]));
 
-/** Hashes a journal line by line, counting what its readers count. A record of an earlier owner that stands behind one of
- *  a later owner is left out; where both wrote a record of the same number, the later owner's counts. */
+/** Hashes a journal line by line, with the records that its readers count: a record of an earlier owner after one of a later
+ *  owner is dropped; of two records with the same number the later owner's counts. */
 export class LineChain {
   private links: { readonly seq: number; readonly epoch: number; readonly sha256: string }[] = [];
   private dropped = 0;
   private watched = '';
 
-  /** `watch`: how many records `mark` is to tell of. Default: all. */
+  /** `watch`: how many records `mark` covers. Default: all. */
   constructor(private readonly watch?: number) {}
 
   /** Takes a record; false when it does not count. */
@@ -37,7 +37,7 @@ export class LineChain {
     return true;
   }
 
-  /** Of all records so far, or of the first of them that are watched; the hash of none is empty. */
+  /** Mark of all records so far, or of the watched ones; the hash of none is empty. */
   mark(): Mark {
     const records = this.dropped + this.links.length;
     if (this.watch !== undefined && this.watch <= records)

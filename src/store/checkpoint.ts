@@ -1,5 +1,5 @@
-/** `checkpoint.json` on disk: replaced as a whole, flushed before anybody is told of it. What would grow with the run
- *  stands in `visits.jsonl` beside it, and the checkpoint says how much of that counts. */
+/** `checkpoint.json`: replaced as a whole and flushed before its event. What grows with the run is in `visits.jsonl`; the
+ *  checkpoint says how many lines of it count. */
 import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
@@ -13,8 +13,7 @@ import { ownHashOf, withOwnHash } from './own-hash.ts';
 import { inALine, messageOf, otherVersion, type Unreadable, unreadable } from './problem.ts';
 import { openVisits, readVisits, stateAfter, type VisitFacts } from './visits.ts';
 
-/** Up to this many entries of a list stand in the checkpoint itself; more are told by `visits.jsonl` alone, so that
- *  saving stays cheap. */
+/** Longer lists are left to `visits.jsonl`, so that saving stays cheap. */
 const mostInline = 1000;
 const visitsName = basename(layout('').visits);
 
@@ -31,7 +30,7 @@ const InFile = z.object({
   sha256: z.string().optional().describe('Of the text up to here, as if it ended there'),
 });
 
-/** What a checkpoint says of itself and of other files; nothing in one that an earlier version wrote. */
+/** Hashes in a checkpoint, of itself and of other files. */
 const vouching = [
   'visits_seq',
   'visits_sha256',
@@ -44,12 +43,12 @@ export type Vouched = Pick<z.infer<typeof InFile>, (typeof vouching)[number]>;
 
 const bounded = Object.keys(BoundedCheckpoint.shape) as (keyof z.infer<typeof BoundedCheckpoint>)[];
 
-/** What has been checked as a part of the whole is not checked again. */
+/** Parts that are checked with the whole are not checked again. */
 function only<T extends object, K extends keyof T>(whole: T, keys: readonly K[]): Pick<T, K> {
   return Object.fromEntries(keys.filter((key) => key in whole).map((key) => [key, whole[key]])) as Pick<T, K>;
 }
 
-/** What is checked before saving. The context is left out: any value of it loads again, and it may be large. */
+/** The schema before saving. The context is left out: any value of it loads again, and it may be large. */
 const Loadable = BoundedCheckpoint.omit({ context: true, last_outcome: true });
 
 /** How a checkpoint and its `visits.jsonl` belong together. */
@@ -61,24 +60,24 @@ export type Beside = {
   /** The hash of those lines. */
   readonly sha256?: string;
   readonly cover?: Cover;
-  /** Puts the lines on the disk; begun beside the flush of the checkpoint, which takes its place only then. */
+  /** Flushes the lines, together with the new checkpoint, which is renamed only then. */
   readonly flush?: () => Promise<void>;
   /** Whether the checkpoint goes to the disk. Default true. */
   readonly sync?: boolean;
 };
 
-/** Settles when the name of the new checkpoint is flushed as well: from then on a power cut leaves the new one. */
+/** Settles when the name of the new checkpoint is flushed: a power cut then leaves the new one. */
 export type OnDisk = () => Promise<void>;
 
-/** Replaces the checkpoint at `path`. When it settles the new one outlives a power cut; until then a crash leaves the
- *  old one. Rejects when it cannot be written, or is none that could be loaded again. */
+/** Replaces the checkpoint at `path`. When it settles the new one survives a power cut; until then a crash leaves the old
+ *  one. Rejects if it cannot be written or could not be loaded again. */
 export async function saveCheckpoint(path: string, state: RunState, beside: Beside): Promise<void> {
   const onDisk = await putCheckpoint(path, state, beside);
   await onDisk();
 }
 
-/** As `saveCheckpoint`, but settles when the new one stands in its place with all its bytes flushed: a kill leaves the
- *  new one then, a power cut may still leave the old one. */
+/** As `saveCheckpoint`, but settles when the new one is renamed with its bytes flushed: a kill then leaves the new one, a
+ *  power cut may still leave the old one. */
 async function putCheckpoint(path: string, state: RunState, beside: Beside): Promise<OnDisk> {
   const checked = Loadable.safeParse(state);
   if (!checked.success)
@@ -121,31 +120,30 @@ async function putCheckpoint(path: string, state: RunState, beside: Beside): Pro
   });
   if (!sync) return () => Promise.resolve();
   const named = syncFolder(dirname(path));
-  // Whoever waits for it is told; it may fail before anybody does.
+  // It may fail before the caller waits for it.
   named.catch(() => undefined);
   return () => named;
 }
 
-/** Whether a record has no more entries than that; does not look at more of them. */
+/** Whether a record has at most that many entries, without counting more. */
 function hasAtMost(record: object, most: number): boolean {
   let count = 0;
   for (const key in record) if (Object.hasOwn(record, key) && ++count > most) return false;
   return true;
 }
 
-/** The two files that tell how a run stands, and the only way to change them. */
+/** The two files with the state of a run, and the only way to change them. */
 export interface Ledger {
-  /** Adds the line of the visit that has ended (or of the beginning), then replaces the checkpoint, which counts it. */
+  /** Appends the line of a finished execution (or the Start record), then replaces the checkpoint, which counts it. */
   save(state: RunState, visit?: VisitFacts, cover?: Cover): Promise<void>;
-  /** As `save`, but settles when the new checkpoint stands in its place; the answer waits for the rest. The checkpoint
-   *  waits for `beside`, which is begun with its own flushes. */
+  /** As `save`, but settles when the new checkpoint is renamed; the answer waits for the rest. The checkpoint waits for
+   *  `beside`, which runs together with its own flushes. */
   put(state: RunState, visit?: VisitFacts, beside?: () => Promise<void>, cover?: Cover): Promise<OnDisk>;
   close(): Promise<void>;
 }
 
-/** Opens the ledger of a run to go on from what `loadCheckpoint` has read; lines of visits that this checkpoint does not
- *  count are cut off. Without `from` a run begins, and there must be no `visits.jsonl` yet. With `sync` false nothing is
- *  flushed. */
+/** Opens the ledger of a run after what `loadCheckpoint` has read; lines that this checkpoint does not count are removed.
+ *  Without `from` a run begins, and `visits.jsonl` must not exist. With `sync` false nothing is flushed. */
 export async function openLedger(
   runDir: string,
   options: JournalOptions,
@@ -196,24 +194,24 @@ export type Loaded = {
   readonly checkpoint: Checkpoint;
   /** The last line of `visits.jsonl` that counts: its number, and where it ends. */
   readonly visits: { readonly seq: number; readonly end: number };
-  /** What it says of other files. */
+  /** Its hashes of other files. */
   readonly vouched: Vouched;
-  /** Which of the two files is not as it was written, though it can be read: what the hashes in the checkpoint tell. */
+  /** Which of the two files was changed, by the hashes in the checkpoint. */
   readonly changed?: string;
 };
 export type LoadedCheckpoint = Loaded | (Unreadable & { readonly missing: boolean });
 
-/** Loads the checkpoint at `path` with what the file beside it tells, or says what is wrong with which file and how to
- *  go on. Rejects only when a file is there and may not be read. */
+/** Loads the checkpoint at `path` with `visits.jsonl`, or answers which file is invalid and how to fix it. Rejects only if a
+ *  file exists and may not be read. */
 export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
   const read = await loadWithRecords(path);
   if (!read.ok) return read;
-  // Who goes on with a run does not need them, and they may be many.
+  // A resume does not need them, and there may be many.
   const { records: _, ...loaded } = read;
   return loaded;
 }
 
-/** As `loadCheckpoint`, with the records of the visits that it counts. */
+/** As `loadCheckpoint`, with the records of the executions that it counts. */
 export async function loadWithRecords(
   path: string,
 ): Promise<(Loaded & { readonly records: readonly RunRecord[] }) | Exclude<LoadedCheckpoint, Loaded>> {

@@ -1,17 +1,17 @@
-/** Reading journals as they are to be understood: whole records of the run's rightful owners, in order. */
+/** Reads journals: whole records of the run's owners, in order. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type JsonObject, parseJson } from '../model/json.ts';
 import { DiskStop, named } from '../system/disk-trouble.ts';
 import { isCode, isMissing } from '../system/files.ts';
 import { LineChain } from './chain.ts';
 
-/** Where a reader stands, to go on from later. */
+/** Position of a reader, to continue from later. */
 export type Cursor = {
   /** Bytes read, up to the end of a whole line. */
   readonly offset: number;
   /** Lines read. */
   readonly line: number;
-  /** The highest epoch met so far. */
+  /** The highest epoch so far. */
   readonly epoch: number;
 };
 
@@ -23,23 +23,22 @@ export type JournalEntry =
       /** The line without its end. */
       readonly bytes: Buffer;
     }
-  /** A line in the middle that is no record: the file was damaged. `cursor.line` is its number. */
+  /** A line in the middle that is not a record: the file is damaged. `cursor.line` is its number. */
   | { readonly kind: 'unreadable'; readonly why: string; readonly cursor: Cursor };
 
 export const beginning: Cursor = { offset: 0, line: 0, epoch: 0 };
 
-/** Yields the records of a journal from a cursor on, with no more in memory than the longest line. Left out are a torn
- *  end (a last line that is not JSON, one without a line end, or one behind the other) and what an earlier owner wrote
- *  after a later one had begun, which `late` is told. A path at which there is no plain file has no records. To follow a
- *  growing journal, read again from the last entry's cursor. */
+/** Yields the records of a journal from a cursor on, with one line in memory at a time. Dropped are a torn end (a last line
+ *  that is not JSON, or has no line end, or both in a row) and records that an earlier owner wrote after a later one, which
+ *  `late` receives. A path without a plain file has no records. To follow a growing journal, read again from the last
+ *  entry's cursor. */
 export async function* readJournal(
   path: string,
   from: Cursor = beginning,
   late: (line: Cursor) => void = () => {},
 ): AsyncGenerator<JournalEntry> {
   let { epoch } = from;
-  // The last line is only known to be the last when the file ends, so trouble waits for a whole line that follows it: what
-  // was written last may have come to the disk in another order.
+  // A damaged line is reported only if a whole line follows it: the last writes may have reached the disk in any order.
   let trouble: JournalEntry | undefined;
   for (const line of lines(path, from)) {
     if (!line.whole) return;
@@ -75,8 +74,8 @@ export async function readRecords(path: string): Promise<{
   return { records, unreadable };
 }
 
-/** What a writer must know before it appends: where the last whole record ends, the highest `seq` and the epoch, and the
- *  hash of what is there, or of its first `watch` records. */
+/** For a writer that appends: the end of the last whole record, the highest `seq`, the epoch, and the hash of all records or
+ *  of the first `watch`. */
 export async function scan(
   path: string,
   watch?: number,
@@ -114,9 +113,9 @@ type Line = {
   readonly bytes: Buffer;
   /** 1-based in the file. */
   readonly number: number;
-  /** Offset behind the line and its line end. */
+  /** Offset after the line and its line end. */
   readonly end: number;
-  /** False for bytes behind the last line end. */
+  /** False for bytes after the last line end. */
   readonly whole: boolean;
 };
 
@@ -125,8 +124,8 @@ const chunkBytes = 1 << 16;
 /** Pieces of one line, which is held in memory. */
 const mostPending = 4096;
 
-/** The lines of a file from a cursor on, with no more in memory than the longest; what is no plain file has none. Throws a
- *  DiskStop for a line that nobody can have written. */
+/** The lines of a file from a cursor on, one in memory at a time; what is not a plain file has none. Throws a DiskStop for a
+ *  line that is too long for any writer. */
 export function* lines(path: string, from: Cursor = beginning): Generator<Line> {
   let pending: Buffer[] = [];
   let end = from.offset;
@@ -135,7 +134,7 @@ export function* lines(path: string, from: Cursor = beginning): Generator<Line> 
   if (file === undefined) return;
   try {
     for (let read = from.offset; ; ) {
-      // A buffer of its own each time: what waits for its line end is a view of it.
+      // A new buffer each time: an unfinished line is a view of it.
       const buffer = Buffer.allocUnsafe(chunkBytes);
       const bytes = buffer.subarray(0, readSync(file, buffer, 0, chunkBytes, read));
       if (bytes.length === 0) break;
@@ -167,7 +166,7 @@ export function* lines(path: string, from: Cursor = beginning): Generator<Line> 
   yield { bytes: rest, number: number + 1, end: end + rest.length, whole: false };
 }
 
-/** Undefined where nothing is, or no plain file: a folder cannot be read, and opening a pipe would wait for ever. */
+/** Undefined if there is no plain file: opening a pipe would block. */
 function openIfFile(path: string): number | undefined {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -187,7 +186,7 @@ function readLine(bytes: Buffer): { readonly record: JsonObject } | { readonly w
     const value = parseJson(utf8.decode(bytes));
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       return { why: 'is JSON, but not an object' };
-    // It yields nothing but Json.
+    // JSON.parse yields only Json.
     return { record: value as JsonObject };
   } catch (error) {
     return { why: `is not JSON: ${error instanceof Error ? error.message : String(error)}` };

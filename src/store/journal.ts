@@ -12,20 +12,20 @@ export { type Cursor, type JournalEntry, readJournal, readRecords } from './jour
 
 export type JournalOptions = {
   readonly runId: string;
-  /** Which owner of the run writes: a later one has a higher number. */
+  /** Number of the run's owner that writes. */
   readonly epoch: number;
-  /** Whether `flush` goes to the disk. Default true. */
+  /** Whether `flush` flushes to the disk. Default true. */
   readonly sync?: boolean;
 };
 
 export interface Journal {
   /** Adds `seq`, `run_id` and `epoch`, writes the line as a whole and answers its `seq` (1 is the first of a file).
-   *  Throws when it cannot be written; nothing of the line is left then. */
+   *  Throws if it cannot be written, and leaves no part of the line. */
   append(record: object): number;
-  /** Settles when all that was appended is on the disk (fdatasync); rejects when that fails, and ever after: what was
-   *  lost then stays lost, though the system reports it only once. */
+  /** Settles when all appended lines are on the disk (fdatasync). After a failure it always rejects: the system reports lost
+   *  data only once. */
   flush(): Promise<void>;
-  /** The hash of all that stands in the file, and of as much of it as is known to be on the disk. */
+  /** Marks of the whole file and of the flushed part. */
   marks(): { readonly written: Mark; readonly flushed: Mark };
   /** Flushes and closes. Closing twice does nothing. */
   close(): Promise<void>;
@@ -34,10 +34,10 @@ export interface Journal {
 const datasync = (file: number): Promise<void> =>
   new Promise((settle, reject) => fdatasync(file, (error) => (error === null ? settle() : reject(error))));
 
-/** Something that is open, whose `close` does nothing the second time. */
+/** An open resource; a second `close` does nothing. */
 export type Closing = { close(): Promise<void> | void };
 
-/** Settles when all of them are open. Where one cannot be opened, the others are closed before this rejects. */
+/** Opens all of them. If one fails, the others are closed before this rejects. */
 export async function allOpen<const T extends readonly Promise<Closing>[]>(opening: T) {
   try {
     return await Promise.all(opening);
@@ -48,8 +48,7 @@ export async function allOpen<const T extends readonly Promise<Closing>[]>(openi
   }
 }
 
-/** Closes those that are open still. Rejects never: for a clean-up while another error is on its way, which says more
- *  than one of this would. */
+/** Closes the open ones. Never rejects: it cleans up after another error, which matters more. */
 export async function closeAll(all: Iterable<Closing>): Promise<void> {
   for (const one of all) {
     try {
@@ -58,15 +57,14 @@ export async function closeAll(all: Iterable<Closing>): Promise<void> {
   }
 }
 
-/** Opens a journal for appending; file and folder are made. A torn last line, left by a crash, is cut off, and `seq`
- *  goes on after the last whole record. Rejects when a later owner has written already: readers would
- *  ignore what we append. */
+/** Opens a journal for appending; creates file and directory. A torn last line is removed, and `seq` continues after the
+ *  last whole record. Rejects if a later owner has written: readers would drop our records. */
 export async function openJournal(path: string, options: JournalOptions): Promise<Journal> {
   const { runId, epoch } = options;
   makeFolder(dirname(path));
   const before = await scan(path);
   if (before.epoch > epoch) {
-    // Our own fence says who it is, where there is one.
+    // The fence names the owner, if there is one.
     beforeWrite(path);
     throw new Superseded(
       `${path}: epoch ${before.epoch} has written here, and ours is only ${epoch}; another process owns this run`,
@@ -102,8 +100,7 @@ export async function openJournal(path: string, options: JournalOptions): Promis
       throw error;
     }
   };
-  // One after another: who finds nothing left to flush must still wait for the flush that is under way, and so must
-  // who closes the file.
+  // One after another: a flush without new lines, and a close, still wait for the running flush.
   let last: Promise<void> = Promise.resolve();
   const flush = (): Promise<void> => {
     last = last.then(flushNow, flushNow);
@@ -119,7 +116,7 @@ export async function openJournal(path: string, options: JournalOptions): Promis
       try {
         while (written < line.length) written += writeSync(file, line, written);
       } catch (error) {
-        // Half a line would spoil the next one.
+        // Half a line would corrupt the next one.
         if (written > 0) ftruncateSync(file, fstatSync(file).size - written);
         throw new Error(`cannot write ${path}: ${error instanceof Error ? error.message : String(error)}`, {
           cause: named(path, error),
@@ -144,10 +141,10 @@ export async function openJournal(path: string, options: JournalOptions): Promis
   };
 }
 
-/** To open a pipe would wait for its reader, and all of us with it: a stage that nothing confines may have put one there. */
+/** Opening a pipe would block; a node without a sandbox may have created one. */
 function openToAppend(path: string): number {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
-  // The disk will not have what shall be written there.
+  // What is written there would not reach the disk.
   const noFile = () => Object.assign(new Error(`${path} is no file`), { code: 'EPERM', path });
   let file: number;
   try {

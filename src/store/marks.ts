@@ -1,4 +1,4 @@
-/** The journals of a run that a checkpoint and a result vouch for, beside its visits. */
+/** The journals besides `visits.jsonl` whose hashes are in the checkpoint and the result. */
 import { statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { exchangesLayout, layout } from '../model/layout.ts';
@@ -30,8 +30,7 @@ export function marksByPath(of: Marks): Record<string, Mark> {
   return marks;
 }
 
-/** Paths of the journals in the directory `run` that no longer begin with the records that `vouched` counts. Each is read
- *  once. */
+/** Paths of the journals in the directory `run` that do not begin with the records of their marks. Each is read once. */
 export async function notAsVouched(run: string, vouched: Readonly<Record<string, Mark>>): Promise<string[]> {
   const wrong: string[] = [];
   const names = journalPaths('');
@@ -48,13 +47,13 @@ export async function notAsVouched(run: string, vouched: Readonly<Record<string,
   return wrong;
 }
 
-/** Cuts off what a kill or a power cut has torn at their ends, and flushes the rest, which a killed engine may not have
- *  done: what vouches for it from now on must not outlive it. To be called by the run's owner. */
+/** Removes torn ends and flushes the rest, which a killed engine may not have done: a mark must not survive a power cut
+ *  without its records. Only for the owner of the run. */
 export async function mendJournals(run: string): Promise<void> {
   const paths = journalPaths(run);
   for (const path of Object.values(paths)) {
     const is = statSync(path, { throwIfNoEntry: false });
-    // What is no file is refused by whoever opens it to write there; a pipe would be waited for here.
+    // Opening a pipe would block; the writer refuses anything that is not a file.
     if (is?.isFile() !== true) continue;
     const { size } = is;
     const end = path === paths.exchanges ? endOf(path) : (await scan(path)).end;

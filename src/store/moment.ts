@@ -1,4 +1,4 @@
-/** A moment of a run, found in its visits: what stood there, and what was to come next. */
+/** A checkpoint of a run, found in its executions: the state there, and the next node. */
 
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
@@ -11,9 +11,9 @@ import type { Unreadable } from './problem.ts';
 
 export type Moment = {
   readonly ok: true;
-  /** The visit that was named. */
+  /** The execution that was named. */
   readonly visit: VisitRecord;
-  /** True for the moment right before that visit, false for the one after it. */
+  /** True for the state before that execution, false for the one after it. */
   readonly before: boolean;
   /** The snapshot of the workspace. */
   readonly snapshot: string;
@@ -21,19 +21,18 @@ export type Moment = {
   readonly records: readonly RunRecord[];
 };
 
-/** What there is not, and what there is. */
 export type NoMoment = { readonly ok: false; readonly why: string; readonly fix: string };
 
 const noMoment = (why: string, fix: string): NoMoment => ({ ok: false, why, fix });
 
-/** A run as far as its checkpoint has come: the checkpoint, and the records of the visits that it counts. Only reads, so
- *  the run may be going on: the checkpoint is read first, and what stands behind it in the records does not count. */
+/** The checkpoint of a run and the records of the executions that it counts. The run may be active: the checkpoint is read
+ *  first, and later records do not count. */
 export async function readSoFar(runDir: string): Promise<
   | {
       readonly ok: true;
       readonly checkpoint: Checkpoint;
       readonly records: readonly RunRecord[];
-      /** Which of the two files is no longer as it was written. */
+      /** Which of the two files was changed. */
       readonly changed: string | undefined;
     }
   | Unreadable
@@ -44,8 +43,8 @@ export async function readSoFar(runDir: string): Promise<
   return { ok: true, checkpoint, records, changed };
 }
 
-/** Right after the visit that `point` names, or with `before` right before it; else which visits there are. `records`
- *  are those of a run from the first one on. */
+/** The checkpoint after the execution that `point` names, or with `before` the one before it; else which executions exist.
+ *  `records` are those of a run from the first one on. */
 export function findMoment(records: readonly RunRecord[], point: Point, before = false): Moment | NoMoment {
   const visits = records.filter((record) => record.type === 'Visit');
   const ofNode = visits.filter((record) => record.node === point.node);

@@ -1,10 +1,10 @@
-/** JSON files that carry the hash of their own text, so that nothing in them changes unseen. */
+/** JSON files with the hash of their own text. */
 import { sha256 } from '../model/sha256.ts';
 
 const tail = /,\n {2}"sha256": "([0-9a-f]{64})"\n\}\n$/;
 
-/** The text of `value` with two-space indent, its last field `sha256` that of the text without it. In bytes, written once:
- *  a text may be large, and each copy of it would be held beside the others. */
+/** The text of `value` with two-space indent and a last field `sha256`, the hash of the text without it. As bytes, without
+ *  copies: a text may be large. */
 export function withOwnHash(value: object): Buffer {
   const text = JSON.stringify(value, null, 2);
   const size = Buffer.byteLength(text);
@@ -19,7 +19,7 @@ export function withOwnHash(value: object): Buffer {
 const fieldOf = (hash: string): string => `,\n  "sha256": "${hash}"\n}\n`;
 const noHash = '0'.repeat(64);
 
-/** Whether a text is as `withOwnHash` made it: what its hash is and what it says, both empty where it says none. */
+/** Checks a text of `withOwnHash`: its hash and the hash that it contains, both empty if it contains none. */
 export function ownHashOf(text: string): { readonly is: string; readonly says: string } {
   const says = tail.exec(text)?.[1] ?? '';
   return says === '' ? { is: '', says } : { is: sha256(text.replace(tail, '\n}')), says };

@@ -1,12 +1,12 @@
-/** What is wrong with the files of a run, as people are told of it. */
+/** Messages about invalid files of a run. */
 import type * as z from 'zod';
 
-/** The answer in place of what could not be read: `why` says what is wrong with which file, and how to go on. */
+/** `why` says which file is invalid, and how to fix it. */
 export type Unreadable = { readonly ok: false; readonly why: string };
 
 export const unreadable = (what: string, fix: string): Unreadable => ({ ok: false, why: `${what}; ${fix}` });
 
-/** What the form of a record's version says, where it is another one than ours: `is of …`, and what to do. */
+/** For a record of another version: `is of …`, and the fix. */
 export function otherVersion(value: unknown): { readonly what: string; readonly fix: string } | undefined {
   if (typeof value !== 'object' || value === null || !('schema_version' in value)) return undefined;
   const { schema_version: version } = value;
@@ -17,7 +17,7 @@ export function otherVersion(value: unknown): { readonly what: string; readonly 
   };
 }
 
-/** Up to three findings of a schema, in a line. */
+/** Up to three findings of a schema, in one line. */
 export const inALine = (error: z.ZodError): string => {
   const all = error.issues.map((issue) => `${issue.path.join('.') || 'the whole'}: ${issue.message}`);
   return all.slice(0, 3).join('; ') + (all.length > 3 ? `; and ${all.length - 3} more` : '');

@@ -1,4 +1,4 @@
-/** The runs directory: which runs there are, what they are called, and how each stands. */
+/** The runs directory: its runs, their names and their status. */
 import { randomBytes } from 'node:crypto';
 import { lstat, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -20,8 +20,8 @@ import { inALine, messageOf, otherVersion, type Unreadable, unreadable } from '.
 
 const longestId = 100;
 
-/** What is wrong with a run id, or undefined. An id is a folder's name: it may neither leave the runs directory nor be
- *  taken for an option or a hidden file. */
+/** Why a run id is invalid, or undefined. An id is a directory name: it must not lead out of the runs directory, nor look
+ *  like an option or a hidden file. */
 export function validRunId(id: string): string | undefined {
   if (id === '') return 'the run id is empty';
   if (id.length > longestId) return `the run id is longer than ${longestId} characters`;
@@ -31,33 +31,32 @@ export function validRunId(id: string): string | undefined {
   return undefined;
 }
 
-/** A new run id: a ULID, so that ids sort by the time of their making. */
+/** A new run id: a ULID, so that ids sort by time. */
 export function newRunId(clock: Clock): string {
-  // A byte for each of its sixteen random letters, got in one call.
+  // One call for the bytes of its sixteen random letters.
   const random = randomBytes(16).values();
-  // They tell no time before 1970.
+  // ULIDs have no time before 1970.
   return ulid(Math.max(0, clock.now().getTime()), () => (random.next().value ?? 0) / 256);
 }
 
-/** Makes the runs directory. Where it is the default one (`.factory/runs`), `.factory/.gitignore` keeps runs out of the
- *  user's `git status`; nothing is put into the runs directory itself. */
+/** Creates the runs directory. For the default one (`.factory/runs`) `.factory/.gitignore` keeps runs out of `git status`;
+ *  nothing is written to the runs directory itself. */
 export async function makeRunsDir(runsDir: string): Promise<void> {
   const path = resolve(runsDir);
   makeFolder(path);
   if (basename(path) !== 'runs' || basename(dirname(path)) !== '.factory') return;
   const ignore = join(dirname(path), '.gitignore');
-  // One that is there already is the user's own business, unless it is shorter than ours: so a killed process of ours
-  // leaves it.
+  // An existing one is left alone, unless it is shorter than ours: a killed process leaves it so.
   const is = await lstat(ignore).catch(() => undefined);
   if (is === undefined || (is.isFile() && is.size < 2)) await writeFile(ignore, '*\n', { flush: true });
 }
 
 export type RunDir = { readonly ok: true; readonly id: string; readonly dir: string };
 
-/** The run as a command in `cwd` names it. */
+/** The run as an argument of a command in `cwd`. */
 export function namedRun(runDir: string, cwd: string): string {
   const runs = resolve(runDir, '..');
-  // A folder that was copied or renamed is found by the name that it has now; by its path, where no run is called so.
+  // A copied or renamed directory is found by its present name, else by its path.
   const name = basename(resolve(runDir));
   if (!runIdForm.test(name)) return quoteWord(resolve(runDir));
   return `${name}${placeOf(runs, cwd)}`;
@@ -66,11 +65,11 @@ export function namedRun(runDir: string, cwd: string): string {
 const placeOf = (runsDir: string, cwd: string): string =>
   runsDir === resolve(cwd, '.factory/runs') ? '' : ` --runsdir ${quoteWord(runsDir)}`;
 
-/** The command that lists a run among its neighbours. */
+/** The command that lists the runs of a directory. */
 export const listingOf = (runDir: string, cwd: string): string =>
   `factory runs${placeOf(resolve(cwd, runDir, '..'), cwd)}`;
 
-/** Finds a run by its id, by a beginning that only one id has, or by the path of its directory. */
+/** Finds a run by its id, a unique prefix of it, or the path of its directory. */
 export async function findRun(runsDir: string, nameOrPath: string): Promise<RunDir | Unreadable> {
   const look = '`factory runs` lists the runs; --runsdir says where they are';
   if (nameOrPath === '') return unreadable('the run id is empty', look);
@@ -86,7 +85,7 @@ export async function findRun(runsDir: string, nameOrPath: string): Promise<RunD
       );
   }
   if (await isRun(nameOrPath)) {
-    // By its real path: beside a link there are no runs, and what is said of it is read elsewhere.
+    // By its real path: the runs directory is not next to a link.
     const dir = await realpath(nameOrPath);
     return { ok: true, id: basename(dir), dir };
   }
@@ -119,14 +118,14 @@ async function isRun(dir: string): Promise<boolean> {
 const isFile = (path: string): Promise<boolean> =>
   stat(path).then(
     (is) => is.isFile(),
-    // What this user may not look at may well be one; whoever reads it says that it is closed.
+    // A directory that this user may not read may be a run; its reader reports that.
     (error: unknown) => isCode(error, 'EACCES'),
   );
 
 const statusWords = ['running', 'completed', 'failed', 'interrupted', ...pausedWords] as const;
 const Saved = z.object({
   status: z.enum(statusWords),
-  // Of a checkpoint that lacks these the status counts all the same.
+  // The status counts even if the checkpoint lacks these.
   next_node: z.string().nullish().catch(null),
   elapsed_ms: z.number().catch(0),
   ended: z.object({ reason: z.string() }).nullish().catch(null),
@@ -148,39 +147,39 @@ type ForkLink = NonNullable<z.infer<typeof Story>['forked_from']>;
 export type RunSummary = {
   readonly id: string;
   readonly dir: string;
-  /** The checkpoint's word; `running` also when an engine has just gone on with the run, `crashed` when it says so and
-   *  nobody owns the run; `unreadable` when there is none, or no manifest to go on with. */
+  /** Status of the checkpoint; `running` also if the run has just been resumed, `crashed` if it says running and the run has
+   *  no owner; `unreadable` without a valid checkpoint or manifest. */
   readonly status: (typeof statusWords)[number] | 'crashed' | 'unreadable';
-  /** RFC 3339; empty when the manifest cannot be read. */
+  /** RFC 3339; empty if the manifest cannot be read. */
   readonly startedAt: string;
   readonly pipeline: string;
   /** Until its last checkpoint. */
   readonly elapsedMs: number;
   readonly spent: Spent;
-  /** When a run that is parked for its quota can go on (RFC 3339); null for any other. */
+  /** When a run that is suspended for a quota resumes (RFC 3339); null for any other. */
   readonly wakeAt: string | null;
   /** Why it failed, or what it waits for; empty otherwise. */
   readonly reason: string;
-  /** Where it goes on; empty when it has reached an exit. */
+  /** The next node; empty if the run has reached an exit. */
   readonly nextNode: string;
-  /** The node whose failure stands last; empty when none does. */
+  /** The node of the latest failure; empty without one. */
   readonly failedNode: string;
-  /** The moment of another run that it began at; null for a run with a beginning of its own. */
+  /** The checkpoint of another run that it started from; null if it is not a fork. */
   readonly forkedFrom: ForkLink | null;
-  /** The run whose record answers in this one; null where agents answer themselves. */
+  /** The recorded run of a replay; null for any other. */
   readonly replayOf: string | null;
-  /** A replay in which nobody answers where it leaves the record: gone on with like that, it stops there again. */
+  /** A replay without agents that diverged: a resume ends at the same place unless it has --live. */
   readonly offline: boolean;
 };
 
-/** The runs of a directory, newest first. A damaged run is listed too, and says so. */
+/** The runs of a directory, newest first; damaged runs are listed as unreadable. */
 export async function listRuns(runsDir: string, clock: Clock): Promise<RunSummary[]> {
   const runs: RunSummary[] = [];
   // One after the other: a directory of thousands of runs must not open thousands of files at once.
   for (const id of await runIds(runsDir)) {
     const dir = join(runsDir, id);
     const run = await summaryOf(id, dir, clock);
-    // One that was removed meanwhile is none that is damaged.
+    // A run that was removed in the meantime is not damaged.
     if (run.status !== 'unreadable' || (await isRun(dir))) runs.push(run);
   }
   return runs.sort((a, b) => order(b.startedAt, a.startedAt) || order(b.id, a.id));
@@ -188,7 +187,7 @@ export async function listRuns(runsDir: string, clock: Clock): Promise<RunSummar
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** How one run stands; `dir` is its folder. */
+/** Status of one run; `dir` is its directory. */
 export async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSummary> {
   const at = layout(dir);
   const manifest = await jsonOf(at.manifest);
@@ -196,14 +195,14 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
   const checkpoint = await jsonOf(at.checkpoint);
   const saved = Saved.safeParse(checkpoint);
   const said = saved.success ? saved.data.status : 'unreadable';
-  // A run that is gone on with says how it stood until its first stage is over.
+  // A resumed run has its previous status until its first node has finished.
   const goesOn = saved.success && (said === 'running' || saved.data.next_node != null);
   const owned = goesOn && said !== 'completed' ? await isOwnedBySomebody(dir, clock) : false;
   const isOwned = owned === true;
-  // Its engine may have ended between our two looks, and has said how.
+  // Its engine may have ended between the two reads.
   if (said === 'running' && owned === false && !isDeepStrictEqual(await jsonOf(at.checkpoint), checkpoint))
     return summaryOf(id, dir, clock);
-  // What its words mean is for another version to say, and nothing of ours goes on with it.
+  // The status of another version is not interpreted, and the run cannot be resumed.
   const other = isOwned ? undefined : otherVersion(checkpoint);
   const damaged =
     other !== undefined || owned === 'unknown' || !story.success || otherVersion(manifest) !== undefined;
@@ -232,15 +231,14 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
   };
 }
 
-/** One run that cannot be looked at does not keep the others from being listed. */
+/** A run that cannot be read does not hide the others. */
 const isOwnedBySomebody = (dir: string, clock: Clock): Promise<boolean | 'unknown'> =>
   ownerOf(dir, clock).then(
     (owner) => owner !== undefined,
     () => 'unknown',
   );
 
-/** What is to be said of a run whose manifest and checkpoint are both of another version of ours; of one of them alone
- *  that is damage. */
+/** Message for a run whose manifest and checkpoint are both of another version; if only one is, it is damaged. */
 export async function otherVersionOf(runDir: string): Promise<ReturnType<typeof otherVersion>> {
   const { manifest, checkpoint } = layout(runDir);
   return otherVersion(await jsonOf(checkpoint)) && otherVersion(await jsonOf(manifest));
@@ -251,12 +249,12 @@ async function jsonOf(path: string): Promise<unknown> {
     const read = readPlain(path);
     return read.kind === 'text' ? parseJson(read.text) : undefined;
   } catch {
-    // A listing says of a damaged run that it is; `readManifest` and `loadCheckpoint` say why.
+    // A list only marks a damaged run; `readManifest` and `loadCheckpoint` give the reason.
     return undefined;
   }
 }
 
-/** The manifest of the run in `runDir`, or what is wrong with it. Rejects only when it may not be read. */
+/** The manifest of the run in `runDir`, or why it is invalid. Rejects only if it may not be read. */
 export async function readManifest(
   runDir: string,
 ): Promise<{ readonly ok: true; readonly manifest: Manifest } | Unreadable> {

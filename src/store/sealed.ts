@@ -1,5 +1,5 @@
-/** The sealed store: all files of the holdout in one packed, encrypted file of the run, written once. Its key lies outside
- *  the run directory, so that whoever gets to read a run does not get to read its judge. */
+/** The sealed store: all holdout files in one packed, encrypted file of the run, written once. Its key is outside the run
+ *  directory, so that access to a run gives no access to its holdout. */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -22,11 +22,11 @@ import { readPlainBytes } from '../system/read.ts';
  *  contents one after the other. */
 const magic = Buffer.from('FACTORY-SEALED-1\n');
 const nonceBytes = 12;
-/** The most that one read can bring: a judge may have large data. */
+/** Bytes of one read: a holdout may be large. */
 const mostOfStore = 2 ** 31 - 1;
 const tagBytes = 16;
 
-/** Most bytes of a holdout: it is held in memory while the run goes on. */
+/** Limit of a holdout in bytes: it is held in memory during the run. */
 export const mostSealedBytes = 256 * 1024 * 1024;
 
 const List = z.array(
@@ -40,8 +40,8 @@ const List = z.array(
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The folder of keys: `FACTORY_KEYS`, else `factory/keys` in `XDG_STATE_HOME` or in `~/.local/state`; undefined where
- *  there is no home either. */
+/** Directory of the keys: `FACTORY_KEYS`, else `factory/keys` in `XDG_STATE_HOME` or `~/.local/state`; undefined without a
+ *  home. */
 export function keysFolder(env: Environment): string | undefined {
   const absolute = (name: string) => {
     const value = env[name];
@@ -55,12 +55,12 @@ export function keysFolder(env: Environment): string | undefined {
   return state === undefined ? undefined : join(state, 'factory', 'keys');
 }
 
-/** Where a run's key would be put, or why it cannot be anywhere. */
+/** Directory for the key of a new run, or why there is none. */
 export function placeOfKeys(
   env: Environment,
 ): { readonly folder: string } | { readonly problem: Diagnostic & { readonly fix: string } } {
   const { FACTORY_KEYS: said = '' } = env;
-  // From elsewhere a resume would look for it in another folder.
+  // A relative path would mean another directory at a resume.
   if (said !== '' && !isAbsolute(said)) return problem(`FACTORY_KEYS=${said} is no absolute path`, mendKeys);
   const folder = keysFolder(env);
   if (folder === undefined)
@@ -68,7 +68,7 @@ export function placeOfKeys(
   return { folder };
 }
 
-/** What a manifest commits to: SHA-256, hex, over a line for each entry, sorted by path. */
+/** Hash in the manifest: SHA-256, hex, over a line for each entry, sorted by path. */
 export function sealedHash(files: readonly SealedFile[]): string {
   const hash = createHash('sha256');
   for (const { path, kind, mode, content } of sorted(files))
@@ -76,11 +76,11 @@ export function sealedHash(files: readonly SealedFile[]): string {
   return hash.digest('hex');
 }
 
-/** Name of the key file of a run, from the path of the folder in which the run is being made. So whoever clears up after
- *  a process that was killed while it made a run finds the key without reading anything in that folder. */
+/** Name of the key file of a run, from the path of the directory in which the run is being created: a clean-up after a killed
+ *  process finds the key without reading anything in that directory. */
 const keyNameOf = (building: string): string => sha256(building).slice(0, 32);
 
-/** Seals the files into a run directory that is being made, and flushes store and key. */
+/** Seals the files into a run directory that is being created, and flushes store and key. */
 export async function writeSealed(
   runDir: string,
   files: readonly SealedFile[],
@@ -95,14 +95,13 @@ export async function writeSealed(
   try {
     const first = makeFolder(dirname(folder)) ?? folder;
     await mkdir(folder, { mode: 0o700 }).then(
-      // A key in folders that are lost is lost.
+      // New directories of the key must survive a power cut too.
       () => syncFolders(dirname(folder), dirname(first)),
       (error: unknown) => {
         if (!isCode(error, 'EEXIST')) throw error;
       },
     );
-    // Not by a neighbour and a rename: other runs keep their keys here too, and nobody could tell whose left-over
-    // neighbour may be removed.
+    // Without a temporary file: other runs have keys here too, and the owner of a leftover could not be determined.
     await writeNewFile(join(folder, name), `${key.toString('hex')}\n`, 0o600);
   } catch (error) {
     return problem(
@@ -119,21 +118,19 @@ export async function writeSealed(
   };
 }
 
-/** File of the key that belongs to a folder that becomes a run, whether it is there or not; undefined where there is no
- *  place for keys. */
+/** Key file of a run that is being created, whether it exists or not; undefined without a key directory. */
 export function keyFileOf(building: string, env: Environment): string | undefined {
   const folder = keysFolder(env);
   return folder === undefined ? undefined : join(folder, keyNameOf(building));
 }
 
-/** Removes the key, if there is one, of a run that was not made after all. A key that cannot be removed does no harm:
- *  nothing is left that it opens. */
+/** Removes the key of a run that was not created. If it cannot be removed it does no harm: there is nothing for it to open. */
 export async function dropKey(building: string, env: Environment): Promise<void> {
   const file = keyFileOf(building, env);
   if (file !== undefined) await rm(file, { force: true }).catch(() => {});
 }
 
-/** What is sealed in a run, held against its manifest. */
+/** The sealed files of a run, checked against its manifest. */
 export async function readSealed(
   runDir: string,
   holdout: Holdout,
@@ -176,7 +173,7 @@ function pack(files: readonly SealedFile[], key: Buffer): Buffer {
   return Buffer.concat([magic, nonce, cipher.getAuthTag(), ...body, end]);
 }
 
-/** Undefined for anything that is not what `pack` made with this key. */
+/** Undefined for anything but the output of `pack` with this key. */
 function unpack(store: Buffer, key: Buffer): SealedFile[] | undefined {
   const head = magic.length + nonceBytes + tagBytes;
   if (key.length !== 32 || store.length < head || !store.subarray(0, magic.length).equals(magic))
@@ -188,7 +185,7 @@ function unpack(store: Buffer, key: Buffer): SealedFile[] | undefined {
   try {
     plain = Buffer.concat([decipher.update(store.subarray(head)), decipher.final()]);
   } catch {
-    // Not a byte of it is believed: the tag does not fit.
+    // The tag does not match: no byte is trusted.
     return undefined;
   }
   const listEnd = 4 + plain.readUInt32BE(0);
@@ -201,7 +198,7 @@ function unpack(store: Buffer, key: Buffer): SealedFile[] | undefined {
   });
 }
 
-/** What to do where a key cannot be kept. */
+/** A problem with the key directory. */
 export const mendKeys = 'set FACTORY_KEYS to a folder outside the runs directory that only you can read';
 
 const problem = (

@@ -1,5 +1,5 @@
-/** `visits.jsonl`: what every finished visit changed. Folded from its first line on it gives the state of the run after
- *  any visit, so that the checkpoint need not repeat what grows with the run. */
+/** `visits.jsonl`: the changes of every finished execution. Its lines give the state of the run after any execution, so that
+ *  the checkpoint does not repeat what grows with the run. */
 import { statSync, truncateSync } from 'node:fs';
 import { type Checkpoint, nodeOutcome } from '../model/checkpoint.ts';
 import { own, put } from '../model/own.ts';
@@ -10,7 +10,7 @@ import { type Journal, type JournalOptions, openJournal } from './journal.ts';
 import { readJournal } from './journal-read.ts';
 import { inALine, otherVersion, type Unreadable, unreadable } from './problem.ts';
 
-/** A record before the journal has stamped it with run, number and epoch. */
+/** A record before the journal adds run id, number and epoch. */
 export type VisitFacts = RunRecord extends infer R
   ? R extends RunRecord
     ? Omit<R, 'run_id' | 'seq' | 'epoch'>
@@ -20,18 +20,17 @@ export type VisitFacts = RunRecord extends infer R
 export type ReadVisits =
   | {
       readonly ok: true;
-      /** The Start record and the visits after it, numbered 1, 2, 3 … without a gap. */
+      /** The Start record and the executions after it, numbered 1, 2, 3 … without gaps. */
       readonly records: readonly RunRecord[];
-      /** Bytes of the file up to the end of the last of them. */
+      /** Bytes of the file up to the end of the last one. */
       readonly end: number;
       /** The hash of those lines. */
       readonly sha256: string;
     }
   | Unreadable;
 
-/** The records of the journal at `path` up to the one numbered `upTo` (default: all), or what is wrong with the file.
- *  Damage behind that one does not matter: those lines tell of visits whose checkpoint was never written. Rejects only
- *  when the file is there and may not be read. */
+/** The records of the journal at `path` up to the one numbered `upTo` (default: all), or why the file is invalid. Damage
+ *  after that record is ignored: those executions have no checkpoint. Rejects only if the file exists and may not be read. */
 export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY): Promise<ReadVisits> {
   const damaged = (what: string): Unreadable =>
     unreadable(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
@@ -56,7 +55,7 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
       continue;
     }
     const record = read.data;
-    // An owner that was taken over while it slept may have written one more line: the next owner's replaces it.
+    // An owner that lost the run may have written one more line: the next owner's replaces it.
     for (let last = records.at(-1); last !== undefined && supersedes(record, last); last = records.at(-1)) {
       records.pop();
       ends.pop();
@@ -70,7 +69,7 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
       ends.push({ offset, sha256: linkOf(ends.at(-1)?.sha256 ?? '', entry.bytes) });
     }
   }
-  // Trouble behind the records that count is of no account.
+  // Damage after the records that count is ignored.
   if (trouble !== undefined && records.length < upTo) return trouble;
   if (records.length === 0) return damaged('is missing or empty');
   if (records.length < upTo && upTo !== Number.POSITIVE_INFINITY)
@@ -83,11 +82,9 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
 const supersedes = (later: RunRecord, earlier: RunRecord): boolean =>
   later.epoch > earlier.epoch && later.seq <= earlier.seq;
 
-/** Opens the journal to go on after the record that ends at byte `end` (0: a new journal); what stands behind it is cut
- *  off. */
+/** Opens the journal after the record that ends at byte `end` (0: a new journal); later lines are removed. */
 export async function openVisits(path: string, end: number, options: JournalOptions): Promise<Journal> {
-  // The size is read before the owner is asked about: whoever slept since may see the next owner's lines here, and is
-  // then told that they are not its to cut.
+  // The size is read before the owner is checked: lines of the next owner must not be removed.
   if (end > 0 && statSync(path).size > end) {
     beforeWrite(path);
     truncateSync(path, end);
@@ -95,8 +92,8 @@ export async function openVisits(path: string, end: number, options: JournalOpti
   return openJournal(path, options);
 }
 
-/** The state of a run after the record numbered `upTo` (default: the last one), as its checkpoint would tell it: running,
- *  about to enter `next_node`. Pure. Throws when the first record is no Start. */
+/** The state of a run after the record numbered `upTo` (default: the last one), as in its checkpoint: running, about to enter
+ *  `next_node`. Pure. Throws if the first record is not a Start. */
 export function stateAfter(records: Iterable<RunRecord>, upTo = Number.POSITIVE_INFINITY): Checkpoint {
   let state: Checkpoint | undefined;
   for (const record of records) {
@@ -136,9 +133,8 @@ export function stateAfter(records: Iterable<RunRecord>, upTo = Number.POSITIVE_
   return state;
 }
 
-/** For many questions: the answer tells the state after the record numbered `upTo`, and needs only the records since the
- *  last question as long as the number grows. The state belongs to it and changes with the next question; its
- *  `completed_nodes` are not kept up. */
+/** For many calls: answers the state after the record numbered `upTo`, and reads only the records since the previous call as
+ *  long as the number grows. The state changes with the next call; its `completed_nodes` are not updated. */
 export function statesOf(records: readonly RunRecord[]): (upTo: number) => Checkpoint {
   let at = 0;
   let state: Checkpoint | undefined;
@@ -152,7 +148,7 @@ export function statesOf(records: readonly RunRecord[]): (upTo: number) => Check
   };
 }
 
-/** Makes `state`, which is the fold's own, that after one more visit. */
+/** Changes `state` to the one after one more execution. */
 function addVisit(state: Checkpoint, record: VisitRecord): void {
   const { node } = record;
   put(state.visits, node, record.visit);
