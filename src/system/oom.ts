@@ -1,7 +1,7 @@
 /** Processes that the system has ended because no memory was left. */
 import { readFileSync } from 'node:fs';
 
-/** Counts them, on the whole machine; what cannot be told counts as none. */
+/** Counts them, on the whole machine; where the system does not count them, there are none. */
 export class OutOfMemory {
   private seen: number;
 

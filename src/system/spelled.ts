@@ -1,5 +1,5 @@
-/** Names on file systems that tell neither upper from lower case nor two forms of an accent apart, as a Mac's: what is asked
- *  for by one spelling is found, and listed by another. */
+/** Names on case-insensitive file systems, such as a Mac's: a path is found by one spelling and listed by another. Two forms
+ *  of an accent are one spelling there as well. */
 import { lstatSync, readdirSync } from 'node:fs';
 import { isCode, isMissing } from './files.ts';
 
@@ -7,7 +7,8 @@ import { isCode, isMissing } from './files.ts';
 export const folded = (path: string): string =>
   path.normalize('NFD').toUpperCase().toLowerCase().normalize('NFD');
 
-/** The slash path below `root` as its folders list it. What is not there, or may not be looked at, stays as it was said. */
+/** The slash path below `root` as its folders list it. A path that does not exist, or may not be read, is
+ *  returned unchanged. */
 export function asListed(root: string, path: string): string {
   let folder = root;
   const listed = path.split('/').map((name) => {

@@ -24,7 +24,7 @@ export type Quarry = {
   readonly marker?: string;
   /** Left alone, as we and our parents are. */
   readonly spare?: readonly number[];
-  /** Every process to be found has a pid given out after the leader's, and pids have not begun anew since. */
+  /** Every process to be found has a pid given out after the leader's, and pids have not started over since. */
   readonly newerPidsOnly?: boolean;
   /** Asked after each look, before anything of it is ended: false when what was found may belong to who took the run over
    *  while we slept. */
@@ -92,7 +92,7 @@ function look(pids: readonly number[], quarry: Quarry, spared: ReadonlySet<numbe
     const facts = factsOf(pid);
     if (facts === undefined || !facts.alive || facts.kernel) continue;
     if (leader !== undefined && Number(facts.startTime) < Number(leader.startTime)) continue;
-    // Whoever is in its group is in its session.
+    // A process of its group is in its session.
     const related = named !== undefined && facts.session === named;
     const marked = related || (marker !== undefined && carries(pid, marker));
     if (marked === true) ours.set(pid, facts);
@@ -206,9 +206,9 @@ export function killNow(quarry: Quarry): void {
     if (look(allPids(), quarry, spared).ours.filter(killOne).length === 0 && round > 0) return;
 }
 
-/** Ends the group that `id` leads or led, by SIGKILL, and waits until it is gone; false when nobody was in it.
- *  A later process that got the same pid is left alone, and so is one that nobody can tell from such: our own notes name the
- *  boot, and what lies in a run directory may be somebody else's. */
+/** Ends the group that `id` leads or led, by SIGKILL, and waits until it is gone; false when it was empty.
+ *  A later process that got the same pid is left alone, and so is one that cannot be distinguished from it: our own notes
+ *  name the boot, and a run directory may come from another machine. */
 export async function endGroup(id: ProcessId): Promise<boolean> {
   if (!Number.isInteger(id.pid) || id.pid <= 1 || !isOfThisBoot(id) || ourselves().groups.has(id.pid))
     return false;

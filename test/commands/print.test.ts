@@ -78,8 +78,16 @@ test.for([
   ['"gpt" refused: I may not talk about a quota', 3, /refused to answer: change the spec/],
   ['plan: https://x answered with something that is no response (after 3 tries)', 3, /usually ends in \/v1/],
   ['plan: https://x does not accept the request for "m": 400 too long', 3, /fix what it names/],
-  ['exit (could not be asked): plan: "m" refused: 404 is not my number', 3, /refused to answer: change the spec/],
-  ['plan: "m" answered nothing: the answer is completed and has no text', 3, /refused to answer: change the spec/],
+  [
+    'exit (could not be asked): plan: "m" refused: 404 is not my number',
+    3,
+    /refused to answer: change the spec/,
+  ],
+  [
+    'plan: "m" answered nothing: the answer is completed and has no text',
+    3,
+    /refused to answer: change the spec/,
+  ],
   ['plan: the answer of "m" is incomplete: content_filter', 3, /refused to answer: change the spec/],
   ['model "m" was not found at http://x/v1 (404 no)', 3, /chat completions only .*openai\.api=chat/],
   ['the answer is larger than 10 MiB', 4, /ask for less/],

@@ -399,7 +399,7 @@ test('an undeclared node whose id says what it is draws no warning', () => {
   expect(told(whole('start -> a -> end; a [label=a]'))).toEqual([]);
 });
 
-test('of a list every fault is told, each once', () => {
+test('every fault of a list is reported once', () => {
   const messages = found(around('allowed_write_paths="../x,,/etc,/etc"')).map((d) => d.message);
   expect(messages).toEqual([
     'allowed_write_paths: "../x" contains ".."',
@@ -453,7 +453,7 @@ test.for([
   expect(warning?.fix).toContain(mended);
 });
 
-test('a default for all nodes that only edges read is told once', () => {
+test('a default for all nodes that only edges read is reported once', () => {
   const told = found(around('', 'node [condition="outcome=success"];'));
   expect(told.filter(({ code }) => code === 'attribute-kind').map(({ message }) => message)).toEqual([
     'condition has no effect on nodes: only an edge reads it',
@@ -494,7 +494,7 @@ test('a value that does not read is not also called missing', () => {
   ).toEqual(['attribute-value']);
 });
 
-test('a value behind a backslash is told as that, and what comes after it is looked at', () => {
+test('a value behind a backslash is reported, and the text after it is read', () => {
   const pipeline = around('shape=parallelogram, tool_command="echo \\\\$goal; echo \\"$goal\\""', 'goal=g;');
   expect(found(pipeline).map(({ message, fix }) => `${message}; ${fix}`)).toEqual([
     '$goal stands behind a backslash, and its value is quoted already; take the backslash away: a value is always one word',
@@ -548,7 +548,7 @@ test('an exit that sends a run back to a conditional hands it no failure of befo
   expect(found(whole(`${ends} ${nodes}; ${ways}`)).map(({ code }) => code)).not.toContain('endless-cycle');
 });
 
-test('thousands of strange names are told in a moment; the first of them with what they were meant to be', () => {
+test('thousands of unknown names are reported quickly, the first of them with the nearest known name', () => {
   const ids = Array.from({ length: 5000 }, (_, at) => `stage_number_${at}`);
   const nodes = ids.map((id) => `${id} [shape=parallelogram, tool_command="\${node.x${id}.y}"]`).join('\n');
   const edges = ids.map((id) => `${id} -> ${id}x`).join('\n');

@@ -1,4 +1,4 @@
-/** Which rules are asked at all: not of what is missing, and not where runs lead when nobody can say so. */
+/** Which rules apply: none to missing parts, and none about runs while these cannot be followed. */
 import { expect, test } from 'vitest';
 import { readGraph } from '../../src/dot/read.ts';
 import { type LintOptions, lint } from '../../src/lint/lint.ts';
@@ -16,7 +16,7 @@ const tool = 'shape=parallelogram, tool_command=x';
 /** `b` and `c` are a cycle without an end, and `a` has an outcome that nothing covers. */
 const round = `${ends} a [${tool}]; b [${tool}]; c [${tool}]; start -> a; a -> b [condition="outcome=success"]; b -> c -> b;`;
 
-test('where runs lead is told while nothing is wrong', () => {
+test('findings about runs are reported while there are no errors', () => {
   expect(codes(`${round} c -> exit [condition="outcome=skipped"]`)).toContain('outcome-uncovered');
 });
 
@@ -29,11 +29,11 @@ test.for([
   ['unknown-type', 'c -> d -> exit; d [type=tol, label=x]'],
   ['unknown-shape', 'c -> d -> exit; d [shape=ellipse, label=x]'],
   ['no-handler', 'c -> d -> exit; d [shape=hexagon, label=x]'],
-] as const)('beside %s nothing is said of runs', ([code, more]) => {
+] as const)('with %s nothing is reported about runs', ([code, more]) => {
   expect(codes(`${round} ${more}`)).toEqual([code]);
 });
 
-test('of a graph that is there in part, only what stands there is told', () => {
+test('of a graph that was read in part, only faults of that part are reported', () => {
   const part = `a -> b -> c; exit -> a; z; a [goal_gate=true, retry_target=gone]; g [goal_gate=true, label=x];
     c [${tool}, tool_command="echo \${var.gone}"]`;
   expect(codes(part, { partial: true })).toEqual([]);
@@ -49,7 +49,7 @@ test('of a graph that is there in part, only what stands there is told', () => {
 const cycle = (graph = '', node = '') =>
   `${graph} ${ends} a [${tool} ${node}]; b [${tool}]; start -> a; a -> b -> a`;
 
-test('a cycle without a way out is told, unless its author has set a limit', () => {
+test('a cycle without a way out is reported, unless its author has set a limit', () => {
   expect(codes(cycle())).toContain('endless-cycle');
   for (const limit of [
     'default_max_visits=3',
@@ -93,7 +93,7 @@ test.for([
     'it stands first at equal weight and target',
   ],
   ['a -> b; a -> c [condition="outcome=success && outcome=fail"]', 'its condition is false whatever happens'],
-] as const)('of %s it is told why an edge is never taken: %s', ([body, why]) => {
+] as const)('of %s the reason why an edge is never taken is reported: %s', ([body, why]) => {
   const { graph } = readGraph(
     'p.dot',
     `digraph { ${ends} a [${tool}]; b [${tool}]; c [${tool}]; start -> a; b -> exit; c -> exit; ${body} }`,

@@ -61,7 +61,7 @@ export function givingsOf(node: Node, type: string | undefined): readonly Giving
     case 'tool':
       return [...tool, partly ? partial : unusual(partial)];
     case 'codergen':
-      // An agent that is asked for a text of a given form answers with that text and no word of its own.
+      // An agent that is asked for a text of a given form answers with that text and reports no outcome.
       return [
         ...agent,
         partly || present(node.attrs, 'response_schema') === undefined ? partial : unusual(partial),

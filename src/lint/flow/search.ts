@@ -1,7 +1,7 @@
 /** Shortest paths from one place to another. */
 import type { Flow, Move, Place } from './flow.ts';
 
-/** The moves from `from` to the first place where `ends` says so; undefined where there are none. Only moves that `may`
+/** The moves from `from` to the first one for which `ends` is true; undefined where there are none. Only moves that `may`
  *  allows are made. `spend` is called for every place looked at, and ends the search by answering false. */
 export function pathBetween(
   from: Place,

@@ -48,7 +48,7 @@ function report({ graph }: Subject, path: readonly Move[], past: readonly Move[]
 const isReported = ({ giving }: Move): boolean => giving.status === 'fail' && !giving.broke;
 const isTakenUp = ({ way }: Move): boolean => way.how === 'condition';
 
-/** Whether a failure from before may pass on with this move, whoever failed: a goal gate that is missed, a verification
+/** Whether a failure from before may pass on with this move, whichever node failed: a goal gate that is missed, a verification
  *  that passes and a condition by which a conditional takes the failure up end its way. */
 const carries = (move: Move): boolean =>
   !missesGate(move) &&

@@ -24,7 +24,7 @@ export function crowdFolder(): string | undefined {
 
 const pidIn = (name: string): string => name.slice(prefix.length).split('-')[0] ?? '';
 
-/** Of either version: beside our own group in the second, where a group with processes has no groups below it. */
+/** Of either version: next to our own group in the second, where a group with processes has no groups below it. */
 function candidates(): readonly string[] {
   try {
     const own = readFileSync('/proc/self/cgroup', 'latin1').split('\n');

@@ -1,5 +1,5 @@
-/** A filter of system calls for confined stages: the kernel's key rings are not there. Neither namespaces nor modes part
- *  them, so that a stage would read the keys of whoever started us, and leave words there for the next one. */
+/** A filter of system calls for confined nodes: the kernel's key rings are not there. Neither namespaces nor modes separate
+ *  them: a node would read the keys of the user who started us, and leave holdouts there for the next node. */
 import { openSync } from 'node:fs';
 import { arch, platform, tmpdir } from 'node:os';
 import { nameless } from '../outputs.ts';
@@ -16,7 +16,7 @@ const calls: Readonly<Record<string, readonly (readonly [number, number])[]>> = 
   ],
 };
 
-/** As the kernel reads it: code, where to go on if it is so and if not, value. */
+/** As the kernel reads it: code, where to continue if it is so and if not, value. */
 function step(code: number, yes: number, no: number, value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeUInt16LE(code);
@@ -67,7 +67,7 @@ function made(): string | null {
   return null;
 }
 
-/** A descriptor to read the filter from, for one program; whoever asks closes it. */
+/** A descriptor to read the filter from, for one program; the caller closes it. */
 export function openFilter(): number {
   const path = filterPlace();
   if (path === undefined) throw new Error('Internal: a stage asks for a filter that is not there');

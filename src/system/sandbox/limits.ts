@@ -33,7 +33,7 @@ function shellLimits({ fileSize, memory, processes }: Limits): string {
   return set.map((one) => `${one};`).join('');
 }
 
-/** Nobody can be given more than we have. */
+/** A process cannot get more than its parent has. */
 function clamped(limits: Limits, hard: Ladder['hard']): Limits {
   const least = (wanted: number | undefined, most: number) =>
     wanted === undefined ? undefined : Math.min(wanted, most);
