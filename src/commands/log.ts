@@ -128,7 +128,7 @@ export function recordOf(event: RunEvent): Parameters<Log> {
         { node: event.node_id, action: event.action, detail: event.detail, status: event.status },
       ];
     case 'ReplayRan':
-      return ['warn', 'the record does not fit; the stage runs', { node: event.node_id, why: event.why }];
+      return ['warn', 'the record does not fit; the node runs', { node: event.node_id, why: event.why }];
     case 'ScenarioRerun':
       return [
         event.result === 'alike' ? 'info' : 'warn',

@@ -1,84 +1,56 @@
-/** `factory replay`: a run made again from what it recorded, compared with it on request. */
+/** `factory replay`: repeats a run from its record, and on request compares the two. */
 import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { placesOf } from '../engine/replay.ts';
-import { compareTraces, differenceWords } from '../engine/same-trace.ts';
+import { resolve } from 'node:path';
+import { type ComparedRun, compareRuns, differenceText } from '../engine/compare-runs.ts';
+import { replayNormalForm } from '../engine/replay.ts';
 import type { Finished, Refusal } from '../factory.ts';
 import { replayRun } from '../factory.ts';
-import { layout } from '../model/layout.ts';
-import type { Point } from '../model/point.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { parsePoint } from '../model/point.ts';
-import { readRecords } from '../store/journal.ts';
-import { findRun, newRunId, readManifest } from '../store/run-store.ts';
+import { readSoFar } from '../store/moment.ts';
+import { readManifest } from '../store/run-store.ts';
 import { isMissing, systemWords } from '../system/files.ts';
-import { realOf } from '../workspace/dirs.ts';
-import { placeProblem } from './fork.ts';
-import { wrong } from './refuse.ts';
-import type { RunDoors, RunOptions } from './run.ts';
+import { type ForkOptions, placeOfCopy } from './fork.ts';
+import type { RunDoors } from './run.ts';
 import { doorsOf, flagsOf, settle, usage } from './run.ts';
 import { openView } from './view.ts';
 
-export type ReplayOptions = Omit<
-  RunOptions,
-  'resume' | 'workdir' | 'allowDirty' | 'holdout' | 'acceptChanges'
-> & {
+export type ReplayOptions = Omit<ForkOptions, 'at' | 'before' | 'pipeline'> & {
   readonly from?: string;
   readonly set?: readonly string[];
   readonly check?: boolean;
   readonly runTools?: boolean;
 };
 
-/** Replays a run into a new directory. Answers with the exit code: that of the run, with `--check` 0 when the two tell
- *  the same and 1 when they do not. */
+/** Replays a run as a new run. Returns the exit code: that of the run; with `--check` 0 where the two are equal and 1 where
+ *  they are not. */
 export async function replayCommand(run: string, options: ReplayOptions, io: RunDoors): Promise<number> {
   const view = await openView(options, io);
-  const wanted = await wantedOf(run, options, io);
-  if ('problems' in wanted) return settle(wanted, options, io);
-  const { dir, from, runsDir, runId, flags, prompts } = wanted;
-  const ended = await replayRun(
-    dir,
-    { from, prompts, runTools: options.runTools === true },
-    { runsDir, runId },
-    flags,
-    doorsOf(io, view),
-  );
+  const flags = flagsOf(options);
+  if ('problems' in flags) return settle(flags, options, io);
+  const request = await requestOf(options, io.cwd);
+  if ('problems' in request) return settle(request, options, io);
+  const where = await placeOfCopy(run, options, io);
+  if ('problems' in where) return settle(where, options, io);
+  const ended = await replayRun(where.dir, request, where, flags, doorsOf(io, view));
   if (options.check !== true || 'problems' in ended) return settle(ended, options, io);
-  return check(dir, ended, options, io);
+  return check(where.dir, ended, options, io);
 }
 
-async function wantedOf(run: string, options: ReplayOptions, io: RunDoors) {
-  const flags = flagsOf(options);
-  if ('problems' in flags) return flags;
-  const live = options.live === true;
+async function requestOf(options: ReplayOptions, cwd: string) {
   for (const name of ['agent', 'model', 'effort', 'script'] as const)
-    if (!live && options[name] !== undefined)
+    if (options.live !== true && options[name] !== undefined)
       return usage(
-        `--${name} says who answers live, and nobody does without --live`,
+        `--${name} has no effect without --live: the record answers`,
         `add --live, or leave out --${name}`,
       );
   const from = options.from === undefined ? undefined : parsePoint(options.from);
   if (from !== undefined && 'problem' in from)
     return usage(`--from ${from.problem}`, from.fix.replace('--at', '--from'));
-  const prompts = await promptsOf(options.set ?? [], io.cwd);
+  const prompts = await promptsOf(options.set ?? [], cwd);
   if ('problems' in prompts) return prompts;
-  const usual = resolve(io.cwd, '.factory/runs');
-  const given = options.runsdir === undefined ? usual : resolve(io.cwd, options.runsdir);
-  // `--runsdir` is where the new run goes; the one to replay may lie there too, or in the usual place.
-  let found = await findRun(given, run);
-  if (!found.ok && given !== usual) {
-    const elsewhere = await findRun(usual, run);
-    if (elsewhere.ok) found = elsewhere;
-  }
-  if (!found.ok) return noRun(found.why);
-  const dir = resolve(io.cwd, found.dir);
-  const runsDir = options.runsdir === undefined ? dirname(dir) : given;
-  const runId = options.runId ?? newRunId(io.clock);
-  const wrong = await placeProblem(runsDir, runId, dir, io.cwd);
-  if (wrong !== undefined) return wrong;
-  return { dir, from: from satisfies Point | undefined, runsDir, runId, flags, prompts: prompts.texts };
+  return { from, prompts: prompts.texts, runTools: options.runTools === true };
 }
-
-const noRun = (message: string): Refusal => ({ problems: [wrong('no-run', message)] });
 
 /** `prompt.NODE=text` or `prompt.NODE=@file`, as texts by node. */
 async function promptsOf(
@@ -95,68 +67,72 @@ async function promptsOf(
       );
     if (Object.hasOwn(texts, node))
       return usage(`--set prompt.${node} is given twice`, 'leave out one of them');
-    if (!value.startsWith('@')) {
-      texts[node] = value;
-      continue;
-    }
-    const path = resolve(cwd, value.slice(1));
-    try {
-      const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
-      texts[node] = text.replace(/\r?\n$/, '');
-    } catch (error) {
-      const why = isMissing(error)
-        ? 'there is no such file'
-        : error instanceof TypeError
-          ? 'it is not UTF-8 text'
-          : systemWords(error);
-      return usage(
-        `--set prompt.${node}: ${path} cannot be read: ${why}`,
-        'the path is relative to where you are',
-      );
-    }
+    const text = value.startsWith('@') ? await promptFile(resolve(cwd, value.slice(1))) : { text: value };
+    if ('why' in text)
+      return usage(`--set prompt.${node}: ${text.why}`, 'the path is relative to the current directory');
+    texts[node] = text.text;
   }
   return { texts };
 }
 
-/** Holds the trace of the new run against that of the recorded one, and says how they compare. */
+async function promptFile(path: string): Promise<{ readonly text: string } | { readonly why: string }> {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
+    return { text: text.replace(/\r?\n$/, '') };
+  } catch (error) {
+    const why =
+      error instanceof TypeError
+        ? 'it is not UTF-8 text'
+        : isMissing(error)
+          ? 'there is no such file'
+          : systemWords(error);
+    return { why: `${path} cannot be read: ${why}` };
+  }
+}
+
+/** Compares the executions of the new run with those of the recorded one and prints the result. */
 async function check(dir: string, ended: Finished, options: ReplayOptions, io: RunDoors): Promise<number> {
   const { result } = ended;
-  const side = async (runDir: string) => {
-    const read = await readManifest(runDir);
-    if (!read.ok) throw new Error(read.why);
-    const { manifest } = read;
-    const dirs = [...new Set([runDir, realOf(runDir), dirname(manifest.workspace_path)])];
-    const { records } = await readRecords(layout(runDir).trace);
-    return { manifest, told: { place: { runId: manifest.run_id, dirs }, records } };
-  };
-  const [was, is] = [await side(dir), await side(result.run_dir)];
-  const point = options.from === undefined ? undefined : is.manifest.forked_from;
-  const { replay_of: of } = is.manifest;
-  const compared = compareTraces(was.told, is.told, of === undefined ? [] : placesOf(of), point);
+  const recorded = await manifestOf(dir);
+  const replayed = await manifestOf(result.run_dir);
+  const { replay_of: of } = replayed;
+  if (of === undefined) throw new Error(`Internal: run ${result.run_id} is not a replay`);
+  const first = replayed.forked_from?.seq ?? 1;
+  const compared = compareRuns(
+    await comparedRun(dir, first),
+    await comparedRun(result.run_dir, first),
+    replayNormalForm({ ...of, changed: [] }, { runId: result.run_id, runDir: result.run_dir }),
+  );
   const equal = 'same' in compared;
-  if (options.json === true)
-    io.out(
-      `${JSON.stringify(
-        {
-          schema_version: 1,
-          equal,
-          records: equal ? compared.same : null,
-          difference: equal ? null : compared.difference,
-          recorded: was.manifest.run_id,
-          replayed: result.run_id,
-          result,
-        },
-        null,
-        2,
-      )}\n`,
-    );
-  else if (equal)
-    io.out(
-      `equal: ${compared.same} records of the trace of ${result.run_id} are those of ${was.manifest.run_id}\n`,
-    );
+  if (options.json === true) {
+    const report = {
+      schema_version: 1,
+      equal,
+      executions: equal ? compared.same : null,
+      difference: equal ? null : compared.difference,
+      recorded: recorded.run_id,
+      replayed: result.run_id,
+      result,
+    };
+    io.out(`${JSON.stringify(report, null, 2)}\n`);
+  } else if (equal)
+    io.out(`equal: ${compared.same} executions of ${result.run_id} match those of ${recorded.run_id}\n`);
   else
     io.out(
-      `different: ${differenceWords(compared.difference)}\n${result.reason === '' ? '' : `${result.reason}\n`}`,
+      `different: ${differenceText(compared.difference)}\n${result.reason === '' ? '' : `${result.reason}\n`}`,
     );
   return equal ? 0 : 1;
+}
+
+async function manifestOf(runDir: string): Promise<Manifest> {
+  const read = await readManifest(runDir);
+  if (!read.ok) throw new Error(read.why);
+  return read.manifest;
+}
+
+async function comparedRun(runDir: string, first: number): Promise<ComparedRun> {
+  const read = await readSoFar(runDir);
+  if (!read.ok) throw new Error(read.why);
+  const { status, ended } = read.checkpoint;
+  return { records: read.records.slice(first), end: { status, ended } };
 }

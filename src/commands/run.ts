@@ -8,6 +8,7 @@ import { startRun } from '../factory/start.ts';
 import type { Bounds, Environment, Finished, Refusal, RunFlags } from '../factory.ts';
 import { duration, isVariableName, tooLarge } from '../model/attribute.ts';
 import { layout } from '../model/layout.ts';
+import { keepsTexts } from '../model/manifest.ts';
 import { planRequestFile } from '../planner/request.ts';
 import { sandboxWords } from '../policy/confinement.ts';
 import { quoteWord } from '../policy/words.ts';
@@ -211,10 +212,10 @@ async function resumeById(
   if (!found.ok) return refused(found.why);
   const readRun = await readManifest(found.dir);
   if (!readRun.ok) return refused(readRun.why);
-  const { pipeline_file, pipeline_path, forked_from } = readRun.manifest;
+  const { pipeline_file, pipeline_path } = readRun.manifest;
   const read = await readPipeline(pipeline ?? pipeline_file ?? pipeline_path, io.cwd);
   if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
-  const keeps = pipeline === undefined && forked_from?.kept_texts === true && !flags.acceptChanges;
+  const keeps = pipeline === undefined && keepsTexts(readRun.manifest) && !flags.acceptChanges;
   const ended = await resumeRun(found.dir, keeps ? undefined : read.graph, flags, doorsOf(io, view));
   return withRecords(found.dir, ended, io, view);
 }

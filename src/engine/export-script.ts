@@ -1,4 +1,4 @@
-/** A run's recorded answers as an agent script, which the scripted agent plays. */
+/** The recorded answers of a run as a script for the scripted agent. */
 import type { AgentReport } from '../agents/agent.ts';
 import type { AgentScript } from '../model/agent-script.ts';
 import type { Exchange } from '../model/exchange.ts';
@@ -6,12 +6,12 @@ import type { Manifest } from '../model/manifest.ts';
 import type { Usage } from '../model/spent.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { readBody, type StoredExchange } from '../store/exchanges.ts';
-import { answersOf, keyOf } from './replay.ts';
+import type { Snapshots } from '../workspace/snapshot.ts';
+import { answersOf, callKey, callsOf } from './replay.ts';
 
 type Answer = AgentScript['answers'][string][number];
 
-/** The script, and the calls that it has no answer for, as `node call`. `read` gives a file's bytes by the snapshot that
- *  has it and its hash. */
+/** The script, and the calls that it has no answer for. `snapshots` has the files that agents wrote. */
 export async function exportScript(
   run: {
     readonly manifest: Manifest;
@@ -19,22 +19,23 @@ export async function exportScript(
     readonly exchanges: readonly StoredExchange[];
     readonly exchangesDir: string;
   },
-  read: (snapshot: string, sha256: string) => Promise<Buffer>,
-): Promise<{ readonly script: AgentScript; readonly unanswered: readonly string[] }> {
+  snapshots: Snapshots,
+): Promise<{
+  readonly script: AgentScript;
+  readonly unanswered: readonly { readonly node: string; readonly call: number }[];
+}> {
   const { manifest, records } = run;
   const found = answersOf(records, run.exchanges);
-  const calls = new Map<string, number>();
-  for (const record of records)
-    if (record.type === 'Visit' && record.calls > 0)
-      calls.set(record.node, Math.max(record.calls, calls.get(record.node) ?? 0));
   const answers: Record<string, Answer[]> = {};
-  const unanswered: string[] = [];
-  for (const [node, count] of calls) {
+  const unanswered: { node: string; call: number }[] = [];
+  for (const [node, count] of callsOf(records)) {
     const list: Answer[] = [];
     for (let call = 1; call <= count; call++) {
-      const stored = found.get(keyOf(node, call));
-      if (stored === undefined) unanswered.push(`${node} ${call}`);
-      list.push(stored === undefined ? nobodyAsked : await answerOf(stored.exchange, run.exchangesDir, read));
+      const stored = found.get(callKey(node, call));
+      if (stored === undefined) unanswered.push({ node, call });
+      list.push(
+        stored === undefined ? noAnswer : await answerOf(stored.exchange, run.exchangesDir, snapshots),
+      );
     }
     answers[node] = list;
   }
@@ -43,44 +44,36 @@ export async function exportScript(
       file === undefined ? [] : [[name, file.sha256]],
     ),
   );
-  const script: AgentScript = {
-    format: 'factory-script/1',
-    inputs,
-    note: `Recorded from run ${manifest.run_id} of ${manifest.started_at} (${manifest.agent.describe || 'no agent'})`,
-    answers,
-  };
-  return { script, unanswered };
+  const note = `Recorded from run ${manifest.run_id} of ${manifest.started_at} (${manifest.agent.describe || 'no agent'})`;
+  return { script: { format: 'factory-script/1', inputs, note, answers }, unanswered };
 }
 
-/** A prompt that could not be made is counted as a call, though nobody was asked. */
-const nobodyAsked: Answer = { fail: { class: 'config', reason: 'the recorded run asked nobody here' } };
+/** A prompt that could not be made counts as a call, though no agent was called. */
+const noAnswer: Answer = { fail: { class: 'config', reason: 'the recorded run called no agent here' } };
 
-async function answerOf(
-  exchange: Exchange,
-  dir: string,
-  read: (snapshot: string, sha256: string) => Promise<Buffer>,
-): Promise<Answer> {
+async function answerOf(exchange: Exchange, dir: string, snapshots: Snapshots): Promise<Answer> {
   const report = JSON.parse(await readBody(dir, exchange.report ?? 'null')) as AgentReport;
   const files: NonNullable<Answer['files']> = [];
   const changes = exchange.files?.changes ?? [];
-  // What went goes first: a folder may stand where a file was, and a file where a folder was.
+  if (exchange.files !== null && changes.length > 0) await snapshots.load(exchange.files.after);
+  // Deletions come first: a folder may be where a file was, and a file where a folder was.
   for (const { path, change } of changes) if (change === 'deleted') files.push({ path, delete: true });
   for (const { path, change, kind, mode, sha256, target } of changes) {
     // Folders come with what is in them.
     if (kind === 'dir' || change === 'deleted') continue;
     if (target !== undefined) files.push({ path, link: target });
-    else if (sha256 !== undefined && exchange.files !== null)
+    else if (sha256 !== undefined)
       files.push({
         path,
-        ...contentOf(await read(exchange.files.after, sha256)),
+        ...contentOf(await snapshots.read(sha256)),
         mode: (mode ?? 0o644).toString(8),
       });
   }
   const usage = exchange.usage === null ? {} : { usage: withoutAgent(exchange.usage) };
-  const beside = { ...(files.length === 0 ? {} : { files }), ...usage };
+  const common = { ...(files.length === 0 ? {} : { files }), ...usage };
   switch (report.kind) {
     case 'answered':
-      return { text: report.text, ...beside };
+      return { text: report.text, ...common };
     case 'failed':
       return {
         fail: {
@@ -89,7 +82,7 @@ async function answerOf(
           ...(report.model === undefined ? {} : { model: report.model }),
           ...(report.response === undefined ? {} : { response: report.response }),
         },
-        ...beside,
+        ...common,
       };
     case 'finished':
       return {
@@ -105,17 +98,17 @@ async function answerOf(
             : { verification_plan: JSON.parse(JSON.stringify(report.verificationPlan)) }),
           ...(report.response === undefined ? {} : { response: report.response }),
         },
-        ...beside,
+        ...common,
       };
     case 'cancelled':
-      return nobodyAsked;
+      return noAnswer;
   }
 }
 
-/** Who plays the script is the agent now. */
+/** The agent is the scripted one when the script is used. */
 const withoutAgent = ({ agent: _, ...usage }: Usage): Omit<Usage, 'agent'> => usage;
 
-/** Text as it is, anything else in base64. */
+/** Text unchanged, anything else in base64. */
 function contentOf(bytes: Buffer): { readonly content: string } | { readonly base64: string } {
   try {
     return { content: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };

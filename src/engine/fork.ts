@@ -1,4 +1,4 @@
-/** A run that begins at a moment of another one: its folder is made whole, the other one is only read. */
+/** Creates the directory of a run that begins at a checkpoint of another run, which is only read. */
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,10 +6,11 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import { own } from '../model/own.ts';
 import type { Prices } from '../model/prices.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
 import type { Spent } from '../model/spent.ts';
-import type { RunRecord } from '../model/visit-record.ts';
+import type { RunRecord, StartRecord, VisitRecord } from '../model/visit-record.ts';
 import { saveCheckpoint } from '../store/checkpoint.ts';
 import { type JournalOptions, openJournal, readRecords } from '../store/journal.ts';
 import { messageOf } from '../store/problem.ts';
@@ -24,9 +25,10 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { callRecords, openBooks } from './books.ts';
 import { type Made, makeWhole, type NotMade } from './building.ts';
-import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
-import { copyExchanges, copyFollowed } from './fork-exchanges.ts';
+import { copyArtifacts } from './fork-artifacts.ts';
+import { copyExchanges, copyRecord } from './fork-exchanges.ts';
 import { keptFiles, manifestHash } from './kept.ts';
+import { renameDirsIn } from './normal.ts';
 import { pricesOf } from './price-file.ts';
 
 export type NewFork = {
@@ -34,47 +36,44 @@ export type NewFork = {
   /** A word that no other process uses. */
   readonly unique: string;
   readonly runsDir: string;
-  /** The folder of the other run, and other names that it may have in its records. */
+  /** Directory of the forked run, and other paths that its records may have for it. */
   readonly from: string;
-  readonly alsoCalled: readonly string[];
-  /** The records of the other run up to the moment, and the snapshot of its workspace then. */
+  readonly otherPaths: readonly string[];
+  /** The records of the forked run up to the checkpoint, and the snapshot of its workspace there. */
   readonly records: readonly RunRecord[];
   readonly snapshot: string;
   readonly startedAt: string;
-  /** Fires: what was made until then goes. */
+  /** Fires: what was made until then is removed. */
   readonly signal: AbortSignal;
-  /** The file variables' texts, by the name of the file in `inputs/`; those in `changed` are placed in the workspace
-   *  anew. */
+  /** Texts of file variables, by name in `inputs/`; those in `changed` are written to the workspace too. */
   readonly files: Readonly<Record<string, string>>;
   readonly changed: ReadonlySet<string>;
-  /** The pipeline's, which may be another one than the other run had. */
+  /** Of the pipeline, which may be another one than the forked run had. */
   readonly goal: Json | undefined;
   /** Other files that the run keeps, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
-  /** What the other run has sealed; this one gets a store and a key of its own. */
+  /** The holdout of the forked run; this one gets its own store and key. */
   readonly sealed: { readonly holdout: Holdout; readonly files: readonly SealedFile[] } | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly manifest: (workspace: string, holdout: Holdout | undefined) => Manifest;
-  /** All records of the other run, where the new one replays it. */
-  readonly follow: readonly RunRecord[] | undefined;
-  /** Whether tools and checks of those are answered as well. */
-  readonly takesTools: boolean;
-  /** Undefined for a run without commits; `workspace` stands as it did at the moment. */
+  /** Of a replay: all records of the recorded run, and whether they answer tools and verifications as well. */
+  readonly replay: { readonly records: readonly RunRecord[]; readonly tools: boolean } | undefined;
+  /** Copies the history; undefined for a run without commits. `workspace` is as it was at the checkpoint. */
   readonly history: ((from: string, to: string, workspace: string) => Promise<void>) | undefined;
 };
 
-/** SHA-256 of records as they stand in `visits.jsonl`. */
+/** SHA-256 of records as they are in `visits.jsonl`. */
 export function hashOfRecords(records: readonly RunRecord[]): string {
   const hash = createHash('sha256');
   for (const record of records) hash.update(`${JSON.stringify(record)}\n`);
   return hash.digest('hex');
 }
 
-/** Makes the run directory. Nothing is left behind when it refuses or fails. */
-export const makeFork = (wanted: NewFork): Promise<Made | NotMade> =>
+/** Creates the run directory. Nothing is left behind when it refuses or fails. */
+export const createFork = (wanted: NewFork): Promise<Made | NotMade> =>
   makeWhole(wanted, 'snapshots', (building, final) =>
     fill(wanted, building, final).catch((error: unknown) => {
-      // The folder that is being filled goes; the same file lies in the other run.
+      // The folder that is being filled is removed; the same file is in the forked run.
       if (error instanceof WorkspaceError)
         error.message = error.message.replaceAll(building, () => wanted.from);
       throw error;
@@ -88,23 +87,14 @@ async function fill(
 ): Promise<{ notes: string[] } | { problem: Diagnostic }> {
   const at = layout(building);
   const from = layout(wanted.from);
-  // A build goes back to snapshots that stand in the workspace's own files; no other run knows their names.
-  const exchanges = await copyExchanges(wanted.from, building, wanted.records);
-  const begins = wanted.takesTools ? wanted.records.length : undefined;
-  const followed =
-    wanted.follow === undefined
-      ? undefined
-      : await copyFollowed(wanted.from, building, wanted.follow, begins);
-  if (followed !== undefined && 'problem' in followed) return followed;
-  const named =
-    wanted.history === undefined
-      ? new Set([
-          ...snapshotsIn(wanted.records, wanted.snapshot),
-          ...exchanges.snapshots,
-          ...(followed?.snapshots ?? []),
-        ])
-      : undefined;
-  await copyStore(from.snapshots, at.snapshots, named);
+  const { replay } = wanted;
+  const uncopied = await copyExchanges(wanted.from, building, wanted.records);
+  if (replay !== undefined) {
+    const begins = replay.tools ? wanted.records.length : undefined;
+    const problem = await copyRecord(wanted.from, building, replay.records, begins);
+    if (problem !== undefined) return { problem };
+  }
+  await copyStore(from.snapshots, at.snapshots);
   await mkdir(at.workspace);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
   const then = await loaded(snapshots, wanted.snapshot);
@@ -112,15 +102,14 @@ async function fill(
   const old = realOf(from.workspace);
   const namingOld = await filesNaming(old, then.tree, at.workspace);
   await wanted.history?.(from.history, at.history, at.workspace);
-  for (const [stored, text] of Object.entries(wanted.files)) {
+  for (const [stored, text] of Object.entries({ ...wanted.files, ...wanted.keep })) {
     await writeFileAtomic(join(at.inputs, stored), text);
     if (wanted.changed.has(stored))
       await writeFileAtomic(join(at.workspace, inWorkspace.inputs, stored), text);
   }
-  for (const [name, text] of Object.entries(wanted.keep)) await writeFileAtomic(join(at.inputs, name), text);
   const { id } = await snapshots.take(then);
 
-  // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
+  // The `type` of a package around the runs directory must not reach the product's files.
   await writeJson(at.barrier, { private: true });
   let holdout: Holdout | undefined;
   if (wanted.sealed !== undefined) {
@@ -133,49 +122,61 @@ async function fill(
     files: await keptFiles(building),
   };
   const lost = await copyArtifacts(wanted.from, building, wanted.records, manifest.marker);
-  const taken = withGoal(wanted.records, wanted.goal);
-  const records = withOwnPaths(withoutLost(taken, lost), [wanted.from, ...wanted.alsoCalled], final);
-  const state = stateAfter(records);
-  const visits = await openVisits(at.visits, 0, { runId: wanted.runId, epoch: 1, sync: false });
-  for (const record of records) visits.append(record);
-  const { sha256: chain } = visits.marks().written;
-  await visits.close();
-  const spent = await copyCalls(
-    { from: from.calls, to: at.calls, prices: pricesOf(manifest) },
-    { runId: wanted.runId, epoch: 1 },
-    records,
+  const paths = [wanted.from, ...wanted.otherPaths];
+  const records = wanted.records.map((record) =>
+    record.type === 'Start'
+      ? withGoal(record, wanted.goal)
+      : withOwnArtifacts(record, lost.includes(`${record.node}@${record.visit}`), paths, final),
   );
-  await writeJson(at.manifest, manifest);
-  const { completed_nodes: completed, ...rest } = state;
-  await saveCheckpoint(
-    at.checkpoint,
-    { ...rest, run_id: wanted.runId, epoch: 1, snapshot: id, spent },
-    {
-      seq: records.length,
-      completed,
-      sha256: chain,
-      sync: false,
-      cover: { manifest_sha256: manifestHash(manifest), journals: {} },
-    },
-  );
+  await writeRecords({ building, snapshot: id }, wanted, records, manifest);
   return {
     notes: [
-      ...lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`),
-      ...exchanges.notes,
+      ...lost.map((execution) => `the artifacts of ${execution} no longer exist and are not copied`),
+      ...(uncopied === undefined ? [] : [uncopied]),
       ...noteOf(namingOld, old),
     ],
   };
 }
 
-/** What the visits that are taken over have spent counts for the new run as well. */
+/** Writes records, calls, manifest and checkpoint. */
+async function writeRecords(
+  { building, snapshot }: { readonly building: string; readonly snapshot: string },
+  wanted: NewFork,
+  records: readonly RunRecord[],
+  manifest: Manifest,
+): Promise<void> {
+  const at = layout(building);
+  const options = { runId: wanted.runId, epoch: 1 };
+  const visits = await openVisits(at.visits, 0, { ...options, sync: false });
+  for (const record of records) visits.append(record);
+  const { sha256 } = visits.marks().written;
+  await visits.close();
+  const calls = { from: layout(wanted.from).calls, to: at.calls, prices: pricesOf(manifest) };
+  const spent = await copyCalls(calls, options, records);
+  await writeJson(at.manifest, manifest);
+  const { completed_nodes: completed, ...state } = stateAfter(records);
+  await saveCheckpoint(
+    at.checkpoint,
+    { ...state, run_id: wanted.runId, epoch: 1, snapshot, spent },
+    {
+      seq: records.length,
+      completed,
+      sha256,
+      sync: false,
+      cover: { manifest_sha256: manifestHash(manifest), journals: {} },
+    },
+  );
+}
+
+/** What the copied executions have spent counts for the new run as well. */
 async function copyCalls(
   { from, to, prices }: { readonly from: string; readonly to: string; readonly prices: Prices },
   options: JournalOptions,
   visits: readonly RunRecord[],
 ): Promise<Spent> {
-  const taken = new Set(visits.flatMap((one) => (one.type === 'Visit' ? [`${one.node} ${one.visit}`] : [])));
+  const known = new Set(visits.flatMap((one) => (one.type === 'Visit' ? [`${one.node} ${one.visit}`] : [])));
   const read = await readRecords(from);
-  const records = callRecords(read.records).filter(({ node, visit }) => taken.has(`${node} ${visit}`));
+  const records = callRecords(read.records).filter(({ node, visit }) => known.has(`${node} ${visit}`));
   if (records.length > 0) {
     const journal = await openJournal(to, options);
     for (const record of records) journal.append(record);
@@ -184,34 +185,33 @@ async function copyCalls(
   return openBooks(records, prices, async () => {}).run();
 }
 
-const snapshotsIn = (records: readonly RunRecord[], snapshot: string): ReadonlySet<string> =>
-  new Set([
-    snapshot,
-    ...records.flatMap((one) => (one.type === 'Start' ? [one.snapshot] : [one.before, one.after])),
-  ]);
-
-/** Artifacts that are gone are not vouched for; `lost` names their visits. */
-const withoutLost = (records: readonly RunRecord[], lost: readonly string[]): RunRecord[] =>
-  records.map((record) => {
-    if (record.type !== 'Visit' || !lost.includes(`${record.node}@${record.visit}`)) return record;
-    const { artifacts: _, ...rest } = record;
-    return rest;
-  });
-
-/** The goal is the pipeline's, and no stage can set it: what it is now, it was from the beginning. */
-function withGoal(records: readonly RunRecord[], goal: Json | undefined): RunRecord[] {
-  const key = 'graph.goal';
-  return records.map((record) => {
-    if (record.type !== 'Start') return record;
-    const { [key]: _, ...context } = record.context;
-    const { [key]: __, ...origins } = record.origins;
-    return goal === undefined
-      ? { ...record, context, origins }
-      : { ...record, context: { ...context, [key]: goal }, origins: { ...origins, [key]: 'engine' } };
-  });
+/** The record with paths of artifacts in the new run's directory. Artifacts that are gone get no hashes. */
+function withOwnArtifacts(
+  record: VisitRecord,
+  isLost: boolean,
+  from: readonly string[],
+  to: string,
+): VisitRecord {
+  const { artifacts, ...rest } = record;
+  const kept = isLost || artifacts === undefined ? rest : { ...rest, artifacts };
+  const key = 'last_failure.artifacts';
+  const paths = own(record.context.set, key);
+  if (paths === undefined) return kept;
+  const set = { ...record.context.set, [key]: renameDirsIn(paths, from, to) };
+  return { ...kept, context: { ...record.context, set } };
 }
 
-/** A snapshot that cannot be had is no mistake of ours. */
+/** The goal is the pipeline's, and no node can set it: what it is now, it was from the beginning. */
+function withGoal(record: StartRecord, goal: Json | undefined): StartRecord {
+  const key = 'graph.goal';
+  const { [key]: _, ...context } = record.context;
+  const { [key]: __, ...origins } = record.origins;
+  return goal === undefined
+    ? { ...record, context, origins }
+    : { ...record, context: { ...context, [key]: goal }, origins: { ...origins, [key]: 'engine' } };
+}
+
+/** A snapshot that cannot be read is a problem of the run, not an internal error. */
 const loaded = (snapshots: Snapshots, id: string): Promise<Snapshot> =>
   snapshots.load(id).catch((error: unknown) => {
     throw error instanceof WorkspaceError ? error : new WorkspaceError(messageOf(error), { cause: error });

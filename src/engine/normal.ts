@@ -1,49 +1,39 @@
-/** Texts of two runs of one pipeline, made comparable: what differs only by where and when a run was is the same. */
+/** Texts of two runs of one pipeline in a form in which they can be compared: run ids, run directories, times, durations,
+ *  process ids and commit hashes are alike. */
+import type { Json } from '../model/json.ts';
+import { realOf } from '../workspace/dirs.ts';
 
-/** A run, as its texts name it. */
-export type Place = {
+/** A run as its texts name it. */
+export type RunNames = {
   readonly runId: string;
-  /** Absolute names of its directory. */
+  /** Absolute paths of its directory. */
   readonly dirs: readonly string[];
 };
 
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+/** The names of a run; `runDir` is absolute, and need not exist any more. */
+export const runNames = (runId: string, runDir: string): RunNames => ({
+  runId,
+  dirs: [...new Set([runDir, realOf(runDir)])],
+});
 
-/** The text with these folders called otherwise. */
-export const withoutFolders = (text: string, dirs: readonly string[], to = '<run>'): string =>
-  dirs.reduce(
-    (so, dir) =>
-      dir === '' || !so.includes(dir)
-        ? so
-        : so.replace(new RegExp(`${escaped(dir)}(?![A-Za-z0-9_-])`, 'g'), () => to),
-    text,
-  );
-
-/** Two ways of spelling: for texts of the recorded run and for those of the run that follows it. Both may name runs that
- *  the recorded one was made from. */
-export function spellings(
-  recorded: Place,
-  following: Place,
-  ancestors: readonly Place[],
-): { readonly was: (text: string) => string; readonly is: (text: string) => string } {
-  const dirs = [...new Set([recorded, following, ...ancestors].flatMap((place) => place.dirs))].sort(
-    (a, b) => b.length - a.length,
-  );
-  const others = [...ancestors.map(({ runId }) => runId), following.runId];
-  const spelled = (text: string) =>
-    others.reduce((so, runId) => renamed(so, runId, recorded.runId), withoutFolders(text, dirs));
-  return { was: spelled, is: spelled };
+/** Brings texts of any of these runs to one form. With `exactTimes` times and durations are left as they are. */
+export function normalForm(
+  runs: readonly RunNames[],
+  { exactTimes = false }: { readonly exactTimes?: boolean } = {},
+): (text: string) => string {
+  const dirs = runs.flatMap((run) => run.dirs);
+  const ids = runs.map(({ runId }) => new RegExp(`(?<![A-Za-z0-9_])${escaped(runId)}(?![A-Za-z0-9_])`, 'g'));
+  return (text) => {
+    // An id may be a common word, which texts of both runs have: all ids become the same.
+    const unnamed = ids.reduce((so, id) => so.replace(id, '<run id>'), renameDirs(text, dirs, '<run>'));
+    const named = unnamed.replace(/(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/g, '<commit>');
+    return exactTimes ? named : withoutTimes(named);
+  };
 }
 
-/** The text with one run's id in place of the other's, where it stands as a word of its own. An id may be a word that
- *  occurs anywhere, in the texts of both runs, so that both are renamed. */
-const renamed = (text: string, from: string, to: string): string =>
-  from === to || !text.includes(from)
-    ? text
-    : text.replace(new RegExp(`(?<![A-Za-z0-9_])${escaped(from)}(?![A-Za-z0-9_])`, 'g'), () => to);
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** The text with moments, lengths of time and process ids made alike. */
-export const withoutTimes = (text: string): string =>
+const withoutTimes = (text: string): string =>
   text
     .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, '<time>')
     .replace(/\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b/g, '<time>')
@@ -52,6 +42,49 @@ export const withoutTimes = (text: string): string =>
     .replace(/\b\d+\.\d+[ \t]?(?:s|secs?|seconds)\b/g, '<duration>')
     .replace(/\b(pid[ \t]*[:=]?[ \t]*)\d+/gi, '$1<pid>');
 
-/** The text with ids of git objects made alike: a commit's depends on when it was made. */
-export const withoutCommits = (text: string): string =>
-  text.replace(/(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/g, '<commit>');
+/** The text with `to` in place of these directories. */
+const renameDirs = (text: string, dirs: readonly string[], to: string): string =>
+  // A directory may lie in another one of them.
+  [...dirs]
+    .sort((a, b) => b.length - a.length)
+    .reduce((so, dir) => so.replace(new RegExp(`${escaped(dir)}(?![A-Za-z0-9_-])`, 'g'), () => to), text);
+
+/** The same for all texts in a JSON value. */
+export function renameDirsIn(value: Json, dirs: readonly string[], to: string): Json {
+  if (typeof value === 'string') return renameDirs(value, dirs, to);
+  if (Array.isArray(value)) return value.map((one) => renameDirsIn(one, dirs, to));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, renameDirsIn(one, dirs, to)]));
+}
+
+/** The first line in which two texts differ: in a sentence, and as a diff. */
+export function firstDifference(
+  was: string,
+  is: string,
+): { readonly sentence: string; readonly diff: string } {
+  const [old, fresh] = [was.split('\n'), is.split('\n')];
+  const at = old.findIndex((line, n) => line !== fresh[n]);
+  const n = at < 0 ? old.length : at;
+  const [a, b] = [old[n], fresh[n]];
+  const diff = [
+    a === undefined ? [] : [`- ${a.slice(0, 500)}`],
+    b === undefined ? [] : [`+ ${b.slice(0, 500)}`],
+  ];
+  return {
+    sentence: `line ${n + 1} was ${excerpt(a, b)} and is ${excerpt(b, a)}`,
+    diff: diff.flat().join('\n'),
+  };
+}
+
+/** Characters of a line that are shown, and how many of them before the first that differs. */
+const mostShown = 160;
+const shownBefore = 40;
+
+function excerpt(line: string | undefined, other: string | undefined): string {
+  if (line === undefined) return 'nothing';
+  let from = 0;
+  while (from < line.length && line[from] === other?.[from]) from += 1;
+  const begin = line.length <= mostShown ? 0 : Math.max(0, from - shownBefore);
+  const part = line.slice(begin, begin + mostShown);
+  return JSON.stringify(`${begin > 0 ? '…' : ''}${part}${begin + mostShown < line.length ? '…' : ''}`);
+}

@@ -1,4 +1,4 @@
-/** Answers a run's agents from the exchanges that another run recorded, until the two runs part. */
+/** Answers the agents of a run from the exchanges that another run recorded, until the two runs diverge. */
 import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
 import type { Divergence, Exchange } from '../model/exchange.ts';
 import type { Manifest, ReplayOf } from '../model/manifest.ts';
@@ -7,230 +7,224 @@ import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
 import { DamagedExchange, readBody, type StoredExchange } from '../store/exchanges.ts';
 import { writeJson } from '../system/files.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
-import { firstDifference } from './difference.ts';
-import { type Place, spellings, withoutTimes } from './normal.ts';
+import { firstDifference, normalForm, runNames } from './normal.ts';
 import type { Hidden } from './recorder.ts';
-import { type Asking, type Taken, takerOf } from './replay-visit.ts';
+import {
+  type ExecutionStart,
+  type RecordedAnswer,
+  type RecordMismatch,
+  recordedExecutions,
+} from './replay-visit.ts';
 import type { Change } from './state.ts';
 import type { Log } from './watch.ts';
 
-/** Thrown through an attempt when the record has no answer and nobody else may give one. */
+/** Thrown through an attempt when the record has no answer and no live agent may give one. */
 export class Diverged extends Error {}
 
-/** What a replayed attempt is handed of its site. */
-export type ReplayDoor = {
+/** One execution of an agent node, as its attempt describes it to the replay. */
+export type ReplayedNode = {
   readonly node: string;
   readonly visit: number;
-  /** The agent that answers where the record ends; undefined when none was chosen. */
+  /** The agent that answers after a divergence; undefined where none is configured. */
   readonly live: Agent | undefined;
   readonly hidden: Hidden;
   readonly mask: (text: string) => string;
-  /** Told the line that answers. */
+  /** Called with the hash of the exchange that answers. */
   readonly replayed: (sha256: string) => void;
 };
 
 export interface Replay {
-  /** False once the run has left the record. */
+  /** False once the run has diverged from the record. */
   readonly follows: boolean;
-  agentFor(door: ReplayDoor): Agent;
-  /** Before a visit begins; why the run cannot go on, or undefined. */
-  enters(node: string, visit: number, step: number): Promise<string | undefined>;
-  /** What the record has of a tool's or a check's visit, with the workspace and the node's folder as it left them; or why
-   *  it does not fit, so that the stage must run. Undefined where nobody asks the record. */
-  take(at: Asking): Promise<Taken | { readonly unlike: string } | undefined>;
-  /** When a visit has ended and its edge is chosen, before the checkpoint says so. */
-  left(visit: Change): Promise<string | undefined>;
+  agentFor(node: ReplayedNode): Agent;
+  /** Before an execution begins. Returns why the run must stop, or undefined. */
+  checkNode(node: string, visit: number, step: number): Promise<string | undefined>;
+  /** The recorded execution of a tool or a verification, with workspace and node directory as it left them; or why it
+   *  does not fit, so that the node must run. Undefined where the record does not answer nodes (any more). */
+  answer(start: ExecutionStart): Promise<RecordedAnswer | RecordMismatch | undefined>;
+  /** When an execution has ended and its edge is chosen, before the checkpoint has it. Returns why the run must stop. */
+  checkRoute(change: Change): Promise<string | undefined>;
 }
 
-export type Followed = {
+/** What a replay has of the recorded run. */
+export type RecordedRun = {
   readonly replayOf: ReplayOf;
-  /** The other run's visits from its first record on. */
+  /** Its records from the first one on. */
   readonly records: readonly RunRecord[];
   readonly exchanges: readonly StoredExchange[];
-  /** Where the texts of the exchanges lie. */
   readonly exchangesDir: string;
-  /** A file that a recorded stage left in its folder, by its hash. */
+  /** Path of a file that a recorded node left in its directory, by its hash. */
   readonly artifact: (sha256: string) => string;
-  /** Brings the history to where the workspace says that it stands; undefined in a run without commits. */
-  readonly bringHistory: ((command: string) => Promise<void>) | undefined;
-  /** Whether this run has left the record before. */
+  /** Moves the history to the commit that the workspace names, after `command`; undefined in a run without commits. */
+  readonly followHistory: ((command: string) => Promise<void>) | undefined;
+};
+
+/** The run that replays it. */
+export type ReplayingRun = {
+  readonly manifest: Manifest;
+  readonly runDir: string;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly snapshots: Snapshots;
+  readonly log: Log;
+  /** Where a divergence is written. */
+  readonly divergenceFile: string;
+  /** Whether an earlier process of this run has diverged and continued live. */
   readonly diverged: boolean;
 };
 
-/** The exchanges that count: of each call the last complete one, of calls that finished visits made. */
+/** The exchanges that count: of each call the last complete one, of calls that finished executions made. */
 export function answersOf(
   records: readonly RunRecord[],
   exchanges: readonly StoredExchange[],
 ): ReadonlyMap<string, StoredExchange> {
-  const calls = new Map<string, number>();
-  for (const record of records)
-    if (record.type === 'Visit') calls.set(record.node, Math.max(record.calls, calls.get(record.node) ?? 0));
+  const calls = callsOf(records);
   const found = new Map<string, StoredExchange>();
   for (const stored of exchanges) {
     const { node, call, complete } = stored.exchange;
-    if (complete && call <= (calls.get(node) ?? 0)) found.set(keyOf(node, call), stored);
+    if (complete && call <= (calls.get(node) ?? 0)) found.set(callKey(node, call), stored);
   }
   return found;
 }
 
-export const keyOf = (node: string, call: number): string => `${node} ${call}`;
+/** How many calls the finished executions of each node made. */
+export function callsOf(records: readonly RunRecord[]): ReadonlyMap<string, number> {
+  const calls = new Map<string, number>();
+  for (const record of records)
+    if (record.type === 'Visit' && record.calls > 0) calls.set(record.node, record.calls);
+  return calls;
+}
 
-export function replayOf(
-  followed: Followed,
-  here: {
-    readonly manifest: Manifest;
-    readonly runDir: string;
-    readonly realRunDir: string;
-    readonly variables: Readonly<Record<string, string>>;
-    readonly snapshots: Snapshots;
-    readonly live: boolean;
-    readonly log: Log;
-    /** Where it is written down that and why the run left the record. */
-    readonly divergenceFile: string;
-  },
-): Replay {
-  const { replayOf: of, records } = followed;
-  const answers = answersOf(records, followed.exchanges);
+export const callKey = (node: string, call: number): string => `${node} ${call}`;
+
+/** Brings texts of a replay and of the run that it replays to one form. Times count where an input was changed: what was
+ *  changed may read like one. */
+export function replayNormalForm(of: ReplayOf, here: { readonly runId: string; readonly runDir: string }) {
+  const { forked_from: from } = of;
+  const names = [runNames(of.run_id, of.run_dir), runNames(here.runId, here.runDir)];
+  if (from !== undefined) names.push(runNames(from.run_id, from.run_dir));
+  return normalForm(names, { exactTimes: of.changed.some((what) => /^(?:var|prompt) /.test(what)) });
+}
+
+export function createReplay(recorded: RecordedRun, run: ReplayingRun): Replay {
+  const { replayOf: of, records, exchangesDir } = recorded;
+  const answers = answersOf(records, recorded.exchanges);
   const steps = new Map<number, VisitRecord>();
   for (const record of records) if (record.type === 'Visit') steps.set(record.steps, record);
-  const theirs: Place = { runId: of.run_id, dirs: [of.run_dir, ...of.aliases] };
-  const ours: Place = { runId: here.manifest.run_id, dirs: [here.runDir, here.realRunDir] };
-  const spelling = spellings(theirs, ours, placesOf(of));
-  let follows = !followed.diverged;
-  const taking = takerOf(followed, { ...here, spelling });
+  const normal = replayNormalForm(of, { runId: run.manifest.run_id, runDir: run.runDir });
+  const answerFrom = recordedExecutions(recorded, { ...run, normal });
+  let follows = !run.diverged;
 
-  /** Says that the run leaves the record; the answer is why it must stop, or undefined where it goes on live. */
-  const leave = async (divergence: Divergence): Promise<string | undefined> => {
+  /** Writes the divergence down; returns why the run must stop, or undefined where it continues live. */
+  const diverge = async (divergence: Divergence): Promise<string | undefined> => {
     const { node, visit, call, why } = divergence;
-    await writeJson(here.divergenceFile, divergence, { sync: true, syncFolder: true });
-    const where = `${node}@${visit}${call === null ? '' : `, call ${call}`}`;
-    if (here.live) {
-      follows = false;
-      here.log('warn', 'the run leaves the record here and goes on live', { at: where, why });
-      return undefined;
-    }
-    return `the replay of ${of.run_id} left the record at ${where}: ${why}`;
+    await writeJson(run.divergenceFile, divergence, { sync: true, syncFolder: true });
+    const at = `${node}@${visit}${call === null ? '' : `, call ${call}`}`;
+    if (!of.live) return `the replay of ${of.run_id} diverged from the record at ${at}: ${why}`;
+    follows = false;
+    run.log('warn', 'the replay diverged from the record; it continues live', { at, why });
+    return undefined;
   };
 
-  const compare = async (
-    task: Pick<AgentTask, 'call' | 'prompt'>,
-    recorded: Exchange,
-  ): Promise<Omit<Divergence, 'node' | 'visit'> | undefined> => {
-    const was = await readBody(followed.exchangesDir, recorded.prompt);
-    if (was === task.prompt) return undefined;
-    const then = spelling.was(was);
-    const now = spelling.is(task.prompt);
-    if (then === now) return undefined;
-    // Tools run anew take another time, and prompts tell of it. Where somebody changed an input, the same numbers may
-    // be what was changed.
-    const asItWas = !of.changed.some((what) => /^(?:var|prompt) /.test(what));
-    if (asItWas && withoutTimes(then) === withoutTimes(now)) return undefined;
-    const recordedHash = recorded.prompt_sha256;
-    const hash = sha256(task.prompt);
-    const differs = firstDifference(then, now);
-    return {
-      call: task.call,
-      kind: 'prompt',
-      why: `the prompt is not the recorded one (recorded ${recordedHash.slice(0, 12)}…, now ${hash.slice(0, 12)}…): ${differs.inWords}`,
-      recorded_sha256: recordedHash,
-      sha256: hash,
-      diff: differs.lines,
-    };
+  /** How this call is not the recorded one; undefined where it is. */
+  const mismatch = async (
+    task: AgentTask,
+    mask: (text: string) => string,
+    exchange: Exchange | undefined,
+  ) => {
+    if (exchange === undefined || exchange.files === null) {
+      const why =
+        exchange === undefined
+          ? 'there is no record of this call'
+          : 'the record does not have the files that this call changed';
+      return {
+        kind: 'no_record' as const,
+        why,
+        recorded_sha256: null,
+        sha256: sha256(task.prompt),
+        diff: '',
+      };
+    }
+    const prompt = mask(task.prompt);
+    const [was, is] = [normal(await readBody(exchangesDir, exchange.prompt)), normal(prompt)];
+    if (was === is) return undefined;
+    const { sentence, diff } = firstDifference(was, is);
+    const why = `the prompt is not the recorded one: ${sentence}`;
+    const hashes = { recorded_sha256: exchange.prompt_sha256, sha256: sha256(prompt) };
+    return { kind: 'prompt' as const, why, ...hashes, diff };
   };
 
-  const replayed = async (task: AgentTask, { exchange, sha256: line }: StoredExchange, door: ReplayDoor) => {
-    const text = (body: Exchange['prompt']) => readBody(followed.exchangesDir, body);
-    // Where its contents lie is known then: the snapshot of this attempt need not keep them once more.
-    if (exchange.files?.changes.length === 0) await here.snapshots.load(exchange.files.after).catch(() => {});
-    if (exchange.files !== null && exchange.files.changes.length > 0) {
-      const after = await here.snapshots.load(exchange.files.after);
-      const touched = new Set(exchange.files.changes.map(({ path }) => path));
-      // Its agent has written that now.
-      await here.snapshots.restore(after, (path) => touched.has(path), { times: 'now' });
+  const reported = async (task: AgentTask, { exchange, sha256: line }: StoredExchange, at: ReplayedNode) => {
+    const { files, hidden } = exchange;
+    const touched = new Set(files?.changes.map(({ path }) => path));
+    if (files !== null && touched.size > 0) {
+      const after = await run.snapshots.load(files.after);
+      // Build tools compare times: the files are written now.
+      await run.snapshots.restore(after, (path) => touched.has(path), { times: 'now' });
     }
-    for (const { name, content } of exchange.artifacts) await task.keep(name, await text(content));
+    for (const { name, content } of exchange.artifacts)
+      await task.keep(name, await readBody(exchangesDir, content));
     for (const action of exchange.actions) task.acted(action);
-    for (const path of exchange.hidden.paths) door.hidden.paths.push(path);
-    for (const path of exchange.hidden.made) door.hidden.made.push(path);
-    door.hidden.sealed.push(...(exchange.hidden.sealed ?? []));
-    door.replayed(line);
-    // It was written by this program, and its hash was checked.
-    const report = JSON.parse((await text(exchange.report ?? '')) || '{"kind":"cancelled"}') as AgentReport;
-    if (report.kind === 'answered') task.onText?.(report.text, 'answer');
-    return report;
+    at.hidden.paths.push(...hidden.paths);
+    at.hidden.made.push(...hidden.made);
+    at.hidden.sealed.push(...(hidden.sealed ?? []));
+    at.replayed(line);
+    const report = JSON.parse(await readBody(exchangesDir, exchange.report ?? 'null')) as AgentReport | null;
+    if (report?.kind === 'answered') task.onText?.(report.text, 'answer');
+    return report ?? { kind: 'cancelled' as const };
+  };
+
+  const work = async (at: ReplayedNode, task: AgentTask, signal: AbortSignal): Promise<AgentReport> => {
+    const { node, visit, live } = at;
+    if (signal.aborted) return { kind: 'cancelled' };
+    if (follows) {
+      const stored = answers.get(callKey(node, task.call));
+      const differs = await mismatch(task, at.mask, stored?.exchange);
+      if (differs === undefined && stored !== undefined) return reported(task, stored, at);
+      const stop =
+        differs === undefined ? undefined : await diverge({ node, visit, call: task.call, ...differs });
+      if (stop !== undefined) throw new Diverged(stop);
+    }
+    if (live === undefined) throw new Diverged(`no agent is configured to continue live at ${node}@${visit}`);
+    return live.work(task, signal);
   };
 
   return {
     get follows() {
       return follows;
     },
-    agentFor(door) {
-      const { live, node, visit } = door;
-      return {
-        name: live?.name ?? here.manifest.agent.name,
-        describe: live?.describe ?? here.manifest.agent.describe,
-        work: (task, signal) => work(task, signal).catch(damageStops),
-      };
-
-      async function work(task: AgentTask, signal: AbortSignal): Promise<AgentReport> {
-        if (signal.aborted) return { kind: 'cancelled' };
-        if (follows) {
-          const stored = answers.get(keyOf(node, task.call));
-          const parts =
-            stored === undefined || stored.exchange.files === null
-              ? {
-                  call: task.call,
-                  kind: 'no_record' as const,
-                  why:
-                    stored === undefined
-                      ? 'there is no record of this call'
-                      : 'what this call made of the workspace could not be recorded',
-                  recorded_sha256: null,
-                  sha256: sha256(task.prompt),
-                  diff: '',
-                }
-              : await compare({ call: task.call, prompt: door.mask(task.prompt) }, stored.exchange);
-          if (parts === undefined && stored !== undefined) return await replayed(task, stored, door);
-          const stop = parts === undefined ? undefined : await leave({ node, visit, ...parts });
-          if (stop !== undefined) throw new Diverged(stop);
-        }
-        if (live === undefined)
-          throw new Diverged(`no agent was chosen to go on live with at ${node}@${visit}`);
-        return live.work(task, signal);
-      }
+    agentFor: (at) => ({
+      name: at.live?.name ?? run.manifest.agent.name,
+      describe: at.live?.describe ?? run.manifest.agent.describe,
+      work: (task, signal) => work(at, task, signal).catch(stopOnDamage),
+    }),
+    async answer(start) {
+      const was = steps.get(start.state.steps + 1);
+      return follows && was !== undefined && of.run_tools !== true ? answerFrom(start, was) : undefined;
     },
-    async take(at) {
-      const was = steps.get(at.state.steps + 1);
-      return follows && was !== undefined && of.run_tools !== true ? taking(at, was) : undefined;
-    },
-    async enters(node, visit, step) {
-      if (!follows) return undefined;
+    async checkNode(node, visit, step) {
       const was = steps.get(step);
-      if (was?.node === node && was.visit === visit) return undefined;
+      if (!follows || (was?.node === node && was.visit === visit)) return undefined;
       const why =
         was === undefined
-          ? `the recorded run went no further than its stage ${steps.size}`
-          : `the recorded run was at ${was.node}@${was.visit} then`;
-      return leave({ ...noCall, node, visit, kind: 'end_of_record', why });
+          ? `the recorded run has ${steps.size} executions, and this is number ${step}`
+          : `the recorded run was at ${was.node}@${was.visit}`;
+      return diverge({ ...noCall, node, visit, kind: 'end_of_record', why });
     },
-    async left({ node, visit, now }) {
-      if (!follows) return undefined;
+    async checkRoute({ node, visit, now }) {
       const was = steps.get(now.steps);
-      if (was === undefined || was.next_node === now.next_node) return undefined;
-      const to = (next: string | null) => (next === null ? 'the end' : `"${next}"`);
-      const why = `the route is another one: it went to ${to(was.next_node)} (outcome ${was.outcome.status}), and goes to ${to(now.next_node)} (outcome ${now.last_outcome.status})`;
-      return leave({ ...noCall, node, visit, kind: 'route', why });
+      if (!follows || was === undefined || was.next_node === now.next_node) return undefined;
+      const route = (next: string | null, outcome: string) =>
+        `${next === null ? 'the end' : `"${next}"`} (outcome ${outcome})`;
+      const then = route(was.next_node, was.outcome.status);
+      const why = `the route was to ${then} and is to ${route(now.next_node, now.last_outcome.status)}`;
+      return diverge({ ...noCall, node, visit, kind: 'route', why });
     },
   };
 }
 
 const noCall = { call: null, recorded_sha256: null, sha256: null, diff: '' } as const;
 
-/** A record that went bad under our hands ends the run as one that is missing does. */
-const damageStops = (error: unknown): never => {
+/** A record that is damaged while it is used ends the run as a missing one does. */
+const stopOnDamage = (error: unknown): never => {
   throw error instanceof DamagedExchange ? new Diverged(`the record is damaged: ${error.message}`) : error;
 };
-
-/** The runs that a recorded one was made from, as its texts name them. */
-export const placesOf = (of: ReplayOf): readonly Place[] =>
-  of.ancestors.map(({ run_id, dirs }) => ({ runId: run_id, dirs }));

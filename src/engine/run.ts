@@ -225,8 +225,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         });
     }
 
-    const astray = await setting.replay?.enters(node.id, visits + 1, state.steps + 1);
-    if (astray !== undefined) return stop(astray);
+    const diverged = await setting.replay?.checkNode(node.id, visits + 1, state.steps + 1);
+    if (diverged !== undefined) return stop(diverged);
 
     const nodeDir = layout(setting.runDir).node(node.id);
     const stood = await openVisit(nodeDir, visits + 1, setting.marker);
@@ -303,8 +303,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     );
     const next: Step = { ...taken, change: { ...taken.change, alike } };
     const way = stuckOr(await audited(next.decision), node, next.change, before.state);
-    const parted = await setting.replay?.left(next.change);
-    const decision = parted === undefined ? way : over(parted);
+    const otherRoute = await setting.replay?.checkRoute(next.change);
+    const decision = otherRoute === undefined ? way : over(otherRoute);
     const changed = delta(contextBefore, next.change.now.context);
     state = {
       ...advance(before.state, next.change, counts),

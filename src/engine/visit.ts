@@ -111,15 +111,15 @@ export async function visitNode(
       { steps: -1, elapsedMs: at.elapsed() },
     );
   if (kind.executable && kind.type !== 'codergen') {
-    const taken = await setting.replay?.take(at).catch((error: unknown) => {
+    const recorded = await setting.replay?.answer(at).catch((error: unknown) => {
       if (error instanceof WorkspaceError) return { trouble: error.message };
       throw error;
     });
-    if (taken !== undefined && 'trouble' in taken)
-      return { kind: 'stopped', reason: `${node.id}: ${taken.trouble}` };
-    if (taken !== undefined && 'outcome' in taken) return { kind: 'ended', ...taken };
-    if (taken !== undefined)
-      await tell.event({ type: 'ReplayRan', node_id: node.id, visit, why: taken.unlike });
+    if (recorded !== undefined && 'trouble' in recorded)
+      return { kind: 'stopped', reason: `${node.id}: ${recorded.trouble}` };
+    if (recorded !== undefined && 'outcome' in recorded) return { kind: 'ended', ...recorded };
+    if (recorded !== undefined)
+      await tell.event({ type: 'ReplayRan', node_id: node.id, visit, why: recorded.unlike });
   }
   let { snapshot } = at;
   let state = escalated(at.state, node);
@@ -194,7 +194,7 @@ export async function visitNode(
       reason: reasonOf(result.outcome),
       delay_ms: again.delayMs,
     });
-    // Whom a recorded answer waited for need not be waited for again.
+    // A recorded answer comes at once.
     const delay = kind.type === 'codergen' && setting.replay?.follows === true ? 0 : again.delayMs;
     await setting.clock.sleep(Math.min(delay, Math.max(0, wallLeft())), signal);
     if (signal.aborted) return { kind: 'interrupted' };

@@ -4,7 +4,7 @@ import type { Refusal } from '../engine/casting.ts';
 import { varNotTaken, whatChanged } from '../engine/resume.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph } from '../model/graph.ts';
-import type { Manifest } from '../model/manifest.ts';
+import { keepsTexts, type Manifest } from '../model/manifest.ts';
 import type { Doors, RunFlags } from './types.ts';
 import { refused } from './types.ts';
 
@@ -20,11 +20,11 @@ export async function asBegun(
   const replays = manifest.replay_of !== undefined;
   if (flags.live === true && !replays)
     return refused('usage', `run ${manifest.run_id} is no replay: it is live anyway`, 'leave out --live');
-  // A replay goes on with the texts that it keeps: those of the run that it follows. So does a fork that began with such.
+  // A replay keeps the texts of the recorded run, a fork those of the forked run, unless it was given others.
   const keeps =
     texts.keeps ||
     flags.keepsTexts === true ||
-    (manifest.forked_from?.kept_texts === true && !flags.acceptChanges);
+    (graph === undefined && keepsTexts(manifest) && !flags.acceptChanges);
   const differs =
     replays || keeps
       ? await whatChanged(

@@ -5,7 +5,6 @@ import { codergens } from '../engine/casting.ts';
 import type { LeakGuard } from '../engine/leaks.ts';
 import type { Replay } from '../engine/replay.ts';
 import type { Sealed } from '../engine/sealing.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { kinds } from '../nodes/index.ts';
@@ -19,32 +18,27 @@ export type Beside = {
   readonly leaks: LeakGuard | undefined;
 };
 
-/** Opens what the run has of these; for one that is taken up again, a call that was cut is written down. */
+/** Opens what the run has of these. */
 export async function openBeside(
   run: {
     readonly graph: Graph;
     readonly runDir: string;
     readonly manifest: Manifest;
-    readonly loaded: Checkpoint;
-    readonly resumed: boolean;
     readonly variables: Readonly<Record<string, string>>;
     readonly snapshots: Snapshots;
     readonly sealed: Sealed | undefined;
   },
   doors: Doors,
 ): Promise<Beside | Refusal> {
-  const { graph, runDir, manifest, loaded, snapshots, sealed } = run;
+  const { graph, runDir, manifest, snapshots, sealed } = run;
   const asks = codergens(graph, kinds).length > 0 || manifest.replay_of !== undefined;
   const agents = asks ? await import('./exchanges.ts') : undefined;
-  const follows = await agents?.openReplay(runDir, manifest, run.variables, { snapshots, loaded }, doors);
+  const follows = await agents?.openReplay(runDir, manifest, run.variables, snapshots, doors);
   if (follows !== undefined && 'problems' in follows) return follows;
   const guard =
     sealed === undefined
       ? undefined
       : await (await import('./leaks.ts')).openLeaks(runDir, manifest, snapshots, sealed);
   if (guard !== undefined && 'problems' in guard) return guard;
-  const exchanges = agents?.exchangesOf(graph, runDir);
-  if (run.resumed && exchanges !== undefined)
-    await agents?.markCut(exchanges, graph, manifest, loaded, runDir, doors);
-  return { exchanges, replay: follows?.replay, leaks: guard?.leaks };
+  return { exchanges: agents?.exchangesOf(graph, runDir), replay: follows?.replay, leaks: guard?.leaks };
 }

@@ -151,7 +151,7 @@ export async function drive(
     if ('problems' in ground) return ground;
     const { snapshots, snapshot } = ground;
     const { variables } = given.inputs;
-    const about = { graph, runDir, manifest, loaded, resumed, variables, snapshots, sealed };
+    const about = { graph, runDir, manifest, variables, snapshots, sealed };
     const beside = await openBeside(about, doors);
     if ('problems' in beside) return beside;
     const { exchanges, replay, leaks } = beside;

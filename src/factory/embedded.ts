@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { workdirOf } from '../engine/pipeline.ts';
 import type { Graph } from '../model/graph.ts';
+import { keepsTexts } from '../model/manifest.ts';
 import type { Moment } from '../store/moment.ts';
 import { readManifest, validRunId } from '../store/run-store.ts';
 import { realClock } from '../system/clock.ts';
@@ -75,8 +76,8 @@ export async function resumeRun(
 async function graphOf(runDir: string, flags: RunFlags, doors: Doors): Promise<Graph | undefined> {
   const read = await readManifest(runDir);
   if (!read.ok) return undefined;
-  const { pipeline_file, pipeline_path, forked_from } = read.manifest;
-  if (forked_from?.kept_texts === true && !flags.acceptChanges) return undefined;
+  const { pipeline_file, pipeline_path } = read.manifest;
+  if (keepsTexts(read.manifest) && !flags.acceptChanges) return undefined;
   return (await readPipeline(pipeline_file ?? pipeline_path, doors.cwd)).graph;
 }
 

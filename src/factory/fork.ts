@@ -1,18 +1,20 @@
-/** A run that goes on from a moment of another one, which stays as it is. */
+/** Starts a run from a checkpoint of another run, which is only read. */
 import { dirname, resolve } from 'node:path';
 import { forkHistory } from '../builder/history-fork.ts';
 import { ForeignHistory, notYours } from '../builder/history-guard.ts';
 import { readGraph } from '../dot/read.ts';
 import type { Refusal } from '../engine/casting.ts';
 import { scriptProblem } from '../engine/casting.ts';
-import { hashOfRecords, makeFork } from '../engine/fork.ts';
+import { createFork, hashOfRecords, type NewFork } from '../engine/fork.ts';
 import type { Inputs } from '../engine/inputs.ts';
 import { readInputs } from '../engine/inputs.ts';
 import { inputPath } from '../engine/kept.ts';
 import { buildsHistory, goalOf } from '../engine/pipeline.ts';
+import type { Sealed } from '../engine/sealing.ts';
 import { textsOf } from '../engine/texts.ts';
 import { present } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
+import type { Json } from '../model/json.ts';
 import type { ForkedFrom, Manifest, ReplayOf } from '../model/manifest.ts';
 import { own } from '../model/own.ts';
 import { momentText } from '../model/point.ts';
@@ -26,23 +28,23 @@ import { packageVersion } from '../system/package.ts';
 import { readPlain } from '../system/read.ts';
 import { readJudge } from './judge.ts';
 import { driveMade, goOn } from './resume.ts';
-import { sandboxOf } from './sandbox.ts';
+import { type Sandbox, sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
-/** What makes a fork a replay: whose exchanges answer in it, and as which graph. */
+/** What makes a fork a replay. */
 export type ReplayStart = {
   readonly replayOf: Omit<ReplayOf, 'changed'>;
-  /** All records of the other run. */
+  /** All records of the recorded run. */
   readonly records: readonly RunRecord[];
-  /** The pipeline that the run keeps, with prompts replaced. */
+  /** The pipeline with replaced prompts; undefined where none is replaced. */
   readonly graph: Graph | undefined;
-  /** Whether it begins at a moment of its own, and not where the other run began. */
+  /** False where it begins where the recorded run began. */
   readonly isFork: boolean;
 };
 
-/** Starts a run at `moment` of the run in `runDir` and runs it to its end. `graph` is a pipeline to go on with in place
- *  of that run's own. Refuses, with nothing left behind, what cannot be started; the other run is only read. */
+/** Starts a run from the checkpoint `moment` of the run in `runDir` and runs it to its end; `graph` replaces that run's
+ *  pipeline. The other run is only read. When it refuses, nothing is left behind. */
 export async function forkRun(
   runDir: string,
   moment: Moment,
@@ -55,16 +57,15 @@ export async function forkRun(
   const read = await readManifest(runDir);
   if (!read.ok) return refused('manifest', read.why);
   const old = read.manifest;
-  const state = stateAfter(moment.records);
   const current = replay?.graph ?? graph ?? storedGraph(old);
   if (current === undefined)
     return refused(
       'fork-pipeline',
-      `the pipeline that run ${old.run_id} keeps cannot be read any more`,
+      `the pipeline in the manifest of run ${old.run_id} cannot be read`,
       'name a pipeline file with --pipeline',
     );
-  const wrong = notToBeGoneOnWith(old, moment, state.next_node, current);
-  if (wrong !== undefined) return wrong;
+  const unforkable = forkProblem(old, moment, current);
+  if (unforkable !== undefined) return unforkable;
 
   const inputs = await inputsOf(old, runDir, graph, current, flags, doors.cwd);
   if ('problems' in inputs) return inputs;
@@ -76,15 +77,15 @@ export async function forkRun(
   };
   const ready = await goOn(current, old, given, flags, doors);
   if ('problems' in ready) return ready;
+  const { casting, caps, answers } = ready;
   const mismatch =
-    ready.casting.main?.name === 'scripted' && ready.answers !== undefined
-      ? scriptProblem(ready.answers.script, inputs)
+    casting.main?.name === 'scripted' && answers !== undefined
+      ? scriptProblem(answers.script, inputs)
       : undefined;
   if (mismatch !== undefined) return { problems: [mismatch] };
 
   const judge = await readJudge(resolve(runDir), old, doors.env);
   if ('problems' in judge) return judge;
-  const { sealed } = judge;
   const sandbox = await sandboxOf(
     current,
     { runsDir: where.runsDir, workdir: old.original_workdir, holdoutFrom: old.holdout?.from },
@@ -92,135 +93,149 @@ export async function forkRun(
     doors,
   );
   if ('problems' in sandbox) return sandbox;
-  const kept = ready.manifest.agent.script;
-  const script = ready.script ?? (kept === undefined ? undefined : ready.answers?.text);
-  const startedAt = doors.clock.now().toISOString();
-  const unique = sha256(`${where.runsDir}\0${startedAt}\0${doors.clock.monotonic()}`).slice(0, 16);
-  const replaced = Object.keys(replay?.replayOf.prompts ?? {}).map((node) => `prompt ${node}`);
-  const changed = whatIsNew(old, ready.manifest, inputs, flags).flatMap((what) =>
-    what === 'pipeline' && replaced.length > 0 ? replaced : [what],
+  const wanted = forkOf(
+    { old, runDir: resolve(runDir), moment, replay },
+    { ...where, inputs, ready, graph, goal: goalOf(current), sealed: judge.sealed, account: sandbox.account },
+    flags,
+    doors,
   );
-  const forkedFrom: ForkedFrom = {
+  const made = await createFork(wanted).catch((error: unknown) => {
+    if (error instanceof GitError) return historyProblem(old, error);
+    throw error;
+  });
+  if ('problems' in made) return made;
+  return driveMade(made, current, { casting, inputs: textsOf(inputs), caps }, flags, doors);
+}
+
+/** Everything that the new run directory is created from. */
+function forkOf(
+  {
+    old,
+    runDir,
+    moment,
+    replay,
+  }: {
+    readonly old: Manifest;
+    readonly runDir: string;
+    readonly moment: Moment;
+    readonly replay: ReplayStart | undefined;
+  },
+  now: {
+    readonly runsDir: string;
+    readonly runId: string;
+    readonly inputs: Inputs;
+    readonly ready: Exclude<Awaited<ReturnType<typeof goOn>>, Refusal>;
+    readonly graph: Graph | undefined;
+    readonly goal: Json | undefined;
+    readonly sealed: Sealed | undefined;
+    readonly account: Sandbox['account'];
+  },
+  flags: RunFlags,
+  doors: Doors,
+): NewFork {
+  const { inputs, ready, graph, goal, sealed, account } = now;
+  const startedAt = doors.clock.now().toISOString();
+  const unique = sha256(`${now.runsDir}\0${startedAt}\0${doors.clock.monotonic()}`).slice(0, 16);
+  const changed = changesOf(old, ready.manifest, inputs, flags, Object.keys(replay?.replayOf.prompts ?? {}));
+  const { records } = moment;
+  // A replay of a whole run begins where that one began: with its fork, if it was one.
+  const atFork = replay === undefined || replay.isFork;
+  const { node, visit } = moment.visit;
+  const forked: ForkedFrom = {
     run_id: old.run_id,
-    run_dir: resolve(runDir),
-    node: moment.visit.node,
-    visit: moment.visit.visit,
+    run_dir: runDir,
+    node,
+    visit,
     before: moment.before,
-    seq: moment.records.length,
-    sha256: hashOfRecords(moment.records),
+    seq: records.length,
+    sha256: hashOfRecords(records),
     changed,
-    ...(graph === undefined && areOutdated(old, doors.cwd) ? { kept_texts: true } : {}),
   };
-  const goal = goalOf(current);
-  // A replay of a whole run begins where that one began: with a fork, if it was one.
-  const { goal: _, forked_from: began, replay_of: __, holdout: ___, ...base } = ready.manifest;
-  const link = replay === undefined || replay.isFork ? forkedFrom : began;
-  const made = await makeFork({
+  const link = atFork ? forked : old.forked_from;
+  const { goal: _, forked_from: __, replay_of: ___, holdout: ____, ...base } = ready.manifest;
+  const kept = base.agent.script;
+  const script = ready.script ?? (kept === undefined ? undefined : ready.answers?.text);
+  // Before the beginning of a forked run the workspace may have texts that were changed for it.
+  const inherited = atFork && records.length <= (old.forked_from?.seq ?? 0);
+  const { env } = doors;
+  return {
     startedAt,
     signal: doors.signal,
-    runId: where.runId,
+    runId: now.runId,
     unique,
-    runsDir: where.runsDir,
-    from: resolve(runDir),
-    alsoCalled: [dirname(old.workspace_path)],
-    records: moment.records,
-    follow: replay?.records,
-    takesTools: replay !== undefined && replay.replayOf.run_tools !== true,
+    runsDir: now.runsDir,
+    from: runDir,
+    otherPaths: [dirname(old.workspace_path)],
+    records,
+    replay:
+      replay === undefined
+        ? undefined
+        : { records: replay.records, tools: replay.replayOf.run_tools !== true },
     snapshot: moment.snapshot,
-    ...filesOf(
-      old,
-      inputs,
-      (replay === undefined || replay.isFork) && moment.records.length <= (old.forked_from?.seq ?? 0),
-    ),
+    ...filesOf(old, inputs, inherited),
     goal,
     keep: script === undefined ? {} : { [kept?.stored ?? keptScript]: script },
     sealed:
       sealed === undefined || old.holdout === undefined
         ? undefined
         : { holdout: old.holdout, files: sealed.files() },
-    env: doors.env,
+    env,
     manifest: (workspace, holdout) => ({
       ...base,
       ...(holdout === undefined ? {} : { holdout }),
       ...(goal === undefined ? {} : { goal }),
-      run_id: where.runId,
+      run_id: now.runId,
       workspace_path: workspace,
       started_at: startedAt,
       ...(graph === undefined
         ? {}
-        : {
-            pipeline_path: graph.file,
-            pipeline_file: resolve(doors.cwd, graph.file),
-          }),
+        : { pipeline_path: graph.file, pipeline_file: resolve(doors.cwd, graph.file) }),
       factory_version: packageVersion(),
       node_version: process.version,
       env_pass: [...new Set([...old.env_pass, ...flags.envPass])],
-      sandbox: sandbox.account,
-      not_enforced: sandbox.account.missing,
+      sandbox: account,
+      not_enforced: account.missing,
       ...(link === undefined ? {} : { forked_from: link }),
       ...(replay === undefined ? {} : { replay_of: { ...replay.replayOf, changed } }),
-      marker: `${where.runId}.${unique}`,
+      marker: `${now.runId}.${unique}`,
     }),
     history:
       old.git === undefined
         ? undefined
-        : (from, to, workspace) =>
-            forkHistory({ from, to, workspace, env: doors.env, keepLater: replay !== undefined }),
-  }).catch((error: unknown) => {
-    if (error instanceof GitError)
-      return refused(
-        'git-history',
-        `the history of run ${old.run_id} cannot be taken over: ${error.message}`,
-        error instanceof ForeignHistory
-          ? notYours
-          : error.missing
-            ? 'install git'
-            : 'put back a copy of the run directory if there is one',
-      );
-    throw error;
-  });
-  if ('problems' in made) return made;
-  const { casting, caps } = ready;
-  return driveMade(made, current, { casting, inputs: textsOf(inputs), caps }, flags, doors);
+        : (from, to, workspace) => forkHistory({ from, to, workspace, env, keepLater: replay !== undefined }),
+  };
 }
 
-/** Whether the files of a run's pipeline and prompts are others by now. */
-function areOutdated(of: Manifest, cwd: string): boolean {
-  const { pipeline, pipeline_file, pipeline_path, prompts, schemas = {} } = of;
-  const file = { path: pipeline_file ?? resolve(cwd, pipeline_path), sha256: pipeline.sha256 };
-  const isAsItWas = ({ path, sha256: was }: typeof file): boolean => {
-    try {
-      const found = readPlain(path);
-      return found.kind === 'text' && sha256(found.text) === was;
-    } catch {
-      return false;
-    }
-  };
-  return ![file, ...Object.values(prompts), ...Object.values(schemas)].every(isAsItWas);
-}
+const historyProblem = (old: Manifest, error: GitError): Refusal =>
+  refused(
+    'git-history',
+    `the history of run ${old.run_id} cannot be copied: ${error.message}`,
+    error instanceof ForeignHistory
+      ? notYours
+      : error.missing
+        ? 'install git'
+        : 'restore the run directory from a copy if there is one',
+  );
 
 /** The pipeline as the run keeps it. */
 export const storedGraph = (manifest: Manifest): Graph | undefined =>
   readGraph(manifest.pipeline_file ?? manifest.pipeline_path, manifest.pipeline.text).graph;
 
-function notToBeGoneOnWith(
-  old: Manifest,
-  moment: Moment,
-  next: string | null,
-  current: Graph,
-): Refusal | undefined {
+/** Why a run cannot begin at `moment` with the pipeline `current`, or undefined. */
+function forkProblem(old: Manifest, moment: Moment, current: Graph): Refusal | undefined {
   const { node, visit } = moment.visit;
+  const next = stateAfter(moment.records).next_node;
   if (next === null)
     return refused(
       'fork-at-end',
-      `run ${old.run_id} reached its end with ${node}@${visit}, so nothing is left to go on with after it`,
-      `add --before to begin right before ${node}@${visit}, or name an earlier visit`,
+      `run ${old.run_id} reached its end with ${node}@${visit}, so no node is left to run after it`,
+      `add --before to begin right before ${node}@${visit}, or name an earlier execution`,
     );
   if (!current.nodes.has(next))
     return refused(
       'fork-pipeline',
-      `${momentText({ ...moment.visit, before: moment.before })} the run goes on with node "${next}", which the pipeline ${current.file} does not have`,
-      'give the node that id, or fork at another visit',
+      `${momentText({ ...moment.visit, before: moment.before })} the run continues with node "${next}", which the pipeline ${current.file} does not have`,
+      'give the node that id, or fork at another execution',
     );
   if (old.git === undefined && buildsHistory(current))
     return refused(
@@ -231,8 +246,8 @@ function notToBeGoneOnWith(
   return undefined;
 }
 
-/** The script that answers from now on, where it is not the one that the run has kept: the one of the flag; else the one
- *  that the pipeline bundles, where the pipeline or the agent is another and the run was not given one by flag. */
+/** Path of the agent script, where it is not the one that the run keeps: that of the flag; else that of the pipeline, where
+ *  the pipeline or the agent is another one and the run was not given a script by flag. */
 function scriptOf(
   old: Manifest,
   graph: Graph | undefined,
@@ -254,7 +269,7 @@ function bundledScript(graph: Graph, cwd: string): string | undefined {
   return path === undefined ? undefined : resolve(cwd, graph.file, '..', path);
 }
 
-/** The run's inputs: what it has kept itself, and what is given now. */
+/** The inputs that the run keeps, with those given by flag in their place. */
 async function inputsOf(
   old: Manifest,
   runDir: string,
@@ -273,12 +288,12 @@ async function inputsOf(
       return refused(
         'fork-input',
         `run ${old.run_id} no longer has the text of variable "${name}" (${path})`,
-        `give it anew: --var ${name}=FILE`,
+        `give it again: --var ${name}=FILE`,
       );
   }
   const kept = { variables: old.variables, files };
   const texts = graph === undefined ? { prompts: old.prompts, schemas: old.schemas ?? {} } : {};
-  // A file variable stays one when it is given anew.
+  // A file variable is given as a file, with or without the @.
   const given = Object.fromEntries(
     Object.entries(flags.vars).map(([name, value]) => [
       name,
@@ -289,8 +304,8 @@ async function inputsOf(
   return 'problems' in read ? { problems: read.problems } : read.inputs;
 }
 
-/** Texts of file variables by the name of their file, and which of them are to be placed in the workspace. `inherited`:
- *  the moment lies before the other run's own beginning, so that the workspace may have texts that it changed then. */
+/** Texts of file variables by the name of their file, and which of them are to be written to the workspace: those that were
+ *  changed, or all where the workspace is `inherited`. */
 function filesOf(old: Manifest, inputs: Inputs, inherited: boolean) {
   const files: Record<string, string> = {};
   const changed = new Set<string>();
@@ -304,27 +319,34 @@ function filesOf(old: Manifest, inputs: Inputs, inherited: boolean) {
   return { files, changed };
 }
 
-/** What the new run does not have from the other one, in words for its manifest. */
-function whatIsNew(old: Manifest, now: Manifest, inputs: Inputs, flags: RunFlags): string[] {
-  const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+/** How the new run differs from the other one, for its manifest. `replaced`: nodes with another prompt than the pipeline's. */
+function changesOf(
+  old: Manifest,
+  now: Manifest,
+  inputs: Inputs,
+  flags: RunFlags,
+  replaced: readonly string[],
+): string[] {
   // Their order is that of the nodes.
-  const texts = (of: Manifest['prompts']) =>
-    Object.entries(of)
-      .map(([name, { sha256 }]) => `${name}\0${sha256}`)
+  const hashes = (texts: Manifest['prompts'] = {}) =>
+    Object.entries(texts)
+      .map(([name, { sha256 }]) => [name, sha256])
       .sort();
   const names = new Set([...Object.keys(old.variables), ...Object.keys(inputs.variables)]);
+  const compared: [string, unknown, unknown][] = [
+    ...(replaced.length > 0 ? [] : [['pipeline', old.pipeline.sha256, now.pipeline.sha256] as const]),
+    ['prompts', hashes(old.prompts), hashes(now.prompts)],
+    ['schemas', hashes(old.schemas), hashes(now.schemas)],
+    ...[...names].map((name) => [`var ${name}`, old.variables[name], inputs.variables[name]] as const),
+    ['agent', old.agent.name, now.agent.name],
+    ['script', old.agent.script?.sha256, now.agent.script?.sha256],
+    ['model', old.agent.model, now.agent.model],
+    ['effort', old.agent.effort, now.agent.effort],
+    ['caps', old.caps, now.caps],
+    ['env_pass', [], flags.envPass.filter((name) => !old.env_pass.includes(name))],
+  ].map(([what, was, is]) => [String(what), was, is]);
   return [
-    ...(old.pipeline.sha256 === now.pipeline.sha256 ? [] : ['pipeline']),
-    ...(same(texts(old.prompts), texts(now.prompts)) ? [] : ['prompts']),
-    ...(same(texts(old.schemas ?? {}), texts(now.schemas ?? {})) ? [] : ['schemas']),
-    ...[...names]
-      .filter((name) => !same(old.variables[name], inputs.variables[name]))
-      .map((name) => `var ${name}`),
-    ...(old.agent.name === now.agent.name ? [] : ['agent']),
-    ...(old.agent.script?.sha256 === now.agent.script?.sha256 ? [] : ['script']),
-    ...(old.agent.model === now.agent.model ? [] : ['model']),
-    ...(old.agent.effort === now.agent.effort ? [] : ['effort']),
-    ...(same(old.caps, now.caps) ? [] : ['caps']),
-    ...(flags.envPass.every((name) => old.env_pass.includes(name)) ? [] : ['env_pass']),
+    ...replaced.map((node) => `prompt ${node}`),
+    ...compared.flatMap(([what, was, is]) => (JSON.stringify(was) === JSON.stringify(is) ? [] : [what])),
   ];
 }

@@ -1,5 +1,4 @@
-/** A run made again from the exchanges that it recorded: free, offline, and only as far as the record goes. */
-import { realpath } from 'node:fs/promises';
+/** Replays a run: runs its pipeline again in a new directory, with nodes answered from its record. */
 import { dirname, resolve } from 'node:path';
 import { readGraph } from '../dot/read.ts';
 import type { Refusal } from '../engine/casting.ts';
@@ -7,7 +6,7 @@ import { lint } from '../lint/lint.ts';
 import { present } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
-import type { Manifest, ReplayOf } from '../model/manifest.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { nearest } from '../model/nearest.ts';
 import type { Point } from '../model/point.ts';
 import { kindOf } from '../model/resolve.ts';
@@ -31,16 +30,15 @@ import { refused } from './types.ts';
 import { changedIn } from './vouched.ts';
 
 export type ReplayRequest = {
-  /** The visit that is the first to be made again; undefined for the whole run. */
+  /** The first execution to replay; undefined for the whole run. */
   readonly from?: Point | undefined;
-  /** Prompts in place of the pipeline's, by node. */
+  /** Prompts in place of those of the pipeline, by node. */
   readonly prompts?: Readonly<Record<string, string>>;
-  /** Run tools and checks for real. */
+  /** Run tools and verifications though the record has them. */
   readonly runTools?: boolean;
 };
 
-/** Makes the run in `runDir` again in a new directory, agents answered from its record. Refuses, with nothing left
- *  behind, what cannot be replayed; the other run is only read. */
+/** Replays the run in `runDir` as a new run; the recorded run is only read. When it refuses, nothing is left behind. */
 export async function replayRun(
   runDir: string,
   request: ReplayRequest,
@@ -48,29 +46,21 @@ export async function replayRun(
   flags: RunFlags,
   doors: Doors,
 ): Promise<Finished | Refusal> {
-  const manifestRead = await readManifest(runDir);
-  if (!manifestRead.ok) return refused('manifest', manifestRead.why);
-  const { manifest } = manifestRead;
-  const read = await readSoFar(runDir);
-  if (!read.ok) return refused('run-files', read.why);
-  const { records } = read;
-  const changed = await changedIn(runDir);
-  if (changed !== undefined) return changed;
-  const moment = beginningOf(manifest, records, request.from);
+  const dir = resolve(runDir);
+  const record = await readRecord(dir);
+  if ('problems' in record) return record;
+  const { manifest, records } = record;
+  const moment = replayedFrom(manifest, records, request.from);
   if ('problems' in moment) return moment;
-  const whole = await recordsOf(runDir, manifest, records, moment.records.length);
-  if (whole !== undefined) return whole;
   const stored = storedGraph(manifest);
   const graph = stored === undefined ? undefined : withPrompts(manifest, stored, request.prompts ?? {});
   if (graph !== undefined && 'problems' in graph) return graph;
-  const dir = resolve(runDir);
-  const recordedDir = dirname(manifest.workspace_path);
+  const { forked_from: from } = manifest;
   return forkRun(dir, moment, undefined, where, flags, doors, {
     replayOf: {
       run_id: manifest.run_id,
-      run_dir: recordedDir,
-      aliases: [...new Set([dir, await realpath(dir)])].filter((name) => name !== recordedDir),
-      ancestors: await ancestorsOf(manifest),
+      run_dir: dirname(manifest.workspace_path),
+      ...(from === undefined ? {} : { forked_from: { run_id: from.run_id, run_dir: from.run_dir } }),
       live: flags.live === true,
       prompts: { ...request.prompts },
       ...(request.runTools === true ? { run_tools: true } : {}),
@@ -81,33 +71,8 @@ export async function replayRun(
   });
 }
 
-/** The runs that a run was made from: its records may have been theirs. */
-async function ancestorsOf(manifest: Manifest): Promise<ReplayOf['ancestors']> {
-  const found = new Map<string, Set<string>>();
-  const add = (id: string, ...dirs: readonly string[]) =>
-    found.set(id, new Set([...(found.get(id) ?? []), ...dirs]));
-  const open = [manifest];
-  for (let one = open.pop(); one !== undefined && found.size < mostAncestors; one = open.pop()) {
-    const { forked_from: forked, replay_of: replayed } = one;
-    for (const { run_id, dirs } of replayed?.ancestors ?? []) add(run_id, ...dirs);
-    for (const { run_id, run_dir } of [forked, replayed].filter((link) => link !== undefined)) {
-      const known = found.has(run_id);
-      add(run_id, run_dir, ...(replayed?.run_id === run_id ? replayed.aliases : []));
-      if (known) continue;
-      const read = await readManifest(run_dir);
-      // One that is gone or damaged ends the search; it is only about what texts may say.
-      if (!read.ok) continue;
-      add(run_id, dirname(read.manifest.workspace_path));
-      open.push(read.manifest);
-    }
-  }
-  return [...found].map(([run_id, dirs]) => ({ run_id, dirs: [...dirs] }));
-}
-
-const mostAncestors = 100;
-
-/** Right before the first visit that is made again. */
-export function beginningOf(
+/** The checkpoint right before the first execution to replay. */
+function replayedFrom(
   manifest: Manifest,
   records: readonly RunRecord[],
   from: Point | undefined,
@@ -121,53 +86,63 @@ export function beginningOf(
   if (first?.type !== 'Visit')
     return refused(
       'replay-empty',
-      `run ${manifest.run_id} has finished no visit of its own yet, so there is nothing to replay`,
-      'wait until it has, or go on with it: factory resume',
+      `run ${manifest.run_id} has not finished an execution yet, so there is nothing to replay`,
+      'wait until it has, or continue it: factory resume',
     );
   return { ok: true, visit: first, before: true, snapshot: first.before, records: records.slice(0, count) };
 }
 
-/** Why the record of a run cannot be used from its record numbered `from` on, or undefined. Everything that it may be
- *  asked for is looked at before anything is made. */
-async function recordsOf(
-  runDir: string,
-  manifest: Manifest,
-  records: readonly RunRecord[],
-  from: number,
-): Promise<Refusal | undefined> {
+/** The record of a run, every part of it checked against its hash; or what of it is missing or damaged. */
+export async function readRecord(runDir: string): Promise<
+  | {
+      readonly manifest: Manifest;
+      readonly records: readonly RunRecord[];
+      readonly exchanges: readonly StoredExchange[];
+    }
+  | Refusal
+> {
+  const manifestRead = await readManifest(runDir);
+  if (!manifestRead.ok) return refused('manifest', manifestRead.why);
+  const { manifest } = manifestRead;
+  const soFar = await readSoFar(runDir);
+  if (!soFar.ok) return refused('run-files', soFar.why);
+  const { records } = soFar;
+  const changed = await changedIn(runDir);
+  if (changed !== undefined) return changed;
   const read = await readExchanges(layout(runDir).exchanges);
-  if (!read.ok) {
-    const asked = records
-      .slice(from)
-      .find((record) => record.type === 'Visit' && record.node_type === 'codergen');
-    if (!read.missing) return refused('replay-damaged', read.why);
-    return asked === undefined
-      ? undefined
-      : refused(
-          'replay-no-records',
-          `run ${manifest.run_id} has no record of what its agents were asked and answered (there is no ${layout(runDir).exchanges}): an earlier version made it`,
-          'run the pipeline once with this version; that run can be replayed',
-        );
-  }
-  return damageIn(runDir, manifest.run_id, read.exchanges);
+  if (read.ok)
+    return (
+      (await damageIn(runDir, manifest.run_id, read.exchanges)) ?? {
+        manifest,
+        records,
+        exchanges: read.exchanges,
+      }
+    );
+  if (!read.missing) return refused('replay-damaged', read.why);
+  return records.some((record) => record.type === 'Visit' && record.calls > 0)
+    ? refused(
+        'replay-no-records',
+        `run ${manifest.run_id} has no record of the calls of its agents: ${layout(runDir).exchanges} is missing`,
+        'restore it from a copy, or run the pipeline again',
+      )
+    : { manifest, records, exchanges: [] };
 }
 
-/** The first of these exchanges that is not whole any more: texts and files are held against their hashes. */
-export async function damageIn(
+async function damageIn(
   runDir: string,
   run: string,
-  answers: readonly StoredExchange[],
+  exchanges: readonly StoredExchange[],
 ): Promise<Refusal | undefined> {
   const at = layout(runDir);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-  for (const answer of answers) {
-    const why = await damageOf(at.exchanges, snapshots, answer);
-    const { node, call } = answer.exchange;
+  for (const stored of exchanges) {
+    const why = await damageOf(at.exchanges, snapshots, stored);
+    const { node, call } = stored.exchange;
     if (why !== undefined)
       return refused(
         'replay-damaged',
         `the record of call ${call} of node "${node}" in run ${run} is damaged: ${why}`,
-        'put back a copy of that file; nothing of it was used',
+        'restore that file from a copy; nothing was replayed',
       );
   }
   return undefined;
@@ -192,7 +167,7 @@ async function damageOf(
   }
 }
 
-/** The pipeline with prompts replaced by statements at its end; undefined where nothing is replaced. */
+/** The pipeline with prompts replaced by statements at its end; undefined where none is replaced. */
 function withPrompts(
   manifest: Manifest,
   graph: Graph,
@@ -201,48 +176,55 @@ function withPrompts(
   const wanted = Object.entries(prompts);
   if (wanted.length === 0) return undefined;
   for (const [id, text] of wanted) {
-    const node = graph.nodes.get(id);
-    const agents = [...graph.nodes.values()].filter((one) => kindOf(one, kinds)?.type === 'codergen');
-    if (node === undefined || !agents.includes(node)) {
-      const names = agents.map((one) => one.id);
-      const meant = nearest(id, names);
-      return refused(
-        'usage',
-        `--set prompt.${id}: ${node === undefined ? `the pipeline has no node "${id}"` : `node "${id}" has no prompt, no agent is asked there`}`,
-        `${meant === undefined ? '' : `did you mean "${meant}"? `}agents are asked at: ${names.join(', ') || '(none)'}`,
-      );
-    }
-    if (present(node.attrs, 'prompt_file') !== undefined)
-      return refused(
-        'usage',
-        `--set prompt.${id}: the node's prompt is the workspace file that prompt_file names, which an earlier stage makes`,
-        'change what makes that file: its template is a variable (--var) or another prompt',
-      );
-    if (text.trim() === '' || text.startsWith('@'))
-      return refused(
-        'usage',
-        `--set prompt.${id}: ${text.startsWith('@') ? 'a prompt cannot begin with "@"' : 'the text is empty'}`,
-        'for example --set prompt.plan=@new-plan.md',
-      );
+    const problem = promptProblem(graph, id, text);
+    if (problem !== undefined) return refused('usage', `--set prompt.${id}: ${problem.what}`, problem.fix);
   }
   const statements = wanted.map(([id, text]) => `  ${id} [prompt="${quoted(text)}"]\n`).join('');
   const { text } = manifest.pipeline;
-  // The last brace may stand in a comment; the one that ends the graph makes the text say what it shall.
+  // The last brace may be in a comment: the one that ends the graph is the one where the statements have an effect.
   for (let at = text.lastIndexOf('}'); at > 0; at = text.lastIndexOf('}', at - 1)) {
     const changed = readGraph(graph.file, `${text.slice(0, at)}\n${statements}${text.slice(at)}`).graph;
     if (changed === undefined) continue;
-    const says = wanted.every(
-      ([id, prompt]) => present(changed.nodes.get(id)?.attrs ?? new Map(), 'prompt')?.value.text === prompt,
-    );
-    if (!says) continue;
+    const hasPrompt = ([id, prompt]: readonly [string, string]) =>
+      present(changed.nodes.get(id)?.attrs ?? new Map(), 'prompt')?.value.text === prompt;
+    if (!wanted.every(hasPrompt)) continue;
     const errors = lint(changed, kinds, { toRun: true }).filter(({ severity }) => severity === 'error');
     return errors.length > 0 ? { problems: errors } : changed;
   }
   return refused(
     'usage',
-    'the prompts cannot be put into the pipeline that the run keeps',
+    'the prompts cannot be inserted into the pipeline that the run keeps',
     'change the pipeline file, and fork: factory fork RUN --pipeline FILE',
   );
+}
+
+/** Why a node cannot get this prompt. */
+function promptProblem(
+  graph: Graph,
+  id: string,
+  text: string,
+): { readonly what: string; readonly fix: string } | undefined {
+  const names = [...graph.nodes.values()]
+    .filter((one) => kindOf(one, kinds)?.type === 'codergen')
+    .map((one) => one.id);
+  if (!names.includes(id)) {
+    const meant = nearest(id, names);
+    return {
+      what: graph.nodes.has(id) ? `node "${id}" is not an agent node` : `the pipeline has no node "${id}"`,
+      fix: `${meant === undefined ? '' : `did you mean "${meant}"? `}agent nodes: ${names.join(', ') || '(none)'}`,
+    };
+  }
+  if (present(graph.nodes.get(id)?.attrs ?? new Map(), 'prompt_file') !== undefined)
+    return {
+      what: 'the prompt of the node is the workspace file that prompt_file names, which an earlier node writes',
+      fix: 'change what writes that file: a variable (--var) or another prompt',
+    };
+  if (text.trim() === '' || text.startsWith('@'))
+    return {
+      what: text.startsWith('@') ? 'a prompt cannot begin with "@"' : 'the text is empty',
+      fix: 'for example --set prompt.plan=@new-plan.md',
+    };
+  return undefined;
 }
 
 const quoted = (text: string): string =>

@@ -42,9 +42,8 @@ import { anothers } from './whose.ts';
 /** Milliseconds between two looks at the clock while a run sleeps: the machine may sleep too. */
 const lookMs = 60_000;
 
-/** Goes on with a run where its checkpoint stands. `graph` is the pipeline as it is now, when it can be read (none for a
- *  fork that keeps the texts which it began with). A run that
- *  is parked for a quota goes on when its time has come: with `flags.wait` that is waited for, as often as it parks. */
+/** Resumes a run from its checkpoint. `graph` is the pipeline as it is now, when it can be read (undefined for a fork that
+ *  keeps its texts). A suspended run is resumed at its time: with `flags.wait` after waiting for that, each time. */
 export async function resumeRun(
   runDir: string,
   graph: Graph | undefined,
@@ -329,7 +328,7 @@ export async function goOn(
   const goal = given.fresh === undefined ? began : goalOf(current);
   const next: Manifest = {
     ...awake,
-    ...(fork === undefined ? {} : { forked_from: given.fresh === undefined ? fork : withOwnTexts(fork) }),
+    ...(fork === undefined ? {} : { forked_from: given.fresh === undefined ? fork : withNewTexts(fork) }),
     ...(goal === undefined ? {} : { goal }),
     env_pass: [...new Set([...manifest.env_pass, ...flags.envPass])],
     ...(given.fresh === undefined
@@ -369,7 +368,11 @@ export async function goOn(
   return { casting, caps, manifest: next, script: keptText, answers: script };
 }
 
-const withOwnTexts = ({ kept_texts: _, ...fork }: ForkedFrom): ForkedFrom => fork;
+/** A fork that accepted texts of its pipeline file is compared with that file from then on. */
+const withNewTexts = (fork: ForkedFrom): ForkedFrom => ({
+  ...fork,
+  changed: [...new Set([...fork.changed, 'pipeline'])],
+});
 
 /** The variable that has one agent answer in every node, whomever the node names: as it was when the run began. */
 function override({ agent: { name, chosen_by, flags } }: Manifest, flag: string | undefined) {

@@ -63,7 +63,7 @@ export const Exchange = z.object({
 });
 export type Exchange = z.infer<typeof Exchange>;
 
-/** Where and why a replay left the record. */
+/** Where and why a replay diverged from the record. */
 export const Divergence = z.object({
   node: z.string(),
   visit: z.int(),

@@ -64,16 +64,16 @@ export const exchangesLayout = (dir: string) => ({
   bodies: join(dir, 'bodies'),
 });
 
-/** What a replay keeps of the run that it follows, in `<run>/.replay`. */
+/** The record that a replay answers from, in `<run>/.replay`. */
 export const followedLayout = (dir: string) => ({
   exchanges: join(dir, 'exchanges'),
   visits: join(dir, 'visits.jsonl'),
-  /** What tools and checks left in their folders, each file named by its SHA-256. */
+  /** Artifacts of tools and verifications, each file named by its SHA-256. */
   artifacts: join(dir, 'artifacts'),
   artifact: (sha256: string) => join(dir, 'artifacts', sha256),
-  /** What the last proof of the commits found. */
+  /** The result of the last proof of the commits. */
   proof: join(dir, 'proof.json'),
-  /** Where the replay left the record; missing as long as it has not. */
+  /** Where the replay diverged from the record; missing as long as it has not. */
   divergence: join(dir, 'divergence.json'),
 });
 

@@ -20,41 +20,42 @@ export const FileVariable = z.object({
     .optional(),
 });
 
-/** Where a run that was forked from another one began. */
+/** The checkpoint that a run was forked from. */
 export const ForkedFrom = z.object({
   run_id: z.string(),
-  run_dir: z.string().describe('Absolute, as it was then'),
+  run_dir: z.string().describe('Absolute, at the time of the fork'),
   node: z.string(),
   visit: z.int().positive(),
-  before: z.boolean().describe('Right before that visit; else right after it'),
+  before: z.boolean().describe('Right before that execution; else right after it'),
   seq: z.int().positive().describe('The last record of `visits.jsonl` that the two runs have in common'),
-  sha256: hash.describe('Of those records as the other run has them, a line each'),
+  sha256: hash.describe('Of those records as the forked run has them, a line each'),
   changed: z
     .array(z.string())
-    .describe('What differs from the other run: pipeline, var NAME, agent, script, model, effort, …'),
-  kept_texts: z
-    .literal(true)
-    .exactOptional()
-    .describe(
-      'Its pipeline and prompts are those that the other run had kept; their files had changed since',
-    ),
+    .describe('What differs from the forked run: pipeline, var NAME, agent, script, model, effort, …'),
 });
 export type ForkedFrom = z.infer<typeof ForkedFrom>;
 
-/** Whose recorded exchanges answer in a run that replays another one. */
+/** Whether a run keeps the pipeline and prompts that it was forked with, though their files may have changed since. */
+export const keepsTexts = ({ forked_from: from }: { readonly forked_from?: ForkedFrom }): boolean =>
+  from !== undefined && !from.changed.some((what) => ['pipeline', 'prompts', 'schemas'].includes(what));
+
+/** The run whose record answers in a replay. */
 export const ReplayOf = z.object({
   run_id: z.string(),
   run_dir: z.string().describe('Absolute, as its records name it'),
-  aliases: z.array(z.string()).describe('Other names of that folder that its records may have'),
-  ancestors: z
-    .array(z.object({ run_id: z.string(), dirs: z.array(z.string()) }))
-    .describe('Runs that it was forked or replayed from itself, as far as they could be found'),
-  live: z.boolean().describe('Whether agents answer themselves where the run leaves the record'),
-  prompts: z
-    .record(z.string(), z.string())
-    .describe('By node: prompts that took the place of the pipeline’s'),
-  changed: z.array(z.string()).describe('What differs from the other run: var NAME, prompt NODE, agent, …'),
-  run_tools: z.boolean().exactOptional().describe('Whether tools and checks run, though the record has them'),
+  forked_from: z
+    .object({ run_id: z.string(), run_dir: z.string() })
+    .exactOptional()
+    .describe('The run that it was forked from, which its records may name'),
+  live: z.boolean().describe('Whether agents answer after a divergence from the record'),
+  prompts: z.record(z.string(), z.string()).describe('By node: prompts in place of those of the pipeline'),
+  changed: z
+    .array(z.string())
+    .describe('What differs from the recorded run: var NAME, prompt NODE, agent, …'),
+  run_tools: z
+    .boolean()
+    .exactOptional()
+    .describe('Whether tools and verifications run, though the record has them'),
 });
 export type ReplayOf = z.infer<typeof ReplayOf>;
 

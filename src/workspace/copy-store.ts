@@ -5,22 +5,21 @@ import { isMissing, makeFolder, syncFolder } from '../system/files.ts';
 import { pour } from './content.ts';
 import { trouble } from './trouble.ts';
 
-/** Copies the store in the folder `from` into the new folder `to`, flushed; of its snapshots those named in `only`, or
- *  all. They go first: whatever contents a snapshot names were on disk before it, so none that is copied names contents
- *  that are not. `from` is only read. Rejects with a WorkspaceError that names the file which cannot be copied. */
-export async function copyStore(from: string, to: string, only?: ReadonlySet<string>): Promise<void> {
-  const wanted = (name: string) => only === undefined || only.has(name.replace(/\.json$/, ''));
-  await copyFolder(join(from, 'trees'), join(to, 'trees'), wanted);
+/** Copies the store in the folder `from` into the new folder `to`, flushed. Snapshots go first: whatever contents a snapshot
+ *  names were on disk before it, so none that is copied names contents that are not. `from` is only read. Rejects with a
+ *  WorkspaceError that names the file which cannot be copied. */
+export async function copyStore(from: string, to: string): Promise<void> {
+  await copyFolder(join(from, 'trees'), join(to, 'trees'));
   await copyFolder(join(from, 'large'), join(to, 'large'));
   await copyFolder(from, to);
 }
 
 /** The files of a folder, without its subfolders. */
-async function copyFolder(from: string, to: string, wanted = (_: string): boolean => true): Promise<void> {
+async function copyFolder(from: string, to: string): Promise<void> {
   makeFolder(to);
   for (const entry of await entriesOf(from)) {
     // What is being written has another name when it counts.
-    if (!entry.isFile() || entry.name.endsWith('.tmp') || !wanted(entry.name)) continue;
+    if (!entry.isFile() || entry.name.endsWith('.tmp')) continue;
     await copyFlushed(join(from, entry.name), join(to, entry.name));
   }
   await syncFolder(to);

@@ -1,4 +1,4 @@
-/** A new run from a moment of another one, as it is asked for on the command line. */
+/** Forks of a run. */
 import fs, { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
@@ -96,7 +96,7 @@ describe('of one run', () => {
     });
   });
 
-  test('a fork is linked to where it comes from, in its manifest, its events and its trace', async () => {
+  test('a fork is linked to the forked run in its manifest, events and trace', async () => {
     expect((await it.fork('base', { at: 'note@2', runId: 'f', json: true })).code).toBe(0);
     const link = { run_id: 'base', node: 'note', visit: 2, before: false };
     const manifest = it.json(`${runs}/f/manifest.json`);
@@ -116,7 +116,7 @@ describe('of one run', () => {
     expect(it.read(`${runs}/f/answer/response.md`)).toContain('two');
   });
 
-  test('what a fork takes over is flushed before it has its name', async () => {
+  test('what a fork copies is flushed before it has its name', async () => {
     const { openSync } = fs;
     const opened: string[] = [];
     fs.openSync = (path, ...rest) => {
@@ -134,7 +134,7 @@ describe('of one run', () => {
   });
 
   test.for([['pipeline starting'], ['stage started node=count visit=2']])(
-    'a fork that is interrupted at "%s" goes on to the same end',
+    'a fork that is interrupted at "%s" and resumed comes to the same end',
     async ([line = '']) => {
       const runId = `cut-${line.length}`;
       const cut = await it.fork('base', { at: 'enough@1', runId }, (told) => told.includes(line));
@@ -145,23 +145,23 @@ describe('of one run', () => {
     },
   );
 
-  test('what cannot be forked is refused with words, and nothing is made', async () => {
+  test('what cannot be forked is refused with the reason, and nothing is created', async () => {
     const there = treeOf(it.path);
     for (const [options, words] of [
       [{ at: 'exit' }, /reached its end with exit@1.*--before/s],
       [{ at: 'anwser' }, /did you mean "answer"\? finished are: start, answer@1-2/],
       [{ at: 'note@7' }, /no finished visit 7: its last one is 2/],
       [{ at: 'note@x' }, /--at "note@x": a visit is a whole number/],
-      [{}, /no moment is named/],
+      [{}, /--at is missing/],
       [{ at: 'note', runId: 'base' }, /there is a run "base"/],
       [{ at: 'note', runId: '../x' }, /--run-id/],
-      [{ at: 'note', runsdir: 'file' }, /is not a folder/],
-      [{ at: 'note', runsdir: `${runs}/base/inner` }, /lies in the folder of the run/],
+      [{ at: 'note', runsdir: 'file' }, /is not a directory/],
+      [{ at: 'note', runsdir: `${runs}/base/inner` }, /is in the directory of the run/],
       [{ at: 'note', var: ['nope=1'] }, /declares no variable "nope"/],
       [{ at: 'note', var: ['spec=missing.md'] }, /there is no file/],
       [
         { at: 'count', pipeline: 'lacks.dot' },
-        /goes on with node "enough", which the pipeline lacks.dot does not/,
+        /continues with node "enough", which the pipeline lacks.dot does not/,
       ],
       [{ at: 'note', pipeline: 'broken.dot' }, /error/],
       [{ at: 'note', pipeline: 'missing.dot' }, /there is no pipeline file/],
@@ -193,7 +193,7 @@ const waits = `digraph waits {
   start -> one -> wait -> exit
 }`;
 
-test('a run that is still going can be forked and checked out, and goes on undisturbed', async () => {
+test('a run that is under way can be forked and checked out, and continues', async () => {
   await using it = await house({ 'waits.dot': waits }, (path) => ({
     GATE: join(path, 'gate'),
     // The stage waits for a file outside of its workspace.
@@ -220,7 +220,7 @@ test('a run that is still going can be forked and checked out, and goes on undis
 });
 
 describe('what is changed', () => {
-  test('by flags and by another pipeline is taken, placed and recorded', async () => {
+  test('by flags and by another pipeline is used and recorded', async () => {
     await using it = await house(files);
     await it.run('loop.dot', { ...scripted, runId: 'base' });
     // The texts of the run are its own: those that it was started with may be gone.
@@ -265,7 +265,7 @@ describe('what is changed', () => {
     expect(it.read(`${runs}/ff/workspace/log.txt`)).toBe(it.read(`${runs}/f/workspace/log.txt`));
   });
 
-  test('nothing else than what is asked for: a run that lost its script needs another one', async () => {
+  test('a run that lost its agent script needs another one', async () => {
     await using it = await house(files);
     await it.run('loop.dot', { ...scripted, runId: 'base' });
     rmSync(join(it.path, runs, 'base/inputs/agent-script.json'));
@@ -276,7 +276,7 @@ describe('what is changed', () => {
     expect(it.json(`${runs}/f/manifest.json`).forked_from.changed).toEqual([]);
   });
 
-  test('texts that had changed before stay as the other run kept them, also when the fork is cut and resumed', async () => {
+  test('a fork keeps the texts of the forked run though their files have changed, also when it is resumed', async () => {
     await using it = await house({
       ...files,
       'say.md': 'Say it',
@@ -295,7 +295,7 @@ describe('what is changed', () => {
     expect((await endOf(f ?? '')).workspace).toEqual((await endOf(base ?? '')).workspace);
   });
 
-  test('a cap that ended a run is raised for its fork, and counts on from where it was', async () => {
+  test('a limit that ended a run can be raised for its fork', async () => {
     await using it = await house(files);
     const capped = await it.run('loop.dot', { ...scripted, runId: 'base', maxVisits: '1' });
     expect(capped.code).toBe(1);
@@ -306,7 +306,7 @@ describe('what is changed', () => {
   });
 });
 
-test('what a failed stage left behind is told of in the folder of the fork', async () => {
+test('the artifacts of a failed node are those in the directory of the fork', async () => {
   await using it = await house({
     'fails.dot': `digraph g {
       workdir="none"
@@ -331,7 +331,7 @@ test('what a failed stage left behind is told of in the folder of the fork', asy
   );
 });
 
-test('a stage whose outcome no edge fits is made again by a fork after it', async () => {
+test('a node whose outcome no edge fits runs again in a fork after it', async () => {
   await using it = await house({
     'stuck.dot': `digraph g {
       workdir="none"
@@ -348,7 +348,7 @@ test('a stage whose outcome no edge fits is made again by a fork after it', asyn
   expect(it.read(`${runs}/f/workspace/tries.txt`)).toBe('x\nx\n');
 });
 
-test('a run whose snapshot is damaged is not forked, and the words name the file', async () => {
+test('a run with a damaged snapshot is not forked, and the message names the file', async () => {
   await using it = await house({ 'waits.dot': waits });
   expect((await it.run('waits.dot', { runId: 'base', var: ['mode=go'], quiet: true })).code).toBe(0);
   const pack = join(it.path, runs, 'base/snapshots/pack');

@@ -97,8 +97,8 @@ describe('tools and checks of a replay', () => {
     await using it = await recorded();
     const told = await it.replay('base', { runId: 'r', var: ['limit=2'] });
     expect(told.code, told.err + told.out).toBe(0);
-    expect(ran(it, 'r')).toEqual(['see@1: it may see what is another now: var limit']);
-    expect(told.err).toContain('the record does not fit; the stage runs');
+    expect(ran(it, 'r')).toEqual(['see@1: its attributes or variables are not the recorded ones']);
+    expect(told.err).toContain('the record does not fit; the node runs');
     expect(it.read(`${runs}/r/workspace/limit`)).toBe('2\n');
     expect((await it.replay('base', { runId: 's', var: ['other=y'], quiet: true })).code).toBe(0);
     expect(ran(it, 's')).toEqual([]);
@@ -117,10 +117,10 @@ describe('tools and checks of a replay', () => {
     expect(forked.code, forked.err).toBe(0);
     const told = await it.replay('f', { from: 'start', runId: 'r', quiet: true });
     expect(told.code, told.err).toBe(0);
-    const other = 'its attributes, or the variables that they name, are other ones';
+    const other = 'its attributes or variables are not the recorded ones';
     expect(ran(it, 'r')).toEqual([
       `flaky@1: ${other}`,
-      expect.stringMatching(/^stray@1: the workspace before it is another one: tries$/),
+      expect.stringMatching(/^stray@1: the workspace before it is not the recorded one: tries$/),
       expect.stringMatching(/^check@1: /),
       expect.stringMatching(/^see@1: the workspace/),
     ]);

@@ -24,7 +24,7 @@ async function started(it: House, pipeline: string, options = {}, code = 0) {
 async function checks(it: House, run = 'base', options = {}) {
   const before = treeOf(dirOf(it, run));
   const checked = await it.replay(run, { check: true, runId: `of-${run}`, quiet: true, ...options });
-  expect(checked.out + checked.err).toMatch(/^equal: \d+ records/);
+  expect(checked.out + checked.err).toMatch(/^equal: \d+ executions/);
   expect(checked.code).toBe(0);
   expect(treeOf(dirOf(it, run))).toEqual(before);
   expect(workspace(it, `of-${run}`)).toEqual(workspace(it, run));
@@ -109,7 +109,7 @@ describe('single-turn answers', () => {
     const whole = await it.replay('f', { from: 'start', runId: 'whole' });
     expect(whole.code, whole.err + whole.out).toBe(0);
     // Before the fork the variable was another one.
-    expect(whole.err).toContain('the variables that they name, are other ones');
+    expect(whole.err).toContain('its attributes or variables are not the recorded ones');
     expect(workspace(it, 'whole')).toEqual(workspace(it, 'f'));
   });
 
@@ -118,7 +118,7 @@ describe('single-turn answers', () => {
     await started(it, 'loop.dot', scripted);
     const stopped = await it.replay('base', { var: ['topic=coffee'], runId: 'r' });
     expect(stopped.code).toBe(1);
-    expect(stopped.out).toContain('left the record at answer@1, call 1');
+    expect(stopped.out).toContain('diverged from the record at answer@1, call 1');
     expect(stopped.out).toMatch(/line 1 was "Say it of tea" and is "Say it of coffee"/);
     expect(resultOf(it, 'r').divergence).toMatchObject({
       node: 'answer',
@@ -139,7 +139,7 @@ describe('single-turn answers', () => {
     ).toEqual([null, null]);
     const live = await it.replay('base', { var: ['topic=coffee'], live: true, runId: 'l' });
     expect(live.code, live.err).toBe(0);
-    expect(live.err).toContain('leaves the record here and goes on live');
+    expect(live.err).toContain('diverged from the record; it continues live');
     expect(workspace(it, 'l')).toEqual(workspace(it, 'base'));
   });
 
@@ -184,7 +184,9 @@ describe('single-turn answers', () => {
     const parted = await it.replay('base', { runId: 'r', quiet: true, runTools: true });
     expect(parted.code).toBe(1);
     expect(resultOf(it, 'r').divergence).toMatchObject({ node: 'count', visit: 2, kind: 'route' });
-    expect(parted.out).toContain('it went to "exit" (outcome success), and goes to "answer" (outcome fail)');
+    expect(parted.out).toContain(
+      'the route was to "exit" (outcome success) and is to "answer" (outcome fail)',
+    );
   });
 
   test('a live replay that left the record by a route, and was cut then, has left it there when it is resumed', async () => {
@@ -294,7 +296,7 @@ describe('records that cannot be used', () => {
     const refused = await it.replay('base');
     expect(refused.code).toBe(2);
     expect(refused.err).toContain('error[replay-no-records]');
-    expect((await it.exported('base')).err).toContain('error[record-none]');
+    expect((await it.exported('base')).err).toContain('error[replay-no-records]');
     await started(it, 'tool.dot', { runId: 'tools' });
     await checks(it, 'tools');
   });
@@ -306,7 +308,9 @@ describe('records that cannot be used', () => {
     writeFileSync(calls, `${readFileSync(calls, 'utf8').split('\n')[0]}\n`);
     const stopped = await it.replay('base', { runId: 'r', quiet: true });
     expect(stopped.code).toBe(1);
-    expect(stopped.out).toContain('left the record at answer@2, call 2: there is no record of this call');
+    expect(stopped.out).toContain(
+      'diverged from the record at answer@2, call 2: there is no record of this call',
+    );
   });
 });
 

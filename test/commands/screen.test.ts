@@ -173,7 +173,7 @@ test('each event is a record', async () => {
     "00:00:00 INFO  pipeline resumed agent=fake forked_from="r0 before plan@2"
     00:00:00 INFO  stage requested retry node=a retry_count=1 delay_ms=2000 reason="not yet"
     00:00:00 DEBUG agent acted node=a action=command detail=ls status=completed
-    00:00:00 WARN  the record does not fit; the stage runs node=a why="other files"
+    00:00:00 WARN  the record does not fit; the node runs node=a why="other files"
     00:00:00 INFO  failed scenario run again in a clean copy node=a result=alike reason=again
     00:00:00 WARN  failed scenario run again in a clean copy node=a result=passed
     00:00:00 WARN  guardrail violation node=a paths=["x","y z"]

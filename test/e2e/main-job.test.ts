@@ -55,10 +55,8 @@ describe('without a key', () => {
     expect(await it.read('.factory/.gitignore')).toBe('*\n');
 
     const replayed = await it.factory(['replay', 'r1', '--check', '-q']);
-    expect(replayed.stdout, replayed.stderr).toMatch(
-      /^equal: \d+ records of the trace of (\w+) are those of r1\n$/,
-    );
-    const again = / trace of (\w+) are/.exec(replayed.stdout)?.[1] ?? '';
+    expect(replayed.stdout, replayed.stderr).toMatch(/^equal: \d+ executions of (\w+) match those of r1\n$/);
+    const again = / executions of (\w+) match/.exec(replayed.stdout)?.[1] ?? '';
     const story = await it.records(`.factory/runs/${again}/events.jsonl`);
     expect(story.filter(({ type }) => type === 'ReplayRan')).toEqual([]);
     expect((await it.factory(['verify', again])).stdout).toContain(`run ${again} holds`);

@@ -56,7 +56,7 @@ const envOf = () => ({ PATH: process.env['PATH'], HOME: it.path, FACTORY_SANDBOX
 const resumed = { status: 1, stderr: expect.stringContaining('stage started node=work') };
 test.for([
   ['a run of that name', ['run', 'p.dot', '--run-id', 'r'], 'go on with it: '],
-  ['a fork of that name', ['fork', 'r', '--at', 'start', '--run-id', 'r'], 'go on with it: '],
+  ['a fork of that name', ['fork', 'r', '--at', 'start', '--run-id', 'r'], 'continue it: '],
   ['a resume without a pipeline', ['run', '--resume', '--run-id', 'r'], 'fix: '],
   ['no order run', ['order', 'run', '--resume', '--run-id', 'r'], 'fix: '],
   ['no compilation', ['plan', '--resume', '--run-id', 'r'], 'factory plan: '],
@@ -106,5 +106,5 @@ test('the flags that play an exported record are words of a shell', async () => 
   expect(ran.code, ran.stderr).toBe(0);
   const { stderr } = await it.factory(['record', 'export', 'a', '-o', "a's record.json"]);
   const again = `'${process.execPath}' '${cli}' run a.dot`;
-  expect(paste(stderr, 'play it with', (flags) => `${again} ${flags}`)).toMatchObject({ status: 0 });
+  expect(paste(stderr, 'use it with', (flags) => `${again} ${flags}`)).toMatchObject({ status: 0 });
 });

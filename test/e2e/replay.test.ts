@@ -1,4 +1,4 @@
-/** Records and replays through the built command line: of a run that was killed in the middle of a call, and resumed. */
+/** Records and replays through the built command line. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,7 +13,7 @@ const pipeline = `digraph g {
   t -> exit [condition="outcome=success"]
 }`;
 
-test('a run that was killed in a call and resumed replays as one, from a record that marks the call', async () => {
+test('a run that was killed in a call and resumed is replayed as one that was not', async () => {
   await using it = await home({ 'p.dot': pipeline, 'w/x': 'x' });
   const does =
     'if [ ! -e "$HOME/begun" ]; then echo half > half.txt; touch "$HOME/begun"; exec sleep 1000; fi; echo whole > made.txt; ok';
@@ -33,10 +33,7 @@ test('a run that was killed in a call and resumed replays as one, from a record 
   const resumed = await it.factory(['resume', 'base', '-q'], { env });
   expect(resumed.code, resumed.stderr).toBe(0);
   const calls = await it.records('.factory/runs/base/exchanges/calls.jsonl');
-  expect(calls.map(({ call, complete, prompt }) => [call, complete, prompt])).toEqual([
-    [1, false, 'Do it'],
-    [1, true, 'Do it'],
-  ]);
+  expect(calls.map(({ call, complete, prompt }) => [call, complete, prompt])).toEqual([[1, true, 'Do it']]);
 
   const replayed = await it.factory(['replay', 'base', '--check', '--json', '--run-id', 'r', '-q']);
   expect(replayed.code, replayed.stderr).toBe(0);
@@ -47,10 +44,10 @@ test('a run that was killed in a call and resumed replays as one, from a record 
     { finished: { outcome: 'success' }, files: [{ path: 'made.txt', content: 'whole\n', mode: '644' }] },
   ]);
   const kept = await it.factory(['record', 'export', 'base', '-o', 'one.json']);
-  expect(kept.stderr).toContain('one.json has 1 answer of run base; play it with');
+  expect(kept.stderr).toContain('one.json has 1 answer of run base; use it with');
   for (const [out, why] of [
-    ['.factory', 'it is a folder'],
-    ['one.json/x', 'a part of the path is no folder'],
+    ['.factory', 'it is a directory'],
+    ['one.json/x', 'a part of the path is not a directory'],
   ] as const) {
     const refused = await it.factory(['record', 'export', 'base', '-o', out]);
     expect(refused.stderr).toContain(`-o ${out}: ${why}`);
@@ -61,7 +58,7 @@ test('a run that was killed in a call and resumed replays as one, from a record 
   expect(wrong.stderr).toContain('add --live');
 });
 
-test('an agent that wrote at a sealed path did so in a replay too', async () => {
+test('a write to the holdout is a violation in a replay too', async () => {
   const dot = `digraph g { holdout="judge/"; agent_script="s.json"
     start [shape=Mdiamond] exit [shape=Msquare] a [prompt="Do it", agent.backend=scripted]
     start -> a -> exit }`;

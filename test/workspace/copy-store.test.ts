@@ -18,19 +18,15 @@ test('a copy gives back what the store had, and is written to without touching i
   writeFileSync(join(dir, 'large', 'half.tmp'), 'half');
   const before = treeOf(dir);
 
-  await copyStore(dir, copy, new Set([one.id]));
-  expect(readdirSync(join(copy, 'trees'))).toEqual([`${one.id}.json`]);
+  await copyStore(dir, copy);
+  expect(readdirSync(join(copy, 'trees')).sort()).toEqual([`${one.id}.json`, `${two.id}.json`].sort());
   expect(readdirSync(join(copy, 'large')).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   const other = join(it.path, 'other');
   mkdirSync(other);
   const copied = await openSnapshots({ workspace: other, dir: copy });
   await copied.restore(await copied.load(one.id));
   expect(treeOf(other)).toEqual(treeOf(workspace, ['b.txt']));
-  await expect(copied.load(two.id)).rejects.toThrow(/there is no snapshot|missing/);
   writeFileSync(join(other, 'c.txt'), 'c\n');
   await copied.take();
   expect(treeOf(dir)).toEqual(before);
-
-  await copyStore(dir, join(it.path, 'all'));
-  expect(readdirSync(join(it.path, 'all/trees'))).toHaveLength(2);
 });

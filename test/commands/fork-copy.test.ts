@@ -1,5 +1,5 @@
-/** What a fork has of the run that it comes from, once that run is gone, moved or has lost something. */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+/** What a fork copies of the forked run, and what its manifest says of the differences. */
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { house, treeOf } from '../support/house.ts';
@@ -39,7 +39,7 @@ async function ran(more: Readonly<Record<string, string>> = {}) {
   return it;
 }
 
-test('every moment that is taken over can be checked out when the other run is gone', async () => {
+test('every copied checkpoint can be checked out when the forked run is gone', async () => {
   await using it = await ran();
   const moments = ['start', 'answer@1', 'note@1', 'enough@1', 'answer@2', 'note@2'];
   const treeAt = async (run: string, at: string, before: boolean) => {
@@ -60,7 +60,7 @@ test('every moment that is taken over can be checked out when the other run is g
   expect(await all('f')).toEqual(there);
 });
 
-test('what the visits have cost counts for the fork, and no more than those', async () => {
+test('the cost of the copied executions counts for the fork, and no more than that', async () => {
   await using it = await ran();
   const spent = (run: string) => it.json(`${runs}/${run}/checkpoint.json`).spent;
   expect(spent('base')).toMatchObject({ calls: 2, cost_usd: 1.2 });
@@ -76,12 +76,12 @@ test('what the visits have cost counts for the fork, and no more than those', as
   expect(it.records(`${runs}/capped/visits.jsonl`).filter((one) => one['node'] === 'answer')).toHaveLength(1);
 });
 
-test('artifacts that the other run has lost are told of, and the fork does not vouch for them', async () => {
+test('a fork warns of artifacts that no longer exist, and has no hashes of them', async () => {
   await using it = await ran();
   rmSync(join(it.path, runs, 'base/answer/visits/1'), { recursive: true });
   const told = await it.fork('base', { at: 'note@2', runId: 'f' });
   expect(told.code, told.err).toBe(0);
-  expect(told.err).toContain('the artifacts of answer@1 are no longer there, and not taken over');
+  expect(told.err).toContain('the artifacts of answer@1 no longer exist and are not copied');
   const visits = it.records(`${runs}/f/visits.jsonl`).filter((one) => one['node'] === 'answer');
   expect(visits.map((one) => [one['visit'], one['artifacts'] !== undefined])).toEqual([
     [1, false],
@@ -89,15 +89,7 @@ test('artifacts that the other run has lost are told of, and the fork does not v
   ]);
 });
 
-test('files that name the workspace of the other run are told of', async () => {
-  await using it = await ran();
-  const told = await it.fork('base', { at: 'note@2', runId: 'f' });
-  expect(told.err).toContain(
-    `${join(it.path, runs, 'base/workspace')}: a node that uses it works there, not in the copy: place.txt`,
-  );
-});
-
-test('a goal that the new pipeline does not have is gone', async () => {
+test('a goal that the new pipeline does not have is removed', async () => {
   await using it = await ran({ 'aimless.dot': twice.replace('goal="G"', '') });
   const goal = (run: string) => it.json(`${runs}/${run}/checkpoint.json`).context['graph.goal'];
   expect(goal('base')).toBe('G');
@@ -107,13 +99,13 @@ test('a goal that the new pipeline does not have is gone', async () => {
   expect(it.records(`${runs}/f/visits.jsonl`)[0]?.['context']).not.toHaveProperty(['graph.goal']);
 });
 
-test("the type of somebody's package around the runs does not reach the product's files", async () => {
+test('the type of a package around the runs does not reach the product', async () => {
   await using it = await ran({ 'package.json': '{"type":"module"}' });
   expect((await it.fork('base', { at: 'note@2', runId: 'f', quiet: true })).code).toBe(0);
   expect(it.json(`${runs}/f/package.json`)).toEqual(it.json(`${runs}/base/package.json`));
 });
 
-test('a run that was moved is forked, and what its records say of their place becomes the place of the fork', async () => {
+test('a run that was moved is forked, with paths in its records those of the fork', async () => {
   await using it = await house({
     'fails.dot': `digraph g {
       workdir="none"
@@ -135,11 +127,60 @@ test('a run that was moved is forked, and what its records say of their place be
   );
 });
 
-test('records that somebody has changed are told of, and the fork begins as they say now', async () => {
-  await using it = await ran();
-  const visits = join(it.path, runs, 'base/visits.jsonl');
-  writeFileSync(visits, readFileSync(visits, 'utf8').replaceAll('"graph.goal":"G"', '"graph.goal":"H"'));
-  const told = await it.fork('base', { at: 'note@1', runId: 'f' });
-  expect(told.code, told.err).toBe(0);
-  expect(told.err).toContain('the records of the other run are not what was written there');
+const a = 'a [shape=box, prompt="@a.md"]';
+const b = 'b [shape=box, prompt="@b.md"]';
+const pipelineOf = (more: string) =>
+  `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]; ${more}; start -> a -> b -> exit }`;
+const answers = (said: string) =>
+  JSON.stringify({ format: 'factory-script/1', answers: { a: [{ text: said }], b: [{ text: said }] } });
+const promptFiles = {
+  'g.dot': pipelineOf(`${a}; ${b}`),
+  'a.md': 'A',
+  'b.md': 'B',
+  'one.json': answers('one'),
+  'two.json': answers('two'),
+  'three.json': answers('three'),
+};
+const manifestOf = (run: string) => `.factory/runs/${run}/manifest.json`;
+const stub = { agent: 'stub', runId: 'base', quiet: true };
+const fork = { at: 'a@1', runId: 'f', quiet: true };
+
+test('prompts in another order are not a change', async () => {
+  await using it = await house(promptFiles);
+  expect((await it.run('g.dot', stub)).code).toBe(0);
+  writeFileSync(join(it.path, 'g.dot'), pipelineOf(`${b}; ${a}`));
+  expect((await it.fork('base', { ...fork, pipeline: 'g.dot' })).code).toBe(0);
+  expect(it.json(manifestOf('f')).forked_from.changed).toEqual(['pipeline']);
+  writeFileSync(join(it.path, 'b.md'), 'C');
+  expect((await it.fork('base', { ...fork, runId: 'ff', pipeline: 'g.dot' })).code).toBe(0);
+  expect(it.json(manifestOf('ff')).forked_from.changed).toEqual(['pipeline', 'prompts']);
+});
+
+test.for([
+  [{}, ['pipeline', 'script']],
+  [{ script: 'three.json' }, ['pipeline']],
+] as const)(
+  'the script of another pipeline answers unless the run was given one: %j',
+  async ([given, changed]) => {
+    const bundling = (name: string) => pipelineOf(`agent_script="${name}"; ${a}; ${b}`);
+    await using it = await house({
+      ...promptFiles,
+      '1.dot': bundling('one.json'),
+      '2.dot': bundling('two.json'),
+    });
+    const ran = await it.run('1.dot', { agent: 'scripted', runId: 'base', quiet: true, ...given });
+    expect(ran.code, ran.err).toBe(0);
+    const forked = await it.fork('base', { ...fork, pipeline: '2.dot' });
+    expect(forked.code, forked.err).toBe(0);
+    expect(it.json(manifestOf('f')).forked_from.changed).toEqual(changed);
+  },
+);
+
+test('a fork has the sandbox that is asked for, not that of the forked run', async () => {
+  await using it = await house(promptFiles);
+  expect((await it.run('g.dot', stub)).code).toBe(0);
+  expect((await it.fork('base', { ...fork, sandbox: 'none' })).code).toBe(0);
+  const manifest = it.json(manifestOf('f'));
+  expect(manifest.sandbox).toMatchObject({ asked: 'none', by: '--sandbox', used: 'group' });
+  expect(manifest.not_enforced).toEqual(manifest.sandbox.missing);
 });
