@@ -24,7 +24,7 @@ import { seesHoldout } from './sealing.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
 
-export type RerunRequest = {
+type RerunRequest = {
   readonly kind: NodeKind;
   readonly values: AttributeValues<NodeKind['attributes']>;
   readonly visit: Visit;

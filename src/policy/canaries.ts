@@ -24,7 +24,7 @@ export interface Canaries {
   find(text: Buffer | string): Sighting[];
 }
 
-export interface CanaryChoice {
+interface CanaryChoice {
   /** A text that the builder had from the start: a line that is in it is no canary, unless it is marked. */
   known(text: Buffer): void;
   chosen(): Canaries;

@@ -43,7 +43,7 @@ export function normalMessage(text: string, temporary = ''): string {
 /** Characters of the end of a normalised output that count. */
 const mostCounted = 4000;
 
-export type Signature = { readonly id: string; readonly head: string };
+type Signature = { readonly id: string; readonly head: string };
 
 /** Equal for failures of the same node, class and command with the same message. `output` is the end of what the command
  *  printed, `temporary` the folder for temporary files, an absolute path. */

@@ -6,7 +6,7 @@ import { isOwnLine, wordsOfTheWorld } from '../policy/world-words.ts';
 import type { Exit } from '../system/spawn.ts';
 
 export type Phase = 'syntax' | 'selftest' | 'live';
-export const scenarioClasses = ['product', 'scenario', 'infra'] as const;
+const scenarioClasses = ['product', 'scenario', 'infra'] as const;
 export type ScenarioClass = (typeof scenarioClasses)[number];
 
 /** What is known of a phase that did not end with exit code 0. */
