@@ -95,7 +95,8 @@ export function openDesk(at: DeskSetting): Desk {
         const next: NextCall = { tokens: sends, costUsd, model };
         const soFar = (spent: Spent): Spent =>
           used === undefined ? spent : withCall(spent, used, priced(used, books));
-        const unpriced = books.unpriced();
+        const open = used === undefined || costOf(used, books.prices) !== null ? [] : [used.model];
+        const unpriced = [...new Set([...books.unpriced(), ...open])];
         const own = { node, caps: at.nodeCaps, spent: soFar(books.of(node)), unpriced };
         const run = { caps, spent: soFar(books.run()), unpriced };
         const hit = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);

@@ -81,7 +81,7 @@ export async function saveCheckpoint(path: string, state: RunState, beside: Besi
 async function putCheckpoint(path: string, state: RunState, beside: Beside): Promise<OnDisk> {
   const checked = Loadable.safeParse(state);
   if (!checked.success)
-    throw new Error(`Internal: a checkpoint that nobody could load: ${z.prettifyError(checked.error)}`);
+    throw new Error(`Internal: a checkpoint that could not be loaded: ${z.prettifyError(checked.error)}`);
   const { completed } = beside;
   const count = typeof completed === 'number' ? completed : completed.length;
   const content = {
@@ -223,7 +223,7 @@ export async function loadWithRecords(
   const found = readPlain(path);
   if (found.kind === 'none') return { ...unreadable(`${path} ${found.why}`, fix), missing: true };
   if (found.kind === 'missing') {
-    const what = `there is no checkpoint ${path}, so there is no run that could go on`;
+    const what = `there is no checkpoint ${path}, so there is no run to resume`;
     const mend = 'check the run id and --runsdir, or start a new run (without --resume)';
     return { ...unreadable(what, mend), missing: true };
   }
@@ -249,7 +249,7 @@ export async function loadWithRecords(
     folded.last_completed_node !== small.last_completed_node
   ) {
     return broken(
-      `tells of ${whereItStands(small)}, but the lines of ${visits_file} beside it that it counts end at ${whereItStands(folded)}`,
+      `is at ${whereItStands(small)}, but the lines of ${visits_file} that it counts end at ${whereItStands(folded)}`,
     );
   }
   const { visits_sha256 } = read.data;

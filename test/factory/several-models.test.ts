@@ -24,12 +24,6 @@ async function asking(
   return {
     path: it.path,
     run: async () => JSON.parse((await it.run('p.dot', { runId: 'r1', workdir: 'work', json: true })).out),
-    /** What is recorded of the run, played as an agent script. */
-    async played() {
-      expect((await it.exported('r1', 'script.json')).code).toBe(0);
-      const options = { runId: 'r2', workdir: 'work', script: 'script.json', json: true };
-      return JSON.parse((await it.run('p.dot', { ...options, agent: 'scripted' })).out);
-    },
     resume: async (prices: string) => JSON.parse((await it.resume('r1', { json: true, prices })).out),
     async [Symbol.asyncDispose]() {
       await server.close();
@@ -63,7 +57,7 @@ test.for([
     const ran = await it.run();
     expect(ran).toMatchObject({ status: 'failed', spent: { unknown_cost: 1 } });
     expect(ran.reason).toMatch(
-      /^max_cost_usd: .*no price for the model "\/models\/x\.gguf".* give the model a price \(--prices FILE/,
+      /^max_cost_usd: .*no price for "\/models\/x\.gguf".* give the model a price \(--prices FILE/,
     );
     const prices = {
       format: 'factory-prices/1',
@@ -71,32 +65,38 @@ test.for([
       models: { '/models/x.gguf': { input: 1, output: 1 } },
     };
     writeFileSync(join(it.path, 'prices.json'), JSON.stringify(prices));
-    expect((await it.resume('prices.json')).reason).not.toContain('price for the model');
+    expect((await it.resume('prices.json')).reason).not.toContain('no price for');
   },
 );
 
-test('turns that several models answered cost what each of them costs', async () => {
-  await using it = await asking(agent, [
-    turn('gpt-5.2', list('.')),
-    turn('gpt-5-nano', list('./')),
-    turn('gpt-5-nano', said),
-  ]);
-  expect(await it.run()).toMatchObject({
-    status: 'completed',
-    spent: { calls: 1, cost_usd: 1.85, unknown_cost: 0, input_tokens: 3_000_000 },
-  });
-  expect(await it.played()).toMatchObject({ status: 'completed', spent: { cost_usd: 1.85 } });
-});
-
-test('calls that a command tells of cost what each of their models costs', async () => {
-  const call = (model: string, more = {}) =>
-    JSON.stringify({ model, input_tokens: 1_000_000, output_tokens: 0, ...more });
-  const lines = [call('gpt-5.2'), call('own', { cost_usd: 0.5 }), call('gpt-5-nano'), call('gpt-5.2')];
-  await using it = await asking('agent=command, command.run="sh use.sh", response_format=text', [], {
-    'work/use.sh': `cat >$FACTORY_USAGE_FILE <<'END'\n${lines.join('\n')}\nEND\necho done\n`,
-  });
-  expect(await it.run()).toMatchObject({
-    status: 'completed',
-    spent: { calls: 1, cost_usd: 4.05, unknown_cost: 0 },
-  });
+test.for([
+  [
+    'turns of a session',
+    agent,
+    [turn('gpt-5.2', list('.')), turn('gpt-5-nano', said)],
+    {},
+    { calls: 1, unknown_cost: 1, input_tokens: 2_000_000 },
+  ],
+  [
+    'calls that a command reports',
+    'agent=command, command.run="sh use.sh", response_format=text',
+    [],
+    {
+      'work/use.sh': `cat >$FACTORY_USAGE_FILE <<'END'
+{"model":"gpt-5.2","input_tokens":1000000,"output_tokens":0}
+{"model":"gpt-5-nano","input_tokens":1000000,"output_tokens":0}
+END
+echo done
+`,
+    },
+    { calls: 1, unknown_cost: 1, input_tokens: 2_000_000 },
+  ],
+] as const)('%s by several models have an unknown cost, which a cost limit stops', async (row) => {
+  const [, attributes, answers, files, spent] = row;
+  await using it = await asking(attributes, answers, files);
+  const ran = await it.run();
+  expect(ran).toMatchObject({ status: 'failed', spent });
+  expect(ran.reason).toMatch(
+    /^max_cost_usd: the cost of 1 call is unknown \(no price for "gpt-5\.2, gpt-5-nano"\)/,
+  );
 });

@@ -37,10 +37,10 @@ async function begun(dir: string) {
 
 test.each([
   ['a folder', 'folder', 'which is a folder'],
-  ['a text', 'text', 'which is no budget of a stage'],
-  ['the budget of another version', 'other', 'which is no budget of a stage'],
+  ['a text', 'text', 'which is not a budget file'],
+  ['the budget of another version', 'other', 'which is not a budget file'],
   ['a place without a folder', 'gone/budget.json', 'which cannot be used: '],
-  ['a place below a file', 'text/budget.json', 'which lies in no folder'],
+  ['a place below a file', 'text/budget.json', 'which is not in a directory'],
 ])('FACTORY_BUDGET that names %s is refused before a run is made', async (_, name, why) => {
   await using it = await temp();
   mkdirSync(it.at('folder'));

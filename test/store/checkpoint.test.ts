@@ -319,7 +319,7 @@ test.for([
         `${dir}/visits.jsonl`,
         readFileSync(`${dir}/visits.jsonl`, 'utf8').replaceAll('"run_id":"R"', '"run_id":"Q"'),
       ),
-    why: /tells of run R after 2 stages \("b" was the last\), but the lines of visits\.jsonl .* end at run Q after 2/,
+    why: /is at run R after 2 stages \("b" was the last\), but the lines of visits\.jsonl .* end at run Q after 2/,
   },
   {
     what: 'of as many lines but not as many stages',
@@ -328,7 +328,7 @@ test.for([
         `${dir}/visits.jsonl`,
         readFileSync(`${dir}/visits.jsonl`, 'utf8').replace('"steps":2', '"steps":3'),
       ),
-    why: /tells of run R after 2 stages .* end at run R after 3 stages/,
+    why: /is at run R after 2 stages .* end at run R after 3 stages/,
   },
 ])('visits that are $what are told', async ({ harm, why }) => {
   await using it = await temp();
