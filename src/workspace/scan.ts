@@ -29,6 +29,7 @@ type Child = {
   folder?: Folder;
 };
 
+/** `names` as the system lists them, `children` sorted by name. */
 type Folder = { readonly path: string; names: readonly string[]; children: readonly Child[] };
 
 const newFolder = (path: string): Folder => ({ path, names: [], children: [] });
@@ -98,15 +99,15 @@ export class Scanner {
   private list(folder: Folder): void {
     const names = namesIn(this.workspace, folder.path);
     if (names.length === folder.names.length && names.every((name, n) => name === folder.names[n])) return;
-    const known = new Map(folder.names.map((name, n) => [name, folder.children[n]]));
+    const known = new Map(folder.children.map((child) => [child.path, child]));
     folder.names = names;
-    folder.children = names.map((name) => {
+    folder.children = [...names].sort().map((name) => {
       const path = folder.path === '' ? name : `${folder.path}/${name}`;
-      const child = known.get(name) ?? { path, place: below(this.workspace, path), entry: undefined };
-      known.delete(name);
+      const child = known.get(path) ?? { path, place: below(this.workspace, path), entry: undefined };
+      known.delete(path);
       return child;
     });
-    for (const child of known.values()) if (child?.entry !== undefined) this.changed = true;
+    for (const child of known.values()) if (child.entry !== undefined) this.changed = true;
   }
 
   /** Takes what is at a path. */
@@ -201,12 +202,17 @@ function timeIn(folder: string): number {
 
 function treeOf(top: Folder): Tree {
   const entries: [path: string, entry: Entry][] = [];
-  const open = [top];
-  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-    for (const { path, entry, folder: inner } of folder.children) {
-      if (entry !== undefined) entries.push([path, entry]);
-      if (inner !== undefined) open.push(inner);
+  const open = [top.children.values()];
+  for (let children = open.at(-1); children !== undefined; children = open.at(-1)) {
+    const next = children.next();
+    if (next.done === true) {
+      open.pop();
+      continue;
     }
+    const { path, entry, folder } = next.value;
+    if (entry !== undefined) entries.push([path, entry]);
+    if (folder !== undefined) open.push(folder.children.values());
   }
+  // Almost in order: a folder's contents come before names that only begin like it ("a", "a/x", "a-b").
   return new Map(entries.sort(byPath));
 }
