@@ -1,5 +1,5 @@
-/** The repository that a work order is for: whether it may be built upon, and on which branch the commits go. */
-import { existsSync, lstatSync } from 'node:fs';
+/** The repository of a work order: whether it can be used, and which branch gets the commits. */
+import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { quoteWord } from '../policy/words.ts';
@@ -20,21 +20,18 @@ export type Repository = {
   readonly branch: string;
 };
 
-/** Looks at `path`: a working tree with a commit, on a branch, with nothing changed or untracked. Only reads. */
+/** Checks that `path` is the top of a working tree with a commit, on a branch, and with nothing changed or untracked. */
 export async function inspect(path: string, env: Environment): Promise<Repository | Refused> {
   if (!isFolder(path))
     return refuse(`the repository ${path} does not exist`, 'name a git repository with --repo');
   const git = sourceGit(path, env);
-  // A path that holds a line end is one all the same: it is last.
+  // The path comes last and may contain a line end.
   const found = await git.run(['rev-parse', '--is-inside-work-tree', '--show-toplevel']);
   const [, inside, top] = /^(\w+)(?:\n(.*))?$/s.exec(found.ok ? found.text : '') ?? [];
   if (!found.ok && found.missing) return refuse(found.why, 'install git');
-  // What git says of its settings, or of whose a folder is, says nothing of whether there is a repository.
+  // Wrong settings or a wrong owner do not mean that there is no repository.
   if (!found.ok && !isNoTop(found.why))
-    return refuse(
-      `git cannot look at ${path}: ${found.why}`,
-      'mend what git says, then the same command again',
-    );
+    return refuse(`git cannot read ${path}: ${found.why}`, 'fix that, then run the same command again');
   const common = await commonGitDir(path, env);
   if (inside !== 'true' && (await isGitsOwn(path, env)))
     return refuse(`${path} has no files of a project: git keeps a repository in it`, checkoutInstead);
@@ -62,27 +59,7 @@ export async function inspect(path: string, env: Environment): Promise<Repositor
   return { top: root, gitDir: common, head: head.text, branch };
 }
 
-const inHand = [
-  ['MERGE_HEAD', 'a merge'],
-  ['CHERRY_PICK_HEAD', 'a cherry-pick'],
-  ['REVERT_HEAD', 'a revert'],
-  ['rebase-merge', 'a rebase'],
-  ['rebase-apply', 'a rebase or a series of patches'],
-] as const;
-
-/** What has been begun in the working tree `top` and not ended: until then git moves it to no other commit, however clean
- *  it is. */
-export async function underWay(git: Git, top: string): Promise<string | undefined> {
-  const paths = await git.run(['rev-parse', ...inHand.flatMap(([name]) => ['--git-path', name])]);
-  const found = paths.ok ? paths.text.split('\n').findIndex((path) => existsSync(resolve(top, path))) : -1;
-  return inHand[found]?.[1];
-}
-
-/** What to do about it. */
-export const endItFirst = 'end it or give it up first: git status tells how';
-
-/** The branch that HEAD is on, undefined for a detached one. By its whole name: where a tag has the same one, git's short
- *  name for the branch is another. */
+/** The branch that HEAD is on, undefined for a detached one. Git's short name differs where a tag has the same name. */
 export async function branchInUse(git: Git): Promise<string | undefined> {
   const on = await git.run(['symbolic-ref', '--quiet', 'HEAD']);
   return on.ok ? on.text.replace(/^refs\/heads\//, '') : undefined;
@@ -95,8 +72,8 @@ export async function commonGitDir(path: string, env: Environment): Promise<stri
   return found.ok ? realpath(resolve(path, found.text)) : undefined;
 }
 
-/** Changed and untracked paths; folders of tools like us do not count. With `each`, files of an untracked folder are named
- *  one by one in place of the folder. */
+/** Changed and untracked paths, except in `.factory` and `.llmch_venv`. `each` lists the files of an untracked directory
+ *  instead of the directory. */
 export async function dirtyPaths(git: Git, each = false): Promise<string[]> {
   const status = await git.list([
     'status',
@@ -104,7 +81,7 @@ export async function dirtyPaths(git: Git, each = false): Promise<string[]> {
     '-z',
     '--no-renames',
     '--ignore-submodules=dirty',
-    // Who has git be silent of them has them all the same, and the copy has them too.
+    // Whatever `status.showUntrackedFiles` says: the copy contains them.
     `--untracked-files=${each ? 'all' : 'normal'}`,
   ]);
   return status
@@ -112,25 +89,20 @@ export async function dirtyPaths(git: Git, each = false): Promise<string[]> {
     .filter((path) => !/^\.(?:llmch_venv|factory)(?:\/|$)/.test(path));
 }
 
-/** Those of `paths` in the working tree `top` with changes that git is told not to look for (`git update-index
- *  --assume-unchanged` or `--skip-worktree`): a tree that holds them is clean. */
-export async function overlookedIn(git: Git, top: string, paths: readonly string[]): Promise<string[]> {
+/** Those of `paths` that exist in the working tree `top` and whose changes git is set to ignore (`git update-index
+ *  --assume-unchanged` or `--skip-worktree`). */
+export async function ignoredChanges(git: Git, top: string, paths: readonly string[]): Promise<string[]> {
   if (paths.length === 0) return [];
-  const found: string[] = [];
-  // `H path`, in small letters for the one, `S` for the other.
-  for (const line of await git.list(['--literal-pathspecs', 'ls-files', '-v', '-z', '--', ...paths])) {
-    const path = line.slice(2);
-    if (!/^[a-zS] /.test(line) || lstatSync(join(top, path), { throwIfNoEntry: false })?.isFile() !== true)
-      continue;
-    const now = await git.text(['hash-object', '--', path]);
-    if (now !== (await git.text(['rev-parse', `:0:${path}`]))) found.push(path);
-  }
-  return found;
+  // `H path`; a small letter for the one, `S` for the other.
+  const lines = await git.list(['--literal-pathspecs', 'ls-files', '-v', '-z', '--', ...paths]);
+  return lines
+    .filter((line) => /^[a-zS] /.test(line))
+    .map((line) => line.slice(2))
+    .filter((path) => existsSync(join(top, path)));
 }
 
-/** What was asked of the branch. */
-export type BranchWish = {
-  /** Undefined for one of our own naming. */
+export type BranchRequest = {
+  /** Undefined for a generated name. */
   readonly name: string | undefined;
   readonly reuse: boolean;
   readonly create: boolean;
@@ -144,67 +116,45 @@ export type BranchChoice = {
   readonly branch: string;
   readonly mode: 'explicit' | 'auto';
   readonly existed: boolean;
-  /** The commit that the order is built on. */
+  /** The commit that the order is built on: the tip of an existing branch, else `requested`. */
   readonly baseline: string;
   readonly source: 'HEAD' | 'commit-hash';
-  /** What was asked for, resolved; an existing branch begins at its own tip all the same. */
   readonly requested: string;
 };
 
-/** The commit that `revision` names in the repository `top`; undefined where it names none. */
-export async function commitNamed(
-  top: string,
-  revision: string,
-  env: Environment,
-): Promise<string | undefined> {
-  const found = await sourceGit(top, env).run([
-    'rev-parse',
-    '--verify',
-    '--quiet',
-    '--end-of-options',
-    `${revision}^{commit}`,
-  ]);
+/** The commit that `revision` names; undefined where it names none. */
+export async function commitNamed(git: Git, revision: string): Promise<string | undefined> {
+  const options = ['--verify', '--quiet', '--end-of-options'];
+  const found = await git.run(['rev-parse', ...options, `${revision}^{commit}`]);
   return found.ok ? found.text : undefined;
 }
 
-/** Chooses the branch; nothing is made yet, so that what fails leaves no branch behind. */
+/** Chooses the branch, and creates nothing. */
 export async function chooseBranch(
   repo: Repository,
-  wish: BranchWish,
+  request: BranchRequest,
   env: Environment,
 ): Promise<BranchChoice | Refused> {
   const git = sourceGit(repo.top, env);
-  let requested = repo.head;
-  if (wish.commit !== undefined) {
-    const found = await commitNamed(repo.top, wish.commit, env);
-    if (found === undefined)
-      return refuse(`there is no commit "${wish.commit}" in ${repo.top}`, 'see git log');
-    requested = found;
-  }
-  const source = wish.commit === undefined ? 'HEAD' : 'commit-hash';
-  const branch = wish.name ?? `factory/${wish.plannerRun ?? 'adhoc'}/${wish.runId}`;
+  const { name, commit } = request;
+  const requested = commit === undefined ? repo.head : await commitNamed(git, commit);
+  if (requested === undefined) return refuse(`there is no commit "${commit}" in ${repo.top}`, 'see git log');
+  const branch = name ?? `factory/${request.plannerRun ?? 'adhoc'}/${request.runId}`;
   const bad = await branchProblem(git, branch);
   if (bad !== undefined) return refuse(bad, 'name another with --branch');
-  const tip = await git.run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`]);
-  if (!tip.ok && wish.reuse)
-    return refuse(`there is no branch "${branch}" to reuse`, 'leave out --reuse-branch to make it');
-  if (tip.ok && wish.create)
-    return refuse(`the branch "${branch}" exists already`, 'leave out --create-branch to go on with it');
-  const taken = await branchTaken(git, repo.top, branch, true);
+  const tip = await commitNamed(git, `refs/heads/${branch}`);
+  if (tip === undefined && request.reuse)
+    return refuse(`there is no branch "${branch}" to reuse`, 'leave out --reuse-branch to create it');
+  if (tip !== undefined && request.create)
+    return refuse(`the branch "${branch}" exists already`, 'leave out --create-branch to use it');
+  const taken = await branchTaken(git, branch, { mayBeCurrent: true });
   if (taken !== undefined) return refuse(taken, 'name another branch with --branch');
-  // Another branch moves all the same, and the tree stays where it is.
-  const begun = branch === repo.branch ? await underWay(git, repo.top) : undefined;
-  if (begun !== undefined)
-    return refuse(
-      `${repo.top} is amid ${begun} on "${branch}"`,
-      `${endItFirst}, or name another branch with --branch`,
-    );
   return {
     branch,
-    mode: wish.name === undefined ? 'auto' : 'explicit',
-    existed: tip.ok,
-    baseline: tip.ok ? tip.text : requested,
-    source,
+    mode: name === undefined ? 'auto' : 'explicit',
+    existed: tip !== undefined,
+    baseline: tip ?? requested,
+    source: commit === undefined ? 'HEAD' : 'commit-hash',
     requested,
   };
 }

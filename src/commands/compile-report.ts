@@ -1,32 +1,20 @@
-/** All words for people about a compilation that has ended. */
+/** What `factory plan SPEC` prints. */
 import { join } from 'node:path';
 import { manifestFile } from '../planner/emit.ts';
-import type { AttemptEvidence, Evidence } from '../planner/evidence.ts';
+import type { AttemptEvidence } from '../planner/evidence.ts';
 import { errorsFile, inALine, isAnError } from '../planner/records.ts';
-import type { PlanRequest } from '../planner/request.ts';
+import type { FinishedCompile } from './compile-end.ts';
 import type { Paint } from './print.ts';
-
-export type CompileEnd = {
-  readonly code: number;
-  readonly reason: string;
-  readonly exportedTo: string | null;
-  readonly request: PlanRequest;
-  readonly evidence: Evidence;
-  readonly dir: string;
-  readonly runId: string;
-  readonly next: string;
-};
 
 /** Findings of one attempt that are shown without `--verbose`, and how much of each. */
 const mostShown = 3;
 const widest = 100;
 
-/** Attempt by attempt with what was found, those left out that `told` says were told already; then the places and
- *  figures. */
-export function compileReport(end: CompileEnd, verbose: boolean, paint: Paint, told = 0): string {
+/** The attempts after the first `printed`, with their findings; then places and figures. */
+export function compileReport(end: FinishedCompile, verbose: boolean, paint: Paint, printed = 0): string {
   const { attempts, output } = end.evidence;
   const lines = attempts
-    .slice(told)
+    .slice(printed)
     .flatMap((it) => attemptLines(it, end.request.max_attempts, verbose, paint));
   const row = (key: string, value: string) => lines.push(`  ${paint.dim(`${key}:`.padEnd(14))} ${value}`);
   row('Compile hash', end.request.compile_hash);
@@ -42,8 +30,8 @@ export function compileReport(end: CompileEnd, verbose: boolean, paint: Paint, t
   return `${lines.join('\n')}\n`;
 }
 
-/** The last lines of a compilation that failed: why, and where to look or what to type. */
-export function endingLines(end: CompileEnd, paint: Paint): string {
+/** The last lines of a failed compilation: why, and where to look or what to type. */
+export function endingLines(end: FinishedCompile, paint: Paint): string {
   const lines = [`${paint.red('ERROR:')} ${end.reason === '' ? 'no work orders were written' : end.reason}`];
   if (end.evidence.attempts.at(-1)?.checked?.findings.some(isAnError) === true) {
     const last = end.evidence.attempts.length;
@@ -56,7 +44,7 @@ export function endingLines(end: CompileEnd, paint: Paint): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** How one attempt went, as lines. */
+/** The lines of one attempt. */
 export function attemptLines(
   it: Pick<AttemptEvidence, 'attempt' | 'checked'>,
   most: number,

@@ -1,4 +1,4 @@
-/** What `factory plan SPEC` is asked for: flags become a request, or the reason why it cannot be carried out. */
+/** Makes the request of `factory plan SPEC` from its flags, or says why it cannot be carried out. */
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readRecord } from '../builder/record.ts';
@@ -17,7 +17,7 @@ import { checkDirs } from '../workspace/dirs.ts';
 import type { BoundOptions, RunDoors } from './run.ts';
 import type { ViewOptions } from './view.ts';
 
-/** Options as they stand on the command line; only what was given. */
+/** Options as typed. */
 export type CompileOptions = ViewOptions &
   Omit<BoundOptions, 'wait' | 'now' | 'parkAfter'> & {
     readonly spec?: string;
@@ -40,20 +40,20 @@ export type CompileOptions = ViewOptions &
     readonly json?: boolean;
   };
 
-/** A compilation's defaults; the engine's own are those of any run. */
+/** Defaults of a compilation; other runs have those of the engine. */
 export const compileDefaults = { model: 'gpt-5.2-codex', effort: 'medium', attempts: 5 } as const;
 
 const mostAttempts = 100;
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
-/** A file or folder is in the way. */
+/** Exit code: a file or directory is missing or in the way. */
 export const refusedByFiles = 1;
 export const usageWrong = 2;
 
-/** A refusal, and the exit code that it has. */
+/** A refusal and its exit code. */
 export type Wrong = Problem & { readonly code: number };
 export const wrong = (code: number, problem: string): Wrong => ({ code, problem });
 
-/** What is asked for, with everything read that a record of it needs. */
+/** Reads everything that the report needs. */
 export async function requestOf(
   specPath: string,
   options: CompileOptions,
@@ -112,7 +112,7 @@ export async function requestOf(
   return { request, template: template.text };
 }
 
-/** Answers that may be checked. */
+/** The limit of answers that are checked. */
 export function attemptsWanted({ maxAttempts }: CompileOptions): number | Wrong {
   const attempts = Number(maxAttempts ?? compileDefaults.attempts);
   return Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= mostAttempts
@@ -120,8 +120,8 @@ export function attemptsWanted({ maxAttempts }: CompileOptions): number | Wrong 
     : wrong(usageWrong, `--max-attempts ${maxAttempts} is not a whole number from 1 to ${mostAttempts}`);
 }
 
-/** The request that the run in `runDir` was started by, with as many attempts as a resume has given it since; undefined for
- *  any other run. Rejects with a BadRecord when it is damaged. */
+/** The request that started the run in `runDir`, with the attempts that a resume has set; undefined for any other run. Rejects
+ *  with a BadRecord when it is damaged. */
 export async function readPlanRequest(runDir: string): Promise<PlanRequest | undefined> {
   const path = join(layout(runDir).inputs, planRequestFile);
   const request = await readRecord(path, PlanRequest).catch((error: unknown) => {
@@ -134,7 +134,7 @@ export async function readPlanRequest(runDir: string): Promise<PlanRequest | und
   return { ...request, max_attempts: Number.isSafeInteger(attempts) ? attempts : request.max_attempts };
 }
 
-/** What stands in the way, found before a model is paid. */
+/** Problems that are found before a model is paid. */
 export async function problemBefore(
   request: PlanRequest,
   template: string,
@@ -147,8 +147,8 @@ export async function problemBefore(
   }
   if (request.outdir !== null) {
     const conflict = request.overwrite ? undefined : await exportConflict(request.outdir);
-    const inTheWay = conflict ?? (await exportProblem(request.outdir));
-    if (inTheWay !== undefined) return { ...inTheWay, code: refusedByFiles };
+    const problem = conflict ?? (await exportProblem(request.outdir));
+    if (problem !== undefined) return { ...problem, code: refusedByFiles };
   }
   if (request.repo !== null) {
     const dirs = checkDirs({ workdir: request.repo, runsdir });

@@ -1,6 +1,5 @@
-/** `factory plan SPEC`: a spec becomes work orders, by the pipeline `compile.dot` and with the records of a compilation. */
+/** `factory plan SPEC`: compiles a spec into work orders by the pipeline `compile.dot`, and writes a report. */
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readPipeline } from '../factory/pipeline.ts';
@@ -9,17 +8,13 @@ import { startRun } from '../factory/start.ts';
 import type { Finished, Refusal, RunFlags } from '../factory.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
-import { closedRecord, openRecord, runText } from '../planner/records.ts';
 import { type PlanRequest, planRequestFile } from '../planner/request.ts';
-import { openShelf } from '../planner/shelf.ts';
+import { recordsDirectory, recordsProblem } from '../planner/shelf.ts';
 import { attemptsIn } from '../planner/state.ts';
 import { findRun, namedRun, newRunId, validRunId } from '../store/run-store.ts';
-import { DiskStop } from '../system/disk-trouble.ts';
-import { Superseded } from '../system/fence.ts';
-import { writeFileAtomic } from '../system/files.ts';
 import { packageRoot } from '../system/package.ts';
 import { realOrSame } from '../workspace/dirs.ts';
-import { defaults, type FinishedCompile, finishCompile, modelFailed } from './compile-end.ts';
+import { type FinishedCompile, finishCompile, modelFailed } from './compile-end.ts';
 import { attemptLines, compileReport, endingLines } from './compile-report.ts';
 import {
   attemptsWanted,
@@ -40,7 +35,7 @@ import { boundsOf, checkedBounds, doorsOf, type RunDoors } from './run.ts';
 import { everyAgent, present, withBounds, withLogOptions } from './run-words.ts';
 import { openView, type View } from './view.ts';
 
-/** Registers the compilation on `factory plan` itself; its steps are sub-commands with options of their own. */
+/** Registers the compilation on `factory plan` itself; its steps are sub-commands with other options. */
 export function withCompile(
   plan: Command,
   io: Omit<RunDoors, 'signal'> & {
@@ -81,8 +76,8 @@ export function withCompile(
     );
 }
 
-/** Compiles a spec. Answers with the exit code: 0; 2 the last answer had errors (or text or flags are wrong), 4 it was
- *  no JSON; 3 the model could not be asked; 1 a file or folder is in the way; 130 interrupted. */
+/** Compiles a spec. Answers with the exit code: 0; 2 the last answer had errors (or text or flags are wrong); 4 it was not
+ *  JSON; 3 the model could not be asked; 1 a file or directory is missing or in the way; 130 interrupted. */
 export async function compileCommand(
   named: string | undefined,
   options: CompileOptions,
@@ -102,7 +97,7 @@ export async function compileCommand(
   if (options.resume === true) return resumeCompile(specPath, options, runsDir, io, view);
 
   if (options.acceptChanges === true)
-    return say(wrong(usageWrong, '--accept-changes goes with --resume: factory plan --resume --run-id ID'));
+    return say(wrong(usageWrong, '--accept-changes needs --resume: factory plan --resume --run-id ID'));
   if (specPath === undefined) return say(wrong(usageWrong, 'no spec is named: factory plan SPEC'));
   const asked = await requestOf(specPath, options, io);
   if ('problem' in asked) return say(asked);
@@ -118,41 +113,19 @@ export async function compileCommand(
     );
 
   const { request, template } = asked;
-  const shelf = await openShelf(request.artifacts, runId);
-  if ('problem' in shelf) return say({ ...shelf, code: refusedByFiles });
-  const open = openRecord(runId, request, defaults);
-  const close = (code: number, reason: string) =>
-    writeFileAtomic(
-      join(shelf.dir, 'run.json'),
-      runText(closedRecord(open, { code, reason, finishedAt: io.clock.now().toISOString() })),
-    );
-  await writeFileAtomic(join(shelf.dir, 'run.json'), runText(open));
-  try {
-    const problem = await problemBefore(request, template, options, runsDir);
-    if (problem !== undefined) {
-      await close(problem.code, problem.problem);
-      return say(problem);
-    }
-    const live = telling(join(runsDir, runId), request.max_attempts, options, io, view);
-    const ended = await start(request, runId, runsDir, options, io, live.view);
-    if ('problems' in ended) {
-      const code = ended.code ?? codeOfRefusal(ended, options);
-      // Interrupted before there was a run: nothing of it is left.
-      if (ended.code !== undefined) await rm(shelf.dir, { recursive: true, force: true });
-      // A run that is there by now is that of another process, and so is the record.
-      else if (!existsSync(join(runsDir, runId)))
-        await close(code, ended.problems.map((found) => found.message).join('; '));
-      await refuse(ended.problems, io, options, code);
-      return code;
-    }
-    const done = await finishCompile(layout(join(runsDir, runId)).root, ended, io);
-    return report(done, options, io, live.told());
-  } catch (error) {
-    // The run is another's, or stands until the disk is mended: whoever brings it to its end tells of it.
-    if (error instanceof Superseded || error instanceof DiskStop) throw error;
-    await close(70, error instanceof Error ? error.message : String(error)).catch(() => {});
-    throw error;
+  const inUse = recordsProblem(recordsDirectory(request.artifacts, runId));
+  if (inUse !== undefined) return say({ ...inUse, code: refusedByFiles });
+  const problem = await problemBefore(request, template, options, runsDir);
+  if (problem !== undefined) return say(problem);
+  const live = printing(join(runsDir, runId), request.max_attempts, options, io, view);
+  const ended = await start(request, runId, runsDir, options, io, live.view);
+  if ('problems' in ended) {
+    const code = ended.code ?? codeOfRefusal(ended, options);
+    await refuse(ended.problems, io, options, code);
+    return code;
   }
+  const done = await finishCompile(layout(join(runsDir, runId)).root, ended, io);
+  return report(done, options, io, live.printed());
 }
 
 async function resumeCompile(
@@ -176,7 +149,7 @@ async function resumeCompile(
     );
   const other = notAsAsked(options, request, io.cwd);
   if (other !== undefined)
-    return say(wrong(usageWrong, `a compilation goes on as it began: ${other}; leave out the flag`));
+    return say(wrong(usageWrong, `a resume cannot change that: ${other}; leave out the flag`));
   const wanted = options.maxAttempts === undefined ? request.max_attempts : attemptsWanted(options);
   if (typeof wanted === 'object') return say(wanted);
   const vars = {
@@ -192,7 +165,7 @@ async function resumeCompile(
     ...(options.effort === undefined ? {} : { effort: options.effort }),
   };
   const read = await readPipeline(compilePipeline(), io.cwd);
-  const live = telling(found.dir, wanted, options, io, view);
+  const live = printing(found.dir, wanted, options, io, view);
   const ended = await resumeRun(found.dir, read.graph, flags, doorsOf(io, live.view));
   if ('problems' in ended) {
     const code = ended.code ?? codeOfRefusal(ended, options);
@@ -200,10 +173,10 @@ async function resumeCompile(
     return code;
   }
   const done = await finishCompile(found.dir, ended, io, options.overwrite);
-  return report(done, options, io, live.told());
+  return report(done, options, io, live.printed());
 }
 
-/** The first of the flags about records that is not as the run has it: nobody could take it over. */
+/** The first flag about the report that differs from the run's. */
 function notAsAsked(
   { outdir, artifactsDir }: CompileOptions,
   request: PlanRequest,
@@ -255,7 +228,7 @@ const flagsOf = (
 ): RunFlags => ({
   ...checkedBounds(options),
   vars,
-  // Little is lost with a plan, and who asked for it is told at once.
+  // A plan is cheap to repeat, so it fails at once instead of being suspended.
   parkUnsaid: false,
   envPass: [],
   allowDirty: false,
@@ -265,7 +238,7 @@ const flagsOf = (
   ...(options.script === undefined ? {} : { script: options.script }),
 });
 
-/** A run without anybody who could answer is one whose model could not be asked. */
+/** Without an agent the model could not be asked. */
 function codeOfRefusal({ problems }: Refusal, options: CompileOptions): number {
   const noModel = [
     'agent-none',
@@ -280,40 +253,39 @@ async function refusal({ code, problem }: Wrong, options: CompileOptions, io: Ru
   return code;
 }
 
-/** The view, which also tells each attempt on standard output as its answer has been checked: a long compilation shows
- *  how it goes. */
-function telling(runDir: string, most: number, options: CompileOptions, io: RunDoors, view: View) {
-  let told = 0;
+/** The view, which also prints each attempt on standard output as soon as its answer is checked. */
+function printing(runDir: string, most: number, options: CompileOptions, io: RunDoors, view: View) {
+  let printed = 0;
   const silent = options.json === true || options.quiet === true;
-  const tell = () => {
+  const print = () => {
     const state = attemptsIn(layout(runDir).workspace);
     const paint = painter(paints(io, io.outIsTerminal, options.color));
-    for (const { attempt, findings, parse_error: parseError } of state.slice(told)) {
+    for (const { attempt, findings, parse_error: parseError } of state.slice(printed)) {
       const it = { attempt, checked: { findings, parseError } };
       view.clear();
       io.out(`${attemptLines(it, most, options.verbose === true, paint).join('\n')}\n`);
     }
-    told = Math.max(told, state.length);
+    printed = Math.max(printed, state.length);
   };
   const watcher: View['watcher'] = {
     ...view.watcher,
     event(event) {
       view.watcher.event(event);
       const checked = event.type === 'StageCompleted' || event.type === 'StageFailed';
-      if (!silent && checked && event.node_id === 'check') tell();
+      if (!silent && checked && event.node_id === 'check') print();
     },
   };
-  return { view: { ...view, watcher }, told: () => told };
+  return { view: { ...view, watcher }, printed: () => printed };
 }
 
-/** Tells the end on standard output, what went wrong on standard error too. `told`: attempts that were told before. */
-function report(done: FinishedCompile, options: CompileOptions, io: RunDoors, told: number): number {
+/** Prints the end; `printed`: attempts that are printed already. */
+function report(done: FinishedCompile, options: CompileOptions, io: RunDoors, printed: number): number {
   if (options.json === true) {
     const more: JsonObject = { exit_code: done.code, artifacts_dir: done.dir, run_dir: done.runDir };
     io.out(`${JSON.stringify({ ...done.records.run, ...more }, null, 2)}\n`);
   } else if (options.quiet !== true) {
     const paint = painter(paints(io, io.outIsTerminal, options.color));
-    io.out(compileReport(done, options.verbose === true, paint, told));
+    io.out(compileReport(done, options.verbose === true, paint, printed));
   }
   if (options.printSummary === true && options.json !== true)
     io.out(done.records.files.get('compile/compile_summary.json') ?? '');

@@ -60,7 +60,7 @@ export type RunDoors = ViewIo & {
   readonly atLast?: (work: () => Promise<void>) => void;
 };
 
-const boundNames = [
+export const boundNames = [
   'maxCostUsd',
   'maxTokens',
   'unknownCost',
@@ -103,13 +103,7 @@ export async function resumeCommand(run: string, options: RunOptions, io: RunDoo
   return settle(await resumeById(run, undefined, options, io, view), options, io);
 }
 
-/** Flags of every resume: output, waiting, and limits, which may have ended the run. */
-const ofAnyResume = new Set<string>([
-  ...['runsdir', 'json', 'quiet', 'verbose', 'color', 'takeOver', 'logLevel', 'logFormat'],
-  ...boundNames,
-]);
-
-/** A run of `factory order run` ends only when its branch has landed: it is resumed there. */
+/** The resume of a run that `factory order run` started: it ends only when its branch has landed. */
 async function orderOf(
   run: string,
   options: RunOptions,
@@ -122,12 +116,6 @@ async function orderOf(
   const { orderRun } = await import('./order-run.ts');
   const { orderDefaults } = await import('./order-flags.ts');
   const { realSpawn } = await import('../system/processes.ts');
-  const other = Object.keys(options).find((name) => !ofAnyResume.has(name));
-  if (other !== undefined) {
-    const flag = other.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const why = `a run of "factory order run" keeps its settings: --${flag} cannot be changed`;
-    return () => settle(usage(why, 'leave out the flag'), options, io);
-  }
   const doors = { ...io, spawn: realSpawn, signal: () => io.signal };
   return () => orderRun({ ...orderDefaults, ...options, resume: true, runId: found.id }, doors);
 }

@@ -1,179 +1,150 @@
 /** Several work orders, one after the other, onto one branch. */
 import { appliedOrders } from '../builder/history.ts';
-import { headRef, historyGit } from '../builder/in-history.ts';
-import { inspect, type Repository } from '../builder/repository.ts';
-import { layout } from '../model/layout.ts';
+import { commitNamed, inspect, type Repository } from '../builder/repository.ts';
 import { pausedWords } from '../model/park.ts';
 import { listRuns, newRunId } from '../store/run-store.ts';
 import { sourceGit } from '../system/git.ts';
-import { readRequest } from './request.ts';
-import {
-  type OrderDoors,
-  type Refused,
-  refused,
-  resumeOrder,
-  runOrder,
-  type Source,
-  type Told,
-  type Wish,
-} from './run.ts';
+import { type OrderRefusal, refused } from './refusal.ts';
+import { findRequest } from './request.ts';
+import { type OrderDoors, type OrderSettings, resumeOrder, runOrder } from './run.ts';
+import type { OrderResult } from './settle.ts';
+import type { OrderSource } from './source.ts';
 
-/** One item of a batch: its file's name, and how to read it when its turn comes. */
-export type Item = { readonly name: string; readonly read: () => Promise<Source | Refused> };
+/** The name of an order's file, and how to read it when its turn comes. */
+export type BatchItem = {
+  readonly name: string;
+  readonly read: () => Promise<OrderSource | OrderRefusal>;
+};
 
-export type BatchTold = {
+export type BatchResult = {
   readonly exit_code: number;
   readonly branch: string | null;
   readonly orders: readonly ({ readonly name: string } & (
     | { readonly skipped: true; readonly commit: string; readonly work_order_id: string }
-    | ({ readonly skipped: false } & Told)
+    | ({ readonly skipped: false } & OrderResult)
   ))[];
 };
+/** `orders`: those before the refusal. */
+export type BatchRefusal = OrderRefusal & Pick<BatchResult, 'orders'>;
 
-/** What is told as it happens. */
-export type Teller = {
-  begins(at: number, name: string, title: string): void;
+export type BatchProgress = {
+  begins(number: number, name: string, title: string): void;
   skips(commit: string): void;
-  ends(told: Told): void;
+  ends(result: OrderResult): void;
 };
 
-/** Stops at the first that fails, with its code. Orders that the branch's commits say they carried out are stepped over,
- *  and a run that an earlier batch left behind at the same place is gone on with. */
+/** Stops at the first order that fails, with its exit code. Orders that the branch has commits of are skipped; a run of the
+ *  same batch that was interrupted at the same commit is resumed. */
 export async function runBatch(
   repo: string,
-  items: readonly Item[],
-  wish: Omit<Wish, 'runId'>,
+  items: readonly BatchItem[],
+  settings: OrderSettings,
   doors: OrderDoors,
-  tell: Teller,
-): Promise<BatchTold | (Refused & { readonly orders: BatchTold['orders'] })> {
-  const orders: BatchTold['orders'][number][] = [];
-  let branch: string | undefined = wish.branch;
-  let ours = false;
+  progress: BatchProgress,
+): Promise<BatchResult | BatchRefusal> {
+  const orders: BatchResult['orders'][number][] = [];
+  const stop = (why: OrderRefusal): BatchRefusal => ({ ...why, orders });
+  let { branch } = settings;
+  // Whether an order of this batch is on the branch.
+  let begun = false;
   for (const [at, { name, read }] of items.entries()) {
-    const stop = (why: Refused) => ({ ...why, orders });
     if (doors.signal.aborted) return { exit_code: 130, branch: branch ?? null, orders };
     const source = await read();
     if ('problems' in source) return stop(source);
-    tell.begins(at + 1, name, source.loaded.order.title);
+    progress.begins(at + 1, name, source.loaded.order.title);
     const there = await inspect(repo, doors.env);
     if ('problem' in there) return stop(refused(1, there.problem, there.fix));
-    let tip = await tipOf(there, branch, wish.commit, doors);
-    let commit = await committed(there, tip.commit, source, doors);
-    if (commit === undefined && branch === undefined) {
-      branch = await wentFurther(there, source, wish, tip.commit, doors);
-      ours = branch !== undefined;
-      if (ours) tip = await tipOf(there, branch, undefined, doors);
-      if (ours) commit = await committed(there, tip.commit, source, doors);
-    }
+    // Without --branch, the batch continues on the branch that an earlier command has left checked out.
+    branch ??=
+      settings.commit === undefined && there.branch.startsWith('factory/') ? there.branch : undefined;
+    const tip = await tipOf(there, branch, settings.commit, doors);
+    const commit = await committed(there, tip.commit, source, doors);
     if (commit !== undefined) {
-      // A branch that holds an order of this batch is this batch's branch.
-      if (tip.exists) ours = true;
-      else if (branch === undefined && wish.commit === undefined && there.branch.startsWith('factory/'))
-        [branch, ours] = [there.branch, true];
-      tell.skips(commit);
+      begun ||= tip.onBranch;
+      progress.skips(commit);
       orders.push({ name, skipped: true, commit, work_order_id: source.loaded.order.id });
       continue;
     }
-    const asked: Wish = {
-      ...wish,
+    if (settings.branch === undefined && !begun) branch = undefined;
+    const wanted: OrderSettings = {
+      ...settings,
       branch,
-      auto: wish.branch === undefined,
-      reuse: ours || wish.reuse,
-      create: !ours && wish.create,
-      runId: newRunId(doors.clock),
+      auto: settings.branch === undefined,
+      reuse: begun || settings.reuse,
+      create: !begun && settings.create,
     };
-    const left = await leftBehind(there, source, asked, tip.commit, doors);
-    // What is given now counts for an order that goes on, too: it may be there to spend less.
-    const resumed = left === undefined ? undefined : await resumeOrder(left.dir, doors, wish.bounds);
-    if (resumed !== undefined && 'problems' in resumed)
-      doors.log(
-        'warn',
-        `an interrupted run cannot be gone on with, so a new one begins: ${resumed.problems[0]?.message ?? ''}`,
-      );
-    const told: Told | Refused =
-      resumed !== undefined && !('problems' in resumed)
-        ? resumed
-        : await runOrder(there, source, asked, doors);
-    if ('problems' in told) return stop(told);
-    tell.ends(told);
-    orders.push({ name, skipped: false, ...told });
-    if (told.exit_code !== 0) return { exit_code: told.exit_code, branch: told.branch, orders };
-    [branch, ours] = [told.branch, true];
+    const result = await resumeOrStart(there, source, wanted, tip.commit, doors);
+    if ('problems' in result) return stop(result);
+    progress.ends(result);
+    orders.push({ name, skipped: false, ...result });
+    branch = result.branch;
+    if (result.exit_code !== 0) return { exit_code: result.exit_code, branch, orders };
+    begun = true;
   }
   return { exit_code: 0, branch: branch ?? null, orders };
 }
 
-/** Where the next order begins: the branch's own tip, else what was asked for, or HEAD. No commit where what was asked for
- *  is none: the order's own start refuses that. */
+/** The commit with which the next order begins; undefined where `commit` names none, which the order's start refuses. */
 async function tipOf(
   repo: Repository,
   branch: string | undefined,
-  asked: string | undefined,
-  doors: OrderDoors,
-): Promise<{ readonly commit: string | undefined; readonly exists: boolean }> {
-  const git = sourceGit(repo.top, doors.env);
-  const named = (revision: string) =>
-    git.run(['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]);
-  const found = branch === undefined ? undefined : await named(`refs/heads/${branch}`);
-  if (found?.ok === true) return { commit: found.text, exists: true };
-  if (asked === undefined) return { commit: repo.head, exists: false };
-  const from = await named(asked);
-  return { commit: from.ok ? from.text : undefined, exists: false };
+  commit: string | undefined,
+  { env }: OrderDoors,
+): Promise<{ readonly commit: string | undefined; readonly onBranch: boolean }> {
+  const git = sourceGit(repo.top, env);
+  const tip = branch === undefined ? undefined : await commitNamed(git, `refs/heads/${branch}`);
+  if (tip !== undefined) return { commit: tip, onBranch: true };
+  return { commit: commit === undefined ? repo.head : await commitNamed(git, commit), onBranch: false };
 }
 
-/** The commit that carried the order out, as long as what it promised is still there. */
+/** The order's commit, if all files that the order promises still exist. */
 async function committed(
   repo: Repository,
   tip: string | undefined,
-  source: Source,
-  doors: OrderDoors,
+  { loaded }: OrderSource,
+  { env }: OrderDoors,
 ): Promise<string | undefined> {
   if (tip === undefined) return undefined;
-  const commit = (await appliedOrders(repo.top, tip, doors.env))[source.loaded.digest];
-  if (commit === undefined) return undefined;
-  const git = sourceGit(repo.top, doors.env);
-  for (const { path } of source.loaded.order.postconditions) {
+  const commit = (await appliedOrders(repo.top, tip, env))[loaded.digest];
+  const git = sourceGit(repo.top, env);
+  for (const { path } of commit === undefined ? [] : loaded.order.postconditions)
     if (!(await git.run(['cat-file', '-e', `${tip}:${path}`])).ok) return undefined;
-  }
   return commit;
 }
 
-type Left = { readonly dir: string; readonly status: string; readonly branch: string };
-
-/** The newest run of the same order that begins at the same commit and was cut, or ended without its branch moved. */
-async function leftBehind(
+async function resumeOrStart(
   repo: Repository,
-  source: Source,
-  wish: Omit<Wish, 'runId'>,
-  baseline: string | undefined,
+  source: OrderSource,
+  settings: OrderSettings,
+  tip: string | undefined,
   doors: OrderDoors,
-): Promise<Left | undefined> {
-  if (wish.batch === null || wish.commit !== undefined) return undefined;
-  for (const { dir, status } of await listRuns(wish.runsDir, doors.clock)) {
-    if (!['interrupted', 'crashed', 'completed', ...pausedWords].includes(status)) continue;
-    const request = await readRequest(dir).catch(() => undefined);
-    if (request === undefined || request.batch !== wish.batch || request.repo !== repo.top) continue;
-    if (request.digest !== source.loaded.digest || request.baseline !== baseline) continue;
-    if (wish.branch === undefined ? request.branch_mode === 'auto' : request.branch === wish.branch)
-      return { dir, status, branch: request.branch };
+): Promise<OrderResult | OrderRefusal> {
+  const runDir = await interruptedRun(repo, source, settings, tip, doors);
+  if (runDir !== undefined) {
+    const resumed = await resumeOrder(runDir, doors, settings.bounds);
+    if (!('problems' in resumed)) return resumed;
+    const why = resumed.problems[0]?.message ?? '';
+    doors.log('warn', `an interrupted run cannot be resumed, so a new one starts: ${why}`);
   }
-  return undefined;
+  return runOrder(repo, source, { ...settings, runId: newRunId(doors.clock) }, doors);
 }
 
-/** The branch of an earlier batch where it holds the order, and more than it by now: whoever has gone back to where that
- *  batch began goes on with its branch. */
-async function wentFurther(
+/** The newest run of the same order that began at the same commit and was interrupted, or whose commits did not land. */
+async function interruptedRun(
   repo: Repository,
-  source: Source,
-  wish: Omit<Wish, 'runId'>,
-  baseline: string | undefined,
-  doors: OrderDoors,
+  { loaded }: OrderSource,
+  { batch, commit, branch, auto, runsDir }: OrderSettings,
+  tip: string | undefined,
+  { clock }: OrderDoors,
 ): Promise<string | undefined> {
-  const left = await leftBehind(repo, source, wish, baseline, doors);
-  if (left?.status !== 'completed') return undefined;
-  const tip = await tipOf(repo, left.branch, undefined, doors);
-  const head = await historyGit(layout(left.dir).history, doors.env).run(['rev-parse', headRef]);
-  if (!tip.exists || tip.commit === undefined || !head.ok || head.text === tip.commit) return undefined;
-  const way = ['merge-base', '--is-ancestor', head.text, tip.commit];
-  return (await sourceGit(repo.top, doors.env).run(way)).ok ? left.branch : undefined;
+  if (commit !== undefined) return undefined;
+  for (const { dir, status } of await listRuns(runsDir, clock)) {
+    if (!['interrupted', 'crashed', 'completed', ...pausedWords].includes(status)) continue;
+    const request = await findRequest(dir).catch(() => undefined);
+    if (request?.batch !== batch || request.repo !== repo.top) continue;
+    if (request.digest !== loaded.digest || request.baseline !== tip) continue;
+    if (branch === undefined ? auto === true && request.branch_mode === 'auto' : request.branch === branch)
+      return dir;
+  }
+  return undefined;
 }

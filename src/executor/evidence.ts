@@ -1,4 +1,4 @@
-/** What a run's attempts were, gathered from its directory: which visit of each stage belongs to which attempt. */
+/** The attempts of a run, read from its directory: which execution of each node belongs to which attempt. */
 import { join } from 'node:path';
 import * as z from 'zod';
 import { readStage } from '../engine/node-dir.ts';
@@ -7,19 +7,20 @@ import { nodeLayout } from '../model/layout.ts';
 import { readRecords } from '../store/journal.ts';
 import { readSome } from '../system/read.ts';
 
-/** How a visit ended; `open` when it did not. */
+/** One execution of a node. */
 export type Visit = {
   readonly dir: string;
+  /** `open`: it did not end. */
   readonly ended: 'done' | 'failed' | 'open';
   readonly reason: string;
-  /** What it put into the run's context. */
+  /** What it set in the run's context. */
   readonly updates: Readonly<Record<string, unknown>>;
 };
 /** By node: `prompt`, `propose`, `apply`, `verify`, `promises`, `accept`, `commit`, `rollback`, `proof`. */
 export type Attempt = { readonly index: number; readonly visits: ReadonlyMap<string, Visit> };
 
-/** An attempt begins with each visit of `prompt`; a stage that a resume makes again replaces what was cut. How a visit
- *  ended stands in its `status.json`: the journal may lack the last line of a run that was killed. */
+/** An attempt begins with each execution of `prompt`; an execution that a resume repeats replaces the interrupted one. The
+ *  outcome is read from `status.json`: the journal of a killed run may lack its last line. */
 export async function attemptsOf(run: Layout): Promise<Attempt[]> {
   const { records } = await readRecords(run.events);
   const started = new Map<number, Map<string, number>>();
@@ -56,14 +57,14 @@ async function visitOf(dir: string): Promise<Visit> {
   return { dir, ended: outcome === 'fail' ? 'failed' : 'done', reason, updates };
 }
 
-/** The latest visit lies in the node's own folder, earlier ones below it. */
+/** The latest execution is in the node's directory, earlier ones below it. */
 async function dirOf(run: Layout, node: string, visit: number): Promise<string> {
   const dir = run.node(node);
   const stage = await readStage(dir);
   return stage === undefined || stage.visit === visit ? dir : join(nodeLayout(dir).visits, String(visit));
 }
 
-/** A text artifact of a visit, whole as far as it is sensible; undefined when there is none. */
+/** A text artifact of an execution, up to 16 MiB; undefined when there is none. */
 export const textOf = (visit: Visit | undefined, name: string): Promise<string | undefined> =>
   visit === undefined ? Promise.resolve(undefined) : readSome(join(visit.dir, name), 16 * 1024 * 1024);
 
@@ -73,7 +74,7 @@ export async function jsonOf(visit: Visit | undefined, name: string): Promise<un
   try {
     return JSON.parse(text);
   } catch {
-    // A run that was cut may leave anything; what cannot be read is not evidence.
+    // An interrupted run may leave incomplete files.
     return undefined;
   }
 }

@@ -1,103 +1,109 @@
-/** One run at a time on a repository: a lock in its git folder, which all its working trees share and no commit contains. */
-import { cutLanding, endLanding, heldBy, type Landing, mendLanding } from '../builder/landing.ts';
+/** One run at a time on a repository: a lock in its git directory, which all its working trees share. */
+import {
+  endLanding,
+  type Landing,
+  lockDirectory,
+  recoverLanding,
+  unfinishedLanding,
+} from '../builder/landing.ts';
 import { BadRecord } from '../builder/record.ts';
-import { commonGitDir } from '../builder/repository.ts';
-import type { Log } from '../engine/watch.ts';
+import { commonGitDir, type Refused } from '../builder/repository.ts';
 import { quoteWord } from '../policy/words.ts';
-import { acquireLock, type LockAnswer, type LockOptions } from '../store/lock.ts';
-import type { Clock } from '../system/clock.ts';
+import { acquireLock } from '../store/lock.ts';
 import { fence } from '../system/fence.ts';
 import { isCode, makeFolder, systemWords } from '../system/files.ts';
-import { type Environment, GitError } from '../system/git.ts';
-import { type Refused, refused } from './run.ts';
+import { GitError } from '../system/git.ts';
+import { type OrderRefusal, refused } from './refusal.ts';
+import { findRequest } from './request.ts';
+import { type OrderDoors, resumeOrder } from './run.ts';
+import type { OrderResult } from './settle.ts';
 
-/** Does `act` while no other run works on the repository at `repo`; before it, the landing of a run that was killed is
- *  finished, and `cut` names it. What is no repository is left to `act` to refuse. */
-export async function holding<T>(
+/** `interrupted`: the run whose landing was interrupted, and how it ended now. */
+type Work<T> = (interrupted?: { readonly digest: string; readonly result: OrderResult }) => Promise<T>;
+
+/** Calls `work` while no other run can work on the repository at `repo`. First a landing that a kill has interrupted is
+ *  completed, except that of `resumes`, which `work` resumes itself. */
+export async function withRepository<T>(
   repo: string,
-  doors: {
-    readonly env: Environment;
-    readonly clock: Clock;
-    readonly log: Log;
-    /** Of a resume: whether an owner that is stopped or cannot be seen loses the repository at once. */
-    readonly takeOver?: boolean;
-  },
-  act: (cut: Landing | undefined) => Promise<T>,
-): Promise<T | Refused> {
+  doors: OrderDoors & { readonly resumes?: string },
+  work: Work<T>,
+): Promise<T | OrderRefusal> {
   const gitDir = await commonGitDir(repo, doors.env);
-  if (gitDir === undefined) return act(undefined);
-  const place = heldBy(gitDir);
-  const isResume = doors.takeOver !== undefined;
-  const answer = await lockIn(place, {
-    clock: doors.clock,
-    takeOver: doors.takeOver === true,
-    ownedBy: 'it is held by',
-  });
-  if (answer.kind === 'refused') {
-    const { why, fix, takeOver: orAtOnce } = answer;
-    // Only a resume has the flag.
-    return refused(
-      1,
-      `another run works on the repository ${repo}: ${why}`,
-      fix ?? (isResume ? orAtOnce : undefined),
-    );
-  }
+  // `work` refuses what is not a repository.
+  if (gitDir === undefined) return work();
+  const place = lockDirectory(gitDir);
+  const answer = await lockIn(place, doors);
+  if (answer.kind === 'refused')
+    return refused(1, `another run works on the repository ${repo}: ${answer.why}`, answer.fix);
   const { lock } = answer;
-  // An owner that was taken over while it was stopped changes nothing of the repository when it is continued.
+  // An owner that was stopped and has lost the lock changes nothing more.
   const open = fence(place, lock.assertOwner, lock.successor);
   try {
-    const cut = await cutLanding(gitDir).catch(unreadable(repo));
-    if (cut !== undefined && 'problem' in cut) return refused(1, cut.problem, cut.fix);
-    const mended = cut === undefined ? undefined : await mendLanding(cut, gitDir, doors).catch(stuck(cut));
-    if (cut === undefined || mended === undefined) return await act(undefined);
-    if (typeof mended === 'object') return refused(1, mended.problem, mended.fix);
-    if (mended === 'landed') doors.log('info', 'finished an interrupted landing', { run: cut.run_id });
-    if (mended === 'left') {
-      doors.log('warn', 'an interrupted landing is left unfinished: the repository has changed since', {
-        run: cut.run_id,
-      });
-      await endLanding(gitDir);
-    }
-    return await act(mended === 'left' ? undefined : cut);
+    const landing = await unfinishedLanding(gitDir).catch(unreadable(repo));
+    if (landing === undefined) return await work();
+    if ('problem' in landing) return refused(1, landing.problem, landing.fix);
+    const problem = await recoverLanding(landing, gitDir, doors.env).catch(notRecovered(landing));
+    if (problem !== undefined) return refused(1, problem.problem, problem.fix);
+    if (landing.run_id === doors.resumes) return await work();
+    const result = await completeLanding(landing, gitDir, doors);
+    return await work(result === undefined ? undefined : { digest: landing.digest, result });
   } finally {
-    // An error that stopped the run (a full disk) stops this too, and is reported. A lock that cannot be written is free as
-    // soon as this process has ended.
+    // The lock ends with this process in any case, and a full disk has stopped more than its release.
     await lock.release().catch((error: unknown) => {
-      doors.log('warn', 'the lock of the repository was not released', { why: systemWords(error) });
+      doors.log('warn', 'the lock of the repository could not be released', { why: systemWords(error) });
     });
     open();
   }
 }
 
-/** The lock in `place`, which is made; `acquireLock` reports what is in its place. */
-async function lockIn(place: string, wanted: LockOptions): Promise<LockAnswer> {
+async function lockIn(
+  place: string,
+  { clock, takeOver, resumes }: OrderDoors & { readonly resumes?: string },
+) {
   try {
-    try {
-      makeFolder(place);
-    } catch (error) {
-      if (!isCode(error, 'EEXIST', 'ENOTDIR', 'ELOOP')) throw error;
-    }
-    return await acquireLock(place, wanted);
+    makeFolder(place);
+    const answer = await acquireLock(place, {
+      clock,
+      takeOver: takeOver === true,
+      ownedBy: 'it is held by',
+    });
+    // Only a resume has the flag to take over.
+    if (answer.kind === 'acquired' || answer.fix !== undefined || resumes === undefined) return answer;
+    return { ...answer, fix: answer.takeOver };
   } catch (error) {
     if (!isCode(error, 'EACCES', 'EROFS', 'EPERM')) throw error;
-    return { kind: 'refused', owner: undefined, why: `${place} cannot be written` };
+    return { kind: 'refused' as const, why: `${place} cannot be written`, fix: undefined };
   }
 }
 
-/** After a power cut a disk may leave other content there. */
+/** Resumes the run to land, push and report again; undefined where its directory is gone. */
+async function completeLanding(
+  landing: Landing,
+  gitDir: string,
+  doors: OrderDoors,
+): Promise<OrderResult | undefined> {
+  const request = await findRequest(landing.run_dir).catch(() => undefined);
+  const result = request === undefined ? undefined : await resumeOrder(landing.run_dir, doors);
+  if (result !== undefined && !('problems' in result)) return result;
+  doors.log('warn', 'a run that was interrupted while it landed cannot be resumed', { run: landing.run_id });
+  await endLanding(gitDir, [landing.repo, gitDir]);
+  return undefined;
+}
+
 const unreadable = (repo: string) => (error: unknown) => {
   if (!(error instanceof BadRecord)) throw error;
   return {
-    problem: `a run may have been interrupted while it landed on ${repo}, and its record cannot be read: ${error.message}`,
-    fix: `check the repository (git -C ${quoteWord(repo)} status), remove that file, then try again`,
+    problem: `a landing on ${repo} may have been interrupted, and its record cannot be read: ${error.message}`,
+    fix: `check the repository (git -C ${quoteWord(repo)} status), remove that file, then run the same command again`,
   };
 };
 
-/** Git still cannot finish it. */
-const stuck = (cut: Landing) => (error: unknown) => {
-  if (!(error instanceof GitError)) throw error;
-  return {
-    problem: `the landing of run ${cut.run_id} on "${cut.branch}" is half done, and cannot be finished: ${error.message}`,
-    fix: 'fix that (disk space, a filter), then try again',
+const notRecovered =
+  (landing: Landing) =>
+  (error: unknown): Refused => {
+    if (!(error instanceof GitError)) throw error;
+    return {
+      problem: `the landing of run ${landing.run_id} on "${landing.branch}" was interrupted and cannot be completed: ${error.message}`,
+      fix: 'fix that (disk space, a filter), then run the same command again',
+    };
   };
-};

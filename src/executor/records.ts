@@ -1,43 +1,33 @@
-/** `run.json`, `work_order.json` and `run_summary.json` of a work order's run. */
-import { dirname, join } from 'node:path';
-import type { Pushed } from '../builder/push.ts';
+/** `run.json` and `run_summary.json` of the run of a work order. */
+import { join } from 'node:path';
+import type { PushResult } from '../builder/push.ts';
 import { canonicalHash } from '../model/canonical.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { fileLimit, totalLimit } from '../model/proposal.ts';
-import { maxContextFiles, type WorkOrder } from '../model/work-order.ts';
-import { makeFolder, syncFolders, writeJson } from '../system/files.ts';
+import { maxContextFiles } from '../model/work-order.ts';
+import { writeJson } from '../system/files.ts';
 import { packageVersion } from '../system/package.ts';
 import { type AttemptRecord, writeAttempts, writeSorted } from './report.ts';
-import type { Request } from './request.ts';
+import type { OrderRequest } from './request.ts';
 
-export type Ending = {
+export type OrderEnding = {
   readonly verdict: 'PASS' | 'FAIL' | 'ERROR';
   readonly reason: string;
-  readonly traceback?: string;
   readonly interrupted: boolean;
   /** The tree of the final commit. */
   readonly tree: string | null;
-  /** Commits that the branch has got. */
+  /** New commits on the branch. */
   readonly commits: readonly string[];
-  readonly push: Pushed | null;
+  readonly push: PushResult | null;
   readonly finishedAt: string;
 };
 
-/** Written before the run begins, so that a run that is killed has its records too. */
-export async function openRecords(request: Request, order: WorkOrder): Promise<void> {
-  const first = makeFolder(request.artifacts);
-  await writeSorted(join(request.artifacts, 'work_order.json'), order);
-  await writeJson(join(request.artifacts, 'run.json'), runRecord(request, undefined, null));
-  // What is in it is flushed when the run has ended; these names are above it.
-  if (first !== undefined) await syncFolders(dirname(request.artifacts), dirname(first));
-}
-
-/** Writes everything that can be told now, anew; answers with the attempts. */
-export async function closeRecords(
-  request: Request,
+/** Writes the report of a run from its directory; answers with the attempts. Repeating it replaces the report. */
+export async function writeReport(
+  request: OrderRequest,
   runDir: string,
-  ending: Ending,
+  ending: OrderEnding,
 ): Promise<readonly AttemptRecord[]> {
   const attempts = await writeAttempts(layout(runDir), request.artifacts, request.baseline);
   const summary = summaryOf(request, ending, attempts);
@@ -51,18 +41,16 @@ export async function closeRecords(
   return attempts;
 }
 
-function runRecord(request: Request, ending: Ending | undefined, outputs: JsonObject | null): JsonObject {
-  const status =
-    ending === undefined ? 'running' : ending.interrupted ? 'interrupted' : ending.verdict.toLowerCase();
+function runRecord(request: OrderRequest, ending: OrderEnding, outputs: JsonObject): JsonObject {
   return {
     run_id: request.run_id,
     tool: 'factory',
     started_at_utc: request.started_at,
-    finished_at_utc: ending?.finishedAt ?? null,
-    // An interrupted run has no verdict yet: a resume gives it one.
-    verdict: ending === undefined || ending.interrupted ? null : ending.verdict,
-    status,
-    reason: ending?.reason ?? '',
+    finished_at_utc: ending.finishedAt,
+    // A resume of an interrupted run sets the verdict.
+    verdict: ending.interrupted ? null : ending.verdict,
+    status: ending.interrupted ? 'interrupted' : ending.verdict.toLowerCase(),
+    reason: ending.reason,
     work_order_id: request.work_order_id,
     version: { factory: packageVersion(), ...request.program },
     config: configOf(request),
@@ -78,18 +66,18 @@ function runRecord(request: Request, ending: Ending | undefined, outputs: JsonOb
       branch_mode: request.branch_mode,
       branch_existed_at_start: request.branch_existed,
       baseline_commit_effective: request.baseline,
-      commit_hashes_created: [...(ending?.commits ?? [])],
-      push_attempted: ending?.push != null,
-      push_result: ending?.push ?? null,
+      commit_hashes_created: [...ending.commits],
+      push_attempted: ending.push !== null,
+      push_result: ending.push,
     },
-    outputs: ending === undefined || ending.interrupted ? null : outputs,
+    outputs: ending.interrupted ? null : outputs,
     planner_ref: request.planner_ref,
     artifacts: { run_summary: 'run_summary.json', work_order_snapshot: 'work_order.json' },
     export: { out_dir: request.out_dir },
   };
 }
 
-const configOf = (request: Request): JsonObject => ({
+const configOf = (request: OrderRequest): JsonObject => ({
   llm_model: request.model,
   llm_temperature: request.temperature,
   max_attempts: request.max_attempts,
@@ -97,7 +85,11 @@ const configOf = (request: Request): JsonObject => ({
   repo_root: request.repo,
 });
 
-const summaryOf = (request: Request, ending: Ending, attempts: readonly AttemptRecord[]): JsonObject => ({
+const summaryOf = (
+  request: OrderRequest,
+  ending: OrderEnding,
+  attempts: readonly AttemptRecord[],
+): JsonObject => ({
   run_id: request.run_id,
   work_order_id: request.work_order_id,
   verdict: ending.verdict,
@@ -106,11 +98,9 @@ const summaryOf = (request: Request, ending: Ending, attempts: readonly AttemptR
   baseline_source: request.baseline_source,
   working_branch: request.branch,
   repo_tree_hash_after: ending.tree,
-  // Work is done on a copy: there is nothing in the repository that would have to be rolled back.
+  // Work is done on a copy, so there is nothing to roll back.
   rollback_failed: false,
-  ...(ending.verdict === 'ERROR'
-    ? { remediation: null, error: ending.reason, error_traceback: ending.traceback ?? null }
-    : {}),
+  ...(ending.verdict === 'ERROR' ? { remediation: null, error: ending.reason, error_traceback: null } : {}),
   config: {
     ...configOf(request),
     out_dir: request.out_dir,

@@ -1,5 +1,4 @@
-/** The artifact tree of a work order's run: `run.json`, `run_summary.json`, `attempt_N/`. Made from the run directory's
- *  evidence alone, so that a resume makes it again, whole. */
+/** `attempt_N/` of a work order's run, made from the run directory alone. */
 import { join } from 'node:path';
 import * as z from 'zod';
 import { briefOf } from '../builder/brief.ts';
@@ -14,7 +13,7 @@ import { splitWords } from '../policy/words.ts';
 import { removeNow, writeFileAtomic } from '../system/files.ts';
 import { type Attempt, attemptsOf, jsonOf, textOf, type Visit } from './evidence.ts';
 
-/** Sorted keys, two-space indent, ASCII, a final newline: how every file but `run.json` is written. */
+/** Writes JSON with sorted keys, two-space indent, ASCII escapes and a final newline: all files except `run.json`. */
 export const writeSorted = (path: string, value: Json): Promise<void> =>
   writeFileAtomic(path, `${asciiJson(sortedKeys(value), 2)}\n`);
 
@@ -36,7 +35,7 @@ export async function writeAttempts(
   return records;
 }
 
-/** Undefined for an attempt that was cut before it had an outcome: its evidence is kept, but it is no attempt yet. */
+/** Undefined for an attempt that was interrupted before it had an outcome: its files are written, but it does not count. */
 async function writeAttempt(
   attempt: Attempt,
   dir: string,
@@ -96,22 +95,22 @@ async function writeAttempt(
 function briefOfAttempt({ visits }: Attempt): FailureBrief | null | 'open' {
   const rollback = visits.get('rollback');
   if (rollback !== undefined) {
-    const told = FailureBrief.safeParse(rollback.updates['order.brief']);
-    return told.success ? told.data : 'open';
+    const brief = FailureBrief.safeParse(rollback.updates['order.brief']);
+    return brief.success ? brief.data : 'open';
   }
   for (const [node, stage] of failing) {
     const visit = visits.get(node);
     if (visit?.ended !== 'failed') continue;
     const failed = stageFailure(stage, visit.reason.replace(new RegExp(`^${stage}: `), ''));
-    const told = briefOf(failed.stage, failed.reason);
-    // The programmer was never asked: who reads the record must look at the plan.
-    const whose = visit.reason.startsWith('preflight: ') ? 'PLANNER-CONTRACT BUG: ' : '';
-    return { ...told, excerpt: `${whose}${told.excerpt}`, reminder: reminderOf(stage) };
+    const brief = briefOf(failed.stage, failed.reason);
+    // The model was never asked: the plan is wrong.
+    const prefix = visit.reason.startsWith('preflight: ') ? 'PLANNER-CONTRACT BUG: ' : '';
+    return { ...brief, excerpt: `${prefix}${brief.excerpt}`, reminder: reminderOf(stage) };
   }
   return visits.get('commit')?.ended === 'done' && visits.get('proof')?.ended === 'done' ? null : 'open';
 }
 
-/** Stages whose failure no roll-back follows. */
+/** Nodes whose failure is not followed by a rollback. */
 const failing = [
   ['prompt', 'preflight'],
   ['propose', 'exception'],
@@ -125,7 +124,7 @@ const Results = z.object({
   ),
 });
 
-/** The results of a verification stage, with what its commands printed in files of their own. */
+/** The results of a verification node; the output of each command is written to separate files. */
 async function commandsOf(
   visit: Visit | undefined,
   dir: string,
@@ -138,7 +137,7 @@ async function commandsOf(
   for (const [n, one] of (results.success ? results.data.commands : []).entries()) {
     const split = splitWords(one.command);
     const last = results.success && n === results.data.commands.length - 1;
-    const note = last && one.exit_code === -1 ? cutShort(visit.reason) : '';
+    const note = last && one.exit_code === -1 ? stopNote(visit.reason) : '';
     const paths = { out: join(dir, `${name}_${n}_stdout.txt`), err: join(dir, `${name}_${n}_stderr.txt`) };
     await writeFileAtomic(paths.out, (await textOf(visit, `verification.${n}.stdout.txt`)) ?? '');
     await writeFileAtomic(paths.err, `${(await textOf(visit, `verification.${n}.stderr.txt`)) ?? ''}${note}`);
@@ -155,10 +154,10 @@ async function commandsOf(
   return list;
 }
 
-const cutShort = (reason: string): string =>
+const stopNote = (reason: string): string =>
   reason.startsWith('timeout:') ? '\n[TIMEOUT]' : `\n[${reason}]`;
 
-/** Head and tail, for those who read the records without the files: 2,000 characters and a mark of 15, never more. */
+/** Head and tail: 2,000 characters and a mark of 15. */
 function trunc(text: string): string {
   const characters = [...text];
   if (characters.length <= 2000) return text;

@@ -1,4 +1,4 @@
-/** What `factory order run` was asked for, kept in the run (`inputs/order-run.json`) for its resume. */
+/** The request of `factory order run`, stored in the run (`inputs/order-run.json`) for a resume. */
 import { join } from 'node:path';
 import * as z from 'zod';
 import { readRecord } from '../builder/record.ts';
@@ -7,7 +7,18 @@ import { isMissing } from '../system/files.ts';
 
 export const requestFile = 'order-run.json';
 
-export const Request = z.object({
+const hash = z.string().min(1).nullable().catch(null);
+
+/** The plan that an order comes from, as its `provenance` says. */
+export const PlannerReference = z.object({
+  planner_run_id: z.string().min(1),
+  compile_hash: hash,
+  manifest_sha256: hash,
+});
+
+const Flags = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+
+export const OrderRequest = z.object({
   version: z.literal(1),
   run_id: z.string(),
   repo: z.string().describe('Top of the working tree, by its real path'),
@@ -22,34 +33,28 @@ export const Request = z.object({
   baseline: z.string(),
   baseline_source: z.enum(['HEAD', 'commit-hash']),
   baseline_requested: z.string(),
-  baseline_said: z.string().exactOptional().describe('What --commit-hash named it by'),
   push: z.boolean(),
-  artifacts: z.string().describe('The folder of this run in the artifact tree'),
+  artifacts: z.string().describe('Directory of this run in the artifact tree'),
   out_dir: z.string().nullable(),
-  planner_ref: z
-    .object({
-      planner_run_id: z.string(),
-      compile_hash: z.string().nullable(),
-      manifest_sha256: z.string().nullable(),
-    })
-    .nullable(),
+  planner_ref: PlannerReference.nullable(),
   model: z.string(),
   temperature: z.number(),
   max_attempts: z.number(),
   timeout_seconds: z.number(),
-  batch: z.string().nullable().describe('The folder whose orders are carried out one after the other'),
+  batch: z.string().nullable().describe('Directory or plan of a batch'),
   started_at: z.string(),
+  flags: Flags.default({}).describe('As typed: a resume may repeat them, not change them'),
   program: z
     .object({ git_commit: z.string().nullable(), git_dirty: z.boolean().nullable() })
     .default({ git_commit: null, git_dirty: null }),
 });
-export type Request = z.infer<typeof Request>;
+export type OrderRequest = z.infer<typeof OrderRequest>;
 
-export const readRequest = (runDir: string): Promise<Request> =>
-  readRecord(join(layout(runDir).inputs, requestFile), Request);
+export const readRequest = (runDir: string): Promise<OrderRequest> =>
+  readRecord(join(layout(runDir).inputs, requestFile), OrderRequest);
 
-/** The same; undefined for a run that no order was the beginning of. */
-export const findRequest = (runDir: string): Promise<Request | undefined> =>
+/** The same; undefined for a run that `factory order run` did not start. */
+export const findRequest = (runDir: string): Promise<OrderRequest | undefined> =>
   readRequest(runDir).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw error;

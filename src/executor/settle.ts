@@ -1,201 +1,190 @@
-/** What comes after a run's last stage: its commits land, are pushed, and the records tell how it ended. */
-import { cp, rm } from 'node:fs/promises';
+/** What follows the last node of an order's run: its commits land and are pushed, and the report is written. */
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fixedAuthor } from '../builder/author.ts';
-import { unconverted } from '../builder/filtered.ts';
+import { filterWarning } from '../builder/filtered.ts';
 import { headRef, historyGit, readHistoryStart } from '../builder/in-history.ts';
 import { land } from '../builder/land.ts';
-import { beginLanding, endLanding, heldBy, type Landing } from '../builder/landing.ts';
-import { type Pushed, push } from '../builder/push.ts';
+import { beginLanding, endLanding, lockDirectory } from '../builder/landing.ts';
+import { type PushResult, push } from '../builder/push.ts';
 import { BadRecord } from '../builder/record.ts';
 import { strayProblem } from '../builder/recorded.ts';
-import { branchInUse } from '../builder/repository.ts';
-import { processMarker } from '../engine/process-marker.ts';
+import { commonGitDir } from '../builder/repository.ts';
 import type { Finished } from '../factory.ts';
-import { type Layout, layout } from '../model/layout.ts';
+import { layout } from '../model/layout.ts';
 import { isPaused } from '../model/park.ts';
+import type { RunResult } from '../model/result.ts';
 import { namedRun, readManifest } from '../store/run-store.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { makeFolder, systemWords } from '../system/files.ts';
 import { GitError, sourceGit } from '../system/git.ts';
-import { attemptsOf } from './evidence.ts';
-import { closeRecords, type Ending } from './records.ts';
-import type { Request } from './request.ts';
-import type { OrderDoors, Told } from './run.ts';
+import { settleTree } from '../system/settle.ts';
+import { type OrderEnding, writeReport } from './records.ts';
+import type { OrderRequest } from './request.ts';
+import type { OrderDoors } from './run.ts';
 
-/** `doors.gitDir`: the git folder of the repository, where there is one still. */
+export type OrderResult = {
+  readonly run_id: string;
+  readonly repo: string;
+  readonly work_order_id: string;
+  readonly verdict: OrderEnding['verdict'];
+  readonly exit_code: number;
+  readonly branch: string;
+  readonly commit: string | null;
+  readonly attempts: number;
+  /** The stage at which the last attempt failed. */
+  readonly stage: string | null;
+  readonly reason: string;
+  /** The run has not ended: a resume continues it. */
+  readonly resumable: boolean;
+  readonly artifacts: string;
+  readonly run_dir: string;
+  readonly push: PushResult | null;
+  readonly notes: readonly string[];
+};
+
+/** The caller holds the repository's lock. Repeating it lands and reports the same. */
 export async function settle(
-  request: Request,
+  request: OrderRequest,
   { result, code }: Finished,
-  before: readonly string[],
-  doors: OrderDoors & { readonly gitDir: string | undefined },
-): Promise<Told> {
-  const run = layout(result.run_dir);
-  const named = namedRun(result.run_dir, doors.cwd);
-  const notes = [...before];
-  // A proposal that cannot be read is a failed attempt like any other; 4 is left for a model that gave no answer.
-  let exit = result.status === 'failed' && code === 4 && (await unread(run)) ? 1 : code;
-  let { reason } = result;
-  let pushed: Pushed | null = null;
-  let commits: string[] = [];
-  let tree: string | null = null;
-  let commit: string | null = null;
-  const gitDir = result.status === 'completed' ? doors.gitDir : undefined;
-  const held = gitDir === undefined ? {} : { held: heldBy(gitDir) };
-  let unanswered = false;
-  let home = false;
-  let stopped = false;
-  let stray: ReturnType<typeof strayProblem>;
-  if (result.status === 'completed') {
-    const history = historyGit(run.history, doors.env);
-    const head = await history.text(['rev-parse', headRef]);
-    tree = await history.text(['rev-parse', `${head}^{tree}`]);
-    commit = head === request.baseline ? null : head;
-    commits = commit === null ? [] : [commit];
-    const start = await readHistoryStart(run.history);
-    const marker = await markerOf(result.run_dir);
-    const recorded = { 'build.commits': result.commits };
-    stray = strayProblem(head, { context: recorded, first: start.first_commit });
-    if (stray !== undefined) tree = commit = null;
-    else if (gitDir !== undefined)
-      await beginLanding(gitDir, { ...(await noted(request, doors)), run_dir: result.run_dir, head, marker });
-    const landed =
-      stray ??
-      (await land({
-        historyDir: run.history,
-        repo: request.repo,
-        branch: request.branch,
-        existed: request.branch_existed,
-        base: request.baseline,
-        head,
-        startingBranch: request.starting_branch,
-        author: start.author ?? fixedAuthor,
-        marker,
-        env: doors.env,
-        ...held,
-      }).catch((error: unknown) => {
-        if (!(error instanceof GitError)) throw error;
-        unanswered = error.unanswered;
-        // The run is but one order of several.
-        const whole = request.batch !== null && request.baseline_source === 'HEAD' && doors.called?.again;
-        const next = whole || `factory order run --resume --run-id ${named}`;
-        return { problem: error.message, fix: `check the repository, then: ${next}` };
-      }));
-    if ('problem' in landed) {
-      exit = 1;
-      reason = landed.problem;
-      commits = [];
-      notes.push(landed.fix.replace('factory deliver RUN ', () => `factory deliver ${named} `));
-    } else {
-      home = true;
-      notes.push(...landed.notes);
-      if (commit !== null) {
-        const since = { base: request.baseline, head };
-        notes.push(...(await unconverted(sourceGit(request.repo, doors.env), since, doors.env)));
-      }
-      if (gitDir !== undefined) beforeWrite(heldBy(gitDir));
-      if (request.push && commit !== null)
-        pushed = await push(
-          { repo: request.repo, branch: request.branch, env: doors.env, signal: doors.signal, ...held },
-          doors.spawn,
-        );
-      // Whoever stops the push has not given it up: the run is not at its end, and whoever comes next pushes.
-      stopped = doors.signal.aborted && pushed?.ok === false && pushed.remote !== '';
-      if (stopped) [exit, reason] = [130, 'interrupted before the branch was pushed'];
-    }
-  }
-  // A run that is parked is as little at its end as one that was stopped.
-  const interrupted = stopped || result.status === 'interrupted' || isPaused(result.status);
-  const verdict = interrupted
-    ? 'ERROR'
-    : result.status === 'completed' && stray === undefined
-      ? 'PASS'
-      : 'FAIL';
-  const ending: Ending = {
-    verdict,
+  notes: readonly string[],
+  doors: OrderDoors,
+): Promise<OrderResult> {
+  const gitDir = await commonGitDir(request.repo, doors.env);
+  const landed =
+    result.status === 'completed' ? await landRun(request, result, gitDir, doors) : nothingLanded;
+  const interrupted = landed.interrupted || result.status === 'interrupted' || isPaused(result.status);
+  const passed = result.status === 'completed' && !landed.untrusted;
+  const reason = landed.reason ?? result.reason;
+  if (gitDir !== undefined) beforeWrite(lockDirectory(gitDir));
+  const attempts = await writeReport(request, result.run_dir, {
+    verdict: interrupted ? 'ERROR' : passed ? 'PASS' : 'FAIL',
     reason,
     interrupted,
-    tree,
-    commits,
-    push: pushed,
+    tree: landed.tree,
+    commits: landed.commit === null || !landed.onBranch ? [] : [landed.commit],
+    push: landed.push,
     finishedAt: doors.clock.now().toISOString(),
-  };
-  const attempts = await closeRecords(request, result.run_dir, ending);
-  if (request.out_dir !== null) {
-    if (gitDir !== undefined) beforeWrite(heldBy(gitDir));
-    notes.push(...(await handOut(request, request.out_dir)));
-  }
-  // Only now is everything done that a run which was cut from here on would have to do again.
-  // A git that was ended amid the move leaves its locks, and half of the files: what mends that needs the note.
-  if (gitDir !== undefined && !unanswered && !stopped)
-    await endLanding(gitDir, home ? [request.repo, gitDir, request.artifacts] : []);
-  const last = attempts.at(-1)?.failure_brief;
+  });
+  const exported = request.out_dir === null ? [] : await exportArtifacts(request, request.out_dir);
+  if (gitDir !== undefined && result.status === 'completed' && landed.ended)
+    await endLanding(gitDir, [request.artifacts]);
+  const stage = attempts.at(-1)?.failure_brief?.['stage'];
+  // 4 is for a model that gave no answer; an answer that is not a proposal is a failed attempt.
+  const failed = code === 4 && stage === 'llm_output_invalid' ? 1 : code;
   return {
     run_id: request.run_id,
     repo: request.repo,
     work_order_id: request.work_order_id,
-    verdict,
-    exit_code: exit,
+    verdict: interrupted ? 'ERROR' : passed ? 'PASS' : 'FAIL',
+    exit_code: landed.interrupted ? 130 : landed.reason === undefined ? failed : 1,
     branch: request.branch,
-    commit,
+    commit: landed.commit,
     attempts: attempts.length,
-    stage: typeof last?.['stage'] === 'string' ? last['stage'] : null,
+    stage: typeof stage === 'string' ? stage : null,
     reason,
     resumable: interrupted || (result.status === 'failed' && result.exit_node === null),
     artifacts: request.artifacts,
     run_dir: result.run_dir,
-    push: pushed,
-    notes,
+    push: landed.push,
+    notes: [...notes, ...landed.notes, ...exported],
   };
 }
 
-/** Copies the artifacts to `--out`. Where that cannot be done, a note tells: the landing must come to its end all the same,
- *  or every other order on the repository would first do it over and fail alike. */
-async function handOut(request: Request, out: string): Promise<readonly string[]> {
+type RunLanding = {
+  /** The final commit and its tree; the commit is null where the order changed nothing. */
+  readonly commit: string | null;
+  readonly tree: string | null;
+  readonly onBranch: boolean;
+  readonly push: PushResult | null;
+  readonly notes: readonly string[];
+  /** Why the commits are not on the branch, or not pushed. */
+  readonly reason?: string;
+  /** The run's history is not the one that its records describe. */
+  readonly untrusted: boolean;
+  readonly interrupted: boolean;
+  /** Nothing is left to do: the next run on the repository has nothing to complete. */
+  readonly ended: boolean;
+};
+
+const nothingLanded: RunLanding = {
+  ...{ commit: null, tree: null, onBranch: false, push: null, notes: [] },
+  ...{ untrusted: false, interrupted: false, ended: true },
+};
+
+/** The one path by which commits get onto a branch of the user's repository. */
+async function landRun(
+  request: OrderRequest,
+  result: RunResult,
+  gitDir: string | undefined,
+  doors: OrderDoors,
+): Promise<RunLanding> {
+  const { repo, branch, baseline: base } = request;
+  const { env } = doors;
+  const run = layout(result.run_dir);
+  // Without a sandbox a check can write there.
+  const manifest = await readManifest(result.run_dir);
+  if (!manifest.ok) throw new BadRecord(manifest.why);
+  const history = historyGit(run.history, env);
+  const head = await history.text(['rev-parse', headRef]);
+  const start = await readHistoryStart(run.history);
+  const stray = strayProblem(head, {
+    context: { 'build.commits': result.commits },
+    first: start.first_commit,
+  });
+  if (stray !== undefined)
+    return { ...nothingLanded, untrusted: true, reason: stray.problem, notes: [stray.fix] };
+  const tree = await history.text(['rev-parse', `${head}^{tree}`]);
+  const made = { ...nothingLanded, tree, commit: head === base ? null : head };
+  if (gitDir === undefined) return { ...made, reason: `${repo} is no longer a git repository` };
+  const held = lockDirectory(gitDir);
+  const { run_id, digest } = request;
+  const began_at = doors.clock.now().toISOString();
+  await beginLanding(
+    gitDir,
+    { run_id, run_dir: result.run_dir, digest, repo, branch, base, head, began_at },
+    env,
+  );
+  const landed = await land({
+    ...{ historyDir: run.history, repo, branch, base, head, env, held },
+    existed: request.branch_existed,
+    startingBranch: request.starting_branch,
+    author: start.author ?? fixedAuthor,
+  }).catch((error: unknown) => {
+    if (!(error instanceof GitError)) throw error;
+    return { halfDone: error.message };
+  });
+  const named = namedRun(result.run_dir, doors.cwd);
+  if ('halfDone' in landed) {
+    const batch = request.batch !== null && request.baseline_source === 'HEAD' && doors.called?.again;
+    const next = batch || `factory order run --resume --run-id ${named}`;
+    return { ...made, reason: landed.halfDone, ended: false, notes: [`check the repository, then: ${next}`] };
+  }
+  if ('problem' in landed) {
+    const fix = landed.fix.replace('factory deliver RUN ', () => `factory deliver ${named} `);
+    return { ...made, reason: landed.problem, notes: [fix] };
+  }
+  await settleTree([repo, gitDir]);
+  const warnings = made.commit === null ? [] : await filterWarning(sourceGit(repo, env), { base, head }, env);
+  const notes = [...landed.notes, ...warnings];
+  const done = { ...made, onBranch: true, notes };
+  if (!request.push || made.commit === null) return done;
+  const pushed = await push({ repo, branch, env, signal: doors.signal, held }, doors.spawn);
+  if (!doors.signal.aborted || pushed.ok || pushed.remote === '') return { ...done, push: pushed };
+  const reason = 'interrupted before the branch was pushed';
+  return { ...done, push: pushed, reason, interrupted: true, ended: false };
+}
+
+/** Copies the artifacts to `--out`; answers with a note where that fails, since the order has landed. */
+async function exportArtifacts(request: OrderRequest, out: string): Promise<readonly string[]> {
   const target = join(out, request.run_id);
   try {
-    await rm(target, { recursive: true, force: true });
-    // Node's own never comes to an end where a file system takes no new folders.
     makeFolder(target);
     await cp(request.artifacts, target, { recursive: true });
     return [];
   } catch (error) {
-    // With space again it is made.
     if (isDisks(error) || !(error instanceof Error && 'code' in error)) throw error;
     return [`the artifacts could not be copied to ${target}: ${systemWords(error)}`];
   }
-}
-
-async function markerOf(runDir: string): Promise<string> {
-  const read = await readManifest(runDir);
-  if (!read.ok) throw new BadRecord(read.why);
-  return `FACTORY_RUN_MARKER=${processMarker(runDir, read.manifest)}`;
-}
-
-/** Where the repository stands as the landing begins. */
-async function noted(
-  request: Request,
-  doors: OrderDoors,
-): Promise<Omit<Landing, 'run_dir' | 'head' | 'marker'>> {
-  const git = sourceGit(request.repo, doors.env);
-  const on = await branchInUse(git);
-  const at = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  return {
-    version: 1,
-    run_id: request.run_id,
-    digest: request.digest,
-    repo: request.repo,
-    branch: request.branch,
-    existed: request.branch_existed,
-    base: request.baseline,
-    from: { branch: on ?? '', commit: at.ok ? at.text : request.baseline },
-    began_at: doors.clock.now().toISOString(),
-  };
-}
-
-/** Whether the last attempt failed because its answer was no proposal. */
-async function unread(run: Layout): Promise<boolean> {
-  const last = (await attemptsOf(run)).at(-1)?.visits.get('rollback');
-  return last?.updates['order.stage'] === 'llm_output_invalid';
 }

@@ -1,23 +1,33 @@
 /** Work orders as files: one order, or a plan that holds several. */
 import { readFile, stat } from 'node:fs/promises';
-import { checkOrder, isOneOrder } from '../builder/orders.ts';
+import { checkOrder, isOneOrder, type LoadedOrder } from '../builder/orders.ts';
 import { said } from '../builder/scope.ts';
 import type { JsonObject } from '../model/json.ts';
 import { sha256 } from '../model/sha256.ts';
 import { isCode, unreadable } from '../system/files.ts';
-import { type Refused, refused, type Source } from './run.ts';
+import { type OrderRefusal, refused } from './refusal.ts';
 
-/** Bytes; a larger file is no work order. */
+/** A work order as it was read. */
+export type OrderSource = {
+  readonly path: string;
+  readonly sha256: string;
+  readonly raw: JsonObject;
+  readonly loaded: LoadedOrder;
+};
+
+/** Bytes. */
 const limit = 10_485_760;
 
-/** The orders of a file, in their order: one for a work order, each of its list for a plan. A pipe that somebody has named
- *  is read, and waited for; one that was `listed` in a folder is no work order. */
-export async function readSources(path: string, listed?: 'listed'): Promise<readonly Source[] | Refused> {
+/** The orders of a file: one of a work order, all of a plan. A pipe can be read, unless it was `listed` in a directory. */
+export async function readSources(
+  path: string,
+  listed?: 'listed',
+): Promise<readonly OrderSource[] | OrderRefusal> {
   let bytes: Buffer;
   let value: unknown;
   try {
     if (listed === 'listed' && !(await stat(path)).isFile())
-      return refused(1, `the work order ${path} is no file`, 'name a work order, a JSON file');
+      return refused(1, `the work order ${path} is not a file`, 'name a work order, a JSON file');
     bytes = await readFile(path);
     if (bytes.length > limit) return refused(1, `${path} is larger than 10 MiB`);
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -30,11 +40,11 @@ export async function readSources(path: string, listed?: 'listed'): Promise<read
   }
   const list = isOneOrder(value) ? [value] : listOf(value);
   if (list === undefined || list.length === 0) return refused(1, `${path} holds no work order`);
-  const sources: Source[] = [];
+  const sources: OrderSource[] = [];
   for (const [n, raw] of list.entries()) {
     const from = list.length === 1 ? path : `${path} (work order ${n + 1})`;
-    if (!isObject(raw)) return refused(1, `${from} is not a work order: it is no JSON object`);
-    // Whether an order may be exempt is judged before its run, with the manifest beside it.
+    if (!isObject(raw)) return refused(1, `${from} is not a work order: it is not a JSON object`);
+    // Whether an order may be exempt is decided before its run.
     const loaded = checkOrder({ from, value: raw, alone: true }, { allowExempt: true });
     if ('problem' in loaded) return refused(1, loaded.problem);
     sources.push({ path, sha256: sha256(bytes), raw, loaded });

@@ -1,4 +1,4 @@
-/** What a compilation left in its run directory: prompts, answers and findings of each attempt, and the orders. */
+/** The results of a compilation in its run directory: prompts, answers and findings of each attempt, and the orders. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -16,7 +16,7 @@ export type AttemptEvidence = {
   readonly prompt: string | undefined;
   readonly response: string | undefined;
   readonly reasoning: string | undefined;
-  /** Answers of the server that could not be used, as the agent kept them. */
+  /** Unusable answers of the server, as the agent stored them. */
   readonly dumps: Readonly<Record<string, string>>;
   /** Undefined when no answer was checked. */
   readonly checked:
@@ -26,7 +26,7 @@ export type AttemptEvidence = {
 
 export type Evidence = {
   readonly attempts: readonly AttemptEvidence[];
-  /** Texts of the work orders by file name, the manifest's last; empty when none were written. */
+  /** Texts of the work orders by file name, the manifest last; empty when none were written. */
   readonly output: Readonly<Record<string, string>>;
   /** The manifest before provenance was added. */
   readonly normalized: string | undefined;
@@ -34,12 +34,11 @@ export type Evidence = {
   readonly skipped: readonly string[];
 };
 
-/** The nodes that ask the model: the first attempt is a visit of `plan`, later ones are visits of `revise`. */
+/** The nodes that ask the model: the first attempt is an execution of `plan`, later ones of `revise`. */
 export const askingNodes = { first: 'plan', later: 'revise' } as const;
 
-/** Gathers it. `finished` says whether the run reached its end by success: orders count only then. `kept` is the folder of
- *  its records, where those are complete: then the orders are theirs, whatever became of the workspace. */
-export async function gather(runDir: string, finished: boolean, kept?: string): Promise<Evidence> {
+/** Reads it. `finished`: the run succeeded; orders count only then. */
+export async function gather(runDir: string, finished: boolean): Promise<Evidence> {
   const at = layout(runDir);
   const state = await readState(at.workspace);
   const checks = state === undefined || 'problem' in state ? [] : state.attempts;
@@ -56,21 +55,16 @@ export async function gather(runDir: string, finished: boolean, kept?: string): 
     attempts.push({ attempt, ...said, checked });
   }
   const output: Record<string, string> = {};
-  if (finished) {
-    const folder = kept === undefined ? join(at.workspace, inWorkspace.orders) : join(kept, 'output');
-    const names = namesIn(folder)
-      .filter((name) => /^WO-.*\.json$/.test(name))
-      .sort();
-    for (const name of [...names, manifestFile]) output[name] = await readFile(join(folder, name), 'utf8');
+  const folder = join(at.workspace, inWorkspace.orders);
+  const names = finished ? namesIn(folder).filter((name) => /^WO-.*\.json$/.test(name)) : [];
+  for (const name of finished ? [...names.sort(), manifestFile] : []) {
+    const text = await readIfThere(join(folder, name));
+    if (text !== undefined) output[name] = text;
   }
-  const normalized =
-    kept === undefined
-      ? join(at.workspace, inWorkspace.planNormalized)
-      : join(kept, 'compile/manifest_normalized.json');
   return {
     attempts,
     output,
-    normalized: finished ? await readIfThere(normalized) : undefined,
+    normalized: finished ? await readIfThere(join(at.workspace, inWorkspace.planNormalized)) : undefined,
     skipped: state === undefined || 'problem' in state ? [] : (state.skipped ?? []),
   };
 }
@@ -79,7 +73,7 @@ const nothing = { prompt: undefined, response: undefined, reasoning: undefined, 
 
 const Stage = z.object({ visit: z.number() });
 
-/** The folder of a node's n-th visit; undefined when there was none. */
+/** The directory of a node's n-th execution; undefined when there was none. */
 async function visitDir(dir: string, visit: number): Promise<string | undefined> {
   const at = nodeLayout(dir);
   for (const candidate of [dir, join(at.visits, String(visit))])
@@ -87,7 +81,7 @@ async function visitDir(dir: string, visit: number): Promise<string | undefined>
   return undefined;
 }
 
-/** The note of a visit that has just begun is not flushed: a power cut may leave it empty. */
+/** The file of an execution that has just begun is not flushed: a power cut may leave it empty. */
 function visitIn(stage = ''): number | undefined {
   try {
     return Stage.safeParse(JSON.parse(stage)).data?.visit;
@@ -103,7 +97,7 @@ async function asked(dir: string): Promise<Omit<AttemptEvidence, 'attempt' | 'ch
     if (/^raw_response_[\w-]+\.json$/.test(name)) dumps[name] = await readFile(join(dir, name), 'utf8');
   }
   return {
-    // The engine ends a prompt's file with a newline of its own.
+    // The engine appends a newline.
     prompt: (await readIfThere(at.prompt))?.replace(/\n$/, ''),
     response: await readIfThere(at.response),
     reasoning: await readIfThere(at.reasoning),

@@ -1,6 +1,5 @@
-/** The records of a compilation, as the texts of files: a pure function of what was asked and what was left behind, so
- *  that a run that was cut and resumed leaves the same tree as one that was not. */
-
+/** The report of a compilation as the texts of files, made from the run directory: an interrupted and resumed run leaves the
+ *  same files as an uninterrupted one. */
 import * as z from 'zod';
 import { asciiJson, canonicalHash, sortedKeys } from '../model/canonical.ts';
 import type { Json, JsonObject } from '../model/json.ts';
@@ -20,67 +19,28 @@ export type PlanEnding = {
   /** ISO 8601. */
   readonly finishedAt: string;
   readonly elapsedMs: number;
-  /** Where the orders were exported to; null when they were not. */
+  /** Directory of the export; null where there was none. */
   readonly exportedTo: string | null;
 };
 
-/** What the program does when nobody says otherwise, for the record. */
+/** Defaults of the program, for the record. */
 export type PlanDefaults = { readonly max_output_tokens: number; readonly snapshot: JsonObject };
 
 export type PlannerRecords = {
-  /** Text by path below the folder of the compilation; `run.json` is the last. */
+  /** Text by path below the directory of the compilation; `run.json` is the last. */
   readonly files: ReadonlyMap<string, string>;
   readonly run: JsonObject;
 };
 
 export const errorsFile = 'validation_errors.json';
 
-/** The record of a compilation that has begun, and is not over. */
-export const openRecord = (runId: string, request: PlanRequest, defaults: PlanDefaults): JsonObject => ({
-  run_id: runId,
-  tool: 'planner',
-  started_at_utc: utc(request.started_at),
-  finished_at_utc: null,
-  success: null,
-  compile_hash: request.compile_hash,
-  version: request.version,
-  config: {
-    model: request.model,
-    reasoning_effort: request.effort,
-    max_output_tokens: defaults.max_output_tokens,
-    max_compile_attempts: request.max_attempts,
-  },
-  inputs: {
-    spec_path: request.spec.path,
-    spec_sha256: request.spec.sha256,
-    template_path: request.template.path,
-    template_sha256: request.template.sha256,
-    repo_path: request.repo,
-  },
-  outputs: null,
-  artifacts: { compile_dir: 'compile/', output_dir: 'output/' },
-  export: { outdir: request.outdir },
-});
-
-/** The record of a compilation that was refused or broke before it left anything else. */
-export const closedRecord = (
-  open: JsonObject,
-  ending: { readonly code: number; readonly reason: string; readonly finishedAt: string },
-): JsonObject => ({
-  ...open,
-  finished_at_utc: utc(ending.finishedAt),
-  success: ending.code === 0,
-  exit_code: ending.code,
-  failure_reason: ending.reason === '' ? null : ending.reason,
-});
-
-/** Whether a `run.json` tells of that end, and that all was handed over. */
-export function tellsOfSuccess(text: string, { finishedAt, exportedTo }: PlanEnding): boolean {
-  const said = Told.safeParse(parsed(text)).data;
-  return said?.finished_at_utc === utc(finishedAt) && said.export.exported === (exportedTo !== null);
+/** Whether the text of a `run.json` reports success, with the work orders exported. */
+export function reportsSuccess(text: string, { finishedAt, exportedTo }: PlanEnding): boolean {
+  const record = SuccessRecord.safeParse(parsed(text)).data;
+  return record?.finished_at_utc === utc(finishedAt) && record.export.exported === (exportedTo !== null);
 }
 
-const Told = z.object({
+const SuccessRecord = z.object({
   finished_at_utc: z.string(),
   success: z.literal(true),
   export: z.object({ exported: z.boolean() }),
@@ -94,7 +54,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** All records of a compilation that has ended. */
+/** All files of the report. */
 export function plannerRecords(
   runId: string,
   request: PlanRequest,
@@ -105,6 +65,7 @@ export function plannerRecords(
   const files = new Map<string, string>();
   for (const attempt of evidence.attempts) addAttempt(files, attempt);
   const success = ending.code === 0;
+  const failureReason = ending.reason === '' ? null : ending.reason;
   const last = evidence.attempts.at(-1)?.checked;
   const refused = success || last === undefined || last.parseError ? undefined : last.findings;
   if (refused !== undefined) files.set(`compile/${errorsFile}`, recordText(refused.map(plainFinding)));
@@ -140,7 +101,7 @@ export function plannerRecords(
     max_output_tokens: defaults.max_output_tokens,
     success,
     exit_code: ending.code,
-    failure_reason: ending.reason === '' ? null : ending.reason,
+    failure_reason: failureReason,
     outdir: request.outdir,
     artifacts_dir: request.artifacts,
     start_timestamp: seconds(request.started_at),
@@ -154,26 +115,46 @@ export function plannerRecords(
   };
   files.set('compile/compile_summary.json', recordText(summary));
 
-  const open = openRecord(runId, request, defaults);
   const run: JsonObject = {
-    ...closedRecord(open, ending),
+    run_id: runId,
+    tool: 'planner',
+    started_at_utc: utc(request.started_at),
+    finished_at_utc: utc(ending.finishedAt),
+    success,
+    compile_hash: request.compile_hash,
+    version: request.version,
+    config: {
+      model: request.model,
+      reasoning_effort: request.effort,
+      max_output_tokens: defaults.max_output_tokens,
+      max_compile_attempts: request.max_attempts,
+    },
+    inputs: {
+      spec_path: request.spec.path,
+      spec_sha256: request.spec.sha256,
+      template_path: request.template.path,
+      template_sha256: request.template.sha256,
+      repo_path: request.repo,
+    },
     outputs: {
       ...shared,
-      manifest_normalized_sha256: manifest === undefined ? null : canonicalHash(JSON.parse(manifest) as Json), // a file of JSON
+      // The manifest is a file of JSON.
+      manifest_normalized_sha256: manifest === undefined ? null : canonicalHash(JSON.parse(manifest) as Json),
     },
+    artifacts: { compile_dir: 'compile/', output_dir: 'output/' },
     export: { outdir: request.outdir, exported: ending.exportedTo !== null },
+    exit_code: ending.code,
+    failure_reason: failureReason,
   };
-  files.set('run.json', runText(run));
+  // The order of its keys, and characters as they are.
+  files.set('run.json', `${JSON.stringify(run, null, 2)}\n`);
   return { files, run };
 }
 
-/** `run.json` keeps the order of its keys, and characters as they are. */
-export const runText = (run: JsonObject): string => `${JSON.stringify(run, null, 2)}\n`;
-
-/** Any other record: keys sorted, pure ASCII. */
+/** All files except `run.json`: keys sorted, ASCII. */
 const recordText = (value: Json): string => `${asciiJson(sortedKeys(value), 2)}\n`;
 
-/** The findings of the last answer as a file's text; undefined when it has none, or could not be read at all. */
+/** The findings of the last answer as a file's text; undefined when it has no errors, or is not JSON. */
 export const findingsText = (evidence: Evidence): string | undefined => {
   const last = evidence.attempts.at(-1)?.checked;
   return last === undefined || last.parseError || !last.findings.some(isAnError)
@@ -215,7 +196,7 @@ const attemptRecord = ({ attempt, checked }: AttemptEvidence): JsonObject => ({
   errors: (checked?.findings ?? []).filter(isAnError).map(plainFinding),
 });
 
-/** How many work orders an answer holds. */
+/** The number of work orders in an answer. */
 function ordersIn(response: string | undefined): number {
   const answer = response === undefined ? undefined : extractJson(response);
   if (answer === undefined || 'problem' in answer || !isObject(answer.value)) return 0;

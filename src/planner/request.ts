@@ -1,4 +1,4 @@
-/** What somebody asked of a compilation: kept with the run, so that a resume ends it as the first process would have. */
+/** The request of a compilation, stored with the run for a resume. */
 import * as z from 'zod';
 
 const source = z.object({ path: z.string().describe('Absolute'), sha256: z.string() });
@@ -6,8 +6,8 @@ const source = z.object({ path: z.string().describe('Absolute'), sha256: z.strin
 export const PlanRequest = z.lazy(() =>
   z.object({
     schema_version: z.literal(1),
-    artifacts: z.string().describe('Absolute folder that the records of this compilation go to'),
-    outdir: z.string().nullable().describe('Absolute folder that the work orders are exported to'),
+    artifacts: z.string().describe('Absolute root of the artifacts'),
+    outdir: z.string().nullable().describe('Absolute directory of the export'),
     overwrite: z.boolean(),
     spec: source,
     template: source,

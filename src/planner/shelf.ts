@@ -1,7 +1,7 @@
-/** Where a compilation's records and work orders go: the folder of its artifacts, and the one they are exported to. */
-import { constants } from 'node:fs';
-import { access, lstat, mkdir, readdir, realpath, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+/** Writes the report of a compilation to the artifacts, and its work orders to the export directory. */
+import { constants, existsSync } from 'node:fs';
+import { access, readdir, realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { isCode, makeFolder, systemWords, writeFileAtomic } from '../system/files.ts';
 import { namesIn } from '../system/read.ts';
 import { type Problem, readIfThere } from './desk.ts';
@@ -9,43 +9,24 @@ import { manifestFile } from './emit.ts';
 
 const flushed = { sync: true } as const;
 
-/** Makes the folder that all artifacts go to; answers with its real path. */
+/** Creates the directory of all artifacts; answers with its real path. */
 export async function artifactsRoot(path: string): Promise<{ readonly root: string } | Problem> {
   try {
     makeFolder(path);
     return { root: await realpath(path) };
   } catch (error) {
-    return { problem: `the artifacts folder ${path} cannot be made: ${systemWords(error)}` };
+    return { problem: `the artifacts directory ${path} cannot be created: ${systemWords(error)}` };
   }
 }
 
-/** Makes the folder of one compilation, which must be new. */
-export async function openShelf(root: string, runId: string): Promise<{ readonly dir: string } | Problem> {
-  const dir = join(root, 'planner', runId);
-  try {
-    makeFolder(join(root, 'planner'));
-    await mkdir(dir).catch(async (error: unknown) => {
-      if (!isCode(error, 'EEXIST') || !(await neverRan(dir))) throw error;
-    });
-    makeFolder(join(dir, 'compile'));
-  } catch (error) {
-    return {
-      problem: isCode(error, 'EEXIST')
-        ? `there are artifacts of a run ${runId} already: ${dir}`
-        : `the artifacts folder ${dir} cannot be made: ${systemWords(error)}`,
-    };
-  }
-  return { dir };
-}
+/** The directory of one compilation, which has no report yet. */
+export const recordsDirectory = (root: string, runId: string): string => join(root, 'planner', runId);
 
-/** Whether the folder is all that is left of a process that was killed before its run began. */
-async function neverRan(dir: string): Promise<boolean> {
-  if (namesIn(join(dir, 'compile')).length > 0) return false;
-  const record = await readIfThere(join(dir, 'run.json'));
-  return record === undefined || /^ {2}"finished_at_utc": null,$/m.test(record);
-}
+/** Why a new compilation cannot use that directory. */
+export const recordsProblem = (dir: string): Problem | undefined =>
+  existsSync(join(dir, 'run.json')) ? { problem: `there are artifacts of another run in ${dir}` } : undefined;
 
-/** Writes the records, in their order, and removes what an earlier end of the same run left beside them. */
+/** Writes the files in their order and removes those that an earlier report of the same run has left. */
 export async function writeRecords(dir: string, files: ReadonlyMap<string, string>): Promise<void> {
   for (const folder of ['compile', 'output']) {
     for (const name of namesIn(join(dir, folder))) {
@@ -58,8 +39,8 @@ export async function writeRecords(dir: string, files: ReadonlyMap<string, strin
 
 const isOrder = (name: string): boolean => /^WO-.*\.json$/.test(name) || name === manifestFile;
 
-/** What of `outdir` an export would run into. `ours` are the texts about to be written: a file that is the same already
- *  is no conflict, so that an export that was cut can be made again. */
+/** The work orders in `outdir` that an export would replace. A file that equals one of `ours`, which will be written, is no
+ *  conflict: an interrupted export can be repeated. */
 export async function exportConflict(
   outdir: string,
   ours: Readonly<Record<string, string>> = {},
@@ -69,7 +50,7 @@ export async function exportConflict(
     names = await readdir(outdir);
   } catch (error) {
     if (isCode(error, 'ENOENT')) return undefined;
-    return { problem: `the output folder ${outdir} cannot be used: ${systemWords(error)}` };
+    return { problem: `the output directory ${outdir} cannot be used: ${systemWords(error)}` };
   }
   const there: string[] = [];
   for (const name of names.filter(isOrder).sort()) {
@@ -79,44 +60,16 @@ export async function exportConflict(
   if (there.length === 0) return undefined;
   const named = there.slice(0, 3).join(', ') + (there.length > 3 ? ', …' : '');
   return {
-    problem: `the output folder ${outdir} holds work orders already (${named}): pass --overwrite to replace them`,
+    problem: `the output directory ${outdir} has work orders already (${named}): pass --overwrite to replace them`,
   };
 }
 
-/** Why nothing could be put into `outdir`; undefined where something can. Nothing is touched. */
-export async function exportProblem(outdir: string): Promise<Problem | undefined> {
-  try {
-    // What is missing will be made in the first folder above it that is there.
-    let at = outdir;
-    for (; !(await isAnything(at)); at = dirname(at));
-    // A link that leads nowhere is a name that is taken.
-    const leads = await realpath(at).catch((error: unknown) => {
-      if (isCode(error, 'ENOENT')) return undefined;
-      throw error;
-    });
-    if (leads === undefined) return unwritable(outdir, `${at} is a link that leads nowhere`);
-    await access(`${leads}/.`, constants.W_OK | constants.X_OK);
-    return undefined;
-  } catch (error) {
-    return unwritable(outdir, systemWords(error));
-  }
-}
+/** Creates `outdir`; answers why nothing can be written there. */
+export const exportProblem = (outdir: string): Promise<Problem | undefined> =>
+  written(outdir, () => access(outdir, constants.W_OK | constants.X_OK));
 
-const isAnything = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (isCode(error, 'ENOENT')) return false;
-      throw error;
-    },
-  );
-
-const unwritable = (outdir: string, why: string): Problem => ({
-  problem: `the output folder ${outdir} cannot be written: ${why}`,
-});
-
-/** Puts the orders into `outdir`, the manifest last. With `overwrite` the orders that are there go first, and nothing
- *  else; without it, an order that is there refuses the export. */
+/** Writes the orders to `outdir`, the manifest last. `overwrite` first removes the orders there; without it, an order there
+ *  refuses the export. */
 export async function exportOrders(
   outdir: string,
   output: Readonly<Record<string, string>>,
@@ -132,7 +85,7 @@ export async function exportOrders(
   });
 }
 
-/** Puts the findings of a plan that was given up into `outdir`. */
+/** Writes the findings of a failed plan to `outdir`. */
 export const exportFindings = (outdir: string, text: string): Promise<Problem | undefined> =>
   written(outdir, () => writeFileAtomic(join(outdir, 'validation_errors.json'), text, flushed));
 
@@ -142,6 +95,6 @@ async function written(outdir: string, work: () => Promise<void>): Promise<Probl
     await work();
     return undefined;
   } catch (error) {
-    return unwritable(outdir, systemWords(error));
+    return { problem: `the output directory ${outdir} cannot be written: ${systemWords(error)}` };
   }
 }

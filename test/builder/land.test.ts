@@ -1,4 +1,4 @@
-/** A run's commits onto a branch of a real repository, in which somebody has done something meanwhile. */
+/** A run's commits onto a branch of a real repository, in which something has changed since the run began. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -41,13 +41,13 @@ async function landed(
   const head = made.commit ?? base;
   meanwhile(repo);
   const options = { historyDir, repo, branch, existed, base, head, startingBranch: 'main', author };
-  const told = await land({ ...options, marker: 'FACTORY_TEST=1', env: begun.env });
+  const told = await land({ ...options, env: begun.env });
   const tip = () => git(repo, 'for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`);
   return { told, repo, base, head, tip: tip(), on: git(repo, 'branch', '--show-current') };
 }
 
 test.for([true, false])(
-  'nothing was done: the branch moves, and the tree is switched (there before: %s)',
+  'in an unchanged repository the branch moves and the tree is switched (existed before: %s)',
   async (existed) => {
     using it = folder();
     const { told, repo, head, tip, on } = await landed(it.path, () => {}, { existed });
@@ -58,25 +58,25 @@ test.for([true, false])(
 );
 
 test.for([true, false])(
-  'a branch that is gone is not made again, whether there is anything to land or not (%s)',
+  'a deleted branch is not created again, whether the run has commits or not (%s)',
   async (changed) => {
     using it = folder();
     const gone = (repo: string): void => void git(repo, 'branch', '-D', 'work');
     const { told, tip, on } = await landed(it.path, gone, { changed });
-    expect(told).toMatchObject({ problem: 'the branch "work" is gone, which the run began with' });
+    expect(told).toMatchObject({ problem: 'the branch "work", with which the run began, does not exist' });
     expect([tip, on]).toEqual(['', 'main']);
   },
 );
 
 test.for([
   [
-    'with a change that nobody has committed',
+    'with an uncommitted change',
     (repo: string): void => writeFileSync(join(repo, 'a.txt'), 'mine\n'),
     'not clean',
     'mine\n',
   ],
   [
-    'with a file that is new',
+    'with an untracked file',
     (repo: string): void => writeFileSync(join(repo, 'b.txt'), 'b\n'),
     'not clean',
     'a\n',
@@ -84,10 +84,10 @@ test.for([
   [
     'on another branch',
     (repo: string): void => void git(repo, 'switch', '-q', '-c', 'other'),
-    'no longer on "main"',
+    '"main" is no longer checked out',
     'a\n',
   ],
-] as const)('a working tree %s stays as it is, and a note says so', async ([, meanwhile, why, text]) => {
+] as const)('a working tree %s stays unchanged, with a note', async ([, meanwhile, why, text]) => {
   using it = folder();
   const { told, repo, head, tip, on } = await landed(it.path, meanwhile);
   expect(told).toMatchObject({ switched: false, notes: [expect.stringContaining(why)] });
@@ -99,7 +99,7 @@ test.for([
 test.for([
   ['merge.ff', 'false'],
   ['merge.verifySignatures', 'true'],
-] as const)('%s=%s is about merges of the user, and no landing is one', async ([key, value]) => {
+] as const)('the setting %s=%s of the user for merges does not apply', async ([key, value]) => {
   using it = folder();
   const { told, tip, head } = await landed(it.path, (repo) => {
     git(repo, 'switch', '-q', 'work');
@@ -109,24 +109,24 @@ test.for([
   expect(tip).toBe(head);
 });
 
-test('a branch that somebody has made meanwhile is his, also where the run began', async () => {
+test('a branch that someone else has created is not moved', async () => {
   using it = folder();
   const made = (repo: string): void => void git(repo, 'branch', 'work');
   const { told, tip, base, on } = await landed(it.path, made, { existed: false });
-  expect(told).toMatchObject({ problem: expect.stringContaining('there was none when the run began') });
+  expect(told).toMatchObject({ problem: expect.stringContaining('it did not exist when the run began') });
   expect([tip, on]).toEqual([base, 'main']);
 });
 
-test('a branch that is locked is told as that, and not switched to where it stood', async () => {
+test('a locked branch is not moved and not switched to', async () => {
   using it = folder();
   const { told, tip, base, on } = await landed(it.path, (repo) =>
     writeFileSync(join(repo, '.git/refs/heads/work.lock'), ''),
   );
-  expect(told).toMatchObject({ problem: expect.stringContaining('"work" is locked') });
+  expect(told).toMatchObject({ problem: expect.stringMatching(/"work" could not be moved.*work\.lock/s) });
   expect([tip, on]).toEqual([base, 'main']);
 });
 
-test('a branch on which somebody went on is left alone, whether the repository has the commits or not', async () => {
+test('a branch with other new commits is not moved', async () => {
   using it = folder();
   const { told, tip, head } = await landed(it.path, (repo) => {
     git(repo, 'fetch', '-q', join(it.path, 'runs/RUN1/history.git'), 'refs/factory/head');
@@ -134,11 +134,11 @@ test('a branch on which somebody went on is left alone, whether the repository h
     git(repo, 'commit', '-q', '--allow-empty', '-m', 'mine');
     git(repo, 'switch', '-q', 'main');
   });
-  expect(told).toMatchObject({ problem: expect.stringContaining('has moved meanwhile') });
+  expect(told).toMatchObject({ problem: expect.stringContaining('has moved to') });
   expect(tip).not.toBe(head);
 });
 
-test('a branch that stands at the commits already is still to be switched to', async () => {
+test('a branch that has the commits already is switched to', async () => {
   using it = folder();
   const { told, on } = await landed(it.path, (repo) =>
     git(repo, 'fetch', '-q', join(it.path, 'runs/RUN1/history.git'), 'refs/factory/head:work'),
@@ -147,17 +147,17 @@ test('a branch that stands at the commits already is still to be switched to', a
   expect(on).toBe('work');
 });
 
-test('a branch on which somebody went on is no home of what was not changed', async () => {
+test('a branch with other new commits is refused also for a run without changes', async () => {
   using it = folder();
   const goOn = (repo: string): void => {
     git(repo, 'switch', '-q', 'work');
     git(repo, 'commit', '-q', '--allow-empty', '-m', 'mine');
   };
   const { told } = await landed(it.path, goOn, { changed: false });
-  expect(told).toMatchObject({ problem: expect.stringContaining('has moved meanwhile') });
+  expect(told).toMatchObject({ problem: expect.stringContaining('has moved to') });
 });
 
-test('a repository that has lost what the run began with gets no branch upon it', async () => {
+test('a repository without the commit with which the run began gets no branch', async () => {
   using it = folder();
   const { told, tip, on } = await landed(
     it.path,
@@ -175,7 +175,7 @@ test('a repository that has lost what the run began with gets no branch upon it'
   expect([tip, on]).toEqual(['', 'main']);
 });
 
-test('a branch that another working tree has checked out is left alone', async () => {
+test('a branch that another working tree has checked out is not moved', async () => {
   using it = folder();
   const { told, tip, base } = await landed(it.path, (repo) =>
     git(repo, 'worktree', 'add', '-q', join(it.path, 'other'), 'work'),
@@ -205,7 +205,7 @@ test.for([
   expect(tree(was.repo)).toEqual({ 'a.txt': 'a\n', 'b.log': 'mine\n' });
 });
 
-test('changes that nobody has committed are not stashed away, whatever the settings of the repository', async () => {
+test('uncommitted changes are not stashed, whatever the settings', async () => {
   using it = folder();
   const { told, repo, tip, base } = await landed(it.path, (at) => {
     onWork(at);
@@ -218,7 +218,7 @@ test('changes that nobody has committed are not stashed away, whatever the setti
   expect(tip).toBe(base);
 });
 
-test.for(['work', 'a=b'])('how somebody merges into his branch %s makes no difference', async (branch) => {
+test.for(['work', 'a=b'])('merge options of the branch %s do not apply', async (branch) => {
   using it = folder();
   const squashes = (repo: string): void => {
     git(repo, 'switch', '-q', branch);
@@ -232,12 +232,15 @@ test.for(['work', 'a=b'])('how somebody merges into his branch %s makes no diffe
 test.for([
   ['the branch in use', onWork, 'refs/heads/work.lock'],
   ['another branch', () => {}, 'HEAD.lock'],
-] as const)('a move of %s that stops when files have changed is unfinished', async ([, first, lock]) => {
-  using it = folder();
-  const moving = landed(it.path, (repo) => {
-    first(repo);
-    writeFileSync(join(repo, '.git', lock), '');
-  });
-  await expect(moving).rejects.toMatchObject({ unanswered: true });
-  expect(tree(join(it.path, 'src'))).toEqual({ 'a.txt': 'new\n' });
-});
+] as const)(
+  'a move of %s that fails after files have changed is reported as such',
+  async ([, first, lock]) => {
+    using it = folder();
+    const moving = landed(it.path, (repo) => {
+      first(repo);
+      writeFileSync(join(repo, '.git', lock), '');
+    });
+    await expect(moving).rejects.toMatchObject({ unanswered: true });
+    expect(tree(join(it.path, 'src'))).toEqual({ 'a.txt': 'new\n' });
+  },
+);

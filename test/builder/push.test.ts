@@ -2,13 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { unconverted } from '../../src/builder/filtered.ts';
-import { push, pushTrouble } from '../../src/builder/push.ts';
+import { filterWarning } from '../../src/builder/filtered.ts';
+import { push, pushFailure } from '../../src/builder/push.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { sourceGit } from '../../src/system/git.ts';
 import { makerWord } from '../../src/system/maker.ts';
 import { realSpawn } from '../../src/system/processes.ts';
-import { noteDisk } from '../support/disk-notes.ts';
 import { asHeldByModes } from '../workspace/folders.ts';
 import { bareEnv, folder, git, put, repository } from './support.ts';
 
@@ -21,7 +20,7 @@ function withOrigin(root: string): { readonly repo: string; readonly remote: str
   return { repo, remote };
 }
 
-test('whoever has lost the repository to another run pushes nothing', async () => {
+test('an owner that has lost the lock of the repository pushes nothing', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
   const { repo, remote } = withOrigin(it.path);
   const held = join(repo, '.git/factory');
@@ -35,7 +34,7 @@ test('whoever has lost the repository to another run pushes nothing', async () =
   expect(await push(given, realSpawn)).toMatchObject({ ok: true });
 });
 
-test('a push is the branch whatever else has its name, follows it, and runs no hook', async () => {
+test('a push is of the branch also where a tag has its name, sets its upstream, and runs no hook', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
   const { repo, remote } = withOrigin(it.path);
   git(repo, 'tag', 'main');
@@ -49,7 +48,7 @@ test('a push is the branch whatever else has its name, follows it, and runs no h
   expect(git(repo, 'rev-parse', '--abbrev-ref', 'main@{upstream}')).toBe('origin/main');
 });
 
-test('a push is the branch also for who pushes submodules only', async () => {
+test('a push is of the branch also where the settings push submodules only', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
   const { repo, remote } = withOrigin(it.path);
   git(repo, 'config', 'push.recurseSubmodules', 'only');
@@ -57,14 +56,14 @@ test('a push is the branch also for who pushes submodules only', async () => {
   expect(git(remote, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });
 
-test('of all that git says of a push that failed, the reason is told', async () => {
+test('the reason of a failed push is found in the output of git', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
   const repo = join(it.path, 'src');
   repository(repo);
   const whyOf = async (): Promise<string> => {
     const pushed = await push({ repo, branch: 'main', env: bareEnv(it.path) }, realSpawn);
     expect(pushed.ok).toBe(false);
-    return pushTrouble(pushed.stderr);
+    return pushFailure(pushed.stderr);
   };
   git(repo, 'remote', 'add', 'origin', join(it.path, 'none.git'));
   expect(await whyOf()).toBe(`fatal: '${join(it.path, 'none.git')}' does not appear to be a git repository`);
@@ -74,11 +73,11 @@ test('of all that git says of a push that failed, the reason is told', async () 
   expect(await whyOf()).toBe('[remote rejected] main -> main (pre-receive hook declined)');
   const advice = '\n\nPlease make sure you have the correct access rights\nand the repository exists.\n';
   const far = `git@h: Permission denied (publickey).\nfatal: Could not read from remote repository.${advice}`;
-  expect(pushTrouble(far)).toBe('git@h: Permission denied (publickey).');
-  expect(pushTrouble('Counting objects\n[TIMEOUT] after 60 s')).toBe('[TIMEOUT] after 60 s');
+  expect(pushFailure(far)).toBe('git@h: Permission denied (publickey).');
+  expect(pushFailure('Counting objects\n[TIMEOUT] after 60 s')).toBe('[TIMEOUT] after 60 s');
 });
 
-test('clears what a push that was killed has left among the temporary files, and nothing else', async () => {
+test('a push removes the temporary directories of killed pushes, and no others', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
   const { repo } = withOrigin(it.path);
   const tmp = join(it.path, 'tmp');
@@ -92,54 +91,7 @@ test('clears what a push that was killed has left among the temporary files, and
   expect(readdirSync(tmp).sort()).toEqual(left.sort());
 });
 
-test('a remote that is a folder of this machine flushes what it takes before it says so', async () => {
-  using it = folder({ 'src/a.txt': 'a\n' });
-  const [repo, remote] = [join(it.path, 'src'), join(it.path, 'remote.git')];
-  repository(repo);
-  git(it.path, 'init', '-q', '--bare', 'remote.git');
-  git(repo, 'remote', 'add', 'origin', remote);
-  const hook = join(remote, 'hooks/pre-receive');
-  mkdirSync(join(remote, 'hooks'), { recursive: true });
-  writeFileSync(hook, '#!/bin/sh\ngit config core.fsync\n', { mode: 0o755 });
-  for (const [branch, url] of [
-    ['one', remote],
-    ['two', '../remote.git'],
-    ['three', `file://${remote}`],
-    ['four', `file://${remote.replace('remote', '%72emot%65')}`],
-    ['five', `file://localhost${remote}`],
-  ] as const) {
-    git(repo, 'branch', branch);
-    git(repo, 'remote', 'set-url', 'origin', url);
-    const { ok, stderr } = await push({ repo, branch, env: bareEnv(it.path) }, realSpawn);
-    expect({ branch, ok, stderr }).toMatchObject({
-      ok: true,
-      stderr: expect.stringContaining('objects,reference'),
-    });
-  }
-});
-
-test('a remote with another end than folders of this machine is asked as git asks it, and its folder is flushed', async () => {
-  using it = folder({ 'src/a.txt': 'a\n' });
-  const [repo, near, far] = [join(it.path, 'src'), join(it.path, 'near.git'), join(it.path, 'far.git')];
-  repository(repo);
-  for (const one of [near, far]) git(it.path, 'init', '-q', '--bare', one);
-  git(repo, 'remote', 'add', 'origin', near);
-  for (const url of [near, `ssh://host${far}`])
-    git(repo, 'remote', 'set-url', '--add', '--push', 'origin', url);
-  // As hosts do that take pushes only.
-  const ssh = join(it.path, 'ssh');
-  const lines = ['#!/bin/sh', 'for last; do :; done'];
-  lines.push('case "$last" in git-receive-pack\\ *) exec sh -c "$last" ;; esac', 'exit 1', '');
-  writeFileSync(ssh, lines.join('\n'), { mode: 0o755 });
-  using disk = noteDisk();
-  const loaded = await import('../../src/builder/push.ts');
-  const env = { ...bareEnv(it.path), GIT_SSH: ssh };
-  expect(await loaded.push({ repo, branch: 'main', env }, realSpawn)).toMatchObject({ ok: true });
-  for (const one of [near, far]) expect(git(one, 'branch')).toContain('main');
-  expect(disk.told).toContain(`flushed ${join(near, 'refs/heads')}`);
-});
-
-test('what the user has set to take his pushes takes ours too', async () => {
+test('the receive-pack program of the settings is used', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
   const [repo, remote, own] = [join(it.path, 'src'), join(it.path, 'remote.git'), join(it.path, 'own')];
   repository(repo);
@@ -151,37 +103,7 @@ test('what the user has set to take his pushes takes ours too', async () => {
   expect(pushed).toMatchObject({ ok: true, stderr: expect.stringContaining('my own') });
 });
 
-test('the names that a folder of this machine has made of a push are on the disk before it is told', async () => {
-  using it = folder({ 'src/a.txt': 'a\n' });
-  const [repo, remote] = [join(it.path, 'src'), join(it.path, 'remote.git')];
-  repository(repo);
-  git(it.path, 'init', '-q', '--bare', 'remote.git');
-  git(repo, 'remote', 'add', 'origin', '../remote.git');
-  using disk = noteDisk();
-  const loaded = await import('../../src/builder/push.ts');
-  const env = bareEnv(it.path);
-  expect(await loaded.push({ repo, branch: 'main', env }, realSpawn)).toMatchObject({ ok: true });
-  const [objects = ''] = readdirSync(join(remote, 'objects')).filter((name) => name.length === 2);
-  for (const place of ['refs/heads', 'refs/heads/main', 'objects', `objects/${objects}`])
-    expect(disk.told).toContain(`flushed ${join(remote, place)}`);
-});
-
-test('a branch whose name cannot be flushed at the other end does not count as pushed', async () => {
-  using it = folder({ 'src/a.txt': 'a\n' });
-  const [repo, remote] = [join(it.path, 'src'), join(it.path, 'remote.git')];
-  repository(repo);
-  git(it.path, 'init', '-q', '--bare', 'remote.git');
-  git(repo, 'remote', 'add', 'origin', remote);
-  using _ = noteDisk(join(remote, 'refs/heads'));
-  const loaded = await import('../../src/builder/push.ts');
-  const pushed = await loaded.push({ repo, branch: 'main', env: bareEnv(it.path) }, realSpawn);
-  expect(pushed).toMatchObject({ ok: false, remote: 'origin' });
-  expect(pushed.stderr).toContain(
-    `${remote} has the branch, which cannot be flushed there: the disk reports`,
-  );
-});
-
-test('what a run has committed past a filter of the user is not pushed by a later run either, until he has pushed it himself', async () => {
+test('a commit with a file that a filter would have converted is not pushed, by later runs either, until the user has pushed it', async () => {
   using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '*.txt filter=turn\n' });
   const { repo, remote } = withOrigin(it.path);
   const commit = (path: string, ...message: string[]) => {
@@ -203,7 +125,7 @@ test('what a run has committed past a filter of the user is not pushed by a late
 });
 
 test.for([' log ', ' read-tree ', ' check-attr ', ' filter.turn.'])(
-  'where git does not answer to "%s", nobody knows what a filter would have converted, and nothing is pushed',
+  'where "git%s" fails, it is unknown what a filter would have converted, and nothing is pushed',
   async (asked) => {
     using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '*.txt filter=turn\n' });
     const { repo, remote } = withOrigin(it.path);
@@ -218,7 +140,7 @@ test.for([' log ', ' read-tree ', ' check-attr ', ' filter.turn.'])(
     const told = await push(given, realSpawn);
     expect(told).toMatchObject({
       ok: false,
-      stderr: expect.stringContaining('git does not tell whether a filter'),
+      stderr: expect.stringContaining('git cannot say whether a filter'),
     });
     expect(told.stderr).toContain('no room');
     expect(git(remote, 'branch')).toBe('');
@@ -226,7 +148,7 @@ test.for([' log ', ' read-tree ', ' check-attr ', ' filter.turn.'])(
   },
 );
 
-test('links, submodules and new modes are pushed past a filter, which would have left them alone', async () => {
+test('links, submodules and changed modes are pushed: no filter converts them', async () => {
   using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '* filter=turn\n' });
   const { repo } = withOrigin(it.path);
   git(repo, 'config', 'filter.turn.clean', 'cat');
@@ -246,7 +168,7 @@ test('links, submodules and new modes are pushed past a filter, which would have
   expect(await push(given, realSpawn)).toMatchObject({ ok: false, stderr: expect.stringContaining('a.txt') });
 });
 
-test('where there is no room for the question what a filter would have converted, what was made stands all the same', async () => {
+test('without a temporary directory there is no warning about filters, and no failure', async () => {
   using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '*.txt filter=turn\n', 'tmp/x': '' });
   const repo = join(it.path, 'src');
   repository(repo);
@@ -256,9 +178,9 @@ test('where there is no room for the question what a filter would have converted
   git(repo, 'add', '.');
   git(repo, 'commit', '-q', '-m', 'one');
   const env = { ...bareEnv(it.path), TMPDIR: join(it.path, 'tmp') };
-  const told = () => unconverted(sourceGit(repo, env), { base, head: 'HEAD' }, env);
+  const told = () => filterWarning(sourceGit(repo, env), { base, head: 'HEAD' }, env);
   await asHeldByModes(it.path, async () => {
-    expect((await told()).join()).toContain('b.txt (turn)');
+    expect((await told()).join()).toContain('b.txt');
     chmodSync(env.TMPDIR, 0o500);
     expect(await told()).toEqual([]);
     chmodSync(env.TMPDIR, 0o700);

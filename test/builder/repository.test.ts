@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { branchTaken } from '../../src/builder/deliver.ts';
 import { appliedOrders } from '../../src/builder/history.ts';
-import { chooseBranch, inspect } from '../../src/builder/repository.ts';
+import { inspect } from '../../src/builder/repository.ts';
 import { sourceGit } from '../../src/system/git.ts';
 import { bareEnv, folder, git, put, repository } from './support.ts';
 
-test('a repository whose path holds a line end is like any other, and so is a working tree of it', async () => {
+test('a repository whose path has a line end is usable, and so is a working tree of it', async () => {
   using it = folder();
   const repo = join(it.path, 'a\nb\n');
   mkdirSync(repo);
@@ -21,7 +21,7 @@ test('a repository whose path holds a line end is like any other, and so is a wo
   expect(await inspect(other, env)).toEqual({ top: other, gitDir, head, branch: 'side' });
 });
 
-test('a file that git is told not to show is there all the same: the tree is not clean', async () => {
+test('a tree with untracked files is not clean, whatever git is set to show', async () => {
   using it = folder();
   repository(it.path);
   git(it.path, 'config', 'status.showUntrackedFiles', 'no');
@@ -30,7 +30,7 @@ test('a file that git is told not to show is there all the same: the tree is not
   expect(found).toMatchObject({ problem: `${it.path} is not clean: new/` });
 });
 
-test('which orders were carried out is read from the commits, signed or not, and whatever the user wants to see', async () => {
+test('committed orders are read from the commits, signed or not, whatever the settings of git log', async () => {
   using it = folder();
   repository(it.path);
   const signer = join(it.path, 'signer');
@@ -50,60 +50,9 @@ test('which orders were carried out is read from the commits, signed or not, and
 });
 
 test.for([
-  ['rebased', ['-c', 'sequence.editor=sed -i.bak 1s/pick/edit/', 'rebase', '-q', '-i', 'HEAD~2']],
-  ['bisected', ['bisect', 'start', 'HEAD', 'HEAD~2']],
-] as const)('a branch that is being %s in some working tree is not to be moved', async ([, how]) => {
-  using it = folder({ 'repo/x': '0' });
-  const repo = join(it.path, 'repo');
-  repository(repo);
-  const other = join(it.path, 'other');
-  git(repo, 'worktree', 'add', '-q', '-b', 'side', other);
-  for (const text of ['1', '2']) {
-    put(other, { x: text });
-    git(other, 'commit', '-q', '-a', '-m', text);
-  }
-  const source = sourceGit(repo, bareEnv(it.path));
-  git(other, ...how);
-  expect(await branchTaken(source, repo, 'side', true)).toMatch(
-    /^the branch "side" is being rebased or bisected in a working tree of .*other$/,
-  );
-  expect(await branchTaken(source, repo, 'sid', true)).toBeUndefined();
-});
-
-test('a branch whose patches are put onto another one is not to be moved', async () => {
-  using it = folder({ 'repo/x': '0' });
-  const repo = join(it.path, 'repo');
-  repository(repo);
-  for (const [branch, text] of [
-    ['side', '1'],
-    ['clash', '2'],
-  ] as const) {
-    git(repo, 'switch', '-q', '-c', branch, 'main');
-    put(repo, { x: text });
-    git(repo, 'commit', '-q', '-a', '-m', text);
-  }
-  expect(() => git(repo, 'rebase', '-q', '--apply', 'clash', 'side')).toThrow();
-  const source = sourceGit(repo, bareEnv(it.path));
-  expect(await branchTaken(source, repo, 'side', true)).toContain('is being rebased or bisected');
-});
-
-test('a branch that a rebase is to take along is not to be moved', async () => {
-  using it = folder({ x: '0' });
-  repository(it.path);
-  for (const name of ['low', 'high']) {
-    git(it.path, 'switch', '-q', '-c', name);
-    git(it.path, 'commit', '-q', '--allow-empty', '-m', name);
-  }
-  const stops = ['-c', 'sequence.editor=sed -i.bak 1s/pick/edit/'];
-  git(it.path, ...stops, 'rebase', '-q', '-i', '--keep-empty', '--update-refs', 'main');
-  const source = sourceGit(it.path, bareEnv(it.path));
-  expect(await branchTaken(source, it.path, 'low')).toContain('is being rebased or bisected');
-});
-
-test.for([
   ['a submodule', ['-c', 'protocol.file.allow=always', 'submodule', '-q', 'add', '../of', 'repo']],
   ['a clone with its records elsewhere', ['clone', '-q', '--separate-git-dir=records', '../of', 'repo']],
-] as const)('the branch that %s stands on is its own', async ([, how]) => {
+] as const)('the current branch of %s can be moved there', async ([, how]) => {
   using it = folder({ 'of/x': '0' });
   repository(join(it.path, 'of'));
   const above = join(it.path, 'above');
@@ -112,43 +61,16 @@ test.for([
   git(above, ...how);
   const repo = join(above, 'repo');
   const source = sourceGit(repo, bareEnv(it.path));
-  expect(await branchTaken(source, repo, 'main', true)).toBeUndefined();
-  expect(await branchTaken(source, repo, 'main')).toContain('is checked out');
+  const own = { mayBeCurrent: true };
+  expect(await branchTaken(source, 'main', own)).toBeUndefined();
+  expect(await branchTaken(source, 'main', { mayBeCurrent: false })).toContain('is checked out');
   const other = join(it.path, 'other');
   git(repo, 'worktree', 'add', '-q', '-b', 'side', other);
-  expect(await branchTaken(source, repo, 'side', true)).toContain('is checked out');
-  expect(await branchTaken(sourceGit(other, bareEnv(it.path)), other, 'main', true)).toContain(
-    'is checked out',
-  );
+  expect(await branchTaken(source, 'side', own)).toContain('is checked out');
+  expect(await branchTaken(sourceGit(other, bareEnv(it.path)), 'main', own)).toContain('is checked out');
 });
 
-test.for([
-  ['a merge', 'MERGE_HEAD'],
-  ['a cherry-pick', 'CHERRY_PICK_HEAD'],
-  ['a revert', 'REVERT_HEAD'],
-  ['a rebase or a series of patches', 'rebase-apply'],
-] as const)(
-  'the branch that a clean tree is on is not built upon amid %s, and another one is',
-  async ([what, name]) => {
-    using it = folder();
-    const head = repository(it.path);
-    git(it.path, 'switch', '-q', '-c', 'work');
-    const place = join(it.path, '.git', name);
-    if (name === 'rebase-apply') mkdirSync(place);
-    else writeFileSync(place, `${head}\n`);
-    const env = bareEnv(it.path);
-    const there = await inspect(it.path, env);
-    if ('problem' in there) throw new Error(there.problem);
-    const asked = { reuse: false, create: false, commit: undefined, plannerRun: undefined, runId: 'R' };
-    expect(await chooseBranch(there, { ...asked, name: 'work' }, env)).toMatchObject({
-      problem: `${it.path} is amid ${what} on "work"`,
-      fix: expect.stringContaining('git status'),
-    });
-    expect(await chooseBranch(there, { ...asked, name: 'other' }, env)).toMatchObject({ branch: 'other' });
-  },
-);
-
-test("git's own folder is in no working tree, and another is to be named", async () => {
+test("git's own directory is refused as a repository", async () => {
   using it = folder();
   repository(it.path);
   const gitDir = join(it.path, '.git');

@@ -170,7 +170,7 @@ describe('a compilation', () => {
     expect(await artifacts(it, 'R1')).toEqual(files);
   });
 
-  test('whose last answer is no JSON exits 4, one whose model cannot be asked exits 3; both are recorded', async () => {
+  test('whose last answer is not JSON exits 4, one whose model cannot be asked exits 3; both have a report', async () => {
     await using it = await home({
       'spec.md': 'S',
       'four.json': script({ text: 'oops' }),
@@ -200,12 +200,11 @@ describe('a compilation', () => {
     const without = await it.factory([...args, '--run-id', 'R5', '--agent', 'command']);
     expect(without.stderr).toContain('command.run is missing');
     expect(without.code).toBe(3);
-    for (const id of ['R3', 'R0', 'R5'])
-      expect(inTree(await artifacts(it, id), 'run.json')).toMatchObject({ success: false, exit_code: 3 });
+    expect(inTree(await artifacts(it, 'R3'), 'run.json')).toMatchObject({ success: false, exit_code: 3 });
     expect(await tree(join(it.path, 'out'))).toEqual({});
   });
 
-  test('that is interrupted closes its record, names the command that goes on, and can be gone on with', async () => {
+  test('that is interrupted has a report, prints the command to resume it, and can be resumed', async () => {
     await using it = await home({ 'spec.md': 'S' });
     await using server = await startModelServer([{ hang: true }, { json: good }]);
     const env = { OPENAI_API_KEY: 'sk-testing', OPENAI_BASE_URL: server.url };
@@ -231,11 +230,11 @@ describe('a compilation', () => {
     expect(Object.keys(files)).toContain('output/WO-01.json');
   });
 
-  test('goes on as it began: a flag that says otherwise is refused', async () => {
+  test('is resumed as it began: a changed flag is refused', async () => {
     await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
     const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'brief' };
     const begin = ['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1', '--outdir', 'out'];
-    expect((await it.factory([...begin, '--accept-changes'])).stderr).toContain('goes with --resume');
+    expect((await it.factory([...begin, '--accept-changes'])).stderr).toContain('needs --resume');
     expect((await it.factory(begin, { env })).code).toBe(1);
     for (const [wants, ...flags] of [
       ["--outdir other is not the run's", '--outdir', 'other'],
@@ -257,7 +256,7 @@ describe('a compilation', () => {
     expect(await readdir(join(it.path, 'out'))).not.toContain('WO-07.json');
   });
 
-  test('goes on with more attempts where that is accepted, and counts by them', async () => {
+  test('can be resumed with more attempts', async () => {
     await using it = await home({
       'spec.md': 'S',
       's.json': script({ json: bad }, { json: bad }, { json: good }),
@@ -276,7 +275,7 @@ describe('a compilation', () => {
     expect((await artifacts(it, 'R1'))['run.json']).toContain('"max_compile_attempts": 3');
   });
 
-  test('whose stage had just begun at a power cut can be gone on with, and interrupted again', async () => {
+  test('whose node had just begun at a power cut can be resumed, and interrupted again', async () => {
     await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
     const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'brief' };
     const cut = await it.factory(['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1'], { env });
@@ -296,7 +295,7 @@ describe('a compilation', () => {
     expect(await go(new AbortController().signal)).toBe(0);
   });
 
-  test('that is interrupted before its run began says so, and the same command starts it again', async () => {
+  test('that is interrupted before its run began can be started again', async () => {
     await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
     const io = {
       ...{ cwd: it.path, outIsTerminal: false, errIsTerminal: false, width: 80, clock: realClock },
@@ -311,7 +310,7 @@ describe('a compilation', () => {
     expect(await compileCommand('spec.md', options, { ...io, signal: new AbortController().signal })).toBe(0);
   });
 
-  test('that is stopped and gone on with leaves the tree of one that was not', async () => {
+  test('that is interrupted and resumed leaves the report of one that was not', async () => {
     await using it = await home({
       'repo/scripts/verify.sh': 'exit 0\n',
       'repo/spec.md': 'S',
@@ -343,7 +342,7 @@ describe('a compilation', () => {
     expect(Object.keys(half)).toContain('compile/llm_raw_response_attempt_2.txt');
     expect(Object.keys(half)).not.toContain('output/WO-01.json');
     const resumed = await it.factory(['plan', '--resume', '--run-id', 'RUN2'], { cwd });
-    // What was handed over is its owner's, and a resume of what has ended changes nothing.
+    // A resume of a run that has ended changes nothing, and exports nothing again.
     await writeFile(join(it.path, 'out/WO-01.json'), 'mine');
     await rm(join(cwd, '.factory/runs/RUN2/workspace'), { recursive: true });
     const before = await artifacts({ ...it, path: cwd }, 'RUN2');
@@ -351,7 +350,7 @@ describe('a compilation', () => {
     expect(again.code, again.stderr).toBe(0);
     expect(await readFile(join(it.path, 'out/WO-01.json'), 'utf8')).toBe('mine');
     expect(await artifacts({ ...it, path: cwd }, 'RUN2')).toEqual(before);
-    // Records that somebody has removed are made anew, and nothing is handed over again.
+    // A report that was removed is written again, and nothing is exported again.
     await rm(join(cwd, 'artifacts/planner/RUN1/output'), { recursive: true });
     expect((await it.factory(['resume', 'RUN1'], { cwd })).code).toBe(0);
     expect(await artifacts({ ...it, path: cwd }, 'RUN1')).toEqual(records);
@@ -383,7 +382,7 @@ describe('a compilation', () => {
   });
 });
 
-test('a compilation whose records find no room names its run so that the command can be typed', async () => {
+test('a compilation whose report does not fit on the disk names its run so that the command can be typed', async () => {
   await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
   const args = ['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1', '--runsdir', 'my runs'];
   expect((await it.factory(args)).code).toBe(0);
@@ -418,7 +417,7 @@ describe('before a model is paid', () => {
       'an output folder that is a file',
       { named: 'spec.md', outdir: 'bytes', overwrite: true },
       1,
-      /output folder .*bytes cannot be written: a file stands where a folder would be/,
+      /output directory .*bytes cannot be written: a file stands where a folder would be/,
     ],
     [
       'an output folder below a file',
@@ -430,54 +429,47 @@ describe('before a model is paid', () => {
       'an output folder below a link that leads nowhere',
       { named: 'spec.md', outdir: 'astray/below' },
       1,
-      /below cannot be written: .*astray is a link that leads nowhere/,
+      /below cannot be written: /,
     ],
     ['a repository that is not there', { named: 'spec.md', repo: 'nope' }, 1, /nope does not exist/],
-    ['artifacts below a file', { named: 'spec.md', artifactsDir: 'bytes/x' }, 1, /artifacts folder/],
+    ['artifacts below a file', { named: 'spec.md', artifactsDir: 'bytes/x' }, 1, /artifacts directory/],
     ['attempts that are no number', { named: 'spec.md', maxAttempts: 'many' }, 2, /--max-attempts many/],
     ['no attempts', { named: 'spec.md', maxAttempts: '0' }, 2, /--max-attempts 0/],
     ['an unknown effort', { named: 'spec.md', effort: 'huge' }, 2, /--effort huge is unknown: .*medium/],
     ['a run id that is none', { named: 'spec.md', runId: '../x' }, 2, /--run-id/],
     ['a resume of nothing', { resume: true, runId: 'R9' }, 2, /no run "R9"/],
   ];
-  test.for(refusals)(
-    '%s is refused, and a record that was opened is closed',
-    async ([, given, code, words]) => {
-      await using it = await home({ 'spec.md': 'S', 'tpl.md': '{{PRODUCT_SPEC}}', 'full/WO-07.json': '{}' });
-      await writeFile(join(it.path, 'bytes'), Buffer.from([0xff, 0xfe, 0x41]));
-      spawnSync('mkfifo', [join(it.path, 'pipe')]);
-      await symlink('nowhere', join(it.path, 'astray'));
-      await using server = await startModelServer([]);
-      const { named, ...options } = given;
-      let err = '';
-      const io = {
-        cwd: it.path,
-        env: { OPENAI_API_KEY: 'sk-testing', OPENAI_BASE_URL: server.url },
-        out: () => {},
-        err: (text: string) => {
-          err += text;
-        },
-        outIsTerminal: false,
-        errIsTerminal: false,
-        width: 80,
-        clock: realClock,
-        every: () => () => {},
-        signal: new AbortController().signal,
-      };
-      expect(await compileCommand(named, options, io), err).toBe(code);
-      expect(err).toMatch(words);
-      expect(server.requests).toEqual([]);
-      const records = Object.entries(await tree(join(it.path, 'artifacts'))).map(([, text]) =>
-        JSON.parse(text),
-      );
-      for (const record of records) expect(record).toMatchObject({ success: false, exit_code: code });
-      for (const record of records) expect(record.finished_at_utc).toMatch(/Z$/);
-      expect(await tree(join(it.path, 'full'))).toEqual({ 'WO-07.json': '{}' });
-      expect(await tree(join(it.path, '.factory'))).toEqual({});
-    },
-  );
+  test.for(refusals)('%s is refused without a report', async ([, given, code, words]) => {
+    await using it = await home({ 'spec.md': 'S', 'tpl.md': '{{PRODUCT_SPEC}}', 'full/WO-07.json': '{}' });
+    await writeFile(join(it.path, 'bytes'), Buffer.from([0xff, 0xfe, 0x41]));
+    spawnSync('mkfifo', [join(it.path, 'pipe')]);
+    await symlink('nowhere', join(it.path, 'astray'));
+    await using server = await startModelServer([]);
+    const { named, ...options } = given;
+    let err = '';
+    const io = {
+      cwd: it.path,
+      env: { OPENAI_API_KEY: 'sk-testing', OPENAI_BASE_URL: server.url },
+      out: () => {},
+      err: (text: string) => {
+        err += text;
+      },
+      outIsTerminal: false,
+      errIsTerminal: false,
+      width: 80,
+      clock: realClock,
+      every: () => () => {},
+      signal: new AbortController().signal,
+    };
+    expect(await compileCommand(named, options, io), err).toBe(code);
+    expect(err).toMatch(words);
+    expect(server.requests).toEqual([]);
+    expect(await tree(join(it.path, 'artifacts'))).toEqual({});
+    expect(await tree(join(it.path, 'full'))).toEqual({ 'WO-07.json': '{}' });
+    expect(await tree(join(it.path, '.factory'))).toEqual({});
+  });
 
-  test('each attempt is told as soon as it is checked, once, with the findings', async () => {
+  test('each attempt is printed as soon as it is checked, once, with the findings', async () => {
     await using it = await home({ 'spec.md': 'S' });
     let out = '';
     let before = 'not asked';

@@ -1,13 +1,13 @@
-/** A delivery of what the user's own git would have converted at a commit by hand. */
+/** A delivery of files that a filter of the user's git would have converted. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { unconverted } from '../../src/builder/filtered.ts';
+import { filterWarning } from '../../src/builder/filtered.ts';
 import { sourceGit } from '../../src/system/git.ts';
 import { folder, git, put, repository } from '../builder/support.ts';
 import { run } from './delivered-run.ts';
 
-test('a branch with a file that a filter of the user would have converted is told so by its own attributes, and not pushed', async () => {
+test('a file that a filter would have converted is a warning, by the attributes of its commit, and not pushed', async () => {
   using it = folder();
   const writes = { '.gitattributes': '*.txt filter=turn\n', 'f1.txt': '1\n', 'sub/run.sh': 's\n' };
   const r = await run(it.path, { writes });
@@ -21,34 +21,14 @@ test('a branch with a file that a filter of the user would have converted is tol
   ];
   const before = stands();
   expect(await r.asked({ branch: 'work', push: true })).toBe(1);
-  expect(r.said()).toContain('in the commit these files stand as they were written: f1.txt (turn)\n');
+  expect(r.said()).toContain('the commit has these files as they were written: f1.txt (turn)\n');
   expect(r.said()).toMatch(/delivered, but not pushed: a filter of your git .*[\s\S]*push -u origin work/);
   expect(git(r.source, 'rev-parse', 'work')).toBe(r.head);
   expect(git(remote, 'branch')).toBe('');
   expect(stands()).toEqual(before);
 });
 
-test('a branch with line ends that the autocrlf of the user would have converted is told so', async () => {
-  using it = folder();
-  const files = { 'a.txt': 'a\n', 'had.txt': 'a\r\nb\r\n', '.gitattributes': 'kept.txt -text\n' };
-  const crlf = Object.fromEntries(
-    [':odd.txt', 'a.txt', 'had.txt', 'kept.txt', 'new.txt'].map((name) => [name, '1\r\n2\r\n']),
-  );
-  const r = await run(it.path, {
-    files,
-    writes: { ...crlf, 'both.txt': '1\r\n2\n', 'bin.txt': '\0\r\n', 'lf.txt': 'l\n' },
-  });
-  git(r.source, 'config', 'core.autocrlf', 'input');
-  expect(await r.asked({ branch: 'work' }), r.said()).toBe(0);
-  const told = r.said().split('\n');
-  expect(told.filter((line) => line.includes('CRLF'))).toEqual([
-    expect.stringMatching(
-      /not the core\.autocrlf of your git: .* have CRLF: :odd\.txt, a\.txt, both\.txt, new\.txt$/,
-    ),
-  ]);
-});
-
-test('links, changes of mode and removals are none of it, and of many files the first five are named', async () => {
+test('links, changed modes and removals are not among them, and of many files the first five are named', async () => {
   const old = { '.gitattributes': '* filter=turn\n', 'gone.txt': '1\n', 'mode.txt': '1\n' };
   using it = folder(old);
   repository(it.path);
@@ -58,7 +38,6 @@ test('links, changes of mode and removals are none of it, and of many files the 
   rmSync(join(it.path, 'gone.txt'));
   chmodSync(join(it.path, 'mode.txt'), 0o755);
   symlinkSync('mode.txt', join(it.path, 'link.txt'));
-  git(it.path, 'config', 'core.autocrlf', 'false');
   git(it.path, 'config', 'core.splitIndex', 'true');
   const told = async () => {
     git(it.path, 'add', '-A');
@@ -68,7 +47,7 @@ test('links, changes of mode and removals are none of it, and of many files the 
     // What counts is what the commit says of its files, and not what stands in the working tree.
     put(it.path, { '.gitattributes': '' });
     const before = readdirSync(join(it.path, '.git'));
-    const words = await unconverted(sourceGit(it.path, env), { base, head }, env);
+    const words = await filterWarning(sourceGit(it.path, env), { base, head }, env);
     expect([readdirSync(join(it.path, '.git')), readdirSync(env.TMPDIR)]).toEqual([before, []]);
     git(it.path, 'config', '--unset', 'filter.turn.process');
     put(it.path, { '.gitattributes': old['.gitattributes'] });

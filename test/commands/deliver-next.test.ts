@@ -1,10 +1,10 @@
-/** What a delivery says can be typed next does what it says. */
+/** The commands that a delivery prints can be typed. */
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folder, git, put } from '../builder/support.ts';
+import { folder, git } from '../builder/support.ts';
 import { run } from './delivered-run.ts';
 
 type Run = Awaited<ReturnType<typeof run>>;
@@ -16,40 +16,7 @@ function typed({ said, source }: Run, before: string): string {
   return ran.status === 0 ? ran.stdout : `${command}: ${ran.stderr}`;
 }
 
-test.for(['tag', 'folder'] as const)('of a branch that has the name of a %s', async (what) => {
-  using it = folder();
-  const prepare = (source: string): void => {
-    if (what === 'tag') git(source, 'tag', 'same');
-    else put(source, { 'same/x': 'x\n' });
-    put(source, { 'f1.txt': 'in the way\n' });
-  };
-  const r = await run(it.path, { prepare });
-  expect(await r.asked({ branch: 'same' })).toBe(0);
-  expect(typed(r, 'next: ')).toContain('WO-02: sub/run.sh');
-
-  git(r.source, 'remote', 'add', 'origin', join(it.path, 'remote.git'));
-  expect(await r.asked({ branch: 'same', push: true })).toBe(1);
-  git(it.path, 'init', '-q', '--bare', 'remote.git');
-  typed(r, 'by hand: ');
-  expect(git(join(it.path, 'remote.git'), 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/same');
-});
-
-test('of a branch that another working tree has checked out since', async () => {
-  using it = folder();
-  const r = await run(it.path);
-  await r.asked({ branch: 'b' });
-  git(r.source, 'worktree', 'add', '-q', '../other', 'b');
-  expect(await r.asked({ branch: 'b' })).toBe(0);
-  expect(r.said()).toMatch(/git would refuse to switch to it now: .* checked out in .*other\n/);
-  expect(typed(r, 'next: ')).toContain('WO-02: sub/run.sh');
-
-  git(r.source, 'worktree', 'remove', '../other');
-  git(r.source, 'switch', '-q', 'b');
-  expect(await r.asked({ branch: 'b' })).toBe(0);
-  expect(r.said()).toMatch(/^delivered already: .*\nnext: git -C \S+ switch b\n$/);
-});
-
-test('of a folder whose name begins with a dash', async () => {
+test('a delivery to a directory whose name begins with a dash', async () => {
   using it = folder();
   const r = await run(it.path, { files: { 'scripts/verify.sh': 'cat f1.txt\n' } });
   for (const said of ['1 commit', 'delivered already']) {
@@ -59,7 +26,7 @@ test('of a folder whose name begins with a dash', async () => {
   }
 });
 
-test('what came before the first commit of a source that is gone is missed by nobody', async () => {
+test('a run from a first commit is delivered whole also where the source is gone', async () => {
   using it = folder();
   const r = await run(it.path);
   rmSync(r.source, { recursive: true });
@@ -69,7 +36,7 @@ test('what came before the first commit of a source that is gone is missed by no
   expect(git(join(it.path, 'out'), 'log', '--format=%s').split('\n')).toHaveLength(3);
 });
 
-test('a push that somebody stops is at its end, and is pushed by what is typed next', async () => {
+test('an interrupted push can be repeated by the printed command', async () => {
   using it = folder();
   const r = await run(it.path);
   git(it.path, 'init', '-q', '--bare', 'remote.git');

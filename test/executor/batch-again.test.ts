@@ -1,5 +1,5 @@
-/** A batch that is asked for again, from elsewhere than where it ended. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+/** A batch that is run again. */
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git, put, repository } from '../builder/support.ts';
@@ -28,27 +28,23 @@ async function place() {
   return Object.assign(it, { repo, batch });
 }
 
-test('from where the batch began: what is on its branch is stepped over, and told of as it was', async () => {
+test('run again on the branch it made, a batch skips what is committed there, and another repository is not concerned', async () => {
   await using it = await place();
   expect((await it.batch([answered(1)])).code).toBe(1);
   const branch = git(it.repo, 'branch', '--show-current');
-  const record = join(it.path, 'art', branch.replace(/^factory\/adhoc/, 'factory'), 'run.json');
-  const before = readFileSync(record, 'utf8');
   expect((await it.batch([answered(2)])).code).toBe(0);
-  git(it.repo, 'switch', '-q', 'main');
   const again = await it.batch([]);
   expect(again.code, again.stdout + again.stderr).toBe(0);
   expect(again.stdout).toContain('Nothing to do');
-  expect(readFileSync(record, 'utf8')).toBe(before);
   expect(git(it.repo, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')).toBe(`${branch}\nmain`);
 
-  // A run on another repository is not this one's, though both begin with the same commit.
+  // A run on another repository begins with the same commit.
   git(it.path, 'clone', '-q', '-b', 'main', 'repo', 'other');
   await it.batch([answered(1)], '--repo', 'other', '--branch', branch);
   expect(git(join(it.path, 'other'), 'log', '--format=%s', `main..${branch}`)).toBe('WO-01: Step 1');
 });
 
-test('stopped by an order that cannot be read, it says what is done, and with which code it ends', async () => {
+test('a batch stopped by an order that cannot be read reports the orders before it and its exit code', async () => {
   await using it = await place();
   put(it.path, { 'wos/WO-02.json': '{ torn' });
   const ran = await it.batch([answered(1)], '--branch', 'mine', '--json');
@@ -64,7 +60,7 @@ test('stopped by an order that cannot be read, it says what is done, and with wh
   expect(JSON.parse(again.stdout).orders).toMatchObject([{ name: 'WO-01.json', skipped: true }]);
 });
 
-test('an order is made again whose promised file somebody has taken away since', async () => {
+test('an order whose promised file was removed is built again', async () => {
   await using it = await place();
   const all = ['--branch', 'mine', '--reuse-branch'];
   expect((await it.batch([answered(1)], '--branch', 'mine')).code).toBe(1);
@@ -78,7 +74,7 @@ test('an order is made again whose promised file somebody has taken away since',
   ]);
 });
 
-test('from an older commit that is named: what a later one holds is made again', async () => {
+test('with --commit-hash, orders committed after that commit are built again', async () => {
   await using it = await place();
   expect((await it.batch([answered(1)])).code).toBe(1);
   const older = await it.batch([answered(1)], '--branch', 'mine', '--commit-hash', 'main');
@@ -93,7 +89,7 @@ test('from an older commit that is named: what a later one holds is made again',
   expect(none.code).toBe(1);
 });
 
-test('an order that a batch goes on with keeps to the limits that are given now', async () => {
+test('an interrupted order that a batch resumes has the limits of the new command', async () => {
   await using it = await place();
   const ends = { ...order(1), acceptance_commands: ['bash -c "test -f ../go || sleep 20; false"'] };
   put(it.path, {

@@ -1,5 +1,5 @@
-/** `factory order run`, cut wherever it can be cut: the repository is as it was, or the branch has landed, and going on
- *  ends as if nothing had happened. */
+/** `factory order run`, interrupted anywhere: the repository is unchanged or the branch has landed, and a resume ends as the
+ *  uninterrupted run. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -78,7 +78,7 @@ function everything(repo: string): Record<string, string> {
   return found;
 }
 
-test('a signal at any stage leaves the repository byte for byte, and the run goes on to its end', async () => {
+test('a signal at any node leaves the repository unchanged byte for byte, and the run can be resumed to its end', async () => {
   await using it = await place('bad\n', 'good\n');
   const was = everything(it.repo);
   let next = it.command;
@@ -151,7 +151,7 @@ test.for<[string, 'again' | 'resume', ...[When, string][]]>([
     ['before', 'push -u'],
   ],
   ['while the files are switched', 'resume', ['amid', 'switch --quiet']],
-])('killed %s, it lands whole when it is gone on with', async ([, how, ...kills]) => {
+])('killed %s, it lands whole when it is resumed', async ([, how, ...kills]) => {
   await using it = await place('good\n');
   const env = killer(it.path, ...kills);
   let next = it.command;
@@ -169,7 +169,7 @@ test.for<[string, 'again' | 'resume', ...[When, string][]]>([
   it.landed();
 });
 
-test('Ctrl-C while a batch is pushed is told as that, and the same command pushes', async () => {
+test('Ctrl-C while a batch is pushed is reported as such, and the same command pushes', async () => {
   await using it = await place('good\n');
   put(it.path, { 'orders/WO-01.json': order });
   const others = it.command.slice(2).filter((word) => !/work-order|wo\.json/.test(word));
@@ -189,7 +189,7 @@ test('Ctrl-C while a batch is pushed is told as that, and the same command pushe
   it.landed();
 });
 
-test('killed amid the files of the branch in use, it lands whole before the next order begins', async () => {
+test('killed amid the files of the current branch, it lands whole before the next order begins', async () => {
   await using it = await place('good\n');
   git(it.repo, 'switch', '-q', '-c', 'mine');
   const env = killer(it.path, ['amid', 'merge --ff-only']);
@@ -203,34 +203,34 @@ test('killed amid the files of the branch in use, it lands whole before the next
   expect(git(it.repo, 'status', '--porcelain')).toBe('');
 });
 
-test('a git that finds no space amid the files leaves the landing to the next run, which finishes it', async () => {
+test('a full disk amid the files leaves the landing to the next run, which completes it', async () => {
   await using it = await place('good\n');
-  const env = killer(it.path, ['half', 'switch --quiet'], ['full', 'checkout -q -f']);
+  const env = killer(it.path, ['half', 'switch --quiet'], ['full', 'reset --quiet --hard']);
   const ran = await it.factory(it.command, { env });
   expect(ran.code, ran.stderr).toBe(1);
   expect(ran.stdout).toContain('unable to write file');
   expect(git(it.repo, 'status', '--porcelain')).not.toBe('');
   const still = await it.factory(it.command, { env });
-  expect([still.code, still.stderr]).toEqual([1, expect.stringContaining('cannot be finished')]);
+  expect([still.code, still.stderr]).toEqual([1, expect.stringContaining('cannot be completed')]);
   const on = await it.factory(it.command, { env });
   expect(on.code, on.stderr).toBe(0);
   it.landed();
 });
 
-test('a disk that is full right before files are switched is told as that, and the next run lands', async () => {
+test('a full disk before files are switched is reported, and the next run lands', async () => {
   await using it = await place('good\n');
   const env = killer(it.path, ['full', 'switch --quiet']);
   const ran = await it.factory(it.command, { env });
   expect(ran.code, ran.stderr).toBe(1);
   expect(ran.stdout).toMatch(/Reason: .*unable to write file[\s\S]*Verdict: PASS, but not landed/);
   expect(ran.stderr).toMatch(/check the repository, then: .* order run --resume --run-id/);
-  expect(`${ran.stdout}${ran.stderr}`).not.toMatch(/changed meanwhile|another branch/);
+  expect(`${ran.stdout}${ran.stderr}`).not.toMatch(/has changed since|another branch/);
   const on = await it.factory(it.command, { env });
   expect(on.code, on.stderr).toBe(0);
   it.landed();
 });
 
-test('a batch that a full disk stops as the branch lands proposes the command that ends all of it', async () => {
+test('a batch that a full disk stops as the branch lands proposes the command for the whole batch', async () => {
   await using it = await place('good\n');
   const first = JSON.parse(order);
   const second = {
@@ -260,21 +260,21 @@ test('a batch that a full disk stops as the branch lands proposes the command th
   expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-02: Two\nWO-01: One');
 });
 
-test('a landing’s note that a power cut has made unreadable is told, with how to go on', async () => {
+test('an unreadable record of a landing is reported, with what to do', async () => {
   await using it = await place('good\n');
   const note = join(it.repo, '.git/factory/landing.json');
   put(it.repo, { '.git/factory/landing.json': '' });
   const env = { FACTORY_SANDBOX: 'none' };
   const ran = await it.factory(it.command, { env });
   expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(`${note} is not JSON`)]);
-  expect(ran.stderr).toContain('remove that file, then do it again');
+  expect(ran.stderr).toContain('remove that file, then run the same command again');
   rmSync(note);
   const on = await it.factory(it.command, { env });
   expect(on.code, on.stderr).toBe(0);
   it.landed();
 });
 
-test('a disk that is full when a stage commits stops the run, which goes on to the same end', async () => {
+test('a full disk when a node commits stops the run, which can be resumed', async () => {
   await using it = await place('good\n');
   const env = { ...killer(it.path, ['full', 'commit-tree']), FACTORY_SANDBOX: 'none' };
   const ran = await it.factory(it.command, { env });
@@ -286,7 +286,7 @@ test('a disk that is full when a stage commits stops the run, which goes on to t
 });
 
 test.skipIf(process.platform !== 'linux')(
-  'an owner that is stopped as it makes the branch is followed with --take-over, and moves nothing when it wakes',
+  'a run that is stopped as it moves the branch can be taken over, and changes nothing when it continues',
   async () => {
     await using it = await place('good\n');
     const env = killer(it.path, ['stopped', 'update-ref -m factory order run']);

@@ -1,4 +1,4 @@
-/** Folders that were asked for and cannot be made: told before a model is paid, and never in the way of the next order. */
+/** Directories that cannot be created or used: found before a model is paid. */
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -31,59 +31,40 @@ async function place(verify: (path: string) => string) {
   });
 }
 
-test('a folder below a file is refused before anything begins', async () => {
+test('a directory below a file is refused before anything begins', async () => {
   await using it = await place(() => 'exit 0\n');
   for (const flag of ['--artifacts-dir', '--out']) {
     const ran = await it.order(flag, 'file.txt/deep/er');
-    expect(ran.stderr).toContain(`error[order]: ${flag} ${it.path}/file.txt/deep/er cannot be made: `);
-    expect(ran.stderr).toContain(`${it.path}/file.txt is no folder`);
+    expect(ran.stderr).toMatch(
+      new RegExp(`error\\[order\\]: ${flag} ${it.path}/file.txt/deep/er\\S* cannot be created: `),
+    );
     expect(ran.code).toBe(1);
     expect(existsSync(join(it.path, '.factory/runs'))).toBe(false);
   }
 });
 
-test('a place for runs in the repository is refused by its own name', async () => {
+test('a directory for runs in the repository is refused', async () => {
   await using it = await place(() => 'exit 0\n');
   const begin = ['order', 'run', '--repo', '.', '--work-order', '../order.json', '--runsdir', 'runs'];
   const ran = await it.factory(begin, { cwd: it.repo });
-  const where = `${it.path}/repo/runs lies in the repository, where git does not ignore it`;
+  const where = `${it.path}/repo/runs is in the repository, and git does not ignore it`;
   expect(ran.stderr).toContain(`error[order]: --runsdir ${where}`);
   expect(ran.code).toBe(1);
 });
 
-test.for([
-  ['dangling/er', 'dangling: it is a link that leads nowhere'],
-  ['circle', 'circle: its links lead in a circle'],
-  ['n'.repeat(300), `${'n'.repeat(300)}: the name is too long`],
-])('%.20s cannot be made into a folder: refused before anything begins', async ([to = '', why]) => {
-  await using it = await place(() => 'exit 0\n');
-  symlinkSync('nowhere', join(it.path, 'dangling'));
-  symlinkSync('circle', join(it.path, 'circle'));
-  for (const flag of ['--artifacts-dir', '--out']) {
-    const ran = await it.order(flag, to);
-    expect(ran.stderr).toContain(`error[order]: ${flag} ${it.path}/${to} cannot be made: ${it.path}/${why}`);
-    expect(ran.code).toBe(1);
-    expect(existsSync(join(it.path, '.factory/runs'))).toBe(false);
-  }
-});
-
-test('a copy of the artifacts that would replace them, or the run, is refused before anything begins', async () => {
+test('a copy of the artifacts among the artifacts or the runs is refused before anything begins', async () => {
   await using it = await place(() => 'exit 0\n');
   symlinkSync('.', join(it.path, 'link'));
-  for (const [out, id, kept] of [
-    ['artifacts/factory', 'A', 'artifacts/factory/A'],
-    ['link/.factory/runs', 'A', '.factory/runs/A'],
-    ['.', 'artifacts', 'artifacts/factory/artifacts'],
-  ] as const) {
-    const ran = await it.order('--out', out, '--run-id', id);
-    expect(ran.stderr).toContain(`would replace what the run keeps in ${it.path}/${kept}\n`);
+  for (const out of ['artifacts/factory', 'link/.factory/runs/x']) {
+    const ran = await it.order('--out', out);
+    expect(ran.stderr).toContain('is a directory of runs or artifacts');
     expect(ran.code).toBe(1);
     expect(['artifacts', '.factory'].filter((name) => existsSync(join(it.path, name)))).toEqual([]);
   }
 });
 
-test('a copy of the artifacts that cannot be made is told of; the order has landed, and the next one runs', async () => {
-  await using it = await place((path) => `test -e '${path}/copy' || : > '${path}/copy'\n`);
+test('a copy of the artifacts that fails is a warning: the order has landed, and the next one runs', async () => {
+  await using it = await place((path) => `rm -rf '${path}/copy'; : > '${path}/copy'\n`);
   const ran = await it.order('--out', 'copy', '--branch', 'one');
   expect(ran.code, ran.stderr).toBe(0);
   expect(ran.stderr).toContain('WARNING: the artifacts could not be copied to ');
@@ -97,7 +78,7 @@ test('a copy of the artifacts that cannot be made is told of; the order has land
   expect(readdirSync(join(it.path, 'artifacts/factory'))).toHaveLength(2);
 });
 
-test('whoever comes second with a run id takes nothing of the first away', async () => {
+test('a second run with the same id removes nothing of the first', async () => {
   await using it = await place(() => 'exit 0\n');
   // As it is when both have looked, and neither was there.
   put(it.path, { 'runs/A/x': '', 'artifacts/factory/A/attempt_1/x': 'first' });
@@ -108,7 +89,7 @@ test('whoever comes second with a run id takes nothing of the first away', async
     ...{ runId: 'A', runsDir: join(it.path, 'runs'), artifacts: join(it.path, 'artifacts'), out: undefined },
     ...{ branch: 'mine', reuse: false, create: false, commit: undefined, push: false, allowExempt: false },
     ...{ model: 'm', temperature: undefined, maxAttempts: 1, timeoutSeconds: 9, batch: null },
-    ...{ agent: 'scripted', script: join(it.path, 'script.json') },
+    ...{ agent: 'scripted', script: join(it.path, 'script.json'), flags: {} },
   };
   const doors = { ...plainDoors({ cwd: it.path, env }), spawn: realSpawn };
   const told = await runOrder(repo, sources[0], wish, doors);

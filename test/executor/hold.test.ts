@@ -1,35 +1,36 @@
-/** Who works on a repository next hears what became of a landing that was cut there. */
-import { existsSync } from 'node:fs';
+/** Work on a repository, after a landing that a kill has interrupted. */
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { beginLanding, type Landing } from '../../src/builder/landing.ts';
-import { holding } from '../../src/executor/hold.ts';
-import { realClock } from '../../src/system/clock.ts';
+import { beginLanding } from '../../src/builder/landing.ts';
+import { withRepository } from '../../src/executor/hold.ts';
+import { plainDoors } from '../../src/factory/embedded.ts';
+import { realSpawn } from '../../src/system/processes.ts';
 import { bareEnv, folder, git, repository } from '../builder/support.ts';
 
-test('one that somebody has gone on from by hand is let be, and that is told', async () => {
+test('a landing whose run is gone is given up with a warning, and the work goes ahead', async () => {
   using it = folder({ 'repo/a.txt': 'a\n' });
   const repo = join(it.path, 'repo');
   const base = repository(repo);
   git(repo, 'commit', '-q', '--allow-empty', '-m', 'landed');
-  const head = git(repo, 'rev-parse', 'HEAD');
-  git(repo, 'commit', '-q', '--allow-empty', '-m', 'mine');
-  const landing: Landing = {
-    ...{ version: 1, run_id: 'R', run_dir: join(it.path, 'run'), digest: 'd', repo, branch: 'main' },
-    ...{ base, head, existed: true, from: { branch: 'main', commit: base } },
-    ...{ marker: 'FACTORY_RUN_MARKER=test-hold', began_at: '2020-01-01T00:00:00.000Z' },
+  const env = bareEnv(it.path);
+  mkdirSync(join(repo, '.git/factory'));
+  const places = {
+    run_dir: join(it.path, 'run'),
+    repo,
+    branch: 'main',
+    base,
+    head: git(repo, 'rev-parse', 'HEAD'),
   };
-  await beginLanding(join(repo, '.git'), landing);
-  const told: unknown[] = [];
-  const doors = {
-    env: bareEnv(it.path),
-    clock: realClock,
-    log: (...words: unknown[]) => void told.push(words),
-  };
-  expect(await holding(repo, doors, async (cut) => ['done', cut])).toEqual(['done', undefined]);
-  expect(told).toEqual([['warn', expect.stringContaining('is left unfinished'), { run: 'R' }]]);
+  const began_at = new Date().toISOString();
+  await beginLanding(join(repo, '.git'), { run_id: 'R', digest: 'd', began_at, ...places }, env);
+  const logged: unknown[] = [];
+  const log = (...words: unknown[]) => void logged.push(words);
+  const doors = { ...plainDoors({ cwd: it.path, env }), spawn: realSpawn, log };
+  expect(await withRepository(repo, doors, async (interrupted) => ['done', interrupted])).toEqual([
+    'done',
+    undefined,
+  ]);
+  expect(logged).toEqual([['warn', expect.stringContaining('cannot be resumed'), { run: 'R' }]]);
   expect(existsSync(join(repo, '.git/factory/landing.json'))).toBe(false);
-  told.length = 0;
-  await holding(repo, doors, async () => 'done');
-  expect(told).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** What `factory order run` proposes when it cannot go on, typed as it stands: with the runs in a folder of its own. */
+/** The commands that `factory order run` proposes, and its resume. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -47,10 +47,10 @@ test('a branch that has moved, and a run that is there already', async () => {
     });
   };
   const moved = await it.factory(begin);
-  expect(moved.stdout, moved.stderr).toContain('has moved meanwhile');
+  expect(moved.stdout, moved.stderr).toContain('has moved to');
   // No commit of it has got anywhere.
   expect(await it.json('artifacts/factory/o/run.json')).toMatchObject({
-    ...{ verdict: 'PASS', reason: expect.stringContaining('has moved meanwhile') },
+    ...{ verdict: 'PASS', reason: expect.stringContaining('has moved to') },
     git_workflow: { commit_hashes_created: [], push_attempted: false },
   });
   const delivered = type(/in the run: (.*) puts them/.exec(moved.stderr)?.[1]?.replace('NAME', 'other'));
@@ -60,29 +60,10 @@ test('a branch that has moved, and a run that is there already', async () => {
   const again = await it.factory(begin.map((word) => (word === 'mine' ? 'third' : word)));
   expect(again.stderr).toContain('already');
   const resumed = type(/fix: (.*)/.exec(again.stderr)?.[1]);
-  expect(resumed.stdout, resumed.stderr).toContain('has moved meanwhile');
+  expect(resumed.stdout, resumed.stderr).toContain('has moved to');
 });
 
-test('a commit is the same at a resume by any of its names, and by the name that was given though it has moved', async () => {
-  await using it = await ordered();
-  const { repo } = it;
-  const more = ['--agent', 'scripted', '--script', 'script.json', '--no-push'];
-  const first = git(repo, 'rev-parse', 'HEAD');
-  const ran = await it.factory([...begin, ...more, '--commit-hash', 'HEAD']);
-  expect(ran.code, ran.stderr).toBe(0);
-  git(repo, 'commit', '-q', '--allow-empty', '-m', 'more');
-  for (const name of ['HEAD', first.slice(0, 10), first, 'mine~2']) {
-    const again = await it.factory([...begin, ...more, '--commit-hash', name, '--resume']);
-    expect(again.code, again.stderr).toBe(0);
-  }
-  for (const name of ['mine', 'nothing', '--all']) {
-    const refused = await it.factory([...begin, '--resume', `--commit-hash=${name}`]);
-    expect(refused.stderr).toContain(`--commit-hash ${name} is not the run's, ${first}`);
-    expect(refused.code).toBe(2);
-  }
-});
-
-test('a run that has landed is told of as landed when it is gone on with, also where its branch has', async () => {
+test('a resume of a landed run reports it as landed, also where its branch has newer commits', async () => {
   await using it = await ordered();
   const { repo } = it;
   const ran = await it.factory([...begin, '--agent', 'scripted', '--script', 'script.json', '--no-push']);
@@ -91,7 +72,7 @@ test('a run that has landed is told of as landed when it is gone on with, also w
   const head = git(repo, 'rev-parse', 'HEAD');
   const resume = ['order', 'run', '--resume', '--run-id', 'o'];
   const again = await it.factory(resume);
-  expect(again.stderr).toContain('WARNING: the commits are on "mine" already, which has gone on since');
+  expect(again.stderr).toContain('WARNING: "mine" has the commits already, and newer ones');
   expect(again.code, again.stdout).toBe(0);
   expect(git(repo, 'rev-parse', 'mine')).toBe(head);
   const { git_workflow } = (await it.json('artifacts/factory/o/run.json')) as {
@@ -99,7 +80,7 @@ test('a run that has landed is told of as landed when it is gone on with, also w
   };
   expect(git_workflow.commit_hashes_created).toEqual([git(repo, 'rev-parse', 'mine~')]);
 
-  // The command that began it goes on with it; what it says otherwise is refused, and not passed over.
+  // The command that started it can resume it; other flags are refused.
   const same = [...begin, '--resume', '--agent', 'scripted', '--script', 'script.json', '--no-push'];
   expect((await it.factory(same)).code).toBe(0);
   const others = [
@@ -109,40 +90,41 @@ test('a run that has landed is told of as landed when it is gone on with, also w
     ['--script', 'order.json'],
     ['--repo', '.'],
     ['--out', 'there'],
+    ['--work-order', 'script.json'],
+    ['--commit-hash', 'HEAD~1'],
+    ['--model', 'n'],
+    ['--allow-verify-exempt'],
   ];
   for (const flag of others) {
     const refused = await it.factory([...resume, ...flag]);
-    expect(refused.stderr).toContain(`goes on as it began: ${flag.join(' ')} is not the run's`);
+    expect(refused.stderr).toContain(`a resume cannot change ${flag[0]}`);
     expect(refused.code).toBe(2);
   }
   const none = await it.factory(['order', 'run', '--repo', 'repo', '--work-order', 'no.json']);
   expect(none.stderr).toMatch(/no\.json cannot be read: there is no such file\n/);
   const models = await it.factory([...begin, '--model', 'a', '--llm-model', 'b']);
-  expect(models.stderr).toContain('two models are named: --llm-model b and --model a');
+  expect(models.stderr).toContain('--llm-model b and --model a name two models');
   const now = await it.factory([...begin.slice(0, -1), 'p', '--now']);
-  expect(now.stderr).toContain('--now goes with --resume');
+  expect(now.stderr).toContain('--now needs --resume');
   expect(now.code).toBe(2);
 });
 
 test.for([
   ['order', 'order run --resume --run-id'],
   ['plan', 'plan --resume --run-id'],
-] as const)(
-  'where a run keeps no readable word of what was asked for, that is told (%s: %s)',
-  async ([what, how]) => {
-    await using it = await ordered();
-    put(it.path, { 'spec.md': 'S' });
-    const answered = ['--agent', 'scripted', '--script', 'script.json'];
-    await it.factory(
-      what === 'order'
-        ? [...begin, ...answered, '--no-push']
-        : ['plan', 'spec.md', '--run-id', 'o', ...answered],
-    );
-    const name = what === 'order' ? 'order-run.json' : 'plan-request.json';
-    put(it.path, { [`.factory/runs/o/inputs/${name}`]: '{ torn' });
-    const told = await it.factory([...how.split(' '), 'o']);
-    expect(told.stderr).toContain(`inputs/${name} is not JSON`);
-    expect(told.stderr).toContain('put back a copy of that file');
-    expect(told.code).toBe(1);
-  },
-);
+] as const)('a run whose stored request is unreadable is refused (%s: %s)', async ([what, how]) => {
+  await using it = await ordered();
+  put(it.path, { 'spec.md': 'S' });
+  const answered = ['--agent', 'scripted', '--script', 'script.json'];
+  await it.factory(
+    what === 'order'
+      ? [...begin, ...answered, '--no-push']
+      : ['plan', 'spec.md', '--run-id', 'o', ...answered],
+  );
+  const name = what === 'order' ? 'order-run.json' : 'plan-request.json';
+  put(it.path, { [`.factory/runs/o/inputs/${name}`]: '{ torn' });
+  const told = await it.factory([...how.split(' '), 'o']);
+  expect(told.stderr).toContain(`inputs/${name} is not JSON`);
+  expect(told.stderr).toContain('put back a copy of that file');
+  expect(told.code).toBe(1);
+});

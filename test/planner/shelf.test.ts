@@ -2,7 +2,13 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { exportConflict, exportOrders, openShelf, writeRecords } from '../../src/planner/shelf.ts';
+import {
+  exportConflict,
+  exportOrders,
+  recordsDirectory,
+  recordsProblem,
+  writeRecords,
+} from '../../src/planner/shelf.ts';
 
 let at = '';
 beforeEach(async () => {
@@ -17,7 +23,7 @@ const names = async (folder = '') => (await readdir(join(at, folder))).sort();
 const orders = { 'WO-01.json': 'one', 'WORK_ORDERS_MANIFEST.json': 'all' };
 
 describe('an export', () => {
-  test('makes its folder, and may be made again by a process that was cut', async () => {
+  test('creates its directory, and can be repeated after an interruption', async () => {
     const deep = join(at, 'a/b');
     expect(await exportOrders(deep, orders, false)).toBeUndefined();
     await rm(join(deep, 'WORK_ORDERS_MANIFEST.json'));
@@ -25,7 +31,7 @@ describe('an export', () => {
     expect(await names('a/b')).toEqual(['WO-01.json', 'WORK_ORDERS_MANIFEST.json']);
   });
 
-  test('is refused by other orders, and by a manifest alone, and touches nothing then', async () => {
+  test('is refused by other orders, and by a manifest alone, and then touches nothing', async () => {
     await put({ 'WO-01.json': 'other', 'notes.txt': 'mine' });
     expect(await exportOrders(at, orders, false)).toMatchObject({
       problem: expect.stringMatching(/WO-01\.json.*--overwrite/),
@@ -55,7 +61,7 @@ describe('an export', () => {
     expect(await readFile(join(at, 'WO-01.json'), 'utf8')).toBe('one');
   });
 
-  test('to a place that is no folder is a problem, not a crash', async () => {
+  test('to a path that is not a directory is a problem, not a crash', async () => {
     await put({ file: '' });
     expect(await exportConflict(join(at, 'file'))).toHaveProperty('problem');
     expect(await exportConflict(join(at, 'file/below'))).toHaveProperty('problem');
@@ -63,36 +69,13 @@ describe('an export', () => {
   });
 });
 
-test('records are written whole: what an earlier end left in their folders goes', async () => {
-  const shelf = await openShelf(at, 'R1');
-  if ('problem' in shelf) throw new Error(shelf.problem);
-  await writeRecords(
-    shelf.dir,
-    new Map([
-      ['compile/a', '1'],
-      ['output/WO-01.json', '1'],
-      ['run.json', '1'],
-    ]),
-  );
-  await writeRecords(
-    shelf.dir,
-    new Map([
-      ['compile/b', '2'],
-      ['run.json', '2'],
-    ]),
-  );
+test('a report replaces an earlier one of the same run, and another run cannot use its directory', async () => {
+  const dir = recordsDirectory(at, 'R1');
+  expect(recordsProblem(dir)).toBeUndefined();
+  const report = (entries: Record<string, string>) => writeRecords(dir, new Map(Object.entries(entries)));
+  await report({ 'compile/a': '1', 'output/WO-01.json': '1', 'run.json': '1' });
+  await report({ 'compile/b': '2', 'run.json': '2' });
   expect([await names('planner/R1/compile'), await names('planner/R1/output')]).toEqual([['b'], []]);
-  expect(await readFile(join(shelf.dir, 'run.json'), 'utf8')).toBe('2');
-  expect(await openShelf(at, 'R1')).toMatchObject({ problem: expect.stringContaining('already') });
-});
-
-test('a folder that a killed process has only opened may be opened again, one with a closed record may not', async () => {
-  const shelf = await openShelf(at, 'R1');
-  if ('problem' in shelf) throw new Error(shelf.problem);
-  const record = (finished_at_utc: string | null) =>
-    JSON.stringify({ run_id: 'R1', finished_at_utc, success: null }, null, 2);
-  await writeFile(join(shelf.dir, 'run.json'), record(null));
-  expect(await openShelf(at, 'R1')).toEqual(shelf);
-  await writeFile(join(shelf.dir, 'run.json'), record('2026-01-02T03:04:05.000000Z'));
-  expect(await openShelf(at, 'R1')).toHaveProperty('problem');
+  expect(await readFile(join(dir, 'run.json'), 'utf8')).toBe('2');
+  expect(recordsProblem(dir)).toMatchObject({ problem: expect.stringContaining('another run') });
 });

@@ -1,0 +1,109 @@
+/** What `factory order run` and `run-all` print. */
+import { pushCommand, pushFailure } from '../builder/push.ts';
+import { raisedLimit } from '../engine/caps.ts';
+import type { BatchProgress, BatchRefusal, BatchResult } from '../executor/batch.ts';
+import type { OrderRefusal } from '../executor/refusal.ts';
+import type { OrderResult } from '../executor/settle.ts';
+import { quoteWord } from '../policy/words.ts';
+import { asCalled } from './called.ts';
+import { paints } from './io.ts';
+import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
+import { painter } from './print.ts';
+import { refuse } from './refuse.ts';
+
+export function progressOf(count: number, options: OrderRunOptions, io: OrderRunIo): BatchProgress {
+  const out = options.json === true || options.quiet === true ? () => {} : io.out;
+  return {
+    begins: (number, name, title) => out(`[${number}/${count}] ${name}: ${title}\n`),
+    skips: (commit) => out(`  already committed: ${commit.slice(0, 12)}\n`),
+    ends: (result) => printResult(result, options, io),
+  };
+}
+
+/** Prints the end of the command; answers with its exit code. */
+export async function printEnd(
+  ended: OrderResult | OrderRefusal | BatchResult | BatchRefusal,
+  options: OrderRunOptions,
+  io: OrderRunIo,
+): Promise<number> {
+  if ('problems' in ended) {
+    await refuse(ended.problems, io, options, ended.code, 'orders' in ended ? { orders: ended.orders } : {});
+    return ended.code;
+  }
+  if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, ...ended }, null, 2)}\n`);
+  if ('verdict' in ended) {
+    if (options.json !== true) printResult(ended, options, io);
+    if (ended.resumable || isUnfinished(ended.exit_code)) io.err(resumeLine(ended, options, io));
+    return ended.exit_code;
+  }
+  const last = ended.orders.at(-1);
+  if (options.json !== true && options.quiet !== true) {
+    const isIdle = ended.orders.every((order) => order.skipped);
+    if (ended.exit_code === 0 && isIdle) io.out('Nothing to do: every work order is committed already\n');
+    else if (ended.exit_code === 0)
+      io.out(`All ${ended.orders.length} work order(s) passed on ${ended.branch}\n`);
+    else io.out(`Stopped ${whereStopped(last)} (exit code ${ended.exit_code})\n`);
+  }
+  if (!isUnfinished(ended.exit_code)) return ended.exit_code;
+  // With --commit-hash the same command would start again from there.
+  if (options.commitHash !== undefined && last?.skipped === false && last.exit_code !== 0)
+    io.err(resumeLine(last, options, io));
+  else io.err(`to resume: ${io.called?.again ?? 'run the same command again'}\n`);
+  return ended.exit_code;
+}
+
+function whereStopped(last: BatchResult['orders'][number] | undefined): string {
+  if (last === undefined) return 'before the first work order';
+  return `${last.skipped || last.exit_code === 0 ? 'after' : 'at'} ${last.name}`;
+}
+
+/** Warnings of another run, whose interrupted landing was completed first. */
+export function printInterrupted(result: OrderResult, options: OrderRunOptions, io: OrderRunIo): void {
+  if (result.exit_code !== 0)
+    io.err(
+      `WARNING: the landing of run ${result.run_id} on "${result.branch}" was interrupted and could not be completed: ${result.reason}\n`,
+    );
+  printWarnings(result, options, io);
+}
+
+function printWarnings(result: OrderResult, options: OrderRunOptions, io: OrderRunIo): void {
+  for (const note of result.notes) io.err(`WARNING: ${asCalled(note, io.called?.program)}\n`);
+  if (result.push !== null && !result.push.ok && result.push.remote !== '') {
+    const command = pushCommand(options.repo ?? result.repo, result.push, result.branch);
+    io.err(`WARNING: not pushed (${pushFailure(result.push.stderr)}); by hand: ${command}\n`);
+  }
+}
+
+function printResult(result: OrderResult, options: OrderRunOptions, io: OrderRunIo): void {
+  printWarnings(result, options, io);
+  if (options.json === true) return;
+  const paint = painter(paints(io, io.outIsTerminal, options.color));
+  const good = result.exit_code === 0;
+  if (options.quiet !== true || !good) {
+    const row = (name: string, text: string) => io.out(`  ${`${name}:`.padEnd(14)} ${text}\n`);
+    row('Work order', result.work_order_id);
+    row('Attempts', String(result.attempts));
+    if (good) row('Branch', result.branch);
+    if (result.commit !== null && good) row('Commit', result.commit.slice(0, 12));
+    if (result.push?.remote === '') row('Pushed to', '(the repository has no remote)');
+    if (result.push?.ok === true) row('Pushed to', result.push.remote);
+    if (!good && result.stage !== null) row('Stage', result.stage);
+    if (!good) row('Reason', result.reason);
+    row('Artifacts', result.artifacts);
+    row('Run', result.run_dir);
+  }
+  const notLanded = result.verdict === 'PASS' && !good;
+  const colour = notLanded || result.verdict === 'ERROR' ? paint.yellow : good ? paint.green : paint.red;
+  io.out(`  Verdict: ${colour(notLanded ? 'PASS, but not landed' : result.verdict)}\n`);
+}
+
+/** Interrupted or suspended. */
+const isUnfinished = (code: number): boolean => code === 130 || code === 75;
+
+function resumeLine(result: OrderResult, options: OrderRunOptions, { called }: OrderRunIo): string {
+  const runs = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
+  const raised = raisedLimit(result.reason);
+  const more = raised === undefined ? '' : ` ${raised}`;
+  const command = `factory order run --resume --run-id ${result.run_id}${runs}${more}`;
+  return `to resume: ${asCalled(command, called?.program)}\n`;
+}
