@@ -86,7 +86,7 @@ export async function deliverBranch(options: {
   await bring(options, base === null ? [] : [base], git);
   if (before !== undefined && !(await git.run(['merge-base', '--is-ancestor', before, head])).ok)
     return refuse(`the branch "${branch}" has commits that the run does not have`, fix);
-  // The old value (zeros for none) is compared, so that nobody else's move is undone.
+  // The old value (zeros for none) is compared, so that no other move is undone.
   const old = before ?? '0'.repeat(head.length);
   const moved = await git.run(['update-ref', '-m', 'factory deliver', '--no-deref', ref, head, old]);
   // A second delivery at the same time may have done the same.

@@ -165,7 +165,7 @@ async function isOfMove(
     return blobs.includes(
       await git.text(['hash-object', '--stdin'], { input: await readlink(file, 'buffer') }),
     );
-  // The files in a directory that replaces a file have entries of their own.
+  // The files in a directory that replaces a file have separate entries.
   if (found.isDirectory()) return /^0+$/.test(blobs[1] ?? '');
   if (!found.isFile()) return false;
   if (blobs.includes(await git.text(['hash-object', '--', path]))) return true;

@@ -27,7 +27,7 @@ const limitMs = 60_000;
 const connecting =
   /^GIT_(?:SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|SSL_|HTTP_|PROXY|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|EXEC_PATH)/;
 
-/** Why a push failed: the line of git's output that says so, without its advice. */
+/** Why a push failed: the line of git's output with the reason, without its advice. */
 export function pushFailure(stderr: string): string {
   const lines = stderr
     .split('\n')

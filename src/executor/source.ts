@@ -7,7 +7,7 @@ import { sha256 } from '../model/sha256.ts';
 import { isCode, unreadable } from '../system/files.ts';
 import { type OrderRefusal, refused } from './refusal.ts';
 
-/** A work order as it was read. */
+/** A work order that was read from a file. */
 export type OrderSource = {
   readonly path: string;
   readonly sha256: string;

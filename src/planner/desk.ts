@@ -1,4 +1,4 @@
-/** What the planner's commands read from disk, and what they clear away. */
+/** Reads and removes the files of the planner's commands. */
 import { isUtf8 } from 'node:buffer';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import { listRepoFiles } from './listing.ts';
 
 export type UserText = { readonly text: string; readonly bytes: Buffer };
 export type Problem = { readonly problem: string };
-/** `file`: it cannot be read. `text`: what stands in it cannot be used. */
+/** `file`: it cannot be read. `text`: its content cannot be used. */
 export type TextProblem = Problem & { readonly wrong: 'file' | 'text' };
 
 /** A text file named on the command line. */
@@ -31,7 +31,7 @@ export async function readUserText(cwd: string, path: string, what: string): Pro
   }
 }
 
-/** A model's answer as it lies on disk. */
+/** A model's answer on disk. */
 export type RawAnswer = {
   /** Bytes that are no UTF-8 are U+FFFD here. */
   readonly text: string;
@@ -53,7 +53,7 @@ export async function readAnswer(cwd: string): Promise<RawAnswer | undefined> {
   return { text: bytes.toString('utf8'), isUtf8: isUtf8(bytes) };
 }
 
-/** A file's text; undefined when it is not there. */
+/** A file's text; undefined when it does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -63,7 +63,7 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** The files of `folder`, or why they cannot be listed. `env` tells what of a stage's workspace is sealed. */
+/** The files of `folder`, or why they cannot be listed. `env` names the holdout paths of a node's workspace. */
 export async function filesOf(
   folder: string,
   env: Readonly<Record<string, string | undefined>> = {},
@@ -76,7 +76,7 @@ export async function filesOf(
   }
 }
 
-/** Removes what an earlier plan left: a plan that is begun anew must not be emitted from old parts. */
+/** Removes the files of an earlier plan, so that a new one is not emitted from old parts. */
 export async function clearPlan(cwd: string): Promise<void> {
   const folder = join(cwd, inWorkspace.plan);
   await rm(join(cwd, inWorkspace.planChecked), { force: true });
