@@ -1,4 +1,4 @@
-/** The door to time: nothing else reads a clock or waits. */
+/** The only module that reads a clock or waits. */
 import { setTimeout as wait } from 'node:timers/promises';
 
 export interface Clock {
@@ -10,15 +10,15 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Milliseconds that never run backwards, for durations. `performance` would be loaded for this alone. */
+/** Milliseconds that never run backwards, for durations. Uses `hrtime`: loading `performance` costs time. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Node's timers go off at once when asked to wait longer than this (24.8 days). */
+/** Node's timers fire immediately when the delay is longer than this (24.8 days). */
 const longestTimer = 2 ** 31 - 1;
 
-/** Calls `act` in `ms` milliseconds, however many these are, unless the answer is called before. */
+/** Calls `act` after `ms` milliseconds (any number), unless the returned function is called before. */
 export function after(ms: number, act: () => void): () => void {
   const until = monotonicMs() + ms;
   let timer: NodeJS.Timeout;
@@ -37,20 +37,20 @@ export const realClock: Clock = {
   async sleep(ms, signal) {
     const until = monotonicMs() + ms;
     const options = signal === undefined ? {} : { signal };
-    // Newer Nodes print a warning for a time that has passed meanwhile.
+    // Newer versions of Node print a warning for a negative delay.
     const left = () => Math.max(0, Math.min(until - monotonicMs(), longestTimer));
     do await wait(left(), undefined, options).catch(() => {});
     while (monotonicMs() < until && signal?.aborted !== true);
   },
 };
 
-/** Later than this after its time a timer tells that the process was stopped (Ctrl-Z) or busy. */
+/** A timer that fires later than this shows that the process was stopped (Ctrl-Z) or busy. */
 const oversleptMs = 1000;
 
-/** True once nothing was heard for `ms` milliseconds, false when `over` fires first. `heardAt` tells when something was
- *  heard last, by the monotonic clock. Time in which this process slept does not count: what was said then it hears
- *  only after its timers have gone off. A process that is busy all the time is late each time; there, who says nothing is
- *  silent after twice that time. */
+/** True after `ms` milliseconds of silence, false when `over` fires first. `heardAt` returns the monotonic time of
+ *  the last sign of life. Time in which this process was stopped does not count: after it continues, its timers
+ *  fire before it reads what arrived meanwhile. In a process that is always busy, whose timers are always late,
+ *  silence is reported after twice the time. */
 export async function silence(
   clock: Clock,
   heardAt: () => number,

@@ -1,4 +1,4 @@
-/** Runs a program that we call ourselves, such as git, and collects its output in memory. */
+/** Runs a helper program such as git and collects its output in memory. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 
@@ -12,14 +12,14 @@ export type CollectOptions = {
   readonly cwd: string;
   /** The whole environment of the program. */
   readonly env: Readonly<Record<string, string>>;
-  /** Given on standard input; without `input` and `inputFile` standard input is empty. */
+  /** Passed on standard input; without `input` and `inputFile` standard input is empty. */
   readonly input?: string | Uint8Array;
   readonly inputFile?: string;
-  /** The program gets a process group for itself and is not ended with this process. */
+  /** The program gets a separate process group and is not ended with this process. */
   readonly detached?: boolean;
 };
 
-/** Runs `program` with `args` to its end. Rejects only if `inputFile` cannot be opened. */
+/** Runs `program` with `args` until it exits. Rejects only if `inputFile` cannot be opened. */
 export async function collect(
   program: string,
   args: readonly string[],
@@ -51,7 +51,7 @@ function untilClosed(child: ChildProcess, input: CollectOptions['input'], detach
     const stderr: Buffer[] = [];
     child.stdout?.on('data', (piece: Buffer) => stdout.push(piece));
     child.stderr?.on('data', (piece: Buffer) => stderr.push(piece));
-    // A program that ends before it has read all of its input reports that by its exit code.
+    // A program that exits before it has read all of its input reports that by its exit code.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
     child.once('error', (error) => resolve({ kind: 'not_started', error }));

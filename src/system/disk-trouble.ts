@@ -1,24 +1,23 @@
-/** Troubles of the disk: which they are, and about which file. */
+/** Disk errors: how to recognise them, and which file they concern. */
 
-/** Codes of a disk that is full, broken or closed to us. Whatever was being done, it is nobody's fault here, and it can
- *  be done again once the disk is well. */
+/** Error codes of a disk that is full, broken or not writable. The work can be repeated once the disk is fixed. */
 const codes = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE'];
 
-/** Codes of a file system that has gone away: the program that serves it has ended, or its server is out of reach. Sockets
- *  have some of them too. */
+/** Error codes of a file system that went away: the program that serves it has exited, or its server cannot be
+ *  reached. Sockets report some of them too. */
 const away = ['ENOTCONN', 'ECONNABORTED', 'ESHUTDOWN', 'EHOSTDOWN', 'EHOSTUNREACH', 'ETIMEDOUT', 'EREMOTEIO'];
 
-/** Codes of a file system that lacks what is asked of it: modes, above all. */
+/** Error codes of a file system that does not support the operation, usually file modes. */
 const lacking = ['ENOSYS', 'ENOTSUP'];
 
-/** Codes that Node has no name for, by their numbers (of a file handle that the server no longer knows, of a tree that is
- *  damaged), come from the disk, but for one: what macOS says when a socket is opened as a file. */
+/** Codes without a name in Node (stale file handle, damaged tree) come from the disk, except the one that macOS
+ *  returns when a socket is opened as a file. */
 const nameless = /^Unknown system error -(?!102$)\d+$/;
 
-/** Whether the error is about a file: of sockets and programs Node names the call first. */
+/** Whether the error concerns a file: for sockets and programs Node's message starts with the system call. */
 const isOfFile = (error: Error, code: string): boolean => error.message.startsWith(`${code}:`);
 
-/** What the system said, where the error is such a trouble or was caused by one; `path` where it is known. */
+/** The disk error that `error` is or was caused by, with its path where known; undefined for any other error. */
 export function diskTrouble(
   error: unknown,
 ): { readonly code: string; readonly path: string | undefined; readonly error: Error } | undefined {
@@ -33,7 +32,7 @@ const isDisk = (error: Error, code: string): boolean =>
   ((away.includes(code) || lacking.includes(code) || nameless.test(code)) && isOfFile(error, code)) ||
   takesNone(error);
 
-/** Of what reads one file and writes another the system names both; only the other takes room. */
+/** For a copy the system names both files; only the destination needs disk space. */
 function pathOf(error: Error, code: string): string | undefined {
   if ('dest' in error && typeof error.dest === 'string' && takingRoom.includes(code)) return error.dest;
   return 'path' in error && typeof error.path === 'string' ? error.path : undefined;
@@ -41,42 +40,44 @@ function pathOf(error: Error, code: string): string | undefined {
 
 const takingRoom = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'];
 
-/** A file system of the system's own (`/proc`) says of a new folder that it is not there. */
+/** A virtual file system such as `/proc` reports ENOENT for a new folder. */
 const takesNone = (error: Error): boolean =>
   'code' in error && error.code === 'ENOENT' && 'syscall' in error && error.syscall === 'mkdtemp';
 
-/** Whether the disk itself is full or broken, which is no stage's doing. That access is denied may be the doing of whoever
- *  wrote there: anywhere, or only below `workspace`, where a stage can take it away. */
+/** Whether the disk itself is full or broken, which no node causes. A denied access counts only outside `workspace`
+ *  (empty: nowhere), because a node can change permissions in its workspace. */
 export function isDisks(error: unknown, workspace = ''): boolean {
   const trouble = diskTrouble(error);
   if (trouble === undefined) return false;
   const { code, path, error: said } = trouble;
-  // A file that we have made ourselves, a moment ago, is nobody's to close to us.
+  // No node can have changed the permissions of a temporary file that this process has just created.
   const justMade = 'syscall' in said && said.syscall === 'fchmod';
   const denied = (code === 'EACCES' || code === 'EPERM') && !justMade;
   return !(denied && (path === undefined || workspace === '' || `${path}/`.startsWith(`${workspace}/`)));
 }
 
-/** The exit code by which our own tools tell the engine that the disk has stopped them: nothing is said of the stage. */
+/** The exit code by which a tool of this package reports to the engine that a disk error stopped it, so that the
+ *  node is not blamed. */
 const diskExit = 74;
-/** Commands of ours that are stages. */
+/** Commands of this package that run as nodes. */
 const tools = ['order', 'plan', 'scenario'];
 const isTool = new RegExp(`^\\s*factory\\s+(?:${tools.join('|')})\\s`);
 
-/** Whether a stage that ended so is one of ours that the disk has stopped. */
+/** Whether a node with this end is a command of this package that a disk error stopped. */
 export const stoppedByDisk = (command: string, code: number): boolean =>
   code === diskExit && isTool.test(command);
 
-/** How `command` ends when the disk stops it: in a stage, so that the engine knows; else as anything that fails. */
+/** The exit code of `command` after a disk error: inside a node the one that the engine recognises, else a plain
+ *  failure. */
 export const exitOfDisk = (command: string, env: Readonly<Record<string, string | undefined>>): number =>
   tools.includes(command) && env['FACTORY_NODE_DIR'] !== undefined ? diskExit : 1;
 
-/** What programs print in such a case; git does not always say why it could not write. */
+/** What programs print for a disk error; git does not always print the cause. */
 const printed =
   /No space left on device|Disk quota exceeded|Input\/output error|Read-only file system|Too many open files|Transport endpoint is not connected|Stale (?:NFS )?file handle|[Oo]ut of disk ?space|unable to write |couldn't write '/;
 export const tellsOfDisk = (text: string): boolean => printed.test(text);
 
-/** The trouble that a program has printed, as the system's code; most often there is no space. */
+/** The error code for the disk error that a program has printed; ENOSPC where the text does not say. */
 export function codeToldBy(text: string): string {
   const words = {
     EROFS: /read-only/i,
@@ -90,7 +91,7 @@ export function codeToldBy(text: string): string {
   return Object.entries(words).find(([, said]) => said.test(text))?.[0] ?? 'ENOSPC';
 }
 
-/** The same as the error of a tool of ours that the disk has stopped; about `runDir` where the tool names no path. */
+/** A printed disk error as an error object; it concerns `runDir` where the text names no path. */
 export function toldTrouble(text: string, runDir: string): Error {
   const code = codeToldBy(text);
   const path = /^error\[system\]: (\/.*?): /m.exec(text)?.[1] ?? runDir;
@@ -100,7 +101,7 @@ export function toldTrouble(text: string, runDir: string): Error {
 
 export const mendDisk = 'mend that (space, permissions, the disk or its mount), then do it again';
 
-/** Work that the disk has stopped, in words for people: the message names the file, `fix` says how to go on. */
+/** A command that a disk error stopped. The message names the file, `fix` what to do. */
 export class DiskStop extends Error {
   override readonly name = 'DiskStop';
   readonly fix: string;
@@ -110,8 +111,8 @@ export class DiskStop extends Error {
   }
 }
 
-/** Gives an error of the system the path it is about where it names none, as that of a flush or of a write into an open
- *  file does; settles as `work` does. */
+/** Runs `work`; adds `path` to a system error that names no path, as errors of flushes and of writes to an open
+ *  file do. */
 export async function about<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -120,7 +121,7 @@ export async function about<T>(path: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** The same for an error at hand. */
+/** Adds `path` to a system error that names none. */
 export function named(path: string, error: unknown): unknown {
   if (error instanceof Error && 'code' in error && !('path' in error)) {
     error.message = `${error.message}, ${path}`;

@@ -1,6 +1,6 @@
-/** The door to repeated work in the background. */
+/** The only module that repeats work in the background. */
 
-/** Calls `work` every `ms` milliseconds until the answer is called. It does not keep the process alive. */
+/** Calls `work` every `ms` milliseconds until the returned function is called. It does not keep the process alive. */
 export type Every = (ms: number, work: () => void) => () => void;
 
 export const realEvery: Every = (ms, work) => {

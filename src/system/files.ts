@@ -1,4 +1,4 @@
-/** The door to durable files: a file is either the old one or the new one, never half of either. */
+/** Durable files: a reader sees either the old or the new content, never a part. */
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -32,31 +32,32 @@ export type WriteOptions = {
   readonly mode?: number;
   /** Flush to the disk before the rename (fdatasync). Default false. */
   readonly sync?: boolean;
-  /** Flush the folder after the rename too, so that the new name itself outlives a power cut. Default false. */
+  /** Flush the folder after the rename too, so that the new name survives a power failure. Default false. */
   readonly syncFolder?: boolean;
-  /** Begun beside the flush; the rename waits for it, and does not happen when it rejects. */
+  /** Started together with the flush; the rename waits for it, and does not happen when it rejects. */
   readonly first?: () => Promise<void>;
-  /** Whether a folder that somebody put in the file's place goes. Default false: the write fails. */
+  /** Whether to remove a folder that is in the file's place. Default false: the write fails. */
   readonly evenFolder?: boolean;
 };
 
-/** No other process's, past or present. */
+/** Unique to this process: no other one, past or present, uses it. */
 const ours = randomBytes(6).toString('hex');
 let neighbours = 0;
 
-/** Whether a file's name is that of a neighbour which this process is just writing. */
+/** Whether this process is writing the temporary file of this name. */
 export const isOwnNeighbour = (name: string): boolean => name.includes(`.${ours}`);
 
-/** Where what shall stand at `path` is written first. Whoever owns the run next knows by the name what was left half. */
+/** The temporary file for `path`. The name lets a later owner of the run find unfinished files. */
 export const neighbourOf = (path: string): string =>
-  // In bytes a name has three times as many at most, and there is room for 255.
+  // A character takes up to three bytes, and a name has at most 255.
   join(dirname(path), `.${basename(path).slice(0, 60)}.${ours}${neighbours++}.tmp`);
 
-/** A name for what stood at `path`, of no one else's. */
+/** A unique name next to `path`, for moving an old file or folder away. */
 export const nameBeside = (path: string): string => `${path}.${ours}${neighbours++}`;
 
-/** Writes a neighbour and renames it over `path`; missing parent folders are made. The small calls are synchronous: by
- *  way of the thread pool each would take three times as long. Only flushes, which may take long, are waited for. */
+/** Writes a temporary file and renames it to `path`; creates missing parent folders. The short calls are
+ *  synchronous, because in the thread pool each takes three times as long. Only flushes, which may take long, are
+ *  asynchronous. */
 export async function writeFileAtomic(
   path: string,
   data: string | Uint8Array | Iterable<Uint8Array>,
@@ -86,7 +87,7 @@ export async function writeFileAtomic(
       renameSync(neighbour, path);
     }
   } catch (error) {
-    // A later owner removes neighbours. Then the trouble is that the folder is no longer ours, not that the file is gone.
+    // A later owner removes temporary files. Then the cause is the lost ownership, not the missing file.
     rmSync(neighbour, { force: true });
     beforeWrite(path);
     throw named(path, error);
@@ -94,13 +95,13 @@ export async function writeFileAtomic(
   if (options.syncFolder === true) await syncFolder(folder);
 }
 
-/** One call may take less than it was given. */
+/** A single write may write less than it was given. */
 function writeAll(file: number, bytes: Uint8Array): void {
   for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
 }
 
-/** Writes a file that is not there yet, flushed with its name, and of which nobody knows before this settles: whoever is
- *  killed meanwhile leaves a torn one that nobody asks for. Its folder must be there. */
+/** Writes a new file and flushes it and its name. A process that is killed meanwhile leaves a partial file, so
+ *  nothing may refer to the file before this settles. Its folder must exist. */
 export async function writeNewFile(path: string, data: string, mode: number): Promise<void> {
   beforeWrite(path);
   const file = openSync(path, 'wx', mode);
@@ -116,12 +117,11 @@ export async function writeNewFile(path: string, data: string, mode: number): Pr
   await syncFolder(dirname(path));
 }
 
-/** What the system takes away from the mode of every new file. */
+/** The bits that the umask removes from the mode of every new file. */
 const masked = process.umask();
 
-/** Writes a file that is not there yet, in two calls and without a flush: whoever is killed meanwhile leaves a torn one,
- *  and a reader may meet one that is still empty. `mode` is exact. False, and nothing done, where something of that name is
- *  there, or no folder. */
+/** Writes a new file in two calls without a flush: a killed process leaves a partial file, and a reader may find it
+ *  still empty. `mode` is exact. Returns false and does nothing where the name exists or the folder is missing. */
 export function writeFresh(path: string, text: string, mode: number): boolean {
   if (text === '' || (mode & masked) !== 0) return false;
   beforeWrite(path);
@@ -143,13 +143,13 @@ export function writeFresh(path: string, text: string, mode: number): boolean {
   return true;
 }
 
-/** Bytes of a file that is written over; a larger one was made so by somebody else. */
+/** The largest file that is overwritten in place; this program writes no larger one there. */
 const mostOverwritten = 64 * 1024;
 
-/** Writes a short JSON text over one that is there, in one call: whoever is killed leaves the old or the new one, and a
- *  reader meets either. A power cut may leave neither. What it saves is the rename, which some file systems make wait
- *  for the data when it replaces a file. False where there is no plain file of that name or one that is large, or where the
- *  disk did not take it whole: then it must be written in another way. */
+/** Overwrites a short JSON file in one call: a killed process leaves the old or the new text, and a reader sees one
+ *  of them. A power failure may lose both. It saves the rename, which on some file systems waits for the data when
+ *  it replaces a file. Returns false where `path` is no plain file or a large one, or where the disk did not take
+ *  the whole text: the caller then writes the file in another way. */
 export function overwriteJson(path: string, value: unknown): boolean {
   beforeWrite(path);
   let file: number;
@@ -162,7 +162,7 @@ export function overwriteJson(path: string, value: unknown): boolean {
     const is = fstatSync(file);
     if (!is.isFile() || is.size > mostOverwritten) return false;
     const text = Buffer.from(JSON.stringify(value, null, 2));
-    // Blanks at its end are part of a JSON text; cutting the file would be a second call.
+    // Trailing blanks are valid JSON; truncating the file would need a second call.
     const bytes = Buffer.alloc(Math.max(text.length + 1, is.size), ' ');
     text.copy(bytes);
     bytes.write('\n', bytes.length - 1);
@@ -174,7 +174,7 @@ export function overwriteJson(path: string, value: unknown): boolean {
   }
 }
 
-/** Opens a file that is not there yet, and makes the folder where that is missing too. */
+/** Opens a new file, and creates its folder if that is missing. */
 function openNew(path: string, folder: string): number {
   try {
     return openSync(path, 'wx', 0o600);
@@ -185,16 +185,15 @@ function openNew(path: string, folder: string): number {
   return openSync(path, 'wx', 0o600);
 }
 
-/** Waits for both, also when one has failed: a descriptor must not be closed under a flush. */
+/** Waits for both, even when one fails: a descriptor must not be closed during a flush. */
 export async function both(...work: readonly (Promise<void> | undefined)[]): Promise<void> {
   for (const one of await Promise.allSettled(work)) if (one.status === 'rejected') throw one.reason;
 }
 
-/** Makes a folder and those above it that are missing; answers with the first one made. Throws the system's error
- *  where it may not, and then leaves none behind; `Superseded` where it would bring back what we own. Node's own recursive
- *  mkdir, where it is waited for, says of a disk that has no inode left that the path does not exist; it never ends in a
- *  file system that says of a new name that it does not exist, as `/proc` does, and cannot tell that from one that is
- *  read-only. */
+/** Creates a folder and its missing parents; returns the first one created. Throws the system's error after
+ *  removing what it created, or `Superseded` where this process no longer owns the run. Node's recursive mkdir is
+ *  not used: its asynchronous form reports ENOENT on a disk without free inodes, it never returns on a file system
+ *  such as `/proc` that reports ENOENT for a new name, and it cannot distinguish that from a read-only one. */
 export function makeFolder(path: string): string | undefined {
   const missing: string[] = [];
   let at = resolve(path);
@@ -209,7 +208,7 @@ export function makeFolder(path: string): string | undefined {
       mkdirSync(folder);
       made.push(folder);
     } catch (error) {
-      // Somebody else made it meanwhile; a link that leads nowhere is there as well, but is no folder.
+      // Another process created it meanwhile; a broken symbolic link exists too, but is no folder.
       if (isCode(error, 'EEXIST') && isThere(folder)) continue;
       for (const ours of made.reverse()) removeIfEmpty(ours);
       throw error;
@@ -229,16 +228,16 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Removes a folder with nothing in it; whatever keeps it, it stays. */
+/** Removes a folder if it is empty; does nothing on any error. */
 export function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Somebody has put something into it, or has removed it.
+    // Not empty, or removed meanwhile.
   }
 }
 
-/** What the system's error means, for people: `permission denied`; its own words where it is none of the usual. */
+/** The system's error in words, such as `permission denied`; the system's message for uncommon errors. */
 export function systemWords(error: unknown): string {
   const known = error instanceof Error && 'code' in error ? meanings[String(error.code)] : undefined;
   return known ?? (error instanceof Error ? error.message : String(error));
@@ -265,23 +264,23 @@ const meanings: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
   ENOSYS: 'the file system there cannot do that (it may be read-only, or keep no modes)',
   ENOTSUP: 'the file system there cannot do that (it may be read-only, or keep no modes)',
-  // The system's own words for these are about sockets.
+  // The system's messages for these codes are about sockets.
   ENOTCONN: gone,
   ECONNABORTED: gone,
   ESHUTDOWN: gone,
   'Unknown system error -116': `${gone} (stale file handle)`,
 };
 
-/** The same of a file that could not be read. */
+/** The same for a file that could not be read. */
 export const unreadable = (error: unknown): string =>
   isMissing(error) ? 'there is no such file' : systemWords(error);
 
-/** Removes what is there, whatever it is and however it is locked, if it is still ours to change. In calls that nothing comes
- *  between: nobody can take the run over between the question and the removal, but for a process that is stopped right there;
- *  so where nothing was to be removed, nothing is. */
+/** Removes `path`, of any type and with any permissions, if this process still owns the run. The calls are
+ *  synchronous, so that no takeover can happen between the check and the removal, except while this process is
+ *  stopped at that very point. Where nothing exists, nothing is done. */
 export function removeNow(path: string | Buffer): void {
   const stood = isAnything(path);
-  // A name in other bytes is spoilt as text, but the folder above it, which is what is asked about, is not.
+  // A name that is no UTF-8 is garbled as text, but its parent folder, which decides the ownership, is not.
   beforeWrite(path.toString());
   if (!stood) return;
   try {
@@ -293,7 +292,7 @@ export function removeNow(path: string | Buffer): void {
   }
 }
 
-/** False only where the system says so. */
+/** Whether `path` exists; true as well where the system reports another error. */
 function isAnything(path: string | Buffer): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -303,14 +302,14 @@ function isAnything(path: string | Buffer): boolean {
 }
 
 function unlockTree(folder: Buffer): void {
-  // What a link leads to is not ours to open.
+  // A link's target is not changed.
   if (!unlockFolder(folder)) return;
   for (const name of readdirSync(folder, { encoding: 'buffer' }))
     unlockTree(Buffer.concat([folder, Buffer.from('/'), name]));
 }
 
-/** Opens a folder to us: nothing can be taken out of one that its owner may not write, nor can it be moved. False where there
- *  is none. */
+/** Makes a folder readable and writable for this user: entries of a folder without write permission cannot be
+ *  removed, nor can it be moved. False where there is none. */
 export function unlockFolder(folder: string | Buffer): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found?.isDirectory() !== true) return false;
@@ -318,12 +317,12 @@ export function unlockFolder(folder: string | Buffer): boolean {
   try {
     chmodSync(folder, found.mode | 0o700);
   } catch {
-    // Somebody else's may let us all the same; if not, what comes next says so.
+    // Another user's folder may allow the access all the same; if not, the next call fails.
   }
   return true;
 }
 
-/** Removes a file that may be gone; by the plain call, since the one that removes anything takes a millisecond to load. */
+/** Removes a file that may be missing, by a plain call: the general removal takes a millisecond to load. */
 export function removeFile(path: string): void {
   try {
     unlinkSync(path);
@@ -332,20 +331,20 @@ export function removeFile(path: string): void {
   }
 }
 
-/** Flushes a folder's list of names to the disk. */
+/** Flushes the entries of a folder to the disk. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = openSync(path, 'r');
   try {
     await sync(folder);
   } catch (error) {
-    // Some file systems (network, overlay) cannot flush a folder, and then there is nothing to do about it.
+    // Some file systems (network, overlay) cannot flush a folder.
     if (!isCode(error, 'EINVAL', 'ENOTSUP', 'EBADF')) throw named(path, error);
   } finally {
     closeSync(folder);
   }
 }
 
-/** Flushes the names in `folder` and in those above it, up to `top`. */
+/** Flushes the entries of `folder` and its parents, up to `top`. */
 export async function syncFolders(folder: string, top: string): Promise<void> {
   for (let at = resolve(folder); ; at = dirname(at)) {
     await syncFolder(at);
@@ -358,18 +357,18 @@ export async function writeJson(path: string, value: unknown, options: WriteOpti
   await writeFileAtomic(path, `${JSON.stringify(value, null, 2)}\n`, options);
 }
 
-/** True for an error of the system with one of these codes (`EEXIST`, …). */
+/** True for a system error with one of these codes (`EEXIST`, …). */
 export const isCode = (error: unknown, ...codes: readonly string[]): boolean =>
   error instanceof Error &&
   'code' in error &&
   typeof error.code === 'string' &&
   codes.includes(error.code === openedSocket ? 'ENXIO' : error.code);
 
-/** What macOS says when a socket is opened as a file, an error that Node has no name for; Linux says ENXIO. */
+/** The error of macOS when a socket is opened as a file; Node has no name for it. Linux reports ENXIO. */
 const openedSocket = 'Unknown system error -102';
 
-/** True for the error of a path that is not there. */
+/** True for the error of a path that does not exist. */
 export const isMissing = (error: unknown): boolean => isCode(error, 'ENOENT', 'ENOTDIR');
 
-/** True for the error of reading where no file is: nothing, or a folder. */
+/** True for the error of reading a path that is missing or a folder. */
 export const isNoFile = (error: unknown): boolean => isMissing(error) || isCode(error, 'EISDIR');

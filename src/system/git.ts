@@ -1,4 +1,5 @@
-/** The door to git: every call with an environment of its own, no prompt, no hook, no signature, no pager. */
+/** The only module that runs git: every call has a clean environment, no prompt, no hook, no signature and no
+ *  pager. */
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -10,28 +11,29 @@ import { hasNull, noNull } from './why-not.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** This process's own, for callers that are handed none. */
+/** This process's environment, for callers that pass none. */
 export const processEnvironment: Environment = process.env;
 
-/** How a git command ended. `stdout` is raw: with `-z` it holds NULs, and paths may not be UTF-8. `said`: all that one that
- *  failed has printed. */
+/** How a git command ended. `stdout` is raw: with `-z` it holds NULs, and paths may not be UTF-8. `said`:
+ *  everything that a failed command printed. */
 export type GitEnd =
   | { readonly ok: true; readonly stdout: Buffer; readonly text: string }
   | { readonly ok: false; readonly why: string; readonly missing: boolean; readonly said?: string };
 
 export type GitCall = {
-  /** Given on standard input; without it there is none. */
+  /** Passed on standard input; without it standard input is empty. */
   readonly input?: string | Uint8Array;
   readonly inputFile?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** In a process group of its own, and not ended with us: Ctrl-C must not cut what moves somebody's files. */
+  /** In a separate process group that is not ended with this process: Ctrl-C must not interrupt a command that
+   *  moves a user's files. */
   readonly apart?: boolean;
 };
 
-/** One repository (or place) and whose settings count there. */
+/** One repository (or folder) and the settings that apply there. */
 export interface Git {
-  /** Runs `git <args>`. Never rejects for what git does; rejects with a `GitError` where the system would not start it, or
-   *  a signal ended it, which is no answer of git's. In a repository of a run that is no longer ours: `Superseded`. */
+  /** Runs `git <args>`. Does not reject when git fails; rejects with a `GitError` where the system could not start
+   *  git or a signal ended it, and with `Superseded` in a repository of a run that this process no longer owns. */
   run(args: readonly string[], call?: GitCall): Promise<GitEnd>;
   /** The output without its final newline; rejects with a `GitError` when git fails. */
   text(args: readonly string[], call?: GitCall): Promise<string>;
@@ -41,9 +43,9 @@ export interface Git {
 
 export class GitError extends Error {
   readonly missing: boolean;
-  /** The system had no process or memory for it, or somebody ended it. */
+  /** The system had no process or memory for it, or a signal ended it. */
   readonly unanswered: boolean;
-  /** The repository that it was called in, where that is known. */
+  /** The repository of the call, where known. */
   readonly where: string | undefined;
   constructor(why: string, missing: boolean, unanswered = false, where?: string) {
     super(why);
@@ -53,15 +55,15 @@ export class GitError extends Error {
   }
 }
 
-/** What to do about one that has not answered. */
+/** What to do when git could not be started or was killed. */
 export const startGitAgain = 'see that the machine has processes and memory to spare, then do it again';
 
-/** Whether git says so of a folder that is in no working tree, and not that it could not look at one. */
+/** Whether git reports that a folder is in no working tree, rather than that it could not read one. */
 export const isNoTop = (why: string): boolean =>
   /not a git repository|invalid gitfile format|must be run in a work tree/.test(why);
 
-/** Whether `folder` holds git's records and no files of a project: a bare repository, or the inside of a `.git`. Such a
- *  folder with a `.git` that points to a bare repository beside its worktrees counts, too. */
+/** Whether `folder` holds git's data and no project files: a bare repository, or the inside of a `.git`. A folder
+ *  with a `.git` that points to a bare repository next to its worktrees counts, too. */
 export async function isGitsOwn(folder: string, env: Environment): Promise<boolean> {
   const found = await sourceGit(folder, env).run([
     'rev-parse',
@@ -72,7 +74,7 @@ export async function isGitsOwn(folder: string, env: Environment): Promise<boole
   return inside === 'true' || (bare === 'true' && existsSync(join(folder, '.git')));
 }
 
-/** What to do about a folder that is git's own. */
+/** What to do about a folder that only git uses. */
 export const checkoutInstead =
   'name a working tree of it: "git clone" makes one, and so does "git worktree add"';
 
@@ -81,7 +83,7 @@ export const gitMissing = 'git is not installed, or not on PATH';
 const notThere = (): GitEnd =>
   hasNull() ? { ok: false, why: gitMissing, missing: true } : { ok: false, why: noNull, missing: false };
 
-/** What git does here and newer ones (2.55) run commands of the settings for, whatever folder hooks are looked for in. */
+/** Events for which git (2.55 and newer) runs commands from its settings, whatever the hooks folder is. */
 const events = [
   'reference-transaction',
   'post-index-change',
@@ -91,15 +93,14 @@ const events = [
   'pre-push',
   'pre-auto-gc',
 ];
-/** Settings by which git runs no hook, neither a file nor a command that the settings name. */
+/** Settings by which git runs no hook, neither a file nor a command from the settings. */
 export const noHooks: readonly string[] = [
   'core.hooksPath=/dev/null',
   ...events.map((event) => `hook.${event}.enabled=false`),
 ];
 
-/** A stranger's repository is read because the user named it; nothing of it is ever run, but for the filters that the
- *  settings there name, by a git that looks at files or writes them. What we put there, and what a checkpoint names, outlives
- *  a power cut. */
+/** Settings for a user's repository: nothing from it is run, except the filters that its settings name, when git
+ *  compares or writes files. Objects and checkpoint refs are flushed, so that they survive a power failure. */
 const harmless = [
   'core.fsmonitor=false',
   ...noHooks,
@@ -107,7 +108,7 @@ const harmless = [
   'safe.bareRepository=all',
   'core.fsync=objects,reference',
 ];
-/** Nobody's settings, ignore or attribute file but those of the tree itself. */
+/** Only the ignore and attribute files of the tree itself apply, no settings of the user or the system. */
 const verbatim = [
   'core.autocrlf=false',
   'core.attributesFile=/dev/null',
@@ -118,7 +119,7 @@ const verbatim = [
   'maintenance.auto=false',
 ];
 
-/** Variables of the caller's that say where the user's own settings are; all other `GIT_*` are dropped. */
+/** The caller's variables that locate the user's settings; all other `GIT_*` variables are dropped. */
 const settings = new Set(['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM', 'GIT_EXEC_PATH']);
 
 const quiet = {
@@ -126,12 +127,12 @@ const quiet = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_OPTIONAL_LOCKS: '0',
   GIT_NO_REPLACE_OBJECTS: '1',
-  // Nor the parents that `info/grafts` claims: of a file that is not there git says nothing.
+  // Ignore the parents in `info/grafts` too: git accepts a missing file silently.
   GIT_GRAFT_FILE: '/dev/null/none',
   GIT_PAGER: 'cat',
 };
 
-/** The environment without git's variables but those in `keep`. */
+/** The environment without git's variables, except those in `keep`. */
 export function withoutGit(env: Environment, keep: ReadonlySet<string> = new Set()): Record<string, string> {
   const clean: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
@@ -140,8 +141,8 @@ export function withoutGit(env: Environment, keep: ReadonlySet<string> = new Set
   return clean;
 }
 
-/** Git in the user's own repository, with the user's settings. `held` is the folder of the lock by which it may be changed,
- *  where it is: whoever has lost that lock calls no more git there. */
+/** Git in the user's repository, with the user's settings. `held` is the folder of the lock that allows changes, if
+ *  any: a process that has lost that lock runs git there no longer. */
 export function sourceGit(cwd: string, env: Environment, held?: string): Git {
   return git({
     cwd,
@@ -151,8 +152,9 @@ export function sourceGit(cwd: string, env: Environment, held?: string): Git {
   });
 }
 
-/** Git in a repository of ours (or, with `gitDir`, on any repository by its folder): nobody's settings but those given
- *  here. `settingsFile` is where they lie, because a server started by git reads settings only from a file. */
+/** Git in a repository of this program (or, with `gitDir`, in any repository by its folder), with only the settings
+ *  given here. `settingsFile` is where they are stored, because a server started by git reads settings only from a
+ *  file. */
 export function ownGit(where: {
   readonly cwd: string;
   readonly settingsFile: string;
@@ -181,7 +183,7 @@ export function ownGit(where: {
 
 const safeAnywhere = '[safe]\n\tdirectory = *\n';
 
-/** Makes an empty repository at `path`. */
+/** Creates an empty repository at `path`. */
 export async function makeRepository(
   path: string,
   options: {
@@ -193,31 +195,31 @@ export async function makeRepository(
   },
 ): Promise<void> {
   makeFolder(path);
-  // Torn by a power cut it would be no settings of ours, and git not be called there any more. A delivery finds it made.
+  // Flushed, because git cannot run with a partial settings file. A delivery expects it to exist.
   if ((await readSome(options.settingsFile, 1000)) !== safeAnywhere)
     await writeFileAtomic(options.settingsFile, safeAnywhere, { sync: true });
   const git = ownGit({ cwd: path, settingsFile: options.settingsFile, env: options.env });
   const init = ['init', '--quiet', '--template=', `--initial-branch=${options.branch}`];
-  // Said in any case: what git takes where nobody says it is another thing in each of its ages.
+  // Set explicitly, because the default differs between versions of git.
   const format = `--object-format=${options.sha256 === true ? 'sha256' : 'sha1'}`;
   await git.text([...init, format, ...(options.bare ? ['--bare'] : []), '.'], {
-    // The option for it is not known to every git, and HEAD and refs are files that are flushed one by one.
+    // Older versions of git lack the option for it, and HEAD and refs are files that are flushed one by one.
     env: { GIT_DEFAULT_REF_FORMAT: 'files' },
   });
 }
 
-/** In a repository of the run's own: of what `.gitattributes` files ask for, line ends alone are converted, as git does
- *  it everywhere; whatever needs a program or changes words is left as it is. `.factory/` is nobody's news. */
+/** Attributes for a run's repository: of what `.gitattributes` files request only line endings are converted, as
+ *  git does everywhere; filters and keyword expansion are off. `.factory/` is ignored. */
 export async function keepToLineEnds(gitDir: string): Promise<void> {
   await writeFileAtomic(join(gitDir, 'info', 'attributes'), '* -ident -filter -working-tree-encoding\n');
   await writeFileAtomic(join(gitDir, 'info', 'exclude'), nobodysNews);
 }
 export const nobodysNews = '/.factory/\n';
 
-/** Files that a call opens at the most, its pipes among them. */
+/** The most files that a call opens, including pipes. */
 const filesOfACall = 12;
 
-/** Throws where so many cannot be opened: the call would fail later, in a way that nobody can catch. */
+/** Throws where so many files cannot be opened: the call would fail later, with an error that no code can catch. */
 function enoughFiles(): void {
   const files: number[] = [];
   try {
@@ -229,7 +231,7 @@ function enoughFiles(): void {
   }
 }
 
-/** What git opens of a repository before it answers anything. */
+/** The files that git opens in a repository for every command. */
 const openedFirst = [
   'HEAD',
   'config',
@@ -241,7 +243,8 @@ const openedFirst = [
   'info/attributes',
 ];
 
-/** A pipe in place of one of these, in which git would wait for a writer that never comes; undefined where there is none. */
+/** The first of these files that is a pipe, on which git would wait for a writer forever; undefined where there is
+ *  none. */
 function pipeIn(repository: string): string | undefined {
   return openedFirst
     .map((name) => join(repository, name))
@@ -249,13 +252,13 @@ function pipeIn(repository: string): string | undefined {
       try {
         return statSync(path, { throwIfNoEntry: false })?.isFIFO() === true;
       } catch {
-        // What may not be looked at git cannot open either.
+        // Git cannot open it either.
         return false;
       }
     });
 }
 
-/** The `.git` that git would find from `folder` upwards; undefined where there is none. */
+/** The `.git` that git finds from `folder` upwards; undefined where there is none. */
 function recordsAbove(folder: string): string | undefined {
   for (let at = resolve(folder); ; at = dirname(at)) {
     const records = join(at, '.git');
@@ -266,17 +269,18 @@ function recordsAbove(folder: string): string | undefined {
 
 const nothing = (): void => {};
 
-/** Has a write beyond a file-size limit go on to fail with an error. Each call listens for the limit's signal as for all
- *  that may end us, and when the last listener of a signal goes, Node gives it back to the system, which would end us. */
+/** Makes a write beyond the file-size limit fail with an error instead of a signal. Each git call installs a
+ *  listener for this signal, and when the last listener is removed, Node restores the system's default, which ends
+ *  this process. */
 function keepFileSizeErrors(): void {
   if (!process.listeners('SIGXFSZ').includes(nothing)) process.on('SIGXFSZ', nothing);
 }
 
 function git(setup: {
   readonly cwd: string;
-  /** A folder, in or for which only its owner may be at work. */
+  /** A folder that only its owner may use or change. */
   readonly repository?: string;
-  /** Where git's records lie; where they are not named git looks for them from `cwd` upwards. */
+  /** The repository's folder; without it git searches from `cwd` upwards. */
   readonly records?: string;
   readonly config: readonly string[];
   readonly env: Record<string, string>;
@@ -307,7 +311,7 @@ function git(setup: {
       if (isMissing(ended.error)) return notThere();
       throw new GitError(`git cannot be started: ${systemWords(ended.error)}`, false, true);
     }
-    // A git that fails in a repository that another process took over says nothing about ours.
+    // After a takeover, a failure of git says nothing about this process's repository.
     if (setup.repository !== undefined) beforeWrite(setup.repository);
     if (ended.kind === 'signalled')
       throw new GitError(
@@ -340,13 +344,13 @@ function git(setup: {
   };
 }
 
-/** Which command it is, behind the options of git itself. */
+/** The git command's name, after git's global options. */
 const verbOf = (args: readonly string[]): string =>
   args.find((word, at) => !word.startsWith('-') && args[at - 1] !== '-c') ?? '';
 
 /** HEAD of a folder that is the top of a repository; null where it is none, cannot be read, or has no commit. */
 export async function headCommit(folder: string, env: Environment): Promise<string | null> {
-  // Git is asked only where there is something to ask about: starting it costs more than the rest of a small run.
+  // Git runs only where there is a repository: starting it costs more than the rest of a small run.
   if (!existsSync(join(folder, '.git'))) return null;
   const git = sourceGit(folder, env);
   const top = await git.run(['rev-parse', '--show-toplevel']);

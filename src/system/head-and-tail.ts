@@ -1,20 +1,20 @@
-/** Keeps the head and the tail of a stream of bytes that may be of any length, and counts the middle. */
+/** Keeps the head and the tail of a byte stream of any length, and counts the bytes between. */
 
 export interface HeadAndTail {
-  /** Takes bytes; answers with those of the head, to be written at once. */
+  /** Takes bytes; returns those of the head, to be written immediately. */
   push(chunk: Buffer): Buffer;
-  /** What comes after the head: a note where something was left out, and the tail. */
+  /** What follows the head: a note where bytes were left out, and the tail. */
   end(): Buffer;
 }
 
 /** The tail is held in memory, so it is the smaller part. */
 const longestTail = 1024 * 1024;
 
-/** At most `most` bytes are kept (the note comes on top). With `Infinity` every byte is of the head. */
+/** Keeps at most `most` bytes, plus the note. With `Infinity` every byte belongs to the head. */
 export function headAndTail(most: number): HeadAndTail {
   const tailMost = Math.min(longestTail, Math.floor(most / 4));
   let room = most - tailMost;
-  // A ring: whatever sizes the chunks have, no more than the tail is held.
+  // A ring buffer: however large the chunks are, only the tail is held.
   let ring: Buffer | undefined;
   let received = 0;
   const keep = (bytes: Buffer): void => {

@@ -1,10 +1,10 @@
-/** What this process is at, so that a last signal can undo it at once: stages that run, folders that are half made. */
+/** The running programs and unfinished folders of this process, so that a final signal can clean up immediately. */
 import { existsSync, rmSync } from 'node:fs';
 import { killNow, type Quarry } from './sweep.ts';
 
 const stages = new Set<Quarry>();
 
-/** The answer says that the stage has ended. */
+/** Registers a running program; call the returned function when it has ended. */
 export function stageStarted(stage: Quarry): () => void {
   stages.add(stage);
   return () => void stages.delete(stage);
@@ -13,22 +13,22 @@ export function stageStarted(stage: Quarry): () => void {
 /** A folder, or a file that belongs to one. */
 const halfMade = new Set<string>();
 
-/** The answer says that the folder is whole now, or gone. */
+/** Registers an unfinished folder; call the returned function when it is complete or removed. */
 export function makingFolder(path: string): () => void {
   halfMade.add(path);
   return () => void halfMade.delete(path);
 }
 
-/** Kills every stage and removes every half-made folder, without waiting; for a process that is about to end itself. */
+/** Kills every program and removes every unfinished folder, without waiting; for a process that is about to exit. */
 export function dropEverything(): void {
   for (const stage of stages) killNow(stage);
-  // Copies that are under way still put some files there, and who clears up already takes others away: once is not enough.
+  // Running copies may still add files, and a clean-up may already remove others: one pass is not enough.
   for (const path of halfMade)
     for (let tries = 0; tries < 50 && existsSync(path); tries++) {
       try {
         rmSync(path, { recursive: true, force: true, maxRetries: 1, retryDelay: 10 });
       } catch {
-        // What stays at last has a name that tells that it is no run.
+        // A folder that stays has a name that no run has.
       }
     }
 }

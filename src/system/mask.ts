@@ -1,17 +1,17 @@
-/** Keeps secret values out of a stream of bytes, wherever it is cut and however they are spelled. */
+/** Removes secret values from a byte stream, however it is cut and however the values are spelled. */
 import { spellingsOf } from './spellings.ts';
 
 const stars = '***';
 
-/** Masks bytes as they come. The end of the input is held while it may be the beginning of a value; `end` returns the
+/** Masks bytes as they arrive. The end of the input is held back while it may begin a value; `end` returns the
  *  rest. */
 export interface ByteMasker {
   push(chunk: Uint8Array): Buffer;
   end(): Buffer;
 }
 
-/** A masker of the given values (UTF-8; empty ones are ignored), those of 8 characters and more in any spelling. Each
- *  occurrence becomes `***`; overlapping occurrences become one. How the input is cut makes no difference. */
+/** Masks the given values (UTF-8; empty ones are ignored), those of 8 characters and more in every spelling. Each
+ *  occurrence becomes `***`; overlapping occurrences become one. The result does not depend on the chunks. */
 export function maskStream(values: readonly string[]): ByteMasker {
   const search = searchFor(values);
   let held = '';
@@ -34,8 +34,8 @@ export function maskStream(values: readonly string[]): ByteMasker {
   };
 }
 
-/** Replaces every occurrence of a value in a text, as `maskStream` does in bytes; a text without any is returned as it
- *  came. */
+/** Replaces every occurrence of a value in a text, as `maskStream` does in bytes; a text without any is returned
+ *  unchanged. */
 export function masker(values: readonly string[]): (text: string) => string {
   const search = searchFor(values);
   if (search.isEmpty) return (text) => text;
@@ -46,15 +46,15 @@ export function masker(values: readonly string[]): (text: string) => string {
   };
 }
 
-/** Characters of a spelling that are looked up: the rest is compared where they are found. */
+/** Characters of a spelling that are indexed; the rest is compared where they are found. */
 const startLength = 24;
 
 /** All spellings of some values. Texts have one character per byte (latin1). */
 class Search {
-  /** The longest first. */
+  /** Longest first. */
   private readonly spellings: readonly string[];
   private readonly starts: RegExp;
-  /** What a spelling may begin with when the text ends there, up to `startLength` characters. */
+  /** Prefixes of spellings with which a text may end, up to `startLength` characters. */
   private readonly beginnings = new Set<string>();
   readonly isEmpty: boolean;
 
@@ -70,8 +70,8 @@ class Search {
     this.isEmpty = this.spellings.length === 0;
   }
 
-  /** The first `limit` characters of `text`, of which `covered` are masked already; how many of those that follow an
-   *  occurrence reaches into. */
+  /** Masks the first `limit` characters of `text`, of which `covered` are masked already; also returns how many of
+   *  the following characters an occurrence covers. */
   mask(text: string, limit: number, covered: number): { readonly text: string; readonly covered: number } {
     let masked = '';
     let at = covered;
@@ -106,7 +106,7 @@ class Search {
 
 const literal = (character: string): string => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
 
-/** The last searches made: every stream of a node masks the same values. */
+/** A cache of the last searches: every stream of a node masks the same values. */
 const known = new Map<string, Search>();
 const mostKnown = 8;
 

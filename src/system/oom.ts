@@ -1,16 +1,16 @@
-/** Processes that the system has ended because no memory was left. */
+/** Processes that the system killed because it was out of memory. */
 import { readFileSync } from 'node:fs';
 
-/** Counts them, on the whole machine; where the system does not count them, there are none. */
+/** Counts them on the whole machine; none where the system keeps no count. */
 export class OutOfMemory {
   private seen: number;
 
-  /** `count` answers how many there have been since the system began, undefined where it does not tell. */
+  /** `count` returns how many there were since boot; undefined where the system has no count. */
   constructor(private readonly count: () => number | undefined = kills) {
     this.seen = this.count() ?? 0;
   }
 
-  /** How many there have been since this was made, or asked last. */
+  /** How many there were since the last call, or since this was created. */
   since(): number {
     const before = this.seen;
     this.seen = this.count() ?? before;

@@ -26,13 +26,13 @@ import { maskStream } from './mask.ts';
 const writeTo = promisify(write);
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
-/** A device, or a name that the system keeps for a stream; `/dev/shm` is a folder like any other. */
+/** A device, or a name that the system reserves for a stream; `/dev/shm` is an ordinary folder. */
 const isDevice = (path: string): boolean => path.startsWith('/dev/') && !path.startsWith('/dev/shm/');
 
-/** Opens an output file, new and empty. What stood there before is taken away, not emptied: a stage may have put a link
- *  there that leads elsewhere, a pipe that nobody reads, or a folder. A device is opened as it is. */
+/** Opens a new, empty output file. An existing one is removed, not truncated: a node may have replaced it with a
+ *  symbolic link that leads elsewhere, a pipe without a reader, or a folder. A device is opened directly. */
 export function openOutput(path: string): number {
-  // Appending keeps every line when a program opens the file again (`/dev/stderr`) or both streams share it.
+  // Append mode keeps every line when a program reopens the file (`/dev/stderr`) or both streams share it.
   if (isDevice(path)) return openSync(path, O_WRONLY | O_APPEND);
   const flags = O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW;
   try {
@@ -44,8 +44,8 @@ export function openOutput(path: string): number {
   return openSync(path, flags, 0o644);
 }
 
-/** A file that holds `text` and has no name any more, open for reading: whoever reads it meets the end of file, and
- *  whoever does not read it disturbs nobody. */
+/** An unlinked file that holds `text`, open for reading: a program that reads it gets the text and end of file, and
+ *  one that does not read it blocks nothing. */
 export function nameless(text: string | Buffer, folder: string): number {
   const path = join(folder, `.stdin.${randomBytes(6).toString('hex')}.tmp`);
   writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
@@ -58,13 +58,13 @@ export function nameless(text: string | Buffer, folder: string): number {
 
 export type Pipe = { readonly reader: number; readonly writer: number };
 
-// Making a pipe takes a program of its own, so they are made several at a time. They have no names any more.
+// Creating a pipe needs a separate program, so several are created at a time. They are unlinked.
 const spare: Pipe[] = [];
 const atATime = 16;
 
-/** Real pipes, two of them, or undefined where `mkfifo` does not work. The pipes that Node makes are sockets, and a
- *  program that opens `/dev/stderr` fails on a socket. They have names for a moment, in the folder `near`, which somebody
- *  tidies who is there after a kill; elsewhere only where that one's disk can have no pipes. */
+/** Two real pipes, or undefined where `mkfifo` does not work. The pipes that Node creates are sockets, and a
+ *  program that opens `/dev/stderr` fails on a socket. They have names for a moment, in the folder `near`, which is
+ *  cleaned up after a kill; in another folder only where the file system of `near` has no pipes. */
 export async function realPipes(near: string): Promise<readonly [Pipe, Pipe] | undefined> {
   for (const folder of [near, tmpdir()]) if (spare.length < 2) spare.push(...(await makePipes(folder)));
   const [first, second] = spare.splice(0, 2);
@@ -90,7 +90,7 @@ async function makePipes(near: string): Promise<readonly Pipe[]> {
       made.push({ reader, writer: opened(path, O_WRONLY) });
     }
     rmSync(folder, { recursive: true });
-    // Some file systems (FUSE) know nothing any more of a pipe without a name: what it is could not be told to who reads.
+    // Some file systems (FUSE) do not recognise an unlinked pipe, so a reader could not learn its type.
     for (const end of ends) if (!fstatSync(end).isFIFO()) throw new Error('no pipe');
     return made;
   } catch {
@@ -103,27 +103,27 @@ async function makePipes(near: string): Promise<readonly Pipe[]> {
 
 export const pipeReader = (fd: number): Readable => new Socket({ fd, readable: true, writable: false });
 
-/** Copies a stream into a file, masked, with no more in memory than one chunk. */
+/** Copies a stream into a file, masked, with at most one chunk in memory. */
 export interface MaskingCopy {
-  /** Fails as soon as the file cannot be written; never settles otherwise. */
+  /** Rejects as soon as the file cannot be written; never settles otherwise. */
   readonly broken: Promise<never>;
-  /** Takes what is still in the pipe and settles when the file is complete. Does not wait for the end of the stream:
-   *  somebody who got away may hold it open. */
+  /** Reads what is still in the pipe and settles when the file is complete. Does not wait for the end of the
+   *  stream: a process that escaped may hold it open. */
   finish(): Promise<void>;
 }
 
-/** A pipe holds no more than this; who goes on writing after its stage has ended is not listened to for ever. */
+/** A pipe's capacity. A program that still writes after its node has ended is read no further. */
 const mostAfterEnd = 4 * 1024 * 1024;
 
-/** Where little comes at a time, the pipe gathers it this long, in milliseconds: a look at each of a thousand lines a
- *  second would cost more than all that is done with them. Right after a pipe was full, and as long as so many bytes come
- *  in a window of time without it, there is no trickle, however small the pieces are. */
+/** How long, in milliseconds, the pipe collects a slow stream: reading each of a thousand lines a second separately
+ *  would cost more than processing them. A stream is not slow right after the pipe was full, or while it delivers
+ *  this many bytes per interval, however small the pieces are. */
 const gatheringMs = 40;
 const muchAtOnce = 48 * 1024;
 const windowMs = 20;
 const muchInWindow = 256 * 1024;
 
-/** What is done with a stream on its way: values masked, a listener told, the file kept below `most` bytes. */
+/** How a stream is processed: values masked, a listener called, the file limited to `most` bytes. */
 export type Copying = {
   readonly values: readonly string[];
   readonly heardBy?: ((bytes: Buffer) => void) | undefined;
@@ -137,7 +137,7 @@ export function copyMasked(source: Readable, file: number, how: Copying): Maskin
     try {
       if (bytes.length > 0) how.heardBy?.(bytes);
     } catch {
-      // Somebody who only looks on must not break what is looked at.
+      // A failing listener must not break the stream.
     }
     return bytes;
   };
@@ -159,7 +159,7 @@ export function copyMasked(source: Readable, file: number, how: Copying): Maskin
   let finishing = false;
   let flowsUntil = 0;
   let window = { from: 0, bytes: 0 };
-  /** Whether so little comes that the pipe had better gather it. */
+  /** Whether the stream is so slow that the pipe should collect it. */
   const trickles = (bytes: number): boolean => {
     const now = performance.now();
     window.bytes += bytes;
@@ -174,7 +174,7 @@ export function copyMasked(source: Readable, file: number, how: Copying): Maskin
     source.pause();
     const bytes = kept.push(hear(masker.push(chunk)));
     if (trickles(chunk.length)) {
-      // So little is written at once for less than it costs to ask another thread.
+      // A small synchronous write is cheaper than the thread pool.
       try {
         for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
         timer = setTimeout(() => source.resume(), gatheringMs);
@@ -195,7 +195,7 @@ export function copyMasked(source: Readable, file: number, how: Copying): Maskin
   source.once('close', () => {
     over = true;
   });
-  // A reader's error means no more than that the other side went away in an unusual manner.
+  // A read error only means that the other side closed the pipe abnormally.
   source.once('error', () => {
     over = true;
   });
@@ -220,13 +220,13 @@ export function copyMasked(source: Readable, file: number, how: Copying): Maskin
   };
 }
 
-/** Lets the event loop look at its descriptors once. */
+/** Lets the event loop poll its descriptors once. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function writeAll(file: number, bytes: Buffer): Promise<void> {
   for (let from = 0; from < bytes.length; ) from += (await writeTo(file, bytes, from)).bytesWritten;
 }
 
-/** Where a file without a name can be made for a program whose output goes to `outputFile`. */
+/** The folder for an unlinked file of a program whose output goes to `outputFile`. */
 export const scratchFor = (outputFile: string): string =>
   isDevice(outputFile) ? tmpdir() : dirname(outputFile);

@@ -1,4 +1,4 @@
-/** Which commit of this program is at work, where it runs from its own repository. */
+/** The commit of this program, where it runs from its repository. */
 import { realpath } from 'node:fs/promises';
 import { type Environment, sourceGit } from './git.ts';
 import { packageRoot } from './package.ts';
@@ -12,7 +12,7 @@ export async function ownCommit(env: Environment): Promise<OwnCommit> {
   const none = { git_commit: null, git_dirty: null };
   const top = await git.run(['rev-parse', '--show-toplevel', 'HEAD']);
   const [folder, commit] = top.ok ? top.text.split('\n') : [];
-  // A package in somebody's node_modules lies in their repository, not in its own.
+  // A package in a user's node_modules belongs to the user's repository.
   if (folder === undefined || commit === undefined || folder !== (await realpath(root))) return none;
   const status = await git.run(['status', '--porcelain']);
   return { git_commit: commit.slice(0, 12), git_dirty: status.ok ? status.text.trim() !== '' : null };

@@ -1,12 +1,12 @@
-/** Where this program lies: its own parts are found from its module's place, never from how it was called. */
+/** The folder of this program: its files are found from this module's path, never from how it was started. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder that holds our `package.json`, `pipelines/`, `prompts/` and `examples/`. */
+/** The folder that holds `package.json`, `pipelines/`, `prompts/` and `examples/` of this package. */
 export function packageRoot(): string {
   for (let at = dirname(fileURLToPath(import.meta.url)); ; at = dirname(at)) {
-    // What is built has a `package.json` of its own, beside it.
+    // The build folder has a separate `package.json`.
     if (existsSync(join(at, 'pipelines')) && existsSync(join(at, 'package.json'))) return at;
     if (at === dirname(at)) throw new Error('Internal: this module lies in no package of ours');
   }

@@ -1,11 +1,11 @@
-/** What the kernel says about processes: who is alive, whose child it is, what its environment holds. */
+/** What the kernel reports about processes: which are alive, their parents, and their environment. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import { hostname, uptime } from 'node:os';
 import { realClock } from './clock.ts';
 import type { ProcessId } from './spawn.ts';
 
-/** Whether the kernel's process files are there (Linux). Without them only groups can be followed. */
+/** Whether the kernel's process files exist (Linux). Without them only process groups can be followed. */
 export const hasProc = process.platform === 'linux' && existsSync('/proc/self/stat');
 
 export type ProcessFacts = {
@@ -15,20 +15,20 @@ export type ProcessFacts = {
   readonly session: number;
   /** Clock ticks since boot. */
   readonly startTime: string;
-  /** False for a zombie: it has ended and only waits to be collected. */
+  /** False for a zombie: it has exited and waits to be collected. */
   readonly alive: boolean;
-  /** Stopped by a signal (SIGSTOP, Ctrl-Z): it does nothing until it is continued. */
+  /** Stopped by a signal (SIGSTOP, Ctrl-Z) until it is continued. */
   readonly stopped: boolean;
-  /** A thread of the kernel has no environment and cannot be ended. */
+  /** A kernel thread has no environment and cannot be ended. */
   readonly kernel: boolean;
 };
 
 const kernelThread = 0x00200000;
 
-// One for all: the kernel's files tell no size, and a new buffer for each would cost more than the reading.
+// One buffer for all: the kernel's files report no size, and allocating a buffer for each costs more than reading it.
 const page = Buffer.allocUnsafeSlow(65_536);
 
-/** A file of the kernel's. Where it is a single `line` the first answer is the whole of it. */
+/** Reads a file of the kernel. For a single `line` the first read returns all of it. */
 function read(path: string, line?: 'line'): string | undefined {
   try {
     const file = openSync(path, 'r');
@@ -43,21 +43,21 @@ function read(path: string, line?: 'line'): string | undefined {
       closeSync(file);
     }
   } catch {
-    // Gone meanwhile, or not ours to look at: either way there is nothing to know.
+    // The process has exited, or belongs to another user.
     return undefined;
   }
 }
 
-/** The facts of a process, or undefined when there is none of that pid. Linux only. */
+/** The facts of a process, or undefined when there is none with that pid. Linux only. */
 export function factsOf(pid: number): ProcessFacts | undefined {
-  // Asked first: the error of a file that is not there costs ten times as much, and every stage asks after its end.
+  // Checked first: an error for a missing file costs ten times as much, and this is called after every node.
   if (!existsSync(`/proc/${pid}`)) return undefined;
   const text = read(`/proc/${pid}/stat`, 'line');
   if (text === undefined) return undefined;
-  // The name in parentheses may hold anything, blanks and parentheses too.
+  // The name in parentheses may contain any character, including blanks and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const state = fields[0] ?? 'X';
-  // A main thread that has ended while others go on shows as a zombie of a living process.
+  // A process whose main thread has exited while other threads run looks like a zombie.
   const alive = !'ZXx'.includes(state) || Number(fields[17]) > 1;
   return {
     pid,
@@ -71,13 +71,13 @@ export function factsOf(pid: number): ProcessFacts | undefined {
   };
 }
 
-/** Every pid there is, in no order. Linux only. */
+/** All pids, in no order. Linux only. */
 export function allPids(): number[] {
   return readdirSync('/proc').map(Number).filter(Number.isInteger);
 }
 
-/** A process of that name (as the kernel cuts it, after 15 characters) that stands in one of the folders or below, where one
- *  can be seen. Linux only; elsewhere none. */
+/** A process of that name (which the kernel cuts after 15 characters) whose working directory is in one of the
+ *  folders, where it can be read. Linux only; elsewhere none. */
 export function atWorkIn(folders: readonly string[], name: string): number | undefined {
   return (hasProc ? allPids() : []).find((pid) => {
     if (read(`/proc/${pid}/comm`, 'line') !== `${name}\n`) return false;
@@ -85,20 +85,20 @@ export function atWorkIn(folders: readonly string[], name: string): number | und
       const at = `${readlinkSync(`/proc/${pid}/cwd`)}/`;
       return folders.some((folder) => at.startsWith(`${folder}/`));
     } catch {
-      // Gone meanwhile, or somebody else's.
+      // The process has exited, or belongs to another user.
       return false;
     }
   });
 }
 
-/** The pid given out last in our pid namespace: pids are given in rising order and begin anew at the top. */
+/** The last pid given out in this pid namespace: pids rise and start again after the highest. */
 export function lastPid(): number | undefined {
   const last = Number(read('/proc/loadavg', 'line')?.trim().split(' ').at(-1));
   return Number.isInteger(last) ? last : undefined;
 }
 
-/** Within this time, in milliseconds, no machine gives out all its pids and begins anew, so that whatever a program
- *  started has a higher pid than it. No machine starts a hundred programs in a millisecond. */
+/** Within this time, in milliseconds, no machine gives out all its pids and starts again, so everything that a
+ *  program started has a higher pid. No machine starts a hundred programs in a millisecond. */
 export function tooShortToWrap(): number {
   most ??= Number(read('/proc/sys/kernel/pid_max')?.trim()) || 5000;
   return most / 100;
@@ -106,13 +106,13 @@ export function tooShortToWrap(): number {
 let most: number | undefined;
 
 /** Whether the environment that `pid` was started with holds `entry` (`NAME=value`, or `NAME=` for any value).
- *  `unknown` when it shows none just now: a process that is just becoming another program has none for a moment. */
+ *  `unknown` when it shows none at the moment: a process has none for a moment during exec. */
 export function carries(pid: number, entry: string): boolean | 'unknown' {
   const wanted = `\0${Buffer.from(entry).toString('latin1')}${entry.endsWith('=') ? '' : '\0'}`;
   const environment = read(`/proc/${pid}/environ`);
   if (environment === undefined) return false;
   if (environment !== '') return `\0${environment}\0`.includes(wanted);
-  // Where the main thread has ended the others still know.
+  // Where the main thread has exited, other threads still have it.
   for (const thread of threadsOf(pid)) {
     const its = thread === pid ? '' : (read(`/proc/${pid}/task/${thread}/environ`) ?? '');
     if (its !== '') return `\0${its}\0`.includes(wanted);
@@ -134,18 +134,19 @@ const bootId = (): string => {
   return boot;
 };
 
-/** False when the identity says that it is of another boot: nothing of that one lives. */
+/** False when the identity is from another boot: none of its processes is alive. */
 export const isOfThisBoot = (id: ProcessId): boolean =>
   hasProc
     ? id.boot === undefined || id.boot === bootId()
     : id.boot === undefined && isSince(id.startTime, realClock.now().getTime() - uptime() * 1000);
 
-/** Whether a process that began when `ps` says (`lstart`, in UTC) began after the system did, at `boot` in milliseconds
- *  since 1970; what has no such time is nothing that we have noted. A minute is spared: clocks are set after a start. */
+/** Whether a process with the start time `ps` reported (`lstart`, in UTC) started after the system did, at `boot`
+ *  in milliseconds since 1970; false for a text of another form. One minute is tolerated, because clocks are set
+ *  after a boot. */
 export const isSince = (lstart: string, boot: number): boolean =>
   Date.parse(`${lstart} UTC`) >= boot - 60_000;
 
-/** The identity of a process that exists now (a zombie has one too), or undefined. */
+/** The identity of an existing process (zombies included), or undefined. */
 export function processId(pid: number): ProcessId | undefined {
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   if (hasProc) {
@@ -156,11 +157,12 @@ export function processId(pid: number): ProcessId | undefined {
   return startTime === undefined ? undefined : { pid, startTime };
 }
 
-/** A process of which nobody says when it started is known by its pid alone: another one may have it by now. */
+/** Whether the start time is known. Without it only the pid identifies the process, and another one may have it by
+ *  now. */
 export const isTold = ({ startTime }: ProcessId): boolean => startTime !== '';
 
-/** Whether this very process still runs. A zombie counts as dead, and so does another process with its pid, where anybody
- *  can tell it. */
+/** Whether this exact process still runs. False for a zombie and, where it can be distinguished, for another
+ *  process with the same pid. */
 export function isAlive(id: ProcessId): boolean {
   if (!Number.isInteger(id.pid) || id.pid <= 0) return false;
   if (hasProc) {
@@ -172,18 +174,18 @@ export function isAlive(id: ProcessId): boolean {
   return psSays(id.pid, 'lstart=') === id.startTime && psSays(id.pid, 'stat=')?.startsWith('Z') === false;
 }
 
-/** Whether this very process has been stopped by a signal. Linux only; elsewhere false. */
+/** Whether this exact process has been stopped by a signal. Linux only; elsewhere false. */
 export function isStopped(id: ProcessId): boolean {
   if (!hasProc || !isOfThisBoot(id)) return false;
   const facts = factsOf(id.pid);
   return facts?.stopped === true && facts.startTime === id.startTime;
 }
 
-/** A process as other machines may tell it: `pidSpace` names the boot and pid namespace in which its pid means
- *  something (empty where the system has no name for it). */
+/** A process as another machine can identify it: `pidSpace` names the boot and pid namespace in which its pid is
+ *  valid (empty where the system has no name for it). */
 export type Self = { readonly host: string; readonly id: ProcessId; readonly pidSpace: string };
 
-/** Who we are. */
+/** The identity of this process. */
 export function thisProcess(): Self {
   return {
     host: hostname(),
@@ -201,7 +203,7 @@ function pidSpace(): string {
   }
 }
 
-/** We and all our parents, by pid and by group: whatever is to be ended, these are spared. */
+/** This process and all its parents, by pid and by group: they are never ended. */
 export function ourselves(): { readonly pids: ReadonlySet<number>; readonly groups: ReadonlySet<number> } {
   const pids = new Set<number>();
   const groups = new Set<number>();
@@ -215,7 +217,7 @@ export function ourselves(): { readonly pids: ReadonlySet<number>; readonly grou
 }
 
 let told: boolean | undefined;
-/** Whether there is a `ps` that knows of starts: small systems have none, or one that does not. */
+/** Whether a `ps` that reports start times exists: small systems have none. */
 function psTells(): boolean {
   told ??= psSays(process.pid, 'lstart=') !== undefined;
   return told;
@@ -239,7 +241,7 @@ function psSays(pid: number, column: string): string | undefined {
     });
     return said.trim() === '' ? undefined : said.trim();
   } catch {
-    // `ps` answers with an error for a pid that is not there.
+    // `ps` fails for a pid that does not exist.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** Starts a stage's process in a group of its own, keeps its output, and leaves nothing of it behind. */
+/** Starts a node's program in a separate process group, keeps its output, and ends every process it leaves behind. */
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, statSync } from 'node:fs';
@@ -25,7 +25,7 @@ import { isNoRoom, unusable, whyNot } from './why-not.ts';
 export { isAlive, processId } from './proc.ts';
 export { endGroup, sweep } from './sweep.ts';
 
-/** Real processes. A program's group is named by its pid; so is its session. */
+/** Runs real processes. The program's pid names its group and its session. */
 export const realSpawn: Spawn = {
   async run(request) {
     const descriptors = new Descriptors();
@@ -94,7 +94,8 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   };
   const ended = stageStarted(quarry);
   const { stopped, broken } = await untilEnded(request, leader, started.exit, copies);
-  // Who took the run over while we slept has ended our stage, and what runs now is theirs.
+  // A process that took the run over while this one was stopped has ended this program, and what runs there is its
+  // own.
   if (mayWrite(request.stdoutFile)) {
     const newerPidsOnly = monotonicMs() - startedAt < tooShortToWrap();
     const mayEnd = () => mayWrite(request.stdoutFile);
@@ -109,8 +110,9 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   if (stopped === 'cancelled') return { kind: 'cancelled' };
   const { code, signal } = await started.exit;
   if (code !== null) return { kind: 'exited', code };
-  // A signal to all of our group, as Ctrl-C is, meets a program too that has not left it yet, and the system tells of its
-  // end before it tells us of the signal. What has cut us has cut the program: it has not failed.
+  // A signal to this whole process group, such as Ctrl-C, also reaches a program that has not left the group yet, and
+  // the program's end may be reported before the signal. The program was then interrupted with this process and has
+  // not failed.
   await new Promise((turn) => setImmediate(turn));
   await new Promise((turn) => setImmediate(turn));
   if (isCancelled(request)) return { kind: 'cancelled' };
@@ -124,7 +126,7 @@ type Started =
   | { readonly child: ChildProcess; readonly leader: ProcessId; readonly exit: Promise<Ended> }
   | { readonly leader?: undefined; readonly failed: Promise<string> };
 
-/** Starts the program, or says by which error code it did not start. */
+/** Starts the program, or returns the error code for which it did not start. */
 function start(request: SpawnRequest, stdio: StdioOptions): Started {
   const [program, ...args] = guarded(request);
   try {
@@ -138,17 +140,18 @@ function start(request: SpawnRequest, stdio: StdioOptions): Started {
       child.once('error', (error) => resolve(codeOf(error)));
     });
     if (child.pid === undefined) return { failed };
-    // Who was stopped while it started the program, and finds the run taken over, has no time to lose.
+    // If this process was stopped during the start and the run was taken over, the program must be killed
+    // immediately.
     if (!mayWrite(request.stdoutFile)) child.kill('SIGKILL');
-    // The child is ours to collect, so that its pid still stands for it, even if it has ended.
+    // The child has not been collected yet, so its pid is still its own, even if it has exited.
     return { child, leader: processId(child.pid) ?? { pid: child.pid, startTime: '' }, exit };
   } catch (error) {
     return { failed: Promise.resolve(codeOf(error)) };
   }
 }
 
-/** A shell looks first whether the run is still ours: who was stopped right before its start, and went on when another had
- *  the run, cannot kill it so fast that it does nothing. Its own first words find `$?` to be 0, as ever. */
+/** A shell first checks that this process still owns the run: a process that was stopped right before the start
+ *  cannot kill the shell quickly enough after a takeover. The node's command starts with `$?` equal to 0, as usual. */
 function guarded({ argv, stdoutFile }: SpawnRequest): SpawnRequest['argv'] {
   const [program, flag, text, ...rest] = argv;
   const sign = signOf(stdoutFile);
@@ -158,13 +161,13 @@ function guarded({ argv, stdoutFile }: SpawnRequest): SpawnRequest['argv'] {
 
 let shell: { readonly path: string; readonly file: string } | undefined;
 
-/** Where the shell is that PATH names, looked for once for each PATH: every stage starts it, and the system would try
- *  each folder again in the new process. Any other program is the system's to find. */
+/** The path of the shell on PATH, searched once for each PATH: every node starts it, and the system would try each
+ *  folder again. The system finds any other program itself. */
 function located(program: string, path: string): string {
   if (program !== 'sh') return program;
   if (shell?.path !== path) {
     const folders = path.split(delimiter);
-    // What a relative folder means depends on where the program is started.
+    // A relative folder depends on where the program is started.
     const found = folders.every(isAbsolute)
       ? folders.map((folder) => join(folder, program)).find(isProgram)
       : undefined;
@@ -187,11 +190,11 @@ const codeOf = (error: unknown): string =>
 
 type HowItWent = {
   readonly stopped: 'timed_out' | 'cancelled' | undefined;
-  /** Set when the caller's own side failed: the file, or what it does on `started`. */
+  /** Set when the caller's side failed: the output file, or the `started` callback. */
   readonly broken: { readonly error: unknown } | undefined;
 };
 
-/** Waits for the program's end, and brings it about when time is up, the signal fires or our own side breaks. */
+/** Waits for the program's end, and ends it on a timeout, on the signal, or when the caller's side fails. */
 async function untilEnded(
   request: SpawnRequest,
   leader: ProcessId,
@@ -213,7 +216,7 @@ async function untilEnded(
     spared = after(graceMs, () => killGroup(leader, 'SIGKILL'));
   };
   const stopAs = (why: 'timed_out' | 'cancelled') => {
-    // A program that has just ended by itself has not run out of time, though we have not been told of its end yet.
+    // A program that has just exited has not timed out, even if its end has not been reported yet.
     if (stopped !== undefined || over || (hasProc && !isAlive(leader))) return;
     stopped = why;
     stop();
@@ -235,14 +238,14 @@ async function untilEnded(
   over = true;
   inTime?.();
   request.signal?.removeEventListener('abort', onAbort);
-  // The rest of the group was asked to end too, and has the same time for it.
+  // The rest of the group received SIGTERM too, and gets the same grace period.
   if (termSentAt !== undefined) await groupGone(leader, graceMs - (monotonicMs() - termSentAt));
   spared?.();
   await told;
   return { stopped, broken };
 }
 
-/** Open descriptors, so that each is closed once, whatever happens. */
+/** Open descriptors; each is closed exactly once. */
 class Descriptors {
   private readonly open = new Set<number>();
 
@@ -255,7 +258,7 @@ class Descriptors {
     if (this.open.delete(descriptor)) closeSync(descriptor);
   }
 
-  /** No longer ours to close. */
+  /** Another owner closes it. */
   giveAway(descriptor: number): number {
     this.open.delete(descriptor);
     return descriptor;

@@ -1,12 +1,12 @@
-/** Which programs a process group consists of, for whoever wants to know what it was at. */
+/** The programs of a process group, for messages about what it was doing. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { allPids, factsOf, hasProc } from './proc.ts';
 
-/** `cwd` is missing where the system does not tell it. */
+/** `cwd` is missing where the system does not report it. */
 export type Program = { readonly args: readonly string[]; readonly cwd?: string };
 
-/** The living members of a group; undefined where the system tells nothing of them. */
+/** The living members of a group; undefined where the system does not report them. */
 export function programsOf(group: number): readonly Program[] | undefined {
   if (!hasProc) return fromPs(group);
   return allPids().flatMap((pid) => {
@@ -16,13 +16,13 @@ export function programsOf(group: number): readonly Program[] | undefined {
       const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
       return [{ args, cwd: readlinkSync(`/proc/${pid}/cwd`) }];
     } catch {
-      // It has ended meanwhile.
+      // It has exited meanwhile.
       return [];
     }
   });
 }
 
-/** As `ps` tells it, whole: it cuts lines at the width of a terminal, and on macOS also where there is none. */
+/** Full command lines from `ps`, which cuts lines at the terminal's width, and on macOS also without a terminal. */
 export function fromPs(group: number): readonly Program[] | undefined {
   try {
     const said = execFileSync('ps', ['-A', '-ww', '-o', 'pgid=,pid=,args='], { encoding: 'utf8' });
@@ -40,7 +40,7 @@ export function fromPs(group: number): readonly Program[] | undefined {
   }
 }
 
-/** Where these processes stand, by pid, as far as `lsof` tells, which every Mac has. */
+/** Working directories by pid, as far as `lsof` (part of macOS) reports them. */
 function foldersOf(pids: readonly string[]): ReadonlyMap<string, string> {
   const folders = new Map<string, string>();
   if (pids.length === 0) return folders;
@@ -52,7 +52,7 @@ function foldersOf(pids: readonly string[]): ReadonlyMap<string, string> {
   return folders;
 }
 
-/** It ends with an error where one of them has ended meanwhile, and tells of the others all the same. */
+/** It fails where one of the processes has exited meanwhile, and still reports the others. */
 const openFolders = (pids: readonly string[]): string =>
   spawnSync('lsof', ['-a', '-d', 'cwd', '-p', pids.join(','), '-Fn'], {
     encoding: 'utf8',

@@ -1,12 +1,12 @@
-/** The door to the question whether a host takes connections. */
+/** The only module that checks whether a host accepts connections. */
 import { connect } from 'node:net';
 
 export type Reach = (place: { readonly host: string; readonly port: number }) => Promise<boolean>;
 
-/** Milliseconds within which a connection must come about. */
+/** Milliseconds within which a connection must succeed. */
 const patienceMs = 5000;
 
-/** Whether a TCP connection comes about. Nothing is sent; never rejects. */
+/** Whether a TCP connection succeeds. Nothing is sent; never rejects. */
 export const realReach: Reach = ({ host, port }) =>
   new Promise((done) => {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) return done(false);

@@ -1,4 +1,4 @@
-/** Reading what may be of any size, or no file at all: whole up to a limit, or its beginning or end. */
+/** Reads files that may be large or of another type: whole up to a limit, or only the beginning or end. */
 import {
   accessSync,
   closeSync,
@@ -12,7 +12,7 @@ import {
 import { named } from './disk-trouble.ts';
 import { isCode, isMissing } from './files.ts';
 
-/** A file read whole, or why it was not; `why` goes on after the file's name. */
+/** A whole file, or why it was not read; `why` continues a sentence that starts with the file's name. */
 export type Plain<T = string> =
   | { readonly kind: 'text'; readonly text: T }
   | { readonly kind: 'missing' }
@@ -21,7 +21,7 @@ export type Plain<T = string> =
 /** The most that is read of one file at once: far above what a run writes, and well below what a process can hold. */
 export const mostAtOnce = 256 * 1024 * 1024;
 
-/** Whether this process may do what `mode` says (`constants.R_OK`, …) with what is there. */
+/** Whether this process has the access `mode` (`constants.R_OK`, …) to `path`. */
 export function allows(path: string, mode: number): boolean {
   try {
     accessSync(path, mode);
@@ -31,16 +31,16 @@ export function allows(path: string, mode: number): boolean {
   }
 }
 
-/** What tells a folder from a copy of it, wherever it is moved on its disk. A copy that the disk has made (a snapshot of a
- *  subvolume, another overlay with the same layer below) is on a device of its own. */
+/** Distinguishes a folder from a copy of it, even after a move on the same disk. A copy made by the file system (a
+ *  snapshot of a subvolume, another overlay with the same lower layer) has another device number. */
 export function folderId(path: string): { readonly folder: string; readonly device: string } {
   const { ino, dev } = statSync(path, { bigint: true });
   return { folder: ino.toString(), device: dev.toString() };
 }
 
-/** A plain file as a whole. A folder, a pipe or a device in its place is never waited for, and one of more than `most`
- *  bytes is not read, or with `cut` no further: a run directory may come from somebody else. Throws only what the system
- *  says of one that is there and cannot be read. */
+/** Reads a whole plain file. A folder, pipe or device is never waited for, and a file of more than `most` bytes is
+ *  not read, or with `cut` no further: another user may have written the run directory. Throws only the system's
+ *  error for an existing file that cannot be read. */
 export function readPlainBytes(path: string, most = mostAtOnce, cut?: 'cut'): Plain<Buffer> {
   let file: number;
   try {
@@ -74,14 +74,14 @@ export function readPlain(path: string, most = mostAtOnce): Plain {
   return read.kind === 'text' ? { kind: 'text', text: read.text.toString('utf8') } : read;
 }
 
-/** The first (or with `tail` the last) `limit` bytes as UTF-8, cut at a character's boundary; undefined when the file
- *  is not there. Synchronous within: the files are small or the limits are, and by way of the thread pool each call
- *  would take three times as long. */
+/** The first (or with `tail` the last) `limit` bytes as UTF-8, cut at a character's boundary; undefined when the
+ *  file does not exist. Synchronous inside: the files or the limits are small, and in the thread pool each call
+ *  takes three times as long. */
 export async function readSome(path: string, limit: number, tail?: 'tail'): Promise<string | undefined> {
   try {
-    // Most that is asked for is not there, and an error takes ten times as long to make as a look.
+    // Most paths do not exist, and creating an error takes ten times as long as a check.
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
-    // A pipe that a stage left in a file's place would wait for a writer for ever.
+    // A pipe that a node put in the file's place would wait for a writer forever.
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const is = fstatSync(file);
@@ -119,7 +119,7 @@ export function tailOf(bytes: Buffer, most: number): string {
 function headOf(bytes: Buffer, most: number, cut: boolean): string {
   let end = Math.min(most, bytes.length);
   if (cut) {
-    // Back to the last character's first byte; it is dropped, since it may be incomplete.
+    // Back to the last character's first byte; that character is dropped, since it may be incomplete.
     const whole = bytes.toString('utf8', 0, end);
     if (!whole.endsWith('\ufffd')) return whole;
     while (end > 0 && isContinuation(bytes[end - 1])) end--;
@@ -128,14 +128,14 @@ function headOf(bytes: Buffer, most: number, cut: boolean): string {
   return bytes.toString('utf8', 0, end);
 }
 
-/** The first `most` bytes of a text with an ellipsis where it was cut, at a character's boundary. */
+/** The first `most` bytes of a text, cut at a character's boundary, with an ellipsis where it was cut. */
 export function head(text: string, most: number): string {
   const bytes = Buffer.from(text);
   return bytes.length <= most ? text : `${headOf(bytes.subarray(0, most), most, true)}…`;
 }
 
-/** Whether a folder is there, or a link to one; false as well where nothing can be told of it. In one call that waits, as
- *  all such small questions here: by way of the thread pool each would take ten times as long. */
+/** Whether a folder, or a symbolic link to one, exists; false where that cannot be read. Synchronous, as all such
+ *  small checks here: in the thread pool each takes ten times as long. */
 export function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
@@ -144,7 +144,7 @@ export function isFolder(path: string): boolean {
   }
 }
 
-/** The names in a folder, sorted; none where there is no such folder. */
+/** The names in a folder, sorted; none where the folder does not exist. */
 export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).sort();

@@ -1,9 +1,9 @@
-/** Those who read what this process writes, through pipes and terminals. */
+/** The readers of this process's output: pipes and terminals. */
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 
-/** Waits until readers have taken all that was written, or `enough` fires. Once `asked` (to end) has fired, before or
- *  meanwhile, one that takes nothing for `momentMs` is waited for no longer; one that keeps reading gets all. */
+/** Waits until readers have taken all output, or `enough` fires. After `asked` (a request to end) has fired, a
+ *  reader that takes nothing for `momentMs` is given up; one that keeps reading gets everything. */
 export async function untilRead(
   streams: readonly Writable[],
   { asked, enough }: { readonly asked: AbortSignal | undefined; readonly enough: AbortSignal },
@@ -15,7 +15,7 @@ export async function untilRead(
       stream.write('', () => done());
       enough.addEventListener('abort', () => done());
       const hurry = () => {
-        // A socket's own limit counts from when something was last taken, even a part of one write.
+        // A socket's timeout restarts whenever a part of a write is taken.
         if (stream instanceof Socket) stream.setTimeout(momentMs, done);
         else setTimeout(done, momentMs);
       };
@@ -25,11 +25,11 @@ export async function untilRead(
   await Promise.all(open.map(taken));
 }
 
-/** Characters of results after which news of their reader is waited for. */
+/** Characters of results between two checks of the reader. */
 const muchTold = 1 << 16;
 
-/** For results of any length: tells them, and says whether anybody still reads. That a reader has gone is heard of only
- *  in a turn of the event loop, and what reads files line after line leaves none. */
+/** Writes results of any length and returns whether the reader still reads. A closed pipe is noticed only in a turn
+ *  of the event loop, and a loop that reads files line by line leaves none. */
 export function toReader(io: { readonly out: (text: string) => void; readonly outIsClosed: () => boolean }) {
   let told = 0;
   return {

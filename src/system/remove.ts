@@ -1,4 +1,4 @@
-/** Whole folders, taken away. */
+/** Removes whole folders. */
 import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -6,24 +6,23 @@ import { named } from './disk-trouble.ts';
 import { beforeWrite } from './fence.ts';
 import { isCode, isMissing, nameBeside, removeIfEmpty, unlockFolder } from './files.ts';
 
-/** Removes what is there, a folder with all that is in it, however it is locked; nothing where nothing is. What a link leads
- *  to stays, and so do the modes of the folder that `path` is in. What cannot be removed keeps nothing beside it; rejects then,
- *  with the system's first error.
- *
- *  Node's `rm` removes what is in a folder all at once: when one thing fails it has ended, and goes on with the others. */
+/** Removes a file, or a folder with its content, whatever its permissions; nothing where nothing exists. A link's target
+ *  stays unchanged, and so do the permissions of the parent folder. If one entry cannot be removed, the others still are;
+ *  then rejects with the system's first error. Node's `rm` is not used: it rejects at the first error while other
+ *  removals are still running. */
 export async function removeTree(path: string): Promise<void> {
-  // With a slash at its end a link would be the folder that it leads to.
+  // With a trailing slash a symbolic link would mean its target.
   const top = Buffer.from(resolve(path));
   const found = lstatSync(top, { throwIfNoEntry: false });
-  // A read-only disk refuses to remove what is not there, too.
+  // A read-only disk also refuses to remove a missing path.
   if (found === undefined) return;
   if (found.isDirectory()) await removeFolder(top, { removed: 0 });
   else unlessGone(() => unlinkSync(top));
 }
 
-/** As `removeTree`, for a path that will be used again: the folder gets another name first, in one call. A process that
- *  is stopped while it removes, and taken over meanwhile, then removes nothing of its successor's. The folder that it was in
- *  goes too where nothing else is in it. */
+/** As `removeTree`, for a path that will be used again: the folder is renamed first, in one call. A process that is
+ *  stopped during the removal and then superseded therefore removes nothing of its successor. The parent folder is
+ *  removed too if it is empty. */
 export async function removeAside(path: string): Promise<void> {
   beforeWrite(path);
   const aside = nameBeside(path);
@@ -33,18 +32,18 @@ export async function removeAside(path: string): Promise<void> {
     isAside = true;
   } catch (error) {
     if (isMissing(error)) return;
-    // A folder of a layer below, on an overlay, cannot be renamed.
+    // On an overlay, a folder of a lower layer cannot be renamed.
     if (!isCode(error, 'EXDEV')) throw named(path, error);
   }
   await removeTree(isAside ? aside : path);
-  // That may have taken long.
+  // The removal may have taken long.
   beforeWrite(path);
   removeIfEmpty(dirname(path));
 }
 
-/** How many times a folder is emptied into which somebody puts things meanwhile. */
+/** How many times a folder is emptied while another process adds files. */
 const rounds = 3;
-/** After how many removals others have their turn: signals, the heartbeat. */
+/** After how many removals the event loop gets a turn, for signals and the heartbeat. */
 const atOnce = 500;
 
 async function removeFolder(folder: Buffer, count: { removed: number }): Promise<void> {
@@ -52,13 +51,13 @@ async function removeFolder(folder: Buffer, count: { removed: number }): Promise
   for (let round = 1; ; round++) {
     const kept: unknown[] = [];
     for (const name of namesIn(folder)) {
-      // As bytes, since a name need be no UTF-8.
+      // As bytes, since a name may not be UTF-8.
       const path = Buffer.concat([folder, Buffer.from('/'), name]);
       try {
         if (isFolder(path)) await removeFolder(path, count);
         else unlessGone(() => unlinkSync(path));
       } catch (error) {
-        // Others may have made it, and only they can remove it.
+        // Another user may own it, and only that user can remove it.
         kept.push(error);
       }
       if (++count.removed % atOnce === 0) await setImmediate();

@@ -1,8 +1,9 @@
 /** Runs a short helper program where the caller cannot be asynchronous. */
 import { spawnSync } from 'node:child_process';
 
-/** What `program` (found on PATH) prints when it is started in `/` with `input`; after `timeoutMs` it is killed. Never
- *  throws: where it cannot be started, crashes or is killed, that is as much as it has printed, and may be nothing. */
+/** What `program` (found on PATH) prints when it is started in `/` with `input`; after `timeoutMs` it is killed.
+ *  Never throws: where it cannot be started, crashes or is killed, the result is what it printed so far, possibly
+ *  nothing. */
 export function outputOf(
   program: string,
   args: readonly string[],
@@ -17,6 +18,6 @@ export function outputOf(
     maxBuffer: Number.POSITIVE_INFINITY,
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  // Null where the program could not be started, whatever the type says.
+  // Null where the program could not be started, despite the declared type.
   return stdout ?? '';
 }

@@ -1,18 +1,18 @@
-/** Puts a tree on the disk whose files were written without a flush each. */
+/** Flushes a tree whose files were written without a flush each. */
 import { execFile } from 'node:child_process';
 import { closeSync, constants, existsSync, fsync, openSync, readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { named } from './disk-trouble.ts';
 import { isCode, isMissing } from './files.ts';
 
-/** Files and folders that are flushed one by one; for more, the file system is asked to flush all that it has. */
+/** How many files and folders are flushed one by one; for more, the whole file system is flushed. */
 const mostOneByOne = 200;
 const atOnce = 16;
 const sync = promisify(fsync);
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Flushes the plain files and the folders of one tree or of several; links are not followed, and what may
- *  not be read is passed over. Of a folder in `closed` only its own names are flushed. Rejects with the disk's error. */
+/** Flushes the plain files and the folders of one or several trees; links are not followed, and unreadable entries
+ *  are skipped. For a folder in `closed` only its entries are flushed. Rejects with the disk's error. */
 export async function settleTree(
   folders: string | readonly string[],
   closed: readonly string[] = [],
@@ -30,7 +30,7 @@ export async function settleTree(
       else if (entry.isFile()) places.push(`${at}/${name}`);
     }
     if (oneByOne || places.length + open.length <= mostOneByOne) continue;
-    // Not every system has such a program; and where it is the disk that fails, it says so of a file as well.
+    // Not every system has this program; and a disk error shows up when a file is flushed, too.
     const all = promisify(execFile)('sync', ['-f', ...roots.filter((root) => existsSync(root))]);
     oneByOne = await all.then(
       () => false,
@@ -38,20 +38,21 @@ export async function settleTree(
     );
     if (!oneByOne) return;
   }
-  // Several at once share one wait for the disk; a folder's names come after what they name all the same, since nothing
-  // is said before all is there.
+  // Parallel flushes share one wait for the disk. A folder may be flushed before its files: nothing refers to the
+  // tree before all is flushed.
   for (let from = 0; from < places.length; from += atOnce) {
     const done = await Promise.allSettled(places.slice(from, from + atOnce).map(flush));
     for (const one of done) if (one.status === 'rejected') throw one.reason;
   }
 }
 
-/** Bytes as text, whatever they are. */
+/** Any bytes as text. */
 const latin = (path: string): string => Buffer.from(path).toString('latin1');
 
 function entriesOf(folder: string) {
   try {
-    // Bytes in and out: where the file system does not tell what an entry is, Node joins the two itself to look.
+    // Bytes in and out: where the file system does not report an entry's type, Node joins the path itself to check
+    // it.
     return readdirSync(Buffer.from(folder, 'latin1'), { withFileTypes: true, encoding: 'buffer' });
   } catch (error) {
     if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG')) return [];

@@ -1,14 +1,14 @@
-/** Names on case-insensitive file systems, such as a Mac's: a path is found by one spelling and listed by another. Two forms
- *  of an accent are one spelling there as well. */
+/** Names on case-insensitive file systems, such as on macOS: a path is found by one spelling and listed by another.
+ *  The two Unicode forms of an accent count as one spelling there, too. */
 import { lstatSync, readdirSync } from 'node:fs';
 import { isCode, isMissing } from './files.ts';
 
-/** The same for all spellings that such a file system takes for one. */
+/** A key that is equal for all spellings that such a file system treats as one. */
 export const folded = (path: string): string =>
   path.normalize('NFD').toUpperCase().toLowerCase().normalize('NFD');
 
-/** The slash path below `root` as its folders list it. A path that does not exist, or may not be read, is
- *  returned unchanged. */
+/** The slash path below `root` as its folders list it. A path that does not exist or cannot be read is returned
+ *  unchanged. */
 export function asListed(root: string, path: string): string {
   let folder = root;
   const listed = path.split('/').map((name) => {
@@ -22,7 +22,7 @@ export function asListed(root: string, path: string): string {
 function listedIn(folder: string, name: string): string {
   try {
     const isThere = (one: string) => lstatSync(`${folder}/${one}`, { throwIfNoEntry: false }) !== undefined;
-    // Folders are listed only where the name may be another one's: they may be long, and the names many.
+    // Folders are listed only where the name may have another spelling: they may be long, and the names many.
     if (!isThere(name) || !otherSpellings(name).some(isThere)) return name;
     const names = readdirSync(folder);
     return names.includes(name) ? name : (names.find((one) => folded(one) === folded(name)) ?? name);

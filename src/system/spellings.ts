@@ -1,6 +1,6 @@
-/** How programs write a value: unchanged, escaped for JSON, encoded for a URL, in base64. */
+/** The ways programs write a value: unchanged, escaped for JSON, encoded for a URL, in base64. */
 
-/** A shorter value has encodings that other text may contain by chance. */
+/** Encodings of a shorter value may occur in other text by chance. */
 const shortestEncoded = 8;
 
 /** Every spelling of a value and, where it has several lines, of each line that is long enough; one character per byte
@@ -20,8 +20,8 @@ const armour = /^-----/;
 
 const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
 
-/** As JSON writes it, with characters beyond ASCII escaped (Python) or those of HTML (Go); and each in a JSON text within a
- *  JSON text. */
+/** As JSON escapes it, with characters beyond ASCII escaped (Python) or those of HTML (Go); each also in a JSON
+ *  text within a JSON text. */
 function jsonForms(value: string): string[] {
   const json = quoted(value);
   const forms = [json, escaped(json, /[\u0080-\uffff]/g), escaped(json, /[&<>]/g)];
@@ -41,8 +41,8 @@ function urlForms(value: string): string[] {
   return [...forms, ...forms.map((one) => one.replace(/%../g, (code) => code.toLowerCase()))];
 }
 
-/** The characters of base64, in either alphabet, that the value alone decides: one spelling for each of the three places
- *  that it may begin at. */
+/** The base64 characters, in either alphabet, that depend on the value alone: one spelling for each of the three
+ *  offsets at which it may begin. */
 function base64Forms(value: string): string[] {
   const bytes = Buffer.from(value);
   return [0, 1, 2].flatMap((shift) => {

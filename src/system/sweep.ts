@@ -1,4 +1,4 @@
-/** Ends what a stage leaves behind: its group, its session, and whatever carries its marker. */
+/** Ends the processes that a node leaves behind: its group, its session, and every process with its marker. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicMs } from './clock.ts';
@@ -16,27 +16,27 @@ import {
 } from './proc.ts';
 import type { ProcessId } from './spawn.ts';
 
-/** What is hunted. A process is one of it when any of the given facts fits it or its parent. */
+/** The processes to end. A process matches when any of these facts fits it or its parent. */
 export type Quarry = {
-  /** The stage's own process: it leads a group and a session, both named by its pid. Nothing older is touched. */
+  /** The node's own process: it leads a group and a session, both named by its pid. Older processes are never
+   *  ended. */
   readonly leader?: ProcessId;
   /** `NAME=value` in the environment; `NAME=` for any value. */
   readonly marker?: string;
-  /** Left alone, as we and our parents are. */
+  /** Never ended, like this process and its parents. */
   readonly spare?: readonly number[];
-  /** Every process to be found has a pid given out after the leader's, and pids have not started over since. */
+  /** Every process to be found has a pid given out after the leader's, and pids have not started again since. */
   readonly newerPidsOnly?: boolean;
-  /** Asked after each look, before anything of it is ended: false when what was found may belong to who took the run over
-   *  while we slept. */
+  /** Called after each scan, before anything is ended: false when the processes may belong to a new owner of the
+   *  run, which took over while this process was stopped. */
   readonly mayEnd?: () => boolean;
 };
 
-/** Kills until nothing of the quarry lives, and waits until what was killed is gone. Answers how many processes were
- *  found one by one (members of the leader's group that a single signal reached are not counted).
- *
- *  A round looks at every process that appeared since the round before; the last round finds that none did. So a
- *  process is found although it was started while we looked. On a machine that starts programs without pause no round
- *  is the last; there, ten that find nothing are enough. */
+/** Kills until no matching process is alive, and waits until the killed ones are gone. Returns how many processes
+ *  were found one by one (members of the leader's group that a single signal reached are not counted). A round
+ *  checks every process that appeared since the round before; the last round finds none. So a process that was
+ *  started during a scan is found too. On a machine that starts programs all the time there is always a new
+ *  process; there, ten rounds that match none are enough. */
 export async function endAll(quarry: Quarry): Promise<number> {
   const { leader } = quarry;
   if (leader !== undefined) killGroup(leader, 'SIGKILL');
@@ -61,8 +61,8 @@ export async function endAll(quarry: Quarry): Promise<number> {
     if (quarry.mayEnd?.() === false) return ended;
     for (const one of found.ours) if (killOne(one)) ended++;
     await allGone(found.ours);
-    // A process that is becoming another program shows its environment within moments; one that was started with an
-    // empty environment never will.
+    // A process shows its environment within moments after an exec; one that was started with an empty environment
+    // never will.
     undecided = round < 20 ? found.undecided : [];
     if (undecided.length > 0) await wait(1);
     nothing = found.ours.length + undecided.length === 0 ? nothing + 1 : 0;
@@ -71,7 +71,7 @@ export async function endAll(quarry: Quarry): Promise<number> {
   return ended;
 }
 
-/** How long we wait for killed processes to be gone: only one that hangs in the kernel takes longer. */
+/** How long to wait for killed processes: only one that hangs in the kernel takes longer. */
 const patienceMs = 5000;
 
 /** Whether `pid` was given out after `from`, when `newest` is the last one given out. */
@@ -82,7 +82,8 @@ type Found = { readonly ours: readonly ProcessId[]; readonly undecided: readonly
 
 function look(pids: readonly number[], quarry: Quarry, spared: ReadonlySet<number>): Found {
   const { leader, marker } = quarry;
-  // Once our leader is gone, a process with its pid is a stranger, and so are the group and session of that name.
+  // Once the leader is gone, a process with its pid is a different one, and so are the group and session of that
+  // name.
   const named = leader !== undefined && isTheirs(leader) ? leader.pid : undefined;
   const ours = new Map<number, ProcessId>();
   const others: ProcessFacts[] = [];
@@ -92,7 +93,7 @@ function look(pids: readonly number[], quarry: Quarry, spared: ReadonlySet<numbe
     const facts = factsOf(pid);
     if (facts === undefined || !facts.alive || facts.kernel) continue;
     if (leader !== undefined && Number(facts.startTime) < Number(leader.startTime)) continue;
-    // A process of its group is in its session.
+    // A process of its group is also in its session.
     const related = named !== undefined && facts.session === named;
     const marked = related || (marker !== undefined && carries(pid, marker));
     if (marked === true) ours.set(pid, facts);
@@ -101,7 +102,7 @@ function look(pids: readonly number[], quarry: Quarry, spared: ReadonlySet<numbe
       if (marked === 'unknown' && mayDescend(facts, leader, spared)) undecided.push(pid);
     }
   }
-  // Children of what was found, also those that were given another environment.
+  // Children of matching processes, including those with another environment.
   for (let more = ours.size > 0; more; ) {
     more = false;
     for (const facts of others) {
@@ -116,8 +117,8 @@ function look(pids: readonly number[], quarry: Quarry, spared: ReadonlySet<numbe
   };
 }
 
-/** Whether a process can descend from the leader at all: its parent is no older than the leader, or one of those that
- *  orphans fall to (the first process, or a parent of ours). */
+/** Whether a process can descend from the leader: its parent is no older than the leader, or a process that adopts
+ *  orphans (the first process, or a parent of this one). */
 function mayDescend(
   facts: ProcessFacts,
   leader: ProcessId | undefined,
@@ -134,12 +135,13 @@ function isTheirs(leader: ProcessId): boolean {
   return now === undefined || now.startTime === leader.startTime;
 }
 
-/** Signals the whole group that `leader` leads or led; false when there is nobody in it. */
+/** Signals the whole group that `leader` leads or led; false when it is empty. */
 export function killGroup(leader: ProcessId, signal: 'SIGTERM' | 'SIGKILL'): boolean {
   return isTheirs(leader) && send(-leader.pid, signal);
 }
 
-/** Asks everybody in the leader's group to end, but not the leader, whose end would be theirs at once. */
+/** Sends SIGTERM to every process of the leader's group except the leader, whose end would end the others
+ *  immediately. */
 export function askOthers(leader: ProcessId): void {
   if (!isTheirs(leader)) return;
   for (const pid of allPids()) {
@@ -156,18 +158,18 @@ function send(target: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
   try {
     return process.kill(target, signal);
   } catch {
-    // Nobody there, or (a program that changed its user) nobody that we may end.
+    // The group is empty, or its program changed its user and may not be signalled.
     return false;
   }
 }
 
-/** Settles when nobody of the leader's group is alive, or after `mostMs`. */
+/** Settles when no process of the leader's group is alive, or after `mostMs`. */
 export async function groupGone(leader: ProcessId, mostMs: number): Promise<void> {
   await until(() => !groupLives(leader), mostMs);
 }
 
 function groupLives(leader: ProcessId): boolean {
-  // Signal 0 is cheap and mostly enough; it also counts zombies, which nobody may ever collect.
+  // Signal 0 is cheap and usually enough; it also counts zombies, which may never be collected.
   if (!send(-leader.pid, 0) || !isTheirs(leader)) return false;
   if (!hasProc) return true;
   return allPids().some((pid) => {
@@ -185,8 +187,8 @@ async function until(done: () => boolean, mostMs: number): Promise<void> {
 }
 
 /** Ends every process that carries `marker` (`NAME=value`, or `NAME=` for any value) in its environment, and their
- *  children, except ourselves, our parents and those of `spare`. Returns how many there were: 0 where the system does not
- *  show environments. */
+ *  children, except this process, its parents and those of `spare`. Returns how many there were: 0 where the system
+ *  does not show environments. */
 export async function sweep(
   marker: string,
   spare: readonly number[] = [],
@@ -195,8 +197,8 @@ export async function sweep(
   return endAll({ marker, spare, mayEnd });
 }
 
-/** Kills what can be found of the quarry at once, without waiting for its end; for a process that is about to end
- *  itself. What hides from a few looks is found by the next resume. */
+/** Kills all matching processes that a few scans find, without waiting for their end; for a process that is about
+ *  to exit. The next resume finds any others. */
 export function killNow(quarry: Quarry): void {
   const { leader } = quarry;
   if (leader !== undefined) killGroup(leader, 'SIGKILL');
@@ -206,8 +208,8 @@ export function killNow(quarry: Quarry): void {
     if (look(allPids(), quarry, spared).ours.filter(killOne).length === 0 && round > 0) return;
 }
 
-/** Ends the group that `id` leads or led, by SIGKILL, and waits until it is gone; false when it was empty.
- *  A later process that got the same pid is left alone, and so is one that cannot be distinguished from it: our own notes
+/** Ends the group that `id` leads or led by SIGKILL, and waits until it is gone; false when it was empty. A later
+ *  process with the same pid is left alone, and so is one that cannot be distinguished from it: recorded identities
  *  name the boot, and a run directory may come from another machine. */
 export async function endGroup(id: ProcessId): Promise<boolean> {
   if (!Number.isInteger(id.pid) || id.pid <= 1 || !isOfThisBoot(id) || ourselves().groups.has(id.pid))

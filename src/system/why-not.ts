@@ -1,4 +1,4 @@
-/** Why a program could not be started, in words that say what to mend. */
+/** Why a program could not be started, in words that say what to fix. */
 import { closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isCode } from './files.ts';
@@ -14,8 +14,8 @@ const kindOf = (path: string): 'file' | 'dir' | undefined => {
   }
 };
 
-/** What of a request no system can start, before it is tried; undefined when nothing. Values are never shown: they may
- *  be secrets. */
+/** What no system can start in a request, checked in advance; undefined when there is nothing. Values are never
+ *  shown: they may be secrets. */
 export function unusable(request: SpawnRequest): string | undefined {
   if (request.argv[0] === '') return 'the program name is empty';
   const argument = request.argv.findIndex((word) => word.includes('\0'));
@@ -28,15 +28,15 @@ export function unusable(request: SpawnRequest): string | undefined {
   return undefined;
 }
 
-/** Codes of a machine that has nothing left to start a program with, and may have later. */
+/** Codes of a machine that lacks the resources to start a program at the moment. */
 export const isNoRoom = (code: string): boolean => ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code);
 
-/** The same as other programs say it. */
+/** The same in the words of other programs. */
 export const saysNoRoom = (said: string): boolean =>
   /Resource temporarily unavailable|Cannot allocate memory|Too many open files/.test(said);
 
-/** What a program reads from that is given nothing: where it is missing none can be started, and the system says the same as
- *  of a program that is. */
+/** Programs without input read it; where it is missing none can be started, and the system reports the same error
+ *  as for a missing program. */
 export const hasNull = (): boolean => kindOf('/dev/null') !== undefined;
 export const noNull = 'this machine has no /dev/null, without which no program starts: mount its /dev';
 
@@ -81,7 +81,8 @@ export function whyNot(request: SpawnRequest, code: string): string {
   }
 }
 
-/** The system says the same of a program that may not be executed and of a directory of PATH that may not be searched. */
+/** The system reports the same error for a program that is not executable and for a PATH directory that cannot be
+ *  searched. */
 function refusedOnPath(program: string, path: string, cwd: string): string {
   const directories = path.split(':').map((directory) => resolve(cwd, directory));
   const found = directories.map((directory) => join(directory, program)).find((at) => kindOf(at) === 'file');
@@ -100,7 +101,8 @@ function isDenied(path: string): boolean {
   }
 }
 
-/** A script whose interpreter is nowhere is told with its name, in which a carriage return shows. */
+/** For a script with a missing interpreter the message quotes the interpreter's name, so that a carriage return
+ *  shows. */
 function noInterpreter(path: string): string {
   let named: string | undefined;
   try {
@@ -110,7 +112,7 @@ function noInterpreter(path: string): string {
     closeSync(file);
     named = /^#![ \t]*([^ \t\n]+)/.exec(head.toString('latin1', 0, read))?.[1];
   } catch {
-    // A program that may only be run.
+    // A program that may be run but not read.
   }
   return named !== undefined && kindOf(named) === undefined
     ? `${path} is there, but its first line names the interpreter ${JSON.stringify(named)}, which is not`

@@ -1,4 +1,4 @@
-/** The words that bubblewrap is started with. */
+/** The arguments that bubblewrap is started with. */
 import {
   chmodSync,
   constants,
@@ -18,14 +18,14 @@ import { allows } from '../read.ts';
 import { type Confinement, kernelSettings, systemFolders, systemSecrets } from './confinement.ts';
 import { namespaces } from './ladder.ts';
 
-/** The private folders of one stage. */
+/** The private folders of one node. */
 export const scratchOf = (scratch: string) => ({
   home: join(scratch, 'home'),
   tmp: join(scratch, 'tmp'),
   covers: join(scratch, 'covers'),
 });
 
-/** Everything between the program `bwrap` and the stage's own argv. Makes the private folders. */
+/** All arguments between the program `bwrap` and the node's argv. Creates the private folders. */
 export function bwrapArguments(confinement: Confinement, cwd: string): string[] {
   const { binds, masks, inside, home, network, scratch, covers, pinned, parts } = confinement;
   const own = scratchOf(scratch);
@@ -33,11 +33,11 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
   beforeRemaking(own.tmp);
   mkdirSync(own.tmp, { recursive: true, mode: 0o700 });
   if (home !== undefined) mkdirSync(own.home, { recursive: true, mode: 0o700 });
-  // An earlier stage may have locked the door to its own workspace.
+  // An earlier node may have removed its permissions on the workspace.
   for (const { path, write } of inside) if (write) unlock(path);
-  // What is private would take writes beside the workspace without a word; in a mask they fail.
+  // A private folder would silently accept writes next to the workspace; in a mask they fail.
   const kept = ['/tmp', '/var/tmp', ...(home === undefined ? [] : [home])];
-  // What is named by a link lies elsewhere, where a system folder or a bind may show it.
+  // The target of a symbolic link lies elsewhere, where a system folder or a bind may show it.
   const places = [...new Set(masks.flatMap((mask) => [seatOf(mask), realOf(mask)]))];
   const shown = binds.filter((bind) => bind.write || !leadsInto(bind.path, places));
   const within = inside.map((bind) => ({ ...bind, path: seatOf(bind.path) }));
@@ -49,20 +49,21 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
       !kept.some((path) => isWithin(path, mask)),
   );
   const outermost = withoutInner(masked);
-  // Our own program may be shown around a mask, or in one: what is shown of it lies over the mask.
+  // The folders of this program may lie around a mask, or in one: they are mounted over the mask.
   const again = within.map(({ path, write }) =>
     write ? [] : withoutInner(places.filter((mask) => isWithin(mask, path) && existsSync(mask))),
   );
   return [
     ...namespaces,
-    // Only with it may root be root in a sandbox of its own. It gives no file more than the bit for root's rights, which
-    // such a stage can set anyway.
+    // Only with this capability can root be root in a nested sandbox. It lets the node grant files capabilities, which is
+    // no more than the setuid bit of root, which such a node can set anyway.
     ...(parts === true && process.getuid?.() === 0 ? ['--cap-add', 'CAP_SETFCAP'] : []),
     ...(network ? [] : ['--unshare-net']),
     ...system(),
     ...(network ? resolver() : []),
     ...['--dev', '/dev', '--proc', '/proc', ...kernel(), '--dir', '/run', '--symlink', '../run', '/var/run'],
-    // Twice the same, and no link: some programs follow none on the way to a file, and a run may lie below either.
+    // The same folder at both paths instead of a symbolic link: some programs follow no link on the way to a file,
+    // and a run may lie below either path.
     ...['--bind', own.tmp, '/tmp', '--bind', own.tmp, '/var/tmp'],
     ...(home === undefined ? [] : ['--bind', own.home, home]),
     ...shown.filter((bind) => bind.write || !isShown(bind.path)).flatMap(bound),
@@ -70,7 +71,7 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     ...within.flatMap((bind, n) => [...bound(bind), ...(again[n] ?? []).flatMap(masking)]),
     ...pinned.map(seatOf).flatMap((path) => ['--bind', path, path]),
     ...covers.flatMap((path, n) => ['--bind', emptyLike(path, join(own.covers, String(n))), seatOf(path)]),
-    // What lies under no bind is nobody's: it must not look as if it could be written.
+    // Paths outside every mount are read-only, so that they do not look writable.
     ...[...outermost, ...again.flat().filter(isFolder)].flatMap((mask) => ['--remount-ro', mask]),
     ...['--remount-ro', '/', '--chdir', cwd, '--'],
   ];
@@ -82,7 +83,7 @@ function unlock(folder: string): void {
     chmodSync(folder, (is.mode & 0o7777) | 0o700);
 }
 
-/** An empty file or folder to lie over `path`. */
+/** An empty file or folder to mount over `path`. */
 function emptyLike(path: string, empty: string): string {
   mkdirSync(dirname(empty), { recursive: true, mode: 0o700 });
   if (isFolder(path)) mkdirSync(empty, { recursive: true });
@@ -90,7 +91,7 @@ function emptyLike(path: string, empty: string): string {
   return empty;
 }
 
-/** Files that a stage made where it saw nothing: paths like `hidden`, whose order is that of the covers. */
+/** Files that a node created below hidden paths: paths like `hidden`, in the order of the covers. */
 export async function madeInCovers(
   { scratch }: Pick<Confinement, 'scratch'>,
   hidden: readonly string[],
@@ -101,7 +102,7 @@ export async function madeInCovers(
     const cover = join(covers, String(n));
     const is = lstatSync(cover, { throwIfNoEntry: false });
     if (is?.isDirectory() === true) {
-      // A folder that was locked inside is somebody's work too, whatever is in it.
+      // A folder without permissions inside may hold work too, whatever is in it.
       const names = await readdir(cover, { recursive: true }).catch(() => ['']);
       made.push(...names.map((name) => join(path, name)));
     } else if (is !== undefined && is.size > 0) made.push(path);
@@ -115,15 +116,15 @@ const withoutInner = (paths: readonly string[]): readonly string[] =>
 const masking = (path: string): string[] =>
   isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
 
-/** Whether a folder of PATH or the like is a link to what is masked, or to a folder around it: under its own name nothing
- *  would lie over it. What may be written is refused before, when somebody names it. */
+/** Whether `path` (a folder of PATH or the like) is a symbolic link to a masked folder, or to a folder around one:
+ *  the mask would not cover it under its own name. Writable binds of this kind are refused earlier. */
 function leadsInto(path: string, masks: readonly string[]): boolean {
   const is = realOf(path);
   return is !== path && masks.some((mask) => isWithin(is, mask) || isWithin(mask, is));
 }
 
-/** Where something is put so that it is found under its name: a link in a system folder is there in the sandbox too, and
- *  nothing can be laid over a link. */
+/** The real path of a mount: a symbolic link in a system folder exists in the sandbox too, and nothing can be
+ *  mounted over a link. */
 const seatOf = (path: string): string =>
   systemFolders.some((folder) => isWithin(path, folder)) ? realOf(path) : path;
 
@@ -135,13 +136,13 @@ function realOf(path: string): string {
   }
 }
 
-/** What is only to be read and cannot even be looked at (another user's folder on PATH) is left out: unconfined it would
- *  be of no use either. */
+/** A read-only path that cannot even be examined (another user's folder on PATH) is skipped: without a sandbox it
+ *  would be useless too. */
 const bound = ({ path, write }: { readonly path: string; readonly write: boolean }): string[] =>
   write ? ['--bind-try', path, path] : allows(path, constants.R_OK) ? ['--ro-bind-try', path, path] : [];
 
-/** Root's stages are root to the kernel, whatever they lack in capabilities: its settings (a program that it starts when
- *  another one crashes is one of them) are read-only to them. Others may write none, and a sandbox of their own needs them
+/** The kernel treats root's nodes as root, whatever capabilities they lack: its settings (such as the program that
+ *  it starts after a crash) are read-only for them. Other users cannot write them, and a nested sandbox needs them
  *  uncovered. */
 const kernel = (): readonly string[] =>
   process.getuid?.() === 0 ? kernelSettings.flatMap((path) => ['--ro-bind-try', path, path]) : [];
@@ -150,7 +151,7 @@ let systemWords: readonly string[] | undefined;
 
 const shownPaths = new Map<string, boolean>();
 
-/** What a system folder shows already needs no mount of its own: each costs a stage a tenth of a millisecond. */
+/** A path that a system folder already shows needs no separate mount: each costs a tenth of a millisecond. */
 function isShown(path: string): boolean {
   const known = shownPaths.get(path) ?? looksShown(path);
   shownPaths.set(path, known);
@@ -171,7 +172,7 @@ function looksShown(path: string): boolean {
   }
 }
 
-/** The system's folders; those that are links on this machine stay links. The same for every stage. */
+/** The system folders; those that are symbolic links on this machine stay links. The same for every node. */
 function system(): readonly string[] {
   systemWords ??= [
     ...systemFolders.flatMap((path) => {
@@ -188,7 +189,7 @@ function system(): readonly string[] {
 
 let secretPaths: readonly string[] | undefined;
 
-/** Files and folders below the system's that are not shown; an empty file has nothing to hide. */
+/** Files and folders below the system folders that are hidden; an empty file has nothing to hide. */
 function secrets(): readonly string[] {
   secretPaths ??= [
     ...new Set([...systemSecrets, ...notForEverybody('/etc'), ...notForEverybody('/opt', 2)]),
@@ -199,7 +200,7 @@ function secrets(): readonly string[] {
   return secretPaths;
 }
 
-/** What below a system folder not everybody may read: to root, and so to its stages, modes are no obstacle. */
+/** Paths below a system folder that not every user may read: permissions do not restrict root and its nodes. */
 function notForEverybody(folder: string, depth = 16): readonly string[] {
   if (process.getuid?.() !== 0) return [];
   return namesIn(folder).flatMap((name) => {
@@ -219,7 +220,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Names are looked up by a file that may lie in `/run`, which is hidden. */
+/** Name resolution reads a file that may lie in `/run`, which is hidden. */
 function resolver(): readonly string[] {
   try {
     const real = realpathSync('/etc/resolv.conf');

@@ -1,13 +1,14 @@
-/** What a stage may read, write and reach: plain data, decided in `policy/`, enforced here. Paths are absolute. */
+/** What a node may read, write and reach: plain data, decided in `policy/`, enforced here. Paths are absolute. */
 
-/** `bwrap`: namespaces of bubblewrap. `unshare`: only the network is taken away. `group`: process group and limits. */
+/** `bwrap`: bubblewrap's namespaces. `unshare`: only the network is removed. `group`: process group and limits. */
 export type Rung = 'bwrap' | 'unshare' | 'group';
 
-/** How far a stage may grow, in bytes and processes; undefined means as far as the system lets it. */
+/** Limits on file size, memory (bytes) and processes; undefined means the system's limit. */
 export type Limits = {
   readonly memory?: number | undefined;
   readonly processes?: number | undefined;
-  /** Whether somebody set that one: then it holds for root too, by a control group, which costs each stage milliseconds. */
+  /** Whether the process limit was set explicitly: then a control group enforces it for root too, which costs each
+   *  node milliseconds. */
   readonly processesSaid?: boolean;
   readonly fileSize?: number | undefined;
 };
@@ -18,24 +19,24 @@ export type Confinement = {
   readonly rung: Rung;
   readonly network: boolean;
   readonly limits: Limits;
-  /** Shown as they are; those that are not there are passed over. A later one lies over an earlier one. */
+  /** Shown unchanged; missing ones are skipped. A later one covers an earlier one. */
   readonly binds: readonly Bind[];
-  /** Folders that show nothing but what `inside` names, where a bind or the system would show them. */
+  /** Folders of which only `inside` is shown, where a bind or the system would show them. */
   readonly masks: readonly string[];
-  /** Shown although they lie in what is masked: the workspace, the node's folder, our own program. */
+  /** Shown although they lie in a masked folder: the workspace, the node's folder, this program. */
   readonly inside: readonly Bind[];
-  /** Replaced by an empty private folder; undefined where the stage has no home that could be. */
+  /** Replaced by an empty private folder; undefined where the node has no suitable home. */
   readonly home: string | undefined;
-  /** Where private folders are made: one for each stage, removed when the stage is over. */
+  /** Where the private folders are created: one for each node, removed when the node has ended. */
   readonly scratch: string;
-  /** Files and folders that show as empty, and the folders above them, which stay where they are meanwhile. */
+  /** Files and folders that appear empty, and their parent folders, which cannot be moved meanwhile. */
   readonly covers: readonly string[];
   readonly pinned: readonly string[];
-  /** Whether what is shown may be kept from programs that the stage starts: they get a sandbox of their own. */
+  /** Whether programs that the node starts may get a nested sandbox that shows them less. */
   readonly parts?: boolean;
 };
 
-/** System folders that a stage sees, read-only. `/var` is not among them: it holds other people's data. */
+/** System folders that a node sees, read-only. `/var` is not among them: it holds other users' data. */
 export const systemFolders: readonly string[] = [
   '/usr',
   '/bin',
@@ -49,7 +50,7 @@ export const systemFolders: readonly string[] = [
   '/nix',
   '/gnu',
   '/snap',
-  // Of the kernel's own files what runtimes ask for; below `/sys` lie a dozen file systems that nobody needs.
+  // The kernel files that runtimes need; `/sys` holds a dozen more file systems that no runtime needs.
   '/sys/devices',
   '/sys/class',
   '/sys/fs/cgroup',
@@ -58,7 +59,7 @@ export const systemFolders: readonly string[] = [
   '/var/cache/fontconfig',
 ];
 
-/** Of them, what only root may read and no stage needs. */
+/** Of these, the ones that only root may read and no node needs. */
 export const systemSecrets: readonly string[] = [
   '/etc/shadow',
   '/etc/shadow-',
@@ -70,7 +71,7 @@ export const systemSecrets: readonly string[] = [
   '/etc/krb5.keytab',
 ];
 
-/** Where the kernel takes settings from root. */
+/** Where the kernel accepts settings from root. */
 export const kernelSettings: readonly string[] = [
   '/proc/sys',
   '/proc/fs',

@@ -1,11 +1,11 @@
-/** A limit on processes that holds for root too: a control group of the stage's own. Only root can make one. */
+/** A process limit that applies to root too: a control group for each node. Only root can create one. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const prefix = 'factory-stage-';
 let count = 0;
 
-/** The folder in which groups can be made; undefined where none can. Those of engines that were killed go. */
+/** The folder in which groups can be created; undefined where none can. Removes groups of engines that were killed. */
 export function crowdFolder(): string | undefined {
   for (const folder of candidates()) {
     try {
@@ -16,7 +16,7 @@ export function crowdFolder(): string | undefined {
       leaveCrowd(tried);
       return folder;
     } catch {
-      // Not mounted here, or not ours to write.
+      // Not mounted here, or not writable.
     }
   }
   return undefined;
@@ -24,7 +24,7 @@ export function crowdFolder(): string | undefined {
 
 const pidIn = (name: string): string => name.slice(prefix.length).split('-')[0] ?? '';
 
-/** Of either version: next to our own group in the second, where a group with processes has no groups below it. */
+/** For both versions: in version 2 next to this process's group, because a group with processes has no subgroups. */
 function candidates(): readonly string[] {
   try {
     const own = readFileSync('/proc/self/cgroup', 'latin1').split('\n');
@@ -38,7 +38,7 @@ function candidates(): readonly string[] {
   }
 }
 
-/** A new group of at most `most` processes; undefined where it cannot be made. */
+/** A new group of at most `most` processes; undefined where it cannot be created. */
 export function openCrowd(folder: string, most: number): string | undefined {
   const crowd = join(folder, `${prefix}${process.pid}-${++count}`);
   try {
@@ -53,7 +53,7 @@ export function openCrowd(folder: string, most: number): string | undefined {
 
 const held = new Set<string>();
 
-/** Gives the group back, and those that a dying process still hung in when they were given back. */
+/** Removes the group, and earlier ones that still had a dying process when they were removed. */
 export function leaveCrowd(crowd: string): void {
   held.add(crowd);
   for (const one of held) {
@@ -61,15 +61,15 @@ export function leaveCrowd(crowd: string): void {
       rmdirSync(one);
       held.delete(one);
     } catch {
-      // Gone already, or still held; it limits nobody but those in it.
+      // Removed already, or still in use; it limits only its own processes.
       if (!existsSync(one)) held.delete(one);
     }
   }
 }
 
-/** The argv, begun in the group: a shell text joins by itself, anything else by way of a shell. */
+/** The argv, started in the group: a shell text joins by itself, any other program through a shell. */
 export function within(crowd: string, argv: readonly [string, ...string[]]): readonly [string, ...string[]] {
-  // The system writes what is special in the name of a unit with backslashes.
+  // systemd escapes special characters in unit names with backslashes.
   const join = `echo 0 > '${crowd.replaceAll("'", "'\\''")}/cgroup.procs'`;
   const [program, flag, text, ...rest] = argv;
   return program === 'sh' && flag === '-c' && text !== undefined

@@ -1,10 +1,12 @@
-/** A filter of system calls for confined nodes: the kernel's key rings are not there. Neither namespaces nor modes separate
- *  them: a node would read the keys of the user who started us, and leave holdouts there for the next node. */
+/** A system call filter that hides the kernel's key rings from confined nodes. Neither namespaces nor permissions
+ *  separate them: a node could read the keys of the user who started the run, and leave holdouts there for the next
+ *  node. */
 import { openSync } from 'node:fs';
 import { arch, platform, tmpdir } from 'node:os';
 import { nameless } from '../outputs.ts';
 
-/** Of each way to call the kernel on a machine: its name there (AUDIT_ARCH_…), and `add_key`, the first of three. */
+/** For each system call interface of a machine: its name (AUDIT_ARCH_…), and the number of `add_key`, the first of
+ *  three. */
 const calls: Readonly<Record<string, readonly (readonly [number, number])[]>> = {
   x64: [
     [0xc000003e, 248],
@@ -16,7 +18,7 @@ const calls: Readonly<Record<string, readonly (readonly [number, number])[]>> = 
   ],
 };
 
-/** As the kernel reads it: code, where to continue if it is so and if not, value. */
+/** In the kernel's format: code, jump if true, jump if false, value. */
 function step(code: number, yes: number, no: number, value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeUInt16LE(code);
@@ -29,7 +31,7 @@ function step(code: number, yes: number, no: number, value: number): Buffer {
 const load = (at: number) => step(0x20, 0, 0, at);
 const answer = (what: number) => step(0x06, 0, 0, what);
 const allow = answer(0x7fff0000);
-/** ENOSYS, as of a kernel without key rings. */
+/** ENOSYS, as on a kernel without key rings. */
 const refuse = answer(0x00050026);
 
 const program = (): Buffer =>
@@ -50,7 +52,7 @@ const program = (): Buffer =>
 
 let place: string | undefined | null;
 
-/** A path of this process to the filter, good as long as it runs; undefined where there is none. */
+/** A path of this process to the filter, valid while the process runs; undefined where there is none. */
 export function filterPlace(): string | undefined {
   place ??= made();
   return place ?? undefined;
@@ -62,7 +64,7 @@ function made(): string | null {
     try {
       return `/proc/${process.pid}/fd/${nameless(program(), folder)}`;
     } catch {
-      // The next one may take it.
+      // The next folder may work.
     }
   return null;
 }
@@ -74,5 +76,5 @@ export function openFilter(): number {
   return openSync(path, 'r');
 }
 
-/** Where bubblewrap is to read it. */
+/** The descriptor that bubblewrap reads the filter from. */
 export const filterWords: readonly [string, string] = ['--seccomp', '3'];

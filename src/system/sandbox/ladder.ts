@@ -1,4 +1,4 @@
-/** What this machine can enforce, tried once per process. */
+/** What this machine can enforce, tested once per process. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
@@ -7,18 +7,18 @@ import { crowdFolder } from './crowd.ts';
 import { filterPlace, filterWords } from './keyless.ts';
 
 export type Ladder = {
-  /** What starts bubblewrap, and whether it can take the network away; or why it does not work. `noRoom`: that cannot be
-   *  told, since the machine had no process, file or memory left to try it. */
+  /** The command that starts bubblewrap, and whether it can remove the network; or why it does not work. `noRoom`:
+   *  not known, because the machine had no process, file or memory left for the test. */
   readonly bwrap:
     | { readonly argv: readonly [string, ...string[]]; readonly network: boolean }
     | { readonly missing: string; readonly noRoom?: true };
-  /** What starts a program without network, and whether it has a loopback then. */
+  /** The command that starts a program without network, and whether the program has a loopback then. */
   readonly unshare: { readonly argv: readonly string[]; readonly loopback: boolean } | undefined;
   readonly prlimit: string | undefined;
-  /** Limits on processes do not hold for root, but by a control group, made in this folder. */
+  /** Process limits do not apply to root, except through a control group, created in this folder. */
   readonly root: boolean;
   readonly crowds: string | undefined;
-  /** The hard limits that we have ourselves: no stage can be given more. */
+  /** The hard limits of this process: no node can get more. */
   readonly hard: { readonly memory: number; readonly processes: number; readonly fileSize: number };
 };
 
@@ -27,7 +27,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const usualPath = '/usr/local/bin:/usr/bin:/bin';
 const known = new Map<string, Promise<Ladder>>();
 
-/** The ladder of this machine, as the programs on PATH make it. */
+/** The rungs that this machine supports, by the programs on PATH. */
 export function ladderOf(env: Environment): Promise<Ladder> {
   const path = env['PATH'] ?? usualPath;
   const found = known.get(path) ?? probe(path);
@@ -37,7 +37,7 @@ export function ladderOf(env: Environment): Promise<Ladder> {
 
 const lowest = new Map<string, Promise<Ladder>>();
 
-/** The rungs that need nothing but the system itself, for runs that want no more. */
+/** The rungs that need only the system itself, for runs that request no more. */
 export function lowestRung(env: Environment): Promise<Ladder> {
   const path = env['PATH'] ?? usualPath;
   const found = lowest.get(path) ?? probeLowest(path);
@@ -58,7 +58,7 @@ async function probeLowest(path: string): Promise<Ladder> {
 
 const nesting = new Map<string, Promise<boolean>>();
 
-/** Whether a program can make a sandbox of its own inside one of ours; tried once per process. */
+/** Whether a program can create a nested sandbox; tested once per process. */
 export function nests(ladder: Ladder, env: Environment): Promise<boolean> {
   const { bwrap } = ladder;
   if ('missing' in bwrap) return Promise.resolve(true);
@@ -94,20 +94,20 @@ async function probe(path: string): Promise<Ladder> {
     return { bwrap: { missing }, unshare: undefined, prlimit: undefined, root, crowds: undefined, hard };
   }
   const [bwrap, prlimit] = await Promise.all([probeBwrap(path), find('prlimit', path)]);
-  // With bubblewrap nothing lower is ever used.
+  // With bubblewrap no lower rung is used.
   const unshare = 'argv' in bwrap && bwrap.network ? undefined : await probeUnshare(path, root);
   return { bwrap, unshare, prlimit, root, crowds: crowds(), hard };
 }
 
-/** To root files with modes like 0444 are no obstacle, and its programs count on that. What is shown read-only stays so,
- *  and no file is opened by its handle with it: that is another capability. */
+/** Root can write files with modes like 0444, and its programs rely on that. Read-only mounts stay read-only, and
+ *  opening a file by its handle needs another capability. */
 export const rights: readonly string[] = [
   ...['--cap-drop', 'ALL'],
   ...(process.getuid?.() === 0 ? ['--cap-add', 'CAP_DAC_OVERRIDE'] : []),
 ];
 
-/** What every confined stage is started with; tried as it will be used. `/proc` is new, so that no foreign process is
- *  seen. No new session: each stage is started in one of its own already, and so has no terminal. */
+/** The arguments that every confined node is started with; tested in the same form. `/proc` is new, so that no
+ *  other process is visible. No new session: each node is already started in a separate one, without a terminal. */
 export const namespaces: readonly string[] = [
   '--die-with-parent',
   '--unshare-pid',
@@ -123,7 +123,7 @@ async function probeBwrap(path: string): Promise<Ladder['bwrap']> {
     return { missing: 'bwrap is not installed (Debian: apt-get install bubblewrap)' };
   const there = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--', 'true'];
   let why = '';
-  // A system without filters does without.
+  // A system without filters runs without one.
   const filters = filterPlace() === undefined ? [[]] : [filterWords, []];
   const ways = filters.flatMap((filter) => [[...filter], [...filter, '--unshare-user']]);
   for (const own of ways) {
@@ -167,7 +167,7 @@ function ran(
       resolve({
         ok: error === null,
         why: said.replace(/^bwrap: /, '') || (error?.message ?? ''),
-        // Killed: its time was over, or the memory.
+        // Killed by the timeout, or for lack of memory.
         noRoom:
           error !== null &&
           (error.killed === true ||
@@ -184,10 +184,10 @@ function find(name: string, path: string): string | undefined {
     const candidate = join(folder, name);
     try {
       accessSync(candidate, constants.X_OK);
-      // A folder may be entered with the same right.
+      // The same permission bit lets a user enter a folder.
       if (statSync(candidate).isFile()) return candidate;
     } catch {
-      // Nothing that we may start: the next folder.
+      // Not executable for this user: the next folder.
     }
   }
   return undefined;
@@ -198,7 +198,7 @@ function hardLimits(): Ladder['hard'] {
   try {
     text = readFileSync('/proc/self/limits', 'latin1');
   } catch {
-    // A system without /proc tells nothing; its limits hold all the same.
+    // A system without /proc does not report its limits; they apply all the same.
   }
   const of = (name: string): number => {
     const found = new RegExp(`^Max ${name} +\\S+ +(\\d+)`, 'm').exec(text)?.[1];

@@ -1,11 +1,11 @@
-/** Limits on what a stage may grow to, set between its start and its program. */
+/** Limits on a node's resources, set between its start and its program. */
 import type { Limits } from './confinement.ts';
 import type { Ladder } from './ladder.ts';
 
 type Argv = readonly [string, ...string[]];
 
-/** The argv under limits. A shell text sets them itself, which costs nothing; any other program is started by
- *  `prlimit`, where there is one. */
+/** The argv with limits. A shell text sets them itself, which costs nothing; any other program is started by
+ *  `prlimit`, where available. */
 export function limited(argv: Argv, limits: Limits, ladder: Pick<Ladder, 'prlimit' | 'hard'>): Argv {
   const within = clamped(limits, ladder.hard);
   const [program, flag, text, ...rest] = argv;
@@ -21,13 +21,13 @@ export function limited(argv: Argv, limits: Limits, ladder: Pick<Ladder, 'prlimi
     : [ladder.prlimit, ...flags, '--', ...argv];
 }
 
-/** On the text's own first line, so that the shell's messages name the author's lines. */
+/** On the text's first line, so that the line numbers in the shell's messages stay correct. */
 function shellLimits({ fileSize, memory, processes }: Limits): string {
   const set: string[] = [];
   if (fileSize !== undefined) set.push(`ulimit -f ${Math.ceil(fileSize / 512)}`);
   if (memory !== undefined) set.push(`ulimit -v ${Math.ceil(memory / 1024)}`);
-  // The letter differs from shell to shell. Where the system does not tell us what we have (macOS), it may be less: that
-  // holds then, and is nothing to tell on the stage's standard error.
+  // The letter differs between shells. Where the current limit is unknown (macOS), it may be lower: that one applies
+  // then, and the error is not printed on the node's standard error.
   if (processes !== undefined)
     set.push(`ulimit -p ${processes} 2>/dev/null || ulimit -u ${processes} 2>/dev/null || :`);
   return set.map((one) => `${one};`).join('');

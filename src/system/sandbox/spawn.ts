@@ -1,4 +1,4 @@
-/** Starts stages confined: the spawn of `system/`, with a rung of the ladder in between. */
+/** Starts nodes confined: the spawn of `system/` with a rung of the ladder in between. */
 import { closeSync, readFileSync, statSync } from 'node:fs';
 import type { Exit, Spawn, SpawnRequest } from '../spawn.ts';
 import { saysNoRoom, whyNot } from '../why-not.ts';
@@ -9,7 +9,7 @@ import { filterWords, openFilter } from './keyless.ts';
 import type { Ladder } from './ladder.ts';
 import { limited } from './limits.ts';
 
-/** A spawn that holds each request to its confinement. One without is started as it is. */
+/** A spawn that enforces each request's confinement. A request without one is started unchanged. */
 export function confining(spawn: Spawn, ladder: Ladder): Spawn {
   return {
     async run({ confinement, ...request }) {
@@ -76,8 +76,8 @@ function withoutNetwork(
   return first === undefined ? argv : [first, ...rest, ...argv];
 }
 
-/** A program that could not be started is told by whoever was to start it; then nothing of the stage's own ran. A stage may
- *  start others in the same ways: what it is told of those is its own affair. */
+/** The wrapper that should have started a program reports the failure; then nothing of the node ran. A node may
+ *  start wrappers too: their errors concern only the node. */
 function outer(request: SpawnRequest, limits: SpawnRequest['argv'], ended: Exit, by?: 'bwrap'): Exit {
   if (ended.kind !== 'exited' || ![1, 126, 127].includes(ended.code)) return ended;
   const said = words(request.stderrFile);
@@ -109,7 +109,7 @@ const codes: Readonly<Record<string, string>> = {
   'Text file busy': 'ETXTBSY',
 };
 
-/** A program that is there for us, but not in the sandbox. */
+/** A program that exists outside the sandbox, but not inside. */
 function isHidden({ argv: [program] }: SpawnRequest, why: string): string | undefined {
   const there = program.startsWith('/') && statSync(program, { throwIfNoEntry: false })?.isFile() === true;
   return there && why.includes('is there, but not')
@@ -122,7 +122,7 @@ function whyNotHere(request: SpawnRequest): string | undefined {
   return why.startsWith('its working directory') ? why : undefined;
 }
 
-/** What is on standard error, when it is no more than a line. */
+/** The text on standard error, if it is at most one line. */
 function words(file: string): string {
   try {
     return statSync(file).size > 4096 ? '' : readFileSync(file, 'utf8');
@@ -131,7 +131,7 @@ function words(file: string): string {
   }
 }
 
-/** Signals that end a program which did not ask for it. bubblewrap answers 128 and their number. */
+/** Signals that end a program. bubblewrap reports 128 plus their number. */
 const deadly: Readonly<Record<number, string>> = {
   132: 'SIGILL',
   133: 'SIGTRAP',

@@ -1,10 +1,11 @@
-/** A sandbox within a stage: for what one of our own programs starts there, and is not to see all that it sees itself. */
+/** A nested sandbox: for a program that this program starts inside a node and that must not see everything the node
+ *  sees. */
 import { readFileSync } from 'node:fs';
 import type { Spawn } from '../spawn.ts';
 import { rights } from './ladder.ts';
 
-/** What begins an argv whose program finds one folder empty and our own processes closed, and all else as we do. Empty
- *  where no such sandbox can be made. */
+/** The start of an argv whose program finds one folder empty, cannot access this program's processes, and sees
+ *  everything else unchanged. Empty where no such sandbox can be created. */
 export async function without(
   folder: string,
   cwd: string,
@@ -14,7 +15,8 @@ export async function without(
   const start = [
     'bwrap',
     '--die-with-parent',
-    // With users of its own nobody in it looks into a process of ours, through which there is a way to the folder.
+    // In a separate user namespace no process can look into one of this program, through which the folder could be
+    // reached.
     '--unshare-user',
     ...rights,
     ...['--dev-bind', '/', '/', '--tmpfs', folder, '--remount-ro', folder, '--chdir', cwd, '--'],
@@ -29,8 +31,8 @@ export async function without(
   return tried.kind === 'exited' && tried.code === 0 ? start : [];
 }
 
-/** Whether we are in a stage's sandbox ourselves: bubblewrap is the first of the processes there. Elsewhere nobody wants
- *  one, or there is none. */
+/** Whether this process is in a node's sandbox: bubblewrap is the first process there. Elsewhere a nested sandbox
+ *  is not needed or not possible. */
 export function isConfined(): boolean {
   try {
     return readFileSync('/proc/1/comm', 'utf8') === 'bwrap\n';
