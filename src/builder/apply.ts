@@ -13,11 +13,11 @@ export type Applied = { readonly touched: readonly string[] } & (
   | { readonly failure: StageFailure }
 );
 
-/** Writes a proposal into the folder `workspace`, if all of it may be: each path once and in `order.allowed_files`, none
- *  that `order.forbidden` names, none in `.git` or `.factory`, through no link, onto no folder, and each `base_sha256`
- *  the hash of the file as it is now (of no bytes for a new one). Else nothing is written and `failure` says at which
- *  stage it failed and why; it never rejects for what a proposal says. Existing files keep their permission bits, new ones get 0644. When a write fails, what was
- *  written before it is put back exactly and the failure is `write_failed`. */
+/** Writes a proposal into the folder `workspace` if all of it is permitted: each path once and in `order.allowed_files`,
+ *  not named by `order.forbidden`, not in `.git` or `.factory`, not through a link, not a folder, and each `base_sha256`
+ *  the hash of the current file (of no bytes for a new one). Otherwise nothing is written and `failure` gives the stage
+ *  and the reason; the content of a proposal never makes it reject. Existing files keep their permission bits, new ones
+ *  get 0644. If a write fails, the earlier writes are undone exactly and the failure is `write_failed`. */
 export async function applyProposal(
   workspace: string,
   order: OrderScope,
@@ -27,22 +27,22 @@ export async function applyProposal(
   const checked = await checkProposal(workspace, order, proposal);
   if ('stage' in checked) return { touched, failure: checked };
   const undo: (() => Promise<void>)[] = [];
-  const putBack = async (): Promise<void> => {
+  const undoAll = async (): Promise<void> => {
     for (const step of undo.reverse()) await step();
   };
   try {
     for (const write of checked.writes) {
       const failure = takenFor(workspace, write.path);
       if (failure !== undefined) {
-        await putBack();
+        await undoAll();
         return { touched, failure };
       }
       await writeOne(workspace, write, undo);
     }
     return { touched };
   } catch (error) {
-    await putBack();
-    // Another answer needs no less space, and this one is paid for.
+    await undoAll();
+    // Another answer would need as much disk space, and this one has been paid for.
     if (isDisks(error)) throw error;
     return { touched, failure: stageFailure('write_failed', said(error)) };
   }

@@ -1,13 +1,13 @@
-/** Why an attempt failed, in the few words that the next attempt is given. */
+/** Summarises why an attempt failed, for the prompt of the next attempt. */
 import * as z from 'zod';
 import { type Ending, endings, type FailureStage, reminderOf } from './stage.ts';
 import type { FailureBrief } from './state.ts';
 import { spoken } from './unittest.ts';
 
-/** Characters of each stream: the head says what was run, the tail what went wrong. */
+/** Characters of each stream: the head shows what was run, the tail what went wrong. */
 const limits = { head: 600, tail: 1400 } as const;
 
-/** Head and tail of a text, with a word about how much is left out between them. */
+/** Head and tail of a text, with a note of how many characters are left out between them. */
 export function excerpt(
   text: string,
   most: { readonly head: number; readonly tail: number } = limits,
@@ -20,7 +20,7 @@ export function excerpt(
   return `${head}\n[... ${left} characters left out ...]\n${tail}`;
 }
 
-/** A failure that a tool of ours found. */
+/** The brief of a failure that a `factory order` tool found. */
 export const briefOf = (stage: FailureStage, reason: string, ending?: Ending): FailureBrief => ({
   stage,
   command: null,
@@ -35,8 +35,8 @@ const Results = z.object({
   ),
 });
 
-/** A failure of a verification node: its reason, and the last command of `verification.results.json` when that is the
- *  one that failed, or the one that was refused, which has no exit code (a missing file fails without a command). */
+/** The brief of a failed verification node: its reason, and the last command in `verification.results.json` if that one
+ *  failed, or the refused command, which has no exit code (a missing file fails without a command). */
 export function briefOfChecks(
   stage: FailureStage,
   reason: string,

@@ -1,4 +1,4 @@
-/** The build's own bookkeeping: which order is next, and what an attempt was. */
+/** The state of a build: its work orders, which one is current, and which are done. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Json, JsonObject } from '../model/json.ts';
@@ -15,7 +15,7 @@ export type Build = {
   readonly start: HistoryStart;
 };
 
-/** Orders and state as they stand; refuses orders that changed since they were first read. */
+/** Reads orders and state; refuses orders that changed since they were first read. */
 export async function openBuild(
   place: Place,
   options: { readonly allowExempt: boolean },
@@ -25,7 +25,7 @@ export async function openBuild(
     throw error;
   });
   if (start === undefined)
-    return { problem: `${place.run.root} has no history: it was not started for a build` };
+    return { problem: `${place.run.root} has no git history: it was not started for a build` };
   const state = (await readState(place.workspace)) ?? {
     version: 1,
     digests: {},
@@ -53,28 +53,28 @@ export async function openBuild(
   return { orders: loaded.orders, state: { ...state, digests }, start };
 }
 
-/** Steps over orders that the workdir's commits say they carried out, as long as what they promise is there. */
+/** Marks orders as done if a commit of the workdir carries their digest and their promised files exist. */
 export async function skipApplied(place: Place, build: Build): Promise<BuildState> {
   const done = [...build.state.done];
   for (const { order, digest } of build.orders) {
     if (done.some((one) => one.id === order.id)) continue;
     const commit = build.start.applied[digest];
-    if (commit === undefined || (await unkept(place.workspace, order)) !== undefined) continue;
+    if (commit === undefined || (await missingPromise(place.workspace, order)) !== undefined) continue;
     done.push({ id: order.id, commit, subject: order.title, attempts: 0 });
   }
   return { ...build.state, done };
 }
 
-/** The first promised file that is not there. */
-const unkept = (workspace: string, order: WorkOrder): Promise<string | undefined> =>
+/** The first promised file that does not exist. */
+const missingPromise = (workspace: string, order: WorkOrder): Promise<string | undefined> =>
   firstOf(order.postconditions, async ({ path }) => !(await isFile(workspace, path)));
 
-/** What of an order's preconditions does not hold, as a sentence; links count as what they point at. */
+/** The first precondition of an order that does not hold, as a sentence. Links are followed. */
 export async function preflightProblem(workspace: string, order: WorkOrder): Promise<string | undefined> {
   for (const { kind, path } of order.preconditions) {
     const there = await isFile(workspace, path);
-    if (kind === 'file_exists' && !there) return `${path} must exist before ${order.id}, and does not`;
-    if (kind === 'file_absent' && there) return `${path} must not exist before ${order.id}, and does`;
+    if (kind === 'file_exists' && !there) return `${path} must exist before ${order.id}, but does not`;
+    if (kind === 'file_absent' && there) return `${path} must not exist before ${order.id}, but does`;
   }
   return undefined;
 }
@@ -91,22 +91,22 @@ async function isFile(workspace: string, path: string): Promise<boolean> {
   try {
     return (await stat(join(workspace, path))).isFile();
   } catch (error) {
-    // A circle of links is no file either.
+    // A cycle of links is not a file either.
     if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'ELOOP'))
       return false;
     throw error;
   }
 }
 
-/** The order in hand, or why there is none. */
+/** The current work order, or why there is none. */
 export function inHand(
   build: Build,
 ): { readonly loaded: LoadedOrder; readonly current: CurrentOrder } | { readonly problem: string } {
   const { current } = build.state;
-  if (current === null) return { problem: 'no work order is in hand: run "factory order next" first' };
+  if (current === null) return { problem: 'there is no current work order: run "factory order next" first' };
   const loaded = build.orders.find((one) => one.order.id === current.id);
   return loaded === undefined
-    ? { problem: `${current.id} is in hand, but there is no such work order` }
+    ? { problem: `${current.id} is the current work order, but no such order exists` }
     : { loaded, current };
 }
 

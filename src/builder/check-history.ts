@@ -1,11 +1,11 @@
-/** A run's history looked at without changing it: whole objects, refs where they belong, commits that say whose they are. */
+/** Inspects a run's history without changing it: damaged objects, refs, and the trailers of commits. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Environment, type Git, sourceGit } from '../system/git.ts';
 import { assertPlainHistory, ForeignHistory } from './history-guard.ts';
 import { branchRef, headRef, historyGit } from './in-history.ts';
 
-/** A commit as git has it; digests and runs as its trailers say. */
+/** Facts of a commit; `run`, `order` and `digest` come from its trailers, empty without them. */
 export type CommitFacts = {
   readonly commit: string;
   readonly tree: string;
@@ -19,19 +19,19 @@ export type CommitFacts = {
 export type HistoryLook =
   | {
       readonly ok: true;
-      /** What `git fsck` complains of, a line each; empty where all is whole. */
+      /** Damage reported by `git fsck`, one line each; empty if there is none. */
       readonly damage: readonly string[];
-      /** Where the run's two refs stand; empty for one that is not there. */
+      /** The commits of the run's two refs; empty for a missing one. */
       readonly refs: { readonly head: string; readonly branch: string };
-      /** The file HEAD. */
+      /** Content of the file HEAD. */
       readonly head: string;
-      /** Of the commits that were asked for, those that are there. */
+      /** Those of the requested commits that exist. */
       readonly commits: ReadonlyMap<string, CommitFacts>;
     }
-  /** `foreign`: there is more in it than a run puts there. */
+  /** `foreign`: the history has settings or files that no run puts there. */
   | { readonly ok: false; readonly why: string; readonly foreign?: true };
 
-/** Looks at the history in `historyDir`. `ok` is false where git is not at hand. */
+/** Inspects the history in `historyDir`. `ok` is false if git is not installed, or must not be called there. */
 export async function lookAtHistory(
   historyDir: string,
   commits: readonly string[],
@@ -46,11 +46,11 @@ export async function lookAtHistory(
   }
   const fsck = await git.run(['fsck', '--full', '--strict', '--no-dangling', '--no-progress']);
   if (!fsck.ok && fsck.missing) return { ok: false, why: fsck.why };
-  const said = fsck.ok ? '' : fsck.said || fsck.why;
-  const damage = said.split('\n').filter((line) => line.trim() !== '' && !isNoDamage(line));
+  const output = fsck.ok ? '' : fsck.said || fsck.why;
+  const damage = output.split('\n').filter((line) => line.trim() !== '' && !isNoDamage(line));
   const ref = async (name: string) => {
-    const told = await git.run(['rev-parse', '--verify', '--quiet', name]);
-    return told.ok ? told.text : '';
+    const found = await git.run(['rev-parse', '--verify', '--quiet', name]);
+    return found.ok ? found.text : '';
   };
   const found = new Map<string, CommitFacts>();
   for (const commit of commits) {
@@ -66,8 +66,8 @@ export async function lookAtHistory(
   };
 }
 
-/** Git notices that no commit has been made yet; and it misses the empty tree, of which the index of a history without
- *  commits tells, and which it knows wherever it is not kept. */
+/** Two messages of `git fsck` are no damage: a notice that there is no commit yet, and the missing empty tree, which the
+ *  index of a history without commits names and which git never needs as an object. */
 const isNoDamage = (line: string): boolean =>
   /^notice: |^missing tree (?:4b825dc642cb6eb9a060e54bf8d69288fbee4904|6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321)$/.test(
     line,
@@ -85,10 +85,10 @@ async function factsOf(git: Git, commit: string): Promise<CommitFacts | undefine
     trailer('Work-Order'),
     trailer('Work-Order-Digest'),
   ];
-  const told = await git.run(['log', '-1', '--no-walk', `--format=${format.join('%x00')}`, commit]);
-  if (!told.ok) return undefined;
+  const log = await git.run(['log', '-1', '--no-walk', `--format=${format.join('%x00')}`, commit]);
+  if (!log.ok) return undefined;
   const [name = '', tree = '', parents = '', subject = '', run = '', order = '', digest = ''] =
-    told.text.split('\0');
+    log.text.split('\0');
   return {
     commit: name,
     tree,
@@ -100,7 +100,7 @@ async function factsOf(git: Git, commit: string): Promise<CommitFacts | undefine
   };
 }
 
-/** Where a branch of somebody's repository stands, and whether `commit` is on it. */
+/** The tip of a branch in the user's repository, and whether `commit` is on the branch. */
 export async function lookAtBranch(
   repo: string,
   branch: string,
@@ -108,7 +108,7 @@ export async function lookAtBranch(
   env: Environment,
 ): Promise<{ readonly at: string; readonly has: boolean } | { readonly problem: string }> {
   const git = sourceGit(repo, env);
-  const told = await git.run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`]);
-  if (!told.ok) return { problem: `there is no branch "${branch}" in ${repo}` };
-  return { at: told.text, has: (await git.run(['merge-base', '--is-ancestor', commit, told.text])).ok };
+  const tip = await git.run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`]);
+  if (!tip.ok) return { problem: `there is no branch "${branch}" in ${repo}` };
+  return { at: tip.text, has: (await git.run(['merge-base', '--is-ancestor', commit, tip.text])).ok };
 }

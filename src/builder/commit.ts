@@ -1,4 +1,4 @@
-/** Commits made without touching the workspace, its index or anybody's branch: blobs, a tree, a commit, a ref. */
+/** Makes commits without touching the workspace, its index or the user's branches: blobs, a tree, a commit, a ref. */
 import type { Stats } from 'node:fs';
 import { chmod, lstat, readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,14 +12,14 @@ import { overlookSealed } from './sealed-paths.ts';
 
 export type Where = { readonly historyDir: string; readonly workspace: string; readonly env: Environment };
 
-/** The tree of `parent` with `paths` as they stand in the workspace: bytes unchanged but for line ends that attributes
- *  name, the executable bit kept, links as links, what is gone gone. Ignored files count like any other; `.factory/` never does. */
+/** The tree of `parent` with `paths` taken from the workspace: bytes unchanged except for line ends that attributes name,
+ *  the executable bit kept, links as links, deleted files removed. Ignored files are taken too; `.factory/` never is. */
 export async function treeWith(
   options: Where & { readonly parent: string | null; readonly paths: readonly string[] },
 ): Promise<{ readonly tree: string; readonly changed: boolean } | { readonly problem: string }> {
   const { historyDir, workspace, parent, env } = options;
   const indexFile = inHistory(historyDir).scratchIndex;
-  // An index of our own, made anew: what a stage staged is not part of the order.
+  // A fresh separate index: what a node has staged with git is not part of the order.
   for (const file of [indexFile, `${indexFile}.lock`]) await rm(file, { force: true });
   const git = historyGit(historyDir, env, { workTree: workspace, indexFile });
   const modules = parent === null ? [] : await submodulesOf(git, parent);
@@ -33,7 +33,7 @@ export async function treeWith(
   const files: string[] = [];
   const lines: string[] = [];
   for (const path of options.paths) {
-    // A stage may have given the folder another spelling where case does not count.
+    // On a case-insensitive file system a node may have spelled the folder otherwise.
     if (path.split('/')[0]?.toLowerCase() === '.factory') continue;
     const there = await standsIn(workspace, path);
     if (there?.isSymbolicLink() === true) {
@@ -45,10 +45,10 @@ export async function treeWith(
       lines.push(`0 ${'0'.repeat(before.length)}\t${path}`);
     }
   }
-  const given = (entries: readonly string[]) => ({ input: entries.map((entry) => `${entry}\0`).join('') });
-  await git.text(['update-index', '-z', '--index-info'], given(lines));
-  // As `git add` does it: the index tells whose line ends are to stay as they were committed.
-  await git.text(['update-index', '-z', '--add', '--replace', '--stdin'], given(files));
+  const stdin = (entries: readonly string[]) => ({ input: entries.map((entry) => `${entry}\0`).join('') });
+  await git.text(['update-index', '-z', '--index-info'], stdin(lines));
+  // As `git add` does: git reads from the index which line ends to keep as committed.
+  await git.text(['update-index', '-z', '--add', '--replace', '--stdin'], stdin(files));
   const tree = await git.text(['write-tree']);
   await rm(indexFile, { force: true });
   return { tree, changed: tree !== before };
@@ -91,8 +91,8 @@ export async function makeCommit(options: {
   );
 }
 
-/** One work order's commit of `tree` on `parent`; the run's head moves to it. `commit` is null when the tree is the
- *  parent's: nothing to record. Doing it again from the same parent replaces the commit, never adds one. */
+/** Commits `tree` for a work order on `parent` and moves the run's head to it. `commit` is null if the tree equals the
+ *  parent's. Repeating it from the same parent replaces the commit, never adds one. */
 export async function commitOrder(
   options: Where & {
     readonly parent: string | null;
@@ -108,11 +108,11 @@ export async function commitOrder(
   const git = historyGit(options.historyDir, options.env);
   const before =
     options.parent === null
-      ? // Only named, not written: "mktree" does not heed what we say of flushing.
+      ? // Only hashed, not written: "mktree" ignores our settings for flushing.
         await git.text(['hash-object', '-t', 'tree', '--stdin'], { input: '' })
       : await git.text(['rev-parse', `${options.parent}^{tree}`]);
   if (options.tree === before) {
-    // A stage that was killed after it moved the head and now finds nothing to do must not leave the head there.
+    // A killed attempt may have moved the head already; without a commit it has to move back.
     await moveHead(options, options.parent);
     return { commit: null, subject };
   }
@@ -126,11 +126,11 @@ export async function commitOrder(
 export const subjectOf = (order: { readonly id: string; readonly title: string }): string =>
   `${order.id}: ${order.title}`.replace(/[\s\0]+/g, ' ').trim();
 
-/** Moves the run's refs, HEAD and the index that stages see to `commit`; null is a history without one. */
+/** Moves the run's refs, HEAD and the index that nodes see to `commit`; null for a history without commits. */
 export async function moveHead({ historyDir, workspace, env }: Where, commit: string | null): Promise<void> {
   const git = historyGit(historyDir, env, { workTree: workspace });
-  // For commands that ask git: HEAD on our branch, the index as it is there. What they did to either is undone. Git does
-  // not flush HEAD, and without one there is no repository.
+  // For commands of nodes that call git: HEAD on the run's branch and a matching index; their changes to both are undone.
+  // Git does not flush HEAD, and without HEAD there is no repository.
   const file = join(historyDir, 'HEAD');
   if ((await readFile(file, 'utf8').catch(() => '')) !== headText)
     await writeFileAtomic(file, headText, { sync: true, syncFolder: true });
@@ -141,8 +141,8 @@ export async function moveHead({ historyDir, workspace, env }: Where, commit: st
   await flushNames(historyDir);
 }
 
-/** Git flushes what it writes into objects and refs, but not the folders that name them; and the index, where stages that
- *  ask git look, not at all. A checkpoint is to name nothing that a power cut may take away. */
+/** Flushes the folders of objects and refs, and the index: git flushes only objects and refs themselves. A checkpoint must
+ *  not name anything that a power failure could lose. */
 export async function flushNames(historyDir: string): Promise<void> {
   const { index } = inHistory(historyDir);
   if (await isThere(index)) await flushFile(index);
@@ -160,16 +160,16 @@ export async function flushNames(historyDir: string): Promise<void> {
 
 const isThere = async (path: string): Promise<boolean> => (await lstatIfThere(path)) !== undefined;
 
-/** What was named before this process began is another's to flush; clocks of disks are coarse. */
+/** Folders older than this process were flushed by their writer. File system clocks are coarse: two seconds of slack. */
 const began = performance.timeOrigin - 2000;
 
-/** Both of the run's refs at once; null takes them away. */
+/** Moves both refs of the run at once; null deletes them. */
 export async function moveRefs(git: Git, commit: string | null): Promise<void> {
   const line = (ref: string) => (commit === null ? `delete ${ref}\n` : `update ${ref} ${commit}\n`);
   await git.text(['update-ref', '--stdin'], { input: [headRef, branchRef].map(line).join('') });
 }
 
-/** Paths that a commit holds; none of no commit. */
+/** Paths in a commit; empty without a commit. */
 export async function pathsOf(
   historyDir: string,
   commit: string | null,
@@ -180,7 +180,7 @@ export async function pathsOf(
 }
 
 /** Writes the files of a commit, with the line ends that its attributes ask for, into the empty folder `folder`. The
- *  history is only read; `indexFile`, a path of the caller's own, is gone again afterwards. */
+ *  history is only read; `indexFile`, a temporary file, is removed afterwards. */
 export async function checkOut(
   historyDir: string,
   commit: string,
@@ -194,8 +194,8 @@ export async function checkOut(
   await rm(indexFile, { force: true });
 }
 
-/** Puts single files of a tree into the workspace, as a checkout writes them, with the permission bits given. The way to
- *  each must be clear. */
+/** Writes single files of a tree into the workspace, as a checkout does, with the given permission bits. No link or file
+ *  may be in place of one of their parent folders. */
 export async function putFiles(
   where: Where,
   tree: string,
@@ -218,7 +218,7 @@ export async function differing(where: Where, a: string, b: string): Promise<str
   return git.list(['diff-tree', '-r', '-z', '--name-only', '--no-renames', a, b]);
 }
 
-/** What stands at a path of `root` by its own name, as git sees it: behind a link there is nothing. */
+/** The file, folder or link at a path below `root`, as git sees it: undefined if a parent folder is a link. */
 export async function standsIn(root: string, path: string): Promise<Stats | undefined> {
   for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1))
     if ((await lstatIfThere(join(root, path.slice(0, at))))?.isSymbolicLink() === true) return undefined;

@@ -1,4 +1,4 @@
-/** What checks leave behind: no commit holds it, and no later order may lean on it. */
+/** Removes what checks leave in the workspace: it is in no commit, so no later order may depend on it. */
 import { lstat, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inWorkspace } from '../model/layout.ts';
@@ -12,13 +12,13 @@ import type { CommandIo, Place } from './tool.ts';
 
 type Written = NonNullable<CurrentOrder['written']>;
 
-/** The workspace as it was when the attempt began. */
+/** The workspace at the start of the attempt. */
 export type Before = {
   readonly tree: ReadonlyMap<
     string,
     { readonly kind: 'file' | 'dir' | 'link'; readonly mode: number; readonly hash?: string }
   >;
-  /** Puts back the paths that it answers true for. */
+  /** Restores the paths for which `only` returns true. */
   restore(only: (path: string) => boolean): Promise<void>;
 };
 
@@ -28,7 +28,7 @@ const whereOf = (place: Place, io: CommandIo): Where => ({
   env: io.env,
 });
 
-/** Notes what a proposal has written, before any check can change it: the tree to commit, and the permission bits. */
+/** Records what a proposal has written, before any check can change it: the tree to commit, and the permission bits. */
 export async function whatWasWritten(
   place: Place,
   head: string | null,
@@ -43,8 +43,8 @@ export async function whatWasWritten(
   return { tree: made.tree, modes };
 }
 
-/** Puts what `isPutBack` tells back to what it was when the attempt began, and the order's own files to what was written.
- *  Answers with what the checks had changed, sorted, without new files that `.gitignore` files hide. */
+/** Restores the paths for which `isPutBack` holds to the state at the start of the attempt, and the order's own files to
+ *  what was written. Returns the paths that the checks had changed, sorted, without new files that `.gitignore` hides. */
 export async function putBackDrift(
   place: Place,
   current: { readonly touched: readonly string[]; readonly written: Written },
@@ -60,7 +60,7 @@ export async function putBackDrift(
   let others: readonly string[] = [];
   if (before !== undefined) {
     others = await driftOf(place, { head, touched, before, env: io.env });
-    // The own files go too, and come again on a clear way: a check may have put a folder or a link in their place.
+    // Removes the order's own files too; they are written below. A check may have put a folder or link in their place.
     await before.restore(isPutBack);
   }
   const files = Object.entries(written.modes).map(([path, mode]) => ({ path, mode }));
@@ -68,17 +68,16 @@ export async function putBackDrift(
   return [...own, ...others].sort();
 }
 
-/** Whether a path is put back to what it was when an attempt began: the project's, and in `.factory/` the run's inputs, its
- *  plan and its orders, which later steps read again. All else there is the build's own, or that of a pipeline which keeps
- *  something through its attempts. */
+/** Whether a path is restored to the state at the start of an attempt: the project's files and, in `.factory/`, the run's
+ *  inputs, plan and orders, which later nodes read again. The rest of `.factory/` belongs to the build or to a pipeline
+ *  that keeps data across attempts. */
 export const isPutBack = (path: string): boolean =>
   !isIn(inWorkspace.factory, path) || readAgain.some((folder) => isIn(folder, path));
 
 const readAgain = [inWorkspace.inputs, inWorkspace.plan, inWorkspace.orders];
 const isIn = (folder: string, path: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
-/** Paths of the head that are not as they were, and new ones that are in no commit: no false alarms, each path by its
- *  own name. */
+/** Paths of the head that changed since the attempt began, and new ones that are in no commit. */
 async function driftOf(
   place: Place,
   since: {
@@ -92,7 +91,7 @@ async function driftOf(
   for (const file of [indexFile, `${indexFile}.lock`]) await rm(file, { force: true });
   const git = historyGit(place.run.history, since.env, { workTree: place.workspace, indexFile });
   await git.text(['read-tree', since.head ?? '--empty']);
-  // Reads what differs by its stat facts; exits with 1 where something does.
+  // Reads files whose stat data differ; exits with 1 if any differs.
   await git.run(['update-index', '-q', '--ignore-submodules', '--refresh']);
   const changed = await git.list(['diff-files', '--ignore-submodules=all', '--name-only', '-z']);
   const hidden = ['--exclude-per-directory=.gitignore', '--exclude=/.factory/'];
@@ -103,14 +102,14 @@ async function driftOf(
   const drift: string[] = [];
   for (const path of new Set([...changed, ...others].map((one) => one.replace(/\/$/, '')))) {
     if (touched.has(path) || !isPutBack(path)) continue;
-    // A file that a filter converts differs from its commit and has not been changed all the same.
+    // A file that a filter converts differs from its commit without having been changed.
     if (
       tracked.has(path) ? await isAsBefore(place.workspace, path, since.before) : since.before.tree.has(path)
     )
       continue;
     drift.push(path);
   }
-  // No commit has these, and git is not asked about them.
+  // Files in `.factory/` are in no commit, and the calls of git above leave them out.
   for (const [path, { kind }] of since.before.tree)
     if (kind === 'file' && path.startsWith(`${inWorkspace.factory}/`) && isPutBack(path))
       if (!(await isAsBefore(place.workspace, path, since.before))) drift.push(path);
@@ -121,7 +120,7 @@ async function isAsBefore(workspace: string, path: string, before: Before): Prom
   const was = before.tree.get(path);
   const found = await standsIn(workspace, path);
   if (found === undefined) return was === undefined;
-  // What is no file is compared by git alone; a folder stands for a submodule, whose content git does not know.
+  // Git alone compares links; a folder is a submodule, whose content git does not know.
   if (was?.kind === 'dir') return found.isDirectory();
   if (was?.kind !== 'file' || !found.isFile()) return false;
   return (found.mode & 0o7777) === was.mode && sha256(await readFile(join(workspace, path))) === was.hash;

@@ -1,5 +1,5 @@
-/** Whether an order may be spared the verification of the whole: by a person's flag, or by a planner's word that can be
- *  checked. */
+/** Decides whether an order may skip the verification of the whole project: by the user's flag, or by a planner's
+ *  declaration that can be checked. */
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
@@ -9,53 +9,55 @@ import { isMissing } from '../system/files.ts';
 
 export type Exemption = { readonly ok: true; readonly note?: string } | { readonly problem: string };
 
-const Word = z.object({
+const Declaration = z.object({
   planner_run_id: z.string().min(1),
   bootstrap: z.literal(true),
   manifest_sha256: z.string().optional(),
 });
 
-/** By hand, and where a pipeline builds. */
 export const howToAllow = 'pass --allow-verify-exempt (to a pipeline: --var exempt=allow) to allow it';
 
-/** The manifest that a planner writes beside its orders. */
+/** The manifest that a planner writes next to its orders. */
 const manifestName = 'WORK_ORDERS_MANIFEST.json';
 
-/** Judges an order that says `verify_exempt`. `path` is the file it was read from: a manifest of the plan, or an order
- *  beside one. The order must stand in that manifest as it is, and the manifest must have the hash that the planner
- *  wrote down. An order that names no hash and has no manifest beside it is taken at its word, with a note. */
+/** Decides about an order with `verify_exempt`. `path` is the file it was read from: a manifest of the plan, or an order
+ *  next to one. The manifest must contain the order unchanged, and must have the hash that the planner recorded. An order
+ *  that names no hash and has no manifest next to it is accepted, with a note. */
 export async function judgeExemption(
   raw: JsonObject,
   path: string,
   options: { readonly allowed: boolean },
 ): Promise<Exemption> {
   if (options.allowed) return { ok: true };
-  const word = Word.safeParse(raw['provenance']);
+  const declared = Declaration.safeParse(raw['provenance']);
   const id = typeof raw['id'] === 'string' ? raw['id'] : 'the work order';
-  const wish = `${id} asks not to be verified (verify_exempt)`;
-  if (!word.success)
+  const request = `${id} asks not to be verified (verify_exempt)`;
+  if (!declared.success)
     return {
-      problem: `${wish} without a planner's word for it (provenance with planner_run_id and bootstrap); ${howToAllow}`,
+      problem: `${request} without a planner's declaration (provenance with planner_run_id and bootstrap); ${howToAllow}`,
     };
   const manifest = await manifestOf(path);
   if (manifest === undefined) {
-    return word.data.manifest_sha256 === undefined
-      ? { ok: true, note: `${wish} on its own word: it names no manifest, and there is none beside it` }
+    return declared.data.manifest_sha256 === undefined
+      ? {
+          ok: true,
+          note: `${request}; this cannot be checked: it names no manifest, and there is none next to it`,
+        }
       : {
-          problem: `${wish}, but there is no ${manifestName} beside it to check the planner's word by; ${howToAllow}`,
+          problem: `${request}, but there is no ${manifestName} next to it to check the planner's declaration; ${howToAllow}`,
         };
   }
-  if ('problem' in manifest) return { problem: `${wish}, but ${manifest.problem}; ${howToAllow}` };
+  if ('problem' in manifest) return { problem: `${request}, but ${manifest.problem}; ${howToAllow}` };
   const orders = manifest.orders.map(unsigned);
   const { system_overview = [], verify_contract = null } = manifest.plan;
   const hash = canonicalHash({ system_overview, verify_contract, work_orders: orders });
-  if (hash !== word.data.manifest_sha256)
+  if (hash !== declared.data.manifest_sha256)
     return {
-      problem: `${wish}, but ${manifest.name} is not the one that the planner signed (manifest_sha256); ${howToAllow}`,
+      problem: `${request}, but ${manifest.name} is not the one that the planner signed (manifest_sha256); ${howToAllow}`,
     };
   const own = canonicalHash(unsigned(raw));
   if (!orders.some((order) => canonicalHash(order) === own))
-    return { problem: `${wish}, but it does not stand in ${manifest.name} as it is here; ${howToAllow}` };
+    return { problem: `${request}, but ${manifest.name} does not contain it unchanged; ${howToAllow}` };
   return { ok: true };
 }
 
@@ -70,7 +72,7 @@ type Manifest = {
   readonly orders: readonly JsonObject[];
 };
 
-/** The file itself where it is a manifest, else the one beside it. */
+/** The manifest at `path`; if that is an order, the manifest next to it. */
 async function manifestOf(path: string): Promise<Manifest | { readonly problem: string } | undefined> {
   const own = await readPlan(path);
   if (own !== undefined && !('problem' in own)) return own;

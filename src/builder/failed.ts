@@ -1,4 +1,4 @@
-/** Why an attempt failed: what a tool of ours noted in it, or what the engine tells of the stage that failed. */
+/** Finds why an attempt failed: the failure that a `factory order` tool recorded, or that of the failed node. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -12,7 +12,8 @@ import type { CurrentOrder, FailureBrief } from './state.ts';
 import { type CommandIo, contextOf, type Place } from './tool.ts';
 import { spoken } from './unittest.ts';
 
-/** What a tool of ours noted, else what the engine says failed last. `hopeless`: another attempt would fail alike. */
+/** The failure that a tool recorded; without one, the engine's `last_failure`. `hopeless`: another attempt would fail the
+ *  same way. */
 export async function whatFailed(
   place: Place,
   current: CurrentOrder,
@@ -20,10 +21,10 @@ export async function whatFailed(
 ): Promise<{ brief: FailureBrief; hopeless: boolean }> {
   if (current.failed !== null) {
     const { stage, reason } = current.failed;
-    // What was no proposal is told apart by how it began; of one that was, only what is wrong with it is told.
-    const began = stage === 'llm_output_invalid' ? await beginning(place.workspace) : '';
-    const said = began === '' ? reason : `${reason}\nthe answer began:\n${began}`;
-    return { brief: briefOf(stage, said), hopeless: neverRetried.has(stage) };
+    // An answer that is no proposal is recognised by its beginning; for a proposal the reason is enough.
+    const start = stage === 'llm_output_invalid' ? await beginning(place.workspace) : '';
+    const text = start === '' ? reason : `${reason}\nthe answer began:\n${start}`;
+    return { brief: briefOf(stage, text), hopeless: neverRetried.has(stage) };
   }
   const context = await contextOf(io);
   const text = (key: string): string => {
@@ -42,7 +43,7 @@ export async function whatFailed(
       ? await readJson(nodeLayout(place.run.node(node)).verificationResults)
       : undefined;
     const ending = endingOf(failureClass, reason);
-    // A command that may not run, or has no program, is the same in every attempt.
+    // A command that is refused, or whose program is missing, fails in every attempt.
     const hopeless = ending === 'refused' || ending === 'missing';
     const command = ending === 'refused' ? await refusedCommand(place, node, results) : undefined;
     const stage = check ?? 'verify_failed';
@@ -50,10 +51,10 @@ export async function whatFailed(
   }
   const stage: FailureStage = failureClass === 'guardrail' ? 'write_scope_violation' : 'exception';
   const why = [
-    node === '' ? '' : `stage ${node} failed: `,
+    node === '' ? '' : `node ${node} failed: `,
     reason === '' ? 'no reason was given' : reason,
   ].join('');
-  // A missing program is the same in every attempt; a model that was not refused may answer the next time.
+  // A missing program fails in every attempt; a model whose provider did not refuse may answer the next time.
   const hopeless =
     nodeType === 'codergen' ? context['last_failure.hopeless'] === true : failureClass === 'config';
   return { brief: briefOf(stage, why), hopeless };
@@ -67,8 +68,8 @@ async function beginning(workspace: string): Promise<string> {
   return [...(head ?? '').trim()].slice(0, beginningLimit).join('');
 }
 
-/** By the words of the verification node: its classes alone also tell of writes outside a scope, and of folders that an
- *  order may yet make. */
+/** Reads the reason of the verification node: its failure class alone also covers writes outside a scope, and folders that
+ *  an order may still create. */
 function endingOf(failureClass: string, reason: string): Ending | undefined {
   if (failureClass === 'guardrail' && reason.startsWith('verification command rejected')) return 'refused';
   if (reason.startsWith('verification plan is not valid')) return 'refused';
@@ -76,7 +77,7 @@ function endingOf(failureClass: string, reason: string): Ending | undefined {
   return failureClass === 'timeout' ? 'timeout' : undefined;
 }
 
-/** The verification nodes of a build, by the stage that their failure is. */
+/** The failure stage of each verification node of a build. */
 const checks: Readonly<Record<string, FailureStage>> = {
   verify: 'verify_failed',
   promises: 'acceptance_failed',
@@ -86,7 +87,7 @@ const checks: Readonly<Record<string, FailureStage>> = {
 const Ran = z.object({ commands: z.array(z.unknown()) });
 const Planned = z.object({ commands: z.array(z.string()) });
 
-/** The command that may not run: the first of the plan that has no result. */
+/** The refused command: the first of the plan that has no result. */
 async function refusedCommand(place: Place, node: string, results: unknown): Promise<string | undefined> {
   const ran = Ran.safeParse(results);
   if (!ran.success) return undefined;

@@ -1,14 +1,14 @@
-/** Whether git may be called in a run's history at all. Git obeys the settings that lie in a repository, and some of them
- *  run programs (`remote.*.uploadpack`, `core.fsmonitor`, `gpg.program`, …). A run directory may come from somebody else,
- *  or a stage may have been at it: git is called where there are no other settings than a run's own. */
+/** Decides whether git may be called in a run's history. Git obeys the settings in a repository, and some of them run
+ *  programs (`remote.*.uploadpack`, `core.fsmonitor`, `gpg.program`, …). A run directory may come from another user, or a
+ *  node may have changed it: git is called only if the history has no settings except those that a run makes. */
 import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing, systemWords } from '../system/files.ts';
 import { GitError } from '../system/git.ts';
 import { readPlain } from '../system/read.ts';
 
-/** What may stand in the two files of settings: what `git init` and we write, and what only says how something is spelt or
- *  shown. Section, then key. */
+/** Settings allowed in the two files: those that `git init` and factory write, and those that change only spelling or
+ *  display. Section, then key. */
 const known: Readonly<Record<string, RegExp>> = {
   core: /^(?:repositoryformatversion|filemode|bare|symlinks|ignorecase|precomposeunicode|logallrefupdates|sharedrepository|autocrlf|eol|safecrlf|quotepath)$/,
   extensions: /^(?:objectformat|refstorage)$/,
@@ -20,28 +20,28 @@ const known: Readonly<Record<string, RegExp>> = {
   color: /^[a-z]+$/,
 };
 
-/** What to do about it. */
+/** The fix for a ForeignHistory. */
 export const notYours =
-  'put back a copy of the run directory that you trust; one that somebody else has made may be meant to do harm';
+  'restore the run directory from a copy that you trust; one from another user may be meant to do harm';
 
-/** Git is not called: the history has something that no run's history has. */
+/** Git is not called: the history has settings or files that no run puts there. */
 export class ForeignHistory extends GitError {
   constructor(why: string) {
-    super(`${why}: git is not called there, since what it finds could make it run programs`, false);
+    super(`${why}: git is not called there, because its settings could make it run programs`, false);
   }
 }
 
-/** Files by which a repository takes settings or objects from elsewhere. */
+/** Files that make a repository read settings or objects from elsewhere. */
 const leadsAway = ['commondir', 'config.worktree', join('objects', 'info', 'alternates')];
 
-/** Throws a ForeignHistory where git is not to be called. A few looks at single files: it is asked before each call. */
+/** Throws a ForeignHistory if git must not be called. It reads only a few small files, because it runs before each call. */
 export function assertOwnHistory(historyDir: string): void {
   const is = lstatSync(historyDir, { throwIfNoEntry: false });
   if (is === undefined) return;
-  if (!is.isDirectory()) throw new ForeignHistory(`${historyDir} is no folder`);
+  if (!is.isDirectory()) throw new ForeignHistory(`${historyDir} is not a folder`);
   for (const name of leadsAway)
     if (existsSync(join(historyDir, name)))
-      throw new ForeignHistory(`${join(historyDir, name)} is no file of a run's history`);
+      throw new ForeignHistory(`${join(historyDir, name)} does not belong in a run's history`);
   for (const name of ['config', 'factory.gitconfig']) {
     const path = join(historyDir, name);
     const read = readPlain(path, 65_536);
@@ -53,7 +53,7 @@ export function assertOwnHistory(historyDir: string): void {
   }
 }
 
-/** As `assertOwnHistory`, and that there are only files and folders in it: git would wait for a pipe for ever. */
+/** As `assertOwnHistory`; also refuses everything except files and folders: git would block on a pipe. */
 export function assertPlainHistory(historyDir: string): void {
   assertOwnHistory(historyDir);
   const open = [historyDir];
@@ -75,12 +75,12 @@ function entriesOf(folder: string) {
   }
 }
 
-/** The first line of a file of settings that says something else than we know to be harmless. */
+/** The first line of a settings file that is not known to be harmless. */
 function strangeSetting(text: string): string | undefined {
   let section = '';
   for (const line of text.split('\n').map((one) => one.trim())) {
     if (line === '' || line.startsWith('#') || line.startsWith(';')) continue;
-    // For git the next line goes on with this one: what reads as a section there is none, and the keys below it are of this.
+    // Git joins the next line to this one: a section head there is none, so the keys below would belong to this section.
     if (line.endsWith('\\')) return line.slice(0, 100);
     const head = /^\[([a-z]+)\]$/i.exec(line)?.[1];
     if (head !== undefined) section = head.toLowerCase();

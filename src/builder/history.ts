@@ -1,4 +1,4 @@
-/** A run's own history: a bare repository in the run folder that begins where the workdir's HEAD stands. */
+/** Creates a run's history: a bare repository in the run directory that begins with the workdir's HEAD. */
 import { existsSync } from 'node:fs';
 import { realpath, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -38,7 +38,7 @@ export type StartedHistory = {
   /** HEAD of the workdir; null in a fresh history. */
   readonly baseCommit: string | null;
   readonly author: Author;
-  /** For people: what is not carried along. */
+  /** Messages for people: what of the workdir is not in the history. */
   readonly notes: readonly string[];
 };
 type Problem = { readonly problem: Diagnostic };
@@ -52,16 +52,16 @@ type Start = {
   readonly historyDir: string;
   readonly allowDirty: boolean;
   readonly runId: string;
-  /** The commit of the workdir to begin with; default its HEAD. */
+  /** The commit of the workdir to begin with; its HEAD by default. */
   readonly base?: string;
-  /** Take no notice of work orders that its commits say they carried out. */
+  /** Carries out work orders again although a commit of the workdir names them as done. */
   readonly redo?: boolean;
   readonly env?: Environment;
 };
 
-/** Makes `historyDir` anew and brings the workdir's HEAD into it (one commit deep). Called before the workdir is copied;
- *  refuses tracked changes in it unless `allowDirty`. `workdir` undefined: an empty history. `env` is the caller's
- *  environment (default: this process's), read for git's settings and identity only. The workdir is only read. */
+/** Creates `historyDir`, replacing any that exists, and fetches the workdir's HEAD into it (one commit deep). Called before
+ *  the workdir is copied; refuses tracked changes unless `allowDirty`. `workdir` undefined: an empty history. `env` is the
+ *  caller's environment (default: this process's), used only for git's settings and identity. The workdir is only read. */
 export async function startHistory(options: Start): Promise<StartedHistory | Problem> {
   try {
     return await start(options, options.env ?? processEnvironment);
@@ -70,15 +70,13 @@ export async function startHistory(options: Start): Promise<StartedHistory | Pro
     return error.missing
       ? problem(
           'git-missing',
-          `${error.message}; this pipeline keeps a history`,
+          `${error.message}; this pipeline makes commits`,
           'install git, then start again',
         )
       : problem(
           'git-history',
-          `the history cannot be started: ${error.message}`,
-          error.unanswered
-            ? startGitAgain
-            : 'mend what git says of it (git fsck tells more), then start again',
+          `the git history cannot be created: ${error.message}`,
+          error.unanswered ? startGitAgain : 'fix what git reports (git fsck shows more), then start again',
         );
   }
 }
@@ -89,7 +87,7 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
   if (found === 'own')
     return problem(
       'workdir-bare',
-      `the workdir ${workdir} has no files of a project: git keeps a repository in it`,
+      `the workdir ${workdir} is not a working tree: it is the folder of a git repository`,
       checkoutInstead,
     );
   const source = found?.within === undefined ? found : undefined;
@@ -114,18 +112,18 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
   const notes: string[] = [];
   if (found?.within !== undefined) {
     notes.push(
-      `the workdir is a folder of the repository ${found.within}, not its top: the commits begin anew with a copy of it, and can be delivered to a new folder only (--workdir ${quoteWord(found.within)} builds upon the repository)`,
+      `the workdir is a folder of the repository ${found.within}, not its top: the run starts a new history from a copy of it, which can be delivered to a new folder only (--workdir ${quoteWord(found.within)} builds on the repository)`,
     );
   }
   if (workdir !== undefined && source !== undefined && base !== undefined) {
     const git = historyGit(historyDir, env);
-    // One commit is all that is needed: its parents are in the workdir, where the commits will go.
+    // One commit is enough: its parents are in the workdir, where the commits are delivered.
     const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
     await git.text(['fetch', ...quiet, '--depth=1', workdir, `${options.base ?? 'HEAD'}:${baseRef}`]);
     const fetched = await git.text(['rev-parse', baseRef]);
     if (fetched !== base) throw new GitError(`HEAD of the workdir moved from ${base} to ${fetched}`, false);
-    // What the copy of the tree will hold, to be changed into the tree of the base. A sparse one lacks what no order is
-    // to take for absent.
+    // The commit of the copied files, needed to turn the copy into the tree of the base. The copy of a sparse checkout
+    // lacks files, which an order would otherwise see as absent.
     if (base !== source.head || (source.sparse && source.dirty.length === 0))
       await git.text(['fetch', ...quiet, '--depth=1', workdir, `HEAD:${copiedRef}`]);
     if (source.sparse && source.dirty.length > 0) {
@@ -142,7 +140,7 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
     version: 1,
     kind: workdir === undefined ? 'none' : source === undefined ? 'folder' : 'git',
     base_commit: base ?? null,
-    // A folder that git cannot read has no settings of its own; the user's are found from anywhere.
+    // A folder that is no repository has no git settings; the user's are found from any folder.
     author: await authorOf(source === undefined || workdir === undefined ? historyDir : workdir, env),
     dirty: [...(source?.dirty ?? [])],
     applied:
@@ -153,7 +151,7 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
     left_out: [],
   };
   await writeJson(inHistory(historyDir).start, record);
-  // None yet: what the workspace has for one is not the build's.
+  // No state is recorded yet, so a state file that is already in the workspace is not taken for the build's.
   await writeFileAtomic(inHistory(historyDir).states, '');
   return { kind: record.kind, baseCommit: record.base_commit, author: record.author, notes };
 }
@@ -167,9 +165,9 @@ type Source = {
   readonly dirty: readonly string[];
 };
 
-/** The repository whose top `workdir` is, or `within` whose HEAD it is a folder; `own` for a folder that git keeps one in;
- *  undefined when it is a folder like any other. Rejects where git cannot look at one (its settings or
- *  the user's are broken): taken for a plain folder, it would get commits that do not follow its own. */
+/** The repository whose top is `workdir`, or `within`, the top of the repository whose HEAD has `workdir` as a folder; `own`
+ *  for git's own folder of a repository; undefined for a plain folder. Rejects if git cannot read the repository (broken
+ *  settings, say): treated as a plain folder, its commits would not follow those of the repository. */
 async function lookAt(
   workdir: string,
   env: Environment,
@@ -205,8 +203,8 @@ async function lookAt(
   };
 }
 
-/** Which work orders the last commits up to `tip` say they carried out, by digest; the newest commit of each. One that git
- *  has reverted since carries out nothing. */
+/** Work orders that the last 1000 commits up to `tip` name as carried out, by digest, each with its newest commit. Commits
+ *  that have been reverted do not count. */
 export async function appliedOrders(
   repo: string,
   tip: string,
@@ -214,15 +212,15 @@ export async function appliedOrders(
 ): Promise<Record<string, string>> {
   const git = sourceGit(repo, env);
   const format = '--format=%H%n%(trailers:key=Work-Order-Digest,valueonly)%x00%B';
-  // What the user wants to see of signatures would stand among it, and what he takes for a trailer is his affair.
+  // The user's settings for signatures and trailers must not change this output.
   const trailers = ['-c', 'trailer.separators=:'];
   const log = await git.run([...trailers, 'log', '-n', '1000', '-z', '--no-show-signature', format, tip]);
   const applied: Record<string, string> = {};
   if (!log.ok) return applied;
   const reverted = new Set<string>();
-  const told = log.text.split('\0');
-  for (let at = 0; at + 1 < told.length; at += 2) {
-    const [head = '', message = ''] = told.slice(at, at + 2);
+  const fields = log.text.split('\0');
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [head = '', message = ''] = fields.slice(at, at + 2);
     const [commit = '', ...digests] = head.split('\n').map((line) => line.trim());
     if (reverted.has(commit)) continue;
     for (const [, undone = ''] of message.matchAll(/^This reverts commit ([0-9a-f]{40,64})\b/gm))
@@ -232,15 +230,15 @@ export async function appliedOrders(
   return applied;
 }
 
-/** After the copy: puts what is there before the first order, and is in no commit yet, into a first commit (the files of
- *  a folder that is no repository, or the tracked changes of a dirty workdir), and notes what no commit holds. Answers
- *  with the commit that the orders build on; null when there is nothing. */
+/** Called after the copy: commits what is in the workspace but in no commit (the files of a folder that is no repository,
+ *  or the tracked changes of a dirty workdir), and records the paths that no commit has. Returns the commit that the
+ *  orders build on; null if there is none. */
 export async function recordBase(options: {
   readonly historyDir: string;
   readonly workspace: string;
   readonly runId: string;
   readonly now: Date;
-  /** Paths that are there for this while only. */
+  /** Holdout paths, which are removed from the workspace later. */
   readonly sealed?: readonly string[];
   readonly env?: Environment;
 }): Promise<{ readonly firstCommit: string | null } | Problem> {
@@ -255,7 +253,7 @@ export async function recordBase(options: {
     let first = record.base_commit;
     const made = await treeWith({ historyDir, workspace, parent: first, paths, env });
     if ('problem' in made)
-      return problem('git-history', made.problem, 'commit the submodule by itself first');
+      return problem('git-history', made.problem, 'commit the change in the submodule first');
     if (made.changed) {
       const subject = fresh
         ? 'Files as they were before the run'
@@ -299,7 +297,7 @@ export async function recordBase(options: {
   }
 }
 
-/** The copy holds the workdir's HEAD: where the run begins with another commit, its files take their place. */
+/** Replaces the copied files of the workdir's HEAD with those of the base, if the run begins with another commit. */
 async function turnIntoBase(where: {
   readonly historyDir: string;
   readonly workspace: string;
@@ -318,10 +316,10 @@ async function turnIntoBase(where: {
   await rm(indexFile, { force: true });
 }
 
-/** Every file and link of the work tree that its `.gitignore` files do not hide. */
+/** Every file and link of the working tree that its `.gitignore` files do not hide. */
 async function filesOf(git: Git): Promise<string[]> {
   const hidden = ['--exclude-per-directory=.gitignore', '--exclude=/.factory/'];
   const found = await git.list(['ls-files', '--others', '-z', ...hidden]);
-  // A path that ends with a slash is a repository of its own: not ours to take in.
+  // A path that ends with a slash is a nested repository and stays out.
   return found.filter((path) => !path.endsWith('/'));
 }

@@ -1,4 +1,4 @@
-/** What lies in a run's `history.git` besides git's own, and the refs that are the run's. */
+/** Factory's files and refs in a run's `history.git`, and git calls on it. */
 import { join } from 'node:path';
 import * as z from 'zod';
 import { isMissing, writeJson } from '../system/files.ts';
@@ -10,30 +10,30 @@ export const inHistory = (historyDir: string) => ({
   settings: join(historyDir, 'factory.gitconfig'),
   start: join(historyDir, 'factory-start.json'),
   proof: join(historyDir, 'factory-proof.json'),
-  /** Hashes of every text that the build has put down as its state, a line each. */
+  /** Hash of every text that the build has written as its state, one per line. */
   states: join(historyDir, 'factory-states'),
-  /** The sealed paths of the run, where it has any. */
+  /** The sealed paths of the run, if it has any. */
   sealed: join(historyDir, 'factory-sealed.json'),
-  /** What git takes no notice of in the workspace. */
+  /** Patterns of workspace paths that git ignores. */
   exclude: join(historyDir, 'info', 'exclude'),
-  /** For commands that ask git: it stands at the run's head between stages. */
+  /** Seen by commands of nodes that call git; matches the run's head between nodes. */
   index: join(historyDir, 'index'),
-  /** For our own commits: made anew for each. */
+  /** Used for factory's commits; recreated for each. */
   scratchIndex: join(historyDir, 'factory.index'),
 });
 
-/** Where the run stands. The run's own ref: what a stage does to branches does not move it. */
+/** The run's last commit. A separate ref, so that changes of branches by a node do not move it. */
 export const headRef = 'refs/factory/head';
 export const baseRef = 'refs/factory/base';
-/** The workdir's HEAD, where the run begins with another commit. */
+/** The workdir's HEAD, if the run begins with another commit. */
 export const copiedRef = 'refs/factory/copied';
-/** The same as `headRef`, for commands that ask git where they are. */
+/** The same commit as `headRef`, as a branch for commands of nodes that call git. */
 export const branchRef = 'refs/heads/factory';
 
-/** What HEAD of a run's history always says. */
+/** Content of the file HEAD of every run's history. */
 export const headText = `ref: ${branchRef}\n`;
 
-/** What the history began with; kept in the history for `order next` and `deliver`. */
+/** The start of the history, stored in it for `order next` and `deliver`. */
 export const HistoryStart = z.lazy(() =>
   z.object({
     version: z.literal(1),
@@ -43,11 +43,11 @@ export const HistoryStart = z.lazy(() =>
     dirty: z.array(z.string()).describe('Tracked paths that differed from HEAD, taken into the first commit'),
     applied: z
       .record(z.string(), z.string())
-      .describe('Digests of work orders that commits of the workdir say they carried out, with the commit'),
+      .describe('Digests of work orders that commits of the workdir carried out, with the commit'),
     first_commit: z.string().nullable().describe('Where the orders begin; null in an empty history'),
     left_out: z
       .array(z.string())
-      .describe('Workspace paths that no commit holds; a folder stands for all below it'),
+      .describe('Workspace paths that no commit has; a folder includes all below it'),
   }),
 );
 export type HistoryStart = z.infer<typeof HistoryStart>;
@@ -56,7 +56,7 @@ export type HistoryStart = z.infer<typeof HistoryStart>;
 export const readHistoryStart = (historyDir: string): Promise<HistoryStart> =>
   readRecord(inHistory(historyDir).start, HistoryStart);
 
-/** What the last proof by hand found; one of a run tells the engine. */
+/** Result of the last proof that was started by hand; a proof in a run reports to the engine. */
 export const ProofRecord = z.lazy(() =>
   z.object({
     version: z.literal(1),
@@ -66,12 +66,12 @@ export const ProofRecord = z.lazy(() =>
 );
 export type ProofRecord = z.infer<typeof ProofRecord>;
 
-/** Flushed: the checkpoint after the proof says that it was written. */
+/** Flushed, because the checkpoint after the proof relies on it. */
 export const writeProof = (historyDir: string, proof: ProofRecord): Promise<void> =>
   writeJson(inHistory(historyDir).proof, proof, { sync: true, syncFolder: true });
 
-/** What the proof of exactly this commit could not do without: by the engine's records, which no command of the product's
- *  could write, else by what a proof has left in the history. */
+/** Files in no commit that the proof of exactly this commit needed: from the engine's records, which commands of the
+ *  product cannot write; without them, from the proof record in the history. */
 export async function neededBy(
   head: string,
   {
@@ -79,8 +79,8 @@ export async function neededBy(
     context,
   }: { readonly historyDir: string; readonly context: Readonly<Record<string, unknown>> },
 ): Promise<readonly string[]> {
-  const told = z.array(z.string()).safeParse(context['build.needed']);
-  if (told.success && context['build.head'] === head) return told.data;
+  const recorded = z.array(z.string()).safeParse(context['build.needed']);
+  if (recorded.success && context['build.head'] === head) return recorded.data;
   try {
     const proof = await readRecord(inHistory(historyDir).proof, ProofRecord);
     return proof.commit === head ? proof.needed : [];
@@ -90,8 +90,8 @@ export async function neededBy(
   }
 }
 
-/** Git on the history; `workTree` and `indexFile` where a command needs them. Its calls reject with a ForeignHistory where
- *  there is more in it than a run puts there. */
+/** Git on the history; `workTree` and `indexFile` for commands that need them. Calls reject with a ForeignHistory if the
+ *  history has settings or files that no run puts there. */
 export function historyGit(
   historyDir: string,
   env: Environment,
@@ -113,7 +113,7 @@ export function historyGit(
   return { run: guarded(git.run), text: guarded(git.text), list: guarded(git.list) };
 }
 
-/** The trees of these commits, each as git names it; none where the history cannot be read. */
+/** The tree hashes of these commits; empty if the history cannot be read. */
 export async function treesOf(
   historyDir: string,
   commits: readonly string[],
@@ -123,8 +123,8 @@ export async function treesOf(
   const names = commits.map((commit) => `${commit}^{tree}`);
   try {
     assertPlainHistory(historyDir);
-    const told = await historyGit(historyDir, env).run(['rev-parse', ...names]);
-    return told.ok ? told.text.split('\n') : [];
+    const found = await historyGit(historyDir, env).run(['rev-parse', ...names]);
+    return found.ok ? found.text.split('\n') : [];
   } catch (error) {
     if (error instanceof ForeignHistory) return [];
     throw error;

@@ -13,25 +13,25 @@ import { said } from './scope.ts';
 
 export type LoadedOrder = {
   readonly order: WorkOrder;
-  /** Names what is to be done (not who planned it): equal orders have equal digests. */
+  /** Hash of the order without its provenance: equal orders have equal digests. */
   readonly digest: string;
-  /** Where it was read, for messages. */
+  /** Where it was read from, for messages. */
   readonly from: string;
 };
 
 type Raw = {
   readonly from: string;
-  /** The file, where a planner's word in it can be checked. */
+  /** The file, if a planner's declaration in it can be checked. */
   readonly path?: string;
   readonly value: unknown;
   readonly alone?: true;
-  /** An order that a judge's findings added. */
+  /** An order that was added for failed scenarios. */
   readonly mends?: true;
 };
 type Loaded = { readonly orders: readonly LoadedOrder[] } | { readonly problem: string };
 
-/** Reads `.factory/orders/WO-*.json` in numeric order, else what was given as the variable `plan`: a compiled plan, or a
- *  folder of orders. `allowExempt`: an order may be exempt from verification without a planner's word for it. */
+/** Reads `.factory/orders/WO-*.json` in numeric order; without any, the input `plan`: a compiled plan, or a folder of
+ *  orders. `allowExempt`: an order may be exempt from verification without a planner's declaration. */
 export async function loadOrders(
   workspace: string,
   options: { readonly allowExempt: boolean },
@@ -40,18 +40,18 @@ export async function loadOrders(
     const planned = await findRaw(workspace);
     if (planned.length === 0) {
       return {
-        problem: `there are no work orders: neither ${inWorkspace.orders}/WO-*.json nor a plan in ${inWorkspace.inputs}/plan.json; compile a plan first, or give one with --var plan=FILE`,
+        problem: `there are no work orders: neither ${inWorkspace.orders}/WO-*.json nor a plan in ${inWorkspace.inputs}/plan.json; compile a plan first, or pass one with --var plan=FILE`,
       };
     }
-    const raw = [...planned, ...(await mendings(workspace))];
+    const raw = [...planned, ...(await fixOrders(workspace))];
     const orders: LoadedOrder[] = [];
     for (const one of raw) {
       const checked = checkOrder(one, options);
       if ('problem' in checked) return checked;
-      const spared = await sparedProblem(one, checked, options.allowExempt);
-      if (spared !== undefined) return { problem: spared };
-      const twin = orders.find((other) => other.order.id === checked.order.id);
-      if (twin !== undefined) return { problem: `${one.from} and ${twin.from} are both ${checked.order.id}` };
+      const exempt = await exemptionProblem(one, checked, options.allowExempt);
+      if (exempt !== undefined) return { problem: exempt };
+      const same = orders.find((other) => other.order.id === checked.order.id);
+      if (same !== undefined) return { problem: `${one.from} and ${same.from} are both ${checked.order.id}` };
       orders.push(checked);
     }
     return { orders };
@@ -77,8 +77,8 @@ async function findRaw(workspace: string): Promise<Raw[]> {
   return [];
 }
 
-/** The orders that a judge's findings added, in `.factory/orders/FIX-*.json`: after all of the plan's. */
-async function mendings(workspace: string): Promise<Raw[]> {
+/** The orders that were added for failed scenarios, `.factory/orders/FIX-*.json`; they follow those of the plan. */
+async function fixOrders(workspace: string): Promise<Raw[]> {
   const folder = join(workspace, inWorkspace.orders);
   const names = await readdir(folder).catch((error: unknown) => {
     if (isMissing(error)) return [];
@@ -120,7 +120,7 @@ async function fromFolder(folder: string, name: string): Promise<Raw[]> {
   );
 }
 
-/** Names of the files `WO-*.json` of a folder: by their number, those without one last, then by name. */
+/** Names of the files `WO-*.json` of a folder, sorted by number (those without a number last), then by name. */
 export async function orderFiles(folder: string): Promise<string[]> {
   const names = await readdir(folder);
   const numbered = names
@@ -130,7 +130,7 @@ export async function orderFiles(folder: string): Promise<string[]> {
   return numbered.map(({ file }) => file);
 }
 
-/** One order by itself is a plan of one step. */
+/** Whether a plan is a single work order. */
 export const isOneOrder = (plan: unknown): boolean =>
   typeof plan === 'object' && plan !== null && !Array.isArray(plan) && !('work_orders' in plan);
 
@@ -148,9 +148,9 @@ async function fromPlan(workspace: string, name: string): Promise<Raw[]> {
   }));
 }
 
-/** Why an order may not be spared after all: it, or the manifest that it stands in, is not what the planner wrote. One that
- *  stands alone has been judged by whoever gave it. */
-async function sparedProblem(
+/** Why an order may not be exempt: the order or its manifest is not what the planner wrote. An order that was passed alone
+ *  has been checked by the command that passed it. */
+async function exemptionProblem(
   raw: Raw,
   { order }: LoadedOrder,
   allowed: boolean,
@@ -164,13 +164,13 @@ async function readJson(path: string, name: string): Promise<unknown> {
   try {
     const read = readPlain(path);
     if (read.kind === 'text') return JSON.parse(read.text);
-    throw new Error(read.kind === 'missing' ? 'it is not there' : `it ${read.why}`);
+    throw new Error(read.kind === 'missing' ? 'it does not exist' : `it ${read.why}`);
   } catch (error) {
     throw new Error(`${name} cannot be read as JSON: ${said(error)}`);
   }
 }
 
-/** One order as it was read. One that stands `alone` may be called anything. */
+/** Validates one order. The id of an order that was passed alone is not limited to WO-NN. */
 export function checkOrder(
   raw: Raw,
   options: { readonly allowExempt: boolean },
@@ -194,13 +194,13 @@ export function checkOrder(
   }
   if (order.verify_exempt && !options.allowExempt && !isBootstrap(raw.value)) {
     return {
-      problem: `${raw.from} asks not to be verified (verify_exempt) without a planner's word for it (provenance.bootstrap); ${howToAllow}`,
+      problem: `${raw.from} asks not to be verified (verify_exempt) without a planner's declaration (provenance.bootstrap); ${howToAllow}`,
     };
   }
   return { order, digest: digestOf(order), from: raw.from };
 }
 
-/** Only the planner exempts, and it says for which run of it. */
+/** Only a planner may exempt an order, and it must name its run. */
 function isBootstrap(value: unknown): boolean {
   const provenance = z
     .object({ provenance: Provenance.pick({ planner_run_id: true, bootstrap: true }) })
@@ -208,6 +208,6 @@ function isBootstrap(value: unknown): boolean {
   return provenance.success && provenance.data.provenance.bootstrap;
 }
 
-/** Sorted keys, so that the order in which a file spells them does not count. */
+/** Keys are sorted, so that their order in the file does not matter. */
 const digestOf = (order: WorkOrder): string =>
   sha256(JSON.stringify(Object.fromEntries(Object.entries(order).sort(([a], [b]) => (a < b ? -1 : 1)))));

@@ -1,4 +1,4 @@
-/** What a model is told about one work order. */
+/** Renders the prompt for one work order. */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { emptySha256 } from '../model/proposal.ts';
@@ -7,20 +7,20 @@ import type { WorkOrder } from '../model/work-order.ts';
 import { isMissing } from '../system/files.ts';
 import type { FailureBrief } from './state.ts';
 
-/** Bytes of file content shown in all; hashes are shown for every file, however much there is. */
+/** Bytes of file content shown in total; hashes are shown for every file. */
 export const contextLimit = 204_800;
 
 export type PromptFacts = {
   readonly order: WorkOrder;
   readonly attempt: number;
-  /** How the whole project will be checked. */
+  /** How the whole project is checked afterwards. */
   readonly verify: readonly string[];
-  /** Why the attempt before failed. Nothing else of it is told: its files are gone, and a model that is shown them again
-   *  takes them for what is there. */
+  /** Why the previous attempt failed. Its files are not shown: they have been removed, and a model that sees them takes
+   *  them for the current files. */
   readonly brief: FailureBrief | null;
 };
 
-/** Placeholders that a template may use, each replaced wherever it stands. */
+/** Placeholders that a template may use, each any number of times. */
 export const placeholders = [
   'ID',
   'TITLE',
@@ -38,9 +38,9 @@ export const placeholders = [
 ] as const;
 type Placeholder = (typeof placeholders)[number];
 
-/** The template with its placeholders (`{{TITLE}}`) replaced in one pass: text that stands in a file or a work order is
- *  never taken for a placeholder. Refused: a template without `{{CONTEXT_FILES}}` or `{{ALLOWED_FILES}}`, and one with a
- *  placeholder that nobody knows. */
+/** The template with its placeholders (`{{TITLE}}`) replaced in one pass, so text from a file or a work order is never taken
+ *  for a placeholder. Refused: a template without `{{INTENT}}`, `{{ALLOWED_FILES}}` or `{{CONTEXT_FILES}}`, and one with
+ *  an unknown placeholder. */
 export async function renderPrompt(
   template: string,
   workspace: string,
@@ -50,7 +50,7 @@ export async function renderPrompt(
   const unknown = used.find((name) => !isPlaceholder(name));
   if (unknown !== undefined) {
     return {
-      problem: `the template has {{${unknown}}}, which nothing stands for; known are ${placeholders.join(', ')}`,
+      problem: `the template has the unknown placeholder {{${unknown}}}; known are ${placeholders.join(', ')}`,
     };
   }
   const missing = (['INTENT', 'ALLOWED_FILES', 'CONTEXT_FILES'] as const).filter(
@@ -85,7 +85,7 @@ const isPlaceholder = (name: string): name is Placeholder => placeholders.some((
 const bullets = (lines: readonly string[]): string =>
   lines.length === 0 ? '(none)' : lines.map((line) => `- ${line}`).join('\n');
 
-/** Files that may be written come first, so that no other takes the room: whoever writes a file anew has to see it. */
+/** Files that may be written come first and get the space first: the model has to see a file that it rewrites. */
 const shown = (order: WorkOrder): string[] => [
   ...new Set([...[...order.allowed_files].sort(), ...[...order.context_files].sort()]),
 ];
@@ -95,10 +95,10 @@ const briefText = (brief: FailureBrief): string =>
     `stage: ${brief.stage}`,
     ...(brief.command === null ? [] : [`command: ${brief.command}`]),
     ...(brief.exit_code === null ? [] : [`exit code: ${brief.exit_code}`]),
-    'what was said:',
+    'output:',
     fence(brief.excerpt),
     brief.reminder,
-    'Nothing of that attempt was kept: the files are as they are shown above.',
+    'The files of that attempt have been discarded; the current files are shown above.',
   ].join('\n');
 
 /** A fence longer than any in the text. */
@@ -116,7 +116,7 @@ async function contextFiles(workspace: string, paths: readonly string[]): Promis
     const bytes = await readInside(root, path);
     if (bytes === 'outside') {
       parts.push(
-        `### ${path}\n(cannot be shown or written: a link that leaves the project, or a file nobody may read)`,
+        `### ${path}\n(cannot be shown or written: a link that leaves the project, or an unreadable file)`,
       );
       continue;
     }
@@ -141,7 +141,8 @@ async function contextFiles(workspace: string, paths: readonly string[]): Promis
   return parts.length === 0 ? '(none)' : parts.join('\n\n');
 }
 
-/** Undefined when there is no regular file, `outside` when a link leads out of the workspace or in a circle. */
+/** Undefined if there is no regular file; `outside` if a link leaves the workspace or forms a cycle, or the file cannot be
+ *  read. */
 async function readInside(root: string, path: string): Promise<Buffer | 'outside' | undefined> {
   try {
     const real = await realpath(join(root, path));
@@ -152,7 +153,7 @@ async function readInside(root: string, path: string): Promise<Buffer | 'outside
   }
 }
 
-/** Undefined for bytes that are no text. */
+/** Undefined for bytes that are not UTF-8 text. */
 function asText(bytes: Buffer): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {

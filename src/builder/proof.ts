@@ -1,5 +1,4 @@
-/** Proof before success: the final commit by itself, in a folder that is part of nothing, has to hold. */
-
+/** Proof before success: the final commit, checked out into a separate folder outside of any repository, must pass. */
 import { constants } from 'node:fs';
 import { cp, lstat, mkdir, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -23,11 +22,10 @@ export type Proof =
   | { readonly ok: true; readonly commands: readonly string[]; readonly needed: readonly string[] }
   | { readonly ok: false; readonly why: string };
 
-/** Checks `head` out into a fresh folder, looks for every promised file and runs the commands that check the whole.
- *  When that fails and the workdir had files that no commit holds (dependencies that were installed, say), or holds
- *  otherwise (submodules, what a filter converts), it is tried once more with those laid beside; passing then counts, and
- *  `needed` names them. What the commands print is kept in
- *  `outputDir`; nothing else stays behind. */
+/** Checks `head` out into a new folder, looks for every promised file and runs the commands that verify the project. If
+ *  that fails and the workspace has files that are in no commit (installed dependencies, say) or differ from the commit
+ *  (submodules, files that a filter converts), it is tried once more with copies of these; passing then counts, and
+ *  `needed` names them. The output of the commands is stored in `outputDir`; all other files are removed. */
 export async function prove(
   io: CommandIo,
   place: Place,
@@ -51,12 +49,12 @@ export async function prove(
 
     const files = await changedPaths(history, start.first_commit, wanted.head, io.env);
     const check = { files, probe: probeOf(io) };
-    // What the last order was spared, the whole cannot pass yet.
+    // If the last order was exempt from verification, the project need not pass it yet.
     const verify_exempt = wanted.orders.at(-1)?.verify_exempt === true;
     const commands = await verifyCommands(tree, { verify_exempt }, check);
     const run = place.run.root;
     const alone = await runAll(io, run, tree, commands, join(wanted.outputDir, 'proof'));
-    // What is told to the engine is in its own records, where no command of the product's could have written it.
+    // In a run the result goes to the engine's records instead, which commands of the product cannot write.
     const record = (needed: readonly string[]): Promise<void> =>
       wanted.head === null || (io.env['FACTORY_OUTPUT'] ?? '') !== ''
         ? Promise.resolve()
@@ -65,18 +63,18 @@ export async function prove(
       await record([]);
       return { ok: true, commands, needed: [] };
     }
-    // The tree may have been changed by the commands: begin again.
+    // The commands may have changed the tree: start from a fresh checkout.
     await removeTree(tree);
     await mkdir(tree);
     if (wanted.head !== null) await checkOut(history, wanted.head, tree, made);
     const { left_out, first_commit } = start;
     const other = await notAsCommitted(place, { first: first_commit, head: wanted.head, files }, made);
-    const beside = await layBeside(place.workspace, tree, [...left_out, ...other]);
-    if (beside.length > 0) {
+    const copied = await copyOver(place.workspace, tree, [...left_out, ...other]);
+    if (copied.length > 0) {
       const again = await runAll(io, run, tree, commands, join(wanted.outputDir, 'proof.with-untracked'));
       if (again === undefined) {
-        await record(beside);
-        return { ok: true, commands, needed: beside };
+        await record(copied);
+        return { ok: true, commands, needed: copied };
       }
     }
     return { ok: false, why: alone };
@@ -85,10 +83,10 @@ export async function prove(
   }
 }
 
-/** A folder below the system's temporary one that lies in no repository, where there is such a place. One that was
- *  left there by a proof of the same run that was killed goes. */
+/** A new folder in a temporary folder that is in no repository, if there is one. Folders of a killed proof of the same run
+ *  are removed. */
 async function freshFolder(env: Environment): Promise<string> {
-  // The marker is this run's alone; by hand there is none, and nothing to tell whose a folder is.
+  // The marker is unique to this run. A proof by hand has none, so the owner of an old folder is unknown and it stays.
   const marker = env['FACTORY_RUN_MARKER'] ?? '';
   const prefix = marker === '' ? 'factory-proof-' : `factory-proof-${marker}-`;
   const make = async (place: string): Promise<string> => {
@@ -101,7 +99,7 @@ async function freshFolder(env: Environment): Promise<string> {
     const real = await realpath(place).catch(() => undefined);
     if (real !== undefined && !(await isInRepository(real))) return make(real);
   }
-  // Git is kept from looking upwards in any case.
+  // GIT_CEILING_DIRECTORIES keeps git from looking upwards in any case.
   return make(await realpath(temporaryOf(env)));
 }
 
@@ -112,7 +110,7 @@ async function isInRepository(path: string): Promise<boolean> {
   }
 }
 
-/** What failed, or undefined when every command exits with 0. */
+/** The first failure; undefined if every command exits with 0. */
 async function runAll(
   io: CommandIo,
   run: string,
@@ -120,12 +118,12 @@ async function runAll(
   commands: readonly string[],
   output: string,
 ): Promise<string | undefined> {
-  // Whoever checks the product must not see the run.
-  const ours = Object.entries(withoutGit(io.env)).filter(
+  // Commands that check the product must not see the run.
+  const visible = Object.entries(withoutGit(io.env)).filter(
     ([name]) => /^FACTORY_RUN_(MARKER$|EPOCH_)/.test(name) || !name.startsWith('FACTORY_'),
   );
   const env = {
-    ...Object.fromEntries(ours),
+    ...Object.fromEntries(visible),
     ...checkEnvironment(io.env),
     PWD: cwd,
     GIT_CEILING_DIRECTORIES: dirname(cwd),
@@ -136,7 +134,7 @@ async function runAll(
   for (const [n, command] of commands.entries()) {
     const split = splitWords(command);
     const [program, ...words] = 'words' in split ? split.words : [];
-    if (program === undefined) return `${command} is no command`;
+    if (program === undefined) return `${command} is not a command`;
     const stdoutFile = `${output}.${n}.stdout.txt`;
     const stderrFile = `${output}.${n}.stderr.txt`;
     const marker = `FACTORY_PROOF=${cwd}`;
@@ -155,8 +153,8 @@ async function runAll(
   return undefined;
 }
 
-/** Paths that a checkout by git alone cannot give: submodules, and files that no order wrote and that stand in the
- *  workspace otherwise than in the commit, because a filter of the user's made them. */
+/** Paths that git alone cannot check out: submodules, and files that no order wrote but that differ from the commit because
+ *  a filter of the user converts them. */
 async function notAsCommitted(
   place: Place,
   since: { readonly first: string | null; readonly head: string | null; readonly files: readonly string[] },
@@ -181,9 +179,9 @@ async function notAsCommitted(
   return [...modules, ...other.filter((path) => !written.has(path))];
 }
 
-/** Copies those of `paths` that are in the workspace, over what the tree has; answers with which. */
-async function layBeside(workspace: string, tree: string, paths: readonly string[]): Promise<string[]> {
-  const laid: string[] = [];
+/** Copies `paths` from the workspace into the tree, replacing existing files; returns those that exist. */
+async function copyOver(workspace: string, tree: string, paths: readonly string[]): Promise<string[]> {
+  const copied: string[] = [];
   for (const path of paths) {
     const from = join(workspace, path);
     if (!(await isThere(from))) continue;
@@ -193,9 +191,9 @@ async function layBeside(workspace: string, tree: string, paths: readonly string
       verbatimSymlinks: true,
       mode: constants.COPYFILE_FICLONE,
     });
-    laid.push(path);
+    copied.push(path);
   }
-  return laid;
+  return copied;
 }
 
 async function changedPaths(

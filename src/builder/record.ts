@@ -1,17 +1,17 @@
-/** Reading the builder's own JSON files. */
+/** Reads the builder's JSON files. */
 import * as z from 'zod';
 import { readPlain } from '../system/read.ts';
 
-/** A file that is there and is not what was written there; the message names it. */
+/** A file that exists but is not what factory wrote; the message names it. */
 export class BadRecord extends Error {
   override readonly name = 'BadRecord';
 }
 
-/** The file's content as `schema` says. Rejects with the system's error, or with a BadRecord. */
+/** The file's content, checked against `schema`. Rejects with the system's error, or with a BadRecord. */
 export async function readRecord<T extends z.ZodType>(path: string, schema: T): Promise<z.infer<T>> {
   const found = readPlain(path);
   if (found.kind === 'missing')
-    throw Object.assign(new Error(`${path} is not there`), { code: 'ENOENT', path });
+    throw Object.assign(new Error(`${path} does not exist`), { code: 'ENOENT', path });
   if (found.kind === 'none') throw new BadRecord(`${path} ${found.why}`);
   const { text } = found;
   let value: unknown;

@@ -1,13 +1,13 @@
-/** Whether the history of a run is the one that its records tell of. The product's own tests run beside it (in the proof),
- *  and could move its refs to a commit of theirs; the records are the engine's. */
+/** Checks that the history of a run matches its records. The product's tests could move the history's refs to another
+ *  commit; only the engine writes the records. */
 import { Commit } from '../model/result.ts';
 import { readHistoryStart } from './in-history.ts';
 import { type Books, readState } from './state.ts';
 
 type Moved = { readonly problem: string; readonly fix: string };
 
-/** Why nothing may be taken from a history that stands at `head`; undefined where the records name that commit, or none
- *  at all. `context` is the run's; `first` is where its orders began. */
+/** Why a history whose refs point at `head` may not be used; undefined if the records name that commit, or have no commits.
+ *  `context` is the run's; `first` is the commit that its orders began with. */
 export function strayProblem(
   head: string | null,
   { context, first }: { readonly context: Readonly<Record<string, unknown>>; readonly first: string | null },
@@ -15,16 +15,16 @@ export function strayProblem(
   const read = Commit.array().safeParse(context['build.commits']);
   if (!read.success) return undefined;
   const made = read.data.flatMap(({ commit }) => (commit === null ? [] : [commit]));
-  const should = made.at(-1) ?? first;
-  if (head === should) return undefined;
+  const expected = made.at(-1) ?? first;
+  if (head === expected) return undefined;
   const short = (commit: string | null) => commit?.slice(0, 12) ?? 'nothing';
   return {
-    problem: `the history of the run stands at ${short(head)}, and what the run has recorded ends at ${short(should)}: what is built, or a check of it, has moved it`,
-    fix: 'do not trust what is built: "factory verify" tells more, and a fork from before the stage that moved it goes on without that',
+    problem: `the git history of the run is at ${short(head)}, but the run recorded ${short(expected)}: the product or one of its checks has moved it`,
+    fix: 'do not trust the product: "factory verify" shows more; fork the run from a checkpoint before the node that moved the history',
   };
 }
 
-/** The same of what the build has put down as its state. Without a context, as by hand, any is believed. */
+/** The same check for the build's state file. Without a context, as in a call by hand, any state is accepted. */
 export async function isStrayState(
   { workspace, run }: Books,
   context: Readonly<Record<string, unknown>>,

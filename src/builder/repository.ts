@@ -34,7 +34,7 @@ export async function inspect(path: string, env: Environment): Promise<Repositor
     return refuse(`git cannot read ${path}: ${found.why}`, 'fix that, then run the same command again');
   const common = await commonGitDir(path, env);
   if (inside !== 'true' && (await isGitsOwn(path, env)))
-    return refuse(`${path} has no files of a project: git keeps a repository in it`, checkoutInstead);
+    return refuse(`${path} is not a working tree: it is the folder of a git repository`, checkoutInstead);
   if (inside !== 'true' || top === undefined || common === undefined)
     return refuse(
       `${path} is not inside a git working tree`,

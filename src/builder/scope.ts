@@ -1,4 +1,4 @@
-/** Whether a proposal may be written: its paths, where they really lead, and what they are based on. Writes nothing. */
+/** Checks whether a proposal may be written: its paths, where links lead, and the base hashes. Writes nothing. */
 import type { Stats } from 'node:fs';
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
@@ -12,7 +12,7 @@ import { isMissing } from '../system/files.ts';
 import { asListed } from '../system/spelled.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
-/** What stands at a path before it is written. */
+/** The state of a path before it is written. */
 export type Standing =
   | { readonly is: 'absent' }
   | { readonly is: 'file'; readonly bytes: Buffer; readonly mode: number }
@@ -27,17 +27,18 @@ export type Standing =
 export type CheckedWrite = { readonly path: string; readonly content: string; readonly before: Standing };
 export type Checked = { readonly writes: readonly CheckedWrite[] };
 
-/** Sorted unique paths of a proposal, also of one that is refused. */
+/** Sorted unique paths of a proposal, including a refused one. */
 export const touchedBy = (proposal: WriteProposal): string[] =>
   [...new Set(proposal.writes.map((write) => write.path))].sort();
 
-/** What of a work order says where its files may be. */
+/** The fields of a work order that limit which files may be written. */
 export type OrderScope = {
   readonly allowed_files: readonly string[];
   readonly forbidden?: readonly string[] | undefined;
 };
 
-/** Duplicates, then scope, then paths that no order may have and what is forbidden, then real places, then every base hash: nothing is written unless all hold. */
+/** Checks, in this order: duplicate paths, `allowed_files`, invalid and forbidden paths, real locations, base hashes. The
+ *  first failure is returned. */
 export async function checkProposal(
   workspace: string,
   order: OrderScope,
@@ -53,11 +54,11 @@ export async function checkProposal(
   if (outside.length > 0) {
     const alike = new Set([...allowed].map((path) => path.normalize()));
     const spelt = outside.some((path) => alike.has(path.normalize()));
-    const note = spelt ? ' (spelled with other characters than the allowed one that looks the same)' : '';
+    const note = spelt ? ' (it looks like an allowed path but has other Unicode characters)' : '';
     return violation(`not in allowed_files: ${named(outside)}${note}`);
   }
 
-  // What parseProposal has read is relative; a caller may have read it otherwise.
+  // parseProposal returns relative paths only; a proposal from another source may have others.
   for (const path of paths) {
     const problem = relativePathProblem(path);
     if (problem !== undefined) return violation(`${named([path])} ${problem}`);
@@ -68,7 +69,7 @@ export async function checkProposal(
   const root = await realpath(workspace);
   const found: CheckedWrite[] = [];
   for (const { path, content } of proposal.writes) {
-    if (isKept(path)) return violation(`${path} belongs to git or to the factory and is never written`);
+    if (isReserved(path)) return violation(`${path} belongs to git or to factory and is never written`);
     try {
       const looked = await look(root, path);
       if ('reason' in looked) return violation(looked.reason);
@@ -82,57 +83,58 @@ export async function checkProposal(
     const lines = stale.map((write) => `${write.path} (its hash is ${hashOf(write.before)})`);
     return stageFailure(
       'stale_context',
-      `base_sha256 is not the hash of the file as it is: ${lines.join(', ')}`,
+      `base_sha256 is not the hash of the current file: ${lines.join(', ')}`,
     );
   }
   const below = paths.find((path) => foldersOf(path).some((folder) => once.has(folder)));
   if (below !== undefined)
     return stageFailure(
       'write_failed',
-      `${named([below])} lies below a path that is to be a file of its own`,
+      `${named([below])} lies below a path that the same proposal writes as a file`,
     );
   return { writes: found };
 }
 
-/** Why this file system takes the path, which is to be written, for another of the same proposal that has been. */
+/** The failure if this file system takes `path` for a file that the same proposal has already written. */
 export function takenFor(workspace: string, path: string): StageFailure | undefined {
   const listed = asListed(workspace, path);
   if (listed === path) return undefined;
   const [one, other] = [named([path]), named([listed])];
-  const reason = `${one} is ${other} to this file system, which does not tell them apart, and another write of this proposal has made that: name it so`;
+  const reason = `${one} already exists as ${other} on this file system, from another write of this proposal; use ${other} for both`;
   return stageFailure('write_scope_violation', reason);
 }
 
-/** The folders on the way to a path, each by its own path. */
+/** The parent folders of a path. */
 const foldersOf = (path: string): string[] =>
   [...path.matchAll(/\//g)].map((slash) => path.slice(0, slash.index));
 
 /** `.git` and `.factory`. */
-const isKept = (path: string): boolean => namesGit(path) || path.split('/')[0]?.toLowerCase() === '.factory';
+const isReserved = (path: string): boolean =>
+  namesGit(path) || path.split('/')[0]?.toLowerCase() === '.factory';
 
-/** Characters of one name or message that are worth telling, and how many names are. */
-const tellable = { name: 200, message: 1000, names: 20 } as const;
+/** Limits of messages: characters of a name and of a message, and the number of names. */
+const shown = { name: 200, message: 1000, names: 20 } as const;
 const short = (text: string, most: number): string =>
   text.length <= most ? text : `${[...text.slice(0, most)].slice(0, -1).join('')}…`;
 
-/** Paths as a message names them: a proposal may hold any number, of any length. */
+/** Paths for a message, shortened: a proposal may have any number of paths of any length. */
 function named(paths: readonly string[]): string {
-  const told = paths.slice(0, tellable.names).map((path) => short(path, tellable.name));
-  return told.join(', ') + (paths.length > told.length ? ` and ${paths.length - told.length} more` : '');
+  const names = paths.slice(0, shown.names).map((path) => short(path, shown.name));
+  return names.join(', ') + (paths.length > names.length ? ` and ${paths.length - names.length} more` : '');
 }
 
 export const said = (error: unknown): string =>
-  short(error instanceof Error ? error.message : String(error), tellable.message);
+  short(error instanceof Error ? error.message : String(error), shown.message);
 
 function hashOf(before: Standing): string {
   return before.is === 'absent' || before.bytes === undefined ? emptySha256 : sha256(before.bytes);
 }
 
 async function look(root: string, path: string): Promise<{ standing: Standing } | { reason: string }> {
-  // Git would commit it beside the one that it is as another.
+  // On a case-insensitive file system git would commit the same file under two names.
   const listed = asListed(root, path);
   if (listed !== path)
-    return { reason: `${path} is ${listed} to this file system, which may not tell case apart: name it so` };
+    return { reason: `${path} already exists as ${listed} on this file system; use ${listed}` };
   const parts = path.split('/');
   let place = root;
   for (const part of parts.slice(0, -1)) {
@@ -160,10 +162,10 @@ async function lookAtLink(
 ): Promise<{ standing: Standing } | { reason: string }> {
   const target = await readlink(place);
   const real = await whereTo(place);
-  if (real === undefined) return { reason: `${path} is a link that leads in a circle` };
+  if (real === undefined) return { reason: `${path} is a link in a cycle of links` };
   const inside = real.startsWith(`${root}${sep}`) ? real.slice(root.length + 1) : undefined;
   if (inside === undefined) return { reason: `${path} is a link that leaves the workspace` };
-  if (isKept(inside)) return { reason: `${path} is a link to ${inside}, which is never written` };
+  if (isReserved(inside)) return { reason: `${path} is a link to ${inside}, which is never written` };
   const there = await stat(place).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw error;
@@ -173,7 +175,7 @@ async function lookAtLink(
   return { standing: { is: 'link', target, bytes: await readFile(place), mode: there.mode & 0o7777 } };
 }
 
-/** Where a link ends, also when nothing is there; undefined for a circle. */
+/** The target of a link, followed through further links, also if it does not exist; undefined for a cycle. */
 async function whereTo(link: string): Promise<string | undefined> {
   let place = link;
   for (let hops = 0; hops < 40; hops += 1) {
@@ -185,7 +187,7 @@ async function whereTo(link: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** The parent's real path, as far up as something exists, with the rest as it is spelled. */
+/** The path with its existing parent folders resolved and the rest unchanged. */
 async function realpathOfWhatExists(path: string): Promise<string> {
   const parent = dirname(path);
   if (parent === path) return path;

@@ -1,4 +1,4 @@
-/** What is sealed is not git's to watch: it comes and goes in the workspace, and no order commits either. */
+/** Keeps git from reporting sealed paths: they are removed from the workspace and restored, and no order commits them. */
 import * as z from 'zod';
 import { isMissing, writeFileAtomic, writeJson } from '../system/files.ts';
 import { type Git, nobodysNews } from '../system/git.ts';
@@ -7,7 +7,7 @@ import { readRecord } from './record.ts';
 
 const SealedPaths = z.object({ version: z.literal(1), paths: z.array(z.string()) });
 
-/** Writes down the sealed paths of a new history; git tells of no new files there from now on. */
+/** Records the sealed paths of a new history and excludes them, so that git does not report new files there. */
 export async function noteSealed(historyDir: string, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) return;
   const { sealed, exclude } = inHistory(historyDir);
@@ -16,8 +16,8 @@ export async function noteSealed(historyDir: string, paths: readonly string[]): 
   await writeFileAtomic(exclude, nobodysNews + paths.map((path) => `/${literal(path)}\n`).join(''));
 }
 
-/** Has git take what the index holds at sealed paths for present and unchanged. `git` works on the index that commands
- *  which ask git are given. */
+/** Makes git treat tracked files at sealed paths as present and unchanged. `git` must use the index that commands of nodes
+ *  see. */
 export async function overlookSealed(historyDir: string, git: Git): Promise<void> {
   const { paths } = await readRecord(inHistory(historyDir).sealed, SealedPaths).catch((error: unknown) => {
     if (isMissing(error)) return { paths: [] };

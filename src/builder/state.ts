@@ -1,4 +1,4 @@
-/** `.factory/order/state.json`: where a build stands. It lies in the workspace, so a resume restores it with the rest. */
+/** `.factory/order/state.json`: the progress of a build. It is in the workspace, so a resume restores it with the rest. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -33,11 +33,11 @@ const Done = z.lazy(() =>
 export const BuildState = z.lazy(() =>
   z.object({
     version: z.literal(1),
-    digests: z.record(z.string(), z.string()).describe('Each order as it was first read, by id'),
+    digests: z.record(z.string(), z.string()).describe('Digest of each order when it was first read, by id'),
     allow_exempt: z
       .boolean()
       .default(false)
-      .describe('Orders may be exempt from verification by their own word'),
+      .describe('Orders may be exempt from verification without a planner'),
     head: z.string().nullable().describe('The commit that the next one is built on'),
     done: z.array(Done),
     current: z
@@ -53,12 +53,12 @@ export const BuildState = z.lazy(() =>
           })
           .nullable()
           .default(null)
-          .describe('What the commit will hold, noted before any check ran'),
+          .describe('The content of the commit, recorded before any check ran'),
         failed: z
           .object({ stage: z.enum(failureStages), reason: z.string() })
           .nullable()
-          .describe('What a tool of ours found wrong in this attempt'),
-        brief: FailureBrief.nullable().describe('Why the attempt before this one failed'),
+          .describe('The failure that a factory order tool found in this attempt'),
+        brief: FailureBrief.nullable().describe('Why the previous attempt failed'),
       })
       .nullable(),
   }),
@@ -66,7 +66,7 @@ export const BuildState = z.lazy(() =>
 export type BuildState = z.infer<typeof BuildState>;
 export type CurrentOrder = NonNullable<BuildState['current']>;
 
-/** Undefined before the first order. Rejects when the file is not ours. */
+/** Undefined before the first order. Rejects with a BadRecord if the file is not valid. */
 export async function readState(workspace: string): Promise<BuildState | undefined> {
   try {
     return await readRecord(join(workspace, inWorkspace.orderState), BuildState);
@@ -76,18 +76,18 @@ export async function readState(workspace: string): Promise<BuildState | undefin
   }
 }
 
-/** Where a build keeps its books: the workspace, and the history that belongs to the run alone. */
+/** Where the state of a build is stored: the workspace, and the run's history. */
 export type Books = { readonly workspace: string; readonly run: { readonly history: string } };
 
-/** Says in the history that this state is the build's own, then puts it down. */
+/** Records the hash of the state in the history, then writes the state. */
 export async function writeState({ workspace, run }: Books, state: BuildState): Promise<void> {
   const text = `${JSON.stringify(state, null, 2)}\n`;
   await noteState(run.history, sha256(text));
   await writeFileAtomic(join(workspace, inWorkspace.orderState), text, { sync: true });
 }
 
-/** What is built, and what checks it, writes in the workspace as well, and could say there that an order is done. Any of
- *  the states that were noted may be there again: a resume goes back to where a checkpoint stands. */
+/** Whether the state file was written by another program than factory: the product and its checks can write in the
+ *  workspace, and could mark an order as done. Any recorded state is accepted, because a resume restores an older one. */
 export async function isForeignState({ workspace, run }: Books): Promise<boolean> {
   const found = readPlain(join(workspace, inWorkspace.orderState));
   if (found.kind === 'missing') return false;
@@ -103,7 +103,7 @@ async function noteState(history: string, hash: string): Promise<void> {
   await writeFileAtomic(inHistory(history).states, text, { sync: true, syncFolder: true });
 }
 
-/** Undefined for a run that was begun before states were noted, and believes any: a fork may go back to each that it had. */
+/** Undefined for a run without recorded states, which accepts any. */
 async function statesOf(history: string): Promise<readonly string[] | undefined> {
   try {
     return (await readFile(inHistory(history).states, 'utf8')).split('\n').filter((line) => line !== '');

@@ -1,4 +1,4 @@
-/** Where a `factory order` tool stands, and how it says what came of it: by exit code and `$FACTORY_OUTPUT`. */
+/** The run that a `factory order` tool works in, and how it reports its result: by exit code and `$FACTORY_OUTPUT`. */
 import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
@@ -10,7 +10,7 @@ import { type Environment, withoutGit } from '../system/git.ts';
 import type { Spawn } from '../system/spawn.ts';
 import type { Probe } from './verify.ts';
 
-/** What a command may touch of the world. */
+/** A command's access to the outside: folder, environment, output, clock and processes. */
 export type CommandIo = {
   readonly cwd: string;
   readonly env: Environment;
@@ -23,7 +23,7 @@ export type CommandIo = {
 /** The run a tool works in. */
 export type Place = { readonly workspace: string; readonly run: Layout; readonly runId: string };
 
-/** The engine names the run and the workspace; by hand `--run DIR` or standing in `<run>/workspace` does. */
+/** Finds the run: from the engine's variables, from `--run DIR`, or because the current folder is `<run>/workspace`. */
 export async function placeOf(
   io: CommandIo,
   run: string | undefined,
@@ -32,7 +32,7 @@ export async function placeOf(
   const dir = named ?? (basename(io.cwd) === 'workspace' ? dirname(io.cwd) : undefined);
   if (dir === undefined || !existsSync(dir)) {
     return {
-      problem: `no run to work in${dir === undefined ? '' : ` at ${dir}`}: a tool node gets it by access="run"; by hand pass --run RUN_DIR`,
+      problem: `no run to work in${dir === undefined ? '' : ` at ${dir}`}: a tool node gets it with access="run"; on the command line pass --run RUN_DIR`,
     };
   }
   const run_ = layout(dir);
@@ -47,7 +47,7 @@ export type Verdict = {
   readonly notes: string;
 } & ({ readonly ok: true } | { readonly ok: false; readonly class: FailureClass });
 
-/** Writes the verdict to `$FACTORY_OUTPUT` where there is one, tells it, and answers with the exit code. */
+/** Writes the verdict to `$FACTORY_OUTPUT` if it is set, prints it, and returns the exit code. */
 export async function conclude(io: CommandIo, json: boolean, verdict: Verdict): Promise<number> {
   const output = {
     outcome: verdict.ok ? 'success' : 'fail',
@@ -58,7 +58,7 @@ export async function conclude(io: CommandIo, json: boolean, verdict: Verdict): 
       : { failure_reason: verdict.notes, failure_class: verdict.class }),
   };
   const file = io.env['FACTORY_OUTPUT'];
-  // Written in place: the file is the engine's, and a sandbox shows it as a file that cannot be replaced.
+  // Written in place: in a sandbox the file is a mount that cannot be replaced.
   if (file !== undefined && file !== '') await writeFile(file, `${JSON.stringify(output)}\n`);
   if (json) io.out(`${JSON.stringify(output, null, 2)}\n`);
   else if (verdict.ok)
@@ -67,14 +67,14 @@ export async function conclude(io: CommandIo, json: boolean, verdict: Verdict): 
   return verdict.ok ? 0 : 1;
 }
 
-/** The context that the engine wrote for this stage; empty by hand. */
+/** The context that the engine wrote for this node; empty outside of a run. */
 export async function contextOf(io: CommandIo): Promise<Readonly<Record<string, unknown>>> {
   const file = io.env['FACTORY_CONTEXT'];
   if (file === undefined || file === '') return {};
   return z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, 'utf8')));
 }
 
-/** Looks on the caller's PATH, and asks python3 itself. */
+/** Searches the caller's PATH, and runs python3 to find a module. */
 export const probeOf = (io: CommandIo): Probe => ({
   async has(program) {
     for (const folder of (io.env['PATH'] ?? '').split(delimiter)) {

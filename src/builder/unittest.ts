@@ -1,9 +1,9 @@
-/** Running Python's tests where there is no pytest: every test file is found, and finding no test is a failure. */
+/** Runs Python's tests without pytest: every test file is found, and finding no test is a failure. */
 
-/** Python, in words that stand in double quotes as they are. `python3 -m unittest discover` passes when it finds nothing,
- *  and it finds nothing in folders without `__init__.py`. Functions and classes that are written for pytest are run as
- *  far as they need nothing of it; one that does fails, rather than going untested. Of two packages that have one name each
- *  is loaded from its own place: Python knows one at a time, and would take the tests of the first for those of the second. */
+/** A Python program that needs no escapes inside double quotes. `python3 -m unittest discover` passes if it finds nothing,
+ *  and it finds nothing in folders without `__init__.py`. Functions and classes written for pytest are run unless they
+ *  need it; those that do are a failure instead of going untested. Two packages with the same name are each loaded from
+ *  their own folder: Python keeps one per name, and would run the tests of the first twice. */
 const program = `
 import importlib, importlib.util, inspect, os, re, sys, unittest
 sys.dont_write_bytecode = True
@@ -64,9 +64,9 @@ if suite.countTestCases() == 0:
 sys.exit(not unittest.TextTestRunner(stream=sys.stderr).run(suite).wasSuccessful())
 `;
 
-/** One command without a shell. It begins with a line for readers. */
+/** One command without a shell. Its first line is a comment for readers. */
 export const unittestCommand = `python3 -c "# Python's unittest over every test file; no test at all is a failure${program}"`;
 
-/** What stands for a command where people and models read it. */
+/** The text with the long unittest command replaced by a short name, for people and models. */
 export const spoken = (text: string): string =>
   text.replaceAll(unittestCommand, 'python3 unittest (every test file; no test at all is a failure)');

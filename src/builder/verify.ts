@@ -1,4 +1,4 @@
-/** How a project is checked as a whole: which commands say that it still holds together after an order. */
+/** Chooses the commands that verify the whole project after a work order. */
 import type { Dirent } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -12,7 +12,7 @@ import { spoken, unittestCommand } from './unittest.ts';
 /** A verification plan as nodes read it: files that must exist, commands that must exit with 0. */
 export type CheckPlan = { readonly files: readonly string[]; readonly commands: readonly string[] };
 
-/** What the machine has. */
+/** Finds out which programs the machine has. */
 export interface Probe {
   /** Whether a program is on PATH. */
   has(program: string): Promise<boolean>;
@@ -20,10 +20,10 @@ export interface Probe {
   imports(module: string): Promise<boolean>;
 }
 
-/** The commands that check the workspace as it is now, the first of these that applies: an exempt order gets the compile
- *  check only; `scripts/verify.sh`; the `test` script of package.json; node's own tests; Python's tests (pytest where it
- *  can be imported, else unittest); Go's tests, or its vet where there are none; Rust's tests; the compile check. The compile check reads each of `files` with its language's own
- *  parser and leaves nothing behind; it is empty when none of them has one. */
+/** The commands that verify the current workspace, the first of these that applies: for an exempt order the compile check
+ *  alone; `scripts/verify.sh`; the `test` script of package.json; `node --test`; Python's tests (pytest if it can be
+ *  imported, else unittest); Go's tests, or `go vet` if there are none; Rust's tests; the compile check. The compile check
+ *  parses each of `files` with the parser of its language and writes no files; it is empty if none of them has a parser. */
 export async function verifyCommands(
   workspace: string,
   order: { readonly verify_exempt: boolean },
@@ -36,12 +36,12 @@ export async function verifyCommands(
   const files = await codeFiles(workspace);
   if (files.some(isNodeTest)) return ['node --test'];
   if (files.some(isPythonTest) && (await probe.has('python3'))) {
-    // Pytest knows only two of the names, and fails where it finds none.
+    // Pytest finds only two of the name patterns, and fails if it finds no test.
     const pytest = files.some(isPytestFile) && (await probe.imports('pytest'));
     return [pytest ? 'python3 -m pytest -q' : unittestCommand];
   }
   if ((await isFile(join(workspace, 'go.mod'))) && (await probe.has('go'))) {
-    // Vet compiles everything too; `go build` would leave a program behind.
+    // `go vet` compiles everything too; `go build` would leave a binary behind.
     return [files.some(isGoTest) ? 'go test ./...' : 'go vet ./...'];
   }
   if ((await isFile(join(workspace, 'Cargo.toml'))) && (await probe.has('cargo'))) {
@@ -50,8 +50,8 @@ export async function verifyCommands(
   return compileCheck(workspace, with_.files, probe);
 }
 
-/** What a programmer may be told of that before the files are written: the commands where nothing that the order may
- *  write decides about them, else the rule. Lines. */
+/** How the project is going to be verified, as lines for the prompt: the commands, or the rule by which they are chosen if
+ *  files that the order may write decide it. */
 export async function foretold(
   workspace: string,
   order: { readonly verify_exempt: boolean; readonly allowed_files: readonly string[] },
@@ -67,12 +67,12 @@ export async function foretold(
   return settled
     ? commands.map(spoken)
     : [
-        `whichever of these comes first, as the project is once your files are written:`,
-        `\`bash ${verifyScript}\` where that file exists`,
+        `the first of these that applies once your files are written:`,
+        `\`bash ${verifyScript}\` if that file exists`,
         'the `test` script of `package.json`',
-        '`node --test` where there are JavaScript tests',
-        "Python's tests where there are any: pytest if it is installed, else unittest; no test found is a failure",
-        "Go's tests (`go test ./...`) beside a `go.mod`, Rust's (`cargo test`) beside a `Cargo.toml`",
+        '`node --test` if there are JavaScript tests',
+        "Python's tests if there are any: pytest if it is installed, else unittest; no test found is a failure",
+        "Go's tests (`go test ./...`) if there is a `go.mod`, Rust's (`cargo test`) if there is a `Cargo.toml`",
         'otherwise, whether each file you write parses',
       ];
 }
@@ -100,7 +100,7 @@ export async function plansFor(
   };
 }
 
-/** `npm init` writes a script that only fails; it is no test. */
+/** The script that `npm init` writes only fails; it does not count as a test. */
 async function hasTestScript(workspace: string): Promise<boolean> {
   const text = await readFile(join(workspace, 'package.json'), 'utf8').catch(() => '');
   try {
@@ -111,7 +111,7 @@ async function hasTestScript(workspace: string): Promise<boolean> {
   }
 }
 
-/** The names that `node --test` looks for by itself. */
+/** The name patterns that `node --test` finds by default. */
 function isNodeTest(path: string): boolean {
   if (!/\.[cm]?js$/.test(path)) return false;
   return /(^|\/)test\//.test(path) || /(^test|^test-.+|.+[.\-_]test)\.[cm]?js$/.test(basename(path));
@@ -120,9 +120,10 @@ const isPythonTest = (path: string): boolean => /^(test_.*|.*_test|tests?)\.py$/
 
 const isPytestFile = (path: string): boolean => /^(test_.*|.*_test)\.py$/.test(basename(path));
 
-const notOurs = new Set(['node_modules', '__pycache__', 'venv', 'vendor']);
+const skippedFolders = new Set(['node_modules', '__pycache__', 'venv', 'vendor']);
 
-/** JavaScript, Python and Go files, without hidden folders, what was installed, and folders whose names are no UTF-8. */
+/** JavaScript, Python and Go files, without those in hidden folders, in folders of installed packages, and in folders whose
+ *  names are not UTF-8. */
 async function codeFiles(root: string, below = ''): Promise<string[]> {
   const found: string[] = [];
   const entries = await readdir(join(root, below), { withFileTypes: true }).catch(
@@ -134,14 +135,14 @@ async function codeFiles(root: string, below = ''): Promise<string[]> {
   for (const entry of entries) {
     const path = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.isFile() && /\.([cm]?js|py|go)$/.test(entry.name)) found.push(path);
-    if (entry.isDirectory() && !entry.name.startsWith('.') && !notOurs.has(entry.name)) {
+    if (entry.isDirectory() && !entry.name.startsWith('.') && !skippedFolders.has(entry.name)) {
       found.push(...(await codeFiles(root, path)));
     }
   }
   return found;
 }
 
-/** Where no file has a parser of its own, whatever Python there is has to compile at least. */
+/** Without a file that has a parser, all Python files have to compile. */
 async function exemptCheck(workspace: string, files: readonly string[], probe: Probe): Promise<string[]> {
   const commands = await compileCheck(workspace, files, probe);
   if (commands.length > 0) return commands;

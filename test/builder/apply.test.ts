@@ -145,7 +145,7 @@ describe('a proposal', () => {
     const { failure } = await apply(it.path, ['caf\u00e9.txt'], write('cafe\u0301.txt', 'x'));
     expect(failure).toMatchObject({
       stage: 'write_scope_violation',
-      reason: expect.stringMatching(/^not in allowed_files: .*spelled with other characters/),
+      reason: expect.stringMatching(/^not in allowed_files: .*has other Unicode characters/),
     });
   });
 
@@ -170,7 +170,7 @@ describe('a proposal', () => {
       );
       expect(applied.failure).toEqual({
         stage: 'write_failed',
-        reason: 'n/m/x lies below a path that is to be a file of its own',
+        reason: 'n/m/x lies below a path that the same proposal writes as a file',
       });
     }
     expect(tree(it.path, [])).toEqual({});

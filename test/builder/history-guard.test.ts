@@ -92,10 +92,10 @@ test('nor where it would wait for a pipe', async () => {
 test('nor where it is a link or a file by now', async () => {
   renameSync(history, join(top, 'elsewhere.git'));
   symlinkSync('elsewhere.git', history);
-  await expect(historyGit(history, env).run(['fsck'])).rejects.toThrow('is no folder');
+  await expect(historyGit(history, env).run(['fsck'])).rejects.toThrow('is not a folder');
   rmSync(history);
   writeFileSync(history, 'gitdir: elsewhere.git\n');
-  await expect(historyGit(history, env).run(['fsck'])).rejects.toThrow('is no folder');
+  await expect(historyGit(history, env).run(['fsck'])).rejects.toThrow('is not a folder');
 });
 
 test('a repository that is made beside leaves the settings as they are: a power cut could take away what stands there', async () => {

@@ -98,7 +98,7 @@ describe('a mending', () => {
     });
     const silent = [{ scenario: 'x', said: '' }];
     expect(await mend(books(it), buildOf(raws), { failures: silent, most: 2 })).toMatchObject({
-      order: { intent: expect.stringContaining('A check failed without a word.') },
+      order: { intent: expect.stringContaining('A check failed without output.') },
     });
   });
 

@@ -68,7 +68,7 @@ test.for([
         provenance: { planner_run_id: 'P', bootstrap: false },
       }),
     },
-    "asks not to be verified (verify_exempt) without a planner's word for it",
+    "asks not to be verified (verify_exempt) without a planner's declaration",
   ],
   [
     'a mending that no planner has signed is spared as little',

@@ -24,8 +24,7 @@ const template = '{{INTENT}}|{{ALLOWED_FILES}}|{{NOTES}}|{{CONTEXT_FILES}}';
 const told = (content: string | Buffer, shown: string): string =>
   `### f\nexists: yes\nsha256: ${sha256(Buffer.from(content))}\n${shown}`;
 const room = contextLimit - 1;
-const outside =
-  '### f\n(cannot be shown or written: a link that leaves the project, or a file nobody may read)';
+const outside = '### f\n(cannot be shown or written: a link that leaves the project, or an unreadable file)';
 
 test.for<[string, string | Buffer | ((path: string) => void), string]>([
   ['text without a last line end', 'a', told('a', '```\na\n```')],

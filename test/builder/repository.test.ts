@@ -75,7 +75,7 @@ test("git's own directory is refused as a repository", async () => {
   repository(it.path);
   const gitDir = join(it.path, '.git');
   expect(await inspect(gitDir, bareEnv(it.path))).toMatchObject({
-    problem: `${gitDir} has no files of a project: git keeps a repository in it`,
+    problem: `${gitDir} is not a working tree: it is the folder of a git repository`,
     fix: expect.stringContaining('git clone'),
   });
 });

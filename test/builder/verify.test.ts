@@ -116,7 +116,7 @@ test.for<[string, Files, string[], boolean, boolean]>([
   using it = folder(files);
   const told = await foretold(it.path, { verify_exempt, allowed_files }, all);
   expect(told.length === 1).toBe(settled);
-  if (!settled) expect(told[0]).toContain('whichever of these comes first');
+  if (!settled) expect(told[0]).toContain('the first of these that applies');
   else if (!verify_exempt)
     expect(told).toEqual(await verifyCommands(it.path, { verify_exempt }, { files: [], probe: all }));
 });

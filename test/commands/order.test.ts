@@ -485,14 +485,14 @@ describe('prompt', () => {
       { 'a.test.js': '' },
       ['f1.txt'],
       '- node --test\n',
-      'comes first',
+      'the first of these',
     ],
-    ['the rule, where the order may decide', { 'a.txt': '' }, ['f.test.js'], 'comes first', '(none)'],
+    ['the rule, where the order may decide', { 'a.txt': '' }, ['f.test.js'], 'the first of these', '(none)'],
     [
       'the rule, where another test may be added',
       { 'test_a.py': '' },
       ['package.json'],
-      'comes first',
+      'the first of these',
       '(none)',
     ],
     [
@@ -500,7 +500,7 @@ describe('prompt', () => {
       { 'scripts/verify.sh': '' },
       ['f.test.js'],
       '- bash scripts/verify.sh\n',
-      'comes first',
+      'the first of these',
     ],
   ] as const)('says how the whole is checked: %s', async ([, files, allowed_files, says, never]) => {
     using it = folder();

@@ -83,7 +83,7 @@ test('each attempt has its files, the records tell them all, and a copy of them 
       acceptance: [{ ...passed(accept, 'acceptance', 2, ''), exit_code: -1, stderr_trunc: stopped }],
       failure_brief: expect.objectContaining({
         stage: 'acceptance_failed',
-        constraints_reminder: expect.stringContaining('did not come to an end in its time'),
+        constraints_reminder: expect.stringContaining('The command timed out.'),
       }),
     },
     {

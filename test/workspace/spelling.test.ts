@@ -47,7 +47,7 @@ test.for([
     );
     expect(failure).toMatchObject({
       stage: 'write_scope_violation',
-      reason: expect.stringContaining(`${path} is ${listed} to this file system`),
+      reason: expect.stringContaining(`${path} already exists as ${listed} on this file system`),
     });
     expect(readdirSync(join(it.ws, 'docs'))).toEqual(['Readme.md']);
     expect(readFileSync(join(it.ws, 'docs/Readme.md'), 'utf8')).toBe('r');
@@ -70,8 +70,11 @@ test.for(oneToIt)('%s and %s of a proposal are one: neither is written', async (
   await using it = caseless({ n: {} });
   if (!it.isThere) return context.skip('no such disk can be made here');
   const { failure } = await applyProposal(it.ws, { allowed_files: paths }, writesOf(...paths));
-  expect(failure).toMatchObject({ stage: 'write_scope_violation', reason: expect.stringContaining(' is ') });
-  expect(failure?.reason).toMatch('to this file system, which');
+  expect(failure).toMatchObject({
+    stage: 'write_scope_violation',
+    reason: expect.stringContaining(' already exists as '),
+  });
+  expect(failure?.reason).toMatch('on this file system, from another write');
   expect([readdirSync(it.ws), readdirSync(join(it.ws, 'n'))]).toEqual([['n'], []]);
 });
 
