@@ -1,5 +1,6 @@
-/** Finds private words in texts for people: README, docs, prompts, `--help`, messages, comments and test titles.
- *  `node scripts/words.mjs [FILE…]` prints each finding with its place and the word to use; exit code 1 if there are any. */
+/** Finds private words in texts for people: README, docs, prompts, `--help`, messages and comments of `src`.
+ *  `node scripts/words.mjs [PATH…]` prints each finding with its place and the word to use; exit code 1 if there are any.
+ *  Tests are checked when their path is given. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
