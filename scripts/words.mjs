@@ -91,8 +91,8 @@ const sources = [...filesBelow('src', '.ts'), ...filesBelow('test', '.ts')].filt
   (name) => !/fixtures|golden/.test(name),
 );
 const given = process.argv.slice(2).map((file) => relative(root, file));
-const chosen = [...pages, ...sources].filter(
-  (file) => given.length === 0 || given.some((name) => file.startsWith(name)),
+const chosen = [...pages, ...sources].filter((file) =>
+  given.length === 0 ? !file.startsWith('test/') : given.some((name) => file.startsWith(name)),
 );
 
 let found = 0;
