@@ -1,4 +1,4 @@
-/** A run's history copied for a run that goes on from an earlier moment: its commits up to there, and none after. */
+/** The history of a run copied for a fork: the commits up to its checkpoint. */
 import type { Dirent } from 'node:fs';
 import { constants } from 'node:fs';
 import { copyFile, readdir, rm } from 'node:fs/promises';
@@ -20,15 +20,14 @@ import {
 import { readRecord } from './record.ts';
 import { readState } from './state.ts';
 
-/** Copies the history in `from` to the new folder `to` and winds it back to where `workspace`, which stands as it did
- *  at that moment, says it was. `from` is only read, also while its owner adds commits. Rejects with a GitError when git
- *  fails. */
+/** Copies the history in `from` to the new folder `to` and moves it back to the commit that `workspace`, restored to the
+ *  checkpoint, names. `from` is only read, also while its owner adds commits. Rejects with a GitError when git fails. */
 export async function forkHistory(where: {
   readonly from: string;
   readonly to: string;
   readonly workspace: string;
   readonly env: Environment;
-  /** Whether later commits stay there, without a name, for `historyFollower`. */
+  /** Whether later commits are kept without a ref, for `historyFollower`. */
   readonly keepLater?: boolean;
 }): Promise<void> {
   const { from, to, workspace, env } = where;
@@ -39,21 +38,21 @@ export async function forkHistory(where: {
   await moveHead({ historyDir: to, workspace, env }, head);
   await dropOtherRefs(git, head);
   await dropLaterProof(to, head);
-  // Moving the refs back was noted, with the commits that they stood at.
+  // Reflogs name the later commits.
   await rm(join(to, 'logs'), { recursive: true, force: true });
   if (where.keepLater === true) return;
   const tree = (await readState(workspace))?.current?.written?.tree;
   await git.text(['prune', '--expire=now', ...(tree === undefined ? [] : [tree])]);
 }
 
-/** Where the history stands, as the workspace says. */
+/** The commit that the workspace names as its head. */
 async function headOf(historyDir: string, workspace: string): Promise<string | null> {
   const state = await readState(workspace);
   return state === undefined ? (await readHistoryStart(historyDir)).first_commit : state.head;
 }
 
-/** Brings a history, which has all commits of a record, to where the workspace says that it stands after a command of
- *  the record; `proof` is the file with what the record's last proof found. Rejects with a GitError when git fails. */
+/** Moves a history, which has all commits of a record, to the commit that the workspace names after a recorded command;
+ *  `proof` is the file with the record's last proof. Rejects with a GitError when git fails. */
 export function historyFollower(where: {
   readonly historyDir: string;
   readonly workspace: string;
@@ -75,7 +74,7 @@ export function historyFollower(where: {
 const proofIn = (file: string): Promise<ProofRecord | undefined> =>
   readRecord(file, ProofRecord).catch(() => undefined);
 
-/** Names that are of no use in a copy: locks, half-written objects, the index of a commit in the making, logs. */
+/** Names that are left out of a copy: locks, half-written objects, the index of a commit in progress, logs. */
 const passing = /(?:\.lock$|^tmp_|\.tmp$|^factory\.index$|^logs$)/;
 
 async function copyRepository(from: string, to: string): Promise<void> {
@@ -88,14 +87,14 @@ async function copyRepository(from: string, to: string): Promise<void> {
       try {
         await copyFile(source, target, constants.COPYFILE_FICLONE);
       } catch (error) {
-        // Its owner may take a file away meanwhile, never one that an earlier moment needs.
+        // Its owner may remove a file meanwhile, never one that an earlier checkpoint needs.
         if (!isMissing(error)) throw error;
       }
     }
   }
 }
 
-/** Refs before objects: what a ref names is there by the time that objects are listed. */
+/** Refs before objects: what a ref names exists by the time that objects are listed. */
 async function sorted(folder: string): Promise<Dirent[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     if (isMissing(error)) return [];
@@ -104,7 +103,7 @@ async function sorted(folder: string): Promise<Dirent[]> {
   return entries.sort((a, b) => Number(a.name === 'objects') - Number(b.name === 'objects'));
 }
 
-/** What a later stage has called something stays in the run that it belongs to. */
+/** Removes refs that a later node created. */
 async function dropOtherRefs(git: Git, head: string | null): Promise<void> {
   const kept = new Set([headRef, branchRef, baseRef]);
   const merged = head === null ? [] : ['--merged', head];
@@ -118,7 +117,7 @@ async function dropOtherRefs(git: Git, head: string | null): Promise<void> {
     await git.text(['update-ref', '--stdin'], { input: gone.map((ref) => `delete ${ref}\n`).join('') });
 }
 
-/** A proof of another commit says nothing here, and neither does one that cannot be read. */
+/** Removes a proof of another commit, or one that cannot be read. */
 async function dropLaterProof(historyDir: string, head: string | null): Promise<void> {
   const { proof } = inHistory(historyDir);
   if ((await proofIn(proof))?.commit !== head) await rm(proof, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** Writes down what passes between a node and its agent in one attempt. */
+/** Records what a node and its agent exchange in one attempt. */
 import { join } from 'node:path';
 import type {
   Agent,
@@ -17,7 +17,7 @@ import { beforeWrite } from '../system/fence.ts';
 import { readSome } from '../system/read.ts';
 import type { Exit } from '../system/spawn.ts';
 import { diff } from '../workspace/changes.ts';
-import type { Entry, Snapshot } from '../workspace/snapshot.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
 import { maskedValue } from './masked.ts';
 import { withoutSplit } from './pieces.ts';
 
@@ -25,8 +25,8 @@ import { withoutSplit } from './pieces.ts';
 const mostItems = 32 * 1024 * 1024;
 const mostOutput = 8 * 1024 * 1024;
 
-/** What no snapshot tells of an attempt: what was hidden from its agent, the files that it made in those places, and what
- *  it did to sealed ones; all of that is undone. */
+/** What no snapshot has of an attempt: workspace paths hidden from its agent, files that it made there, and holdout paths that
+ *  it wrote to; all of that is undone. */
 export type Hidden = { readonly paths: string[]; readonly made: string[]; readonly sealed: string[] };
 
 export type RecorderSetting = {
@@ -40,24 +40,24 @@ export type RecorderSetting = {
   readonly visit: number;
   readonly attempt: number;
   readonly signal: AbortSignal;
-  /** Takes out what is secret by now. */
+  /** Masks the secrets known by now. */
   readonly mask: (text: string) => string;
   readonly hidden: Hidden;
 };
 
-/** The record of one attempt; it is kept with `save`, once the workspace has been looked at. */
+/** The record of one attempt; `save` writes it, once the workspace has a snapshot. */
 export interface Recorder {
-  /** The same agent, listened to. */
+  /** The same agent, with its calls recorded. */
   listening(agent: Agent): Agent;
-  /** A program of the agent's has ended. */
+  /** Records a program of the agent that has ended. */
   program(program: AgentProgram, exit: Exit): Promise<void>;
-  /** The exchange that answered in a live agent's place. */
+  /** Records the hash of the exchange that answered in place of an agent. */
   replayed(line: string): void;
-  /** Puts the exchange on the disk, where there was one. `around` is missing where the workspace could not be recorded. */
+  /** Writes the exchange, if there was one. `around` is undefined where the workspace could not be recorded. */
   save(around: { readonly before: Snapshot; readonly after: Snapshot } | undefined): Promise<void>;
 }
 
-type Asked = { readonly task: AgentTask; readonly agent: Agent; readonly began: number };
+type AgentCall = { readonly task: AgentTask; readonly agent: Agent; readonly began: number };
 
 export function recorder(setting: RecorderSetting): Recorder {
   const { log, clock, mask } = setting;
@@ -66,14 +66,14 @@ export function recorder(setting: RecorderSetting): Recorder {
   const artifacts = new Map<string, string>();
   let size = 0;
   let dropped = 0;
-  let asked: Asked | undefined;
+  let call: AgentCall | undefined;
   let report: AgentReport | undefined;
   let stopped: AgentReport | undefined;
   let elapsed = 0;
   let line: string | undefined;
 
   const note = (item: ExchangeItem): void => {
-    // Who wakes after another engine took the run over asks, and pays, for nothing any more.
+    // A process that was taken over while it slept must not send, and pay for, a request.
     if (item.kind === 'request') beforeWrite(setting.nodeDir);
     size += JSON.stringify(item).length;
     if (size > mostItems) dropped += 1;
@@ -84,8 +84,8 @@ export function recorder(setting: RecorderSetting): Recorder {
       name: agent.name,
       describe: agent.describe,
       async work(task, signal) {
-        asked = { task, agent, began: clock.monotonic() };
-        const heard: AgentTask = {
+        call = { task, agent, began: clock.monotonic() };
+        const recorded: AgentTask = {
           ...task,
           record: note,
           async keep(name, content) {
@@ -97,10 +97,10 @@ export function recorder(setting: RecorderSetting): Recorder {
             task.acted(action);
           },
         };
-        report = await agent.work(log === undefined ? task : heard, signal);
-        elapsed = clock.monotonic() - asked.began;
+        report = await agent.work(log === undefined ? task : recorded, signal);
+        elapsed = clock.monotonic() - call.began;
         if (report.kind === 'cancelled' && signal.aborted && !setting.signal.aborted)
-          stopped = asStopped(report, agent.name, String(signal.reason));
+          stopped = stalledReport(report, agent.name, String(signal.reason));
         return report;
       },
     }),
@@ -110,7 +110,7 @@ export function recorder(setting: RecorderSetting): Recorder {
     async program(program, exit) {
       if (log === undefined) return;
       const output = async (name: string) => {
-        // Of a very long one the end, which is what later stages are told of.
+        // Of a very long one the end, which later prompts quote.
         const text = await readSome(join(setting.nodeDir, name), mostOutput, 'tail');
         if (text !== undefined) artifacts.set(name, text);
         return text === undefined ? null : sha256(text);
@@ -126,14 +126,14 @@ export function recorder(setting: RecorderSetting): Recorder {
       });
     },
     async save(around) {
-      if (log === undefined || asked === undefined) return;
-      const { task, agent } = asked;
+      if (log === undefined || call === undefined) return;
+      const { task, agent } = call;
       const prompt = mask(task.prompt);
       const { prompt: _, llm_prompt: __, ...attributes } = task.attributes;
       const kept: Exchange['artifacts'] = [];
       for (const [name, content] of artifacts) kept.push({ name, content: await log.body(mask(content)) });
-      const said = stopped ?? (report?.kind === 'cancelled' ? undefined : report);
-      const written = said?.kind === 'answered' ? task.attributes['response_file']?.trim() : undefined;
+      const answer = stopped ?? (report?.kind === 'cancelled' ? undefined : report);
+      const written = answer?.kind === 'answered' ? task.attributes['response_file']?.trim() : undefined;
       const clean = (value: object): Json => maskedValue(JSON.parse(JSON.stringify(value)), mask);
       await log.append({
         schema_version: 1,
@@ -144,7 +144,7 @@ export function recorder(setting: RecorderSetting): Recorder {
         visit: setting.visit,
         attempt: setting.attempt,
         call: task.call,
-        complete: said !== undefined && !setting.signal.aborted,
+        complete: answer !== undefined && !setting.signal.aborted,
         agent: { name: agent.name, describe: mask(agent.describe) },
         attributes: Object.fromEntries(Object.entries(attributes).map(([key, text]) => [key, mask(text)])),
         prompt_sha256: sha256(prompt),
@@ -159,7 +159,7 @@ export function recorder(setting: RecorderSetting): Recorder {
             .join(''),
         ),
         items_dropped: dropped,
-        report: said === undefined ? null : await log.body(JSON.stringify(clean(said))),
+        report: answer === undefined ? null : await log.body(JSON.stringify(clean(answer))),
         artifacts: kept,
         actions: actions.map(({ action, detail, status }) => ({
           action,
@@ -188,9 +188,9 @@ export function recorder(setting: RecorderSetting): Recorder {
   };
 }
 
-/** What an agent that was stopped for standing still has come to, as the engine judges it: of such a call there is a
- *  record, which a call that was stopped with its run does not have. */
-const asStopped = (
+/** The report of an agent that was stopped because it stalled. Its call is complete, unlike one that was stopped with its
+ *  run. */
+const stalledReport = (
   { usage, by, spentBefore = [] }: AgentReport & { kind: 'cancelled' },
   name: string,
   why: string,
@@ -202,26 +202,17 @@ const asStopped = (
   spentBefore: [...spentBefore, ...(usage === undefined ? [] : [usage])],
 });
 
-/** What happened to files, links and folders between two snapshots, with what each has become. */
+/** Changes of files, links and folders between two snapshots, each with what it is after them. */
 function changesBetween(before: Snapshot, after: Snapshot): FileChange[] {
   const changes = diff(before, after);
-  const found: FileChange[] = [];
-  for (const change of ['created', 'modified', 'deleted'] as const) {
-    for (const path of [...changes.folders[change], ...changes[change]]) {
+  return (['created', 'modified', 'deleted'] as const).flatMap((change) =>
+    [...changes.folders[change], ...changes[change]].flatMap((path): FileChange[] => {
       const entry = (change === 'deleted' ? before : after).tree.get(path);
-      if (entry !== undefined) found.push({ path, change, ...factsOf(entry, change === 'deleted') });
-    }
-  }
-  return found;
+      if (entry === undefined) return [];
+      const { kind, mode, hash, target } = entry;
+      if (change === 'deleted') return [{ path, change, kind }];
+      const content = hash === undefined ? {} : { sha256: hash };
+      return [{ path, change, kind, mode, ...content, ...(target === undefined ? {} : { target }) }];
+    }),
+  );
 }
-
-const factsOf = (entry: Entry, gone: boolean): Omit<FileChange, 'path' | 'change'> => ({
-  kind: entry.kind,
-  ...(gone
-    ? {}
-    : {
-        mode: entry.mode,
-        ...(entry.hash === undefined ? {} : { sha256: entry.hash }),
-        ...(entry.target === undefined ? {} : { target: entry.target }),
-      }),
-});

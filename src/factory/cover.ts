@@ -1,4 +1,4 @@
-/** What a run's checkpoint vouches for, and changes of it that a resume makes. */
+/** Changes of a run's manifest and inputs at a resume, covered by its checkpoint. */
 import { existsSync, renameSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -14,7 +14,7 @@ import { removeTree } from '../system/remove.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { keptScript } from './types.ts';
 
-/** What a resume changes about a run before it goes on. */
+/** What a resume changes about a run. */
 export type Change = {
   readonly manifest: Manifest;
   /** Texts of file variables, by name. */
@@ -22,10 +22,10 @@ export type Change = {
   readonly script: string | undefined;
 };
 
-/** Writes what the run goes on with, in its workspace too, which stands as `snapshot` has it. The checkpoint names the new
- *  manifest, and the snapshot that has the new texts, before the manifest stands there: whoever is killed in between leaves
- *  one that is vouched for, and a workspace that fits to it. Texts of `inputs/` wait in a folder of the new manifest's, and
- *  so take the place of the old ones together with it. */
+/** Writes the changed manifest and texts, also to the workspace, which is as in `snapshot`. The checkpoint names the new
+ *  manifest, and the snapshot with the new texts, before the manifest is replaced: a kill in between leaves a manifest that
+ *  the checkpoint covers, and a workspace that fits it. Texts of `inputs/` wait in a folder named by the new manifest, and
+ *  replace the old ones together with it. */
 export async function carryOut(
   change: Change,
   runDir: string,
@@ -49,7 +49,7 @@ export async function carryOut(
   const snapshot = stored.length === 0 ? undefined : await from.snapshots.take(from.snapshot);
   const next = manifestHash(manifest);
   const known = [vouched.manifest_sha256, vouched.manifest_next];
-  // The one that stands there may be the next one of a change, or of a pause, that was cut.
+  // The manifest on disk may be the next one of a change, or of a suspension, that was interrupted.
   const is = manifestHash(JSON.parse(await readFile(at.manifest, 'utf8')) as object);
   const isKnown = known.includes(is) && known.includes(next) && snapshot === undefined;
   if (vouched.manifest_sha256 !== undefined && !isKnown)
@@ -83,8 +83,8 @@ async function keepTexts(
   if (texts.length > 0) await syncFolders(folder, runDir);
 }
 
-/** Puts the texts that belong to the manifest into `inputs/`, and removes those of a change that was cut before. Only for
- *  the run's owner. */
+/** Moves the texts that belong to the manifest into `inputs/`, and removes those of a change that was interrupted before.
+ *  Only for the run's owner. */
 export async function settleTexts(runDir: string): Promise<void> {
   const at = layout(runDir);
   if (!existsSync(at.change)) return;

@@ -1,4 +1,4 @@
-/** `exchanges/calls.jsonl`: what an agent was asked in one attempt of a node, and what it answered and changed. */
+/** `exchanges/calls.jsonl`: the prompt, answer and changes of an agent in one attempt of a node. */
 import * as z from 'zod';
 import { innerPath, nodeId } from './safe-names.ts';
 import { Usage } from './spent.ts';
@@ -8,7 +8,7 @@ const hash = z
   .regex(/^[0-9a-f]{64}$/)
   .describe('SHA-256, hex');
 
-/** A text in place, or where it is long the name of the file in `bodies/` that holds it. */
+/** A text, or where it is long the name of its file in `bodies/`. */
 export const Body = z.union([z.string(), z.strictObject({ sha256: hash, bytes: z.int() })]);
 export type Body = z.infer<typeof Body>;
 
@@ -26,12 +26,12 @@ export const Exchange = z.object({
   schema_version: z.literal(1),
   run_id: z.string(),
   epoch: z.int(),
-  at: z.string().describe('When the attempt was over, RFC 3339, UTC'),
+  at: z.string().describe('When the attempt ended, RFC 3339, UTC'),
   node: nodeId,
   visit: z.int().positive(),
   attempt: z.int().positive(),
   call: z.int().positive().describe('Of this node, over all its visits'),
-  complete: z.boolean().describe('False for an attempt that was stopped or killed; it answers nobody'),
+  complete: z.boolean().describe('False for an attempt that was interrupted, which answers no replay'),
   agent: z.object({ name: z.string(), describe: z.string() }),
   attributes: z.record(z.string(), z.string()).describe("The node's, without its prompt"),
   prompt_sha256: hash,
@@ -51,7 +51,7 @@ export const Exchange = z.object({
   hidden: z.object({
     paths: z.array(z.string()),
     made: z.array(z.string()),
-    sealed: z.array(z.string()).exactOptional().describe('Sealed paths that the agent wrote at'),
+    sealed: z.array(z.string()).exactOptional().describe('Holdout paths that the agent wrote to'),
   }),
   files: z
     .object({ before: hash, after: hash, changes: z.array(FileChange) })
@@ -59,7 +59,7 @@ export const Exchange = z.object({
     .describe('Snapshots around the attempt; null where the workspace could not be recorded'),
   usage: Usage.nullable(),
   elapsed_ms: z.number(),
-  replayed: hash.nullable().describe('The line of the exchange that answered here again'),
+  replayed: hash.nullable().describe('The line of the exchange that answered in a replay'),
 });
 export type Exchange = z.infer<typeof Exchange>;
 

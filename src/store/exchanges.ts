@@ -15,32 +15,30 @@ import { inALine, type Unreadable, unreadable } from './problem.ts';
 
 const datasync = promisify(fdatasync);
 
-/** Bytes of all lines together that are read to answer from them: long texts lie elsewhere. */
+/** Bytes of all lines together that are read. */
 const mostOfCalls = 512 * 1024 * 1024 - 64 * 1024;
 
-/** Bytes of a text that stands in the line itself. */
+/** Bytes of a text that is kept in the line itself. */
 const inlineBytes = 2048;
 
 export interface ExchangeLog {
-  /** A text as a line names it; a long one is on the disk when the line is. */
+  /** A text as a line names it; a long one is on disk when the line is. */
   body(text: string): Promise<Body>;
-  /** Adds a line, as a whole and on the disk. */
+  /** Adds a whole line, flushed. */
   append(exchange: Exchange): Promise<void>;
-  /** The hash of all lines; they are on the disk. */
+  /** The hash of all lines, which are flushed. */
   mark(): Mark;
   close(): void;
 }
 
-/** Opens the exchanges in `dir`, which is made; the torn last line of a killed process is cut off. */
+/** Opens the exchanges in `dir`, which is created; the torn last line of a killed process is cut off. */
 export function openExchanges(dir: string): ExchangeLog {
   const at = exchangesLayout(dir);
   beforeWrite(at.calls);
   makeFolder(dir);
   let file: number | undefined;
-  let newBodies = false;
-  let bodiesNamed = false;
-  const kept = new Set<string>();
   let known: LineChain | undefined;
+  let hasNewBodies = false;
   const chain = (): LineChain => (known ??= chainOf(at.calls));
   const opened = async (): Promise<number> => {
     if (file !== undefined) return file;
@@ -56,22 +54,20 @@ export function openExchanges(dir: string): ExchangeLog {
       const bytes = Buffer.from(text);
       if (bytes.length <= inlineBytes) return text;
       const hash = sha256(bytes);
-      if (kept.has(hash)) return { sha256: hash, bytes: bytes.length };
       if (!existsSync(at.body(hash))) await writeFileAtomic(at.body(hash), bytes, { sync: true });
-      // Also for one that was there: an engine may have been killed before it had flushed the name.
-      newBodies = true;
-      kept.add(hash);
+      // Also for a file that exists: a killed process may not have flushed its name.
+      hasNewBodies = true;
       return { sha256: hash, bytes: bytes.length };
     },
     async append(exchange) {
       const line = Buffer.from(`${lineOf(exchange)}\n`);
       const to = await opened();
       const follows = chain();
-      if (newBodies) await syncFolder(at.bodies);
-      // Their folder may have come after the journal, when the disk was told the names beside it.
-      if (newBodies && !bodiesNamed) await syncFolder(dir);
-      bodiesNamed ||= newBodies;
-      newBodies = false;
+      if (hasNewBodies) {
+        await syncFolder(at.bodies);
+        await syncFolder(dir);
+        hasNewBodies = false;
+      }
       beforeWrite(at.calls);
       let written = 0;
       try {
@@ -112,7 +108,7 @@ function lineOf(exchange: Exchange): string {
   return `${text.slice(0, -1)},"sha256":"${sha256(text)}"}`;
 }
 
-/** An exchange as it was read, with its texts whole. */
+/** An exchange as it was read. */
 export type StoredExchange = {
   readonly exchange: Exchange;
   /** The hash that its line carries. */
@@ -125,75 +121,64 @@ export type ReadExchanges =
   | { readonly ok: true; readonly exchanges: readonly StoredExchange[] }
   | (Unreadable & { readonly missing: boolean });
 
-/** The exchanges in `dir` in their order, each checked against its hash. `missing` when there is no such folder. A torn
- *  last line is none. Rejects only when a file may not be read. */
+/** The exchanges in `dir` in their order, each checked against its hash; a torn last line is left out. `missing` when there
+ *  is no such directory. Rejects only when a file may not be read. */
 export async function readExchanges(dir: string): Promise<ReadExchanges> {
   const at = exchangesLayout(dir);
   if (!existsSync(dir)) return { ok: false, why: `there are no exchanges in ${dir}`, missing: true };
-  const damaged = (line: number, what: string): ReadExchanges => ({
-    ...unreadable(
-      `${at.calls} is damaged: line ${line} ${what}`,
-      'put back a copy of the file; nothing of it was used',
-    ),
+  const unusable = (what: string): ReadExchanges => ({
+    ...unreadable(`${at.calls} ${what}`, 'restore the file from a copy; nothing of it was used'),
     missing: false,
   });
   const found = readPlainBytes(at.calls, mostOfCalls);
   if (found.kind === 'missing') return { ok: true, exchanges: [] };
-  if (found.kind === 'none')
-    return {
-      ...unreadable(`${at.calls} ${found.why}`, 'put back a copy of the file; nothing of it was used'),
-      missing: false,
-    };
-  const bytes = found.text;
+  if (found.kind === 'none') return unusable(found.why);
+  const texts = found.text.toString('utf8').split('\n');
+  const torn = texts.pop() ?? '';
   const exchanges: StoredExchange[] = [];
-  const texts = bytes.toString('utf8').split('\n');
   for (const [index, line] of texts.entries()) {
-    // What was being written when the process was killed has no hash yet; a whole line has one, whatever became of its
-    // end.
-    if (index === texts.length - 1) {
-      if (/,"sha256":"[0-9a-f]{64}"\}/.test(line))
-        return damaged(index + 1, `(${whereOf(line)}) has lost its end`);
-      break;
-    }
-    const [, hash = ''] = tail.exec(line) ?? [];
-    const text = line.replace(tail, '}');
-    const where = whereOf(text);
-    if (hash === '' || sha256(text) !== hash)
-      return damaged(
-        index + 1,
-        `(${where}) is not what was written there: its hash is ${short(sha256(text))}, it says ${hash === '' ? 'none' : short(hash)}`,
-      );
-    const read = Exchange.safeParse(JSON.parse(text));
-    if (!read.success) return damaged(index + 1, `is no exchange of this version (${inALine(read.error)})`);
-    exchanges.push({ exchange: read.data, sha256: hash, line });
+    const read = readLine(line);
+    if (typeof read === 'string') return unusable(`is damaged: line ${index + 1} ${read}`);
+    exchanges.push(read);
   }
+  // A line has its hash only when it is whole.
+  if (/,"sha256":"[0-9a-f]{64}"\}/.test(torn))
+    return unusable(`is damaged: line ${texts.length + 1} (${callIn(torn)}) has lost its end`);
   return { ok: true, exchanges };
 }
 
 const tail = /,"sha256":"([0-9a-f]{64})"\}$/;
-const short = (hash: string): string => `${hash.slice(0, 12)}…`;
 
-/** Which call a line is about, as far as that can be told of a damaged one. */
-function whereOf(text: string): string {
+/** The exchange in a line, or how it is damaged. */
+function readLine(line: string): StoredExchange | string {
+  const hash = tail.exec(line)?.[1];
+  const text = line.replace(tail, '}');
+  if (hash === undefined) return `(${callIn(text)}) has no hash`;
+  if (sha256(text) !== hash) return `(${callIn(text)}) does not have its hash ${hash.slice(0, 12)}…`;
+  const read = Exchange.safeParse(JSON.parse(text));
+  if (!read.success) return `is not an exchange of this version (${inALine(read.error)})`;
+  return { exchange: read.data, sha256: hash, line };
+}
+
+/** The call that a damaged line is about, as far as it can be read. */
+function callIn(text: string): string {
   const node = /"node":"([A-Za-z0-9_]+)"/.exec(text)?.[1];
   const call = /"call":(\d+)/.exec(text)?.[1];
   return node === undefined || call === undefined ? 'of an unknown call' : `call ${call} of node "${node}"`;
 }
 
-/** A text that an exchange names. Throws a DamagedExchange when the file is missing or holds other bytes. */
+/** A text that an exchange names. Throws a DamagedExchange when the file is missing or has other bytes. */
 export async function readBody(dir: string, body: Body): Promise<string> {
   if (typeof body === 'string') return body;
   const path = exchangesLayout(dir).body(body.sha256);
   const found = readPlainBytes(path);
   if (found.kind !== 'text')
     throw new DamagedExchange(`${path} ${found.kind === 'missing' ? 'is missing' : found.why}`);
-  const bytes = found.text;
-  if (sha256(bytes) !== body.sha256)
-    throw new DamagedExchange(`${path} is not what was written there: its hash is ${short(sha256(bytes))}`);
-  return bytes.toString('utf8');
+  if (sha256(found.text) !== body.sha256) throw new DamagedExchange(`${path} does not have its hash`);
+  return found.text.toString('utf8');
 }
 
-/** A record that cannot be used; the message says which file is wrong and how. */
+/** A record that cannot be used; the message names the file and what is wrong with it. */
 export class DamagedExchange extends Error {}
 
 /** Every text that an exchange names. */

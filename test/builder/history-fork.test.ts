@@ -1,4 +1,4 @@
-/** A run's commits, taken over as they stood at an earlier moment. */
+/** The commits of a run copied for a fork. */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -70,7 +70,7 @@ const has = (dir: string, object: string): boolean => {
 };
 
 test.for(['none', 'git'] as const)(
-  'commits made after the moment are not there, whatever the run began with (%s)',
+  'commits after the checkpoint are not copied, whatever the run began with (%s)',
   async (kind) => {
     using it = folder({ 'src/a.txt': 'a\n' });
     const workdir = join(it.path, 'src');
@@ -117,7 +117,7 @@ test.for(['none', 'git'] as const)(
   },
 );
 
-test('what an order in hand has written stays, though no commit holds it yet', async () => {
+test('the tree of an unfinished order is kept, though no commit has it yet', async () => {
   using it = folder();
   const begun = await beginRun({ root: it.path, workdir: undefined });
   const { history, workspace } = begun.run;

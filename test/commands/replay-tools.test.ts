@@ -1,4 +1,4 @@
-/** What tools and checks did, answered from the record of a run that is made again. */
+/** Tools and verifications of a replay, answered from the record. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const ran = (it: House, run: string) =>
 
 const pays = `echo paid >> $OUTSIDE; mkdir -p d; echo $$ > d/id; chmod 600 d/id; ln -s id d/link; printf '{"context_updates":{"at":"%s","verification.plan":{"files":["d/id"],"commands":["node -v"]}}}' "$PWD/d" > $FACTORY_OUTPUT`;
 
-/** A tool that tells what happens outside, one that fails twice and is tried again, one that breaks out, and a check. */
+/** A tool with a side effect outside the workspace, one that fails twice, one that writes outside its scope, a verification. */
 const pipeline = `digraph g {
   workdir="none"
   vars="limit=1, other=x"
@@ -46,7 +46,7 @@ async function recorded(files: Record<string, string> = { 'p.dot': pipeline }) {
   return it;
 }
 
-/** All that stages have left in the run's folder. */
+/** All artifacts of nodes. */
 const artifacts = (it: House, run: string) => {
   const nodes = ['pay', 'flaky', 'stray', 'check', 'see'];
   const tree = nodes.flatMap((node) =>
@@ -55,8 +55,8 @@ const artifacts = (it: House, run: string) => {
   return Object.fromEntries(tree.filter(([path]) => !/stage\.json$|^pay\/status/.test(path ?? '')));
 };
 
-describe('tools and checks of a replay', () => {
-  test('are answered from the record with all that they left, and what they do outside is not done twice', async () => {
+describe('tools and verifications of a replay', () => {
+  test('are answered from the record with their artifacts, and side effects do not happen twice', async () => {
     await using it = await recorded();
     const checked = await it.replay('base', { runId: 'r', check: true });
     expect(checked.out, checked.err).toMatch(/^equal/);
@@ -85,7 +85,7 @@ describe('tools and checks of a replay', () => {
     expect(it.read('outside.txt')).toBe('paid\n');
   });
 
-  test('run for real when that is asked for', async () => {
+  test('run with --run-tools', async () => {
     await using it = await recorded();
     const told = await it.replay('base', { runId: 'r', runTools: true, quiet: true });
     expect(told.code, told.err + told.out).toBe(0);
@@ -93,7 +93,7 @@ describe('tools and checks of a replay', () => {
     expect(it.read('outside.txt')).toBe('paid\npaid\n');
   });
 
-  test('run where the record does not fit, and the replay says where and why', async () => {
+  test('run where the record does not fit, and the replay reports where and why', async () => {
     await using it = await recorded();
     const told = await it.replay('base', { runId: 'r', var: ['limit=2'] });
     expect(told.code, told.err + told.out).toBe(0);
@@ -104,7 +104,7 @@ describe('tools and checks of a replay', () => {
     expect(ran(it, 's')).toEqual([]);
   });
 
-  test('what stages did before the pipeline was changed is no record of what they are told now', async () => {
+  test('the record of a node before its attributes were changed does not answer', async () => {
     await using it = await recorded();
     writeFileSync(join(it.path, 'q.dot'), pipeline.replace('cat d/id', 'true').replace('echo x', 'echo y'));
     const forked = await it.fork('base', {
@@ -128,7 +128,7 @@ describe('tools and checks of a replay', () => {
   });
 
   test.for(['manifest.json', 'visits.jsonl', 'inputs/text.md'])(
-    'a byte that was changed in %s is noticed before anything is made',
+    'a changed byte in %s is refused before anything is created',
     async (name) => {
       const reads = pipeline.replace('other=x', 'other=x, text=@text.md');
       await using it = await recorded({ 'p.dot': reads, 'text.md': 'A text.\n' });
@@ -145,7 +145,7 @@ describe('tools and checks of a replay', () => {
     },
   );
 
-  test('what was changed in the record of a stage is noticed before anything is made', async () => {
+  test('a changed artifact is refused before anything is created', async () => {
     await using it = await recorded();
     const path = join(dirOf(it, 'base'), 'flaky/tool.stdout.txt');
     const whole = readFileSync(path);
@@ -161,7 +161,7 @@ describe('tools and checks of a replay', () => {
   });
 });
 
-test('a stage whose recorded files are damaged runs where it ran, with nothing of them in its way', async () => {
+test('a node whose recorded files are damaged runs in the workspace as it was before', async () => {
   const tool = 'ls > found; echo one-content > a.txt; echo three-content > z.txt';
   await using it = await house({
     'w/s.txt': 's\n',
@@ -181,7 +181,7 @@ test('a stage whose recorded files are damaged runs where it ran, with nothing o
   expect(it.read(`${runs}/r/workspace/z.txt`)).toBe('three-content\n');
 });
 
-test('what an agent did to the judge is a violation in a replay as well', async () => {
+test('a write to the holdout is a violation in a replay as well', async () => {
   await using it = await house({
     ...base,
     'p.dot': sealedPipeline().replace(

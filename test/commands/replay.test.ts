@@ -1,4 +1,4 @@
-/** Runs made again from what they recorded, as it is asked for on the command line. */
+/** Replays of runs, and their exported scripts. */
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ async function started(it: House, pipeline: string, options = {}, code = 0) {
   expect(ran.code, ran.err + ran.out).toBe(code);
 }
 
-/** The replay is the run again, and changes nothing of it. */
+/** The replay equals the run, which is unchanged. */
 async function checks(it: House, run = 'base', options = {}) {
   const before = treeOf(dirOf(it, run));
   const checked = await it.replay(run, { check: true, runId: `of-${run}`, quiet: true, ...options });
@@ -56,7 +56,7 @@ const files = {
 const scripted = { agent: 'scripted', script: 'script.json' };
 
 describe('single-turn answers', () => {
-  test('a replay is the run again, prompts with places and times in them included, and so is the replay of it', async () => {
+  test('a replay equals its run, prompts with directories and times included, and so does the replay of a replay', async () => {
     await using it = await house(files);
     await started(it, 'loop.dot', scripted);
     expect(
@@ -85,7 +85,7 @@ describe('single-turn answers', () => {
     expect(exchanges(it, 'of-base').every(({ replayed }) => replayed !== null)).toBe(true);
   });
 
-  test('a replay begins where --from says, with what stood there', async () => {
+  test('a replay begins at the execution that --from names', async () => {
     await using it = await house(files);
     await started(it, 'loop.dot', scripted);
     await checks(it, 'base', { from: 'answer@2' });
@@ -99,7 +99,7 @@ describe('single-turn answers', () => {
     expect(none.err).toContain('did you mean "answer"');
   });
 
-  test('a fork, and what a fork of a fork recorded, replay from where they began, and from the very start', async () => {
+  test('a fork is replayed from where it began, and on request from the start', async () => {
     await using it = await house(files);
     await started(it, 'loop.dot', scripted);
     const forked = await it.fork('base', { at: 'count@1', runId: 'f', quiet: true, var: ['limit=3'] });
@@ -113,7 +113,7 @@ describe('single-turn answers', () => {
     expect(workspace(it, 'whole')).toEqual(workspace(it, 'f'));
   });
 
-  test('another variable is followed until the first prompt that has it: then it stops, says where, and --live goes on', async () => {
+  test('a replay with another variable stops at the first prompt that has it, or continues live', async () => {
     await using it = await house(files);
     await started(it, 'loop.dot', scripted);
     const stopped = await it.replay('base', { var: ['topic=coffee'], runId: 'r' });
@@ -143,7 +143,7 @@ describe('single-turn answers', () => {
     expect(workspace(it, 'l')).toEqual(workspace(it, 'base'));
   });
 
-  test('a variable that was changed is another one also where it reads like a time, which else may differ', async () => {
+  test('a changed variable counts where it reads like a time', async () => {
     await using it = await house(files);
     await started(it, 'loop.dot', { ...scripted, var: ['topic=20 ms'] });
     const changed = await it.replay('base', { var: ['topic=30 ms'], runId: 'r' });
@@ -170,7 +170,7 @@ describe('single-turn answers', () => {
     else expect(set.err).toContain(said);
   });
 
-  test('a route that is another one now stops the run there', async () => {
+  test('another route stops the replay', async () => {
     const pipeline = loop
       .replace('date;', 'date; test -z $SPOILED || exit 1;')
       .replace(
@@ -189,7 +189,7 @@ describe('single-turn answers', () => {
     );
   });
 
-  test('a live replay that left the record by a route, and was cut then, has left it there when it is resumed', async () => {
+  test('a live replay that diverged by a route and is resumed keeps its divergence', async () => {
     await using it = await house({ ...files, 'loop.dot': loop.replace('date; ', '') });
     await started(it, 'loop.dot', scripted);
     const options = { live: true, var: ['limit=3'], quiet: true };
@@ -204,7 +204,7 @@ describe('single-turn answers', () => {
     expect((await it.resume('cut', { quiet: true })).code).toBe(0);
   });
 
-  test('a run that never ended is replayed as far as it came', async () => {
+  test('a run that has not ended is replayed to where it is', async () => {
     await using it = await house(files);
     await started(it, 'loop.dot', { ...scripted, maxSteps: '3' }, 1);
     await checks(it);
@@ -228,7 +228,7 @@ describe('what calls cost', () => {
     }),
   };
 
-  test('a replayed call is told with what it cost, but nothing is paid for it, and no limit forbids it', async () => {
+  test('a replayed call is reported with its cost, is not paid, and counts for no limit', async () => {
     await using it = await house(priced);
     await started(it, 'loop.dot', { ...scripted, maxCostUsd: '2' });
     expect(resultOf(it, 'base').spent).toMatchObject({ calls: 2, cost_usd: 1.2 });
@@ -240,7 +240,7 @@ describe('what calls cost', () => {
     expect(told('of-base')).toEqual([usage, usage]);
   });
 
-  test('what goes on live where the record ends is paid, and held against the limits', async () => {
+  test('live calls after the record ends are paid and count for limits', async () => {
     await using it = await house(priced);
     await started(it, 'loop.dot', { ...scripted, maxSteps: '3' }, 1);
     const live = { live: true, ...scripted, quiet: true };
@@ -257,7 +257,7 @@ describe('what calls cost', () => {
 });
 
 describe('records that cannot be used', () => {
-  test('one byte that changed is noticed before anything is made, in a line, a text and a file', async () => {
+  test('a changed byte in a line or a text is refused before anything is created', async () => {
     await using it = await house({
       ...files,
       'long.dot': loop.replace('Say it', `Say it ${'long '.repeat(600)}`),
@@ -285,7 +285,7 @@ describe('records that cannot be used', () => {
     expect(readdirSync(join(it.path, runs)).filter((name) => !name.startsWith('.'))).toEqual(['base']);
   });
 
-  test('a run without a record is refused, unless it asked nobody', async () => {
+  test('a run without a record is refused, unless it called no agent', async () => {
     await using it = await house({
       ...files,
       'tool.dot':
@@ -339,7 +339,7 @@ describe('agents that work in the workspace', () => {
       ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh'),
     }));
 
-  test('what they did to files is done again, scopes judge it again, and no program is started', async () => {
+  test('their changes of files are repeated and checked against scopes, and no program is started', async () => {
     await using it = await made();
     await started(it, 'p.dot', { workdir: 'w' });
     const [first, second] = exchanges(it, 'base');
@@ -360,7 +360,7 @@ describe('agents that work in the workspace', () => {
     expect(told('base')).toContain('AgentActed');
   });
 
-  test('the exported script does the same, bytes, modes, links and deletions included', async () => {
+  test('the exported script makes the same changes, bytes, modes, links and deletions included', async () => {
     await using it = await made();
     await started(it, 'p.dot', { workdir: 'w' });
     expect((await it.exported('base', 's.json')).code).toBe(0);
@@ -372,7 +372,7 @@ describe('agents that work in the workspace', () => {
     expect(resultOf(it, 'played').stages).toBe(resultOf(it, 'base').stages);
   });
 
-  test('also where a file has become a folder, a folder a link, and another is gone', async () => {
+  test('the exported script replaces files by folders and folders by links', async () => {
     const swaps =
       'rm f; mkdir f; echo in > f/in; rm -r d; echo d > d; rm -r l; ln -s f l; rm ln; mkdir ln; echo x > ln/x; rm -r gone';
     const files = { 'w/f': 'f\n', 'w/d/a': 'a\n', 'w/l/q': 'q\n', 'w/gone/deep/a': 'a\n' };
@@ -394,7 +394,7 @@ describe('agents that work in the workspace', () => {
     expect(workspace(it, 'played')).toEqual(workspace(it, 'base'));
   });
 
-  test('one that goes round in circles is in the record with what came of it', async () => {
+  test('a stalled agent is recorded with its failure', async () => {
     await using it = await made();
     writeFileSync(
       join(it.path, 'c.dot'),
@@ -420,7 +420,7 @@ describe('agents that work in the workspace', () => {
     await checks(it);
   });
 
-  test('an attempt that was stopped in between is marked, and answers nobody', async () => {
+  test('an interrupted attempt is recorded as incomplete, and answers no replay', async () => {
     await using it = await made();
     it.environment({
       STAND_IN: `if [ -e "$HOME/begun" ]; then ${does}\nelse echo half > src/half; touch "$HOME/begun"; exec sleep 1000; fi`,
@@ -464,7 +464,7 @@ describe('a model over the network', () => {
     start -> ask -> exit
   }`;
 
-  test('of a key that is spelled out over chat completions nothing is kept', async () => {
+  test('a key in the pieces of a chat completion is not recorded', async () => {
     const say = (content: string, finish_reason: string | null = null) => ({
       choices: [{ index: 0, delta: { content }, finish_reason }],
     });
@@ -484,7 +484,7 @@ describe('a model over the network', () => {
     expect(everything).not.toContain(key.slice(9));
   });
 
-  test('what went over the wire is kept without the key, and is not asked for again', async () => {
+  test('requests and events are recorded without the key, and are not sent again', async () => {
     await using server = await startModelServer([{ text: `the key is ${key}, in pieces` }]);
     await using it = await house({ 'p.dot': pipeline }, () => ({
       OPENAI_API_KEY: key,
@@ -513,7 +513,7 @@ describe('a model over the network', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('a run that had to wait for its quota is replayed without the wait, and up to it while it still waits', async () => {
+  test('a suspended run is replayed without the wait, or up to it while it waits', async () => {
     await using server = await startModelServer((_, index) =>
       index < 1 ? { status: 429, headers: { 'retry-after': '3600' } } : { text: 'yes\n' },
     );
@@ -535,7 +535,7 @@ describe('a model over the network', () => {
     await checks(it);
   });
 
-  test('a failure that waited for its server is replayed without the wait', async () => {
+  test('a retry after a failed call is replayed without its delay', async () => {
     await using server = await startModelServer((_, index) =>
       index < 1 ? { status: 400, body: { error: { message: 'no' } } } : { text: 'yes\n' },
     );

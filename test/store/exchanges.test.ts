@@ -1,4 +1,4 @@
-/** Recorded exchanges on disk: every byte of them counts. */
+/** Recorded exchanges on disk. */
 import fs, {
   appendFileSync,
   closeSync,
@@ -50,7 +50,7 @@ async function written(dir: string, ...exchanges: readonly Exchange[]) {
   log.close();
 }
 
-test('what was written is read, also after the log was opened again', async () => {
+test('what was written is read, also after the log is opened again', async () => {
   await using it = await temp();
   const dir = it.at('exchanges');
   await written(dir, exchange(1));
@@ -59,7 +59,7 @@ test('what was written is read, also after the log was opened again', async () =
   expect(read.ok && read.exchanges.map(({ exchange: one }) => one)).toEqual([exchange(1), exchange(2)]);
 });
 
-test('any one byte that is another one is noticed, wherever it stands', async () => {
+test('any changed byte is noticed', async () => {
   await using it = await temp();
   const dir = it.at('exchanges');
   await written(dir, exchange(1), exchange(2));
@@ -86,7 +86,7 @@ test('any one byte that is another one is noticed, wherever it stands', async ()
   );
 });
 
-test('the line that a killed process was writing is none, and is cut off by the next writer', async () => {
+test('the torn line of a killed process is not read, and cut off by the next writer', async () => {
   await using it = await temp();
   const dir = it.at('exchanges');
   await written(dir, exchange(1));
@@ -99,7 +99,7 @@ test('the line that a killed process was writing is none, and is cut off by the 
   expect(after.ok && after.exchanges.map(({ exchange: one }) => one.call)).toEqual([1, 2]);
 });
 
-test('of a line that the disk takes in part only nothing stays', async () => {
+test('a line that the disk takes only in part is removed', async () => {
   await using it = await temp();
   const dir = it.at('exchanges');
   const log = openExchanges(dir);
@@ -124,7 +124,7 @@ test('of a line that the disk takes in part only nothing stays', async () => {
   expect(read.ok && read.exchanges.map(({ exchange: one }) => one.call)).toEqual([1, 3]);
 });
 
-test('a long text is kept once, under its hash, and held against it', async () => {
+test('a long text is kept once under its hash, and checked against it', async () => {
   await using it = await temp();
   const dir = it.at('exchanges');
   const log = openExchanges(dir);
@@ -137,10 +137,10 @@ test('a long text is kept once, under its hash, and held against it', async () =
   if (typeof body === 'string') throw new Error('it stands in the line');
   const path = exchangesLayout(dir).body(body.sha256);
   writeFileSync(path, text.replace('long', 'song'));
-  await expect(readBody(dir, body)).rejects.toThrow(`${path} is not what was written there`);
+  await expect(readBody(dir, body)).rejects.toThrow(`${path} does not have its hash`);
 });
 
-test('records of more than half a GiB are vouched for like any', async () => {
+test('lines of more than half a GiB have a hash as well', async () => {
   await using it = await temp();
   const file = openSync(it.at('calls.jsonl'), 'w');
   for (let n = 1; n <= 6; n++) writeSync(file, '\n', n * 100_000_000);
