@@ -6,7 +6,7 @@ import { inspect } from '../builder/repository.ts';
 import { type BatchItem, runBatch } from '../executor/batch.ts';
 import { withRepository } from '../executor/hold.ts';
 import { type OrderRefusal, refused } from '../executor/refusal.ts';
-import { findRequest, type OrderRequest } from '../executor/request.ts';
+import { findRequest, type OrderRequest, StoredFlags } from '../executor/request.ts';
 import { type OrderDoors, type OrderSettings, resumeOrder, runOrder } from '../executor/run.ts';
 import type { OrderResult } from '../executor/settle.ts';
 import { type OrderSource, readSources } from '../executor/source.ts';
@@ -192,19 +192,16 @@ const resumeFlags = new Set<string>([
   ...['json', 'quiet', 'verbose', 'color', 'logLevel', 'logFormat', 'python'],
 ]);
 
-/** The flags that a run stores, as typed. */
-function storedFlags(options: OrderRunOptions): OrderRequest['flags'] {
+/** The flags that a resume cannot change, without defaults. */
+function startFlags(options: OrderRunOptions): readonly (readonly [name: string, value: unknown])[] {
   const defaults: Readonly<Record<string, unknown>> = orderDefaults;
-  const flags: OrderRequest['flags'] = {};
-  for (const [name, value] of Object.entries(options)) {
-    const isStored = !resumeFlags.has(name) && value !== defaults[name];
-    if (isStored && ['string', 'number', 'boolean'].includes(typeof value)) flags[name] = value as string;
-  }
-  return flags;
+  return Object.entries(options).filter(
+    ([name, value]) => value !== undefined && !resumeFlags.has(name) && value !== defaults[name],
+  );
 }
 
 function changedFlag(options: OrderRunOptions, { flags }: OrderRequest): string | undefined {
-  const changed = Object.entries(storedFlags(options)).find(([name, value]) => flags[name] !== value)?.[0];
+  const changed = startFlags(options).find(([name, value]) => flags[name] !== value)?.[0];
   if (changed === undefined) return undefined;
   const name = changed === 'push' ? 'no-push' : changed;
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -259,7 +256,7 @@ function settingsOf(
     script: options.script,
     bounds: checkedBounds(options),
     batch,
-    flags: storedFlags(options),
+    flags: StoredFlags.parse(Object.fromEntries(startFlags(options))),
   };
 }
 

@@ -112,7 +112,7 @@ test('a signal at any node leaves the repository unchanged byte for byte, and th
   it.landed();
 }, 180_000);
 
-/** For whoever waits until a process stands still. */
+/** To wait until a process is stopped. */
 const patient = { timeout: 30_000, interval: 20 };
 
 type When = 'before' | 'after' | 'amid' | 'stopped' | 'asked' | 'lost' | 'half' | 'full';

@@ -80,7 +80,7 @@ test('a copy of the artifacts that fails is a warning: the order has landed, and
 
 test('a second run with the same id removes nothing of the first', async () => {
   await using it = await place(() => 'exit 0\n');
-  // As it is when both have looked, and neither was there.
+  // The state after both have found that the run does not exist.
   put(it.path, { 'runs/A/x': '', 'artifacts/factory/A/attempt_1/x': 'first' });
   const env = bareEnv(it.path);
   const [sources, repo] = [await readSources(join(it.path, 'order.json')), await inspect(it.repo, env)];

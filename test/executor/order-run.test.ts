@@ -48,7 +48,7 @@ async function place(orders: readonly object[], ...propose: object[]) {
   });
 }
 
-test('a batch lands on one branch order by order, stops at a failure, and goes on where it stopped', async () => {
+test('a batch lands on one branch order by order, stops at a failure, and is resumed there', async () => {
   await using it = await place([order(1), order(2)], answer('f1.txt', '1\n'));
   const first = await it.order('run-all', '--workdir', 'wos', '--no-push', '--max-attempts', '1');
   expect(first.code, first.stderr).toBe(1);
@@ -58,7 +58,7 @@ test('a batch lands on one branch order by order, stops at a failure, and goes o
   expect(branch).toMatch(/^factory\/adhoc\/[0-9A-Z]{26}$/);
   expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-01: Step 1');
 
-  // What somebody wants of merges of his own says nothing of this one.
+  // Settings for merges do not apply.
   git(it.repo, 'config', 'merge.verifySignatures', 'true');
   git(it.repo, 'config', `branch.${branch}.mergeOptions`, '--squash');
   writeFileSync(join(it.path, 'script.json'), script(answer('f2.txt', '2\n')));
@@ -75,9 +75,9 @@ test('a batch lands on one branch order by order, stops at a failure, and goes o
   expect(git(it.repo, 'status', '--porcelain')).toBe('');
 });
 
-// Whoever runs this may have the real ones.
+// The real ones may be installed.
 const absent = { ATTRACTOR_CODEX_PATH: 'no-such-codex', FACTORY_CLAUDE_PATH: 'no-such-claude' };
-test('an agent that is not here is not asked again', async () => {
+test('an agent that is not installed is not retried', async () => {
   await using it = await place([order(1)]);
   const flags = ['--repo', 'repo', '--work-order', 'wos/WO-01.json', '--no-push', '--artifacts-dir', 'art'];
   const ran = await it.factory(['order', 'run', ...flags, '--agent', 'codex,claude', '--json'], {
@@ -87,7 +87,7 @@ test('an agent that is not here is not asked again', async () => {
   const told = it.newest('run_summary.json');
   expect(told).toMatchObject({ verdict: 'FAIL', total_attempts: 1 });
   expect(ran.stdout).toContain('npm install -g @openai/codex');
-  // Once it is here, the same run asks it.
+  // Once it is installed, the same run asks it.
   expect(JSON.parse(ran.stdout)).toMatchObject({ resumable: true });
   expect(ran.stderr).toMatch(/\nto resume: \S.* order run --resume --run-id \w+\n$/);
 });
@@ -100,7 +100,7 @@ test.for([
   [75, 'ERROR', refusal(401, 'invalid_api_key', 'Incorrect API key'), 'set OPENAI_API_KEY'],
   [3, 'FAIL', refusal(404, 'model_not_found', 'no such model'), 'check the name'],
 ] as const)(
-  'a model that would refuse again (exit %i) is asked once, and its run goes on when that is mended',
+  'a model that would refuse again (exit %i) is asked once, and its run can be resumed',
   async ([code, verdict, reaction, mend]) => {
     const proposal = { text: JSON.stringify(answer('f1.txt', '1\n').json) };
     await using server = await startModelServer((_, index) => (index === 0 ? reaction : proposal));
@@ -120,7 +120,7 @@ test.for([
   },
 );
 
-test('the branch in use moves with its files, also where a tag has its name; long output is recorded by head and tail', async () => {
+test('the current branch moves with its files, also where a tag has its name; long output is recorded by head and tail', async () => {
   await using it = await place([order(1, { acceptance_commands: ['seq 2000'] })], answer('f1.txt', '1\n'));
   git(it.repo, 'switch', '-q', '-c', 'mine');
   git(it.repo, 'tag', 'mine', 'main');
@@ -136,7 +136,7 @@ test('the branch in use moves with its files, also where a tag has its name; lon
   expect(readFileSync(told.stdout_path, 'utf8')).toMatch(/^1\n[\s\S]*\n1000\n[\s\S]*\n2000\n$/);
 });
 
-test('a file that a filter of the user would have converted is told of, and not pushed for everybody to read', async () => {
+test('a file that a filter of the user would have converted is a warning, and not pushed', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   put(it.repo, { '.gitattributes': '*.txt filter=turn\n*.sh filter=none\n' });
   git(it.repo, 'add', '.');
@@ -155,7 +155,7 @@ test('a file that a filter of the user would have converted is told of, and not 
   expect(it.newest('run.json').git_workflow.push_result).toMatchObject({ ok: false, remote: 'origin' });
 });
 
-test('a merge that somebody is amid is not forgotten over the switch', async () => {
+test('a merge in progress is not abandoned by the switch', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   git(it.repo, 'switch', '-q', '-c', 'other');
   git(it.repo, 'commit', '-q', '--allow-empty', '-m', 'other');
@@ -169,7 +169,7 @@ test('a merge that somebody is amid is not forgotten over the switch', async () 
   expect(git(it.repo, 'rev-parse', 'MERGE_HEAD')).toBe(git(it.repo, 'rev-parse', 'other'));
 });
 
-test('a temperature is asked for where one is given; the record says so, and which program was at work', async () => {
+test('the temperature is sent where one is given; the report names it, and the commit of the program', async () => {
   await using it = await place([order(1)]);
   await using server = await startModelServer(() => answer('f1.txt', '1\n'));
   const env = { OPENAI_API_KEY: 'sk-testing', OPENAI_BASE_URL: server.url };
@@ -188,7 +188,7 @@ test('a temperature is asked for where one is given; the record says so, and whi
   expect((await run('--max-attempts', '99999999999999999999', '--branch', 'many')).code).toBe(2);
 });
 
-test('an order that was interrupted is gone on with, and the repository is untouched until it succeeds', async () => {
+test('an interrupted order can be resumed, and the repository is unchanged until it succeeds', async () => {
   const waits = order(1, {
     acceptance_commands: ['bash -c "echo x > tracked.txt; test -f ../go || sleep 20"'],
   });
@@ -234,7 +234,7 @@ test('an order that was interrupted is gone on with, and the repository is untou
   expect(it.newest('run.json')).toMatchObject({ verdict: 'PASS', git_workflow: { working_branch: 'w' } });
 });
 
-test('a batch that was interrupted in an order proposes the command that ends all of it', async () => {
+test('a batch that was interrupted in an order proposes the command for the whole batch', async () => {
   const waits = order(1, { acceptance_commands: ['bash -c "test -f ../go || sleep 1"'] });
   await using it = await place([waits, order(2)], answer('f1.txt', '1\n'), answer('f2.txt', '2\n'));
   const flags = ['--repo', 'repo', '--workdir', 'wos', '--artifacts-dir', 'art', '--branch', 'w'];
@@ -276,7 +276,7 @@ test('what is forbidden by a path is a scope violation that names the entry', as
   expect([none.code, none.stdout]).toEqual([1, expect.stringContaining('llm_output_invalid')]);
 });
 
-test('a record tells a plan that asks for what is not there, and the command that could not be run', async () => {
+test('the report names an unmet precondition, and a command that could not be run', async () => {
   const early = order(1, { preconditions: [{ kind: 'file_exists', path: 'gone.txt' }] });
   const broken = order(2, { acceptance_commands: ['true', 'echo "x'] });
   await using it = await place([early, broken], answer('f2.txt', '2\n'));
@@ -294,7 +294,7 @@ test('a record tells a plan that asks for what is not there, and the command tha
   expect(await brief(2)).toMatchObject({ stage: 'acceptance_failed', command: 'echo "x', exit_code: null });
 });
 
-test('a name for one run is refused where a plan of several orders makes several', async () => {
+test('--run-id is refused for a plan of several orders', async () => {
   await using it = await place([order(1), order(2)], answer('f1.txt', '1\n'));
   writeFileSync(join(it.path, 'plan.json'), JSON.stringify({ work_orders: [order(1), order(2)] }));
   const ran = await it.order('run', '--work-order', 'plan.json', '--run-id', 'mine');
@@ -303,7 +303,7 @@ test('a name for one run is refused where a plan of several orders makes several
   expect(existsSync(join(it.path, 'art'))).toBe(false);
 });
 
-test('a repository that another run holds is refused, and it is said who holds it', async () => {
+test('a repository that another run holds is refused, with its owner', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   mkdirSync(join(it.repo, '.git/factory'));
   const held = await acquireLock(join(it.repo, '.git/factory'), { clock: realClock });
@@ -327,7 +327,7 @@ test('there is no flag for a repository whose holder is out of sight, and none i
   expect(ran.stderr).not.toContain('--take-over');
 });
 
-test('a file with changes that git overlooks is in no commit of an order, and in the way of none of another file', async () => {
+test('an order may not write a file whose changes git ignores; other orders may run', async () => {
   await using it = await place([order(1), order(2)], answer('f2.txt', '2\n'));
   put(it.repo, { 'f1.txt': '0\n', 'same.txt': '' });
   git(it.repo, 'add', '-A');
@@ -400,7 +400,7 @@ test.for<[string, string[], string]>([
   expect(git(it.repo, 'branch', '--format=%(refname:short)')).toBe('alias\nmain\nthere');
 });
 
-test('what a work order may cost and reach is said by flags', async () => {
+test('flags limit what a work order may cost and reach', async () => {
   const usage = { model: 'm', input_tokens: 90_000, output_tokens: 2_000, cost_usd: 0.1 };
   await using it = await place([order(1)], { ...answer('f1.txt', '1\n'), usage });
   git(it.repo, 'remote', 'add', 'origin', '../nowhere.git');
@@ -422,16 +422,18 @@ test('what a work order may cost and reach is said by flags', async () => {
     sandbox: { asked: 'none', by: '--sandbox' },
   });
 
-  // What has stopped a run is changed by the resume of any run; what it is to do is not.
+  // A resume can change limits, and nothing else.
+  const withVariable = await it.factory(['resume', 'R1', '--var', 'attempts=9']);
+  expect(withVariable.stderr).toContain('a resume cannot change --var');
   const other = await it.factory(['resume', 'R1', '--accept-changes']);
   expect(other.stderr).toContain('a resume cannot change --accept-changes');
   const more = await it.factory(['resume', 'R1', '--max-tokens', '400000']);
   expect(more.code, more.stderr).toBe(0);
-  // Nobody has named the repository this time.
+  // The repository is named by its path.
   expect(more.stderr).toMatch(/by hand: git -C \/\S+\/repo push -u origin factory\//);
 });
 
-test('a work order goes on with the pipeline that it began with, also under a version with another one', async () => {
+test('a work order is resumed with its pipeline, also by a version with another one', async () => {
   const usage = { model: 'm', input_tokens: 90_000, output_tokens: 2_000, cost_usd: 0.1 };
   await using it = await place([order(1)], { ...answer('f1.txt', '1\n'), usage });
   const other = join(it.path, 'other');
@@ -453,7 +455,7 @@ test('a work order goes on with the pipeline that it began with, also under a ve
   expect(git(it.repo, 'show', 'w:f1.txt')).toBe('1');
 });
 
-test('a run id for which there is something already touches neither old artifacts nor a folder of that name', async () => {
+test('a run id in use changes neither old artifacts nor a directory of that name', async () => {
   await using it = await place([order(1)]);
   const kept = { 'art/factory/r1/run_summary.json': '{}', 'out/r2/mine.txt': 'mine' };
   put(it.path, kept);
@@ -474,7 +476,7 @@ test('a run id for which there is something already touches neither old artifact
   expect(await it.list('art/factory')).toEqual(['r1']);
 });
 
-test("settings of the user's that git cannot read are told in git's own words", async () => {
+test("settings that git cannot read are reported in git's own words", async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   writeFileSync(join(it.path, '.gitconfig'), '[core\n');
   const ran = await it.order('run-all', '--workdir', 'wos', '--no-push');
@@ -483,7 +485,7 @@ test("settings of the user's that git cannot read are told in git's own words", 
   expect(ran.stderr).not.toContain('git init');
 });
 
-test('a pipe that is listed among work orders is none of them, and is not waited for', async () => {
+test('a pipe among work orders is refused without waiting for it', async () => {
   await using it = await place([order(1)]);
   execFileSync('mkfifo', [join(it.path, 'wos/WO-00.json')]);
   const ran = await it.order('run-all', '--workdir', 'wos', '--no-push');

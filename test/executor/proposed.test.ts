@@ -20,7 +20,7 @@ async function ordered() {
   return { ...it, repo };
 }
 
-/** Begins the run of that order on a branch of its own. */
+/** Starts the run of that order on another branch. */
 const begin = [
   ...['order', 'run', '--repo', 'repo', '--work-order', 'order.json'],
   ...['--branch', 'mine', '--run-id', 'o'],

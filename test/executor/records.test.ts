@@ -1,4 +1,4 @@
-/** What a work order's run leaves in its artifact tree, attempt by attempt. */
+/** The report of a work order's run, attempt by attempt. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { git, put, repository } from '../builder/support.ts';
 import { home } from '../support/in-process.ts';
 import { answer, order } from './support.ts';
 
-test('each attempt has its files, the records tell them all, and a copy of them lies where it is asked for', async () => {
+test('the report has the files of each attempt, a summary of all, and a copy in --out', async () => {
   const wanted = order(1, {
     acceptance_commands: ['bash -c "grep -q 1 f1.txt || { echo gräßlich >&2; exec sleep 60; }"'],
     provenance: { planner_run_id: 'plan-7', compile_hash: 'abc' },

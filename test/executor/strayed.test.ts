@@ -1,5 +1,4 @@
-/** What is built is run in the proof. Without a sandbox the run's history lies within its reach: a commit that it puts there
- *  is nobody's. */
+/** The proof runs what is built. Without a sandbox it can write to the run's history: a commit that it puts there is refused. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,7 +8,7 @@ import { type Home, home } from '../support/in-process.ts';
 import { ladder, noBwrap } from '../system/sandbox/machine.ts';
 import { answer, order } from './support.ts';
 
-/** Moves the run's refs to a commit beside its own, in the words of a test of the product's. */
+/** A check that moves the run's refs to another commit. */
 const strays = (history: string) => `test -n "$FACTORY_PROOF" || exit 0
 export GIT_DIR='${history}' GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=e
 made=$(git commit-tree -p refs/factory/base -m 'WO-01: Step 1' "refs/factory/base^{tree}")
@@ -66,7 +65,7 @@ test('a history that a check has moved is neither landed nor delivered', async (
 });
 
 test.for(['manifest.json', 'history.git/factory-start.json'])(
-  'a check that has written in %s has the order refused with that name, and nothing landed',
+  'an order whose check has written to %s is refused with that name, and nothing lands',
   async (name) => {
     await using it = await home(files);
     const repo = join(it.path, 'repo');
