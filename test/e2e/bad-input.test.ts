@@ -299,7 +299,7 @@ test('a run id that exists is refused, and the old run stays as it was', async (
   const events = await it.read('.factory/runs/r1/events.jsonl');
   const again = await it.factory(['run', 'p.dot', '--run-id', 'r1']);
   expect(again.code).toBe(2);
-  expect(again.stderr).toMatch(/^ {2}= fix: go on with it: factory resume r1;/m);
+  expect(again.stderr).toMatch(/^ {2}= fix: resume it: factory resume r1;/m);
   expect(await it.read('.factory/runs/r1/events.jsonl')).toBe(events);
 });
 
