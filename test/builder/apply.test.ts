@@ -16,7 +16,7 @@ const apply = (root: string, allowed: string[], ...writes: ReturnType<typeof wri
   applyProposal(root, { allowed_files: allowed }, { summary: '', writes });
 
 describe('a proposal', () => {
-  test('that fails in the middle leaves files, modes, links and folders as they were', async () => {
+  test('that fails in the middle leaves files, modes, links and folders unchanged', async () => {
     using it = folder({ 'old.sh': 'echo\n', 'other/target.txt': 't\n' });
     chmodSync(join(it.path, 'old.sh'), 0o750);
     symlinkSync('other/target.txt', join(it.path, 'alias'));
@@ -37,7 +37,7 @@ describe('a proposal', () => {
     expect(statSync(join(it.path, 'old.sh')).mode & 0o777).toBe(0o750);
   });
 
-  test('that finds no room leaves all as it was, and is no failure of the answer', async (context) => {
+  test('that finds no disk space changes nothing, and is not a failure of the answer', async (context) => {
     using it = folder();
     const small = (option: string) => spawnSync('mount', ['-t', 'tmpfs', '-o', option, 'tmpfs', it.path]);
     if (small('size=1m').status !== 0)
@@ -46,7 +46,7 @@ describe('a proposal', () => {
       put(it.path, { 'old.sh': 'echo\n' });
       const before = tree(it.path);
       const { files, ffree } = statfsSync(it.path);
-      // For what takes the place of the one file, and for the folder of the other.
+      // For the replacement of the one file, and for the folder of the other.
       small(`remount,nr_inodes=${files - ffree + 1}`);
       const writes = [write('old.sh', 'changed\n', 'echo\n'), write('new/file', 'n\n')];
       await expect(apply(it.path, ['old.sh', 'new/file'], ...writes)).rejects.toThrow('ENOSPC');
@@ -80,7 +80,7 @@ describe('a proposal', () => {
     ['.git', '.git'],
     ['sub/.git/hooks/post-checkout', 'sub/.git/hooks/post-checkout'],
     ['.GIT/config', '.GIT/config'],
-    // Names that git refuses to commit, because some systems take them for the same.
+    // Names that git refuses to commit, because some systems treat them as equal.
     ['git~1/config', 'git~1/config'],
     ['a/.git./x', 'a/.git./x'],
     ['.Git /x', '.Git /x'],
@@ -89,7 +89,7 @@ describe('a proposal', () => {
     ['.factory/order/state.json', '.factory/order/state.json'],
     ['./.factory/x', '.factory/x'],
     ['.Factory/x', '.Factory/x'],
-  ])('never writes %s, even where the order allows it', async ([path = '']) => {
+  ])('never writes %s, even if the order allows it', async ([path = '']) => {
     using it = folder({ 'a.txt': 'a' });
     const parsed = parseProposal(JSON.stringify({ summary: '', writes: [write(path, 'x')] }));
     if ('stage' in parsed) throw new Error(parsed.reason);
@@ -98,7 +98,7 @@ describe('a proposal', () => {
     expect(tree(it.path, [])).toEqual({ 'a.txt': 'a' });
   });
 
-  test('is refused where a folder on the way is a link inside the workspace', async () => {
+  test('is refused if a parent folder is a link inside the workspace', async () => {
     using it = folder({ 'src/app.py': 'x\n' });
     symlinkSync('src', join(it.path, 'lib'));
     const applied = await apply(it.path, ['lib/app.py'], write('lib/app.py', 'y\n', 'x\n'));
@@ -111,10 +111,10 @@ describe('a proposal', () => {
 
   test.for([
     ['to git', 'settings', '.git/config', /^settings is a link to \.git\/config, which is never written$/],
-    ['to a place of the factory', 'state', '.factory/x', /^state is a link to \.factory\/x, which is never/],
-    ['to a neighbour whose name begins alike', 'next', '../w-private/secret', /leaves the workspace$/],
+    ['into the folder .factory', 'state', '.factory/x', /^state is a link to \.factory\/x, which is never/],
+    ['to a sibling folder with the same name prefix', 'next', '../w-private/secret', /leaves the workspace$/],
     ['outside, over a link to a folder', 'far', 'door/secret', /leaves the workspace$/],
-    ['to nothing, outside', 'new', 'door/none', /leaves the workspace$/],
+    ['to a missing file outside', 'new', 'door/none', /leaves the workspace$/],
   ] as const)('is refused where a file is a link %s', async ([, path, target, why]) => {
     using it = folder({ 'w/.git/config': 'c', 'w/.factory/x': 'c', 'w-private/secret': 'c' });
     const root = join(it.path, 'w');
@@ -127,7 +127,7 @@ describe('a proposal', () => {
     expect(readlinkSync(join(root, path))).toBe(target);
   });
 
-  test('is an ordinary failure for a folder, a pipe, a circle of links, a file as a folder, and an endless name', async () => {
+  test('fails in the usual way for a folder, a pipe, a cycle of links, a file as a folder, and an endless name', async () => {
     using it = folder({ 'dir/in': '1', file: 'f' });
     execFileSync('mkfifo', [join(it.path, 'pipe')]);
     symlinkSync('b', join(it.path, 'a'));
@@ -140,7 +140,7 @@ describe('a proposal', () => {
     expect(stages).toEqual([...Array.from({ length: 4 }, () => 'write_scope_violation'), 'write_failed']);
   });
 
-  test('says of a name that only looks like the allowed one that it is spelled otherwise', async () => {
+  test('with a path that only looks like an allowed one is refused with a note about its characters', async () => {
     using it = folder();
     const { failure } = await apply(it.path, ['caf\u00e9.txt'], write('cafe\u0301.txt', 'x'));
     expect(failure).toMatchObject({
@@ -150,7 +150,7 @@ describe('a proposal', () => {
   });
 
   test.for(['../out.txt', '/out.txt', '..', 'a\\b', 'a\0b', 'C:/x', 'a\n', '*'])(
-    'never writes %j, even for a caller who has read neither order nor proposal as they are read here',
+    'never writes %j, even if the caller has validated neither order nor proposal',
     async (path) => {
       using it = folder({ 'w/a.txt': 'a' });
       const { failure } = await apply(join(it.path, 'w'), [path], write(path, 'x'));
@@ -159,7 +159,7 @@ describe('a proposal', () => {
     },
   );
 
-  test('is refused where a file would have to be the folder of another one', async () => {
+  test('is refused if a file would also have to be the folder of another file', async () => {
     using it = folder();
     const writes = [write('n', '1'), write('other', '2'), write('n/m/x', '3')];
     for (const some of [writes, [...writes].reverse()]) {
@@ -191,7 +191,7 @@ describe('a proposal', () => {
     ['a link to a folder', 'shortcut'],
     ['a link to a pipe', 'hose'],
     ['below a link to a device', 'null/f'],
-  ])('that names %s is a failed stage, and nothing is written, nor any folder made', async ([, path]) => {
+  ])('that names %s fails, and no file or folder is created', async ([, path]) => {
     using it = folder({ 'dir/in': '1', file: 'f' });
     execFileSync('mkfifo', [join(it.path, 'pipe')]);
     symlinkSync('/dev/null', join(it.path, 'null'));
@@ -209,7 +209,7 @@ describe('a proposal', () => {
     expect(seen()).toEqual(was);
   });
 
-  test('of very many files is refused soon, and not all of them are named', async () => {
+  test('with very many files is refused quickly, and not all of them are named', async () => {
     using it = folder();
     const writes = Array.from({ length: 150_000 }, (_, n) => write(`f${n}`, ''));
     const { failure } = await applyProposal(it.path, { allowed_files: ['a'] }, { summary: '', writes });
@@ -222,7 +222,7 @@ describe('a proposal', () => {
     expect('stage' in wrong && wrong.reason.length).toBeLessThan(2000);
   });
 
-  test('with one stale hash writes nothing at all and says which hash is right', async () => {
+  test('with one stale hash writes nothing and reports the right hash', async () => {
     using it = folder({ 'a.txt': 'a', 'b.txt': 'b' });
     const applied = await apply(
       it.path,
@@ -235,7 +235,7 @@ describe('a proposal', () => {
     expect(tree(it.path)).toEqual({ 'a.txt': 'a', 'b.txt': 'b' });
   });
 
-  test('writes exactly the bytes it was given, wherever they fit', async () => {
+  test('writes exactly the given bytes at every valid path', async () => {
     const part = fc.stringMatching(/^[a-z]{1,6}$/);
     const text = fc.string({ unit: 'grapheme', maxLength: 40 });
     await fc.assert(
@@ -276,11 +276,11 @@ describe('an answer', () => {
     ['one fence on a line', '```json {"summary":"s"}```'],
     ['a list', '[]'],
     ['NaN', '{"summary":"s","x":NaN,"writes":[{"path":"a","base_sha256":"","content":""}]}'],
-  ])('with %s is no proposal', ([, text = '']) => {
+  ])('with %s is not a proposal', ([, text = '']) => {
     expect(parseProposal(text)).toMatchObject({ stage: 'llm_output_invalid' });
   });
 
-  test('in a fence with blanks around is read, the last of equal keys counting', () => {
+  test('in a fence with blanks around it is read, and the last of equal keys counts', () => {
     expect(extractJson('\u00a0\n```json\r\n{"a": 1, "a": 2}\r\n```  \n\u2028')).toEqual({ value: { a: 2 } });
   });
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { noteDisk } from '../support/disk-notes.ts';
 import { beginRun, folder, put, toolIo, when } from './support.ts';
 
-test('what an order has written, and its commit, are on the disk with all names that lead there before anything follows', async () => {
+test('the files of an order and its commit are flushed, with their parent folders, before anything follows', async () => {
   using it = folder();
   const begun = await beginRun({ root: it.path, workdir: undefined });
   const { io } = toolIo(begun);

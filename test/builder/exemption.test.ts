@@ -19,7 +19,7 @@ const manifest = JSON.stringify({ ...plan, work_orders: [signed] });
 const judge = (raw: JsonObject, dir: string, allowed = false) =>
   judgeExemption(raw, join(dir, 'WO-01.json'), { allowed });
 
-test('an order that stands in the signed manifest beside it is exempt', async () => {
+test('an order that the signed manifest next to it contains is exempt', async () => {
   using it = folder({ 'WORK_ORDERS_MANIFEST.json': manifest });
   expect(await judge(signed, it.path)).toEqual({ ok: true });
 });
@@ -34,7 +34,7 @@ test.for<[string, JsonObject, string | undefined, RegExp]>([
     manifest,
     /not the one/,
   ],
-  ['a manifest that is no JSON', signed, '{', /cannot be read/],
+  ['a manifest that is not JSON', signed, '{', /cannot be read/],
   ['no provenance', order, manifest, /without a planner/],
   [
     'a flag that is a text',
@@ -55,14 +55,14 @@ test.for<[string, JsonObject, string | undefined, RegExp]>([
   expect(await judge(raw, it.path, true)).toEqual({ ok: true });
 });
 
-test('an order from before hashes were written down is accepted, with a note', async () => {
+test('an order without a recorded hash is accepted, with a note', async () => {
   using it = folder();
   const old = { ...order, provenance: { planner_run_id: 'R', bootstrap: true } };
   expect(await judge(old, it.path)).toEqual({ ok: true, note: expect.stringContaining('cannot be checked') });
 });
 
 test.for(['.factory/in/plan.json', '.factory/orders/WORK_ORDERS_MANIFEST.json'])(
-  'a build spares no order of a plan that was edited after it was signed: %s',
+  'a build exempts no order of a plan that was edited after it was signed: %s',
   async (place) => {
     const shape = { intent: 'i', allowed_files: ['f'], forbidden: [], acceptance_commands: ['true'] };
     const orders = ['WO-01', 'WO-02'].map((id) => ({

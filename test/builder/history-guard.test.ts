@@ -1,5 +1,5 @@
-/** Git obeys the settings of a repository: in a run's history that somebody else may have made it is called only where
- *  there are no others than a run's own. */
+/** Git obeys the settings of a repository. In a run's history, which another user may have made, it is called only if
+ *  there are no settings except those that a run makes. */
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -32,13 +32,13 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-test('a history as a run makes it, or with a name and a note of its own, is one', async () => {
+test('a history as a run makes it, or with harmless settings added, is accepted', async () => {
   appendFileSync(join(history, 'config'), '# mine\n[User]\n\tName = A\n[color]\n\tui\n');
   expect(await historyGit(history, env).text(['rev-parse', '--is-bare-repository'])).toBe('true');
   expect((await lookAtHistory(history, [], env)).ok).toBe(true);
 });
 
-test('a history that was put back to where it had no commit is whole, and one that lacks a text is not', async () => {
+test('a history that was reset to no commit is undamaged, and one with a missing object is damaged', async () => {
   const place = { historyDir: history, workspace: top, env };
   await moveHead(place, null);
   expect(await lookAtHistory(history, [], env)).toMatchObject({ ok: true, damage: [] });
@@ -56,22 +56,26 @@ test('a history that was put back to where it had no commit is whole, and one th
 });
 
 const strange: readonly [string, string, string][] = [
-  ['a program for what is missing', 'config', '[remote "o"]\n\tuploadpack = touch ran\n'],
+  ['a program that fetches missing objects', 'config', '[remote "o"]\n\tuploadpack = touch ran\n'],
   ['a promise of objects elsewhere', 'config', '[extensions]\n\tpartialClone = o\n'],
-  ['a file of more settings', 'config', '[include]\n\tpath = other\n'],
-  ['a section that every object has', 'config', '[constructor]\n\tname = Object\n'],
-  ['a setting behind its section', 'config', '[core] fsmonitor = touch ran\n'],
+  ['an included file of settings', 'config', '[include]\n\tpath = other\n'],
+  ['a section named like a JavaScript property', 'config', '[constructor]\n\tname = Object\n'],
+  ['a setting on the line of its section', 'config', '[core] fsmonitor = touch ran\n'],
   [
-    'a section that git takes for the end of a line',
+    'a section that git reads as part of the previous line',
     'config',
     '[extensions]\n\trefstorage = files\\\n[advice]\n\tpartialclone = ssh://x/y\n[core]\n\teol = lf\\\n[advice]\n\tsshcommand = touch ran\n',
   ],
-  ['settings of ours that are others', 'factory.gitconfig', '[uploadpack]\n\tpackObjectsHook = touch ran\n'],
+  [
+    'unknown settings in factory.gitconfig',
+    'factory.gitconfig',
+    '[uploadpack]\n\tpackObjectsHook = touch ran\n',
+  ],
   ['settings of a working tree', 'config.worktree', '[gpg]\n\tprogram = touch ran\n'],
   ['another repository', 'commondir', '../elsewhere.git\n'],
   ["somebody's objects", 'objects/info/alternates', '/tmp\n'],
 ];
-test.each(strange)('git is not called where there is %s', async (_, file, text) => {
+test.each(strange)('git is not called in a history with %s', async (_, file, text) => {
   mkdirSync(join(history, 'objects/info'), { recursive: true });
   appendFileSync(join(history, file), text);
   await expect(historyGit(history, env).run(['cat-file', '-e', 'a'.repeat(40)])).rejects.toThrow(file);
@@ -79,7 +83,7 @@ test.each(strange)('git is not called where there is %s', async (_, file, text) 
   expect(existsSync(join(history, 'ran'))).toBe(false);
 });
 
-test('nor where it would wait for a pipe', async () => {
+test('git is not called in a history with a pipe', async () => {
   execFileSync('mkfifo', [join(history, 'packed-refs')]);
   expect(await lookAtHistory(history, [], env)).toMatchObject({ ok: false, foreign: true });
   expect(await treesOf(history, ['a'.repeat(40)], env)).toEqual([]);
@@ -89,7 +93,7 @@ test('nor where it would wait for a pipe', async () => {
   await expect(historyGit(history, env).text(['fsck'])).rejects.toThrow('config is a folder');
 });
 
-test('nor where it is a link or a file by now', async () => {
+test('git is not called in a history that is a link or a file', async () => {
   renameSync(history, join(top, 'elsewhere.git'));
   symlinkSync('elsewhere.git', history);
   await expect(historyGit(history, env).run(['fsck'])).rejects.toThrow('is not a folder');
@@ -98,7 +102,7 @@ test('nor where it is a link or a file by now', async () => {
   await expect(historyGit(history, env).run(['fsck'])).rejects.toThrow('is not a folder');
 });
 
-test('a repository that is made beside leaves the settings as they are: a power cut could take away what stands there', async () => {
+test('creating another repository does not rewrite existing settings, which a power failure could lose', async () => {
   const { settings: settingsFile } = inHistory(history);
   const { ino, mtimeMs } = statSync(settingsFile);
   await makeRepository(join(top, 'beside.git'), { settingsFile, bare: true, branch: 'main', env });

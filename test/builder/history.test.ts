@@ -31,7 +31,7 @@ const begin = (
   });
 
 describe('a history', () => {
-  test('of a repository begins at its HEAD, one commit deep, and leaves the repository alone', async () => {
+  test('of a repository begins at its HEAD, one commit deep, and does not change the repository', async () => {
     using it = folder({ 'src/a.txt': 'a\n' });
     const workdir = join(it.path, 'src');
     repository(workdir);
@@ -65,7 +65,7 @@ describe('a history', () => {
     expect(dirty.started.notes.join()).toContain('sparse checkout');
   });
 
-  test('of a repository that git cannot look at is refused, and is not taken for a plain folder', async () => {
+  test('of a repository that git cannot read is refused, and is not treated as a plain folder', async () => {
     using it = folder({ 'src/a.txt': 'a\n', 'home/.gitconfig': '[broken\n' });
     const workdir = join(it.path, 'src');
     const env = { ...bareEnv(it.path), GIT_CONFIG_GLOBAL: join(it.path, 'home/.gitconfig') };
@@ -73,15 +73,15 @@ describe('a history', () => {
     expect(await begin(it.path, workdir, { env })).toMatchObject({
       problem: { code: 'git-history', message: expect.stringMatching(/cannot look at .*src: .*bad config/) },
     });
-    // Where there is none, nobody asks what git can read.
+    // In a folder without .git, errors of git do not matter.
     put(it.path, { 'plain/a.txt': 'a\n' });
     expect(await begin(it.path, join(it.path, 'plain'), { env })).toMatchObject({ kind: 'folder' });
-    // What git does not take for a repository is a folder like any other.
+    // A .git that git does not accept as a repository makes a plain folder.
     rmSync(join(workdir, '.git/HEAD'));
     expect(await begin(it.path, workdir)).toMatchObject({ kind: 'folder' });
   });
 
-  test("is not begun in a folder that is git's own, and of a part of a repository it says what becomes of it", async () => {
+  test("is refused in git's own folder, and warns about a folder within a repository", async () => {
     using it = folder({ 'src/part/a.txt': 'a\n', 'worktrees/x.txt': 'x\n' });
     const workdir = join(it.path, 'src');
     repository(workdir);
@@ -98,7 +98,7 @@ describe('a history', () => {
       kind: 'folder',
       notes: [expect.stringContaining(`--workdir ${workdir} builds upon the repository`)],
     });
-    // What no commit of the repository holds is no part of it.
+    // A folder that is in no commit of the repository is not part of it.
     expect(await begin(it.path, join(workdir, 'new'))).toMatchObject({ kind: 'folder', notes: [] });
   });
 
@@ -114,7 +114,7 @@ describe('a history', () => {
     ],
     ['made executable', (dir: string) => chmodSync(join(dir, 'a.txt'), 0o755)],
     [
-      'put behind a link',
+      'moved and replaced by a link',
       (dir: string) => {
         renameSync(join(dir, 'd'), `${dir}.d`);
         symlinkSync(`${dir}.d`, join(dir, 'd'));
@@ -122,7 +122,7 @@ describe('a history', () => {
       },
     ],
   ] as const)(
-    'is refused over a file that was %s, and takes it as the first commit with allowDirty',
+    'is refused if a file was %s; with allowDirty the file is in the first commit',
     async ([, change]) => {
       using it = folder({ 'src/a.txt': 'a\n', 'src/d/b.txt': 'b\n', 'src/keep.txt': 'k\n' });
       const workdir = join(it.path, 'src');
@@ -140,7 +140,7 @@ describe('a history', () => {
     },
   );
 
-  test('of a folder takes its files as the first commit, ignored ones not, bytes and modes as they are', async () => {
+  test('of a folder has its files as the first commit, except ignored ones, with bytes and modes unchanged', async () => {
     using it = folder({
       'src/crlf.txt': 'a\r\n',
       'src/.gitattributes': '* text=auto eol=lf\n*.bin filter=gone\n',
@@ -198,7 +198,7 @@ describe('a history', () => {
     expect(git(begun.run.history, 'ls-tree', '--name-only', begun.first ?? '')).toBe('a.txt');
   });
 
-  test('of a folder inside a repository, or with a .git that cannot be read, is that of a folder', async () => {
+  test('of an untracked folder inside a repository, or with a .git that git rejects, is that of a plain folder', async () => {
     using it = folder({
       'top/a.txt': 'a\n',
       'top/sub/b.txt': 'b\n',
@@ -233,7 +233,7 @@ describe('a history', () => {
     expect(await begin(it.path, workdir)).toMatchObject({ kind: 'git', baseCommit: head });
   });
 
-  test("is by the source's identity, its own before the user's, and the environment's before both", async () => {
+  test("has the author of the repository's settings before the user's, and of the environment before both", async () => {
     using it = folder({
       'src/a.txt': 'a\n',
       home: '[user]\n\tname = Global\n\temail = global@example.test\n',
@@ -255,7 +255,7 @@ describe('a history', () => {
     );
   });
 
-  test("is not led astray by the caller's git variables, hooks, signing or line ends", async () => {
+  test("ignores the caller's git variables, hooks, signing and line end settings", async () => {
     using it = folder({
       'src/a.txt': 'a\r\n',
       home: '[user]\n\tname = G\n\temail = g@example.test\n[core]\n\tautocrlf = true\n\thooksPath = /nowhere\n[commit]\n\tgpgsign = true\n[gpg]\n\tprogram = false\n[init]\n\tdefaultBranch = odd\n\ttemplateDir = /nowhere\n',
@@ -282,7 +282,7 @@ describe('a history', () => {
     expect(await begin(it.path, workdir)).toMatchObject({ kind: 'git', baseCommit: head });
   });
 
-  test('without git says that git is missing', async () => {
+  test('without git reports that git is missing', async () => {
     using it = folder({ 'src/a.txt': 'a' });
     expect(
       await begin(it.path, join(it.path, 'src'), { env: { PATH: it.path, HOME: it.path } }),
@@ -351,17 +351,17 @@ describe('a commit', () => {
     };
   }
 
-  test('that is the first one leaves no object that git has not flushed', async () => {
+  test('that is the first leaves no object unflushed', async () => {
     using it = folder();
     const run = await begun(it.path);
     put(run.run.workspace, { 'a.txt': 'first\n' });
     expect(await run.commit(['a.txt'], { parent: null })).toMatchObject({ commit: expect.any(String) });
-    // The empty tree, with which a first one is compared: "git mktree" would write it without a flush.
+    // The first commit is compared with the empty tree; "git mktree" would write that without a flush.
     const emptyTree = join(run.run.history, 'objects/4b/825dc642cb6eb9a060e54bf8d69288fbee4904');
     expect(existsSync(emptyTree)).toBe(false);
   });
 
-  test("holds exactly the touched files, ignored ones too, and never the factory's own", async () => {
+  test('has exactly the touched files, including ignored ones, and never files of .factory', async () => {
     using it = folder();
     const run = await begun(it.path);
     put(run.run.workspace, {
@@ -418,7 +418,7 @@ describe('a commit', () => {
     expect(git(run.run.history, 'rev-list', '--count', headRef)).toBe('2');
   });
 
-  test('does not write HEAD anew, and puts back what a stage made of it', async () => {
+  test('does not rewrite an unchanged HEAD, and restores one that a node changed', async () => {
     using it = folder();
     const run = await begun(it.path);
     const file = join(run.run.history, 'HEAD');
@@ -431,14 +431,14 @@ describe('a commit', () => {
     expect(readFileSync(file, 'utf8')).toBe('ref: refs/heads/factory\n');
   });
 
-  test('is not made where nothing changed', async () => {
+  test('is not made if nothing changed', async () => {
     using it = folder();
     const run = await begun(it.path);
     expect(await run.commit(['a.txt'])).toMatchObject({ commit: null });
     expect(git(run.run.history, 'rev-parse', headRef)).toBe(run.first);
   });
 
-  test('that was cut behind its head leaves the head where it was, where nothing is changed any more', async () => {
+  test('that was interrupted after it moved the head moves it back if nothing is changed', async () => {
     using it = folder();
     const run = await begun(it.path);
     put(run.run.workspace, { 'a.txt': 'new\n' });
@@ -448,7 +448,7 @@ describe('a commit', () => {
     expect(git(run.run.history, 'rev-parse', headRef)).toBe(run.first);
   });
 
-  test('is made though a stage left a lock on the index that it is shown', async () => {
+  test('is made although a node left a lock on the index that it sees', async () => {
     using it = folder();
     const run = await begun(it.path);
     put(run.run.workspace, { 'a.txt': 'new\n' });
@@ -457,7 +457,7 @@ describe('a commit', () => {
     expect(existsSync(join(run.run.history, 'index.lock'))).toBe(false);
   });
 
-  test('gives single files back with the permission bits that are asked for', async () => {
+  test('restores single files with the given permission bits', async () => {
     using it = folder();
     const run = await begun(it.path);
     const { history: historyDir, workspace } = run.run;
@@ -468,7 +468,7 @@ describe('a commit', () => {
     expect(statSync(join(workspace, 'a.txt')).mode & 0o777).toBe(0o640);
   });
 
-  test('can be the first, replace a folder by a file, and remove what is gone', async () => {
+  test('can be the first, replace a folder by a file, and remove deleted files', async () => {
     using it = folder();
     const run = await begun(it.path, {
       'src/a.txt': 'a\n',
@@ -488,7 +488,7 @@ describe('a commit', () => {
   });
 });
 
-test('an order whose commit git has reverted is not carried out, until that is reverted too', async () => {
+test('an order whose commit was reverted counts as not carried out until the revert is reverted', async () => {
   using it = folder({ 'a.txt': 'a\n' });
   repository(it.path);
   const digest = 'd'.repeat(64);
@@ -503,7 +503,7 @@ test('an order whose commit git has reverted is not carried out, until that is r
   expect(await applied()).toEqual({ [digest]: made });
 });
 
-test('the base is recorded once the workspace is there, whatever lies in its .factory', async () => {
+test('the base is recorded once the workspace exists, without files of its .factory', async () => {
   using it = folder();
   const begun = await beginRun({
     root: it.path,
@@ -523,7 +523,7 @@ test('the base is recorded once the workspace is there, whatever lies in its .fa
   expect((await readHistoryStart(begun.run.history)).left_out).toEqual([]);
 });
 
-test('git in the workspace says nothing of .factory, whether anything is sealed or not', async () => {
+test('git in the workspace does not report .factory, with and without sealed paths', async () => {
   using it = folder();
   const begun = await beginRun({
     root: it.path,
@@ -540,7 +540,7 @@ test('git in the workspace says nothing of .factory, whether anything is sealed 
   expect(told()).toBe('?? a.txt\0');
 });
 
-test('git misses no sealed file that it once tracked, neither before an order nor after it', async () => {
+test('git does not report tracked sealed files as deleted, before or after an order', async () => {
   using it = folder({ 'src/do[or/judge.sh': 'x\n', 'src/a.txt': 'a\n' });
   const workdir = join(it.path, 'src');
   repository(workdir);

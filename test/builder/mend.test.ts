@@ -1,4 +1,4 @@
-/** What a judge found becomes a work order that fits the plan, and nobody else can add one. */
+/** Failed scenarios become a work order that fits the plan, and no other program can add one. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Build } from '../../src/builder/build.ts';
@@ -17,7 +17,7 @@ const order = (id: string, more: Record<string, unknown>) => ({
   context_files: [],
   ...more,
 });
-/** With those of the others more than an order may be shown. */
+/** Together with those of the other orders, more files than one order may show. */
 const manyFiles = Array.from({ length: 10 }, (_, n) => `c${n}.md`);
 const raws = [
   order('WO-01', {
@@ -60,8 +60,8 @@ const books = (it: { readonly path: string }) => ({
 });
 const failures = [{ scenario: 'a_scenario.sh', said: 'FAIL: sum\n  expected: 5\n  observed: 6' }];
 
-describe('a mending', () => {
-  test('may write what the plan may, and is accepted by what the plan is accepted by', async () => {
+describe('a FIX order', () => {
+  test('may write the files of all planned orders, and has their acceptance commands', async () => {
     using it = folder();
     const made = await mend(books(it), buildOf(raws), { failures, most: 2 });
     if (!('order' in made)) throw new Error(JSON.stringify(made));
@@ -78,7 +78,7 @@ describe('a mending', () => {
     expect(made.order.intent).not.toContain('a_scenario.sh');
     const digests = (await readState(it.path))?.digests ?? {};
     expect(Object.keys(digests)).toEqual(['WO-01', 'WO-02', 'WO-03', 'FIX-01']);
-    // It is read after the orders of the plan, and is the one that was written down.
+    // It is read after the orders of the plan, as it was written.
     put(it.path, { '.factory/orders/WO-01.json': JSON.stringify(raws[0]) });
     const loaded = await loadOrders(it.path, { allowExempt: false });
     if ('problem' in loaded) throw new Error(loaded.problem);
@@ -88,7 +88,7 @@ describe('a mending', () => {
     ]);
   });
 
-  test('is made as often as was allowed, each from the plan alone', async () => {
+  test('is made up to the allowed number of times, each from the plan alone', async () => {
     using it = folder();
     const first = buildOf([...raws, order('FIX-01', { allowed_files: ['a.js'] })]);
     expect(await mend(books(it), first, { failures, most: 1 })).toEqual({ usedUp: 1 });
@@ -102,7 +102,7 @@ describe('a mending', () => {
     });
   });
 
-  test.for([[undefined], [[]], ['text'], [[{ scenario: 'x' }]]])('of %j there is none', async ([given]) => {
+  test.for([[undefined], [[]], ['text'], [[{ scenario: 'x' }]]])('is not made from %j', async ([given]) => {
     using it = folder();
     expect(await mend(books(it), buildOf(raws), { failures: given, most: 2 })).toEqual({
       problem: expect.stringContaining('judge.failures'),
@@ -114,7 +114,7 @@ test.for([
   ['WO-01', 'holds'],
   ['FIX-02', 'must agree'],
   ['FIX-1', 'not FIX-NN'],
-])('a file FIX-01.json that holds %s is refused', async ([id]) => {
+])('a file FIX-01.json with %s is refused', async ([id]) => {
   using it = folder({
     '.factory/orders/WO-01.json': JSON.stringify(raws[0]),
     [join('.factory/orders', 'FIX-01.json')]: JSON.stringify(order(id ?? '', { allowed_files: ['a.js'] })),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checkOrder, loadOrders, orderFiles } from '../../src/builder/orders.ts';
 import { folder, put } from './support.ts';
 
-test('the work orders of a folder are its WO-*.json, by number, those without one last', async () => {
+test('the work orders of a folder are its WO-*.json, by number, those without a number last', async () => {
   using it = folder();
   const names = ['WO-10.json', 'WO-9.json', 'WO-x.json', 'WO-2-b.json', 'WO-02.json', 'WO-.json'];
   const others = ['wo-01.json', 'WO-03.json.bak', 'xWO-04.json', 'WO05.json', 'WORK_ORDERS_MANIFEST.json'];
@@ -31,7 +31,7 @@ const planned = JSON.stringify({ work_orders: [order('WO-01'), order('WO-02')] }
 
 test.for([
   [
-    'orders that were compiled come before a plan that was given',
+    'compiled orders come before a given plan',
     {
       '.factory/orders/WO-01.json': order('WO-01'),
       '.factory/in/plan.json': { work_orders: [order('WO-07')] },
@@ -39,29 +39,33 @@ test.for([
     ['.factory/orders/WO-01.json WO-01'],
   ],
   [
-    'orders of a folder come before the manifest beside them',
+    'orders of a folder come before the manifest next to them',
     { '.factory/in/plan/WO-01.json': order('WO-01'), '.factory/in/plan/WORK_ORDERS_MANIFEST.json': planned },
     ['.factory/in/plan/WO-01.json WO-01'],
   ],
   [
-    'a given order that stands alone may have any id',
+    'a single given order may have any id',
     { '.factory/in/plan.json': order('Ünï cödé ☃') },
     ['.factory/in/plan.json Ünï cödé ☃'],
   ],
   [
-    'but none that begins with a blank',
+    'its id may not begin with a blank',
     { '.factory/in/plan.json': order(' x') },
     'has the id " x", not WO-NN',
   ],
-  ['or that breaks a line', { '.factory/in/plan.json': order('x\ny') }, 'has the id "x\\ny", not WO-NN'],
-  ['or that is longer than a title', { '.factory/in/plan.json': order('x'.repeat(101)) }, 'not WO-NN'],
   [
-    "an order of a plan is no mending of a judge's",
+    'its id may not have a line end',
+    { '.factory/in/plan.json': order('x\ny') },
+    'has the id "x\\ny", not WO-NN',
+  ],
+  ['its id may not be longer than a title', { '.factory/in/plan.json': order('x'.repeat(101)) }, 'not WO-NN'],
+  [
+    'a FIX order is not accepted as an order of a plan',
     { '.factory/in/plan.json': { work_orders: [order('WO-01'), order('FIX-01')] } },
     '.factory/in/plan.json (work order 2) has the id "FIX-01", not WO-NN',
   ],
   [
-    'a planner that did not exempt it spares no order',
+    'an order is not exempt if its planner did not exempt it',
     {
       '.factory/orders/WO-01.json': order('WO-01', {
         verify_exempt: true,
@@ -71,7 +75,7 @@ test.for([
     "asks not to be verified (verify_exempt) without a planner's declaration",
   ],
   [
-    'a mending that no planner has signed is spared as little',
+    'a FIX order that no planner has signed is not exempt',
     {
       '.factory/orders/WO-01.json': order('WO-01'),
       '.factory/orders/FIX-01.json': order('FIX-01', {
@@ -82,7 +86,7 @@ test.for([
     },
     'FIX-01 asks not to be verified (verify_exempt), but WORK_ORDERS_MANIFEST.json is not the one that',
   ],
-  ['a folder in the place of an order', { '.factory/orders/WO-01.json/x': {} }, 'it is a folder'],
+  ['a folder instead of an order', { '.factory/orders/WO-01.json/x': {} }, 'it is a folder'],
   ['neither an order nor a plan', { '.factory/in/plan.json': [order('WO-01')] }, 'neither a work order nor'],
 ] as const)('%s', async ([, files, wanted]) => {
   const texts = Object.entries(files).map(([path, value]) => [
@@ -96,7 +100,7 @@ test.for([
   else expect(loaded.orders.map((one) => `${one.from} ${one.order.id}`)).toEqual(wanted);
 });
 
-test('what does not say what is to be done does not count for the digest, and all that does counts', () => {
+test('the digest covers all fields of an order except its provenance', () => {
   const digest = (value: object): string => {
     const checked = checkOrder({ from: 'x', value, alone: true }, { allowExempt: false });
     if ('problem' in checked) throw new Error(checked.problem);

@@ -1,4 +1,4 @@
-/** What a prompt shows of the files of an order. */
+/** The files of an order in a prompt. */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -28,12 +28,12 @@ const outside = '### f\n(cannot be shown or written: a link that leaves the proj
 
 test.for<[string, string | Buffer | ((path: string) => void), string]>([
   ['text without a last line end', 'a', told('a', '```\na\n```')],
-  ['text with a mark of its encoding', '\uFEFFa\n', told('\uFEFFa\n', '```\n\uFEFFa\n```')],
+  ['text with a byte order mark', '\uFEFFa\n', told('\uFEFFa\n', '```\n\uFEFFa\n```')],
   ['text with fences', '````\n', told('````\n', '`````\n````\n`````')],
   ['no bytes', '', told('', '(empty)')],
   ['a zero byte', 'a\0', told('a\0', '(binary, 2 bytes, not shown)')],
   [
-    'bytes that are no UTF-8',
+    'bytes that are not UTF-8',
     Buffer.from([0xe4, 0x0a]),
     told(Buffer.from([0xe4, 0x0a]), '(binary, 2 bytes, not shown)'),
   ],
@@ -46,20 +46,16 @@ test.for<[string, string | Buffer | ((path: string) => void), string]>([
     ),
   ],
   [
-    'as many bytes as there is room for',
+    'exactly as many bytes as fit',
     `${'x'.repeat(room)}\n`,
     told(`${'x'.repeat(room)}\n`, `\`\`\`\n${'x'.repeat(room)}\n\`\`\``),
   ],
   ['nothing', () => {}, `### f\nexists: no\nsha256: ${emptySha256}`],
   ['a folder', (path) => mkdirSync(path), `### f\nexists: no\nsha256: ${emptySha256}`],
-  [
-    'a link that leads nowhere',
-    (path) => symlinkSync('none', path),
-    `### f\nexists: no\nsha256: ${emptySha256}`,
-  ],
-  ['a link in a circle', (path) => symlinkSync('f', path), outside],
+  ['a dangling link', (path) => symlinkSync('none', path), `### f\nexists: no\nsha256: ${emptySha256}`],
+  ['a link in a cycle', (path) => symlinkSync('f', path), outside],
   ['a link that leaves the project', (path) => symlinkSync('../project-beside/x', path), outside],
-])('of %s a prompt shows what may be shown', async ([, content, shown]) => {
+])('a prompt shows %s as far as permitted', async ([, content, shown]) => {
   using it = folder({ 'project/x': '', 'project-beside/x': 'secret' });
   const path = join(it.path, 'project/f');
   if (typeof content === 'function') content(path);

@@ -30,7 +30,7 @@ const cases: Case[] = JSON.parse(
   readFileSync(new URL('../vectors/builder/proposals.json', import.meta.url), 'utf8'),
 );
 
-/** Texts that are too long to be spelled out. */
+/** Texts that are too long to write out. */
 function expand(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(expand);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-/** The repository that a work order is for, and what its commits say was carried out. */
+/** The repository of a work order, and the orders that its commits carried out. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

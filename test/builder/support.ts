@@ -1,4 +1,4 @@
-/** Temp folders, a git of the tests' own, and runs as the engine lays them out. */
+/** Temporary folders, a separate git configuration, and run directories as the engine creates them. */
 import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
@@ -24,7 +24,7 @@ export const emptySha = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991
 
 export type Files = Readonly<Record<string, string>>;
 
-/** A folder that goes with its `using`. */
+/** A folder that is removed at the end of its `using`. */
 export function folder(files: Files = {}) {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'factory-builder-')));
   put(path, files);
@@ -54,7 +54,7 @@ export function tree(root: string, but: readonly string[] = ['.git', '.factory']
   return found;
 }
 
-/** No identity, no settings of the machine's. */
+/** No identity and no settings of the machine. */
 export const bareEnv = (home: string): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '',
   HOME: home,
@@ -70,10 +70,10 @@ const identity = [
   '-c',
   'init.defaultBranch=main',
 ];
-/** Also in what belongs to another user, and, for a git to come, in a bare repository by its folder. */
+/** Also in a repository of another user, and, for future versions of git, in a bare repository by its folder. */
 const anywhere = ['-c', 'safe.directory=*', '-c', 'safe.bareRepository=all'];
 export function git(cwd: string, ...args: string[]): string {
-  // Some look at refs as files, which a git to come makes only where it is told so.
+  // Some tests read refs as files, which future versions of git write only with this setting.
   const env = { ...bareEnv(cwd), GIT_CONFIG_COUNT: '0', GIT_DEFAULT_REF_FORMAT: 'files' };
   return execFileSync('git', [...anywhere, ...identity, ...args], {
     cwd,
@@ -83,7 +83,7 @@ export function git(cwd: string, ...args: string[]): string {
   }).trimEnd();
 }
 
-/** Makes `path` a repository and commits what is there. */
+/** Makes `path` a repository and commits its files. */
 export function repository(path: string): string {
   git(path, 'init', '-q');
   git(path, 'add', '-A');
@@ -91,7 +91,7 @@ export function repository(path: string): string {
   return git(path, 'rev-parse', 'HEAD');
 }
 
-/** A run folder with a history and a workspace, begun as the engine begins one. */
+/** A run directory with a history and a workspace, created as the engine does. */
 export async function beginRun(options: {
   readonly root: string;
   readonly workdir: string | undefined;
@@ -121,7 +121,7 @@ export async function beginRun(options: {
   return { run, runId, started, first: base.firstCommit, env };
 }
 
-/** A tool's surroundings, as an engine gives them. */
+/** The environment that the engine gives to a tool. */
 export function toolIo(begun: Awaited<ReturnType<typeof beginRun>>, node = 'stage') {
   const { run } = begun;
   const nodeDir = run.node(node);
@@ -150,7 +150,7 @@ export function toolIo(begun: Awaited<ReturnType<typeof beginRun>>, node = 'stag
     said,
     output: (): Record<string, unknown> & { context_updates?: Record<string, unknown> } =>
       JSON.parse(readFileSync(output, 'utf8')),
-    /** What the engine does before a stage. */
+    /** What the engine does before a node. */
     async snapshot(): Promise<string> {
       const taken = await (await openSnapshots({ workspace: run.workspace, dir: run.snapshots })).take();
       env['FACTORY_SNAPSHOT'] = taken.id;
@@ -164,7 +164,7 @@ export function toolIo(begun: Awaited<ReturnType<typeof beginRun>>, node = 'stag
   };
 }
 
-/** A commit of paths as they stand in the workspace. */
+/** Commits paths of the workspace. */
 export async function commitPaths(
   options: Omit<Parameters<typeof commitOrder>[0], 'tree'> & { readonly touched: readonly string[] },
 ) {

@@ -22,32 +22,28 @@ type Row = readonly [
   { probe?: Probe; exempt?: boolean; files?: string[] }?,
 ];
 const rows: readonly Row[] = [
-  [
-    'its script, before all else',
-    { 'scripts/verify.sh': '', 'package.json': pkg('x') },
-    ['bash scripts/verify.sh'],
-  ],
+  ['its script first', { 'scripts/verify.sh': '', 'package.json': pkg('x') }, ['bash scripts/verify.sh']],
   ['the test script of package.json', { 'package.json': pkg('node x'), 'a.test.js': '' }, ['npm test']],
   [
-    'no test script that npm init wrote',
+    'nothing of the test script that npm init wrote',
     { 'package.json': pkg('echo "Error: no test specified" && exit 1'), 'a.test.mjs': '' },
     ['node --test'],
   ],
-  ['no package.json that is broken', { 'package.json': '{', 'test/a.cjs': '' }, ['node --test']],
+  ['nothing of a broken package.json', { 'package.json': '{', 'test/a.cjs': '' }, ['node --test']],
   [
-    'no test that was installed',
+    'no test of an installed package',
     { 'node_modules/m/a.test.js': '', 'a.js': '' },
     ['node --check a.js'],
     { files: ['a.js'] },
   ],
   ['no test in a hidden folder', { '.cache/a.test.js': '', 'a.js': '' }, []],
   [
-    'no file whose name no planned command may hold',
+    'no file whose name a planned command may not contain',
     { '~x.js': '', 'a.js': '' },
     ['node --check a.js'],
     { files: ['~x.js', 'a.js'] },
   ],
-  ['no word in a name for a test', { 'contest.js': '', 'latest/a.js': '' }, []],
+  ['no file that only has "test" in its name', { 'contest.js': '', 'latest/a.js': '' }, []],
   ["python's own tests", { 'tests/test_a.py': '' }, [unittestCommand]],
   [
     "python's own tests where pytest would find none",
@@ -56,12 +52,12 @@ const rows: readonly Row[] = [
     { probe: has('python3', 'pytest') },
   ],
   [
-    'pytest where there is one',
+    'pytest if it is installed',
     { 'a_test.py': '' },
     ['python3 -m pytest -q'],
     { probe: has('python3', 'pytest') },
   ],
-  ['no python where there is none', { 'test_a.py': '' }, [], { probe: has(), files: ['test_a.py'] }],
+  ['no Python if it is not installed', { 'test_a.py': '' }, [], { probe: has(), files: ['test_a.py'] }],
   ["Go's tests", { 'go.mod': 'module m', 'p/a_test.go': '' }, ['go test ./...'], { probe: has('go') }],
   [
     "Go's vet where there are no tests",
@@ -70,14 +66,14 @@ const rows: readonly Row[] = [
     { probe: has('go') },
   ],
   ["Rust's tests", { 'Cargo.toml': '' }, ['cargo test --offline'], { probe: has('cargo') }],
-  ['no compiler that is not there', { 'go.mod': '', 'Cargo.toml': '' }, [], { probe: has() }],
+  ['no compiler that is not installed', { 'go.mod': '', 'Cargo.toml': '' }, [], { probe: has() }],
   [
     'Python in all, where an exempt order has no file to parse',
     { 'a.txt': '' },
     ['python -m compileall -q .'],
     { probe: has('python'), exempt: true, files: ['a.txt'] },
   ],
-  ['nothing where there is nothing', { 'README.md': '' }, [], { files: ['README.md'] }],
+  ['nothing if there is no code', { 'README.md': '' }, [], { files: ['README.md'] }],
   [
     'only that an exempt order compiles',
     { 'scripts/verify.sh': '' },
@@ -95,24 +91,24 @@ test.for(rows)('a project is checked by %s', async ([, files, commands, more = {
 
 test.for<[string, Files, string[], boolean, boolean]>([
   [
-    'the commands, where nothing of the order decides about them',
+    'the commands, if no file of the order decides about them',
     { 'package.json': pkg('x') },
     ['a.js'],
     true,
     false,
   ],
   [
-    'the rule, where the order may write package.json',
+    'the rule, if the order may write package.json',
     { 'package.json': pkg('x') },
     ['package.json'],
     false,
     false,
   ],
-  ['the rule, where the order may write a test', { 'package.json': pkg('x') }, ['test/a.js'], false, false],
-  ['the rule, where nothing is there yet', {}, ['a.js'], false, false],
+  ['the rule, if the order may write a test', { 'package.json': pkg('x') }, ['test/a.js'], false, false],
+  ['the rule, if the project has no files yet', {}, ['a.js'], false, false],
   ['the script, whatever else the order may write', { 'scripts/verify.sh': '' }, ['a.test.js'], true, false],
-  ['whether it parses, of an exempt order', { 'package.json': pkg('x') }, ['a.js'], true, true],
-])('a programmer is told beforehand %s', async ([, files, allowed_files, settled, verify_exempt]) => {
+  ['the parse check, for an exempt order', { 'package.json': pkg('x') }, ['a.js'], true, true],
+])('the prompt shows %s', async ([, files, allowed_files, settled, verify_exempt]) => {
   using it = folder(files);
   const told = await foretold(it.path, { verify_exempt, allowed_files }, all);
   expect(told.length === 1).toBe(settled);
@@ -128,7 +124,7 @@ test.for([
   ['-rf.sh', 'echo hi\n', 'if\n'],
   ['-p.js', 'let a = 1;\n', 'let = = 1;\n'],
 ])(
-  'the compile check of %s passes what parses, refuses what does not, and leaves nothing',
+  'the compile check of %s passes valid files, fails on invalid ones, and leaves no files',
   async ([name = '', good = '', bad = '']) => {
     const code = async (content: string): Promise<number> => {
       using it = folder({ [name]: content });
@@ -174,13 +170,13 @@ test.for([
     '999',
   ],
   [
-    'tests of one name in two folders',
+    'tests with the same name in two folders',
     { 'a/test_x.py': unit('3'), 'b/test_x.py': unit('3'), 'test.py': unit('3') },
     0,
     'Ran 3 tests',
   ],
   [
-    'tests of one name in two packages of one name',
+    'tests with the same name in two packages of the same name',
     {
       'a/t/__init__.py': '',
       'a/t/test_x.py': unit('3'),
@@ -191,7 +187,7 @@ test.for([
     '999',
   ],
   [
-    'tests in a package beside a file of its name',
+    'tests in a package next to a file of the same name',
     { 'tests.py': unit('3'), 'tests/__init__.py': '', 'tests/test_x.py': unit('3') },
     0,
     'Ran 2 tests',
@@ -206,7 +202,7 @@ test.for([
     'Ran 2 tests',
   ],
   ['a function with a fixture', { 'test_f.py': 'def test_x(tmp_path):\n  pass\n' }, 1, 'needs pytest'],
-  ['a function nobody awaits', { 'test_f.py': 'async def test_x():\n  assert False\n' }, 1, 'needs pytest'],
+  ['an async function', { 'test_f.py': 'async def test_x():\n  assert False\n' }, 1, 'needs pytest'],
   ['an import that fails', { 'test_f.py': 'import nothing_like_it\n' }, 1, 'nothing_like_it'],
 ] as const)("python's own tests: %s", ([, files, code, says]) => {
   using it = folder({ 'calc.py': 'def add(a, b):\n  return a + b\n', ...files });

@@ -23,7 +23,7 @@ const ending = async (it: Home, node: string) =>
     (event) => /^Stage(Completed|Failed)$/.test(String(event['type'])) && event['node_id'] === node,
   );
 
-test('where one agent cannot answer the next one does, and trace, status and usage say which', async () => {
+test('if an agent cannot answer, the next one does, and trace, status and usage name it', async () => {
   await using it = await project(`
     a [prompt="Do it", agent="codex,claude", codex.path="/nowhere/codex"]
     start -> a -> exit
@@ -39,7 +39,7 @@ test('where one agent cannot answer the next one does, and trace, status and usa
   expect(ran.stderr).toContain('codex could not answer; claude is asked');
 });
 
-test('a run whose agents are a list goes on with that list after a stop', async () => {
+test('a run with a list of agents resumes with that list', async () => {
   await using it = await project(`
     a [prompt="Do it"] b [prompt="Do it"]
     start -> a -> b -> exit
@@ -54,7 +54,7 @@ test('a run whose agents are a list goes on with that list after a stop', async 
   });
 });
 
-test('each product failure that leads back to a node gives it the next model; a settled one the first again', async () => {
+test('each product failure that leads back to a node selects the next model; after a success it is the first again', async () => {
   await using it = await project(`
     fix [prompt="Fix it", agent.backend=fake, llm_model="small,middle,large"]
     check [shape=parallelogram, tool_command="echo x >> n; test $(wc -l < n) -ge 4"]
@@ -77,7 +77,7 @@ test('each product failure that leads back to a node gives it the next model; a 
   ]);
 });
 
-test("a command is told values as whole words, and nothing in them is a placeholder or a shell's", async () => {
+test('a command receives values as whole words, without placeholder or shell expansion in them', async () => {
   await using it = await project(`
     vars="who=x"
     a [prompt="Do it", agent=command, command.run="printf '%s|' '${'$'}{var.who}' to=${'$'}{var.who} {prompt}", response_file="out.txt"]
@@ -89,7 +89,7 @@ test("a command is told values as whole words, and nothing in them is a placehol
   expect(await it.read(`${dir}/workspace/out.txt`)).toBe(`${who}|to=${who}|Do it|`);
 });
 
-test('retries after product failures climb too, and the model is what the agent is told', async () => {
+test('retries after product failures also select the next model, and the agent receives it', async () => {
   await using it = await project(`
     a [prompt="Do it", agent=command, command.run="sh -c 'echo {model} >> models; test {model} = b && echo success || echo fail'",
        response_format=outcome, llm_model="a,b", retry_on=fail, max_retries=3, retry_delay=1ms]
@@ -119,14 +119,14 @@ test.for([
     /^the agent claude was stopped: it was silent for 1s \(stall_timeout\); its partial work \(1 changed file\) is snapshot [0-9a-f]{64}$/,
   ],
   [
-    'goes in circles',
+    'repeats itself',
     'max_same_calls=4',
-    // Writing the same again is no change.
+    // Rewriting the same content is no change.
     'for i in 1 2 3 4 5 6 7 8 9; do echo half > half.txt; did $i "cat x"; sleep 0.05; done; exec sleep 1000',
     /^the agent claude was stopped: it made the same call 4 times without a change in the workspace \(max_same_calls\): cat x; its partial/,
   ],
 ] as const)(
-  'an agent that %s is stopped with a class of its own, its partial work kept',
+  'an agent that %s is stopped with a separate failure class, and its partial work is kept',
   async ([, limit, does, reason]) => {
     await using it = await project(stalling(limit));
     const ran = await run(it, {
@@ -153,7 +153,7 @@ test.for([
   },
 );
 
-test('an agent that changes the workspace between its calls does not go in circles', async () => {
+test('an agent that changes the workspace between its calls does not count as repeating itself', async () => {
   await using it = await project(stalling('max_same_calls=3'));
   const ran = await run(it, {
     STAND_IN: 'for i in 1 2 3 4 5 6 7; do echo $i > n; did $i "make"; done; ok',
@@ -163,7 +163,7 @@ test('an agent that changes the workspace between its calls does not go in circl
   expect(await it.json(`${dir}/a/status.json`)).toMatchObject({ outcome: 'success' });
 });
 
-test('limits of the graph hold for all its nodes, and a limit that is none is refused with its place', async () => {
+test('limits of the graph apply to all its nodes, and an invalid limit is refused with its place', async () => {
   await using it = await project(`stall_timeout=1s\n${stalling('max_same_calls=5')}`);
   const ran = await run(it, { STAND_IN: 'exec sleep 1000', FACTORY_CLAUDE_PATH: standIn });
   expect(ran.code, ran.stderr).toBe(0);
@@ -180,11 +180,11 @@ test.for([
     'ln -s "$ELSEWHERE" out',
     'it leads out of the workspace by a link',
   ],
-  ['a link that leads nowhere', 'ln -s nowhere out', 'ENOENT'],
-  ['a file in the place of its folder', 'echo x > out', 'EEXIST'],
-  ['a folder in its own place', 'mkdir -p out/answer.md/x', 'EISDIR'],
+  ['a dangling link', 'ln -s nowhere out', 'ENOENT'],
+  ['a file instead of its folder', 'echo x > out', 'EEXIST'],
+  ['a folder instead of it', 'mkdir -p out/answer.md/x', 'EISDIR'],
 ] as const)(
-  'an answer in whose way an earlier stage put something is told as that, and asked for once: %s',
+  'an answer that cannot be written because of an earlier node is reported as that, and requested once: %s',
   async ([, make, why]) => {
     await using it = await project(
       `

@@ -8,7 +8,7 @@ import { base, done, five, inDot, line, pipeline, script, wrote } from '../suppo
 
 const at = '.factory/runs/r1';
 
-test('nothing is asked with a line of the judge', async () => {
+test('no prompt contains a line of the holdout scenarios', async () => {
   await using it = await home({
     ...base,
     'p.dot': pipeline({ prompt: 'zx81-blue-heron' }),
@@ -23,7 +23,7 @@ test('nothing is asked with a line of the judge', async () => {
   ]);
 });
 
-test('a tool that sees the judge hands nothing on in a packed file or in the names of empty folders', async () => {
+test('a tool that sees the scenarios passes nothing on in a compressed file or in names of empty folders', async () => {
   const deeds = {
     packed: 'gzip -c scripts/scenarios/* > kept.gz',
     named:
@@ -49,7 +49,7 @@ test('a tool that sees the judge hands nothing on in a packed file or in the nam
     expect(ran.code).toBe(1);
     expect(ran.stdout + ran.stderr).toMatch(new RegExp(`holdout_leak: ${where}`));
   }
-  // What was left is put back by now, so that only the story of the run tells of it.
+  // The workspace is restored, so only the records of the run show it.
   const story = { code: 'holdout-canary', node: 't', visit: 1, where: 'events.jsonl' };
   const ended = await it.factory(['audit', 'named', '--json']);
   expect(JSON.parse(ended.stdout).findings).toMatchObject([{ ...story, severity: 'error' }]);
@@ -65,7 +65,7 @@ test.for([
   'codex.allow_read_scenarios=true',
   'openai.allow_read_scenarios="True"',
   'claude.allow_read_scenarios="1"',
-])('a node with %s is told, says and writes what it likes', async (said) => {
+])('a node with %s may receive, print and write any text', async (said) => {
   const agent = `${said},`;
   const answers = script(done({ notes: line }, [{ path: 'src/notes.md', content: five }]));
   await using it = await home({
@@ -78,7 +78,7 @@ test.for([
   expect(JSON.parse(ran.stdout).audit).toMatchObject({ findings: 0, errors: 0, warnings: 0 });
 });
 
-test('a run that goes on after a leak makes the stage again, and completes when it leaks no more', async () => {
+test('a resume after a leak reruns the node, and completes if the leak does not recur', async () => {
   await using it = await home({
     ...base,
     'p.dot': pipeline(),
@@ -135,7 +135,7 @@ test('changed tests are found by the audit, which changes nothing', async () => 
   expect(await it.list(at)).toEqual(before);
 });
 
-test('what a commit of the run says and holds beyond its visits is found, and nothing told twice', async () => {
+test('leaks in messages and files of commits are found, and nothing is reported twice', async () => {
   const weak = 'def test_level():\n    assert level(2) in (4, 5, 6)\n    assert level(3) == 7\n';
   const kept =
     '  tool -> spare [condition="context.x=1"] spare [type=tool, tool_command="factory order next"]\n';
@@ -147,7 +147,7 @@ test('what a commit of the run says and holds beyond its visits is found, and no
   });
   const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q']);
   expect(ran.code, ran.stderr).toBe(0);
-  // What was there before the run is in a commit of its own, with the judge: nobody has leaked that.
+  // Files from before the run are in a separate commit, with the scenarios: that is no leak.
   const honest = JSON.parse((await it.factory(['audit', 'r1', '--json'])).stdout);
   expect(honest.findings).toMatchObject([{ code: 'test-changed', node: 'work' }]);
   const workspace = join(it.path, at, 'workspace');
@@ -177,15 +177,15 @@ test('what a commit of the run says and holds beyond its visits is found, and no
   ]);
   expect(report.looked_at).toMatchObject({ commits: 1, files: 3 });
 
-  // Where git is not to be called, it is said what was not looked at.
+  // If git must not be called, the report names what was not checked.
   inHistory('config', 'core.fsmonitor', 'true');
   const foreign = JSON.parse((await it.factory(['audit', 'r1', '--json'])).stdout);
   expect(foreign.notes).toEqual([expect.stringMatching(/^the commits could not be read: .*fsmonitor/)]);
   expect(foreign.findings).toMatchObject([{ code: 'test-changed', node: 'work' }]);
 });
 
-test('with audit=strict an error makes the run a failed one, in all that it leaves', async () => {
-  // Also where what took the tests' place stands elsewhere from the beginning.
+test('with audit=strict an error makes the run fail, in all of its records', async () => {
+  // Also if the replacement of the tests exists elsewhere from the beginning.
   const answers = script(wrote('tests/test_app.py', base['w/src/app.py']));
   await using it = await home({
     ...base,
@@ -214,9 +214,9 @@ test('with audit=strict an error makes the run a failed one, in all that it leav
   expect(await it.read(`${at}/events.jsonl`)).toBe(events);
 });
 
-test('an honest run is told to be one, and a run with nothing sealed what was not looked for', async () => {
+test('a clean run is reported as clean, and a run without holdout names what was not checked', async () => {
   const answers = script(wrote('src/app.py', 'print("ships")\n'));
-  // A tool may print the judge, drawn as a box or not.
+  // A tool may print the scenarios, with shape=box too.
   const boxes = pipeline({ tool: 'cat scripts/scenarios/judge.sh' }).replace(
     'tool [shape=parallelogram',
     'tool [shape=box, type=tool',
@@ -249,7 +249,7 @@ test('an honest run is told to be one, and a run with nothing sealed what was no
   );
 });
 
-test('a changed test file is a warning, and a spec that shows the judge an error', async () => {
+test('a changed test file is a warning, and a spec with text of the scenarios is an error', async () => {
   const asks = pipeline({ prompt: 'Rewrite tests/test_app.py for the new levels.', graph: 'audit=strict' });
   await using it = await home({
     ...base,
@@ -297,7 +297,7 @@ test('a test that is restored later is a warning', async () => {
   });
 });
 
-test('audit of no run, and a wrong word for it, are refused', async () => {
+test('audit of a missing run, and an invalid value, are refused', async () => {
   await using it = await home({
     'p.dot': 'digraph g { audit=loud start [shape=Mdiamond] exit [shape=Msquare] start -> exit }',
   });

@@ -1,4 +1,4 @@
-/** Bad input gets a clear message, an honest exit code, and leaves nothing half-made. */
+/** Bad input gets a clear message and the right exit code, and leaves no partial files. */
 import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { startModelServer } from '../support/model-server.ts';
 const good = 'digraph g { start [shape=Mdiamond] exit [shape=Msquare] start -> exit }';
 const job = join(root, 'pipelines/compile-and-build.dot');
 
-describe('what cannot be started is refused with exit code 2, and nothing is made', () => {
+describe('a run that cannot start is refused with exit code 2, and nothing is created', () => {
   const rows: readonly {
     says: string;
     args: readonly string[];
@@ -18,17 +18,17 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
   }[] = [
     { says: 'no pipeline', args: ['run'], wants: ['no pipeline file is named'] },
     {
-      says: 'a resume of no run',
+      says: 'a resume of a missing run',
       args: ['run', '--resume'],
       wants: ['--resume needs --run-id', ' resume RUN', ' runs lists the runs'],
     },
     {
-      says: 'a pipeline that is not there',
+      says: 'a missing pipeline',
       args: ['run', 'nowhere.dot'],
       wants: ['there is no pipeline file nowhere.dot'],
     },
     {
-      says: 'a dash for standard input, which is a name like another',
+      says: 'a dash, which is a file name and not standard input',
       args: ['run', '-'],
       wants: ['there is no pipeline file -', 'standard input is /dev/stdin'],
     },
@@ -59,7 +59,7 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: ['p.dot:1:'],
     },
     {
-      says: 'a huge file that is no pipeline',
+      says: 'a huge file that is not a pipeline',
       args: ['run', 'p.dot'],
       files: { 'p.dot': 'a -> '.repeat(1_000_000) },
       wants: ['p.dot'],
@@ -82,7 +82,7 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       files: { 'p.dot': good },
       wants: ['--workdir'],
     },
-    // A variable of the shell's that is not set: the folder that one stands in was not meant.
+    // An unset shell variable: the current folder was not meant.
     ...[
       ['order', 'run', '--work-order', 'o.json', '--repo='],
       ['order', 'run', '--repo', 'r', '--work-order', 'o.json', '--out='],
@@ -149,7 +149,7 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: ['s.md is empty'],
     },
     {
-      says: 'a runs directory where the file system makes no folders',
+      says: 'a runs directory where no folder can be created',
       args: ['run', 'p.dot', '--runsdir', '/proc/here/runs'],
       files: { 'p.dot': good },
       wants: ['/proc/here/runs cannot be made', 'name another folder with --runsdir'],
@@ -161,13 +161,13 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: ['the name is too long', '--runsdir'],
     },
     {
-      says: 'a flag in the place of a value',
+      says: 'a flag instead of a value',
       args: ['run', 'p.dot', '--workdir', '--json-is-no-value'],
       files: { 'p.dot': good },
       wants: ['--workdir <dir>', 'argument missing', '= fix: factory', 'run --help'],
     },
     {
-      says: 'a value of a flag that takes none',
+      says: 'a value for a flag that takes none',
       args: ['run', 'p.dot', '--json=true'],
       files: { 'p.dot': good },
       wants: ["error[usage]: option '--json' takes no value", 'write --json;'],
@@ -209,7 +209,7 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: ['folder cannot be read: it is a folder\n'],
     },
     {
-      says: 'a script that names an answer which is not there',
+      says: 'a script that names a missing answer',
       args: ['run', 'p.dot', '--script', 's.json'],
       files: {
         'p.dot': 'digraph g { start [shape=Mdiamond] a [prompt=x] exit [shape=Msquare] start -> a -> exit }',
@@ -218,7 +218,7 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: ['names no.txt for node "a", which cannot be read: there is no such file\n'],
     },
     {
-      says: 'prices that are not there',
+      says: 'a missing file of prices',
       args: ['run', 'p.dot', '--prices', 'no.json'],
       files: { 'p.dot': good },
       wants: ['no.json, which cannot be read: there is no such file\n'],
@@ -249,7 +249,7 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: [`error[usage]: ${flag} ${value} ${why}`],
     })),
     {
-      says: 'a secret that no variable can hold',
+      says: 'a secret that cannot be a variable',
       args: ['run', 'p.dot', '--env-pass', 'A_KEY, B_TOKEN C_KEY'],
       files: { 'p.dot': good },
       wants: ['error[usage]: --env-pass: "B_TOKEN C_KEY" is no name of a variable', 'A_KEY,B_TOKEN'],
@@ -285,7 +285,7 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
   });
 });
 
-test('a working directory that was removed is told in one sentence', async () => {
+test('a removed working directory is reported in one sentence', async () => {
   await using it = await home({ 'gone/x': '' });
   const words = 'cd gone && rm -r ../gone && exec "$0" "$1" runs';
   const shell = spawnSync('sh', ['-c', words, process.execPath, cli], { cwd: it.path, encoding: 'utf8' });
@@ -293,7 +293,7 @@ test('a working directory that was removed is told in one sentence', async () =>
   expect(shell.status).toBe(2);
 });
 
-test('a run id that exists is refused, and the old run stays as it was', async () => {
+test('an existing run id is refused, and the old run stays unchanged', async () => {
   await using it = await home({ 'p.dot': good });
   expect((await it.factory(['run', 'p.dot', '--run-id', 'r1'])).code).toBe(0);
   const events = await it.read('.factory/runs/r1/events.jsonl');
@@ -303,7 +303,7 @@ test('a run id that exists is refused, and the old run stays as it was', async (
   expect(await it.read('.factory/runs/r1/events.jsonl')).toBe(events);
 });
 
-test('an agent script with a missing answer says which one', async () => {
+test('an agent script with a missing answer is refused with its name', async () => {
   const pipeline =
     'digraph g { agent_script="a.json" start [shape=Mdiamond] ask [prompt="hi"] exit [shape=Msquare] start -> ask -> exit }';
   await using it = await home({
@@ -317,7 +317,7 @@ test('an agent script with a missing answer says which one', async () => {
 });
 
 describe('a model that misbehaves', () => {
-  // Only what hangs may run into the time limit, however slow the machine.
+  // Only a hanging model may reach the time limit, however slow the machine.
   const ask = (timeout: string) =>
     `digraph g { start [shape=Mdiamond] ask [prompt="hi", timeout=${timeout}, max_retries=0] exit [shape=Msquare] start -> ask -> exit }`;
   test.for([
@@ -339,7 +339,7 @@ describe('a model that misbehaves', () => {
   });
 });
 
-test('a dirty repository is refused before anything is made, and --allow-dirty takes it', async () => {
+test('a dirty repository is refused before anything is created, and --allow-dirty accepts it', async () => {
   const { execa } = await import('execa');
   await using it = await home({ 'w/a.txt': 'one\n' });
   const git = (...args: string[]) =>
@@ -358,7 +358,7 @@ test('a dirty repository is refused before anything is made, and --allow-dirty t
   expect(await it.list('runs')).toEqual([]);
 });
 
-test('a run that fails says what the stage printed, how to look closer, and stands in the list of runs', async () => {
+test('a failed run prints the output of the node and the next command, and is in the list of runs', async () => {
   const pipeline = `digraph f { workdir="none" start [shape=Mdiamond]
     check [shape=parallelogram, tool_command="echo expected 3 to be 4 >&2; exit 3"]
     exit [shape=Msquare] bad [shape=Msquare, outcome=fail]
@@ -369,7 +369,7 @@ test('a run that fails says what the stage printed, how to look closer, and stan
   expect(ran.stderr).toBe('');
   expect(ran.stdout).toContain('expected 3 to be 4');
   expect(ran.stdout).toMatch(/next +factory trace r1 --node check$/m);
-  // A finished run is not gone on with, and tells the same figures again.
+  // A resume of a finished run changes nothing and prints the same figures.
   const again = await it.factory(['resume', 'r1', '--json']);
   expect(JSON.parse(again.stdout)).toMatchObject({ exit_code: 1, failed_stages: 1, agent: 'none' });
   await it.factory(['run', 'p.dot', '--run-id', 'r2']);
@@ -401,14 +401,14 @@ test.skipIf(process.platform !== 'linux')('a result that cannot be written is no
   }
 });
 
-test('wrong flags are told on standard output too where JSON is asked for', async () => {
+test('invalid flags are also reported on standard output if JSON is requested', async () => {
   await using it = await home();
   const ran = await it.factory(['run', 'p.dot', '--bogus', '--json']);
   expect(ran.code).toBe(2);
   expect(JSON.parse(ran.stdout)).toMatchObject({ status: 'refused', problems: [{ code: 'usage' }] });
 });
 
-test('a text that is no pipeline is not also judged as a graph', async () => {
+test('a text that is not a pipeline is not also linted as a graph', async () => {
   await using it = await home({
     'g.dot': 'graph g { a -- b }',
     'i.dot': 'digraph i { start -> 1a -> exit; b-c -> exit }',
@@ -423,7 +423,7 @@ test('a text that is no pipeline is not also judged as a graph', async () => {
   ]);
 });
 
-test('a resume whose snapshots are damaged is refused with the file that is, and changes nothing', async () => {
+test('a resume with a damaged snapshot is refused with the name of the file, and changes nothing', async () => {
   await using at = await home({
     'p.dot': `digraph p { workdir="none" start [shape=Mdiamond] exit [shape=Msquare]
       make [shape=parallelogram, tool_command="echo made > made"]

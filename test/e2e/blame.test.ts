@@ -1,4 +1,4 @@
-/** Failures and their attribution through kills and resumes, by the built command line. */
+/** Failures and their attribution across kills and resumes, with the built command line. */
 import { existsSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const run = ['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w', '--agent', 'fak
 const reason = async (it: Awaited<ReturnType<typeof home>>) =>
   (await it.json('.factory/runs/r1/result.json')) as { readonly reason: string };
 
-test('failures that repeat are counted over a run that was stopped in the middle of its loop', async () => {
+test('repeated failures are counted across a stop in the middle of a loop', async () => {
   await using it = await home({
     'p.dot': pipeline,
     'w/scripts/scenarios/a.sh': 'echo "no $$" >&2; exit 1\n',
@@ -30,7 +30,7 @@ test('failures that repeat are counted over a run that was stopped in the middle
   );
 });
 
-test('a run that is killed while a scenario is run again leaves nothing of that behind, and goes on', async () => {
+test('a run that is killed while a scenario is rerun leaves no process behind, and can be resumed', async () => {
   const script = 'case $PWD in *.rerun*) echo $$ > "$PIDS"; sleep 600;; esac\n[ -e "$GOOD" ] || exit 1\n';
   await using it = await home({ 'p.dot': pipeline, 'w/scripts/scenarios/a.sh': script, 'w/app/x': 'bad\n' });
   const [pids, good] = [join(it.path, 'pids'), join(it.path, 'good')];
@@ -56,7 +56,7 @@ test('a run that is killed while a scenario is run again leaves nothing of that 
   await writeFile(good, '');
   const resumed = await it.factory(['resume', 'r1'], { env });
   expect(resumed.code, resumed.stderr).toBe(0);
-  // One that nobody has collected yet has ended.
+  // A zombie has ended.
   expect(left !== undefined && isAlive(left)).toBe(false);
   expect(existsSync(scratch)).toBe(false);
   expect(existsSync(pids)).toBe(false);

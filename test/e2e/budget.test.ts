@@ -1,4 +1,4 @@
-/** What a run has spent outlives its engine, and what its own runs spend is its own. */
+/** The cost of a run is kept when its process is killed, and includes the cost of nested runs. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { startModelServer } from '../support/model-server.ts';
 
 const million = { input_tokens: 1_000_000, output_tokens: 0 };
 
-test('a call that kill -9 has cut counts what was sent; what was told before still counts', async () => {
+test('a call that kill -9 interrupted counts what was sent, and earlier calls still count', async () => {
   let kill: (() => void) | undefined;
   await using server = await startModelServer((_request, index) => {
     if (index !== 1) return { text: 'ok', usage: million };
@@ -29,7 +29,7 @@ test('a call that kill -9 has cut counts what was sent; what was told before sti
   expect(killed.signal).toBe('SIGKILL');
   const ran = await it.factory(['resume', 'r1', '--json'], { env });
   expect(ran.code, ran.stderr).toBe(0);
-  // 1.75 USD a million: two whole calls, and 10,000 tokens that were sent for the one that was cut.
+  // 1.75 USD a million: two whole calls, and 10,000 tokens that were sent for the interrupted one.
   expect(JSON.parse(ran.stdout).spent).toMatchObject({
     calls: 3,
     cut: 1,
@@ -39,7 +39,7 @@ test('a call that kill -9 has cut counts what was sent; what was told before sti
   });
 });
 
-test('a run that a stage starts shares the limits, and what it spends counts in both', async () => {
+test('a run that a node starts shares the limits, and its cost counts in both', async () => {
   const usage = { model: 'm', input_tokens: 10, output_tokens: 10, cost_usd: 0.6 };
   const answers = Object.fromEntries(['a', 'b', 'c'].map((node) => [node, [{ text: 'ok', usage }]]));
   await using it = await home({
@@ -67,7 +67,7 @@ test.for([
   ['the flag over the variable', ['--prices', 'prices.json'], { FACTORY_PRICES: 'others.json' }, ''],
   ['the attribute', [], {}, 'prices="prices.json"'],
 ] as const)(
-  'prices that %s names count in the runs that a stage starts, too',
+  'prices that %s names also apply to runs that a node starts',
   async ([, flags, env, attribute]) => {
     const prices = (input: number) =>
       JSON.stringify({
@@ -106,7 +106,7 @@ test.for([
   ['unknown_cost=allow', 'max_cost_usd=1', 2],
   ['unknown_cost=allow', 'max_cost_usd=1; unknown_cost=stop', 1],
 ] as const)(
-  'who sets a limit says whether unknown costs pass it, also in the runs that its stages start: %s above, %s below',
+  'the run that sets a limit decides whether unknown costs pass it, also in runs that its nodes start: %s above, %s below',
   async ([above, below, calls]) => {
     await using it = await home({
       'work/inner.dot': `digraph inner { ${below}; workdir=none; start [shape=Mdiamond]; done [shape=Msquare]
@@ -123,7 +123,7 @@ test.for([
 
 const key = { OPENAI_API_KEY: 'sk-e2e-0123456789abcdef' };
 
-test('kill -9 amid the turns of a model with tools: what they told still counts, and what was on its way', async () => {
+test('after kill -9 during a tool-using session, reported usage still counts, and the request in progress too', async () => {
   let kill: (() => void) | undefined;
   await using server = await startModelServer((_request, index) => {
     if (index === 1) {
@@ -153,7 +153,7 @@ test('kill -9 amid the turns of a model with tools: what they told still counts,
   expect(spent.cost_usd).toBeGreaterThan(1.75 * (server.requests.length - 1));
 });
 
-test('kill -9 amid the work of a program: what its stream told counts, the rest is unknown', async () => {
+test('after kill -9 during an agent program, usage that it reported counts, and the rest is unknown', async () => {
   const told = (id: string, tokens: number) =>
     `say '{"type":"assistant","message":{"id":"${id}","usage":{"input_tokens":${tokens},"output_tokens":5},"content":[]}}'`;
   const until =
@@ -188,7 +188,7 @@ test('kill -9 amid the work of a program: what its stream told counts, the rest 
   expect(JSON.parse(ran.stdout).spent).toMatchObject({ calls: 2, cost_usd: 0.25105, unknown_cost: 1 });
 });
 
-test("a call of a stage's own run that kill -9 has cut counts in the run above", async () => {
+test("a call of a node's nested run that kill -9 interrupted counts in the outer run", async () => {
   let kill: (() => void) | undefined;
   await using server = await startModelServer((_request, index) => {
     if (index !== 1) return { text: 'ok', usage: million };
@@ -219,7 +219,7 @@ test.for([
   ['paused_quota', { status: 429, headers: { 'retry-after': '3600' } }],
   ['paused_auth', { status: 401, body: { error: { message: 'no', code: 'invalid_api_key' } } }],
 ] as const)(
-  "what a stage's own run waits for (%s) parks the run above, and leads into no loop",
+  'a nested run that is suspended (%s) suspends the outer run, without a loop',
   async ([status, reaction]) => {
     await using server = await startModelServer((_request, index) =>
       index === 0 ? reaction : { text: 'ok' },
@@ -242,7 +242,7 @@ test.for([
   },
 );
 
-test('a stage that goes on with a run of its own which still waits parks the run above, and leads into no loop', async () => {
+test('a node that resumes its nested run, which is still suspended, suspends the outer run, without a loop', async () => {
   const limited = { status: 429, headers: { 'retry-after': '3600' } };
   await using server = await startModelServer((_request, index) => (index === 0 ? limited : { text: 'ok' }));
   await using it = await home({

@@ -1,4 +1,4 @@
-/** What an engine ends is the run's: not who waits for the run, nor a program that had it and has more to do. */
+/** Only processes of the run are ended: not one that waits for the run, nor a program that used the library and continues. */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { startModelServer } from '../support/model-server.ts';
 const linux = process.platform === 'linux';
 const patient = { timeout: 30_000, interval: 5 };
 
-/** Runs `p.dot` by the library, with a child of its own that begins while the stage is at work; then it only lives on. */
+/** Runs `p.dot` with the library, starts a separate child process during the node, and then stays alive. */
 const program = `
 import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ process.on('SIGTERM', () => { own.kill('SIGKILL'); process.exit(); });
 setInterval(() => {}, 1000);
 `;
 
-/** Stage `one` ends when the program has its child, and leaves a process behind in another session. */
+/** Node `one` ends when the program has its child, and leaves a process in another session. */
 const pipeline = `digraph g {
   workdir="none"
   start [shape=Mdiamond]
@@ -48,7 +48,7 @@ const pipeline = `digraph g {
 }`;
 
 test.skipIf(!linux)(
-  'a program that has run something by the library keeps its own processes, and outlives who goes on with the run',
+  'a program that used the library keeps its processes, and is not ended by a resume of the run',
   async () => {
     await using it = await home({ 'p.dot': pipeline });
     const args = ['--input-type=module', '-e', program, join(root, 'dist/index.mjs')];
@@ -75,7 +75,7 @@ test.skipIf(!linux)(
   },
 );
 
-test('who waits until a run can go on is not ended by who goes on with it at once', async () => {
+test('a process that waits for a suspended run is not ended by a resume of the run', async () => {
   await using it = await home({
     'p.dot':
       'digraph g { workdir="none"; start [shape=Mdiamond]; a [prompt=x]; end [shape=Msquare]; start -> a -> end }',
@@ -107,7 +107,7 @@ test('who waits until a run can go on is not ended by who goes on with it at onc
   }
 });
 
-/** Stage `two` is at work until it is told to end. */
+/** Node `two` runs until a file says to end. */
 const copied = `digraph g {
   workdir="none"
   start [shape=Mdiamond]
@@ -121,7 +121,7 @@ const copied = `digraph g {
 test.each([
   ['r', 'copy'],
   ['copy', 'r'],
-])('of a run and a copy of it, %s stays at work while %s is gone on with', async (first, second) => {
+])('of a run and a copy of it, %s continues while %s is resumed', async (first, second) => {
   await using it = await home({ 'p.dot': copied });
   const env = { CWD: it.path };
   const stopped = { ...env, ATTRACTION_TEST_STOP_AFTER_NODE: 'one' };

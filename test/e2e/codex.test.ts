@@ -1,4 +1,4 @@
-/** The agent program codex in whole runs, through the built command line; a script stands in for the program. */
+/** The agent program codex in whole runs, through the built command line; a script replaces the program. */
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,11 +32,11 @@ const unconfined = { env: { FACTORY_SANDBOX: 'none' } };
 const events = async (it: Home, type: string) =>
   (await it.records('.factory/runs/r1/events.jsonl')).filter((event) => event['type'] === type);
 const judge = '.factory/runs/r1/workspace/scripts/scenarios/judge.sh';
-// What is hidden from one agent only, and not sealed.
+// Files hidden from one agent only, not holdout.
 const notes = '.factory/runs/r1/workspace/secret/notes.txt';
 const blocked = 'codex.block_read_paths="secret/"';
 
-test('a forged judge is undone, reported with its path, and fails the stage; the diff shows the rest only', async () => {
+test('a changed scenario is restored, reported with its path, and fails the node; the diff shows only other files', async () => {
   await using it = await project();
   const said =
     '{"type":"item.completed","item":{"id":"1","type":"command_execution","command":"make","exit_code":0}}';
@@ -63,9 +63,9 @@ test.for([
   ['changes it', 'echo forged > ../.hidden/0/notes.txt'],
   ['takes it away', 'rm -r ../.hidden/0'],
   ['takes the workspace away', 'rm -r "$PWD"'],
-])('an agent that finds what is hidden and %s achieves nothing', async ([, deed]) => {
+])('an agent that finds the hidden files and %s changes nothing', async ([, deed]) => {
   await using it = await project(blocked);
-  // Without a sandbox what is hidden lies in the run directory, out of sight only.
+  // Without a sandbox the hidden files are only moved to the run directory.
   const ran = await run(it, `chmod 700 ../.hidden; ${deed}; ok`, unconfined);
   expect(ran.code).toBe(deed?.includes('PWD') ? 0 : 1);
   expect(await it.read(notes)).toBe('the real notes\n');
@@ -76,7 +76,7 @@ test.for([
   });
 });
 
-test('a run killed while files are hidden has them back when it is resumed, untouched', async () => {
+test('a run killed while files are hidden has them unchanged when it is resumed', async () => {
   await using it = await project(blocked);
   const hanging = 'if [ ! -e "$HOME/begun" ]; then touch "$HOME/begun"; exec sleep 1000; fi; ok';
   const before = await stat(join(it.path, 'w/secret/notes.txt'));
@@ -107,7 +107,7 @@ test('a run killed while files are hidden has them back when it is resumed, unto
   });
 });
 
-test('secrets stay out of the answer that is kept, and the keys of codex out of the other stages', async () => {
+test('secrets are masked in the stored answer, and the other nodes do not receive the keys of codex', async () => {
   await using it = await home({
     'p.dot': `digraph g {
       start [shape=Mdiamond] exit [shape=Msquare]

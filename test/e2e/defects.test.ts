@@ -1,4 +1,4 @@
-/** Defects that were found once, each as the shortest story that showed it. */
+/** Fixed defects, each in the shortest run that shows it. */
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ const run = (
   env: Record<string, string> = {},
 ) => it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', ...args], { env });
 
-test('two runs that start with one id: one has it, the other is refused', async () => {
+test('of two runs that start with the same id one gets it and the other is refused', async () => {
   await using it = await home({ 'p.dot': one('shape=parallelogram, tool_command="true"'), 'w/a': 'a' });
   const both = await Promise.all([run(it), run(it)]);
   expect(both.map((ran) => ran.code).sort()).toEqual([0, 2]);
@@ -22,7 +22,7 @@ test('two runs that start with one id: one has it, the other is refused', async 
   expect(await it.list('.factory/runs/r1/workspace')).toEqual(['a']);
 });
 
-test('a pipe in a place where a file is read hangs nothing, and is no answer', async () => {
+test('a pipe instead of a file does not hang the run, and is not an answer', async () => {
   await using it = await home({
     'p.dot': one('shape=parallelogram, tool_command="mkfifo $FACTORY_OUTPUT"'),
     'w/a': '',
@@ -34,7 +34,7 @@ test('a pipe in a place where a file is read hangs nothing, and is no answer', a
   });
 });
 
-test('pipes and sockets that a stage leaves are gone with it, as they would be after a cut, and a pipe has its scope', async () => {
+test('pipes and sockets that a node leaves are removed, as after a crash, and a pipe outside the scope is a violation', async () => {
   const socket = `node -e \\"require('net').createServer().listen('s', () => process.kill(process.pid, 9))\\"`;
   await using it = await home({
     'p.dot': one(
@@ -48,7 +48,7 @@ test('pipes and sockets that a stage leaves are gone with it, as they would be a
   const ran = await run(it);
   expect(ran.code, ran.stderr).toBe(0);
   expect(ran.stderr).toMatch(/were removed node=t count=2/);
-  // A program that has ended leaves its socket behind, which is nobody's misdeed.
+  // A program that has ended leaves its socket behind; that is no violation.
   expect(await status(it, 't')).toMatchObject({ outcome: 'success' });
   expect(await status(it, 'u')).toMatchObject({
     failure_class: 'guardrail',
@@ -56,8 +56,8 @@ test('pipes and sockets that a stage leaves are gone with it, as they would be a
   });
 });
 
-describe('a stage cannot break the engine', () => {
-  test('by what its output and a secret have in common', async () => {
+describe('a node cannot break the engine', () => {
+  test('with output that overlaps with a secret', async () => {
     await using it = await home({
       'p.dot': one(
         `shape=parallelogram, tool_command="echo '{\\"context_updates\\":{\\"n\\":1712345678}}' > $FACTORY_OUTPUT"`,
@@ -66,7 +66,7 @@ describe('a stage cannot break the engine', () => {
     });
     expect((await run(it, [], { DB_PASSWORD: '12345678' })).code).toBe(0);
   });
-  test('by a folder where an artifact goes', async () => {
+  test('with a folder in place of an artifact', async () => {
     await using it = await home({
       'p.dot': one(
         'shape=parallelogram, tool_command="mkdir $FACTORY_NODE_DIR/status.json $FACTORY_OUTPUT; exit 1", retry_on=fail, max_retries=1, retry_delay=1ms',
@@ -77,7 +77,7 @@ describe('a stage cannot break the engine', () => {
     expect((await run(it)).code).toBe(0);
     expect(await status(it)).toMatchObject({ outcome: 'fail' });
   });
-  test('by its name', async () => {
+  test('with its name', async () => {
     await using it = await home({
       'p.dot': one('shape=parallelogram, tool_command="true"').replaceAll(/\bt\b/g, 'constructor'),
       'w/a': '',
@@ -106,7 +106,7 @@ test('a secret in the name of a file is masked in the records', async () => {
   }
 });
 
-test('a stage that broke and wrote outside its scope still leaves only by a condition', async () => {
+test('after a failure and a write outside its scope a node still leaves only by a condition', async () => {
   await using it = await home({
     'p.dot': one(
       'shape=parallelogram, timeout=300ms, allowed_write_paths="o/", tool_command="echo b > bad; sleep 9"',
@@ -123,7 +123,7 @@ test('a stage that broke and wrote outside its scope still leaves only by a cond
   });
 });
 
-test('a tool cannot pass a violation off as something else', async () => {
+test('a tool cannot report a violation as another failure', async () => {
   await using it = await home({
     'p.dot': one(
       `shape=parallelogram, allowed_write_paths="o/", tool_command="echo x > bad; echo '{\\"failure_class\\":\\"cancelled\\"}' > $FACTORY_OUTPUT; exit 1"`,
@@ -135,7 +135,7 @@ test('a tool cannot pass a violation off as something else', async () => {
   expect(await status(it)).toMatchObject({ failure_class: 'guardrail' });
 });
 
-test('max_wall ends a stage, its retries and the run, with its own reason', async () => {
+test('max_wall ends a node, its retries and the run, with a separate reason', async () => {
   await using it = await home({
     'p.dot': one(
       'shape=parallelogram, tool_command="exit 1", retry_on=fail, max_retries=9, retry_delay=60s',
@@ -149,13 +149,13 @@ test('max_wall ends a stage, its retries and the run, with its own reason', asyn
   expect(ran.stdout).toContain('max_wall');
 });
 
-test('a run that a test stops at its exit is finished all the same', async () => {
+test('a run that a test stops at its exit can be finished', async () => {
   await using it = await home({ 'p.dot': one('shape=parallelogram, tool_command="true"'), 'w/a': '' });
   expect((await run(it, [], { ATTRACTION_TEST_STOP_AFTER_NODE: 'exit' })).code).toBe(1);
   expect((await it.factory(['resume', 'r1'])).code).toBe(0);
 });
 
-test('who answers in every node when a run begins does so when it is resumed, and nobody else', async () => {
+test('a resumed run uses the agents that it began with', async () => {
   const text = one('agent.backend=stub', 'start -> a -> t -> exit', 'a [agent.backend=stub]');
   await using it = await home({ 'p.dot': text, 'w/x': '' });
   const stop = { ATTRACTION_TEST_STOP_AFTER_NODE: 'a' };
@@ -170,12 +170,9 @@ test('who answers in every node when a run begins does so when it is resumed, an
 });
 
 test.each([
+  ['success with an invalid answer', 'shape=parallelogram, tool_command="echo nope > $FACTORY_OUTPUT"'],
   [
-    'success beside an answer that is none',
-    'shape=parallelogram, tool_command="echo nope > $FACTORY_OUTPUT"',
-  ],
-  [
-    'a verification in a folder that is not there',
+    'a verification in a missing folder',
     'type=verification, verification.allowed_commands="true", verification.workdir="no"',
   ],
 ])('%s leaves by no unconditional edge', async (_, attributes) => {
@@ -188,7 +185,7 @@ test.each([
   expect(ran.stdout).toContain('no route from node t');
 });
 
-test('the command that began a run goes on with it, whether or not a node heeds its flags', async () => {
+test('the command that started a run also resumes it, whether or not a node uses its flags', async () => {
   const text = one(
     'agent.backend=stub',
     'start -> a -> t -> exit',
@@ -207,7 +204,7 @@ test('the command that began a run goes on with it, whether or not a node heeds 
 });
 
 test.each(['tells of its failure', 'gives the run free'])(
-  'an engine that is killed before it %s leaves the telling to the resume, and no second try',
+  'if the process is killed before it %s, the resume reports it without a second attempt',
   async (before) => {
     const text = one(
       'shape=parallelogram, tool_command="echo x >> n; exit 1"',
@@ -245,7 +242,7 @@ describe('accepted changes', () => {
     'vars="k=one" a [shape=parallelogram, tool_command="true"]',
   );
   const stop = { ATTRACTION_TEST_STOP_AFTER_NODE: 'a' };
-  test('are honoured, and are what the next resume compares with', async () => {
+  test('are applied, and the next resume compares with them', async () => {
     await using it = await home({ 'p.dot': text, 'w/x': '' });
     await run(it, [], stop);
     await writeFile(join(it.path, 'p.dot'), text.replace('>> log', '> log; echo new >> log'));
@@ -259,7 +256,7 @@ describe('accepted changes', () => {
     expect(await it.read('.factory/runs/r1/workspace/log')).toBe('two\nnew\n');
     expect((await it.factory(['resume', 'r1'])).code).toBe(0);
   });
-  test('bring the limits and the goal of the graph with them, and no other text of a variable', async () => {
+  test('include the limits and the goal of the graph, but no other value of a variable', async () => {
     const text = (limit: string, goal: string, vars: string) =>
       one(
         'shape=parallelogram, tool_command="cat ${var.spec} > t; echo ${ctx.graph.goal} >> t"',
@@ -280,7 +277,7 @@ describe('accepted changes', () => {
     });
     expect((await it.factory(['verify', 'r1'])).code).toBe(0);
   });
-  test('that take away the node where the run stands are refused', async () => {
+  test('that remove the current node of the run are refused', async () => {
     await using it = await home({ 'p.dot': text, 'w/x': '' });
     await run(it, [], stop);
     await writeFile(join(it.path, 'p.dot'), text.replaceAll(/\bt\b/g, 'u'));
@@ -303,7 +300,7 @@ test('a run is resumed from anywhere by its id and runs directory', async () => 
   expect(ran.code, ran.stderr).toBe(0);
 });
 
-test('a run never writes through a link that the workdir has in the place of .factory', async () => {
+test('a run never writes through a link that the workdir has instead of .factory', async () => {
   await using it = await home({
     'p.dot': one('shape=parallelogram, tool_command="true"', 'start -> t -> exit', 'vars="spec=@s.md"'),
     's.md': 'text',
@@ -322,7 +319,7 @@ test.each([
   ['a link to somewhere else', 'rm -rf "$FACTORY_WORKSPACE"; ln -s "$ELSEWHERE" "$FACTORY_WORKSPACE"'],
   ['a file', 'rm -rf "$FACTORY_WORKSPACE"; echo x > "$FACTORY_WORKSPACE"'],
 ])(
-  'after a stage that made the whole workspace %s, the next one has an empty workspace',
+  'after a node that replaced the whole workspace by %s, the next node has an empty workspace',
   async (_, command) => {
     await using it = await home({
       'p.dot': one(
@@ -339,7 +336,7 @@ test.each([
   },
 );
 
-test('what prepared answers say is the same before and after a resume, whatever became of their files', async () => {
+test('prepared answers are the same before and after a resume, even if their files have changed', async () => {
   const pipeline = one(
     'shape=parallelogram, tool_command="rm \\"$ANSWER\\""',
     'start -> t -> m; m -> n [condition="outcome=success"]; n -> exit [condition="outcome=fail"]',

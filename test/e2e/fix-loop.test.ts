@@ -1,4 +1,4 @@
-/** The judge's findings go back to the builder: what was expected and observed, and nothing of the scenarios. */
+/** Results of failed scenarios go back to the builder: what was expected and observed, and no text of the scenarios. */
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
@@ -39,7 +39,7 @@ sum=$(node -p "require('$1/add.js').add(19, 23)") # nobody who builds may see th
 [ "$sum" = 42 ] || { printf 'FAIL: add(19, 23)\\n  expected: 42\\n  observed: %s\\n' "$sum"; exit 1; }
 `;
 
-test('a product that fails is mended, a broken scenario and a builder at the end of its tries end the run', async () => {
+test('a failing product is fixed; a broken scenario, or a builder without attempts left, ends the run', async () => {
   const write = (path: string, base_sha256: string, content: string) => ({ path, base_sha256, content });
   const proposal = (summary: string, ...writes: readonly object[]) => ({ json: { summary, writes } });
   await using it = await home({
@@ -72,7 +72,7 @@ test('a product that fails is mended, a broken scenario and a builder at the end
     'judge',
     'exit',
   ]);
-  // The builder is told what was expected and observed, and no line of the scenario is in anything it was given.
+  // The builder gets what was expected and observed, and no line of the scenario.
   const asked = await it.read('.factory/runs/r1/propose/prompt.md');
   expect(asked).toContain('FAIL: add(19, 23)\n  expected: 42\n  observed: -4');
   const leaked = await execa(

@@ -1,4 +1,4 @@
-/** A build forked after its first commit, killed and taken up again, ends with the commits of the whole build. */
+/** A build forked after its first commit, killed and resumed, ends with the commits of the whole build. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { emptySha, git } from '../builder/support.ts';
@@ -42,7 +42,7 @@ const script = {
   },
 };
 
-test('the fork of a build makes the commits that the build made, killed in between or not', async () => {
+test('the fork of a build makes the same commits as the build, with or without a kill in between', async () => {
   await using it = await home({ 'plan.json': JSON.stringify(plan), 's.json': JSON.stringify(script) });
   const start = ['run', join(root, 'pipelines/build.dot'), '--run-id', 'base', '--var', 'plan=plan.json'];
   const ran = await it.factory([...start, '--agent', 'scripted', '--script', 's.json', '-q']);
@@ -54,7 +54,7 @@ test('the fork of a build makes the commits that the build made, killed in betwe
   expect(built).toEqual([expect.stringMatching(/^WO-01: Step 1 /), expect.stringMatching(/^WO-02: Step 2 /)]);
   const before = treeOf(dir('base'));
 
-  // In the middle of the second order, whose first attempt is still to be rolled back.
+  // In the middle of the second order, before the roll-back of its first attempt.
   let killed = false;
   const cut = await it.program(['fork', 'base', '--at', 'apply@2', '--run-id', 'f'], {
     watch: (line, process) => {
@@ -65,7 +65,7 @@ test('the fork of a build makes the commits that the build made, killed in betwe
   });
   expect(cut.signal, cut.stderr).toBe('SIGKILL');
   expect(git(join(dir('f'), 'history.git'), 'rev-list', '--count', '--all')).toBe('1');
-  // Killed, resumed or neither: nobody else has changed anything.
+  // Killed, resumed or neither: nothing else has changed.
   const holds = async (run: string) => {
     const verified = await it.factory(['verify', run]);
     expect(verified.code, verified.stdout).toBe(0);

@@ -1,4 +1,4 @@
-/** What judges is out of the builder's reach: in whole runs, through the built command line. */
+/** Holdout scenarios are out of the builder's reach: whole runs with the built command line. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ const graph = (stages: string, edges: string, attributes = '') => `digraph g {
   ${stages}
   ${edges}
 }`;
-/** Stages one after the other, however each ends. */
+/** Nodes in sequence, however each ends. */
 const row = (stages: Readonly<Record<string, string>>, attributes = '') => {
   const names = Object.keys(stages);
   return graph(
@@ -53,7 +53,7 @@ const statusOf = async (it: Home, node: string) =>
     failure_reason: string;
     failure_class: string;
   };
-/** Files below a folder that hold a text. */
+/** Files below a folder that contain a text. */
 function holding(folder: string, text: string, but: (path: string) => boolean = () => false): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => !but(name) && lstatSync(join(folder, name)).isFile())
@@ -62,7 +62,7 @@ function holding(folder: string, text: string, but: (path: string) => boolean = 
 const scenes = ['none', ...(noBwrap === undefined ? ['bwrap'] : [])];
 
 test.for(scenes)(
-  'with sandbox=%s what is sealed is there for tools and verification only, and back at the end as it was',
+  'with sandbox=%s sealed files exist for tools and verification only, and are restored unchanged at the end',
   async (sandbox) => {
     const env = { FACTORY_SANDBOX: sandbox };
     await using it = await home({
@@ -112,7 +112,7 @@ find . -name 'judge*' -o -name scenarios > found.txt; grep -rl SEALED-7319 . >> 
   },
 );
 
-test('whatever a builder leaves or does at sealed paths is undone, told, and never judges', async () => {
+test('everything that a builder writes at sealed paths is undone, reported, and never used as a scenario', async () => {
   const attempts: Readonly<Record<string, readonly [string, string]>> = {
     forge: [
       'mkdir -p scripts/scenarios; echo exit 0 > scripts/scenarios/judge.sh',
@@ -144,7 +144,7 @@ test('whatever a builder leaves or does at sealed paths is undone, told, and nev
   await using it = await home({
     ...files,
     'w/scripts/other.sh': 'true',
-    // It outlives its stage as well as anything can, and waits for the judge.
+    // A process that tries to outlive its node and waits for the scenarios.
     'w/lurk.sh':
       "setsid sh -c '(while :; do grep -qs SEALED-7319 scripts/scenarios/judge.sh && cp scripts/scenarios/judge.sh stolen.txt; done) & (while :; do mkdir -p scripts/scenarios && echo exit 0 > scripts/scenarios/judge.sh; done) & wait' > /dev/null 2>&1 & echo forty-two > answer.txt; echo done",
     ...Object.fromEntries(
@@ -181,24 +181,26 @@ test('whatever a builder leaves or does at sealed paths is undone, told, and nev
   expect(await it.read(`${ws}/scripts/other.sh`).catch(() => 'removed by its stage')).toBeDefined();
 });
 
-test.skipIf(noBwrap !== undefined)('a confined builder reads nothing of it, wherever it looks', async () => {
-  await using it = await home({
-    ...files,
-    'p.dot': row({
-      see: tool(plan),
-      a: `${agent('escape.sh')}, sandbox_bind="~/tools"`,
-      v: verify(''),
-    }),
-    'tools/x': 'x',
-  });
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
-      cwd: join(it.path, 'w'),
-      env: cleanEnv({ HOME: it.path }),
+test.skipIf(noBwrap !== undefined)(
+  'a confined builder can read no text of the scenarios anywhere',
+  async () => {
+    await using it = await home({
+      ...files,
+      'p.dot': row({
+        see: tool(plan),
+        a: `${agent('escape.sh')}, sandbox_bind="~/tools"`,
+        v: verify(''),
+      }),
+      'tools/x': 'x',
     });
-  await writeFile(
-    join(it.path, 'w/escape.sh'),
-    `exec 2>/dev/null
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+        cwd: join(it.path, 'w'),
+        env: cleanEnv({ HOME: it.path }),
+      });
+    await writeFile(
+      join(it.path, 'w/escape.sh'),
+      `exec 2>/dev/null
 echo forty-two > answer.txt
 {
 cat ${it.path}/w/scripts/scenarios/judge.sh ${it.path}/${at}/.sealed ${it.path}/tools/keys/*
@@ -214,25 +216,26 @@ ls -R ${it.path}/.local/state/factory/keys
 rm -f out hard
 echo done
 `,
-  );
-  git('init', '-q');
-  git('add', '.');
-  git('commit', '-qm', 'all');
-  const ran = await run(it, [], { FACTORY_SANDBOX: 'bwrap' });
-  expect(ran.code, ran.stderr + ran.stdout).toBe(0);
-  const { holdout } = (await it.json(`${at}/manifest.json`)) as { holdout: { key: string } };
-  const loot = await it.read(`${ws}/loot.txt`);
-  expect(loot).toContain('sh');
-  expect(loot).not.toMatch(/SEALED-7319 the|judge\.sh$|FACTORY-SEALED/m);
-  expect(loot).not.toContain(holdout.key);
-});
+    );
+    git('init', '-q');
+    git('add', '.');
+    git('commit', '-qm', 'all');
+    const ran = await run(it, [], { FACTORY_SANDBOX: 'bwrap' });
+    expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+    const { holdout } = (await it.json(`${at}/manifest.json`)) as { holdout: { key: string } };
+    const loot = await it.read(`${ws}/loot.txt`);
+    expect(loot).toContain('sh');
+    expect(loot).not.toMatch(/SEALED-7319 the|judge\.sh$|FACTORY-SEALED/m);
+    expect(loot).not.toContain(holdout.key);
+  },
+);
 
 test.for([
   ['the folder itself', 'scripts/scenarios'],
   ['a folder in it', 'scripts/scenarios/lib'],
   ['a folder around it', 'scripts'],
 ] as const)(
-  'with a sandbox no product can let another judge answer while %s is elsewhere',
+  'with a sandbox no product can replace the scenarios while %s is moved away',
   async ([, moved], context) => {
     if (noBwrap !== undefined) return context.skip(noBwrap);
     const lib = 'scripts/scenarios/lib';
@@ -260,7 +263,7 @@ describe('a run that is stopped', () => {
   const agentScript =
     'test ! -e scripts/scenarios || exit 9; test -z "$(grep -rl SEALED-73[1]9 .)" || exit 8; echo forty-two > answer.txt; echo a >> log.txt; echo done';
 
-  test('by kill -9 at any stage has them whole when it is resumed, and ends the same', async () => {
+  test('by kill -9 at any node has the scenarios undamaged when it is resumed, and ends the same', async () => {
     await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
     const before = picture(join(it.path, 'w/scripts'));
     const store = () => readFile(join(it.path, at, '.sealed'));
@@ -291,7 +294,7 @@ describe('a run that is stopped', () => {
     expect(holding(join(it.path, at, 'snapshots'), needle)).toEqual([]);
   });
 
-  test('by a signal has them in its workspace, and seals them again when it goes on', async () => {
+  test('by a signal has the scenarios in its workspace, and seals them again when it is resumed', async () => {
     await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
     const before = picture(join(it.path, 'w/scripts'));
     const stopped = await run(it, [], { ATTRACTION_TEST_STOP_AFTER_NODE: 'see' });
@@ -299,7 +302,7 @@ describe('a run that is stopped', () => {
     expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
     await writeFile(join(it.path, ws, 'scripts/scenarios/judge.sh'), 'exit 0');
     const interrupted = await it.factory(['resume', 'r1'], {
-      // The stage does not end before the signal has come.
+      // The node does not end before the signal.
       env: { HOLD: 'exec tail -f /dev/null' },
       watch: (line, process) => {
         if (line.includes('stage started node=t')) process.kill('SIGTERM');
@@ -307,7 +310,7 @@ describe('a run that is stopped', () => {
     });
     expect(interrupted.code, interrupted.stderr).toBe(130);
     expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
-    // Without the store whole nothing of the run changes.
+    // With a damaged store nothing of the run changes.
     const store = join(it.path, at, '.sealed');
     const whole = await readFile(store);
     const flipped = Buffer.from([whole.readUInt8(60) ^ 1]);
@@ -331,7 +334,7 @@ describe('a run that is stopped', () => {
     expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
   });
 
-  test('or that has ended gives a fork and a replay a store and a key of their own', async () => {
+  test('or has ended gives a fork and a replay a separate store and key', async () => {
     await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
     const before = picture(join(it.path, 'w/scripts'));
     const ran = await run(it);
@@ -353,7 +356,7 @@ describe('a run that is stopped', () => {
 
 describe('--holdout', () => {
   const mine = { 'judge/check.sh': `# ${needle}\n`, 'judge/deep/b.txt': 'b' };
-  test('takes them from a folder of its own: the workdir and its scenarios stay out of it', async () => {
+  test('takes scenarios from a separate folder and ignores those of the workdir', async () => {
     await using it = await home({
       ...files,
       ...mine,
@@ -372,7 +375,7 @@ describe('--holdout', () => {
     expect(holding(join(it.path, at, 'snapshots'), needle)).toEqual([]);
   });
 
-  test('may lie in the workdir, which is then copied without it; the pipeline may name it as well', async () => {
+  test('may be in the workdir, which is then copied without it; the pipeline may name it too', async () => {
     await using it = await home({
       'w/a.txt': 'a',
       'w/judge/check.sh': needle,
@@ -388,7 +391,7 @@ describe('--holdout', () => {
     expect(existsSync(join(it.path, ws, 'judge'))).toBe(false);
   });
 
-  test('tells of files that agents have from the beginning and that are sealed as well', async () => {
+  test('warns about files that agents get from the beginning and that are sealed too', async () => {
     const [whole, little] = [`# ${needle}\n`, 'b'];
     await using it = await home({
       'w/old/check.sh': whole,
@@ -405,7 +408,7 @@ describe('--holdout', () => {
     expect(ran.stderr).toMatch(/agents can read what is sealed here, .*: also\/check\.sh, old\/check\.sh\n/);
   });
 
-  test('is refused before anything is made, with its place and the mend', async () => {
+  test('is refused before anything is created, with its place and the fix', async () => {
     await using it = await home({ ...files, 'p.dot': row({ t: tool('true') }, 'holdout_from="nowhere"') });
     const ran = await run(it);
     expect(ran.code).toBe(2);
@@ -416,7 +419,7 @@ describe('--holdout', () => {
   });
 });
 
-test('a run without scenarios seals nothing, and one that is not made leaves no key', async () => {
+test('a run without scenarios seals nothing, and one that cannot start leaves no key', async () => {
   await using it = await home({ 'w/a.txt': 'a', 'p.dot': row({ t: tool('true') }) });
   expect((await run(it)).code).toBe(0);
   expect(await it.json(`${at}/manifest.json`)).not.toHaveProperty('holdout');
@@ -431,7 +434,7 @@ test('a run without scenarios seals nothing, and one that is not made leaves no 
   ).toEqual([]);
 });
 
-test('a check that does not see what is sealed gets it from no commit of the workdir', async () => {
+test('a check without access to sealed files cannot read them from a commit of the workdir', async () => {
   const commands = [
     'git status --short',
     'git diff --exit-code HEAD',
@@ -441,7 +444,7 @@ test('a check that does not see what is sealed gets it from no commit of the wor
     ...files,
     'w/plan.json': JSON.stringify({ context_updates: { plan: { files: [], commands } } }),
     'p.dot': row({
-      // A run with such a step has a history.
+      // A run with such a node has a history.
       o: tool('factory order next', ', access=run'),
       t: tool('cp plan.json $FACTORY_OUTPUT'),
       v: `type=verification, sees_holdout=false, verification.allowed_commands="@plan", verification.plan_context_key="plan"`,
@@ -509,7 +512,7 @@ describe('a build of commits', () => {
     context_files: ['f1.txt'],
     notes: null,
   };
-  test('adds no sealed file to a commit and takes none away that is committed', async () => {
+  test('adds no sealed file to a commit and removes none that is committed', async () => {
     const committed = 'scripts/scenarios/old.sh';
     const text = await readFile(join(root, 'pipelines/build.dot'), 'utf8');
     const accept = 'echo seen; grep -q right f1.txt\n';

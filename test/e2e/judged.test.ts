@@ -1,4 +1,4 @@
-/** What a result claims of scenarios: what was tried, and nothing where nothing was. */
+/** Scenario counts in a result: scenarios that ran, and none if none ran. */
 import { expect, test } from 'vitest';
 import { home } from '../support/in-process.ts';
 
@@ -13,7 +13,7 @@ const pipeline = (more = '') => `digraph g {
 const scenario =
   '#!/bin/bash\ncase "$SCENARIO_MODE" in selftest) exit 0 ;; esac\ntest -f "$1/product.txt" || exit 1\n';
 
-test('scenarios that were tried are counted, however many a stage tries at once', async () => {
+test('scenarios that ran are counted, however many a node runs at once', async () => {
   await using it = await home({
     'p.dot': pipeline(),
     'w/product.txt': 'made\n',
@@ -28,7 +28,7 @@ test('scenarios that were tried are counted, however many a stage tries at once'
   });
 });
 
-test('a judge that found no scenarios is no evidence', async () => {
+test('a scenario run without scenarios is no evidence', async () => {
   await using it = await home({ 'p.dot': pipeline(), 'w/product.txt': 'made\n' });
   const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1']);
   expect(ran.code, ran.stderr).toBe(0);

@@ -1,4 +1,4 @@
-/** Machines that give little: few open files, small files, no /proc. What cannot be done is told, and a run stands. */
+/** Machines with low limits: few open files, small files, no /proc. Failures are reported, and the run can be resumed. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ test.skipIf(!onLinux).for([21, 22, 23, 24, 26, 28, 30])(
   },
 );
 
-test.skipIf(!onLinux)('a file-size limit stops a run also after git was called', async () => {
+test.skipIf(!onLinux)('a file-size limit also stops a run after git was called', async () => {
   await using it = await project();
   const stopped = it.after('ulimit -f 4', 'run', 'p.dot', '--run-id', 'r1');
   expect(stopped.status, stopped.stderr).toBe(1);
@@ -61,12 +61,12 @@ test.skipIf(!onLinux)('a file-size limit stops a run also after git was called',
 });
 
 test.skipIf(!onLinux)(
-  'a snapshot that found no room, and a result neither, are no end: the resume goes on',
+  'if neither a snapshot nor the result can be written, the run has not ended and can be resumed',
   async () => {
     const some = 'for i in 1 2 3 4 5 6; do seq $i 2500 > $i; done; echo two >> log.txt';
     await using it = await home({ 'p.dot': pipeline.replace('echo two >> log.txt', some) });
     const words = [process.execPath, cli, 'run', 'p.dot', '--run-id', 'r1'];
-    // Room for each file, and for no pack of all of them.
+    // Enough for each file, but not for a pack of all of them.
     const ran = spawnSync('sh', ['-c', 'ulimit -f 60; exec "$0" "$@"', ...words], {
       cwd: it.path,
       env: cleanEnv({ HOME: it.path }),

@@ -1,4 +1,4 @@
-/** One owner for each run: whoever comes second is told who has it, and who lost it changes nothing. */
+/** Each run has one owner: a second process is refused with the owner's name, and a former owner changes nothing. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { type Home, home, root } from '../support/cli.ts';
 const linux = process.platform === 'linux';
 const patient = { timeout: 30_000, interval: 5 };
 
-/** Leaves processes behind in other sessions, groups and folders. */
+/** Leaves processes in other sessions, groups and folders. */
 const hide = `for name in a b; do
   setsid sh -c 'echo $$ > '"$1.$name"'; cd /; exec sleep 1000' >/dev/null 2>&1 </dev/null &
 done
@@ -21,7 +21,7 @@ const lives = (pid: number) => {
   return pid > 1 && id !== undefined && isAlive(id);
 };
 
-/** Stage `two` hides two processes and waits when it runs for the first time. */
+/** On its first execution node `two` hides two processes and waits. */
 const pipeline = `digraph g {
   workdir="none"
   start [shape=Mdiamond]
@@ -31,7 +31,7 @@ const pipeline = `digraph g {
   start -> one -> two -> exit
 }`;
 
-/** Content of every file of the run, and which there are. */
+/** Every file of the run with its content. */
 const pictureOf = (dir: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(dir, { recursive: true, encoding: 'utf8' })
@@ -44,11 +44,11 @@ const pictureOf = (dir: string): Record<string, string> =>
       }),
   );
 
-/** A run in the middle of stage `two`, with its process. */
+/** A run in the middle of node `two`, with its process. */
 async function underWay(it: Home) {
   const flag = join(it.path, 'flag');
   writeFileSync(`${flag}.sh`, hide);
-  // The stages leave marks, and processes, outside of their workspace.
+  // The nodes leave files and processes outside of their workspace.
   const env = { FLAG: flag, FACTORY_SANDBOX: 'none' };
   let engine: { readonly pid: number; kill(signal: NodeJS.Signals): void } | undefined;
   const ran = it.factory(['run', 'p.dot', '--run-id', 'r1'], {
@@ -63,7 +63,7 @@ async function underWay(it: Home) {
 }
 
 test.skipIf(!linux)(
-  'a run is taken over from an engine that is stopped; when that one wakes it changes nothing and says why',
+  'a run is taken over from a stopped process, which changes nothing and reports why when it continues',
   async () => {
     await using it = await home({ 'p.dot': pipeline });
     const { env, ran, engine, hidden } = await underWay(it);
@@ -95,7 +95,7 @@ test.skipIf(!linux)(
 );
 
 test.skipIf(!linux)(
-  'of eight resumes of a killed run one goes on, the others are told who; nothing hidden outlives it',
+  'of eight resumes of a killed run one continues and the others name it; no hidden process survives',
   async () => {
     await using it = await home({
       'p.dot': pipeline.replace(
@@ -128,7 +128,7 @@ test.skipIf(!linux)(
 );
 
 test.skipIf(!linux)(
-  'the records of a plan that was taken over stay as its new owner wrote them',
+  'the records of a plan that was taken over stay unchanged after its new owner wrote them',
   async () => {
     await using it = await home();
     const spec = join(root, 'examples/linkcheck/spec.md');
@@ -155,7 +155,7 @@ test.skipIf(!linux)(
   },
 );
 
-test('a run directory whose owner is on another host waits for its silence, or for --take-over', async () => {
+test('a run whose owner is on another host can be taken over after a missed heartbeat, or with --take-over', async () => {
   await using it = await home({ 'p.dot': pipeline });
   const env = {
     ATTRACTION_TEST_STOP_AFTER_NODE: 'one',

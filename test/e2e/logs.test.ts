@@ -1,4 +1,4 @@
-/** What happened in a run, told afterwards and while it goes. */
+/** The log of a run, printed afterwards and while it runs. */
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { expect, test, vi } from 'vitest';
 import { plainDoors, plainFlags, readPipeline, startRun } from '../../src/index.ts';
 import { cleanEnv, cli, type Home, home } from '../support/cli.ts';
 
-/** Stage `wait` ends as soon as the file `$FLAG` is there. */
+/** Node `wait` ends as soon as the file `$FLAG` exists. */
 const pipeline = `digraph g {
   workdir="none"
   start [shape=Mdiamond]
@@ -52,7 +52,7 @@ function following(it: Home, ...more: string[]) {
 
 const stageWaits = (events: string) => vi.waitFor(() => expect(existsSync(events)).toBe(true), patient);
 
-test('a run that goes is followed to its end, and told the same way afterwards', async () => {
+test('a running run is followed to its end, and its log is the same afterwards', async () => {
   const { it, flag, events } = await begun();
   await using _ = it;
   const run = it.factory(['run', 'p.dot', '--run-id', 'r', '-q'], { env: { FLAG: flag } });
@@ -100,7 +100,7 @@ test('a run that goes is followed to its end, and told the same way afterwards',
   expect(nothing.stderr).toContain('no event so far is about a node "nowhere"\n');
 });
 
-test('of a run that is killed it says so, and how to go on', async () => {
+test('the log of a killed run reports the kill and the command to resume', async () => {
   const { it, flag, events } = await begun();
   await using _ = it;
   let kill = () => {};
@@ -121,7 +121,7 @@ test('of a run that is killed it says so, and how to go on', async () => {
   writeFileSync(flag, '');
 });
 
-test('it ends when nobody reads any more, though the run goes on', async () => {
+test('logs -f ends when its output is closed, although the run continues', async () => {
   const { it, flag, events } = await begun();
   await using _ = it;
   const run = it.factory(['run', 'p.dot', '--run-id', 'r', '-q'], { env: { FLAG: flag } });
@@ -129,7 +129,7 @@ test('it ends when nobody reads any more, though the run goes on', async () => {
   const { child, told, ended } = following(it);
   await vi.waitFor(() => expect(told.out).toContain('node=wait'), patient);
   child.stdout.destroy();
-  // The next word shows that nobody reads; the run waits still.
+  // The next line shows that the output is closed; the run still waits.
   const { epoch } = JSON.parse(readFileSync(events, 'utf8').split('\n', 1)[0] ?? '') as { epoch: number };
   appendFileSync(events, `${JSON.stringify({ type: 'Later', at: '2099-01-01T00:00:00.000Z', epoch })}\n`);
   expect(await ended).toBe(0);
@@ -138,7 +138,7 @@ test('it ends when nobody reads any more, though the run goes on', async () => {
   await run;
 });
 
-test('what cannot be read, or is of another version, is no reason to say nothing', async () => {
+test('an unreadable record, or one of another version, does not stop the log', async () => {
   const { it, flag, events } = await begun();
   await using _ = it;
   writeFileSync(flag, '');
@@ -157,7 +157,7 @@ test('what cannot be read, or is of another version, is no reason to say nothing
   );
 });
 
-test('of a run that has ended it tells all and ends, though the program that made it lives on', async () => {
+test('the log of an ended run is complete and ends, although the program that started the run still runs', async () => {
   await using it = await home({ 'p.dot': 'digraph g { workdir="none"; start; exit; start -> exit }' });
   const read = await readPipeline('p.dot', it.path);
   const env = cleanEnv({ HOME: it.path });

@@ -1,4 +1,4 @@
-/** `factory trace` and `factory show`: what they say of a trace that is huge, damaged, or lacks what is asked for. */
+/** `factory trace` and `factory show` with a trace that is huge, damaged or incomplete. */
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -34,12 +34,12 @@ test('a trace of 200 MiB is shown and printed in no more than 150 MiB', async ()
   ]) {
     const told = await it.program(args, { env });
     expect(told.code, told.stderr).toBe(0);
-    // Kilobytes, whatever the system counts in.
+    // Kilobytes on every system.
     expect(Number(await it.read('peak.txt')), args.join(' ')).toBeLessThanOrEqual(150 * 1024);
   }
 });
 
-test('a trace says why nothing is printed, and only records are on standard output', async () => {
+test('trace reports why nothing is printed, and only records are on standard output', async () => {
   const { it, trace } = await ran();
   await using _ = it;
   const told = async (...more: string[]) => {
@@ -57,7 +57,7 @@ test('a trace says why nothing is printed, and only records are on standard outp
   expect(await told()).toEqual(nothing(`there is no record in ${trace}`));
 });
 
-test('a run of a newer version is refused by verify, and not called a changed one', async () => {
+test('verify refuses a run of a newer version, and does not report it as changed', async () => {
   const { it } = await ran();
   await using _ = it;
   const newer = async (name: string) => {
@@ -71,13 +71,13 @@ test('a run of a newer version is refused by verify, and not called a changed on
   const { code, stdout, stderr } = await it.factory(['verify', 'r', '--json']);
   expect({ code, status: JSON.parse(stdout).status }).toEqual({ code: 2, status: 'refused' });
   expect(stderr).toContain('use the newer version of factory');
-  // Neither does the list propose what would be refused.
+  // Nor does the list propose a command that would be refused.
   expect((await it.factory(['runs'])).stdout).toMatch(
     /^r +unreadable .* use the newer version of factory that made the run[^\n]*\nnext: \S.* verify r$/m,
   );
 });
 
-test('verify with a repository that is none refuses, and says nothing of the run', async () => {
+test('verify with an invalid repository refuses, and reports nothing about the run', async () => {
   const { it } = await ran();
   await using _ = it;
   for (const repo of ['gone', 'p.dot', 'p.dot/x', '.factory']) {
@@ -90,7 +90,7 @@ test('verify with a repository that is none refuses, and says nothing of the run
   expect(bare.stderr).toContain('--repo: git is not installed, or not on PATH\n  = fix: install git');
 });
 
-test('a run that has ended is not told as it was when its records were changed since', async () => {
+test('an ended run whose records were changed since is not shown as unchanged', async () => {
   const { it } = await ran();
   await using _ = it;
   const path = join(it.path, '.factory/runs/r/visits.jsonl');
@@ -100,7 +100,7 @@ test('a run that has ended is not told as it was when its records were changed s
   expect(stderr).toMatch(/records-changed\]: \S*visits\.jsonl is no longer what/);
 });
 
-test('whoever waits for a run in another place is told the command that lists it', async () => {
+test('a process that waits for a run in another folder prints the command that lists it', async () => {
   await using it = await home({ 'p.dot': pipeline });
   const place = ['--runsdir', 'other runs'];
   expect((await it.factory(['run', 'p.dot', '--run-id', 'r', '-q', ...place])).code).toBe(0);
@@ -112,7 +112,7 @@ test('whoever waits for a run in another place is told the command that lists it
   expect(stderr).toMatch(/ runs --runsdir '\/\S*\/other runs' tells how it stands$/m);
 });
 
-test('a list of runs in another place proposes what can be typed here, of a run that nobody is at work in', async () => {
+test('a list of runs in another folder proposes commands that work here, for runs without an owner', async () => {
   await using it = await home({ 'p.dot': pipeline });
   const place = ['--runsdir', 'other runs'];
   const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'start' };
@@ -155,7 +155,7 @@ test('runs that need attention are listed with the next command, after a count o
   expect(runs.map(({ run_id }: { readonly run_id: string }) => run_id)).toEqual(['s2', 's1']);
 });
 
-test('a time in a manifest that is none moves no cursor and paints nothing in the list of runs', async () => {
+test('an invalid time in a manifest cannot write control characters to the list of runs', async () => {
   const { it } = await ran();
   await using _ = it;
   const path = join(it.path, '.factory/runs/r/manifest.json');
@@ -166,7 +166,7 @@ test('a time in a manifest that is none moves no cursor and paints nothing in th
   expect(stdout.split('\n')).toHaveLength(3);
 });
 
-test('show says what would be typed next: nothing of a run that has completed, the resume of one that has stopped', async () => {
+test('show prints the next command: none for a completed run, the resume for a stopped one', async () => {
   const { it } = await ran();
   await using _ = it;
   expect((await it.factory(['show', 'r'])).stdout).not.toMatch(/^(next|at) /m);
@@ -185,7 +185,7 @@ test('show says what would be typed next: nothing of a run that has completed, t
   );
 });
 
-test('help for a command that there is not says so', async () => {
+test('help for an unknown command reports it', async () => {
   await using it = await home({});
   const { code, stderr } = await it.factory(['help', 'rum']);
   expect(code).toBe(2);

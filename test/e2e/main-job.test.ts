@@ -1,4 +1,4 @@
-/** The main job as a stranger runs it: one command, no key; and the same command with a model. */
+/** The main job as a new user runs it: one command without a key, and the same command with a model. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -12,7 +12,7 @@ const started = (records: readonly Record<string, unknown>[]): unknown[] =>
   records.filter((r) => r['type'] === 'StageStarted').map((r) => r['node_id']);
 
 describe('without a key', () => {
-  test('the spec becomes verified commits, with a revision, two roll-backs and a proof on the way', async () => {
+  test('the spec becomes verified commits, with a revision, two roll-backs and a proof', async () => {
     await using it = await home();
     const ran = await it.factory(['run', pipeline, '--run-id', 'r1', '--json']);
     expect(ran.code, ran.stderr).toBe(0);
@@ -39,7 +39,7 @@ describe('without a key', () => {
     ]);
     expect(visited.filter((node) => node === 'rollback')).toHaveLength(2);
     expect(visited.slice(-3)).toEqual(['proof', 'judge', 'exit']);
-    // The judge is the example's own: sealed from the first stage on.
+    // The example's scenarios are sealed from the first node on.
     const judged = await it.json('.factory/runs/r1/judge/status.json');
     expect(judged).toMatchObject({ outcome: 'success', notes: '2 of 2 scenarios pass' });
     expect(await it.json('.factory/runs/r1/manifest.json')).toMatchObject({
@@ -76,7 +76,7 @@ describe('without a key', () => {
     expect(tested.exitCode, tested.stdout).toBe(0);
   }, 180_000);
 
-  test('another spec is refused before anything is made', async () => {
+  test('another spec is refused before anything is created', async () => {
     await using it = await home({ 'my.md': '# Something else\n' });
     const ran = await it.factory(['run', pipeline, '--var', 'spec=my.md']);
     expect(ran.code).toBe(2);
@@ -177,7 +177,7 @@ describe('with a key', () => {
     const ran = await it.factory(['run', pipeline, '--run-id', 'r1'], { env });
     expect(ran.code, ran.stderr).toBe(code);
     expect(ran.stdout).toContain('exit_model_failed');
-    // All of them come here, also who was asked and said no.
+    // All requests arrive here, including the refused one.
     expect(ran.stdout).not.toContain('could not be asked');
     expect(ran.stdout.toLowerCase()).toContain(word);
   });
@@ -193,8 +193,8 @@ describe('with a key', () => {
   });
 });
 
-test('work orders that were spoilt while the model was at work are no fault of its answer', async () => {
-  // The text's own paths are relative to its folder.
+test('work orders that were damaged during a call of the model are not a fault of its answer', async () => {
+  // Paths in the text are relative to its folder.
   const text = readFileSync(pipeline, 'utf8')
     .replaceAll('../', `${root}/`)
     .replace('  propose [', '  propose [agent=command, command.run="sh spoil.sh",');

@@ -1,4 +1,4 @@
-/** `factory runs` where there are very many of them. */
+/** `factory runs` with very many runs. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -28,6 +28,6 @@ test('ten thousand runs are listed in no more than 150 MiB', async () => {
   const listed = await it.factory(['runs'], { env });
   expect(listed.code, listed.stderr).toBe(0);
   expect(listed.stdout.match(/^\S+ +completed /gm)).toHaveLength(10_000);
-  // Kilobytes, whatever the system counts in.
+  // Kilobytes on every system.
   expect(Number(await it.read('peak.txt'))).toBeLessThanOrEqual(150 * 1024);
 });

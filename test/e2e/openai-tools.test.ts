@@ -23,7 +23,7 @@ const files = (attributes: string) => ({
 const run = ['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'];
 const env = (url: string) => ({ OPENAI_API_KEY: 'sk-0123456789abcdef', OPENAI_BASE_URL: url });
 
-test('what the tools do is in the workspace, the events, the transcript and the context', async () => {
+test('tool calls are visible in the workspace, the events, the transcript and the context', async () => {
   await using server = await startModelServer(
     [
       calls(call('write', { path: 'src/new.txt', content: 'new\n' })),
@@ -53,7 +53,7 @@ test('what the tools do is in the workspace, the events, the transcript and the 
   expect(await it.json(`${dir}/a/response.md`)).toMatchObject({ outcome: 'success', notes: 'did it' });
 });
 
-test('what a program writes outside the scope is undone and fails the stage', async () => {
+test('writes of a program outside the scope are undone and fail the node', async () => {
   await using server = await startModelServer([
     calls(call('run', { argv: ['sh', '-c', 'echo x > free.txt'] })),
     finish,
@@ -65,7 +65,7 @@ test('what a program writes outside the scope is undone and fails the stage', as
   expect(await it.json('.factory/runs/r1/a/status.json')).toMatchObject({ failure_class: 'guardrail' });
 });
 
-test('a run killed in the middle of the work does it again when it is resumed, from the checkpoint', async () => {
+test('a run killed in the middle of a session repeats it from the checkpoint when it is resumed', async () => {
   let first = true;
   await using server = await startModelServer((request) => {
     const said = JSON.stringify(request.body?.['input']);
@@ -86,7 +86,7 @@ test('a run killed in the middle of the work does it again when it is resumed, f
   expect(await it.read('.factory/runs/r1/workspace/src/new.txt')).toBe('whole\n');
 });
 
-test('wrong words in a pipeline are found before it runs', async () => {
+test('invalid values in a pipeline are found before it runs', async () => {
   await using it = await home(files('openai.tools="read,wirte", max_turns=0, openai.api=rest'));
   const checked = await it.factory(['validate', 'p.dot']);
   expect(checked.code).toBe(2);

@@ -1,4 +1,4 @@
-/** A command that a message proposes does what it says when it is pasted into a shell, wherever the runs are kept. */
+/** A command that a message proposes works when pasted into a shell, wherever the runs are stored. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => it[Symbol.asyncDispose]());
 
-/** Types the command that follows `before` in a shell. */
+/** Runs the command after `before` in a shell. */
 function paste(said: string, before: string, change = (words: string) => words) {
   const from = said.indexOf(before);
   expect(from, said).toBeGreaterThanOrEqual(0);
@@ -76,7 +76,7 @@ test.for([
   expect(forked).toMatchObject(resumed);
 });
 
-test('what a run whose records were changed may do instead finds the run', async () => {
+test('the command proposed for a run with changed records finds the run', async () => {
   execFileSync('cp', ['-a', at('r'), at('changed')]);
   const file = at('changed', 'events.jsonl');
   writeFileSync(file, readFileSync(file, 'utf8').replace('"PipelineStarted"', '"PipelineBegun"'));
@@ -91,7 +91,7 @@ test('what a run whose records were changed may do instead finds the run', async
   );
 });
 
-test('a run that a limit has ended is told how to go on past it', async () => {
+test('a run that a limit ended prints how to continue with a higher limit', async () => {
   const ran = await it.factory(['run', 'loop.dot', '--runsdir', runs, '--run-id', 'l', '--max-steps', '3']);
   expect(ran.code, ran.stderr).toBe(1);
   const visits = () => readFileSync(at('l', 'workspace/log'), 'utf8').length / 2;
@@ -100,7 +100,7 @@ test('a run that a limit has ended is told how to go on past it', async () => {
   expect(visits()).toBe(5);
 });
 
-test('the flags that play an exported record are words of a shell', async () => {
+test('the proposed flags for an exported record are quoted for a shell', async () => {
   await writeFile(join(it.path, 'a.dot'), agents);
   const ran = await it.factory(['run', 'a.dot', '--agent', 'fake', '--run-id', 'a', '--quiet']);
   expect(ran.code, ran.stderr).toBe(0);

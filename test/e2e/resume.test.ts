@@ -14,7 +14,7 @@ const chain = `digraph g {
 const visited = (records: readonly Record<string, unknown>[]) =>
   records.filter((r) => r['type'] === 'StageStarted').map((r) => r['node_id']);
 
-/** Kills once that node's stage has begun and has left a mark in the folder `flag`: its own process is at work then. */
+/** Kills once that node has started and its process has written a file into the folder `flag`. */
 function whenAtWork(it: Home, node: string, signal: NodeJS.Signals): NonNullable<Options['watch']> {
   let acted = false;
   return (line, process) => {
@@ -29,8 +29,8 @@ function whenAtWork(it: Home, node: string, signal: NodeJS.Signals): NonNullable
   };
 }
 
-/** A pipeline of which one stage waits for ever the first time and ends at once the second time: a file outside the
- *  workspace tells them apart. */
+/** A pipeline in which one node hangs the first time and ends at once the second time: a file outside the
+ *  workspace distinguishes the two. */
 const waitsOnce = (flag: string) =>
   `digraph g {
   start [shape=Mdiamond]
@@ -42,9 +42,9 @@ const waitsOnce = (flag: string) =>
 }`.replace('$FLAG', `$${flag}`);
 
 describe.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('%s in the middle of a stage', (signal) => {
-  test('ends its process, and the resume gives what an undisturbed run gives', async () => {
+  test('ends its process, and the resume gives the same result as an uninterrupted run', async () => {
     await using it = await home({ 'p.dot': waitsOnce('FLAG_DIR'), 'work/seed.txt': 'seed\n' });
-    // The stage leaves a mark outside of its workspace.
+    // The node writes a file outside of its workspace.
     const env = { FLAG_DIR: join(it.path, 'flag'), FACTORY_SANDBOX: 'none' };
     const args = ['p.dot', '--workdir', 'work', '--run-id', 'r1'];
     const first = await it.factory(['run', ...args], { env, watch: whenAtWork(it, 'two', signal) });
@@ -69,8 +69,8 @@ describe.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('%s in the middle of a 
   });
 });
 
-test('what was stale before the stage is stale again: a build tool makes anew what a killed stage had made', async () => {
-  // As a build tool does: by the times of files. The second time the gate is there.
+test('files that were stale before a killed node are stale again, so a build tool rebuilds them', async () => {
+  // Compares file times as a build tool does. The second time the file `gate` exists.
   const build = `if [ source -nt product ]; then cp source product; fi; if mkdir "$FLAG_DIR" 2>/dev/null; then exec sleep 600; fi; cat product`;
   await using it = await home({
     'p.dot': `digraph g {
@@ -96,7 +96,7 @@ test('what was stale before the stage is stale again: a build tool makes anew wh
   expect(await it.read('.factory/runs/r1/workspace/product')).toBe('new\n');
 });
 
-test('the main job, killed after every few stages, ends with the same commits', async () => {
+test('the main job, killed after every few nodes, ends with the same commits', async () => {
   await using it = await home();
   const pipeline = join(root, 'pipelines/compile-and-build.dot');
   const run = (args: readonly string[], stopAt: string | undefined) => {
@@ -131,7 +131,7 @@ test('the main job, killed after every few stages, ends with the same commits', 
     ['WO-03', 2],
     ['WO-04', 1],
   ]);
-  // A finished run stays as it is.
+  // A finished run stays unchanged.
   const before = await it.read('.factory/runs/r1/events.jsonl');
   const again = await it.factory(['resume', 'r1']);
   expect(again.code).toBe(0);
@@ -168,7 +168,7 @@ describe('a resume refuses', () => {
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain('--workdir');
   });
-  test('a variable that it could not take over, with the pipeline gone or in a replay', async () => {
+  test('a variable that it cannot take over, with a missing pipeline or in a replay', async () => {
     await using it = await stopped();
     const { rename } = await import('node:fs/promises');
     const other = ['--accept-changes', '--var', 'n=other'];
@@ -185,7 +185,7 @@ describe('a resume refuses', () => {
     expect(replay.stderr).toContain('--var n cannot be taken over: run r2 is a replay');
     expect(replay.code).toBe(2);
   });
-  test('records that are not what was written there, and names the file', async () => {
+  test('changed records, and names the file', async () => {
     await using it = await stopped();
     const { appendFile, readFile, writeFile } = await import('node:fs/promises');
     const harms = [
@@ -212,13 +212,13 @@ describe('a resume refuses', () => {
       }
       await writeFile(path, whole);
     }
-    // What stands behind the records that count may be torn.
+    // Data after the last valid record may be incomplete.
     await appendFile(join(it.path, '.factory/runs/r1/visits.jsonl'), '{"type":"Vi');
     await appendFile(join(it.path, '.factory/runs/r1/events.jsonl'), '{"type":"St');
     const resumed = await it.factory(['resume', 'r1']);
     expect(resumed.code, resumed.stderr).toBe(0);
   });
-  test('a run that is not there', async () => {
+  test('a missing run', async () => {
     await using it = await home({ 'p.dot': plain });
     const refused = await it.factory(['run', 'p.dot', '--resume', '--run-id', 'nope']);
     expect(refused.code).toBe(2);
@@ -227,7 +227,7 @@ describe('a resume refuses', () => {
   });
 });
 
-test('what was written into the workspace between kill and resume is undone', async () => {
+test('writes into the workspace between kill and resume are undone', async () => {
   await using it = await home({
     'p.dot': chain.replace(/two \[.*\]\n/, 'two [shape=parallelogram, tool_command="cat *.txt"]\n'),
     'work/seed.txt': 'seed\n',
@@ -244,7 +244,7 @@ test('what was written into the workspace between kill and resume is undone', as
   expect(await it.read('.factory/runs/r1/two/tool.stdout.txt')).toBe('one\nseed\n');
 });
 
-test('a run that was killed at its end, right before it could say so, does not keep the result of an earlier stop', async () => {
+test('a run killed right before it wrote its result does not keep the result of an earlier stop', async () => {
   await using it = await home({ 'p.dot': chain.replace(/two \[.*\]\n/, 'two [shape=diamond]\n') });
   await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env: { ATTRACTION_TEST_STOP_AFTER_NODE: 'one' } });
   const result = '.factory/runs/r1/result.json';
@@ -256,7 +256,7 @@ test('a run that was killed at its end, right before it could say so, does not k
   expect(await it.json(result)).toMatchObject({ status: 'completed', exit_node: 'exit' });
 });
 
-test('a text that a resume has given anew stays the run’s, though that resume is killed before its first checkpoint', async () => {
+test('a text passed to a resume stays part of the run although that resume is killed before its first checkpoint', async () => {
   await using it = await home({
     'p.dot': `digraph g {
       graph [workdir="none", vars="spec=@spec.md"]

@@ -1,4 +1,4 @@
-/** Confinement in whole runs, through the built command line. */
+/** The sandbox in whole runs, with the built command line. */
 import { existsSync, readlinkSync, symlinkSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const tool = (attributes: string, graph = '') =>
     't; t -> exit [condition="outcome=success"]; t -> bad [condition="outcome=fail"]',
     graph,
   );
-/** As for a user who says nothing of it. */
+/** As for a user who sets nothing. */
 const whateverWorks = { FACTORY_SANDBOX: '' };
 
 const run = (it: Home, env: Readonly<Record<string, string>> = {}, more: readonly string[] = []) =>
@@ -29,7 +29,7 @@ const at = '.factory/runs/r1';
 const reasonOf = async (it: Home) =>
   (await it.json(`${at}/t/status.json`)) as { failure_reason: string; failure_class: string };
 
-/** A PATH with a shell and nothing that could confine anybody. */
+/** A PATH with a shell and without a sandbox program. */
 async function bare(it: Home): Promise<Record<string, string>> {
   await mkdir(join(it.path, 'bin'));
   for (const name of ['sh', 'cat']) {
@@ -39,8 +39,8 @@ async function bare(it: Home): Promise<Record<string, string>> {
   return { PATH: join(it.path, 'bin') };
 }
 
-describe.skipIf(noBwrap !== undefined)('where bubblewrap works', () => {
-  test('a run is confined, and manifest, trace and `factory show` say by what', async () => {
+describe.skipIf(noBwrap !== undefined)('with bubblewrap', () => {
+  test('a run is confined, and manifest, trace and `factory show` name the sandbox', async () => {
     await using it = await home({
       'p.dot': tool('tool_command="sh look.sh"'),
       'secret.txt': 'secret of the home',
@@ -52,7 +52,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(ran.stderr).not.toContain('not confined');
     expect(await it.read(`${at}/workspace/kept.txt`)).toBe('kept\n');
     expect(await it.json(`${at}/t/status.json`)).toMatchObject({ notes: 'told' });
-    // What the sandbox needed is gone, as after a resume.
+    // Files that the sandbox needed are removed, as after a resume.
     for (const name of ['.hidden', '.scratch']) expect(await it.list(at)).not.toContain(name);
     expect(await it.json(`${at}/manifest.json`)).toMatchObject({ sandbox: { asked: 'auto', used: 'bwrap' } });
     const trace = await it.records(`${at}/trace.jsonl`);
@@ -80,15 +80,15 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
   test.for([
     ['writes to the system', 'echo x > /etc/x', 'sandbox_bind="PATH:rw" on node "t"'],
     [
-      'wants the network',
+      'uses the network',
       'node -e "fetch(\'http://192.0.2.1\').catch((e) => { console.error(e.cause.code); process.exit(1) })"',
       'network=on on node "t"',
       'network=off',
     ],
-    ['looks for a file of the home', 'cat ~/login.txt', 'sandbox_bind="HOME/login.txt" on node "t"'],
-    ['looks for the workdir', 'cat ~/w/do.sh', 'the copy of it is'],
+    ['reads a file of the home directory', 'cat ~/login.txt', 'sandbox_bind="HOME/login.txt" on node "t"'],
+    ['reads the workdir', 'cat ~/w/do.sh', 'the copy of it is'],
     [
-      'looks for the run',
+      'reads the run directory',
       'cat ../checkpoint.json',
       'access="run"',
       '',
@@ -96,7 +96,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     ],
     ['writes too much', 'truncate -s 2M big', 'max_file_size on node "t"', 'max_file_size=1M'],
   ])(
-    'a stage that %s fails with the setting that lets it',
+    'a node that %s fails with the setting that permits it',
     async ([, text = '', setting = '', attribute = '', other = '']) => {
       await using it = await home({
         'p.dot': tool(`tool_command="sh do.sh"${attribute === '' ? '' : `, ${attribute}`}`),
@@ -109,7 +109,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     },
   );
 
-  test('settings open what they name, and no more', async () => {
+  test('settings give access to what they name, and no more', async () => {
     await using it = await home({
       'p.dot': pipeline(
         `t [shape=parallelogram, access="run", sandbox_bind="~/data:rw,~/login.txt", tool_command="sh do.sh"]
@@ -129,7 +129,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(existsSync(join(it.path, 'data/none'))).toBe(true);
   });
 
-  test('an agent sees what its read scope lets it, and what it makes where it sees nothing is undone', async () => {
+  test('an agent sees only its read scope, and its writes at hidden paths are undone', async () => {
     await using it = await home({
       'p.dot': pipeline(
         'a [prompt="Do it", agent.backend=codex, read_scope="src/", codex.block_read_paths="src/judge/"]',
@@ -156,7 +156,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.json(`${at}/a/agent.program.json`)).toMatchObject({ sandbox: 'bwrap', network: true });
   });
 
-  test('a link that is out of sight hides nothing that is in sight, and may lead anywhere', async () => {
+  test('a hidden link hides no visible file, and may point anywhere', async () => {
     await using it = await home({
       'p.dot': pipeline(
         'a [agent=command, command.run="sh src/a.sh", response_via=none, prompt="look", read_scope="src/"]',
@@ -181,7 +181,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.read(`${at}/workspace/to-what-is-hidden`)).toBe('the plan');
   });
 
-  test('as many files as there are can be out of sight, in the folder in which an agent works too', async () => {
+  test('any number of files can be hidden, also in the working folder of an agent', async () => {
     const agent = (name: string, more: string) =>
       `${name} [agent=command, command.run="sh big/${name}.sh", response_via=none, prompt="look", read_scope="big/a.sh, big/b.sh, big/kept, big/moved, big/gone" ${more}]`;
     await using it = await home({
@@ -218,7 +218,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     for (const name of ['.hidden', '.hidden.json']) expect(await it.list(at)).not.toContain(name);
   });
 
-  test("an agent's program writes in its home, but not its settings there, which the user's own sessions believe", async () => {
+  test("an agent program can write in its home, except its settings there, which the user's sessions trust", async () => {
     await using it = await home({
       'p.dot': pipeline(
         'a [prompt="Do it", agent.backend=codex]',
@@ -244,7 +244,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.list('.codex/prompts')).toEqual(['mine.md']);
   });
 
-  test('a place that an agent declares does not lead to the workdir by a link', async () => {
+  test('a path that an agent declares does not give access to the workdir through a link', async () => {
     const agent = (place: string) =>
       pipeline(
         `t [agent=command, command.run="sh look.sh", response_via=none, prompt="look", command.home="${place}"]`,
@@ -263,7 +263,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     );
   });
 
-  test('an engine that is killed leaves no process of a confined stage', async () => {
+  test('a killed factory process leaves no process of a confined node', async () => {
     const mark = `7${process.pid}`;
     await using it = await home({
       'p.dot': tool(`tool_command="echo at work; setsid sleep ${mark} & sleep ${mark}"`),
@@ -294,8 +294,8 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
   });
 });
 
-describe('where bubblewrap is not installed', () => {
-  test('sandbox=bwrap is refused before anything is made; auto says once what is not enforced', async () => {
+describe('without bubblewrap', () => {
+  test('sandbox=bwrap is refused before anything is created; auto warns once about what is not enforced', async () => {
     await using it = await home({ 'p.dot': tool('tool_command="echo x > made.txt"'), 'w/x': '' });
     const env = await bare(it);
     const refused = await run(it, env, ['--sandbox', 'bwrap']);
@@ -316,7 +316,7 @@ describe('where bubblewrap is not installed', () => {
   });
 });
 
-test('words and binds that cannot be are refused with their place, and nothing is made', async () => {
+test('invalid values and binds are refused with their place, and nothing is created', async () => {
   const graph = 'sandbox_bind="data"; max_memory=lots; max_processes=0; max_file_size="1 X"';
   await using it = await home({
     'p.dot': tool('tool_command="true", network=maybe, max_memory=1k', graph),

@@ -1,4 +1,4 @@
-/** Signals, and readers that go away: a run stops in order, at once, or not at all, and can always be gone on with. */
+/** Signals and closed output: a run stops in order, at once, or not at all, and can always be resumed. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -26,7 +26,7 @@ const stage = (command: string, more = '') => `digraph g {
   one -> exit [condition="outcome=success"]
 }`;
 const deaf = `trap '' TERM INT HUP; echo $$ > $FLAG.part; mv $FLAG.part $FLAG; while :; do sleep 1000; done`;
-/** Ends the engine by `signal` as soon as its stage has put up the flag. */
+/** Sends `signal` to factory as soon as the node has written the file `flag`. */
 const endedAtFlag =
   (flag: string, signal: NodeJS.Signals): NonNullable<Options['watch']> =>
   (line, engine) => {
@@ -35,7 +35,7 @@ const endedAtFlag =
   };
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
 
-test('a second signal ends a run at once, though a stage heeds none, and it can be gone on with', async () => {
+test('a second signal ends a run at once, although the node ignores signals, and the run can be resumed', async () => {
   await using it = await home({ 'p.dot': stage(`if [ ! -e $FLAG ]; then ${deaf}; fi`) });
   const env = { FLAG: join(it.path, 'flag') };
   const gone = () => vi.waitFor(() => expect(existsSync(env.FLAG)).toBe(true), patient);
@@ -49,7 +49,7 @@ test('a second signal ends a run at once, though a stage heeds none, and it can 
   expect(ran.code).toBe(130);
   expect(lastLine(ran.stderr)).toMatch(/^node \S.+cli\.js'? resume r1$/);
   const id = processId(Number(readFileSync(env.FLAG, 'utf8')));
-  // It was killed, not waited for: the engine was to end at once.
+  // It was killed without waiting, because factory had to end at once.
   await vi.waitFor(() => expect(id !== undefined && isAlive(id)).toBe(false));
   const resumed = await it.factory(['resume', 'r1'], { env });
   expect(resumed.code, resumed.stderr).toBe(0);
@@ -73,7 +73,7 @@ test('a terminal that hangs up in the delay before a retry stops the run in orde
   expect(await it.json('.factory/runs/r1/lock/000001.json')).toMatchObject({ released: expect.any(String) });
 });
 
-test('readers that go away early change nothing about a run', async () => {
+test('output that is closed early changes nothing about a run', async () => {
   await using it = await home({ 'p.dot': stage('until [ -e $FLAG ]; do sleep 0.02; done') });
   const env = cleanEnv({ HOME: it.path, FLAG: join(it.path, 'flag'), FACTORY_LOG_LEVEL: 'debug' });
   const engine = spawn(process.execPath, [cli, 'run', 'p.dot', '--run-id', 'r1'], {
@@ -91,7 +91,7 @@ test('readers that go away early change nothing about a run', async () => {
   expect(await it.json('.factory/runs/r1/result.json')).toMatchObject({ status: 'completed' });
 });
 
-test('a reader that takes nothing does not hold a run that has ended and is asked to end', async () => {
+test('a blocked reader of the output does not keep an ended run from exiting on a signal', async () => {
   await using it = await home({ 'p.dot': stage('true') });
   const pipe = join(it.path, 'pipe');
   spawnSync('mkfifo', [pipe]);
@@ -114,7 +114,7 @@ test('a reader that takes nothing does not hold a run that has ended and is aske
   expect(await it.json('.factory/runs/r1/result.json')).toMatchObject({ status: 'completed' });
 });
 
-test('signals that come while a run that has ended clears up change nothing about its exit code', async () => {
+test('signals during the cleanup of an ended run do not change its exit code', async () => {
   const storm = `require('node:child_process').spawn('sh', ['-c', 'while kill -TERM $0; do :; done', String(process.pid)],
     { detached: true, stdio: 'ignore' }).unref();
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);`;
@@ -149,7 +149,7 @@ test.for(['SIGUSR2', 'SIGALRM', 'SIGXCPU'] as const)(
   },
 );
 
-test('a signal by which Node was told to report stops no run', async () => {
+test('the signal for a Node report does not stop a run', async () => {
   await using it = await home({ 'p.dot': stage('kill -USR2 $PPID; sleep 0.5') });
   const env = { NODE_OPTIONS: `--report-on-signal --report-directory=${it.path}` };
   const ran = await it.factory(['run', 'p.dot', '--sandbox', 'none'], { env });
@@ -168,7 +168,7 @@ test("SIGUSR1 does not open Node's debugger during a run", async () => {
   expect(ran.stderr).not.toContain('Debugger');
 });
 
-test('SIGQUIT ends a run at once, with the stage that it was at', async () => {
+test('SIGQUIT ends a run and its current node at once', async () => {
   await using it = await home({ 'p.dot': stage(deaf) });
   const env = { FLAG: join(it.path, 'flag') };
   const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
@@ -186,7 +186,7 @@ test.skipIf(process.platform !== 'linux' || spawnSync('script', ['--version']).s
   async () => {
     await using it = await home({ 'p.dot': stage('touch $FLAG; exec sleep 1000') });
     const env = { HOME: it.path, FLAG: join(it.path, 'flag') };
-    // The shell, which the system tells, passes it on as an interactive one would.
+    // The shell gets the signal and passes it on, as an interactive one would.
     const inside = `trap 'kill -HUP $!' HUP; "${process.execPath}" "${cli}" run p.dot --run-id r1 & wait; wait $!; echo $? > code`;
     const window = spawn('script', ['-qec', inside, '/dev/null'], { cwd: it.path, env: cleanEnv(env) });
     await vi.waitFor(() => expect(existsSync(env.FLAG)).toBe(true), patient);
@@ -196,7 +196,7 @@ test.skipIf(process.platform !== 'linux' || spawnSync('script', ['--version']).s
   },
 );
 
-test('a checkout that is killed leaves no folder that could be taken for a whole one, and can be made again', async () => {
+test('a killed checkout leaves no partial target folder, and can be repeated', async () => {
   await using it = await home({
     'p.dot': stage('seq -w 1500 | split -l 1 -a 4 - f', ', sandbox=none'),
     'beside/here.txt': 'here\n',
@@ -210,7 +210,7 @@ test('a checkout that is killed leaves no folder that could be taken for a whole
     stdio: 'ignore',
   });
   const ended = once(cut, 'exit');
-  // What it makes first is there long before the last of the files.
+  // The temporary folder exists long before the last of the files.
   const watcher = watch(join(it.path, 'beside'), () => cut.kill('SIGKILL'));
   expect(await ended).toEqual([null, 'SIGKILL']);
   watcher.close();
@@ -221,7 +221,7 @@ test('a checkout that is killed leaves no folder that could be taken for a whole
   expect(await it.list('beside')).toEqual(['here.txt', 'look']);
 });
 
-test('a work order that comes through a pipe is waited for until a signal ends the wait', async () => {
+test('factory waits for a work order from a pipe until a signal ends the wait', async () => {
   await using it = await home({});
   spawnSync('mkfifo', [join(it.path, 'pipe')]);
   const words = ['order', 'run', '--repo', '.', '--work-order', 'pipe'];
@@ -229,7 +229,7 @@ test('a work order that comes through a pipe is waited for until a signal ends t
   const waiting = spawn(process.execPath, [cli, ...words], { cwd: it.path, env, stdio: 'ignore' });
   onTestFinished(() => void waiting.kill('SIGKILL'));
   const ended = once(waiting, 'exit');
-  // It takes a writer when it reads.
+  // Opening for writing succeeds once it reads.
   const end = await vi.waitFor(
     () => openSync(join(it.path, 'pipe'), constants.O_WRONLY | constants.O_NONBLOCK),
     patient,

@@ -1,4 +1,4 @@
-/** What stages may do and what becomes of it, through the built command line. */
+/** Permissions and outcomes of nodes, with the built command line. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -56,7 +56,7 @@ describe('$FACTORY_OUTPUT', () => {
         class: 'config',
       },
       {
-        says: 'more than 1 MiB is too much, in letters of several bytes too',
+        says: 'more than 1 MiB is too much, also in characters of several bytes',
         command: `printf '{\\"notes\\":\\"%0524288d\\"}' 0 | sed s/0/é/g > $FACTORY_OUTPUT`,
         outcome: 'fail',
         class: 'config',
@@ -86,7 +86,7 @@ describe('$FACTORY_OUTPUT', () => {
   });
 });
 
-test('no secret stays in a file that is too large to be read', async () => {
+test('secrets are masked in a file that is too large to be read', async () => {
   await using it = await withTool(
     `env_pass="MY_TOKEN", tool_command="(yes filler-$MY_TOKEN-filler | head -n 70000) > $FACTORY_OUTPUT"`,
   );
@@ -97,7 +97,7 @@ test('no secret stays in a file that is too large to be read', async () => {
   expect((await it.factory(['verify', 'r1'])).code).toBe(0);
 });
 
-test('a stage that runs past its time is ended with all its children, and leaves only by a condition', async () => {
+test('a node that times out is ended with all its children, and leaves only by a condition', async () => {
   await using it = await home({
     'p.dot': pipeline(
       't [shape=parallelogram, timeout=500ms, tool_command="setsid sh -c \'echo $$ > pid; exec sleep 600\' & sleep 600"]',
@@ -105,7 +105,7 @@ test('a stage that runs past its time is ended with all its children, and leaves
     ),
     'w/seed.txt': '',
   });
-  // In a sandbox a process knows itself by another number.
+  // In a sandbox a process has another id.
   const ran = await run(it, [], { FACTORY_SANDBOX: 'none' });
   expect(ran.code).toBe(1);
   expect(await status(it, 't')).toMatchObject({ outcome: 'fail', failure_class: 'timeout' });
@@ -120,7 +120,7 @@ test('a stage that runs past its time is ended with all its children, and leaves
   ]);
 });
 
-test('megabytes on both streams at once are kept whole', async () => {
+test('megabytes on both streams at once are stored completely', async () => {
   await using it = await withTool(
     `tool_command="node -e \\"for (let i = 0; i < 3000; i++) { process.stdout.write('o'.repeat(1000)); process.stderr.write('e'.repeat(1000)) }\\""`,
   );
@@ -131,14 +131,14 @@ test('megabytes on both streams at once are kept whole', async () => {
 
 describe('secrets', () => {
   const secret = 'hunter2-hunter2';
-  test('are withheld from a tool, and masked wherever one turns up', async () => {
+  test('are withheld from a tool, and masked wherever they occur', async () => {
     await using it = await withTool('tool_command="echo token=$MY_TOKEN; cat leak.txt"');
     const { writeFile } = await import('node:fs/promises');
     await writeFile(join(it.path, 'w/leak.txt'), `the token is ${secret}\n`);
     expect((await run(it, [], { MY_TOKEN: secret })).code).toBe(0);
     expect(await it.read('.factory/runs/r1/t/tool.stdout.txt')).toBe('token=\nthe token is ***\n');
   });
-  test('reach a tool that names them, and are masked all the same', async () => {
+  test('reach a tool that names them, and are masked nevertheless', async () => {
     await using it = await withTool(
       'env_pass="MY_TOKEN", tool_command="test $MY_TOKEN = hunter2-hunter2 && echo got $MY_TOKEN"',
     );
@@ -147,7 +147,7 @@ describe('secrets', () => {
   });
 });
 
-test('values in a tool_command are single words, whatever they hold', async () => {
+test('values in a tool_command are single words, whatever they contain', async () => {
   const value = `a b'c"d$(touch pwned);e`;
   await using it = await home({
     'p.dot': `digraph g { vars="x=1" start [shape=Mdiamond] t [shape=parallelogram, tool_command="printf %s \${var.x}"] exit [shape=Msquare] start -> t -> exit }`,
@@ -158,7 +158,7 @@ test('values in a tool_command are single words, whatever they hold', async () =
   expect(await it.list('.factory/runs/r1/workspace')).toEqual(['seed.txt']);
 });
 
-test('a revisited node keeps its earlier visits', async () => {
+test('a node that runs again keeps the files of its earlier executions', async () => {
   await using it = await home({
     'p.dot': pipeline(
       't [shape=parallelogram, tool_command="echo x >> n; test $(wc -l < n) -ge 3"]',
@@ -172,7 +172,7 @@ test('a revisited node keeps its earlier visits', async () => {
   expect(await status(it, 't')).toMatchObject({ outcome: 'success' });
 });
 
-test('a cap ends the run with its own reason, and a higher one lets it go on', async () => {
+test('a step limit ends the run with a separate reason, and a higher one lets it continue', async () => {
   await using it = await home({
     'p.dot': pipeline(
       't [shape=parallelogram, tool_command="echo x >> n; test $(wc -l < n) -ge 6"]',
@@ -188,7 +188,7 @@ test('a cap ends the run with its own reason, and a higher one lets it go on', a
   expect((await it.read('.factory/runs/r1/workspace/n')).split('\n')).toHaveLength(7);
 });
 
-test('a tool that a signal ends has the code that stands for it as its reason, and people are told which', async () => {
+test('a tool ended by a signal has the matching exit code as its reason, and the message names the signal', async () => {
   const it = await home({
     'p.dot': pipeline(
       't [shape=parallelogram, tool_command="kill -9 $$"]',
@@ -212,7 +212,7 @@ test('a tool that a signal ends has the code that stands for it as its reason, a
   expect(context['last_failure.summary']).toContain('(ended by SIGKILL)');
 });
 
-describe('what the run was given as a file variable', () => {
+describe('a file variable of the run', () => {
   const judged = (stage: string) =>
     home({
       'p.dot': `digraph g { graph [goal="g", vars="spec=@spec.md"]
@@ -231,7 +231,7 @@ describe('what the run was given as a file variable', () => {
     ['written', 'echo 41 > .factory/in/spec.md'],
     ['removed', 'rm .factory/in/spec.md'],
     [
-      'in a folder that is another one',
+      'in a replaced folder',
       'mv .factory/in elsewhere && mkdir .factory/in && echo 41 > .factory/in/spec.md',
     ],
     ['behind a link', 'rm -r .factory && mkdir -p x/in && echo 41 > x/in/spec.md && ln -s x .factory'],
@@ -250,7 +250,7 @@ describe('what the run was given as a file variable', () => {
   });
 
   test.for(['.factory/in/spec.md', '.factory/'])(
-    'may be changed by a stage whose scope is %s',
+    'may be changed by a node whose scope is %s',
     async (scope) => {
       await using it = await judged(
         `shape=parallelogram, tool_command="echo 42 42 > .factory/in/spec.md", allowed_write_paths="${scope}"`,

@@ -1,4 +1,4 @@
-/** A model call as a whole run shows it: what is asked, what lies in the node's folder, how the run ends. */
+/** A model call in a whole run: the request, the files in the node directory, and the end of the run. */
 import { expect, test } from 'vitest';
 import { home } from '../support/in-process.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
@@ -28,7 +28,7 @@ async function asking(reactions: readonly Reaction[]) {
   };
 }
 
-test('a torn stream ends in an answer; reasoning, effort and what was asked are on record', async () => {
+test('an interrupted stream is repeated until there is an answer; reasoning, effort and request are recorded', async () => {
   await using at = await asking([{ cutAfter: 1 }, { text: 'all done', reasoning: ['step one'] }]);
   const ran = await at.run(['--effort', 'high'], { FACTORY_EFFORT: 'low' });
   expect(ran.code, ran.stderr).toBe(0);
@@ -44,7 +44,7 @@ test('a torn stream ends in an answer; reasoning, effort and what was asked are 
   });
 });
 
-test('a call without an answer ends the run with 3 and evidence; a resume asks with the effort of the run', async () => {
+test('a call without an answer ends the run with exit code 3 and evidence; a resume keeps the effort of the run', async () => {
   const events = [
     { type: 'response.failed', response: { status: 'failed', error: { code: 'odd', message: `no ${key}` } } },
   ];
@@ -65,7 +65,7 @@ test('a call without an answer ends the run with 3 and evidence; a resume asks w
   );
 });
 
-test('an effort that is none is refused before anything is asked', async () => {
+test('an invalid effort is refused before any call', async () => {
   await using at = await asking([]);
   const ran = await at.run(['--effort', 'hihg']);
   expect(ran.code).toBe(2);

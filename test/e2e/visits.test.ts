@@ -1,4 +1,4 @@
-/** A run goes on by `visits.jsonl` too, and says so when it cannot. */
+/** A resume needs `visits.jsonl`, and reports a missing or damaged one. */
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,7 +13,7 @@ const pipeline = `digraph g {
   start -> a -> b -> done
 }`;
 
-test('a run whose visits.jsonl is gone or damaged is refused in words, and goes on once the file is back', async () => {
+test('a run whose visits.jsonl is missing or damaged is refused with a message, and resumes once the file is restored', async () => {
   await using it = await home({ 'p.dot': pipeline });
   const stopped = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
     env: { ATTRACTION_TEST_STOP_AFTER_NODE: 'a' },
@@ -30,7 +30,7 @@ test('a run whose visits.jsonl is gone or damaged is refused in words, and goes 
   expect(damaged.stderr).toMatch(/visits\.jsonl is damaged: line 2 is not JSON/);
   expect(damaged.code).toBe(2);
   await writeFile(visits, whole);
-  // A stage whose checkpoint was never written.
+  // An execution whose checkpoint was never written.
   await appendFile(visits, whole.split('\n').at(-2)?.replace('"seq":3', '"seq":4') ?? '');
   const resumed = await it.factory(['resume', 'r1']);
   expect(resumed.code, resumed.stderr).toBe(0);
