@@ -1,4 +1,4 @@
-/** The house has floors: a file imports from its own room and from lower floors, never up, never sideways. */
+/** Rooms of src/ have floors: a file imports from its own room and from lower floors, never up, never sideways. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
@@ -30,7 +30,7 @@ const floors: Readonly<Record<string, number>> = {
   'cli.ts': 10,
 };
 
-/** Modules that open a door to time, processes or the network, and the files that may import them. */
+/** Modules that give access to time, processes or the network, and the files that may import them. */
 const doors: readonly { readonly module: RegExp; readonly may: RegExp }[] = [
   { module: /^node:child_process$/, may: /^system\// },
   { module: /^node:timers/, may: /^system\// },

@@ -13,20 +13,20 @@ import { treeText } from './support/golden/tree.ts';
 import { factory } from './support/in-process.ts';
 import { killedWhen } from './support/killed.ts';
 
-/** One thing that is done, in order. `<home>` stands for the folder that the story is in. */
+/** One step of a story. `<home>` is the folder of the story. */
 type Step = {
   /** A command line of `factory`, called in this process; words are parted by blanks. */
   readonly factory?: string;
-  /** The same, as a process that is killed as soon as the file `until` is there. */
+  /** The same, as a process that is killed as soon as the file `until` exists. */
   readonly killed?: string;
   readonly until?: string;
   /** A line of shell. */
   readonly sh?: string;
-  /** Exit code; 0 where it is missing. */
+  /** Exit code; 0 by default. */
   readonly exit?: number;
   /** Parts of standard output and standard error together, or, of a shell line, all of it. */
   readonly prints?: readonly string[];
-  /** What time it is; the next steps keep it. */
+  /** Sets the clock for this step and the next ones. */
   readonly at?: string;
 };
 type Story = {
@@ -34,7 +34,7 @@ type Story = {
   readonly env?: Readonly<Record<string, string>>;
   /** Programs without which the story is skipped. */
   readonly needs?: readonly string[];
-  /** Texts that must be in no file of a run and in nothing that is printed. */
+  /** Texts that must be in no file of a run and in no output. */
   readonly absent?: readonly string[];
   /** Runs whose trace, events, result and tree are expected; the others are only looked through for `absent`. */
   readonly runs?: readonly string[];

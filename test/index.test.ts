@@ -1,4 +1,4 @@
-/** The library as others use it. */
+/** The library as its users import it. */
 import { expect, test } from 'vitest';
 import { checkPlan, emitPlan, isPlanError, planDiagnostic, WorkOrder, workPlanSchema } from '../src/index.ts';
 
@@ -26,7 +26,7 @@ test('a checked plan becomes work orders that read by the exported schema', () =
   expect(orders[0]?.['provenance']).toMatchObject({ planner_run_id: 'me', manifest_sha256: manifestSha256 });
 });
 
-test('what is wrong with an answer has a code, a place and a way to mend it', () => {
+test('each problem of an answer has a code, a place and a fix', () => {
   const { plan, findings } = checkPlan(answer({ acceptance_commands: ['a | b'] }), { repoFiles: [] });
   expect(plan).toBeUndefined();
   expect(findings).toMatchObject([{ code: 'E003', wo_id: 'WO-01', field: 'acceptance_commands' }]);

@@ -1,4 +1,4 @@
-/** What the documents say is true. */
+/** The documents match the program. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -15,7 +15,7 @@ test('the README shows a pipeline', () => {
   expect(blocks.length).toBeGreaterThan(0);
 });
 
-test.for(blocks)('a pipeline of the README is valid, and runs as it says', async (text) => {
+test.for(blocks)('a pipeline of the README is valid, and runs as described', async (text) => {
   const { graph, diagnostics } = readGraph('readme.dot', text);
   expect([...diagnostics, ...(graph === undefined ? [] : lint(graph, kinds))]).toEqual([]);
   await using it = await home({ 'greet.dot': text });
@@ -75,7 +75,7 @@ test('every kind of node is in the README', () => {
   expect(kinds.map((kind) => kind.type).filter((type) => !readme.includes(`\`${type}\``))).toEqual([]);
 });
 
-test("no file of the project names a path of somebody's machine", () => {
+test('no file of the project names a path of one machine', () => {
   const folders = ['src', 'test', 'prompts', 'pipelines', 'examples', 'scripts'];
   const files = folders.flatMap((folder) =>
     (readdirSync(join(root, folder), { recursive: true }) as string[]).map((name) => join(folder, name)),

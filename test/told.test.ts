@@ -1,4 +1,4 @@
-/** What a pipeline may say, what a stage is told and what is written down of a run can be read about somewhere. */
+/** Attributes, events, variables of nodes and fields of records are documented. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -34,7 +34,7 @@ test('every event is in the docs', () => {
   expect(untold(RunEvent.options.flatMap((option) => [...option.shape.type.values]))).toEqual([]);
 });
 
-test('every variable that a stage gets is in the docs', () => {
+test('every variable that a node gets is in the docs', () => {
   const node = { id: 'a', attrs: new Map([['access', { value: { text: 'run' } }]]) } as unknown as Node;
   const run = {
     runId: 'r',
@@ -47,7 +47,7 @@ test('every variable that a stage gets is in the docs', () => {
   };
   const desk = { words: (dir: string) => moneyWords(dir, { ...bundledPrices, from: 'a file' }) };
   const given = withOwnWords({}, run, { node, visit: 1, attempt: 1, snapshotId: 's', desk }, '/r/a');
-  // By these we find what a stage has left running, count what its runs spend, and know our own program.
+  // Internal variables: they find processes that a node has left, count the cost of nested runs, and name the program.
   const ours = /^FACTORY_(?:RUN_MARKER|RUN_EPOCH_.*|BUDGET|NODE_EXEC)$/;
   const names = Object.keys(given).filter((name) => name.startsWith('FACTORY_') && !ours.test(name));
   expect(untold(names)).toEqual([]);
@@ -84,14 +84,14 @@ test('docs/records.md names every field of the records, and no other', () => {
   expect([...new Set(told)].filter((name) => !known.has(name))).toEqual([]);
 });
 
-test('every variable that somebody can set for us is in the docs', () => {
+test('every variable that a user can set is in the docs', () => {
   const files = (readdirSync(join(root, 'src'), { recursive: true }) as string[]).filter((name) =>
     name.endsWith('.ts'),
   );
   const text = files.map((name) => readFileSync(join(root, 'src', name), 'utf8')).join('\n');
   const words =
     /\b(?:FACTORY|ATTRACT(?:OR|ION)|OPENAI|ANTHROPIC|CODEX|CLAUDE|SCENARIO|ARTIFACTS|REQUIRE)_[A-Z_]*[A-Z]\b/g;
-  // What we ourselves put before programs of ours and of others.
+  // Variables that factory sets for its programs and for others.
   const ours =
     /^(?:FACTORY_(?:BUDGET|NODE_EXEC|RUN_MARKER|HOLDOUT|PROOF)|SCENARIO_RUN_ID|CLAUDE_CODE_(?:DISABLE.*|ENTRYPOINT))$/;
   const attributes = /^(?:FACTORY_(?:CLAUDE|COMMAND)|ATTRACTOR_CODEX)(?:_|$)/;

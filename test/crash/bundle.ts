@@ -3,7 +3,7 @@ import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-/** Answers the path of the `cli.js` to run. `root` is the repository, `folder` is made. */
+/** Returns the path of the `cli.js` to run. `root` is the repository, `folder` is made. */
 export async function bundle(root: string, folder: string): Promise<string> {
   const dist = join(folder, 'dist');
   await mkdir(join(dist, 'bin'), { recursive: true });
@@ -20,7 +20,7 @@ export async function bundle(root: string, folder: string): Promise<string> {
       js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
     },
   });
-  // What the program finds from its own place: its version, prompts, examples, and `factory` for its stages.
+  // Files that the program finds relative to itself: its version, prompts, examples, and `factory` for its nodes.
   await writeFile(join(folder, 'package.json'), '{"name":"factory","version":"0.0.0","type":"module"}\n');
   for (const name of ['pipelines', 'prompts', 'examples'])
     await symlink(join(root, name), join(folder, name));

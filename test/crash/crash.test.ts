@@ -1,4 +1,4 @@
-/** A part of the matrix: what was once found wrong, and a sample of the rest. `npm run crash` carries out all of it. */
+/** A part of the matrix: points that failed once, and a sample of the rest. `npm run crash` runs all of it. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,24 +64,18 @@ describe
   .skipIf(!known)
   .concurrent('a run ends as the undisturbed one, and leaves nothing behind, though', () => {
     const rows: readonly (readonly [string, Kind, RegExp, number, Action])[] = [
-      ['its engine was killed while it made the run directory', 'mkdir', /\.new\/inputs$/, 0, 'kill'],
-      ['its engine was killed in the middle of a checkpoint', 'write', /\.checkpoint\.json\./, 2, 'kill'],
-      ['the power went right after the run got its name', 'sync', /\/r1\/lock$/, 0, 'power'],
+      ['it was killed while it created the run directory', 'mkdir', /\.new\/inputs$/, 0, 'kill'],
+      ['it was killed in the middle of a checkpoint', 'write', /\.checkpoint\.json\./, 2, 'kill'],
+      ['the power failed right after the run directory was renamed', 'sync', /\/r1\/lock$/, 0, 'power'],
       ['the disk failed when a checkpoint was flushed', 'sync', /\.checkpoint\.json\./, 2, 'error'],
       ['the disk failed when the new run was flushed', 'sync', /\/runs$/, 0, 'error'],
-      ['the disk was full when an answer was to be kept', 'write', /mend\/prompt\.md/, 0, 'full'],
-      [
-        'the disk took no mode when an answer was put into the workspace',
-        'mode',
-        /\.answer\.txt/,
-        0,
-        'error',
-      ],
+      ['the disk was full when an answer was stored', 'write', /mend\/prompt\.md/, 0, 'full'],
+      ['chmod failed when an answer was put into the workspace', 'mode', /\.answer\.txt/, 0, 'error'],
       ['the disk was full when a trace record was half written', 'write', /trace\.jsonl$/, 8, 'full'],
-      ['the disk was full when the result was to be written', 'write', /\.result\.json/, 0, 'full'],
-      ['the power went when the result was to be written', 'write', /\.result\.json/, 0, 'power'],
-      ['the power went when it had ended and its lock was given back', 'create', /lock\/\.0/, -1, 'power'],
-      ['its engine was killed when it gave its lock back', 'sync', /lock\/\.0/, -1, 'kill'],
+      ['the disk was full when the result was written', 'write', /\.result\.json/, 0, 'full'],
+      ['the power failed when the result was written', 'write', /\.result\.json/, 0, 'power'],
+      ['the power failed when it had ended and released its lock', 'create', /lock\/\.0/, -1, 'power'],
+      ['it was killed when it released its lock', 'sync', /lock\/\.0/, -1, 'kill'],
     ];
     test.for(rows)('%s', ([, kind, what, nth, action]) =>
       held(base, pointAt(base, kind, what, nth, action), 1),
@@ -89,62 +83,54 @@ describe
   });
 
 test.skipIf(!known)(
-  'what judged a run is in the workspace that it left, though the disk was full once its result was there',
+  'holdout scenarios are restored to the workspace although the disk was full after the result was written',
   () => held(judged, pointAt(judged, 'sync', /\/runs\/r1$/, -1, 'full'), 1),
 );
 
-test.skipIf(!known)('a checkout that the disk fails says where and what to do, and can be made again', () =>
+test.skipIf(!known)('a checkout with a disk error reports where and what to do, and can be repeated', () =>
   held(forked, pointAt(forked, 'rename', /\.factory-restore\./, 0, 'error', 'engine.4'), 1),
 );
 
-describe.skipIf(!known)('a run that waits goes on to the same end, though', () => {
+describe.skipIf(!known)('a suspended run resumes to the same end although', () => {
   test.for([
-    [
-      'its engine was killed when the checkpoint said so, and the manifest not yet',
-      'rename',
-      'kill',
-      'engine',
-    ],
-    ['the power went there', 'rename', 'power', 'engine'],
-    ['that was where a stage had a run of its own', 'rename', 'kill', 'tool1.2'],
+    ['it was killed between the checkpoint and the manifest', 'rename', 'kill', 'engine'],
+    ['the power failed there', 'rename', 'power', 'engine'],
+    ['that was in a nested run of a node', 'rename', 'kill', 'tool1.2'],
   ] as const)('%s', ([, kind, action, who]) =>
     held(parked, pointAt(parked, kind, /\.manifest\.json/, -1, action, who), 1),
   );
 });
 
-test.skipIf(!known)(
-  'what a stage has left is flushed before the checkpoint that counts it takes its place',
-  () => {
-    const artifact = /\/r1\/((?:write|flaky|scoped|judge|model|check)\/)\.?([^/]+?)(\.[0-9a-f]+\.tmp)?$/;
-    const flushed = new Set<string>();
-    const left = new Set<string>();
-    const all = everyKind.operations['engine'] ?? [];
-    for (const { kind, what } of all) {
-      const [, folder = '', name = ''] = artifact.exec(what) ?? [];
-      const [, made] = /^mkdir(?:Sync)? \/\.factory\/runs\/r1\/(\w+)$/.exec(what) ?? [];
-      // A second visit only tries to make it.
-      if (made !== undefined && !flushed.has(made)) left.add(made);
-      if (what === 'fsync /.factory/runs/r1')
-        for (const one of left) if (!one.includes('/') && left.delete(one)) flushed.add(one);
-      if (kind === 'rename' && what.includes('/.checkpoint.json.')) expect([...left]).toEqual([]);
-      else if (kind === 'sync' && left.delete(folder + name)) flushed.add(folder + name);
-      else if (kind === 'write' && name !== '') left.add(folder + name);
-    }
-    for (const node of ['write', 'flaky', 'scoped', 'judge', 'model', 'check']) {
-      expect(flushed).toContain(`${node}/status.json`);
-      expect(all.map(({ what }) => what)).toContain(`fsync /.factory/runs/r1/${node}`);
-    }
-  },
-);
+test.skipIf(!known)('files of a node are flushed before the checkpoint that counts them is renamed', () => {
+  const artifact = /\/r1\/((?:write|flaky|scoped|judge|model|check)\/)\.?([^/]+?)(\.[0-9a-f]+\.tmp)?$/;
+  const flushed = new Set<string>();
+  const left = new Set<string>();
+  const all = everyKind.operations['engine'] ?? [];
+  for (const { kind, what } of all) {
+    const [, folder = '', name = ''] = artifact.exec(what) ?? [];
+    const [, made] = /^mkdir(?:Sync)? \/\.factory\/runs\/r1\/(\w+)$/.exec(what) ?? [];
+    // A second execution only tries to create it.
+    if (made !== undefined && !flushed.has(made)) left.add(made);
+    if (what === 'fsync /.factory/runs/r1')
+      for (const one of left) if (!one.includes('/') && left.delete(one)) flushed.add(one);
+    if (kind === 'rename' && what.includes('/.checkpoint.json.')) expect([...left]).toEqual([]);
+    else if (kind === 'sync' && left.delete(folder + name)) flushed.add(folder + name);
+    else if (kind === 'write' && name !== '') left.add(folder + name);
+  }
+  for (const node of ['write', 'flaky', 'scoped', 'judge', 'model', 'check']) {
+    expect(flushed).toContain(`${node}/status.json`);
+    expect(all.map(({ what }) => what)).toContain(`fsync /.factory/runs/r1/${node}`);
+  }
+});
 
-test.skipIf(!known)('the folders that were made for the first run are flushed with their names', () => {
+test.skipIf(!known)('the folders created for the first run are flushed with their parents', () => {
   const all = (base.operations['engine'] ?? []).map(({ what }) => what);
   expect(all.map((what) => what.replace('mkdirSync', 'mkdir'))).toContain('mkdir /.factory');
   for (const folder of ['/.factory/runs', '/.factory', '']) expect(all).toContain(`fsync ${folder}`);
 });
 
 test.skipIf(!known)(
-  'a sample of points, other ones for another FACTORY_CRASH_SEED',
+  'a sample of points, selected by FACTORY_CRASH_SEED',
   async () => {
     const seed = Number(process.env['FACTORY_CRASH_SEED'] ?? '4');
     const chance = random(seed);

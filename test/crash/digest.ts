@@ -1,4 +1,4 @@
-/** What of a run is compared with the undisturbed one: everything but times, process ids and commit ids. */
+/** The parts of a run that are compared with the undisturbed one: everything except times, process ids and commit ids. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import type { Story } from './stories.ts';
 /** Facts by name, each as text, so that a difference can be shown. */
 export type Digest = Readonly<Record<string, string>>;
 
-/** Of a checkpoint: what a resume at another moment must bring to the same value. */
+/** Fields of a checkpoint that must be equal after a resume at any moment. */
 const compared = [
   'last_completed_node',
   'completed_nodes',
@@ -47,10 +47,10 @@ const masked = (text: string, home: string): string =>
     .replace(/\b[0-9a-f]{12} (?=WO-)/g, '<commit> ')
     .replace(/a fresh checkout of [0-9a-f]{12}/g, 'a fresh checkout of <commit>')
     .replace(/"(elapsed_ms|duration_ms|pid|startTime|boot)": ?("[^"]*"|[\d.]+)/g, '"$1": "<x>"')
-    // Snapshots of trees that hold commit ids have other names.
+    // Snapshots of trees with commit ids have other names.
     .replace(/"snapshot": ?"[0-9a-f]{64}"/g, '"snapshot": "<tree>"');
 
-/** Artifacts that hold nothing but what is different in every run. */
+/** Artifacts whose whole content differs in every run. */
 const volatile = /(^|\/)(stage|verification\.seconds)\.json$/;
 
 /** Digest of the run `runDir` of the folder `home`. */
@@ -78,13 +78,13 @@ export async function digestOf(home: string, runDir: string): Promise<Digest> {
     facts['commits'] = (await git('log', '--format=%T %s', 'refs/factory/head')).stdout;
     facts['branch'] = (await git('log', '--format=%T %s', 'refs/heads/factory')).stdout;
     facts['index'] = (await git('ls-files', '--stage')).stdout;
-    // Every object that the commits need is there and whole.
+    // Every object of the commits exists and is undamaged.
     await git('fsck', '--strict', '--no-dangling');
   }
   return facts;
 }
 
-/** Digest of all that the story leaves in the folder `home`. */
+/** Digest of all files that the story leaves in the folder `home`. */
 export async function digestOfAll(home: string, story: Story): Promise<Digest> {
   const facts: Record<string, string> = {};
   for (const run of ['r1', ...(story.runs ?? [])]) {
@@ -106,7 +106,7 @@ export async function digestOfAll(home: string, story: Story): Promise<Digest> {
   return facts;
 }
 
-/** Tells of every path below `folder`: kind, mode, and content or target. */
+/** Lists every path below `folder`: kind, mode, and content or target. */
 async function tree(
   folder: string,
   path: string,
@@ -124,11 +124,11 @@ async function tree(
   }
 }
 
-/** `node@visit` in the order in which visits began, and those that are told to have ended. */
+/** `node@visit` in the order in which executions started, and those that have ended. */
 export async function routeOf(
   runDir: string,
 ): Promise<{ readonly began: readonly string[]; readonly ended: readonly string[] }> {
-  // What stands behind the last line end is a line that was being written.
+  // Text after the last line end is a partial line.
   const lines = (await readFile(join(runDir, 'events.jsonl'), 'utf8')).split('\n').slice(0, -1);
   const began = new Set<string>();
   const ended = new Set<string>();
@@ -142,7 +142,7 @@ export async function routeOf(
   return { began: [...began], ended: [...ended] };
 }
 
-/** Files that somebody wrote beside another and never renamed, anywhere below `home` but in workspaces' own trees. */
+/** Temporary files that were never renamed, anywhere below `home` except in the workspaces. */
 export async function leftovers(home: string): Promise<string[]> {
   const names = await readdir(home, { recursive: true });
   return names

@@ -4,7 +4,7 @@ import { readFlags } from './flags.ts';
 
 const stories = ['nodes', 'orders'];
 
-test('without flags every point of every story is carried out', () => {
+test('without flags every point of every story runs', () => {
   expect(readFlags([], stories)).toMatchObject({
     story: undefined,
     point: undefined,

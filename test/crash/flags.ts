@@ -1,4 +1,4 @@
-/** What stands on the command line of `npm run crash`. */
+/** The command line of `npm run crash`. */
 import { parseArgs } from 'node:util';
 import { nearest } from '../../src/model/nearest.ts';
 import { actions } from './faults/plan.ts';
@@ -29,7 +29,7 @@ export const usage = (stories: readonly string[]): string => `usage: npm run cra
   --list            names the points and carries none out
 `;
 
-/** The flags, or what is wrong with them. */
+/** The flags, or the reason why they are invalid. */
 export function readFlags(
   argv: readonly string[],
   stories: readonly string[],

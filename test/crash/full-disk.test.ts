@@ -1,4 +1,4 @@
-/** A disk that is really full: a small one, mounted where the runs are kept. */
+/** A disk that is really full: a small one, mounted at the runs directory. */
 import { spawnSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { put, repository } from '../builder/support.ts';
 import { answer, order } from '../executor/support.ts';
 import { home } from '../support/cli.ts';
 
-// The second stage fills the disk once, but ends well: what fails is the engine's own writing.
+// The second node fills the disk once and succeeds: the writes of factory itself fail.
 const pipeline = `digraph g {
   workdir="none"
   start [shape=Mdiamond]
@@ -21,7 +21,7 @@ const pipeline = `digraph g {
   start -> one -> two -> three -> exit
 }`;
 
-/** A disk of that much room at `path`, mounted for one test; where none can be, the test is skipped. */
+/** A disk of that size at `path`, mounted for one test; if mounting is impossible, the test is skipped. */
 async function smallDisk(context: TestContext, path: string, room: string) {
   await mkdir(path);
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', room, 'tmpfs', path]);
@@ -30,7 +30,7 @@ async function smallDisk(context: TestContext, path: string, room: string) {
   return { path, [Symbol.dispose]: () => void spawnSync('umount', [path]) };
 }
 
-test('a full disk stops the run with the reason, and the run goes on when there is space again', async (context) => {
+test('a full disk stops the run with the reason, and the run can be resumed once there is space', async (context) => {
   await using it = await home({ 'p.dot': pipeline.replace('cat /dev/zero', 'head -c 100000000 $ZERO') });
   using small = await smallDisk(context, join(it.path, 'runs'), 'size=2m');
   const runs = small.path;
@@ -50,7 +50,7 @@ test('a full disk stops the run with the reason, and the run goes on when there 
   expect(still.code, still.stderr).toBe(1);
   expect(still.stderr).toContain('no space is left on the disk');
 
-  // What the workspace has lost finds no room either, where the small files of the engine do.
+  // The lost files of the workspace do not fit either, although factory's small files do.
   await writeFile(join(runs, 'r1/workspace/many.txt'), '');
   await writeFile(join(runs, 'room'), 'x'.repeat(65_536));
   spawnSync('dd', ['if=/dev/zero', `of=${join(runs, 'more')}`, 'bs=4k']);
@@ -68,7 +68,7 @@ test('a full disk stops the run with the reason, and the run goes on when there 
   expect(await it.list('runs')).toEqual(['r1']);
 });
 
-test('on a disk that has become read-only nothing is begun, and the reason is said', async (context) => {
+test('on a read-only disk no run starts, and the reason is printed', async (context) => {
   await using it = await home({ 'p.dot': pipeline });
   using small = await smallDisk(context, join(it.path, 'runs'), 'size=2m');
   const runs = small.path;
@@ -88,7 +88,7 @@ test('on a disk that has become read-only nothing is begun, and the reason is sa
   expect(await it.list('runs')).toEqual(['r1']);
 });
 
-test('a disk that takes no more names is told as a full one, where a folder was to be made', async (context) => {
+test('a disk without free inodes is reported as full with the folder that could not be created', async (context) => {
   await using it = await home({});
   using small = await smallDisk(context, join(it.path, 'runs'), 'size=2m,nr_inodes=1');
   const runs = small.path;
@@ -98,7 +98,7 @@ test('a disk that takes no more names is told as a full one, where a folder was 
   await expect(opened).rejects.toMatchObject({ code: 'ENOSPC' });
 });
 
-test('a work order whose records and lock find no room says what stopped it, and how it goes on', async (context) => {
+test('a work order without disk space for its records and lock reports the reason and how to resume', async (context) => {
   await using it = await home({
     'script.json': JSON.stringify({
       format: 'factory-script/1',

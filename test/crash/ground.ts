@@ -21,13 +21,13 @@ export type Ground = {
   put(files: Story['files']): Promise<void>;
   /** Runs `factory …args` with a fault at `point` (`who:kind:k:action`; empty for none). */
   factory(args: readonly string[], point: string, seed: number): Promise<Ended>;
-  /** What the fault hit; undefined when it did not come to that. */
+  /** The operation that the fault hit; undefined if it did not occur. */
   fired(): Promise<string | undefined>;
-  /** Lines of the file that stages write outside of their workspace. */
+  /** Lines of the file that nodes write outside of their workspace. */
   ledger(): Promise<readonly string[]>;
   /** Operations of a process of the latest run: `kind` and its path. */
   operations(who: string): readonly { readonly kind: string; readonly what: string }[];
-  /** Processes that carry this folder's name in their environment. */
+  /** Processes with this folder's name in their environment. */
   processes(): readonly number[];
   [Symbol.asyncDispose](): Promise<void>;
 };
@@ -54,7 +54,7 @@ export async function ground(cli: string, story: Story, parent = tmpdir()): Prom
     git('commit', '--quiet', '--message=begin');
   }
   await mkdir(join(home, 'tmp'));
-  // Another folder for each call: what an orphan still records belongs to the call that it is of.
+  // A separate folder for each call, so that records of an orphan belong to its call.
   const allRecords = `${home}.records`;
   let calls = 0;
   let records = '';
@@ -99,7 +99,7 @@ export async function ground(cli: string, story: Story, parent = tmpdir()): Prom
             said += text;
           });
         child.on('error', reject);
-        // Not `close`: a stage that outlives a killed engine may hold its streams.
+        // Not `close`: a node that outlives killed factory may hold its streams.
         child.on('exit', (code, signal) => setImmediate(() => resolve({ code, signal, said })));
       });
     },

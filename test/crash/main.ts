@@ -1,4 +1,4 @@
-/** `npm run crash`: the matrix, or a part of it. Each failing point is told with the command that repeats it. */
+/** `npm run crash`: the matrix, or a part of it. Each failing point is printed with the command that repeats it. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { readFlags, usage } from './flags.ts';
 import { baseline, carryOut, pointsOf, seedOf, spell } from './matrix.ts';
 import { stories } from './stories.ts';
 
-/** Answers the exit code: 0 all is as undisturbed, 1 something is not, 2 the flags are wrong, 130 it was
+/** Returns the exit code: 0 all equal to the undisturbed run, 1 a difference, 2 invalid flags, 130
  *  interrupted. `root` is the repository. */
 export async function main(argv: readonly string[], root: string): Promise<number> {
   const say = (text: string) => void process.stdout.write(text);
@@ -53,7 +53,7 @@ export async function main(argv: readonly string[], root: string): Promise<numbe
       const next = async (): Promise<void> => {
         for (let point = points[at++]; point !== undefined && !stopped; point = points[at++]) {
           const { fired, wrong } = await carryOut(cli, base, point, seedOf(point, seed));
-          // Its programs have heard of the signal too.
+          // Its programs have received the signal too.
           if (stopped) return;
           if (wrong.length === 0) passed++;
           else {

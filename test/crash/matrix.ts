@@ -1,5 +1,5 @@
-/** The matrix: every operation of an undisturbed run, and what is done to it. One case: a fault, resumes until the run
- *  ends, and a comparison with the run that nothing disturbed. */
+/** The matrix: every operation of an undisturbed run, and the faults applied to it. One case: a fault, resumes until the run
+ *  ends, and a comparison with the undisturbed run. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -28,7 +28,7 @@ export type Point = {
 export const spell = (point: Point): string =>
   [point.story, point.who, point.kind, point.k, point.action].join(':');
 
-/** A point's own seed, so that it can be repeated by itself (FNV-1a). */
+/** The seed of a point, so that it can be repeated alone (FNV-1a). */
 export function seedOf(point: Point, seed: number): number {
   let hash = 0x811c9dc5 ^ seed;
   for (const byte of Buffer.from(spell(point))) hash = Math.imul(hash ^ byte, 0x01000193);
@@ -37,7 +37,7 @@ export function seedOf(point: Point, seed: number): number {
 
 const resume = (run: string) => ['resume', run];
 
-/** The commands of the story: the run, and what is done after it. */
+/** The commands of the story: the run, and those after it. */
 const stepsOf = ({ flags, code, after = [] }: Story): readonly Step[] => [
   { args: ['run', 'p.dot', '--run-id', 'r1', ...flags], code, makes: 'r1' },
   ...after,
@@ -74,8 +74,8 @@ export async function baseline(cli: string, story: Story): Promise<Baseline> {
   };
 }
 
-/** What is done to an operation of this kind. A kill after an operation is one before the next, but where programs and
- *  names are concerned; where no space is left nothing can be added. */
+/** The faults for an operation of this kind. A kill after an operation equals one before the next, except for programs and
+ *  renames; on a full disk nothing can be added. */
 function actionsFor(kind: string, who: string): readonly Action[] {
   return [
     'kill',
@@ -103,7 +103,7 @@ export function pointsOf({ story, operations }: Baseline): Point[] {
 
 export type Verdict = { readonly fired: string | undefined; readonly wrong: readonly string[] };
 
-/** Carries out one case. The seed decides what a power cut takes and where a resume is killed again. */
+/** Runs one case. The seed decides what a power failure loses and where a resume is killed again. */
 export async function carryOut(cli: string, base: Baseline, point: Point, seed: number): Promise<Verdict> {
   await using at = await ground(cli, base.story);
   try {
@@ -132,7 +132,7 @@ async function inGround(at: Ground, base: Baseline, point: Point, seed: number):
   );
   const lenient = failed && (!point.who.startsWith('engine') || kind === 'spawn');
   if (lenient && (ended.code === 0 || ended.code === 1 || ended.code === step.code)) {
-    // What it may not remove it cannot remove.
+    // Files that it may not remove remain.
     wrong.push(...(await untidy(at, kind !== 'unlink')));
   } else if (ended.code !== step.code) {
     wrong.push(`it ended with ${ended.code ?? ended.signal}`);
@@ -149,7 +149,7 @@ async function inGround(at: Ground, base: Baseline, point: Point, seed: number):
     else wrong.push(...differences(base.digest, found));
     wrong.push(...(await wrongRoute(at, base, powerCut, disturbances)));
     wrong.push(...wrongLedger(base.ledger, await at.ledger(), disturbances));
-    // What looks the same must also hold against its own records.
+    // An equal run must also pass verification against its records.
     for (const run of ['r1', ...(base.story.runs ?? [])]) {
       const verified = await at.factory(['verify', run], '', seed);
       if (verified.code !== 0) wrong.push(`verify ${run}: ${verified.said}`);
@@ -162,18 +162,18 @@ async function inGround(at: Ground, base: Baseline, point: Point, seed: number):
 
 type Disturbed = {
   readonly fired: string | undefined;
-  /** The last of the commands that it took. */
+  /** The last of the commands that were needed. */
   readonly ended: Ended;
-  /** The fault was told of, and killed nobody. */
+  /** The fault was reported, and killed no process. */
   readonly failed: boolean;
   readonly disturbances: number;
   readonly powerCut: boolean;
   readonly wrong: string[];
-  /** What each of the commands said. */
+  /** The output of each command. */
   readonly story: string[];
 };
 
-/** Carries out a command with its fault, and again until it ends as the undisturbed one. */
+/** Runs a command with its fault, and again until it ends like the undisturbed one. */
 async function disturbed(at: Ground, step: Step, point: Point, seed: number): Promise<Disturbed> {
   const { kind, k, action } = point;
   const [whom] = placeOf(point.who);
@@ -181,7 +181,7 @@ async function disturbed(at: Ground, step: Step, point: Point, seed: number): Pr
   const fired = await at.fired();
   const wrong: string[] = [];
   const story = [ended.said];
-  // Each may cost one visit once more.
+  // Each may repeat one execution.
   let disturbances = fired === undefined ? 0 : 1;
   const failed = fired !== undefined && ended.signal === null;
   const runs = step.makes === 'r1';
@@ -192,7 +192,7 @@ async function disturbed(at: Ground, step: Step, point: Point, seed: number): Pr
   const chance = random(seed ^ 0x5eed);
   let again = chance() < 0.35;
   let powerCut = action === 'power';
-  // A run that has its result and cannot put it on the disk says so, and is to be taken up again as well.
+  // A run that cannot write its result reports that, and has to be resumed as well.
   const goesOn = async () => !(await reached()) || (failed && ended.code !== step.code);
   for (let tries = 0; ended.signal !== null || (tries === 0 && (await goesOn())); tries++) {
     if (tries > 5) {
@@ -209,13 +209,13 @@ async function disturbed(at: Ground, step: Step, point: Point, seed: number): Pr
     ended = await at.factory(made ? resume(step.makes) : step.args, second, seed + tries + 1);
     story.push(ended.said);
     if ((await at.fired()) !== undefined) disturbances++;
-    // A process that only its end told of: nobody waits for a program that refuses.
+    // A process that is known only by its end: factory does not wait for a program that refuses.
     if (ended.code === 2) break;
   }
   return { fired, ended, failed, disturbances, powerCut, wrong, story };
 }
 
-/** Whether the run has ended at an exit, and has said how. */
+/** Whether the run has ended at an exit with a result. */
 const reachedExit = async (at: Ground): Promise<boolean> => {
   if (!existsSync(join(at.runDir, 'result.json'))) return false;
   const text = await readFile(join(at.runDir, 'checkpoint.json'), 'utf8').catch(() => '{}');
@@ -223,7 +223,7 @@ const reachedExit = async (at: Ground): Promise<boolean> => {
   return typeof ended === 'object' && ended !== null && 'exit_node' in ended && ended.exit_node !== null;
 };
 
-/** A run that could not go on says why, names the file, and says what to do; and its checkpoint can be read. */
+/** A run that could not continue reports why, names the file and the fix; and its checkpoint can be read. */
 function honest(ended: Ended, at: Ground, { makes = 'r1' }: Step): string[] {
   const wrong: string[] = [];
   if (ended.code === 2 ? existsSync(join(dirname(at.runDir), makes)) : ended.code !== 1 && ended.code !== 70)
@@ -260,7 +260,7 @@ async function wrongRoute(
   return wrong;
 }
 
-/** Each effect at least once, and once more at most for each time that a visit was cut. */
+/** Each effect at least once, and at most once more for each interrupted execution. */
 function wrongLedger(expected: readonly string[], found: readonly string[], disturbances: number): string[] {
   const count = (lines: readonly string[], line: string) => lines.filter((one) => one === line).length;
   const wrong: string[] = [];

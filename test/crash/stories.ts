@@ -1,15 +1,15 @@
-/** The pipelines of the matrix, and what is done with their runs. Together they use every kind of node, retries, loops,
+/** The pipelines of the matrix, and the commands on their runs. Together they use every kind of node, retries, loops,
  *  scopes, commits, waits, forks, replays, checkouts and deliveries.
- *  Each stage with an effect outside the workspace adds a line to the file `$LEDGER`: node, visit, attempt. */
+ *  Each node with an effect outside the workspace adds a line to the file `$LEDGER`: node, visit, attempt. */
 
-/** One more command after the run has ended, or waits. */
+/** One more command after the run has ended, or is suspended. */
 export type Step = {
   readonly args: readonly string[];
   /** Exit code of the undisturbed one. */
   readonly code: number;
-  /** Files that somebody puts there first. */
+  /** Files that are created first. */
   readonly before?: Readonly<Record<string, string>>;
-  /** The run that it makes: once that is there, it is resumed. All others are done once more. */
+  /** The run that it creates: once that exists, it is resumed. All other commands are repeated. */
   readonly makes?: string;
 };
 
@@ -33,7 +33,7 @@ export type Story = {
 const ledger = 'echo $FACTORY_NODE $FACTORY_VISIT $FACTORY_ATTEMPT >> $LEDGER';
 const workdir = { 'work/keep.txt': 'kept\n', 'work/lib/deep/a.txt': 'a\n', 'work/empty.txt': '' };
 
-/** A loop with a retry, a product that is made where it is older than its source, a scope that is broken once, a conditional,
+/** A loop with a retry, a product that is rebuilt if it is older than its source, a scope violation, a conditional,
  *  a model that is faked, and a verification. */
 const nodes: Story = {
   name: 'nodes',
@@ -65,7 +65,7 @@ const nodes: Story = {
   code: 0,
 };
 
-/** Prepared answers, a loop that mends, and an end in a failing exit. */
+/** Prepared answers, a loop that fixes a failure, and an end in a failing exit. */
 const answers: Story = {
   name: 'answers',
   files: {
@@ -95,7 +95,7 @@ const answers: Story = {
   code: 1,
 };
 
-/** What judges is sealed: each stage says whether it sees it, one writes where it must not, and at the end it is back. */
+/** Holdout scenarios: each node reports whether it sees them, one violates its scope, and at the end they are restored. */
 const sealed: Story = {
   name: 'sealed',
   files: {
@@ -144,7 +144,7 @@ const order = (n: number) => ({
   notes: null,
 });
 
-/** The build with its own tools: two work orders, of which the second is first answered wrongly and rolled back. */
+/** A build with its tools: two work orders, of which the second first gets a wrong answer and is rolled back. */
 const orders = (build: string, propose: string): Story => ({
   name: 'orders',
   files: {
@@ -172,7 +172,7 @@ const orders = (build: string, propose: string): Story => ({
 
 const answer = (more: object) =>
   `echo '${JSON.stringify({ type: 'result', subtype: 'success', result: 'said', ...more })}'`;
-/** In place of a model's program: it has no key until the file `key` is there, and its quota is back with the file `quota`. */
+/** Replaces an agent program: it has no key until the file `key` exists, and no quota until the file `quota` exists. */
 const claude = `#!/bin/sh
 cat > /dev/null
 if [ ! -e "$HOME/key" ]; then ${answer({ is_error: true, api_error_status: 401 })}; exit 1; fi
@@ -184,7 +184,7 @@ ${ledger}; echo "$FACTORY_NODE" >> asked.txt
 ${answer({ is_error: false, total_cost_usd: 0.25, structured_output: { outcome: 'success', preferred_next_label: '', suggested_next_ids: [], context_updates: {}, verification_plan: null, notes: 'done', failure_reason: '' } })}
 `;
 
-/** Waits for a key, then for a quota that a run of a stage's own waits for, and goes on each time. */
+/** Is suspended for a key, then for a quota in a nested run, and is resumed each time. */
 const parks: Story = {
   name: 'parks',
   files: {
@@ -220,7 +220,7 @@ const parks: Story = {
   ],
 };
 
-/** What is done with a run that has ended: gone on with from its middle, made again, and looked at. */
+/** Commands on an ended run: fork from its middle, replay, and checkout. */
 const forks: Story = {
   name: 'forks',
   files: {
@@ -245,7 +245,7 @@ const forks: Story = {
   folders: ['look'],
 };
 
-/** One work order, and what it made on a branch of the source and in a repository of its own. */
+/** One work order, delivered to a branch of the source and to a separate repository. */
 const delivers = (build: string, propose: string): Story => ({
   ...orders(build, propose),
   name: 'delivers',
@@ -268,7 +268,7 @@ const delivers = (build: string, propose: string): Story => ({
   folders: ['work/lib', 'out/lib'],
 });
 
-/** `read` answers the text of a file of the repository. */
+/** `read` returns the text of a file of the repository. */
 export async function stories(read: (path: string) => Promise<string>): Promise<readonly Story[]> {
   const build = (await read('pipelines/build.dot'))
     .replace('@../examples/linkcheck/plan.json', '@plan.json')

@@ -1,4 +1,4 @@
-/** What lies in a node's folder: whatever a stage leaves there, it is hashed or passed over. */
+/** Hashes of the files in a node directory: every file is hashed or skipped. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { sha256 } from '../../src/model/sha256.ts';
 import { hashArtifacts, hashFile } from '../../src/store/artifact-hashes.ts';
 import { temp } from '../system/temp.ts';
 
-test('folders deeper than a path reaches are passed over, and so is a name that no record can hold', async () => {
+test('folders deeper than the path limit are skipped, and so is a name that no record can contain', async () => {
   await using it = await temp();
   mkdirSync(it.at('sub'));
   writeFileSync(it.at('sub/a'), 'a');
@@ -19,7 +19,7 @@ test('folders deeper than a path reaches are passed over, and so is a name that 
   expect(hashed).toEqual({ hashes: { 'sub/a': sha256('a') }, more: 0 });
 });
 
-test('what is no plain file has no hash, is not followed and not waited for', async () => {
+test('links and pipes have no hash, and are neither followed nor read', async () => {
   await using it = await temp();
   writeFileSync(it.at('a'), 'a');
   symlinkSync('a', it.at('link'));
@@ -31,7 +31,7 @@ test('what is no plain file has no hash, is not followed and not waited for', as
   expect(hashes).toEqual([sha256('a'), ...Array(4).fill(undefined)]);
 });
 
-test('of very many files 2,000 are vouched for, and the others are counted', async () => {
+test('of very many files 2,000 are hashed, and the others are counted', async () => {
   await using it = await temp();
   for (let n = 0; n < 2003; n++) writeFileSync(it.at(`f${n}`), '');
   const { hashes, more } = await hashArtifacts(it.dir);

@@ -20,7 +20,7 @@ const start: VisitFacts = {
 const at = '2026-01-01T00:00:01.000Z';
 const fresh = (): RunState => freshState('start', { run_id: 'R', snapshot: 's0' });
 
-/** The state after a first visit of `node` or, with `visit`, a later one. */
+/** The state after the first execution of `node` or, with `visit`, a later one. */
 function after(before: RunState, node: string, more: Partial<RunState> = {}, visit = 1) {
   const outcome = more.last_outcome ?? succeeded();
   const state: RunState = {
@@ -55,7 +55,7 @@ function after(before: RunState, node: string, more: Partial<RunState> = {}, vis
   return { state, line };
 }
 
-/** Saves first visits of these nodes, one after another. */
+/** Saves first executions of these nodes in sequence. */
 async function visitAll(ledger: Ledger, from: RunState, nodes: readonly string[]): Promise<RunState> {
   let state = from;
   for (const node of nodes) {
@@ -82,7 +82,7 @@ async function load(dir: string) {
 const reload = async (dir: string): Promise<Checkpoint> => (await load(dir)).checkpoint;
 const inFile = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 
-test('a run at its beginning is loaded as it was saved', async () => {
+test('the state of a new run is loaded as saved', async () => {
   await using it = await temp();
   await (await begun(it.dir)).close();
   expect(await reload(it.dir)).toEqual({ ...fresh(), completed_nodes: [] });
@@ -106,7 +106,7 @@ test.for([
     more: { snapshot: 'other', context: { x: [1.5, null, true] } },
   },
 ] satisfies { name: string; more: Partial<RunState> }[])(
-  'a run $name is loaded as it was saved',
+  'the state of a run $name is loaded as saved',
   async ({ more }) => {
     await using it = await temp();
     const ledger = await begun(it.dir);
@@ -119,7 +119,7 @@ test.for([
   },
 );
 
-test('a checkpoint waits for what is flushed beside it, and is the one before where that fails', async () => {
+test('a checkpoint waits for files that are flushed with it, and stays the previous one if that fails', async () => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   const { state, line } = after(fresh(), 'a');
@@ -135,7 +135,7 @@ test('the context keeps the types of its values', async () => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   await fc.assert(
-    // No context gets a key `__proto__`: what stages and agents say is looked through before.
+    // No context gets a key `__proto__`: output of nodes and agents is checked before.
     fc.asyncProperty(fc.jsonValue().filter(hasNoProto), async (value) => {
       const kept = JSON.parse(JSON.stringify(value));
       await ledger.save({ ...fresh(), context: { value: kept } });
@@ -146,7 +146,7 @@ test('the context keeps the types of its values', async () => {
   await ledger.close();
 });
 
-test('completed nodes are written sorted and without repeats, where readers look for them', async () => {
+test('completed nodes are written sorted and without repeats', async () => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   const state = await visitAll(ledger, fresh(), ['b', 'a', 'B']);
@@ -172,7 +172,7 @@ test('completed nodes are written sorted and without repeats, where readers look
   expect(readdirSync(it.dir).sort()).toEqual(['checkpoint.json', 'visits.jsonl']);
 });
 
-test('from 1,001 completed nodes on they live in the file that grows, which the checkpoint names, and it stops growing', async () => {
+test('beyond 1,000 completed nodes they are in a journal that the checkpoint names, and the checkpoint stops growing', async () => {
   await using it = await temp();
   const nodes = ids(1003).toReversed();
   // The first 1,000 without a flush each.
@@ -213,7 +213,7 @@ test('from 1,001 completed nodes on they live in the file that grows, which the 
   expect((await reload(it.dir)).completed_nodes).toEqual(ids(1003));
 });
 
-test('more than 1,000 retry counts are told by the file that grows alone', async () => {
+test('more than 1,000 retry counts are only in the journal', async () => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   const counts = (count: number) => Object.fromEntries(ids(count).map((id) => [id, 1]));
@@ -224,14 +224,14 @@ test('more than 1,000 retry counts are told by the file that grows alone', async
   await ledger.close();
 });
 
-test('a crash between the line of a visit and the checkpoint loses nothing and adds nothing', async () => {
+test('a crash between the line of an execution and the checkpoint loses nothing and adds nothing', async () => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   const state = await visitAll(ledger, fresh(), ['a']);
   const old = readFileSync(it.at('checkpoint.json'));
   await visitAll(ledger, state, ['b']);
   await ledger.close();
-  // The rename never came.
+  // The rename did not happen.
   writeFileSync(it.at('checkpoint.json'), old);
   const loaded = await load(it.dir);
   expect(loaded.checkpoint).toMatchObject({ completed_nodes: ['a'], steps: 1 });
@@ -241,7 +241,7 @@ test('a crash between the line of a visit and the checkpoint loses nothing and a
   expect(await reload(it.dir)).toMatchObject({ completed_nodes: ['a', 'c'], steps: 2, epoch: 2 });
 });
 
-test('a checkpoint that cannot be written rejects and leaves the one before', async () => {
+test('a checkpoint that cannot be written rejects and leaves the previous one', async () => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   const { state, line } = after(fresh(), 'a', { elapsed_ms: Number.NaN });
@@ -252,7 +252,7 @@ test('a checkpoint that cannot be written rejects and leaves the one before', as
   await expect(saveCheckpoint(it.at('file', 'c.json'), fresh(), { seq: 1, completed: [] })).rejects.toThrow();
 });
 
-test('a folder in the checkpoint’s place is no checkpoint, and makes way for the next one', async () => {
+test('a folder instead of the checkpoint is not a checkpoint, and is replaced by the next one', async () => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   rmSync(it.at('checkpoint.json'));
@@ -264,7 +264,7 @@ test('a folder in the checkpoint’s place is no checkpoint, and makes way for t
   expect(await reload(it.dir)).toMatchObject({ steps: 1 });
 });
 
-test('the checkpoint takes its place only when the lines that it counts are on the disk', async () => {
+test('the checkpoint is renamed only after the lines that it counts are flushed', async () => {
   await using it = await temp();
   await (await begun(it.dir)).close();
   const flush = () => Promise.reject(new Error('the disk is gone'));
@@ -343,7 +343,7 @@ test.for([
   });
 });
 
-test('a checkpoint of a version that kept no visits is told', async () => {
+test('a checkpoint of a version without visits is reported', async () => {
   await using it = await temp();
   writeFileSync(it.at('checkpoint.json'), JSON.stringify({ ...fresh(), completed_nodes: [] }));
   expect(await loadCheckpoint(it.at('checkpoint.json'))).toMatchObject({
@@ -352,7 +352,7 @@ test('a checkpoint of a version that kept no visits is told', async () => {
   });
 });
 
-test('a checkpoint that counts the lines of another file is refused: a resume would cut its own by them', async () => {
+test('a checkpoint that counts the lines of another file is refused, because a resume would truncate its file by them', async () => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   await visitAll(ledger, fresh(), ['a', 'b']);
@@ -394,7 +394,7 @@ test.for([
   expect((await load(it.dir)).changed).toBe(it.at(file));
 });
 
-test('what a checkpoint vouches for is what was said when it was saved', async () => {
+test('a checkpoint commits to the records at the time when it was saved', async () => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   const { state, line } = after(fresh(), 'a');

@@ -1,4 +1,4 @@
-/** What of a run's records is on the disk, and in which order: what a power cut would leave. */
+/** The order in which a run's records are flushed: what a power failure would leave. */
 import fs, { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -60,12 +60,12 @@ const exchange = (prompt: Exchange['prompt']): Exchange => ({
   replayed: null,
 });
 
-/** The notes that these patterns name, in the order in which they came. */
+/** The notes that match these patterns, in order. */
 function orderOf(told: readonly string[], ...patterns: readonly RegExp[]): readonly string[] {
   return told.flatMap((what) => patterns.find((pattern) => pattern.test(what))?.source ?? []);
 }
 
-test('a checkpoint takes its place when the line that it counts is on the disk, and is saved when its name is', async () => {
+test('a checkpoint is renamed after the line that it counts is flushed, and is saved after its folder is flushed', async () => {
   await using it = await temp();
   using disk = noteDisk();
   const { openLedger } = await import('../../src/store/checkpoint.ts');
@@ -84,7 +84,7 @@ test('a checkpoint takes its place when the line that it counts is on the disk, 
   await ledger.close();
 });
 
-test('a long text of an exchange is on the disk with its name before the line that names it, also one that was there', async () => {
+test('a long text of an exchange is flushed with its folder before the line that names it, also an existing one', async () => {
   await using it = await temp();
   const dir = it.at('exchanges');
   for (const engine of ['first', 'next']) {
@@ -106,14 +106,14 @@ test('a long text of an exchange is on the disk with its name before the line th
     const moved = disk.told.findIndex((what) => what.startsWith(`moved ${at.bodies}/.`));
     expect([text >= 0, text < moved]).toEqual([true, true]);
     expect(moved).toBeLessThan(disk.told.indexOf(`flushed ${at.bodies}`));
-    // The journal's own name came to the disk when it was opened; the folder of texts has come since.
+    // The journal's folder was flushed when it was opened; the folder of texts is newer.
     expect(disk.told.lastIndexOf(`flushed ${dir}`)).toBeGreaterThan(
       disk.told.lastIndexOf(`flushed ${at.bodies}`),
     );
   }
 });
 
-test('the first line of the exchanges is on the disk with the name of its file', async () => {
+test('the first line of the exchanges is flushed with the folder of its file', async () => {
   await using it = await temp();
   using disk = noteDisk();
   const { openExchanges } = await import('../../src/store/exchanges.ts');
@@ -126,7 +126,7 @@ test('the first line of the exchanges is on the disk with the name of its file',
   ]);
 });
 
-/** The lock of the run in `dir`, whose heart beats when it is told to. */
+/** The lock of the run in `dir`, with a heartbeat that the test triggers. */
 async function beaten(dir: string) {
   const { acquireLock } = await import('../../src/store/lock.ts');
   const { realClock } = await import('../../src/system/clock.ts');
@@ -142,7 +142,7 @@ async function beaten(dir: string) {
   return { lock: answer.lock, beat: () => beat() };
 }
 
-test('a lock is on the disk before it has its name, its name before the run is ours, and so is each heartbeat', async () => {
+test('a lock is flushed before its rename, its folder before the run is owned, and each heartbeat too', async () => {
   await using it = await temp();
   using disk = noteDisk();
   const { lock, beat } = await beaten(it.dir);
@@ -156,7 +156,7 @@ test('a lock is on the disk before it has its name, its name before the run is o
   await lock.release();
 });
 
-test('a lock that is given free while a heartbeat is being written is free, whichever comes to the disk first', async () => {
+test('a lock released during a heartbeat is free, whichever write ends first', async () => {
   await using it = await temp();
   const { fdatasync } = fs;
   const held: (() => void)[] = [];
@@ -175,7 +175,7 @@ test('a lock that is given free while a heartbeat is being written is free, whic
     await vi.waitFor(() => expect(held).toHaveLength(1), { interval: 1 });
     isHeld = false;
     const free = lock.release();
-    // Whoever would not wait for the heartbeat would be done by now.
+    // A release that did not wait for the heartbeat would be done by now.
     for (let turn = 0; turn < 50; turn++) await new Promise((next) => setImmediate(next));
     for (const goOn of held) goOn();
     await free;
@@ -187,7 +187,7 @@ test('a lock that is given free while a heartbeat is being written is free, whic
   expect(JSON.parse(readFileSync(it.at('lock', '000001.json'), 'utf8')).released).not.toBeNull();
 });
 
-test('sealed files and the key that opens them are on the disk, with the names of all folders that are new', async () => {
+test('sealed files and their key are flushed, with all new folders', async () => {
   await using it = await temp();
   using disk = noteDisk();
   const { writeSealed } = await import('../../src/store/sealed.ts');
@@ -204,7 +204,7 @@ test('sealed files and the key that opens them are on the disk, with the names o
   expect(orderOf(told, text, moved, name)).toEqual([text.source, moved.source, name.source]);
 });
 
-test('journals of a killed engine are flushed before anything vouches for them anew', async () => {
+test('journals of a killed process are flushed before a new record relies on them', async () => {
   await using it = await temp();
   using disk = noteDisk();
   const { mendJournals } = await import('../../src/store/marks.ts');
@@ -217,7 +217,7 @@ test('journals of a killed engine are flushed before anything vouches for them a
   for (const path of [events, trace, calls]) expect(readFileSync(path, 'utf8')).toBe('{"seq":1,"epoch":1}\n');
 });
 
-test('a new journal has its name on the disk when it is open, and its lines when a flush has settled', async () => {
+test('the folder of a new journal is flushed once it is open, and its lines once a flush has settled', async () => {
   await using it = await temp();
   using disk = noteDisk();
   const { openJournal } = await import('../../src/store/journal.ts');
@@ -235,7 +235,7 @@ test('a new journal has its name on the disk when it is open, and its lines when
   expect(disk.told.slice(2)).toEqual([`flushed ${path}`]);
 });
 
-test('what a failed flush has lost is vouched for by no later one, which the system lets pass', async () => {
+test('after a failed flush no later flush counts as success, although the system reports one', async () => {
   await using it = await temp();
   const path = it.at('events.jsonl');
   using disk = noteDisk(path);
@@ -251,7 +251,7 @@ test('what a failed flush has lost is vouched for by no later one, which the sys
   expect(readFileSync(path, 'utf8').split('\n').length).toBe(3);
 });
 
-test('a line that comes while a flush is under way is not said to be on the disk', async () => {
+test('a line appended during a flush does not count as flushed', async () => {
   await using it = await temp();
   using disk = noteDisk();
   const { openJournal } = await import('../../src/store/journal.ts');
@@ -269,7 +269,7 @@ test('a line that comes while a flush is under way is not said to be on the disk
   await journal.close();
 });
 
-test('a file that is not to get its name is closed only when its flush has ended', async () => {
+test('an abandoned file is closed only after its flush has ended', async () => {
   await using it = await temp();
   using disk = noteDisk();
   const { writeFileAtomic } = await import('../../src/system/files.ts');

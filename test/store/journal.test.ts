@@ -43,7 +43,7 @@ test('every record gets the run, its number in the file and the owner’s epoch'
   expect(() => journal.append({})).toThrow(/closed/);
 });
 
-test('numbers go on when a journal is opened again', async () => {
+test('numbers continue when a journal is reopened', async () => {
   await using it = await temp();
   await write(it.at('j'), 1, [{ n: 1 }, { n: 2 }]);
   await write(it.at('j'), 1, [{ n: 3 }]);
@@ -75,7 +75,7 @@ test('a file cut at any byte reads as a beginning of its records, and what is ap
   }
 });
 
-test('whatever is appended is read as it was, in order', async () => {
+test('appended records are read unchanged, in order', async () => {
   await using it = await temp();
   const record = fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue());
   let n = 0;
@@ -104,7 +104,7 @@ test('whatever is appended is read as it was, in order', async () => {
 });
 
 describe('owners', () => {
-  test('what an earlier owner writes after a later one has begun is not read, and does not disturb the numbers', async () => {
+  test('lines that an earlier owner writes after a later one has started are not read, and do not disturb the numbers', async () => {
     await using it = await temp();
     const first = await openJournal(it.at('j'), { runId, epoch: 1, sync: false });
     first.append({ by: 'first' });
@@ -136,7 +136,7 @@ describe('owners', () => {
     await expect(late).rejects.toThrow(/epoch 5 has written here/);
   });
 
-  test('an owner that was followed neither makes a journal nor writes in one', async () => {
+  test('a former owner neither creates a journal nor writes in one', async () => {
     await using it = await temp();
     const journal = await openJournal(it.at('j'), { runId, epoch: 1, sync: false });
     journal.append({});
@@ -152,12 +152,12 @@ describe('owners', () => {
     expect(readdirSync(it.dir)).toEqual(['j']);
   });
 
-  test('the hash is that of the records that count, whoever wrote beside or before them', async () => {
+  test('the hash covers the valid records, whatever other owners wrote between or before them', async () => {
     await using it = await temp();
     const of = (seq: number, epoch: number, more = {}) => JSON.stringify({ seq, epoch, ...more });
     const counting = [of(1, 1), of(2, 1), of(3, 2), of(4, 2), of(5, 3)];
     const [first, second, third, fourth, fifth] = counting;
-    // A follower replaces what the one before wrote once more; and what that one writes when it wakes is nothing.
+    // The next owner replaces the last lines of the previous one; lines that the previous one writes later are ignored.
     const late = of(3, 1, { late: true });
     const lines = [first, second, late, third, late, fourth, of(9, 1), of(5, 2, { late: true }), fifth];
     writeFileSync(it.at('j'), `${lines.join('\n')}\n`);
@@ -174,7 +174,7 @@ describe('owners', () => {
 });
 
 describe('damage', () => {
-  test('a line in the middle that is no record is reported with its number, and the rest is read', async () => {
+  test('an invalid line in the middle is reported with its number, and the rest is read', async () => {
     await using it = await temp();
     const bad = Buffer.concat([
       Buffer.from('{"a":1}\nrubbish\n[1]\n{"s":"'),
@@ -189,7 +189,7 @@ describe('damage', () => {
     expect(unreadable[1]?.why).toMatch(/not an object/);
   });
 
-  test('what a power cut has spoilt before a torn line goes with it, and spoils nothing that follows', async () => {
+  test('lines damaged by a power failure before a partial line are removed with it, and do not affect later lines', async () => {
     await using it = await temp();
     await write(it.at('j'), 1, [{ n: 1 }]);
     appendFileSync(it.at('j'), '\0\0\0\0\n{"n":3,"run');
@@ -198,7 +198,7 @@ describe('damage', () => {
     expect(await readRecords(it.at('j'))).toMatchObject({ records: [{ n: 1 }, { n: 2 }], unreadable: [] });
   });
 
-  test('a last line that has its end but is no JSON is dropped by readers, and cut off when the journal is opened', async () => {
+  test('a complete last line that is not JSON is skipped by readers, and cut off when the journal is opened', async () => {
     await using it = await temp();
     await write(it.at('j'), 1, [{ n: 1 }]);
     const sound = readFileSync(it.at('j'), 'utf8');
@@ -209,7 +209,7 @@ describe('damage', () => {
     expect(readFileSync(it.at('j'), 'utf8')).toBe(sound);
   });
 
-  test('a journal that is not there, empty, or no file has no records', async () => {
+  test('a journal that is missing, empty, or not a file has no records', async () => {
     await using it = await temp();
     expect(await readRecords(it.at('none'))).toEqual({ records: [], unreadable: [] });
     writeFileSync(it.at('empty'), '');
@@ -225,7 +225,7 @@ describe('damage', () => {
       await expect(openJournal(it.at(name), { runId: 'r', epoch: 1 })).rejects.toThrow(`${name} is no file`);
   });
 
-  test('what cannot be written throws, and nothing of the line stays', async () => {
+  test('a failed append throws, and leaves nothing of the line', async () => {
     await using it = await temp();
     const journal = join(import.meta.dirname, '../../src/store/journal.ts');
     const contents = `import { openJournal } from ${JSON.stringify(journal)};
@@ -241,7 +241,7 @@ describe('damage', () => {
       outfile: it.at('w.mjs'),
       logLevel: 'error',
     });
-    // The shell lets no file grow beyond some kilobytes, so that the long line is written only in part.
+    // The shell limits the size of files, so that the long line is written only in part.
     const limited = spawnSync('sh', ['-c', 'ulimit -f 16; exec "$0" w.mjs', process.execPath], {
       cwd: it.dir,
       encoding: 'utf8',
@@ -252,7 +252,7 @@ describe('damage', () => {
     await expect(openJournal(it.at('w.mjs', 'j'), { runId, epoch: 1 })).rejects.toThrow();
   });
 
-  test('a record that has no JSON is our own mistake, and nothing of it is written', async () => {
+  test('a record that is not JSON is an internal error, and nothing of it is written', async () => {
     await using it = await temp();
     const journal = await openJournal(it.at('j'), { runId, epoch: 1, sync: false });
     expect(() => journal.append({ n: 1n })).toThrow();
@@ -262,7 +262,7 @@ describe('damage', () => {
   });
 });
 
-test('a reader that follows goes on from its cursor, and takes a line only when it is whole', async () => {
+test('a following reader continues from its cursor, and reads a line only when it is complete', async () => {
   await using it = await temp();
   await write(it.at('j'), 1, [{ n: 1 }, { n: 2 }, { n: 3 }]);
   const whole = readFileSync(it.at('j'));
@@ -280,7 +280,7 @@ test('a reader that follows goes on from its cursor, and takes a line only when 
   expect(seen).toEqual([1, 2, 3]);
 });
 
-test('lines longer than what is read at a time are read whole', async () => {
+test('lines longer than the read buffer are read completely', async () => {
   await using it = await temp();
   const text = 'x'.repeat(1_000_000);
   await write(it.at('j'), 1, [{ text }, { text: 'short' }]);
@@ -289,13 +289,16 @@ test('lines longer than what is read at a time are read whole', async () => {
   expect(records.map((record) => String(record['text']).length)).toEqual([1_000_000]);
 });
 
-test.runIf(process.platform === 'linux')('what the disk says while a journal is read names it', async () => {
-  // The system’s own file that opens, and that cannot be read from its beginning.
-  const path = '/proc/self/mem';
-  await expect(scan(path)).rejects.toMatchObject({ code: 'EIO', path });
-});
+test.runIf(process.platform === 'linux')(
+  'a disk error while a journal is read names the journal',
+  async () => {
+    // The system’s own file that opens, and that cannot be read from its beginning.
+    const path = '/proc/self/mem';
+    await expect(scan(path)).rejects.toMatchObject({ code: 'EIO', path });
+  },
+);
 
-test('of journals that are opened together none stays open when one cannot be opened', async () => {
+test('if one of several journals cannot be opened, none stays open', async () => {
   await using it = await temp();
   mkdirSync(it.at('trace.jsonl'));
   const options = { runId, epoch: 1 };
@@ -304,7 +307,7 @@ test('of journals that are opened together none stays open when one cannot be op
   await expect(events.then((one) => one.append({}))).rejects.toThrow(/closed/);
 });
 
-test('a flush settles when the one under way has, also where it finds nothing left to do', async () => {
+test('a flush settles after the one in progress, also if nothing is left to do', async () => {
   await using it = await temp();
   const journal = await openJournal(it.at('j'), { runId, epoch: 1 });
   journal.append({ n: 1 });

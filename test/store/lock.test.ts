@@ -46,14 +46,14 @@ function hands() {
       ms += seconds * 1000;
       up += seconds * 1000;
     },
-    /** Somebody sets the wall clock. */
+    /** Sets the wall clock. */
     set(seconds: number) {
       ms += seconds * 1000;
     },
     beat: () => {
       for (const work of beats) work();
     },
-    /** Timers that are not taken away again. */
+    /** Timers that have not been cleared. */
     listening: () => beats.size,
   };
 }
@@ -67,7 +67,7 @@ async function take(dir: string, options: LockOptions): Promise<Lock> {
 
 const elsewhere: Self = { ...thisProcess(), host: 'elsewhere' };
 
-test('a run has one owner, who is named to whoever else wants it', async () => {
+test('a run has one owner, and a refused process gets its name', async () => {
   await using it = await temp();
   const { options } = hands();
   const lock = await take(it.dir, options);
@@ -100,20 +100,20 @@ test('a released run is taken without a notice, with the next epoch', async () =
   expect(readdirSync(it.at('lock')).sort()).toEqual(['000001.json', '000002.json']);
 });
 
-test('of many that want a run at the same moment exactly one gets it, a fresh one and a dead one’s', async () => {
+test('of many processes that want a run at the same moment exactly one gets it, whether it is new or its owner is dead', async () => {
   await using it = await temp();
   const { options } = hands();
   for (let round = 1; round <= 5; round++) {
     const answers = await Promise.all(Array.from({ length: 40 }, () => acquireLock(it.dir, options)));
     const winners = answers.filter((answer) => answer.kind === 'acquired');
     expect(winners.map(({ lock }) => lock.epoch)).toEqual([round]);
-    // A dead owner: the same lock, held by a process that has never been.
+    // A dead owner: the same lock, held by a process that never existed.
     const path = it.at('lock', `00000${round}.json`);
     writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), start_time: '1' }));
   }
 });
 
-test('an owner that was killed is taken over, with a notice', async () => {
+test('the run of a killed owner is taken over, with a notice', async () => {
   await using it = await temp();
   const { options } = hands();
   const holder = spawn('sleep', ['1000'], { stdio: 'ignore' });
@@ -129,12 +129,12 @@ test('an owner that was killed is taken over, with a notice', async () => {
   expect(lock.takenOver).toMatchObject({ pid: id.pid, host: thisProcess().host, epoch: 1 });
   expect(await held.stillOwner()).toBe(false);
   expect(await lock.stillOwner()).toBe(true);
-  // The old owner's goodbye, should it wake after all, frees nothing.
+  // A late release by the old owner frees nothing.
   await held.release();
   expect(await acquireLock(it.dir, options)).toMatchObject({ kind: 'refused', owner: { pid: process.pid } });
 });
 
-describe('an owner that cannot be seen from here', () => {
+describe('an owner on another host', () => {
   test.for([
     { name: 'on another host', self: elsewhere },
     { name: 'in another container or before a restart', self: { ...thisProcess(), pidSpace: 'another' } },
@@ -160,7 +160,7 @@ describe('an owner that cannot be seen from here', () => {
     },
   );
 
-  test('is not thought silent because its clock is ahead', async () => {
+  test('is not considered silent because its clock is ahead', async () => {
     await using it = await temp();
     const { options, set } = hands();
     await take(it.dir, { ...options, self: elsewhere });
@@ -172,7 +172,7 @@ describe('an owner that cannot be seen from here', () => {
   });
 });
 
-/** A process of ours that holds the run and is stopped. */
+/** A process that owns the run and is stopped. */
 async function stoppedHolder() {
   const holder = spawn('sleep', ['1000'], { stdio: 'ignore' });
   const id = processId(holder.pid ?? 0);
@@ -195,7 +195,7 @@ async function stoppedHolder() {
 }
 
 describe.skipIf(process.platform !== 'linux')('an owner on this host that is stopped', () => {
-  test('keeps the run however long it is silent, and the refusal says what to do', async () => {
+  test('keeps the run however long it is silent, and the refusal gives a fix', async () => {
     await using it = await temp();
     await using holder = await stoppedHolder();
     const { options, pass } = hands();
@@ -210,7 +210,7 @@ describe.skipIf(process.platform !== 'linux')('an owner on this host that is sto
     });
   });
 
-  test('loses it to --take-over, and learns of it when it is continued', async () => {
+  test('loses it to --take-over, and notices that when it is continued', async () => {
     await using it = await temp();
     await using holder = await stoppedHolder();
     const { options, beat } = hands();
@@ -228,7 +228,7 @@ describe.skipIf(process.platform !== 'linux')('an owner on this host that is sto
     expect(await heir.stillOwner()).toBe(true);
   });
 
-  test('loses nothing when it is continued first, however long it slept', async () => {
+  test('keeps the run if it is continued first, however long it was stopped', async () => {
     await using it = await temp();
     await using holder = await stoppedHolder();
     const { options, pass } = hands();
@@ -245,7 +245,7 @@ describe.skipIf(process.platform !== 'linux')('an owner on this host that is sto
   });
 });
 
-test('a running owner keeps its run whatever the clocks say: after the machine slept, and when they are set', async () => {
+test('a running owner keeps its run after a suspend of the machine and after changes of the clock', async () => {
   await using it = await temp();
   const { options, pass, set } = hands();
   await take(it.dir, options);
@@ -258,7 +258,7 @@ test('a running owner keeps its run whatever the clocks say: after the machine s
   }
 });
 
-test('an owner out of sight loses the run at once to somebody who asks for that', async () => {
+test('an owner on another host loses the run at once to --take-over', async () => {
   await using it = await temp();
   const { options } = hands();
   await take(it.dir, { ...options, self: elsewhere });
@@ -269,7 +269,7 @@ test('an owner out of sight loses the run at once to somebody who asks for that'
   expect(lock.takenOver).toMatchObject({ host: 'elsewhere', how: 'silent' });
 });
 
-test('a pid that has gone to another process is no owner', async () => {
+test('a pid that another process has reused is not an owner', async () => {
   await using it = await temp();
   const { options } = hands();
   const id = { ...thisProcess().id, startTime: '1' };
@@ -277,12 +277,12 @@ test('a pid that has gone to another process is no owner', async () => {
   expect((await take(it.dir, options)).takenOver).toMatchObject({ pid: process.pid, how: 'gone' });
 });
 
-test('a lock that is given free still tells of the last sign of life', async () => {
+test('a released lock still has the time of the last heartbeat', async () => {
   await using it = await temp();
   const { options, pass, set, beat } = hands();
   const lock = await take(it.dir, options);
   pass(20);
-  // How long it was held is measured by a clock that is never set.
+  // The time of ownership is measured by a monotonic clock.
   set(-7200);
   beat();
   await lock.stillOwner();
@@ -296,7 +296,7 @@ test('a lock that is given free still tells of the last sign of life', async () 
   });
 });
 
-test('a lock that somebody has closed to its owner says nothing: the run stays its own', async () => {
+test('an owner whose lock becomes unreadable keeps the run', async () => {
   await using it = await temp();
   const { options } = hands();
   await asHeldByModes(it.dir, async () => {
@@ -308,14 +308,14 @@ test('a lock that somebody has closed to its owner says nothing: the run stays i
   });
 });
 
-test('a run directory that was removed before it was ours does not come back by its lock', async () => {
+test('taking the lock does not recreate a removed run directory', async () => {
   await using it = await temp();
   const removed = it.at('removed');
   await expect(acquireLock(removed, hands().options)).rejects.toThrow(/removed was removed/);
   expect(existsSync(removed)).toBe(false);
 });
 
-test('a heartbeat does not bring back a run directory that was removed', async () => {
+test('a heartbeat does not recreate a removed run directory', async () => {
   await using it = await temp();
   const { options, beat } = hands();
   const lock = await take(it.at('run'), options);
@@ -326,7 +326,7 @@ test('a heartbeat does not bring back a run directory that was removed', async (
   expect(existsSync(it.at('run'))).toBe(false);
 });
 
-test('an owner that has lost its run stays without it, though the lock of its follower goes', async () => {
+test('an owner that has lost its run does not get it back when the next owner releases it', async () => {
   await using it = await temp();
   const { options } = hands();
   const lost = await take(it.dir, { ...options, self: elsewhere });
@@ -337,7 +337,7 @@ test('an owner that has lost its run stays without it, though the lock of its fo
   expect(await lost.stillOwner()).toBe(false);
 });
 
-test('a heartbeat that cannot be written is told, until one can', async () => {
+test('a heartbeat that cannot be written is reported until one succeeds', async () => {
   await using it = await temp();
   const { options, beat } = hands();
   const lock = await take(it.dir, options);
@@ -353,7 +353,7 @@ test('a heartbeat that cannot be written is told, until one can', async () => {
   expect(await lock.stillOwner()).toBe(true);
 });
 
-test('a new run that this very process has begun in place of an old one is not disturbed by it', async () => {
+test('a new run of the same process in the same folder is not disturbed by the old lock', async () => {
   await using it = await temp();
   const { options, pass, beat } = hands();
   const old = await take(it.dir, options);
@@ -370,7 +370,7 @@ test('a new run that this very process has begun in place of an old one is not d
   expect(await lock.stillOwner()).toBe(true);
 });
 
-test('a lock whose text somebody tidied away before it got its name is made once more', async () => {
+test('a lock whose temporary file was removed before the rename is written again', async () => {
   await using it = await temp();
   const { options } = hands();
   const { linkSync } = fs;
@@ -412,7 +412,7 @@ test('an unreadable lock is respected until it is old', async () => {
   expect((await take(it.dir, { ...options, takeOver: true })).epoch).toBe(5);
 });
 
-test('where the lock folder was removed by hand, epochs go on after those in the journals', async () => {
+test('if the lock folder was removed, epochs continue after those in the journals', async () => {
   await using it = await temp();
   const { options } = hands();
   const trace = await openJournal(it.at('trace.jsonl'), { runId: 'r', epoch: 7, sync: false });
@@ -421,7 +421,7 @@ test('where the lock folder was removed by hand, epochs go on after those in the
   expect((await take(it.dir, options)).epoch).toBe(8);
 });
 
-test('who has had the run and lives is known, however many have followed it, given free or not', async () => {
+test('former owners that are alive are known, however many owners followed, released or not', async () => {
   await using it = await temp();
   const { options } = hands();
   const of = (pid: number, host = thisProcess().host): LockOptions => ({
@@ -429,7 +429,7 @@ test('who has had the run and lives is known, however many have followed it, giv
     takeOver: true,
     self: { ...thisProcess(), host, id: { ...thisProcess().id, pid } },
   });
-  // In our sight it looks as if it had been stopped; the second one ended, the third is another machine's.
+  // The first looks stopped from this process; the second has ended; the third is on another machine.
   await take(it.dir, options);
   const file = it.at('lock', '000001.json');
   const first = readFileSync(file, 'utf8');
@@ -443,7 +443,7 @@ test('who has had the run and lives is known, however many have followed it, giv
   expect(livingOwners(it.dir)).toEqual([]);
 });
 
-test('who gave the run free before an engine says nothing of what that engine has done with it', async () => {
+test('an owner that released the run earlier says nothing about what a later owner did', async () => {
   await using it = await temp();
   const { options } = hands();
   await (await take(it.dir, options)).release();

@@ -1,4 +1,4 @@
-/** What a checkpoint says of the journals, held against them. */
+/** The journals, checked against the checkpoint. */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { temp } from '../system/temp.ts';
 
 const line = (seq: number, more = '') => `{"seq":${seq},"epoch":1${more}}\n`;
 
-test('journals may have grown since, and are else as they were', async () => {
+test('journals may have grown since, and are otherwise unchanged', async () => {
   await using it = await temp();
   const path = it.at('events.jsonl');
   writeFileSync(path, line(1) + line(2));
@@ -22,7 +22,7 @@ test('journals may have grown since, and are else as they were', async () => {
   }
 });
 
-test('a pipe in place of a journal is not waited for', async () => {
+test('a pipe instead of a journal is not read', async () => {
   await using it = await temp();
   execFileSync('mkfifo', [it.at('calls.jsonl')]);
   writeFileSync(it.at('events.jsonl'), `${line(1)}{"seq":`);
@@ -30,7 +30,7 @@ test('a pipe in place of a journal is not waited for', async () => {
   expect(readFileSync(it.at('events.jsonl'), 'utf8')).toBe(line(1));
 });
 
-test('an owner that was followed cuts nothing off the journals of the next', async () => {
+test('a former owner does not truncate the journals of the next', async () => {
   await using it = await temp();
   const path = it.at('events.jsonl');
   writeFileSync(path, `${line(1)}{"seq":`);

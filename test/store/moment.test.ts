@@ -5,7 +5,7 @@ import { findMoment } from '../../src/store/moment.ts';
 
 const stamp = (seq: number) => ({ schema_version: 1 as const, run_id: 'r', seq, epoch: 1, at: 'then' });
 
-/** The records of a run that made these visits, one after the other. */
+/** The records of a run with these executions. */
 function recordsOf(...nodes: string[]): RunRecord[] {
   const visits: Record<string, number> = {};
   const start: RunRecord = {

@@ -1,4 +1,4 @@
-/** A system that tells nothing of processes but whether there is one of a number: no /proc, and no `ps` that knows starts. */
+/** A system that reports only whether a process id exists: no /proc, and no `ps` with start times. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,10 +28,10 @@ afterAll(() => {
   rmSync(empty, { recursive: true });
 });
 
-/** Of a process that has ended. */
+/** The id of a process that has ended. */
 const goneId = () => ({ pid: spawnSync('/bin/sh', ['-c', ':']).pid, startTime: '' });
 
-test('one that is there counts as alive, and one that is not as gone', () => {
+test('an existing process counts as alive, and a missing one as ended', () => {
   const child = spawn('/bin/sleep', ['1000'], { stdio: 'ignore' });
   onTestFinished(() => void child.kill('SIGKILL'));
   const id = proc.processId(child.pid ?? 0);
@@ -41,11 +41,11 @@ test('one that is there counts as alive, and one that is not as gone', () => {
   expect(proc.processId(goneId().pid)).toBeUndefined();
 });
 
-test('what a process that is there has put down half made is not abandoned', async () => {
+test('temporary files of an existing process are not removed', async () => {
   expect(await maker.isAbandoned(maker.makerWord(), empty)).toBe(false);
 });
 
-test('a run is not taken from an owner that is there, but after its silence; from one that is gone at once', () => {
+test('a run is taken from an existing owner only after its silence, and from an ended one at once', () => {
   const self = proc.thisProcess();
   const now = Date.now();
   const lock = (pid: number, silentMs: number): LockFile => ({

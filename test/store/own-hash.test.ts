@@ -5,7 +5,7 @@ import { ownHashOf, withOwnHash } from '../../src/store/own-hash.ts';
 
 const values = fc.record({ name: fc.string({ unit: 'binary' }), list: fc.array(fc.jsonValue()) });
 
-test('a text says the hash of what it would be without it, in whatever script it is written', () => {
+test('a text contains the hash of itself without the hash, in any script', () => {
   fc.assert(
     fc.property(values, (value) => {
       const plain = JSON.parse(JSON.stringify(value)) as object;
@@ -20,12 +20,12 @@ test('a text says the hash of what it would be without it, in whatever script it
   );
 });
 
-test('a text in which something was changed says another hash than it has', () => {
+test('a changed text has another hash than it contains', () => {
   const text = withOwnHash({ name: 'ä', count: 1 }).toString();
   const { is, says } = ownHashOf(text.replace('"count": 1', '"count": 2'));
   expect(is).not.toBe(says);
 });
 
-test('a text without a hash says none', () => {
+test('a text without a hash contains none', () => {
   expect(ownHashOf('{\n  "name": "a"\n}\n')).toEqual({ is: '', says: '' });
 });

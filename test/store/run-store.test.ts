@@ -53,7 +53,7 @@ describe('a run id', () => {
     expect(validRunId(id)).toMatch(/run id/);
   });
 
-  test('that is new is a ULID of its moment', () => {
+  test('of a new run is a ULID of the current time', () => {
     const at = (ms: number): Clock => ({ ...realClock, now: () => new Date(ms) });
     const [early, late] = [newRunId(at(1_700_000_000_000)), newRunId(at(1_700_000_000_001))];
     expect(early).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/);
@@ -131,7 +131,7 @@ describe('finding a run', () => {
     expect(await findRun(it.at('runs'), name)).toEqual({ ok: false, why: expect.stringMatching(why) });
   });
 
-  test('where there are no runs says so', async () => {
+  test('in a folder without runs reports that', async () => {
     await using it = await temp();
     for (const place of [it.at('none'), it.at('x'.repeat(300))])
       expect(await findRun(place, 'x')).toMatchObject({
@@ -180,7 +180,7 @@ test('runs are listed newest first with their state, damaged and crashed ones to
   if (answer.kind === 'acquired') await answer.lock.release();
 });
 
-test('a run whose owner cannot be told is unreadable, and the others are listed all the same', async () => {
+test('a run whose owner is unknown is unreadable, and the others are listed', async () => {
   await using it = await temp();
   for (const id of ['a', 'b']) {
     put(it.at(id, 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'r.dot' });
@@ -212,14 +212,14 @@ test.for([
   expect(await how()).toMatchObject({ status: 'running', reason: '', nextNode: 'check' });
   if (answer.kind === 'acquired') await answer.lock.release();
   expect(await how()).toMatchObject({ status: checkpoint.status, nextNode: 'check' });
-  // One that has reached an exit is only looked at.
+  // A run that has reached an exit is only read.
   put(it.at('r', 'checkpoint.json'), { ...checkpoint, status: 'failed', next_node: null });
   expect((await acquireLock(it.at('r'), { clock: realClock })).kind).toBe('acquired');
   expect(await how()).toMatchObject({ status: 'failed' });
 });
 
 test.for([undefined, '{"schema', 'null', '{"schema_version":2,"started_at":"x","pipeline_path":"r.dot"}'])(
-  'a run with a checkpoint that nothing goes on with for its manifest is unreadable: %s',
+  'a run that cannot be resumed because of its manifest is unreadable: %s',
   async (manifest) => {
     await using it = await temp();
     put(it.at('r', 'checkpoint.json'), { status: 'failed', ...stood });
@@ -243,7 +243,7 @@ test.for([
   expect(await readManifest(it.dir)).toEqual({ ok: false, why: expect.stringMatching(why) });
 });
 
-test('what stands in a manifest’s place is never waited for, nor taken into memory whatever its size', async () => {
+test('a pipe or a huge file instead of a manifest is neither waited for nor read into memory', async () => {
   await using it = await temp();
   execFileSync('mkfifo', [it.at('manifest.json')]);
   expect(await readManifest(it.dir)).toMatchObject({ why: expect.stringContaining('is no file') });
@@ -263,7 +263,7 @@ test.for([
   put(it.at('manifest.json'), JSON.stringify({ schema_version: 1, ...words }));
   const read = await readManifest(it.dir);
   const [name = ''] = Object.keys(words);
-  // Of many findings the first three are told.
+  // Of many findings the first three are reported.
   expect(
     Manifest.safeParse({ schema_version: 1, ...words }).error?.issues.map(({ path }) => path[0]),
   ).toContain(name);

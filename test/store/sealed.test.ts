@@ -35,7 +35,7 @@ async function seal(name: string): Promise<{ run: string; env: Record<string, st
 }
 
 describe('the sealed store', () => {
-  it('gives back every file, link, folder, mode and name as it was', async () => {
+  it('restores every file, link, folder, mode and name unchanged', async () => {
     const { run, env, holdout } = await seal('whole');
     const read = await readSealed(run, holdout, env);
     expect('files' in read && [...read.files].sort((a, b) => (a.path < b.path ? -1 : 1))).toEqual(
@@ -46,7 +46,7 @@ describe('the sealed store', () => {
     expect(holdout.store_sha256).toBe(createHash('sha256').update(store).digest('hex'));
   });
 
-  it('shows neither names nor contents, and keeps its key where only its owner reads it', async () => {
+  it('shows neither names nor contents, and stores its key readable by its owner only', async () => {
     const { run, env, holdout } = await seal('hidden');
     const store = await readFile(join(run, '.sealed'));
     expect(store.includes('very-secret-line')).toBe(false);
@@ -70,7 +70,7 @@ describe('the sealed store', () => {
     expect('problem' in read && read.problem.message).toMatch(/sealed scenarios/);
   });
 
-  it('reads a store of any size that can be written, and says what stands in its place', async () => {
+  it('reads a store of any size that can be written, and reports what exists instead', async () => {
     const { run, env, holdout } = await seal('large');
     const path = join(run, '.sealed');
     await chmod(path, 0o600);
@@ -89,14 +89,14 @@ describe('the sealed store', () => {
     expect('problem' in read).toBe(true);
   });
 
-  it('says where it looked for a key that is gone', async () => {
+  it('reports where it looked for a missing key', async () => {
     const { run, env, holdout } = await seal('keyless');
     await dropKey(run, env);
     const read = await readSealed(run, holdout, env);
     expect('problem' in read && read.problem.message).toContain(join(env['FACTORY_KEYS'] ?? '', holdout.key));
   });
 
-  it('asks for a folder of keys where there is no home', async () => {
+  it('asks for a folder of keys without a home', async () => {
     const made = await writeSealed(await mkdtemp(join(root, 'homeless-')), files, {});
     expect('problem' in made && made.problem.fix).toContain('FACTORY_KEYS');
   });

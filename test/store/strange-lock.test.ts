@@ -1,4 +1,4 @@
-/** What somebody, or a damaged disk, has put where a lock should be. */
+/** Files that a user, or a damaged disk, has put in place of a lock. */
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { acquireLock, ownerOf } from '../../src/store/lock.ts';
@@ -25,7 +25,7 @@ test.for(['nowhere', '000001.json'])(
   },
 );
 
-test('what stands in place of the lock folder is named', async () => {
+test('a file in place of the lock folder is named', async () => {
   await using it = await temp();
   const answer = {
     kind: 'refused',
@@ -39,7 +39,7 @@ test('what stands in place of the lock folder is named', async () => {
   expect(await acquireLock(it.dir, options)).toMatchObject(answer);
 });
 
-test('whoever began a new run where ours was removed is not disturbed by us', async () => {
+test('the owner of a new run in a removed run directory is not disturbed by the old owner', async () => {
   await using it = await temp();
   const ours = await acquireLock(it.dir, options);
   if (ours.kind === 'refused') throw new Error(ours.why);
@@ -55,7 +55,7 @@ test('whoever began a new run where ours was removed is not disturbed by us', as
   await theirs.lock.release();
 });
 
-test('a lock of ours that a damaged disk has emptied is ours, and is written anew', async () => {
+test('a lock that a damaged disk has emptied still belongs to its owner, who rewrites it', async () => {
   await using it = await temp();
   const ours = await acquireLock(it.dir, options);
   if (ours.kind === 'refused') throw new Error(ours.why);

@@ -88,7 +88,7 @@ const story = [
   }),
 ] satisfies VisitFacts[];
 
-test('folded to the end, visits give the state that the run ended in', async () => {
+test('all records together give the final state of the run', async () => {
   await using it = await temp();
   await written(it.at('visits.jsonl'), story);
   expect(stateAfter((await read(it.at('visits.jsonl'))).records)).toEqual({
@@ -119,18 +119,18 @@ test('folded to the end, visits give the state that the run ended in', async () 
   });
 });
 
-test('folded up to a record, they give the state after that visit', async () => {
+test('records up to one give the state after that execution', async () => {
   await using it = await temp();
   await written(it.at('visits.jsonl'), story);
   const { records } = await read(it.at('visits.jsonl'));
   expect(stateAfter(records, 1)).toMatchObject({ next_node: 'start', snapshot: 's0', visits: {}, steps: 0 });
   expect(stateAfter(records, 2)).toMatchObject({ snapshot: 's1', visits: { b: 1 }, last_failure: failure });
-  // Where a record says nothing of the last failure it stands as before.
+  // A record without a last failure leaves the previous one.
   expect(stateAfter(records, 3)).toMatchObject({ snapshot: 's2', last_failure: failure, steps: 2 });
   expect(stateAfter(records, 2)).toEqual(stateAfter((await read(it.at('visits.jsonl'), 2)).records));
 });
 
-test('times add up, repeated failures are kept until one is none, and the last stage of an agent is known', () => {
+test('times add up, repeated failures are counted until a success, and the last node of an agent is known', () => {
   const alike = { signature: 'x', head: 'no', count: 2, visits: [1, 2], step: 2, after: 's1' };
   const facts = [
     visit('b', { took_ms: 5, alike, node_type: 'codergen' }),
@@ -154,7 +154,7 @@ test('a node or context key called __proto__ is a key like any other', () => {
   expect(Object.entries(state.context)).toContainEqual(['__proto__', 1]);
 });
 
-test('lines whose checkpoint was never written are not looked at, and go when the journal is opened again', async () => {
+test('lines without a checkpoint are ignored, and removed when the journal is reopened', async () => {
   await using it = await temp();
   const path = it.at('visits.jsonl');
   await written(path, story);
@@ -170,7 +170,7 @@ test('lines whose checkpoint was never written are not looked at, and go when th
   ]);
 });
 
-test("an owner that was stopped before it opened the journal does not cut off the follower's lines", async () => {
+test("an owner that was stopped before it opened the journal does not cut off the next owner's lines", async () => {
   await using it = await temp();
   const path = it.at('visits.jsonl');
   await written(path, story);
@@ -184,7 +184,7 @@ test("an owner that was stopped before it opened the journal does not cut off th
   expect(readFileSync(path, 'utf8')).toBe(whole);
 });
 
-test("an owner that woke up after it was followed changes nothing: the follower's line takes the place of its own", async () => {
+test("a former owner that continues changes nothing: the next owner's line replaces its own", async () => {
   await using it = await temp();
   const path = it.at('visits.jsonl');
   await written(path, story.slice(0, 2));
@@ -194,7 +194,7 @@ test("an owner that woke up after it was followed changes nothing: the follower'
   line({ ...visit('later', { steps: 3 }), run_id: 'R', seq: 4, epoch: 1 });
   const { records, end, sha256 } = await read(path, 3);
   expect(stateAfter(records).visits).toEqual({ b: 1, ours: 1 });
-  // What is cut off behind it, and what the checkpoint vouches for, is told by the line that counts.
+  // The valid line decides what is cut off after it and what the checkpoint covers.
   const lines = readFileSync(path, 'utf8').split('\n');
   expect(end).toBe(Buffer.byteLength(`${lines.slice(0, 4).join('\n')}\n`));
   const counting = [0, 1, 3].map((n) => Buffer.from(lines[n] ?? ''));
@@ -252,7 +252,7 @@ test.for([
   expect(answer.ok ? 'read' : answer.why).toMatch(why);
 });
 
-test('a record of a newer version is told as such', async () => {
+test('a record of a newer version is reported as such', async () => {
   await using it = await temp();
   await written(it.at('v.jsonl'), [start]);
   appendFileSync(it.at('v.jsonl'), '{"schema_version":2,"type":"Visit","run_id":"R","seq":2,"epoch":1}\n');

@@ -15,7 +15,7 @@ export type Ran = {
   readonly stderr: string;
 };
 
-/** Our environment without anything that chooses for the program under test. */
+/** The environment of this process without variables that configure the program under test. */
 export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) {
@@ -28,7 +28,7 @@ export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<st
       continue;
     env[name] = value;
   }
-  // What tests do outside of a workspace, to see what happened, is nothing that a confined stage may do.
+  // Tests write outside of the workspace to observe nodes; a confined node may not do that.
   const { FACTORY_SANDBOX = 'none', ...others } = more;
   return { ...env, ...others, ...(FACTORY_SANDBOX === '' ? {} : { FACTORY_SANDBOX }) };
 }
@@ -47,9 +47,9 @@ export type Home = {
 export type Options = {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** In a process group of its own, all of which `kill` reaches, as Ctrl-C would. */
+  /** In a separate process group, which `kill` signals as a whole, as Ctrl-C would. */
   readonly group?: boolean;
-  /** Whom to run it as, user and group. */
+  /** The user and group to run it as. */
   readonly uid?: number;
   readonly watch?: (
     line: string,

@@ -1,4 +1,4 @@
-/** What code does to the disk, in its order: for tests of what a power cut would find. */
+/** Records disk operations in order, for tests of a power failure. */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** What a run that nobody watches is given. */
+/** The context of a run without a watcher. */
 import type { Doors } from '../../src/factory.ts';
 import { realClock } from '../../src/system/clock.ts';
 

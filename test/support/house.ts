@@ -1,4 +1,4 @@
-/** Commands called in this process, in a folder of their own that cleans itself up. */
+/** Commands called in this process, in a separate folder that is removed afterwards. */
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -27,7 +27,7 @@ export type Told = { readonly code: number; readonly out: string; readonly err: 
 /** `stop` is called with each line on standard error; once it answers true the run is interrupted. */
 export type Stop = (line: string) => boolean;
 
-/** `env` is told where the folder is. */
+/** `env` gets the path of the folder. */
 export async function house(
   files: Readonly<Record<string, string>>,
   env: (path: string) => Readonly<Record<string, string>> = () => ({}),
@@ -99,7 +99,7 @@ export async function house(
       const { io, told } = doors();
       return { code: await recordExport(run, output === undefined ? {} : { output }, io), ...told };
     },
-    /** What the environment is from now on. */
+    /** Sets the environment of later commands. */
     environment(vars: Readonly<Record<string, string>>): void {
       now = vars;
     },

@@ -1,4 +1,4 @@
-/** The command line called in this process: everything that `factory …` does but its own start, streams and signals. */
+/** The command line called in this process: everything that `factory …` does except its start, streams and signals. */
 import { factory as runCommandLine } from '../../src/command-line.ts';
 import { flagsFirst } from '../../src/commands/argv.ts';
 import { sameAgain } from '../../src/commands/called.ts';

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cleanEnv, cli } from './cli.ts';
 
-/** Runs `factory …argv` as a process and kills it (SIGKILL) once `met`. Rejects where it ends before. */
+/** Runs `factory …argv` as a process and kills it (SIGKILL) once `met`. Rejects if it ends before. */
 export async function killedWhen(
   argv: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },

@@ -17,9 +17,9 @@ export type MessageReaction =
       readonly usage?: Numbers;
     }
   | { readonly status: number; readonly type: string; readonly message: string }
-  /** Tears the connection after the beginning of an answer. */
+  /** Closes the connection after the beginning of an answer. */
   | { readonly cut: true }
-  /** Says nothing more. */
+  /** Sends nothing more. */
   | { readonly hang: true };
 
 export type MessageRequest = {

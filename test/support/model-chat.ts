@@ -101,6 +101,6 @@ export function leave(out: ServerResponse, after: 'tear' | 'hang' | undefined): 
 export async function endless(out: ServerResponse, status: number, how: 'words' | 'silence'): Promise<void> {
   out.writeHead(status, { 'content-type': 'application/json' });
   out.flushHeaders();
-  // Asked of the socket: writes to one that is gone may settle at once, and then nobody gets to say that the answer is.
+  // Checked on the socket: writes to a closed one may settle at once, before the answer counts as sent.
   while (how === 'words' && out.socket?.destroyed === false) await said(out, 'x'.repeat(65_536));
 }

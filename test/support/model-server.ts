@@ -1,4 +1,4 @@
-/** A model server on loopback that speaks the Responses API and answers what the test tells it. */
+/** A model server on loopback that speaks the Responses API and sends the answers of the test. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { endless, leave, reactInChat, said } from './model-chat.ts';
@@ -25,16 +25,16 @@ export type Reaction =
   /** The model gave up: `response.failed`. */
   | { readonly failed: { readonly code?: string; readonly message?: string } }
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** A refusal whose body is never at its end: of many bytes, or of none. */
+  /** A refusal whose body never ends: of many bytes, or of none. */
   | { readonly refuses: number; readonly endless: 'words' | 'silence' }
-  /** Events as they are: objects become `data:` lines, strings are sent as lines of their own, promises are
-   *  waited for. `after`: the connection is torn behind them, or left open. */
+  /** Raw events: objects become `data:` lines, strings are sent as separate lines, promises are
+   *  waited for. `after`: the connection is closed after them, or left open. */
   | { readonly events: readonly unknown[]; readonly after?: 'tear' | 'hang' }
   /** `text` in pieces; after `cutAfter` of them the connection is torn, or ended in order with `clean`. */
   | { readonly cutAfter: number; readonly clean?: boolean; readonly text?: string }
   /** Says nothing more: from the very start, or after the first piece of `text`. */
   | { readonly hang: true; readonly text?: string }
-  /** Closes the connection without a word. */
+  /** Closes the connection without an answer. */
   | { readonly drop: true }
   /** An answer of that many bytes, in pieces of 64 KiB or in one event. */
   | { readonly huge: number; readonly inOneEvent?: boolean }
@@ -62,7 +62,7 @@ export interface ModelServer extends AsyncDisposable {
 }
 
 /** Starts a server; `reactions` are taken in order, or made per request (`index` from 0). When they run out it
- *  answers 400. `speaks` names the APIs that it knows; others get 404. A look at an answer that no reaction with `polls` has begun takes a reaction of its own. */
+ *  answers 400. `speaks` names the APIs that it knows; others get 404. A poll of an answer that no reaction with `polls` has started takes a separate reaction. */
 export async function startModelServer(
   reactions: readonly Reaction[] | ((request: ModelRequest, index: number) => Reaction | Promise<Reaction>),
   speaks: readonly ('responses' | 'chat')[] = ['responses'],

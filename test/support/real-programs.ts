@@ -1,4 +1,4 @@
-/** The real agent programs, and a model server for each that speaks its language. They run where somebody names them
+/** The real agent programs, and a model server for each that speaks its API. They run if the user names them
  *  (FACTORY_REAL_CODEX, FACTORY_TEST_CLAUDE) or, under `npm run test:system`, where they are on PATH. */
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -12,7 +12,7 @@ const variables: Readonly<Record<Name, string>> = {
   claude: 'FACTORY_TEST_CLAUDE',
 };
 
-/** Where the program is, absolute; or why its tests are skipped, in words for the list of tests. */
+/** The absolute path of the program; or why its tests are skipped, for the list of tests. */
 export function realProgram(
   name: Name,
 ): { readonly path: string; readonly skipped: '' } | { readonly path: ''; readonly skipped: string } {
@@ -37,7 +37,7 @@ type Tokens = { readonly input: number; readonly output: number; readonly cached
 
 export type Counted = Required<Tokens>;
 
-/** What the model does at one request, whatever the language. */
+/** The model's reaction to one request, for every API. */
 export type Step = { readonly tokens?: Tokens } & (
   | { readonly run: string }
   | { readonly write: { readonly path: string; readonly text: string } }
@@ -59,14 +59,14 @@ export const success = {
 };
 
 export interface Desk extends AsyncDisposable {
-  /** What the program must find in its environment to reach the server; of `codex` also files below its home. */
+  /** Environment variables that the program needs to reach the server; for `codex` also files below its home. */
   readonly env: Readonly<Record<string, string>>;
   readonly files: Readonly<Record<string, string>>;
   /** Attributes of the node. */
   readonly attributes: string;
   /** Bodies of the requests, as JSON text. */
   bodies(): readonly string[];
-  /** Tokens of all requests that were answered with any. */
+  /** Tokens of all answered requests. */
   counted(): Counted;
 }
 

@@ -1,4 +1,4 @@
-/** A run with a sealed judge: a workdir, a pipeline of one agent and a tool, prepared answers. */
+/** A run with holdout scenarios: a workdir, a pipeline of one agent and a tool, prepared answers. */
 
 export const judge = `#!/bin/sh
 set -eu
@@ -21,7 +21,7 @@ export const base = {
   'spec.md': '# Harbour\n\nTells where ships lie.\n',
 };
 
-/** A pipeline of one agent and what follows it. */
+/** A pipeline of one agent and the nodes after it. */
 export const pipeline = (
   more: { graph?: string; agent?: string; prompt?: string; tool?: string } = {},
 ) => `digraph g {

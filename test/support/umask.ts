@@ -1,2 +1,2 @@
-/** Files that tests make have the usual modes, whoever runs them. */
+/** Files that tests create have the usual modes for every user. */
 process.umask(0o022);
