@@ -1,5 +1,5 @@
-/** Reads all that a run has left, for holdout leaks and for changes of tests and of what runs them. Needs no network and
- *  changes nothing of the run. */
+/** Searches a run for holdout leaks and for changes of tests and of the files that run them. Needs no network and does
+ *  not change the run. */
 import { readGraph } from '../dot/read.ts';
 import type { AuditFinding, AuditReport } from '../model/audit.ts';
 import type { Exchange } from '../model/exchange.ts';
@@ -29,8 +29,7 @@ import { type About, type Change, tamperingIn } from './tampering.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The audit of the run in `runDir` as far as its checkpoint has come. `env` says where keys and git are. `why` where the
- *  run cannot be read at all. */
+/** The audit of the run in `runDir` up to its checkpoint. `env` locates keys and git. `why` if the run cannot be read. */
 export async function auditRun(
   runDir: string,
   env: Environment,
@@ -42,7 +41,7 @@ export async function auditRun(
   const { manifest } = read;
   const { records } = soFar;
   const [first] = records;
-  if (first?.type !== 'Start') return { why: `the visits of ${runDir} have no beginning` };
+  if (first?.type !== 'Start') return { why: `the visits of ${runDir} have no start record` };
   const at = layout(runDir);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   const sealed = await canariesFor(runDir, manifest, snapshots, first.snapshot, env);
@@ -82,17 +81,17 @@ async function canariesFor(
   return { holdout: 'checked', canaries };
 }
 
-/** How a pipeline says that a node is an agent's. A start or an exit that only its id tells counts too: it has said
- *  nothing. */
+/** The attributes by which a node is an agent's. A start or an exit that is one only by its id counts too, since agents
+ *  never run it. */
 const agentKind: Recognised = { type: 'codergen', shapes: ['box'], ids: [] };
 
 class Auditor {
   private readonly findings: AuditFinding[] = [];
   private readonly notes = new Set<string>();
   private readonly counts = { texts: 0, files: 0, commits: 0 };
-  /** Texts that have been looked at, by visit and hash. */
+  /** Texts already searched, by execution and hash. */
   private readonly told = new Set<string>();
-  /** Contents of files that have been looked at. */
+  /** Contents of files already searched. */
   private readonly seen = new Set<string>();
   private readonly exchanges: Exchange[] = [];
   private readonly graph: Graph | undefined;
@@ -109,12 +108,12 @@ class Auditor {
     this.isExempt = mayReadIn(this.graph);
   }
 
-  /** What agents read and wrote. */
+  /** Searches what agents read and wrote. */
   async texts(records: readonly RunRecord[]): Promise<void> {
     const agents = new Set(
       records.flatMap((one) => (one.type === 'Visit' && one.node_type === 'codergen' ? [one.node] : [])),
     );
-    // A node in which the run was stopped has no record of that visit.
+    // An interrupted execution has no record.
     for (const [id, node] of this.graph?.nodes ?? [])
       if (kindOf(node, [agentKind]) !== undefined) agents.add(id);
     const isAgent = (node: string) => agents.has(node);
@@ -141,7 +140,7 @@ class Auditor {
     this.findings.push(...leaksIn(this.canaries, text, { node, visit, where, path: null }));
   }
 
-  /** What visits left in the workspace; answers with what agents changed. */
+  /** Searches the workspace after each execution; returns the changes of agents. */
   async visits(records: readonly RunRecord[], start: Snapshot, end: Snapshot): Promise<Change[]> {
     const changes: Change[] = [];
     for (const { hash } of start.tree.values()) if (hash !== undefined) this.seen.add(hash);
@@ -152,7 +151,7 @@ class Auditor {
       for await (const changed of changedBy(work, this.snapshots, this.damaged)) {
         const { path, hash } = changed;
         const isKnown = hash !== undefined && this.seen.has(hash);
-        // A tool that writes known contents shows nothing new.
+        // A tool that writes known contents reveals nothing.
         if (isKnown && !byAgent) continue;
         const before = byAgent || this.canaries !== undefined ? await changed.before() : undefined;
         const after = await changed.after();
@@ -189,7 +188,8 @@ class Auditor {
     );
   }
 
-  /** What the run's commits say and change; answers with the changes. Contents that a visit left are not read again. */
+  /** Searches messages and changes of the run's commits; returns the changes. Contents seen in the workspace are not
+   *  searched again. */
   async commits(env: Environment): Promise<Change[]> {
     const changes: Change[] = [];
     const { workspace } = layout(this.runDir);
@@ -226,16 +226,16 @@ class Auditor {
     return changes;
   }
 
-  /** The leaks that failed the run: what they left was put back, so that maybe nothing else shows them. */
+  /** The leaks that failed the run: their changes were undone, so that other evidence may be missing. */
   async stopped(): Promise<void> {
     let node: string | null = null;
     let visit: number | null = null;
     let last: AuditFinding | undefined;
-    // One record after the other: what agents did may be more than the memory holds.
+    // One record at a time: the records of agents may exceed the memory.
     for await (const entry of readJournal(layout(this.runDir).events)) {
       if (entry.kind !== 'record') continue;
       const { record } = entry;
-      // The run was resumed, and the node ran again.
+      // The run was resumed and the node executed again.
       if (last !== undefined) this.findings.push({ ...last, severity: 'warning' });
       last = undefined;
       if (record['type'] === 'StageStarted') {
@@ -263,7 +263,8 @@ class Auditor {
     if (last !== undefined) this.findings.push(last);
   }
 
-  /** What visits, then commits did to tests and to what runs them; a commit of what a visit changed is not repeated. */
+  /** Changes of tests and of the files that run them, in executions, then in commits; a commit of a known change is not
+   *  repeated. */
   tampering(inVisits: readonly Change[], inCommits: readonly Change[], about: About): void {
     const found = tamperingIn(inVisits, about);
     const known = new Set(found.map(keyOf));
@@ -296,6 +297,6 @@ class Auditor {
 const rank = ({ severity, code }: AuditFinding): number =>
   severity === 'error' ? 0 : code === 'test-changed' ? 1 : 2;
 
-/** The same tampering, seen in a visit and in the commit that took it over. */
+/** Identifies the same change in an execution and in a commit. */
 const keyOf = ({ code, path, before, after }: AuditFinding): string =>
   `${code}\n${path}\n${before ?? ''}\n${after ?? ''}`;

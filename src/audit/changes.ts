@@ -1,25 +1,25 @@
-/** What visits changed in the workspace, with the contents before and after. */
+/** Changes of executions in the workspace, with the contents before and after. */
 import type { Exchange } from '../model/exchange.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { diff } from '../workspace/changes.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { DamagedStore } from '../workspace/trouble.ts';
 
-/** Bytes of a file that are read, not counting holes; of a larger one the beginning. */
+/** The most bytes that are read of a file, not counting holes. */
 const most = 256 * 1024 * 1024;
 
-/** Snapshots around a visit that was carried to its end, or around one attempt of an agent. */
+/** Snapshots around a finished execution, or around one attempt of an agent. */
 export type Work = {
   readonly node: string;
   readonly visit: number;
   readonly by: 'agent' | 'tool';
-  /** False for an attempt, of which guardrails may have put back all or some. */
+  /** False for an attempt, whose changes guardrails may have undone. */
   readonly isVisit: boolean;
   readonly before: string;
   readonly after: string;
 };
 
-/** All visits in order, then the attempts that changed something else: those of a visit that never ended, too. */
+/** All executions in order, then attempts with other changes, including those of interrupted executions. */
 export function workOf(records: readonly RunRecord[], exchanges: readonly Exchange[]): Work[] {
   const visits = records.flatMap((record): Work[] => {
     if (record.type !== 'Visit') return [];
@@ -44,12 +44,12 @@ export function workOf(records: readonly RunRecord[], exchanges: readonly Exchan
 export type Changed = {
   readonly path: string;
   readonly hash: string | undefined;
-  /** Contents; undefined where there was no file. A link's is what it points at. */
+  /** Contents; undefined if there was no file. The content of a link is its target. */
   before(): Promise<Buffer | undefined>;
   after(): Promise<Buffer | undefined>;
 };
 
-/** Each file and link of a work, deleted ones too; `damaged` gets a sentence for what cannot be read. */
+/** Each changed file and link, including deleted ones; `damaged` is called with a sentence for unreadable ones. */
 export async function* changedBy(
   { before, after }: Work,
   snapshots: Snapshots,

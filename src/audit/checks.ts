@@ -1,4 +1,4 @@
-/** What the checks of a run run, and which tests it began with. */
+/** The files that the checks of a run execute, and the tests at its start. */
 import type { RunRecord } from '../model/visit-record.ts';
 import { type CheckCommand, reachedBy } from '../policy/check-commands.ts';
 import { isInstalled } from '../policy/test-files.ts';
@@ -6,10 +6,10 @@ import { hasCommands } from '../policy/test-settings.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import type { About } from './tampering.ts';
 
-/** Bytes of a script that is followed. */
+/** The most bytes of a script that is searched for further files. */
 const largest = 1024 * 1024;
 
-/** Follows the commands of tools and verifications through the files that the run began and ended with. */
+/** Follows the commands of tools and verifications through the files at the start and at the end of the run. */
 export async function aboutChecks(
   records: readonly RunRecord[],
   start: Snapshot,

@@ -1,4 +1,4 @@
-/** The commits that a run has made, from its history: what they say and what they change. */
+/** The commits of a run, from its history: messages and changes. */
 import { existsSync } from 'node:fs';
 import { assertPlainHistory } from '../builder/history-guard.ts';
 import { baseRef, headRef, historyGit, readHistoryStart } from '../builder/in-history.ts';
@@ -12,18 +12,18 @@ export type Commit = {
   readonly changes: readonly CommitChange[];
 };
 
-/** Contents; undefined where the file was not there, or is none. */
+/** Contents; undefined if the file did not exist, or is not a file. */
 export type CommitChange = {
   readonly path: string;
   readonly before: Buffer | undefined;
   readonly after: Buffer | undefined;
 };
 
-/** Of one commit more, its blobs are not read: it is data. */
+/** The blobs of a commit with more changed files are not read: they are data. */
 const mostChanges = 5000;
 
-/** Those after the commit that the orders begin with, oldest first. Rejects with a GitError where git is missing or the
- *  history is damaged. */
+/** The commits after the base of the orders, oldest first. Rejects with a GitError if git is missing or the history is
+ *  damaged. */
 export async function* commitsOf(
   runDir: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -47,7 +47,7 @@ export async function* commitsOf(
   }
 }
 
-/** Where the orders begin: what stood in the workdir and in no commit of it, sealed files too, is no work of the run. */
+/** The base of the orders: uncommitted files of the workdir, including sealed ones, are not work of the run. */
 const firstOf = async (history: string): Promise<string | null | undefined> =>
   (await readHistoryStart(history).catch(() => undefined))?.first_commit;
 
@@ -70,7 +70,7 @@ async function changesOf(git: Git, id: string): Promise<CommitChange[]> {
   return changes;
 }
 
-/** Files and links; no submodule. */
+/** Files and links, no submodules. */
 async function blob(git: Git, mode: string, id: string): Promise<Buffer | undefined> {
   if (!/^1[02]/.test(mode)) return undefined;
   const read = await git.run(['cat-file', 'blob', id]);
@@ -78,7 +78,7 @@ async function blob(git: Git, mode: string, id: string): Promise<Buffer | undefi
   return read.stdout;
 }
 
-/** The parts of a text that ends each with a zero byte. */
+/** The parts of a text, each ended by a zero byte. */
 const split = (bytes: Buffer): Buffer[] =>
   bytes
     .toString('latin1')

@@ -1,4 +1,4 @@
-/** All that agents of a run read and wrote, text by text, from what lies in the run directory. Only reads. */
+/** The texts that agents of a run read and wrote, from the run directory. Read-only. */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Exchange } from '../model/exchange.ts';
@@ -16,13 +16,13 @@ export type Evidence = {
   readonly text: Buffer;
 };
 
-/** What the engine keeps in a node's folder for itself, or wrote from what stands elsewhere. */
+/** Files of the engine in a node's folder, whose content is not an agent's or is stored elsewhere too. */
 const own = new Set(['stage.json', 'context.json', 'workspace.diff.json', 'status.json', 'budget.json']);
 
-/** Bytes of one artifact; what an agent printed beyond that is not read. */
+/** The most bytes that are read of one artifact. */
 const largest = 256 * 1024 * 1024;
 
-/** Prompts, answers and transcripts in the folders of the nodes that `isAgent` names, visit by visit. */
+/** Prompts, answers and transcripts in the folders of the nodes accepted by `isAgent`, by execution. */
 export async function* artifacts(
   runDir: string,
   isAgent: (node: string) => boolean,
@@ -53,8 +53,8 @@ async function* inFolder(dir: string, shown: string, node: string, visit: number
   }
 }
 
-/** What each call of an agent was recorded with: prompt, requests, stream, answer, artifacts. `damaged` gets a sentence for what cannot
- *  be read. */
+/** The recorded texts of each agent call: prompt, requests, stream, answer, artifacts. `damaged` is called with a
+ *  sentence for unreadable ones. */
 export async function* recorded(
   runDir: string,
   damaged: (why: string) => void,
@@ -82,7 +82,7 @@ export async function* recorded(
         damaged(error.message);
       }
     }
-    // What a program was asked to do, and by which attributes.
+    // The command line of a program, and the attributes it comes from.
     const acts = JSON.stringify([exchange.actions, exchange.artifacts.map(({ name }) => name)]);
     yield {
       node: exchange.node,
@@ -93,7 +93,7 @@ export async function* recorded(
   }
 }
 
-/** What agents set in the context, and why their stages failed. */
+/** Context updates of agents, and failure reasons of their nodes. */
 export function* updates(
   records: readonly RunRecord[],
   isAgent: (node: string) => boolean,

@@ -1,4 +1,4 @@
-/** Which nodes may read the holdout. */
+/** Nodes that may read the holdout. */
 import { flag } from '../model/attribute.ts';
 import type { Graph, Node } from '../model/graph.ts';
 

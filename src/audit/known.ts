@@ -1,4 +1,4 @@
-/** What the builder was given at the start, and so can write without having seen the holdout. */
+/** Texts that agents had at the start, and so can write without access to the holdout. */
 import { join } from 'node:path';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';

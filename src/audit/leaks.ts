@@ -1,9 +1,9 @@
-/** What a text shows of the sealed files, as findings. */
+/** Finds holdout text in a text. */
 import type { AuditFinding } from '../model/audit.ts';
 import type { SealedFile } from '../model/sealed.ts';
 import { type Canaries, chooseCanaries, type Sighting } from '../policy/canaries.ts';
 
-/** The canaries of the sealed files, without what the builder had from the start. */
+/** The canaries of the sealed files, without lines that agents had from the start. */
 export async function canariesIn(
   files: readonly SealedFile[],
   known: AsyncIterable<Buffer>,
@@ -18,7 +18,7 @@ export const leakFix =
 
 export type Place = Pick<AuditFinding, 'node' | 'visit' | 'where' | 'path'>;
 
-/** One finding for each sealed file of which the text shows a canary that `before`, the file's earlier content, did not. */
+/** One finding for each sealed file with a canary in the text that is not in `before`, the earlier content of the file. */
 export function leaksIn(canaries: Canaries, text: Buffer, place: Place, before?: Buffer): AuditFinding[] {
   const all = canaries.find(text);
   if (all.length === 0) return [];
@@ -40,7 +40,7 @@ export function leaksIn(canaries: Canaries, text: Buffer, place: Place, before?:
   });
 }
 
-/** What is seen, without the canaries that `earlier` already had. */
+/** The sightings whose canaries are not in `earlier`. */
 export function newSightings(seen: readonly Sighting[], earlier: readonly Sighting[]): readonly Sighting[] {
   const key = ({ file, line }: Sighting) => `${file}:${line}`;
   const had = new Set(earlier.map(key));

@@ -1,4 +1,4 @@
-/** Which changes were asked for: what work orders and nodes say about files. */
+/** The requested changes: files named by work orders and nodes. */
 import { loadOrders } from '../builder/orders.ts';
 import { paths, readAttributes } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
@@ -8,7 +8,7 @@ export type Scope = { named(path: string): boolean; readonly mayChange: boolean 
 
 const nothing: Scope = { named: () => false, mayChange: false };
 
-/** What the node's `allowed_write_paths` names; an entry for the whole workspace names no file. */
+/** Files named by the node's `allowed_write_paths`; an entry for the whole workspace names none. */
 export function scopeOfNode(graph: Graph | undefined, id: string): Scope {
   const node = graph?.nodes.get(id);
   if (node === undefined) return nothing;
@@ -19,8 +19,8 @@ export function scopeOfNode(graph: Graph | undefined, id: string): Scope {
   return { named: (path) => inScope(path, entries), mayChange: false };
 }
 
-/** By a commit's message what its work order says. An order counts only where it is the text that the commit was made for;
- *  without one, nothing is named. */
+/** The scope of a commit's work order. An order counts only if its text is the one that the commit names; without one, no
+ *  file is named. */
 export async function scopesOfOrders(workspace: string): Promise<(message: string) => Scope> {
   const loaded = await loadOrders(workspace, { allowExempt: true });
   const orders = new Map('orders' in loaded ? loaded.orders.map((one) => [one.digest, one.order]) : []);

@@ -1,10 +1,10 @@
-/** What agents did to tests and to what runs them, as findings, each with its difference. */
+/** Findings about changes of tests and of the files that run them, each with its difference. */
 import type { AuditFinding } from '../model/audit.ts';
 import type { Reached } from '../policy/check-commands.ts';
 import { isTestFile, testsIn } from '../policy/test-files.ts';
 import { concernsTests, isInstalledRunner, settingsIn, shadowFolder } from '../policy/test-settings.ts';
 
-/** A file before and after one visit or commit. */
+/** A file before and after one execution or commit. */
 export type Change = {
   readonly path: string;
   readonly before: Buffer | undefined;
@@ -12,14 +12,14 @@ export type Change = {
   readonly place: Pick<AuditFinding, 'node' | 'visit' | 'where'>;
   /** Whether the work order, or the node's `allowed_write_paths`, names the file. */
   readonly named: boolean;
-  /** Whether the work order says that what runs its checks may change. */
+  /** Whether the work order allows changes of the files that run its checks. */
   readonly mayChange: boolean;
-  /** Whether the file has its original content again when the run ends. */
+  /** Whether the file has its original content at the end of the run. */
   readonly restored: boolean;
 };
 
 export type About = {
-  /** Paths of the files that the run began with. */
+  /** Paths of the files at the start of the run. */
   readonly start: ReadonlySet<string>;
   readonly reached: Reached;
 };
@@ -29,12 +29,13 @@ type Text = Omit<Change, 'before' | 'after'> & {
   readonly after: string | undefined;
 };
 
-/** Bytes of a file that is read; a larger one was not written by hand. */
+/** The most bytes of a file that is read; larger ones are not written by hand. */
 const largest = 16 * 1024 * 1024;
-/** Signs of a difference. */
+/** The most characters of a difference. */
 const longest = 2000;
 
-/** The changes of a run's visits, or of its commits, oldest first; changed test files come first among the warnings. */
+/** The findings for the changes of a run's executions, or of its commits, oldest first; changed test files come first
+ *  among the warnings. */
 export function tamperingIn(changes: readonly Change[], about: About): AuditFinding[] {
   const texts = changes.flatMap(({ before, after, ...rest }): Text[] =>
     (before?.length ?? 0) + (after?.length ?? 0) > largest
@@ -45,7 +46,7 @@ export function tamperingIn(changes: readonly Change[], about: About): AuditFind
   return [...inTests(texts, about), ...texts.flatMap((one) => inSettings(one, about, folders))];
 }
 
-/** Tests that went, and test files that changed. */
+/** Removed tests and changed test files. */
 function inTests(texts: readonly Text[], { start, reached }: About): AuditFinding[] {
   const files = texts.filter(isTest);
   const counts = files.map(({ before, after, restored }) =>
@@ -67,7 +68,7 @@ function inTests(texts: readonly Text[], { start, reached }: About): AuditFindin
       const why = `${some(-(counts[at] ?? 0))} fewer than before, and no other changed file has them`;
       return [finding(one, 'tests-removed', true, why)];
     }
-    // A helper or a script without declarations is looked at with what commands run.
+    // A helper or a script without test declarations is handled with the files that commands run.
     if (names.length === 0 && reached.runs(path)) return [];
     return [
       finding(
@@ -83,7 +84,7 @@ function inTests(texts: readonly Text[], { start, reached }: About): AuditFindin
 const isTest = ({ path, before, after }: Text): boolean =>
   isTestFile(path) || (path.endsWith('.rs') && testsIn(before).count + testsIn(after).count > 0);
 
-/** Changed commands, hooks and settings, scripts that checks run, and modules in the place of a runner's. */
+/** Changed commands, hooks and settings, scripts that checks run, and modules that replace those of a test runner. */
 function inSettings(one: Text, about: About, folders: ReadonlySet<string>): AuditFinding[] {
   const { path, before, after, named, mayChange } = one;
   const isOutside = folders.size > 0 && !named;
@@ -102,13 +103,13 @@ function inSettings(one: Text, about: About, folders: ReadonlySet<string>): Audi
   const isOld = before !== undefined && (one.place.node === null || about.start.has(path));
   if (about.reached.runs(path) && testsIn(before).count === 0 && (isOld || folders.size > 0))
     return [finding(one, 'check-changed', isOld && !mayChange, "the run's checks run this file")];
-  // A new file decides about the tests in its folder and below.
+  // A new file of this kind applies to the tests in its folder and below.
   if (!isOld && (!folders.has(folderOf(path)) || one.place.node === null)) return [];
   const [was, is] = [settingsIn(path, before), settingsIn(path, after)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((name): AuditFinding[] => {
     const isRun = about.reached.settings.has(name);
     if (was.get(name) === is.get(name) || (!isRun && !concernsTests(name))) return [];
-    // A script that is new by itself is created, not changed; one that runs before or after an old one changes that.
+    // A new script alone is not a change; one that runs before or after an existing script is.
     const isChange = was.has(name) || was.has(name.replace(/ (?:pre|post)/, ' '));
     const isError = isOutside || (isRun && isOld && isChange && !mayChange);
     const what = name === 'file' ? 'this file decides' : `${name} decides`;
@@ -158,7 +159,7 @@ function finding(one: Text, code: string, isError: boolean, why: string): AuditF
   };
 }
 
-/** The lines of a text that another one lacks, in order. */
+/** The lines of a text that are missing in another one, in order. */
 function linesWithout(text: string, other: string): string[] {
   const counts = new Map<string, number>();
   for (const line of other.split('\n')) counts.set(line, (counts.get(line) ?? 0) + 1);

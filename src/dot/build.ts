@@ -1,4 +1,4 @@
-/** Syntax trees to a `Graph`: defaults in scope order, subgraphs flattened, chains as single edges. */
+/** Builds a `Graph` from syntax trees: defaults in scope order, subgraphs flattened, chains as single edges. */
 
 import { integer, present } from '../model/attribute.ts';
 import type { Condition } from '../model/condition.ts';
@@ -12,7 +12,7 @@ import type { Positions } from './positions.ts';
 import type { Range } from './scan.ts';
 import { attributeOf } from './value.ts';
 
-// A product of two big subgraphs could otherwise fill the memory from one line of text.
+// One line with two big subgraphs could otherwise exhaust the memory.
 const mostEdges = 1_000_000;
 const idForm = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -26,14 +26,14 @@ type ScopeState = {
 type Draft = {
   readonly id: string;
   attrs: Attrs;
-  /** Where it is declared, else where it is mentioned first. */
+  /** The place of its declaration, else of its first mention. */
   place: Range;
   readonly first: Range;
   declared: boolean;
   scopes: Set<ScopeState>;
 };
 
-/** A subgraph's label as a class: lower case, blanks to `-`, the rest dropped. */
+/** A subgraph's label as a class: lower case, blanks become `-`, other characters are dropped. */
 export const classOf = (label: string): string =>
   label
     .toLowerCase()
@@ -42,14 +42,14 @@ export const classOf = (label: string): string =>
 
 type Classes = Map<ScopeState, readonly string[]>;
 
-/** The classes that a scope gives, the outermost first; the graph's own label is a title, not a class. */
+/** The classes of a scope, outermost first; the graph's own label is a title, not a class. */
 function classesWithin(scope: ScopeState, known: Classes): readonly string[] {
   const inward: ScopeState[] = [];
   for (let at = scope; at.parent !== undefined && !known.has(at); at = at.parent) inward.push(at);
   let classes = known.get(inward.at(-1)?.parent ?? scope) ?? [];
   for (let at = inward.pop(); at !== undefined; at = inward.pop()) {
     const name = classOf(at.label);
-    // Scopes without a label of their own share one list, however deep they lie.
+    // Scopes without a label share the list of their parent.
     if (name !== '' && !classes.includes(name)) classes = [...classes, name];
     known.set(at, classes);
   }
@@ -68,7 +68,7 @@ function classesOf(scopes: Iterable<ScopeState>, known: Classes): readonly strin
   return [...found];
 }
 
-/** An edge's condition; a text that does not parse is left to lint, which says where it fails. */
+/** An edge's condition; lint reports text that does not parse. */
 function conditionOf(text: string, known: Map<string, Condition | undefined>): Condition | undefined {
   if (text === '') return undefined;
   if (!known.has(text)) {
@@ -80,8 +80,8 @@ function conditionOf(text: string, known: Map<string, Condition | undefined>): C
 
 export type Source = { readonly file: string; readonly text: string; readonly positions: Positions };
 
-/** Builds the graph of statements in the author's order; `header` is the graph's name or the word digraph. Everything
- *  refused on the way is in `bad`. */
+/** Builds the graph from statements in the author's order; `header` is the graph's name or the word digraph. `bad` lists
+ *  everything that is refused. */
 export function build(
   source: Source,
   header: NonNullable<Rewritten['header']>,
@@ -179,7 +179,7 @@ class Builder {
     return trees.flatMap((tree) => (tree.type === 'Attribute' ? [this.attribute(tree, base)] : []));
   }
 
-  /** Sets attributes of the graph or of a subgraph, of which only the label counts. */
+  /** Sets attributes of the graph, or of a subgraph, where only the label is used. */
   private set(attrs: readonly Attribute[], scope: ScopeState): void {
     for (const one of attrs) {
       if (scope.parent === undefined) this.graphAttrs.set(one.key, one);
@@ -194,13 +194,13 @@ class Builder {
       this.bad.push({
         ...place,
         code: 'bad-id',
-        message: `"${id.length > 40 ? `${id.slice(0, 40)}…` : id}" is no node id`,
+        message: `"${id.length > 40 ? `${id.slice(0, 40)}…` : id}" is not a node id`,
         fix: 'an id is made of letters, digits and _, and does not begin with a digit',
       });
     return id;
   }
 
-  /** A node that an edge names: it belongs to the scope of its first mention until it is declared. */
+  /** A node mentioned by an edge: it belongs to the scope of its first mention until it is declared. */
   private mention(place: Range, scope: ScopeState): string {
     const id = this.idAt(place);
     if (!this.drafts.has(id)) {

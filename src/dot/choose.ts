@@ -1,23 +1,23 @@
-/** Which of a node's edges a finished stage takes: the rule itself, for the engine that follows it and for lint that
- *  asks where it can lead. */
+/** Chooses the edge by which a finished node is left: one rule, used by the engine and by lint. */
 import type { Edge } from '../model/graph.ts';
 
-/** What the rule looks at beside the conditions. */
+/** The input of the rule in addition to the conditions. */
 export type Verdict = {
-  /** The stage broke instead of running to its end: unconditional edges do not carry that. */
+  /** The node broke instead of running to its end: unconditional edges are not taken. */
   readonly broke: boolean;
   readonly label: string;
   readonly suggested: readonly string[];
 };
 
 export type Choice = {
-  /** Undefined when no edge fits. */
+  /** Undefined if no edge fits. */
   readonly edge: Edge | undefined;
   readonly how: 'condition' | 'label' | 'suggested' | 'unconditional' | 'none';
 };
 
-/** Of `edges`, sorted by `byWeightThenName`: the first whose condition is true; the unconditional one whose label is
- *  the preferred one; the first suggested id that is an unconditional target; any unconditional one; none. */
+/** Chooses from `edges`, sorted by `byWeightThenName`: the first whose condition is true; else the unconditional one with
+ *  the preferred label; else the first suggested id that is an unconditional target; else the first unconditional one;
+ *  else none. */
 export function chooseEdge(
   edges: readonly Edge[],
   isTrue: (edge: Edge) => boolean,
@@ -50,5 +50,5 @@ export function normalLabel(label: string): string {
 }
 
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-/** The order in which ties are broken: highest weight, then smallest target id. */
+/** The order of edges that fit equally: highest weight, then smallest target id. */
 export const byWeightThenName = (a: Edge, b: Edge): number => b.weight - a.weight || compareText(a.to, b.to);

@@ -1,11 +1,11 @@
-/** The condition language of edges: read, evaluated, printed. */
+/** The condition language of edges: parse, evaluate, print. */
 import type { Condition, Operator } from '../model/condition.ts';
 import { outcomeSynonyms } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 
-/** Why a condition does not parse, and which part of it: `length` characters from `at` on. */
+/** Why a condition does not parse, and where: `length` characters from `at` on. */
 export type ConditionProblem = { readonly message: string; readonly at: number; readonly length: number };
-/** A literal of a condition, with its place: what lint looks at. */
+/** A literal of a condition, with its place, for lint. */
 export type Compared = {
   readonly key: string;
   readonly test: Operator;
@@ -14,7 +14,7 @@ export type Compared = {
   readonly length: number;
 };
 
-/** A key of a condition, with its place. */
+/** A key of a condition, with its place, for lint. */
 export type KeyNamed = { readonly key: string; readonly at: number; readonly length: number };
 
 const signs = ['&&', '||', '!=', '<=', '>=', '==', '=', '<', '>', '!', '(', ')'] as const;
@@ -22,7 +22,7 @@ const tests: ReadonlySet<string> = new Set(['=', '!=', '<', '<=', '>', '>=', 'co
 const keyForm = /^[A-Za-z_][\w-]*(\.[\w-]+)*$/;
 const numberForm = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-// Deeper or longer ones are no condition a person wrote, and would only exhaust the stack.
+// Limits on conditions, so that none exhausts the stack.
 const deepest = 200;
 const longest = 1000;
 
@@ -114,7 +114,7 @@ class Reader {
   }
   #fail(message: string, piece: Piece): never {
     if (piece.kind !== 'end') throw new Problem(message, piece.at, piece.length);
-    // Something is missing at the end: the last thing that is there can be underlined.
+    // If something is missing at the end, underline the last token.
     const last = this.#pieces[this.#pieces.length - 2];
     throw new Problem(message, last?.at ?? 0, last?.length ?? 0);
   }
@@ -190,7 +190,7 @@ class Reader {
         length: test.length + literal.length,
       });
     if (literal.kind === 'word' && /^[“”„‟«»‘’‚‛]/.test(literal.text))
-      this.#fail('only straight quotes, " or \', stand around a text', literal);
+      this.#fail('use straight quotes, " or \', around a text', literal);
     if (literal.kind !== 'word' && literal.kind !== 'quoted')
       this.#fail(
         `a value is missing after ${test.text}; the empty text is written ""`,
@@ -216,7 +216,7 @@ class Reader {
   }
 }
 
-/** Reads a condition. `compared` lists its comparisons with the places of their literals, `keys` every key. */
+/** Parses a condition. `compared` lists its comparisons with the places of their literals, `keys` every key. */
 export function parseCondition(text: string):
   | {
       readonly condition: Condition;
@@ -234,7 +234,7 @@ export function parseCondition(text: string):
   }
 }
 
-/** An outcome's own word for its synonyms (`pass` → `success`); any other word stays as it is. */
+/** The canonical word for synonyms of an outcome (`pass` → `success`); other words are unchanged. */
 export const outcomeWord = (word: string): string =>
   Object.hasOwn(outcomeSynonyms, word) ? (outcomeSynonyms[word] ?? word) : word;
 
@@ -264,7 +264,7 @@ function holds(value: string, test: Operator, literal: string): boolean {
   }
 }
 
-/** Whether a condition holds. `lookup` gives a key's value as text, empty for one that is missing. */
+/** Whether a condition holds. `lookup` returns a key's value as text, empty for a missing key. */
 export function evaluate(condition: Condition, lookup: (key: string) => string): boolean {
   switch (condition.op) {
     case 'truthy': {
@@ -290,7 +290,7 @@ const plain = /^[\w.:/+-]+$/;
 const printLiteral = (literal: string): string =>
   plain.test(literal) ? literal : `"${literal.replace(/[\\"]/g, '\\$&')}"`;
 
-/** A condition as text that parses to the same condition. */
+/** Prints a condition as text that parses to the same condition. */
 export function print(condition: Condition): string {
   const inner = (of: Condition, ...bare: readonly Condition['op'][]): string =>
     bare.includes(of.op) ? print(of) : `(${print(of)})`;

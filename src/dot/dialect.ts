@@ -1,52 +1,52 @@
-/** Rewrites the author's text to what `@ts-graphviz/ast` reads. Every character keeps its offset, so that the places in
- *  the library's tree are places in the author's text. What the library refuses and we accept is replaced, comments and
- *  line breaks by blanks; what we refuse is reported, and left out or replaced too. */
+/** Rewrites the author's text to strict DOT for `@ts-graphviz/ast`. Every character keeps its offset, so that places in
+ *  the library's tree are places in the author's text. Accepted syntax that the library does not know is replaced,
+ *  comments and line breaks by blanks. Refused syntax is reported, and removed or replaced too. */
 import { type BadText, isLiteral, type Lexed, lex, type Token } from './lex.ts';
 import { endOfString, type Range } from './scan.ts';
 
 export type Rewritten = {
-  /** As long as the author's text. */
+  /** The strict text, of the same length as the author's. */
   readonly strict: string;
   readonly tokens: readonly Token[];
   readonly comments: readonly Range[];
-  /** The place of the graph's name, else of the word digraph; undefined when there is no graph. */
+  /** The place of the graph's name, else of the word digraph; undefined without a graph. */
   readonly header: (Range & { readonly isName: boolean }) | undefined;
-  /** Parts of `strict` that hold whole statements of the graph and can be parsed one by one. */
+  /** Parts of `strict` with whole statements of the graph, which can be parsed one by one. */
   readonly pieces: readonly Range[];
-  /** Single statements, those in subgraphs too; a subgraph's own braces belong to none. */
+  /** Single statements, also those in subgraphs, without the braces of subgraphs. */
   readonly statements: readonly Range[];
   readonly bad: readonly BadText[];
-  /** False when the text lacks something without which the rest means little. */
+  /** False if something is missing without which the rest cannot be read. */
   readonly whole: boolean;
   readonly stuck: Range | undefined;
-  /** What Graphviz does not read although we do. */
+  /** Syntax that is accepted here but not by Graphviz. */
   readonly notGraphviz: readonly Range[];
 };
 
 const keywords = /^(?:graph|node|edge|digraph|subgraph|strict)$/i;
 const defaults = /^(?:graph|node|edge)$/;
 const graphvizWord = /^(?:[A-Za-z_\u0080-\uFFFF][\w\u0080-\uFFFF]*|-?(?:\.\d+|\d+(?:\.\d*)?))$/;
-// The library takes `subgraph_x {` for a subgraph.
+// The library reads `subgraph_x {` as a subgraph.
 const libraryWord = /^(?!subgraph.)(?:[A-Za-z_]\w*|-?(?:\.\d+|\d+(?:\.\d*)?))$/i;
-// No name of an attribute begins so: `(x=1)` behind an edge would set an attribute of the graph.
+// Attribute names do not begin with these: `(x=1)` after an edge would set a graph attribute.
 const noName = /^[!$%&()*+:<>?@^`|~]/;
 
-// These look like blanks, or like nothing at all, but separate no tokens.
+// Invisible characters that look like blanks but do not separate tokens.
 const invisible = /[\u00A0\u00AD\u0085\u1680\u2000-\u200B\u2028\u2029\u202F\u205F\u2060\u3000\uFEFF]/;
 
-// A call of the parser costs what a few statements do; a large text in one call takes much memory.
+// One parser call per statement would be slow; one call for a large text needs much memory.
 const pieceLength = 4000;
 
-/** Whether Graphviz reads `word` without quotes as a name or a value. */
+/** Whether Graphviz accepts `word` without quotes as a name or a value. */
 export const isGraphvizWord = (word: string): boolean => graphvizWord.test(word) && !keywords.test(word);
 
-/** A subgraph where only a group of nodes may be. */
+/** A subgraph where only a group of nodes is allowed. */
 export const subgraphEnd = ({ start, end }: Range): BadText => ({
   code: 'subgraph-end',
   start,
   end,
-  message: 'a subgraph with statements cannot be the end of an edge; braces hold ids of nodes there: { a b }',
-  fix: 'name the nodes here, and declare the rest outside of the edge',
+  message: 'a subgraph with statements cannot be the end of an edge; use node ids in the braces: { a b }',
+  fix: 'name the nodes here, and put the rest outside of the edge',
 });
 
 /** Never throws. */
@@ -57,9 +57,9 @@ export function rewrite(text: string): Rewritten {
 type Statement = { start: number; end: number };
 type Brace = {
   readonly open: Token;
-  /** The edge at whose end it is, as far as that is known at the brace. */
+  /** The edge that ends in it, if known at the opening brace. */
   readonly edge: Statement | undefined;
-  /** How many statements there were before it. */
+  /** The number of statements before it. */
   readonly before: number;
 };
 
@@ -93,7 +93,7 @@ class Rewriter {
     notGraphviz.sort((a, b) => a.start - b.start);
     const strict = this.parts.join('');
     const pieces = this.pieces.map((start, i) => ({ start, end: this.pieces[i + 1] ?? strict.length }));
-    // Where there is no graph, nothing else that is wrong with the text matters.
+    // Without a graph, other problems of the text do not matter.
     const bad = header === undefined ? this.bad.slice(-1) : this.bad;
     return {
       strict,
@@ -119,26 +119,26 @@ class Rewriter {
     return kinds.includes(this.lexed.tokens[this.index - 1]?.kind ?? 'end');
   }
 
-  private said({ start, end }: Range): string {
+  private textOf({ start, end }: Range): string {
     return this.text.slice(start, end);
   }
 
-  /** A bare word in small letters; empty for other tokens. */
+  /** A bare word in lower case; empty for other tokens. */
   private word(token: Token): string {
-    return token.kind === 'word' ? this.said(token).toLowerCase() : '';
+    return token.kind === 'word' ? this.textOf(token).toLowerCase() : '';
   }
 
   private refuse(code: string, { start, end }: Range, message: string, fix: string): void {
     this.bad.push({ code, start, end, message, fix });
   }
 
-  /** Writes a token at its own offset, in its own length. */
+  /** Writes a token at its offset, in its length. */
   private put({ start, end }: Range, form: string): void {
     this.parts.push(' '.repeat(start - this.written), form.slice(0, end - start).padEnd(end - start));
     this.written = end;
   }
 
-  /** Takes the next token into the statement under way, or begins one with it. */
+  /** Adds the next token to the current statement, or begins one with it. */
   private take(form: string = this.peek().kind): void {
     const token = this.peek();
     this.put(token, form);
@@ -156,34 +156,33 @@ class Rewriter {
       this.pieces.push(start);
   }
 
-  /** Leaves the next token out, which Graphviz would refuse. */
+  /** Drops the next token, which Graphviz would refuse. */
   private leaveOut(): void {
     this.notGraphviz.push(this.peek());
     this.index++;
   }
 
   private literal(token: Token): string {
-    const said = this.said(token);
+    const said = this.textOf(token);
     if (token.kind === 'string')
       return endOfString(this.text, token.start) === token.end
         ? said.replace(/[\n\r\u2028\u2029]/g, ' ')
         : `"${' '.repeat(said.length - 2)}"`;
     const fix = 'write the value in double quotes';
     if (token.kind === 'html') this.refuse('html-value', token, 'HTML values are not supported', fix);
-    else if (/^['“”„‟«»‘’‚‛]/.test(said))
-      this.refuse('quotes', token, 'only double quotes (") make a string', fix);
+    else if (/^['“”„‟«»‘’‚‛]/.test(said)) this.refuse('quotes', token, 'strings need double quotes (")', fix);
     else if (invisible.test(said))
       this.refuse(
         'invisible',
         token,
         `there is an invisible character in "${said}"`,
-        'remove it, or write a plain blank',
+        'remove it, or type a blank',
       );
     if (!isGraphvizWord(said)) this.notGraphviz.push(token);
     return libraryWord.test(said) ? said : 'x'.repeat(said.length);
   }
 
-  /** Reads up to the graph's opening brace, which is then in `braces`. */
+  /** Reads up to the graph's opening brace and pushes it to `braces`. */
   private header(): Rewritten['header'] {
     const write = 'write digraph name { … }';
     if (this.word(this.peek()) === 'strict') {
@@ -209,7 +208,7 @@ class Rewriter {
     if (name !== undefined) {
       this.literal(name);
       this.index++;
-      // A bare name may hold what an id may not.
+      // A bare graph name may contain characters that an id may not.
       while (isLiteral(this.peek())) this.leaveOut();
     }
     const { start, end } = name ?? keyword;
@@ -252,7 +251,7 @@ class Rewriter {
     const isGraph = /^(?:strict|graph|digraph)$/.test(this.word(after));
     this.whole &&= isGraph;
     if (isGraph)
-      this.refuse('several-graphs', after, 'a file holds one graph', 'put this one into another file');
+      this.refuse('several-graphs', after, 'a file contains one graph', 'move this one to another file');
     else
       this.refuse(
         'text-after-graph',
@@ -279,7 +278,7 @@ class Rewriter {
     if (this.braces.length === 0) return;
     this.put(token, '}');
     if (brace.edge === undefined && this.peek().kind !== '->') return;
-    // What the braces hold belongs to the edge.
+    // The contents of the braces belong to the edge.
     this.statements.length = brace.before;
     this.statement = brace.edge ?? { start: brace.open.start, end: token.end };
     this.statement.end = token.end;
@@ -303,7 +302,7 @@ class Rewriter {
     else if (!isEnd && next === '[' && defaults.test(word)) this.take(word);
     else if (!isEnd && next !== '->' && defaults.test(word)) this.leaveOut();
     else {
-      const message = `"${this.said(token)}" is a word of the language and cannot be a node id`;
+      const message = `"${this.textOf(token)}" is a keyword and cannot be a node id`;
       this.refuse('keyword-id', token, message, 'choose another id, or write it in quotes');
       this.take('x'.repeat(word.length));
     }
@@ -323,14 +322,14 @@ class Rewriter {
 
   private sign(token: Token): void {
     if (token.kind === '->' && this.statement === undefined)
-      this.refuse('syntax', token, 'this edge comes from nothing', 'name the node it leaves');
+      this.refuse('syntax', token, 'this edge has no source', 'name the node before the arrow');
     const key = this.lexed.tokens[this.index - 1];
-    if (token.kind === '=' && key?.kind === 'word' && noName.test(this.said(key)))
+    if (token.kind === '=' && key?.kind === 'word' && noName.test(this.textOf(key)))
       this.refuse(
         'syntax',
         key,
-        `"${this.said(key)}" is no attribute name`,
-        'attributes of a node or an edge stand in [ ]',
+        `"${this.textOf(key)}" is not an attribute name`,
+        'write attributes of a node or an edge in [ ]',
       );
     this.take();
   }
@@ -342,14 +341,14 @@ class Rewriter {
     this.statement = undefined;
   }
 
-  /** Takes the lists behind an operand as one; false when one is never closed, which ends the reading. */
+  /** Joins the attribute lists after an operand; false if one is never closed, which stops the parser. */
   private list(): boolean {
     const open = this.peek();
     if (this.statement === undefined)
       this.refuse(
         'stray-list',
         open,
-        'this attribute list belongs to nothing',
+        'this attribute list has no node, edge or keyword before it',
         'put it after a node, an edge, or the word graph, node or edge; for all nodes of a subgraph write node [ … ] in it',
       );
     this.take();
@@ -358,7 +357,7 @@ class Rewriter {
       if (token.kind === ']') this.index += 2;
       else if (isLiteral(token)) this.take(this.literal(token));
       else if (token.kind === ',' || token.kind === ';') {
-        // One behind a value, or where a value is missing, is the library's to judge.
+        // The library reports a list after a value or in the place of one.
         if (this.previous('word', 'string', 'html', '=')) this.take(',');
         else this.leaveOut();
       } else if (/^(?:[{}[]|end)$/.test(token.kind)) {

@@ -11,7 +11,7 @@ export type Reference = {
   readonly length: number;
 };
 
-/** What `${node.id.key}` may name of a node that has run. */
+/** The keys of `${node.id.key}` for a node that has run. */
 export const nodeKeys = [
   'outcome',
   'label',
@@ -24,19 +24,19 @@ export const nodeKeys = [
 
 export type Scope = {
   readonly goal: string | undefined;
-  /** The value of a variable, a context key or a node's `id.key`; undefined when there is none. */
+  /** The value of a variable, a context key or a node's `id.key`; undefined if there is none. */
   lookup(kind: 'var' | 'ctx' | 'node', key: string): string | undefined;
 };
 
-// Any other ${…} is none of ours: a shell's own, or plain text of a prompt.
+// Any other ${…} belongs to the shell or is plain text of a prompt.
 const form = /\$\$\{|\$\{goal\}|\$\{(var|ctx|node)\.([^\s{}]*)\}|\$goal(?![A-Za-z0-9_])/g;
 
-/** One single-quoted word of a POSIX shell, whatever the value holds. */
+/** Any value as one single-quoted word of a POSIX shell. */
 export const shellWord = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
 
-/** The same where it is to stand: a shell takes one backslash off what is in backquotes before it reads the quotes, and
- *  a comment is over where its line is. A here-document knows no quotes: what it would run is escaped, and a line that
- *  would end it gets a blank behind it. */
+/** The value quoted for its position. In backquotes the shell removes one level of backslashes before it reads quotes. A
+ *  comment must not gain a line break. A here-document has no quotes: characters that the shell would expand are escaped,
+ *  and a line that would end it gets a trailing blank. */
 function shellWordAt(value: string, where: Where | undefined): string {
   if (where === 'comment') return shellWord(value.replace(/[\r\n]+/g, ' '));
   const word = shellWord(value);
@@ -59,9 +59,9 @@ const referenceAt = (match: RegExpExecArray): Reference | undefined => {
 export const references = (text: string): readonly Reference[] =>
   [...text.matchAll(form)].flatMap((match) => referenceAt(match) ?? []);
 
-/** Puts values in the place of references, once: what a value holds is never expanded again. `$${` becomes `${`,
- *  `$goal` stays where there is no goal. In `shell` mode each value becomes one quoted word. The answer is `unknown`,
- *  naming the reference as written without its signs (`var.x`), when there is no such value. */
+/** Replaces references by values, once: values are never expanded again. `$${` becomes `${`; `$goal` stays if there is no
+ *  goal. In `shell` mode each value becomes one quoted word. For a missing value the result is `unknown` with the name of
+ *  the reference (`var.x`). */
 export function expand(
   text: string,
   scope: Scope,
@@ -87,8 +87,8 @@ export function expand(
   return { text: out + text.slice(from) };
 }
 
-/** A here-document: the line that ends it, whether tabs may stand before that, whether the shell expands what is in it, and
- *  whether it stands within backquotes. */
+/** A here-document: the line that ends it, whether tabs may precede that line, whether the shell expands its text, and
+ *  whether it is inside backquotes. */
 type Document = {
   readonly end: string;
   readonly tabs: boolean;
@@ -96,12 +96,11 @@ type Document = {
   readonly backquoted: boolean;
 };
 
-/** Where a reference stands in a shell command. `escaped`: behind a backslash. */
+/** The position of a reference in a shell command. `escaped`: after a backslash. */
 type Where = 'plain' | 'quoted' | 'escaped' | 'backquoted' | 'comment' | Document;
 
-/** The references of a shell command that stand inside quotes, or behind a backslash, where a quoted word would fall
- *  apart. Text within `$(…)` or backquotes is a command of its own, also inside double quotes; what a here-document
- *  holds is none. */
+/** The references of a shell command inside quotes or after a backslash, where a quoted word would break. Text within
+ *  `$(…)` or backquotes is a separate command, also inside double quotes; the text of a here-document is not. */
 export const quotedReferences = (command: string): readonly Reference[] =>
   placed(command).flatMap(([reference, where]) =>
     where === 'quoted' || where === 'escaped' ? [reference] : [],
@@ -121,8 +120,8 @@ function documentAt(command: string, at: number, backquoted: boolean): Document 
 const isEnd = (line: string, { end, tabs }: Document): boolean =>
   (tabs ? line.replace(/^\t+/, '') : line) === end;
 
-/** The offset of the end of the line that ends a here-document; undefined where there is none, so that it is no
- *  here-document: `$((a << b))`. `endless` are those that have been looked for in vain. */
+/** The offset of the end of the line that ends a here-document; undefined if there is no such line and so no
+ *  here-document: `$((a << b))`. `endless` caches ends that were not found. */
 function endOfDocument(command: string, from: number, opened: Document, endless: Set<string>) {
   const name = `${opened.tabs} ${opened.end}`;
   if (endless.has(name)) return undefined;
@@ -136,13 +135,13 @@ function endOfDocument(command: string, from: number, opened: Document, endless:
   return undefined;
 }
 
-/** The end of the comment at `at`: that of its line, or of the backquotes that it stands in. */
+/** The end of the comment at `at`: that of its line, or of the surrounding backquotes. */
 function endOfComment(command: string, at: number, backquoted: boolean): number {
   const rest = command.slice(at).search(backquoted ? /[\n`]/ : /\n/);
   return rest === -1 ? command.length : at + rest;
 }
 
-/** Every reference of a shell command, in order, with where it stands. */
+/** Every reference of a shell command, in order, with its position. */
 function placed(command: string): readonly (readonly [Reference, Where])[] {
   const found = references(command);
   const all: [Reference, Where][] = [];
@@ -151,11 +150,11 @@ function placed(command: string): readonly (readonly [Reference, Where])[] {
   const endless = new Set<string>();
   let next = 0;
   let at = 0;
-  /** The character before, as the shell reads it: a line that goes on in the next one leaves none behind. */
+  /** The previous character as the shell reads it: a continued line leaves no line break. */
   let before = '\n';
   let read = '\n';
   const isBackquoted = () => around.includes('`');
-  /** Leaves `from` to `to` out, with what references stand there. */
+  /** Skips up to `to` and records the references on the way. */
   const skip = (to: number, where: Where) => {
     for (let one = found[next]; one !== undefined && one.at < to; one = found[++next]) all.push([one, where]);
     at = Math.max(at, to - 1);

@@ -1,8 +1,8 @@
-/** The author's text as tokens: words, strings and signs, each with its place, and the comments between them. */
+/** Splits the author's text into tokens (words, strings, signs) and comments, each with its place. */
 import { endOfString, type Range, skipBlank } from './scan.ts';
 
 export type Sign = '->' | '{' | '}' | '[' | ']' | ';' | ',' | '=' | '+';
-/** Strings that are joined by + are one token. */
+/** Strings joined by + are one token. */
 export type Token = Range & { readonly kind: 'word' | 'string' | 'html' | Sign | 'end' };
 
 /** Something in the author's text that is refused. */
@@ -13,16 +13,16 @@ export type Lexed = {
   readonly tokens: readonly Token[];
   readonly comments: readonly Range[];
   readonly bad: readonly BadText[];
-  /** True when a string or comment is never closed. The text from there on is left out. */
+  /** True if a string or comment is never closed. The text from there on is ignored. */
   readonly unclosed: boolean;
-  /** The first string or word that the next string or word follows without a blank: a quote may be missing. */
+  /** The first string or word followed by another without a blank: a quote may be missing. */
   readonly stuck: Range | undefined;
 };
 
 export const isLiteral = (token?: Token): token is Token & { kind: 'word' | 'string' | 'html' } =>
   token?.kind === 'word' || token?.kind === 'string' || token?.kind === 'html';
 
-/** A word up to one of `stops` or what ends every word: a blank, a sign, a comment, an arrow, a continued line. */
+/** A word up to one of `stops` or to the end of any word: a blank, a sign, a comment, an arrow, a continued line. */
 const wordUpTo = (stops: string, arrow: string): RegExp =>
   new RegExp(`(?:[^\\s"[\\]{};,#/\\\\${stops}-]|/(?![/*])|-(?!${arrow})|\\\\(?![\\r\\n]))+`, 'y');
 // A value may hold signs that a key or an id may not: `https:`, `x>=5`, `a=b`.
@@ -30,12 +30,12 @@ const words = { value: wordUpTo('', '>'), key: wordUpTo('=<+', '>'), id: wordUpT
 const signs = /->|[[\]{};,=+]/y;
 const port = /(?::\s*(?:\w*|"[^"]*"))+/y;
 const html = /<[\s\S]*?>(?=\s*[,;\]}]|\s*$)/y;
-// What is meant as an arrow and is none; only where an id may be.
+// Misspelt arrows; only in places where an id is allowed.
 const badArrow = /=>|-{2,}(?:\s*>+)?|->>+|-\s+>|<-+>?|[\u2010-\u2015\u2212]+\s*>?|[→⇒⟶⟹➔➜]/y;
-// Colours and addresses. A `#` with a blank behind it is meant as a comment.
+// Colours and addresses. A `#` before a blank begins a comment.
 const commentedValue = /(?:#(?=\S)|[\w.+-]+:\/\/)[^\s"[\]{};,]*/y;
 
-/** Takes a text apart. Never throws. */
+/** Splits a text. Never throws. */
 export function lex(text: string): Lexed {
   const tokens: Token[] = [];
   const comments: Range[] = [];
@@ -71,11 +71,11 @@ export function lex(text: string): Lexed {
     }
     push('string', end);
   };
-  /** A value that a comment would cut short: `#ff0000`, `https://x.y`. */
+  /** A value that contains the start of a comment: `#ff0000`, `https://x.y`. */
   const takeCommentedValue = (): boolean => {
     const length = tokens.at(-1)?.kind === '=' ? match(commentedValue) : 0;
     if (length === 0) return false;
-    const message = `${text[at] === '#' ? '#' : '//'} begins a comment, also in a value without quotes`;
+    const message = `${text[at] === '#' ? '#' : '//'} starts a comment, even in a value without quotes`;
     refuse('syntax', at + length, message, 'write the value in double quotes');
     push('word', at + length);
     return true;
@@ -84,9 +84,11 @@ export function lex(text: string): Lexed {
     const length = inList || tokens.at(-1)?.kind === '=' ? 0 : match(badArrow);
     if (length === 0) return false;
     const arrow = text.slice(at, at + length);
-    const fix = arrow.startsWith('<') ? 'edges lead from left to right: write b -> a for a <- b' : 'write ->';
+    const fix = arrow.startsWith('<')
+      ? 'edges go from left to right: write b -> a instead of a <- b'
+      : 'write ->';
     if (arrow === '--') refuse('undirected-edge', at + 2, 'edges of a pipeline have a direction', fix);
-    else refuse('syntax', at + length, `${arrow} is no arrow`, fix);
+    else refuse('syntax', at + length, `${arrow} is not an arrow`, fix);
     push('->', at + length);
     return true;
   };

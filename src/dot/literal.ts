@@ -1,4 +1,4 @@
-/** What a quoted literal says, and which of the author's characters each of its characters comes from. */
+/** The value of a quoted literal, and the author's character for each character of the value. */
 import type { Span } from '../model/diagnostic.ts';
 import type { Attribute, Graph } from '../model/graph.ts';
 import { lastUpTo, positionsIn } from './positions.ts';
@@ -6,8 +6,8 @@ import { endOfString, type Range, skipBlank } from './scan.ts';
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '"': '"', '\\': '\\' };
 
-/** The text of one quoted string. `copied` is called for every stretch: the value from `value` on has the characters of
- *  the author's text from `source` on, one for one, up to the next stretch. */
+/** The text of one quoted string. `copied` is called for every segment: the value from `value` on equals the author's
+ *  text from `source` on, up to the next segment. */
 function textOfString(
   text: string,
   start: number,
@@ -34,15 +34,14 @@ function textOfString(
   return value;
 }
 
-/** The value of a literal; `values[i]` is where a stretch of it begins, `sources[i]` where that is in the author's
- *  text. */
+/** The value of a literal; segment `i` begins at `values[i]` in the value and at `sources[i]` in the author's text. */
 type Stretches = {
   readonly value: string;
   readonly values: readonly number[];
   readonly sources: readonly number[];
 };
 
-/** The stretches of a quoted literal, which may be several strings joined by `+`. */
+/** The segments of a quoted literal, which may be several strings joined by `+`. */
 function stretchesOf(text: string, { start, end }: Range): Stretches {
   const values: number[] = [];
   const sources: number[] = [];
@@ -64,14 +63,14 @@ function stretchesOf(text: string, { start, end }: Range): Stretches {
   return { value, values, sources };
 }
 
-/** What the literal between two offsets says. */
+/** The value of the literal between two offsets. */
 export const literalText = (text: string, range: Range): string =>
   text[range.start] === '"' ? stretchesOf(text, range).value : text.slice(range.start, range.end);
 
-// One long prompt may hold many findings; it is taken apart once.
+// One long prompt may have many findings; it is parsed once.
 const kept = new WeakMap<Attribute, Stretches>();
 
-/** Where `length` characters of an attribute's value, from `at` on, stand in the author's text. */
+/** The place in the author's text of `length` characters of an attribute's value, from `at` on. */
 export function spanInValue(graph: Graph, attribute: Attribute, at: number, length: number): Span {
   const positions = positionsIn(graph);
   const start = attribute.valueSpan.start.offset;
@@ -87,7 +86,7 @@ export function spanInValue(graph: Graph, attribute: Attribute, at: number, leng
     return Math.min((parts.sources[i] ?? start) + offset - (parts.values[i] ?? 0), end);
   };
   const from = source(at);
-  // The end is taken from the last character, so that a span never reaches over a closing quote.
+  // The end is that of the last character, so that no span includes a closing quote.
   const to = length > 0 ? source(at + length - 1) + 1 : from;
   const escaped = length > 0 && graph.text[to - 1] === '\\' && source(at + length) > to ? to + 1 : to;
   return positions.span(from, Math.min(escaped, end));

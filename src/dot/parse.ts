@@ -1,4 +1,4 @@
-/** The rewritten text to syntax trees, by `@ts-graphviz/ast`; and what a statement that it refuses lacks. */
+/** Parses the rewritten text with `@ts-graphviz/ast`, and explains refused statements. */
 import { type ClusterStatementASTNode, parse } from '@ts-graphviz/ast';
 import { type Rewritten, subgraphEnd } from './dialect.ts';
 import { type BadText, isLiteral } from './lex.ts';
@@ -7,7 +7,7 @@ import type { Range } from './scan.ts';
 
 export type Tree = ClusterStatementASTNode;
 
-/** Trees of successive statements. Their locations count from `base`, an offset of the author's text. */
+/** Trees of successive statements. Their locations are relative to `base`, an offset in the author's text. */
 export type Piece = { readonly base: number; readonly trees: readonly Tree[] };
 
 /** A place of a tree in the author's text. */
@@ -21,9 +21,9 @@ export function rangeOf(
 
 const mostFailures = 500;
 
-/** Parses a text piece by piece: all its trees at once would take much memory. Where a piece is refused, its statements
- *  are parsed one by one, so that every mistake is found; then the trees are only good for finding more of them. What is
- *  refused is added to `failed`. */
+/** Parses a text piece by piece: all trees at once would need much memory. The statements of a refused piece are parsed
+ *  one by one, so that every mistake is found; such trees only serve to find further mistakes. Refused statements are
+ *  added to `failed`. */
 export function* piecesOf(text: string, rewritten: Rewritten, failed: BadText[]): Generator<Piece> {
   const { strict, pieces, bad } = rewritten;
   const isReported = ({ start, end }: Range) => bad.some((one) => one.start >= start && one.start < end);
@@ -60,7 +60,7 @@ function treesOf(strict: string, { start, end }: Range): Piece | { readonly erro
   }
 }
 
-/** Where a text went wrong, and whether that is for its syntax: a limit of the library's is no such thing. */
+/** Where parsing failed, and whether the cause is a syntax error or a limit of the library. */
 function failureOf(error: unknown): { readonly offset: number; readonly isSyntax: boolean } {
   const cause = error instanceof Error ? error.cause : undefined;
   if (
@@ -91,24 +91,24 @@ function explain(text: string, { tokens: all }: Rewritten, statement: Range, err
   });
   if (!isSyntax)
     return bad(
-      'this statement is too large: its edges, or the subgraphs in it, are too many in a row',
+      'this statement is too large: it has too many edges or subgraphs in a row',
       'split it into several statements',
       tokens[0] ?? place,
     );
   const open = tokens.slice(0, i).findLast(({ kind }) => kind === '[' || kind === '{');
   if (before?.kind === '=')
     return bad(`a value is missing after "${said(earlier ?? before)}" =`, 'write a value', before);
-  if (before?.kind === '->') return bad('this edge leads to nothing', 'name the node it leads to', before);
+  if (before?.kind === '->') return bad('this edge has no target', 'name the node after the arrow', before);
   if (open?.kind === '{' || (token?.kind === '{' && open === undefined)) return subgraphEnd(open ?? place);
   if (token?.kind === ',' && open === undefined)
     return bad(
-      'a comma can separate attributes in [ ] only',
+      'a comma can only separate attributes in [ ]',
       'write ; between statements, { a b } for several nodes at one end of an edge, quotes around a value with a comma',
     );
   if (open === undefined || !isLiteral(before) || earlier?.kind === '=')
     return bad(
       `"${said(place)}" cannot stand here`,
-      'see whether a quote, a bracket or an = is missing before it',
+      'check whether a quote, a bracket or an = is missing before it',
     );
   if (earlier?.kind !== 'string' && equals?.kind === '=' && !said(before).endsWith(':'))
     return bad('a value with blanks must be in quotes', 'write the whole value in double quotes', earlier);

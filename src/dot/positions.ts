@@ -1,13 +1,13 @@
-/** Lines and columns of a text, from its offsets. */
+/** Converts offsets of a text to lines and columns. */
 import type { Position, Span } from '../model/diagnostic.ts';
 
 export type Positions = {
-  /** Where `offset` is; offsets outside of the text are moved to its nearer end. */
+  /** The position of `offset`; offsets outside of the text become its nearest end. */
   at(offset: number): Position;
   span(start: number, end: number): Span;
 };
 
-/** Index of the last entry of an ascending list that is not above `wanted`; -1 when there is none. */
+/** Index of the last entry of an ascending list that is not above `wanted`; -1 if there is none. */
 export function lastUpTo(list: readonly number[], wanted: number): number {
   let low = 0;
   let high = list.length;
@@ -19,11 +19,11 @@ export function lastUpTo(list: readonly number[], wanted: number): number {
   return low - 1;
 }
 
-/** Every line of a text begins after `\n`, `\r\n` or a lone `\r`. A byte order mark takes no column, as in editors. */
+/** Lines end with `\n`, `\r\n` or a lone `\r`. A byte order mark has no column, as in editors. */
 export function positionsOf(text: string): Positions {
   const lines = [text.startsWith('\uFEFF') ? 1 : 0];
   for (const newline of text.matchAll(/\r\n|\n|\r/g)) lines.push(newline.index + newline[0].length);
-  // Columns count characters, so each pair of surrogates before the offset takes one off.
+  // Columns count characters: a surrogate pair is one.
   const pairs = [...text.matchAll(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)].map((pair) => pair.index + 1);
 
   const at = (wanted: number): Position => {
@@ -38,7 +38,7 @@ export function positionsOf(text: string): Positions {
 
 const kept = new WeakMap<object, Positions>();
 
-/** The positions of a graph's text, worked out once. */
+/** The positions of a graph's text, computed once. */
 export function positionsIn(graph: { readonly text: string }): Positions {
   const known = kept.get(graph);
   if (known !== undefined) return known;

@@ -1,12 +1,12 @@
-/** A pipeline's text in one layout: a statement to a line, short attribute lists too, every comment kept. Names and
- *  values are the author's own text; those that Graphviz reads in quotes only get them. */
+/** Formats a pipeline's text: one statement per line, short attribute lists on one line, all comments preserved. Names
+ *  and values are the author's text, in quotes where Graphviz requires them. */
 import { isGraphvizWord, rewrite } from './dialect.ts';
 import { piecesOf, rangeOf, type Tree } from './parse.ts';
 import type { Range } from './scan.ts';
 
 const width = 110;
 
-/** Prints a text that `readGraph` reads without an error. A line ends as the author's lines do. */
+/** Formats a text that `readGraph` reads without an error. Line endings are the author's. */
 export function printGraph(text: string): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   return new Printer(text).lines().join(eol) + eol;
@@ -20,7 +20,7 @@ class Printer {
   private readonly out: string[] = [];
   private comment = 0;
   private indent = '';
-  /** The end of what was printed last, in the author's text. */
+  /** Offset in the author's text of the end of the last printed item. */
   private last = 0;
   private base = 0;
 
@@ -28,7 +28,7 @@ class Printer {
     this.rewritten = rewrite(text);
     const strings = this.rewritten.tokens.filter(({ kind }) => kind === 'string');
     let next = 0;
-    // A comment between strings that are joined by + is printed with them.
+    // A comment between strings joined by + is printed with them.
     this.comments = this.rewritten.comments.filter(({ start }) => {
       while ((strings[next]?.end ?? start) < start) next++;
       return (strings[next]?.start ?? start) >= start;
@@ -59,7 +59,7 @@ class Printer {
     return this.quoted(this.text.slice(start, end));
   }
 
-  /** Prints what is at `place`, behind one empty line if the author left some there. */
+  /** Prints the text for `place`, after one empty line if the author had any there. */
   private line(printed: string, { start, end }: Range): void {
     const isFirst = /^$|[[{]$/.test(this.out.at(-1) ?? '');
     if (!isFirst && /\n[^\n]*\n/.test(this.text.slice(this.last, start))) this.out.push('');
@@ -80,11 +80,11 @@ class Printer {
     this.last = end;
   }
 
-  /** Prints the comments that begin before `end`: one that follows something on its line stays there. */
+  /** Prints the comments that begin before `end`: a comment at the end of a line stays there. */
   private flush(end: number): void {
     for (let one = this.comments[this.comment]; one !== undefined && one.start < end; ) {
       const said = this.text.slice(one.start, one.end).trimEnd();
-      // Graphviz takes # for the beginning of a comment only where a line begins.
+      // Graphviz reads # as a comment only at the start of a line.
       const printed = one.start > 0 && said.startsWith('#') ? `//${said.slice(1)}` : said;
       const before = this.out.at(-1);
       if (before !== undefined && /^[ \t;,[{]*$/.test(this.text.slice(this.last, one.start))) {

@@ -1,4 +1,4 @@
-/** Reads a pipeline text: a graph, or what is wrong with the text. */
+/** Parses a pipeline text to a graph or diagnostics. */
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph } from '../model/graph.ts';
 import { build } from './build.ts';
@@ -11,8 +11,8 @@ import type { Range } from './scan.ts';
 const mostCharacters = 10 * 1024 * 1024;
 const mostFindings = 500;
 
-/** Behind a quote that is missing or one too many, strings and the text between them are mistaken for each other: of what
- *  is found from there on only the quote is reported. */
+/** After a missing or extra quote, strings and the text between them are swapped: from there on only the quote is
+ *  reported. */
 function withStuck(all: readonly BadText[], stuck: Range, text: string, line: string): readonly BadText[] {
   const isCut = ({ code }: BadText) => code.startsWith('unclosed-');
   if (!all.some((one) => one.start >= stuck.start || isCut(one))) return all;
@@ -24,22 +24,22 @@ function withStuck(all: readonly BadText[], stuck: Range, text: string, line: st
       ...stuck,
       code: 'unclosed-string',
       message: `this ends${line} right before ${before}: a quote is missing, or one too many`,
-      fix: 'close the string where it should end, take the quote away, or write \\" for one inside a string',
+      fix: 'close the string where it should end, remove the quote, or write \\" for one inside a string',
     },
   ];
 }
 
-/** The graph that a pipeline text describes, and everything in the text that is refused. Never throws.
+/** The graph that a pipeline text describes, and diagnostics for everything that is refused. Never throws.
  *
- *  The graph is undefined when statements or braces could not be made sense of. It is there, for lint to go on with,
- *  when what is refused leaves no doubt about the rest (a port, an HTML value, an id out of form); a caller that wants
- *  to run it asks for errors among the diagnostics first. `file` is the path as the user typed it. */
+ *  The graph is undefined if statements or braces could not be read. It is defined, so that lint can continue, if the
+ *  refused parts leave the rest clear (a port, an HTML value, an invalid id); a caller that wants to run it must check
+ *  the diagnostics for errors first. `file` is the path as the user typed it. */
 export function readGraph(
   file: string,
   text: string,
 ): { readonly graph: Graph | undefined; readonly diagnostics: readonly Diagnostic[] } {
   const positions = positionsOf(text);
-  const say = ({ code, message, start, end, fix }: BadText): Diagnostic => ({
+  const report = ({ code, message, start, end, fix }: BadText): Diagnostic => ({
     code,
     severity: 'error',
     message,
@@ -51,9 +51,9 @@ export function readGraph(
     return {
       graph: undefined,
       diagnostics: [
-        say({
+        report({
           code: 'binary-text',
-          message: 'the file holds a NUL character: it is no text',
+          message: 'the file contains a NUL character: it is not a text',
           start: nul,
           end: nul + 1,
           fix: 'save the pipeline as UTF-8 text',
@@ -64,12 +64,12 @@ export function readGraph(
     return {
       graph: undefined,
       diagnostics: [
-        say({
+        report({
           code: 'too-large',
           message: `the file has more than ${mostCharacters} characters`,
           start: 0,
           end: 0,
-          fix: 'keep long prompts in files of their own: prompt="@prompts/x.md"',
+          fix: 'keep long prompts in separate files: prompt="@prompts/x.md"',
         }),
       ],
     };
@@ -87,6 +87,6 @@ export function readGraph(
   const bad = stuck === undefined ? all : withStuck(all, stuck, text, where);
   return {
     graph: whole && failed.length === 0 && bad === all ? built?.graph : undefined,
-    diagnostics: bad.slice(0, mostFindings).map(say),
+    diagnostics: bad.slice(0, mostFindings).map(report),
   };
 }

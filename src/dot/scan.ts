@@ -1,8 +1,8 @@
-/** Reading on from an offset of the author's text: over a string, and over blanks and comments to the next token. */
+/** Skips from an offset of the author's text: over a string, or over blanks and comments to the next token. */
 
 export type Range = { readonly start: number; readonly end: number };
 
-/** The offset after the closing quote of the string that opens at `start`; undefined when it is never closed. */
+/** The offset after the closing quote of the string that opens at `start`; undefined if it is never closed. */
 export function endOfString(text: string, start: number): number | undefined {
   for (let at = start + 1; at < text.length; at++) {
     const c = text.charCodeAt(at);
@@ -21,8 +21,8 @@ const matchAt = (form: RegExp, text: string, at: number): string => {
   return form.exec(text)?.[0] ?? '';
 };
 
-/** The offset of the next token, of a comment that is never closed, or of the end of the text. Comments on the way are
- *  added to `comments`. */
+/** The offset of the next token, of a comment that is never closed, or of the end of the text. Skipped comments are added
+ *  to `comments`. */
 export function skipBlank(text: string, from: number, comments: Range[] = []): number {
   let at = from === 0 && text.startsWith('\uFEFF') ? 1 : from;
   for (;;) {

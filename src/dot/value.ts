@@ -1,11 +1,11 @@
-/** Attribute names and values as the author means them. */
+/** Canonical names and typed values of attributes. */
 import { durationMs } from '../model/attribute.ts';
 import type { Attribute, Value } from '../model/graph.ts';
 import { literalText } from './literal.ts';
 import type { Positions } from './positions.ts';
 import type { Range } from './scan.ts';
 
-/** Names that other pipelines use, read as ours. */
+/** Synonyms of attribute names that other pipelines use. */
 export const synonyms: Readonly<Record<string, string>> = {
   node_type: 'type',
   script: 'tool_command',
@@ -19,7 +19,7 @@ export const synonyms: Readonly<Record<string, string>> = {
 
 const float = /^[+-]?(\d+\.\d*|\.\d+|\d+)(e[+-]?\d+)?$/i;
 
-/** The value of an unquoted word. Whatever is no boolean, number or duration is a string (`nan`, `inf`, `0x1f`). */
+/** The value of an unquoted word. Everything except booleans, numbers and durations is a string (`nan`, `inf`, `0x1f`). */
 export function bareValue(text: string): Value {
   if (text === 'true' || text === 'false') return { kind: 'boolean', text, value: text === 'true' };
   const ms = durationMs(text);
@@ -29,7 +29,7 @@ export function bareValue(text: string): Value {
   return { kind: 'string', text };
 }
 
-/** One `key=value` of the author's, under its canonical name. */
+/** One `key=value` from the text, under its canonical name. */
 export function attributeOf(text: string, key: Range, value: Range, positions: Positions): Attribute {
   const written = literalText(text, key);
   const said = literalText(text, value);

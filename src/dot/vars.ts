@@ -2,11 +2,11 @@
 
 export type Variable = {
   readonly name: string;
-  /** The default; of a file variable without its `@`, a path relative to the pipeline file. */
+  /** The default; for a file variable a path relative to the pipeline file, without `@`. */
   readonly value: string;
-  /** True when the default begins with `@`: the variable's text is read from a file. */
+  /** True if the default begins with `@`: the variable's text is read from a file. */
   readonly file: boolean;
-  /** Where the entry stands in the attribute's value. */
+  /** Offset of the entry in the attribute's value. */
   readonly at: number;
   readonly length: number;
 };
@@ -14,7 +14,7 @@ export type VariableProblem = {
   readonly message: string;
   readonly at: number;
   readonly length: number;
-  /** The variable that is meant, where the entry names one. */
+  /** The variable, if the entry names one. */
   readonly name?: string;
 };
 
@@ -33,7 +33,7 @@ function entries(text: string): { text: string; at: number }[] {
   return found;
 }
 
-/** The variables in order, and every entry that is none. A blank text declares none. */
+/** The variables in order, and every invalid entry. A blank text declares none. */
 export function parseVars(text: string): {
   readonly vars: readonly Variable[];
   readonly problems: readonly VariableProblem[];
@@ -44,37 +44,37 @@ export function parseVars(text: string): {
   const names = new Set<string>();
   for (const { text: entry, at } of entries(text)) {
     const length = Math.max(entry.length, 1);
-    const say = (message: string, name?: string) => {
+    const report = (message: string, name?: string) => {
       const meant = name === undefined || !nameForm.test(name) ? {} : { name };
       problems.push({ message, at: Math.min(at, text.length - 1), length, ...meant });
     };
     if (entry === '') {
-      say('an entry of vars is empty');
+      report('an entry of vars is empty');
       continue;
     }
     const equals = entry.indexOf('=');
     if (equals === -1) {
-      say(`the variable "${entry}" has no default: write ${entry}=value`, entry);
+      report(`the variable "${entry}" has no default: write ${entry}=value`, entry);
       continue;
     }
     const name = entry.slice(0, equals).trim();
     if (!nameForm.test(name)) {
-      say(`"${name}" is no variable name: letters, digits, _ and -, not beginning with a digit`);
+      report(`"${name}" is not a variable name: use letters, digits, _ and -, not beginning with a digit`);
       continue;
     }
     if (name === '__proto__') {
-      say(`"${name}" is no variable name: the records of a run cannot hold it`);
+      report(`"${name}" is not a variable name: run records cannot contain it`);
       continue;
     }
     if (names.has(name)) {
-      say(`the variable "${name}" is declared twice`);
+      report(`the variable "${name}" is declared twice`);
       continue;
     }
     const raw = entry.slice(equals + 1).trim();
     const value = /^(["']).*\1$/s.test(raw) && raw.length > 1 ? raw.slice(1, -1) : raw;
     const file = value.startsWith('@');
     if (file && value.length === 1) {
-      say(`the variable "${name}" names no file after @`, name);
+      report(`the variable "${name}" names no file after @`, name);
       continue;
     }
     names.add(name);

@@ -1,4 +1,4 @@
-/** Holds a graph against every rule. */
+/** Checks a graph against every rule. */
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph } from '../model/graph.ts';
 import { type LintKind, type LintOptions, type Rule, subjectOf } from './rule.ts';
@@ -73,7 +73,7 @@ const rules: readonly Rule[] = [
   failureToSuccess,
 ];
 
-/** Rules about the graph as a whole, which mean nothing while some of it is missing. */
+/** Rules about the graph as a whole; skipped if a part of it could not be parsed. */
 const wholeGraph: ReadonlySet<Rule> = new Set([
   startCount,
   exitMissing,
@@ -92,11 +92,11 @@ const wholeGraph: ReadonlySet<Rule> = new Set([
   failureToSuccess,
 ]);
 
-/** Rules about where runs can go. */
+/** Rules about the possible paths of runs. */
 const ofRuns: ReadonlySet<Rule> = new Set([edgeNeverTaken, endlessCycle, outcomeUncovered, failureToSuccess]);
 
-/** Errors with which nobody can say where runs go. */
-const leadNowhere: ReadonlySet<string> = new Set([
+/** Errors that leave the possible paths of runs undefined. */
+const undefinedPaths: ReadonlySet<string> = new Set([
   'start-count',
   'exit-missing',
   'start-incoming',
@@ -109,8 +109,8 @@ const leadNowhere: ReadonlySet<string> = new Set([
   'target-missing',
 ]);
 
-/** Everything that the rules and the kinds find in a graph, each thing once, in the order of the author's text. Only
- *  nodes of `kinds` can run. Pure; never throws unless a kind's own check does. */
+/** All findings of the rules and the kinds, without duplicates, in the order of the author's text. Only nodes of `kinds`
+ *  can run. Pure; never throws unless a kind's own check does. */
 export function lint(
   graph: Graph,
   kinds: readonly LintKind[],
@@ -120,9 +120,9 @@ export function lint(
   const found = new Map<string, Diagnostic>();
   for (const rule of rules) {
     if (options.partial === true && wholeGraph.has(rule)) continue;
-    if (ofRuns.has(rule) && [...found.values()].some(({ code }) => leadNowhere.has(code))) continue;
+    if (ofRuns.has(rule) && [...found.values()].some(({ code }) => undefinedPaths.has(code))) continue;
     for (const d of rule(subject)) {
-      // Defaults and chains put one attribute on many nodes and edges; it is wrong once.
+      // Defaults and chains put one attribute on many nodes and edges; it is reported once.
       const key = `${d.code} ${d.place?.span.start.offset} ${d.message}`;
       if (!found.has(key)) found.set(key, d);
     }

@@ -1,10 +1,10 @@
-/** What a lint rule is, what it is shown, and how it speaks. */
+/** The type of lint rules, their input and their findings. */
 import type { AttributeTable, AttributeValues } from '../model/attribute.ts';
 import type { Diagnostic, Span } from '../model/diagnostic.ts';
 import type { Edge, Graph, Node } from '../model/graph.ts';
 import { kindOf } from '../model/resolve.ts';
 
-/** What lint needs to know of a node kind. */
+/** The properties of a node kind that lint uses. */
 export type LintKind = {
   readonly type: string;
   readonly shapes: readonly string[];
@@ -15,18 +15,18 @@ export type LintKind = {
 };
 
 export type LintOptions = {
-  /** Texts of prompts given as `@file`, by the attribute's value, `@` included. */
+  /** Texts of `@file` prompts, by the attribute's value, `@` included. */
   readonly prompts?: ReadonlyMap<string, string>;
-  /** The text could not be read whole: what its nodes and edges are as a graph is not judged. */
+  /** A part of the text could not be parsed: rules about the whole graph are skipped. */
   readonly partial?: boolean;
-  /** The pipeline is about to run: a refused command is a warning. */
+  /** The pipeline is about to run: a refused command is only a warning. */
   readonly toRun?: boolean;
 };
 
 export type Subject = {
   readonly graph: Graph;
   readonly kinds: readonly LintKind[];
-  /** The kind of each node; undefined where its type or shape is none of the kinds'. */
+  /** The kind of each node; undefined if no kind has its type or shape. */
   readonly kindOf: ReadonlyMap<string, LintKind | undefined>;
   readonly incoming: ReadonlyMap<string, readonly Edge[]>;
   readonly outgoing: ReadonlyMap<string, readonly Edge[]>;
@@ -64,7 +64,7 @@ export const nodesOf = (subject: Subject, type: string): readonly Node[] =>
 
 type Said = { readonly message: string; readonly span: Span; readonly fix: string };
 
-/** A finding of the rule `code`, placed in the graph's file. */
+/** A finding of the rule `code` in the graph's file. */
 export const finding = (
   graph: Graph,
   code: string,

@@ -1,4 +1,4 @@
-/** Attributes of graphs and edges, and the words that lint knows without checking them. */
+/** Attributes of graphs and edges, and names that lint accepts without a check. */
 import {
   type AttributeTable,
   atLeastTwo,
@@ -16,7 +16,7 @@ import {
 } from '../model/attribute.ts';
 import { reserve } from '../model/reserve.ts';
 
-/** Bytes that a shell and a small program need to start at all. */
+/** The least bytes with which a shell and a small program can start. */
 const leastMemory = 16 * 1024 * 1024;
 
 /** Attributes of a graph. */
@@ -87,7 +87,7 @@ const drawing = words(`
   style stylesheet tail_lp tailclip tailURL tailhref taillabel tailport tailtarget tailtooltip target
   TBbalance tooltip truecolor vertices viewport voro_margin weight width xdotversion xlabel xlp z`);
 
-/** Attributes that pipelines of the wider language carry. */
+/** Attributes of other implementations of the pipeline language. */
 const wider = words(`
   fidelity thread_id reasoning_effort auto_status join_policy max_parallel max_agent_turns max_goal_gate_redirects cwd
   inputs outputs escalation_models loop_restart loop_restart_persist_keys default_max_retry
@@ -95,11 +95,11 @@ const wider = words(`
   stack.child_autostart stack.child_dotfile stack.child_workdir tool_hooks.pre tool_hooks.post llm_model llm_provider
   temperature max_tokens timeout prompt_file context_keys read_only question options`);
 
-/** What Graphviz itself reads, wherever it stands. */
+/** Attributes that Graphviz itself reads, on any element. */
 export const drawn: ReadonlySet<string> = new Set(drawing);
 export const unchecked: ReadonlySet<string> = new Set([...drawing, ...wider]);
 
-/** Shapes and types of the wider language. */
+/** Shapes and types of other implementations of the pipeline language. */
 export const widerKinds: readonly { readonly shape: string; readonly type: string; readonly does: string }[] =
   [
     { shape: 'Mdiamond', type: 'start', does: 'begins a run' },

@@ -1,4 +1,4 @@
-/** An agent script: prepared answers that stand in for a model, node by node, call by call. */
+/** An agent script: prepared answers that replace a model, node by node and call by call. */
 import * as z from 'zod';
 import type { Diagnostic, Position } from './diagnostic.ts';
 import { failureClasses } from './outcome.ts';
@@ -28,7 +28,7 @@ const ScriptUsage = z.lazy(() =>
         .exactOptional()
         .describe('Where several models had a share: the same tokens, by model'),
     })
-    .describe('What the call is to be counted as; a number that is missing is unknown, never zero.'),
+    .describe('Usage that the call reports; a missing number is unknown, never zero.'),
 );
 
 /** A check that an object has one of these keys, and no other of them. */
@@ -40,7 +40,7 @@ const exactlyOneOf =
     const what = given.length === 0 ? 'has none of them' : `has ${given.join(' and ')}`;
     context.addIssue({
       code: 'custom',
-      message: `must have exactly one of ${kinds.join(', ')}, and ${what}`,
+      message: `must have exactly one of ${kinds.join(', ')}, but ${what}`,
     });
   };
 
@@ -65,10 +65,10 @@ const FileEffect = z.lazy(() =>
   z
     .strictObject({
       path: workspacePath.describe('Relative to the workspace'),
-      content: z.string().optional().describe('The whole text of the file from now on'),
-      content_file: besideScript.optional().describe('A file that holds it, relative to the script'),
-      base64: z.base64().optional().describe('The whole content where it is no text'),
-      link: z.string().min(1).optional().describe('What a symbolic link points at'),
+      content: z.string().optional().describe('The new text of the file, whole'),
+      content_file: besideScript.optional().describe('A file with the new content, relative to the script'),
+      base64: z.base64().optional().describe('The new content, for files that are not text'),
+      link: z.string().min(1).optional().describe('Target of a symbolic link'),
       delete: z.literal(true).optional(),
       mode: z
         .string()
@@ -92,29 +92,29 @@ const Finished = z.lazy(() =>
       verification_plan: z.json().optional(),
       response: z.string().optional(),
     })
-    .describe('An agent that works by itself has come to its end and says how it went'),
+    .describe('The report of an agent that works in several turns'),
 );
 
 const Answer = z.lazy(() =>
   z
     .strictObject({
-      text: z.string().optional().describe('The answer as it is'),
+      text: z.string().optional().describe('The answer, unchanged'),
       json: z.json().optional().describe('The answer as a value; it is written with two-space indent'),
       file: besideScript.optional().describe('A file with the answer, relative to the script'),
       fail: z
         .strictObject({
           class: z.enum(failureClasses),
           reason: z.string().min(1),
-          model: z.enum(['api', 'output']).optional().describe('Whose fault it is, for the exit code'),
-          response: z.string().optional().describe('What of an answer had arrived'),
+          model: z.enum(['api', 'output']).optional().describe('The cause, for the exit code of the run'),
+          response: z.string().optional().describe('The part of the answer that had arrived'),
         })
         .optional()
-        .describe('The call breaks'),
+        .describe('The call fails'),
       finished: Finished.optional(),
       files: z
         .array(FileEffect)
         .optional()
-        .describe('What the agent changes in the workspace, in this order'),
+        .describe('Changes that the agent makes in the workspace, in this order'),
       usage: ScriptUsage.optional(),
     })
     .superRefine(exactlyOneOf(answerKinds)),
@@ -135,14 +135,13 @@ export const AgentScript = z.lazy(() =>
       .describe('SHA-256 of each input that the answers were made for, by variable name'),
     note: z.string().default(''),
     answers: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no node id'), z.array(Answer))
+      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a node id'), z.array(Answer))
       .describe('For each node its answers: the n-th is the n-th call'),
   }),
 );
 export type AgentScript = z.infer<typeof AgentScript>;
 
-/** Reads a script. `file` is named in the diagnostics, which point at the offending part of `text` and tell all that
- *  is wrong with it. */
+/** Parses a script. The diagnostics name `file`, point at the offending part of `text` and list every problem. */
 export function parseAgentScript(
   file: string,
   text: string,
@@ -199,7 +198,7 @@ export function parseAgentScript(
 
 const startOf = (diagnostic: Diagnostic): number => diagnostic.place?.span.start.offset ?? 0;
 
-/** `answers.plan, answer 2, fail.class`: the path of a finding as a person counts. */
+/** `answers.plan, answer 2, fail.class`: the path of a finding, counted from 1. */
 const wordsFor = (path: readonly string[]): string => {
   const [top, node, index, ...rest] = path;
   if (top !== 'answers' || index === undefined) return path.join('.');
@@ -215,15 +214,15 @@ export function positionAt(text: string, offset: number): Position {
 }
 
 export type JsonMap = {
-  /** Where a path's key (or element) stands; of a path that is not there, where its nearest parent does. */
+  /** Offset of a path's key or element; for a path that does not exist, of its nearest parent. */
   offset(path: readonly string[]): number;
   readonly duplicates: readonly { readonly key: string; readonly offset: number }[];
 };
 
-/** Nesting beyond which nobody wrote the text by hand, and the walk would run out of stack. */
+/** Deepest nesting that is read: deeper text would exhaust the stack. */
 const deepest = 500;
 
-/** Walks strict JSON and notes where each key and element stands, which `JSON.parse` does not tell. */
+/** Walks strict JSON and records the offset of each key and element, which `JSON.parse` does not report. */
 export function mapJson(text: string): JsonMap | { readonly problem: string; readonly offset: number } {
   const places = new Map<string, number>();
   const duplicates: { key: string; offset: number }[] = [];

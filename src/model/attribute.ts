@@ -2,19 +2,19 @@
 import type { Attribute, Attributes, Value } from './graph.ts';
 import { own } from './own.ts';
 
-/** The value, or why it is not one. */
+/** The value, or why the text is invalid. */
 export type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly why: string; readonly also?: readonly string[] };
 
 export interface AttributeType<T> {
-  /** What is wanted, for messages: `a whole number of at least 0`. */
+  /** The expected form, for messages: `a whole number of at least 0`. */
   readonly wants: string;
   read(value: Value): Read<T>;
 }
 
 export type AttributeTable = { readonly [key: string]: AttributeType<unknown> };
-/** What a table's attributes read as; an attribute that is absent (or wholly empty) is undefined. */
+/** The values of a table's attributes; undefined for an attribute that is absent or empty. */
 export type AttributeValues<T extends AttributeTable> = {
   readonly [K in keyof T]: (T[K] extends AttributeType<infer V> ? V : never) | undefined;
 };
@@ -36,7 +36,7 @@ export const flag = (): AttributeType<boolean> =>
 
 const wholeNumber = /^[+-]?\d+$/;
 
-/** Why a number that is one, and too large to be counted exactly, does not do. */
+/** Message for a number that is too large to be exact. */
 export const tooLarge = `is too large: the most is ${Number.MAX_SAFE_INTEGER}`;
 
 /** A whole number, `least` or more. */
@@ -53,11 +53,11 @@ export const count = (least = 0): AttributeType<number> =>
     return Number.isSafeInteger(n) ? yes(n) : no(tooLarge);
   });
 
-/** How often something may repeat: 0 for as often as it likes, else 2 or more. */
+/** A limit on repetitions: 0 for no limit, else 2 or more. */
 export const atLeastTwo = (): AttributeType<number> =>
   type('0 (never) or a whole number of at least 2', (v) => {
     const read = count().read(v);
-    return read.ok && read.value === 1 ? no('is 1, and what happens once repeats nothing') : read;
+    return read.ok && read.value === 1 ? no('is 1, but one occurrence is not a repetition') : read;
   });
 
 /** Any whole number. */
@@ -87,7 +87,7 @@ export function durationMs(word: string): number | undefined {
     : Number(match[1]) * (unitMs[match[2]] ?? 1);
 }
 
-/** A length of time in milliseconds; a bare whole number means seconds. */
+/** A duration in milliseconds; a whole number without a unit means seconds. */
 export const duration = (): AttributeType<number> =>
   type('a duration such as 250ms, 900s, 15m, 2h or 1d', (v) => {
     const word = v.text.trim();
@@ -118,10 +118,10 @@ export const bytes = (least: number): AttributeType<number> =>
   type('a size such as 512M, 4G or 1048576', (v) => {
     const size = bytesOf(v.text);
     if (size === undefined) return no('is not a size');
-    return size < least ? no(`is less than ${least} bytes, and no program can work with that`) : yes(size);
+    return size < least ? no(`is less than ${least} bytes, too little for any program`) : yes(size);
   });
 
-/** Comma-separated folders or files outside the workspace, each with `:rw` where it may be written. */
+/** Comma-separated folders or files outside the workspace; `:rw` makes one writable. */
 export const outsidePaths = (): AttributeType<readonly string[]> =>
   type(
     'a comma-separated list of paths that begin with / or ~/, each with :rw where it may be written',
@@ -146,16 +146,16 @@ export const list = (): AttributeType<readonly string[]> =>
     return words.includes('') ? no('has an empty entry') : yes(words);
   });
 
-/** Whether a variable of the environment may be called so. Systems take more than shells do (`npm_config_//host/:_auth`); a
- *  blank stands where a comma was meant, a `$` where none is. */
+/** Whether this is a valid name of an environment variable. Systems accept more than shells do
+ *  (`npm_config_//host/:_auth`). A blank means that a comma is missing; a leading `$` is a mistake. */
 export const isVariableName = (name: string): boolean => /^[^\s=\0$][^\s=\0]*$/.test(name);
 
-/** Comma-separated names of variables of the environment. */
+/** Comma-separated names of environment variables. */
 export const variableNames = (): AttributeType<readonly string[]> =>
   type('a comma-separated list of names of variables', (v) => {
     const read = list().read(v);
     const wrong = read.ok ? read.value.find((name) => !isVariableName(name)) : undefined;
-    return wrong === undefined ? read : no(`"${wrong}" is no name of a variable`);
+    return wrong === undefined ? read : no(`"${wrong}" is not the name of a variable`);
   });
 
 const pathProblem = (path: string): string | undefined => {
@@ -202,7 +202,7 @@ export const paths = (): AttributeType<readonly string[]> =>
     return why === undefined ? read : { ok: false, why, also };
   });
 
-/** Comma-separated words, each one of a few. */
+/** Comma-separated words, each from a fixed list. */
 export const words = <const W extends string>(...known: readonly W[]): AttributeType<readonly W[]> =>
   type(`a comma-separated list of ${known.join(', ')}`, (v) => {
     const read = list().read(v);
@@ -214,14 +214,14 @@ export const words = <const W extends string>(...known: readonly W[]): Attribute
       : no(`names "${strange}", which is none of ${known.join(', ')}`);
   });
 
-/** One of a few words. */
+/** One word from a fixed list. */
 export const word = <const W extends string>(...words: readonly W[]): AttributeType<W> =>
   type(`one of ${words.join(', ')}`, (v) => {
     const found = words.find((w) => w === v.text.trim());
     return found === undefined ? no(`is none of ${words.join(', ')}`) : yes(found);
   });
 
-/** Present and not wholly empty. */
+/** Present and not empty. */
 export function present(attrs: Attributes, key: string): Attribute | undefined {
   const attr = attrs.get(key);
   return attr === undefined || attr.value.text.trim() === '' ? undefined : attr;
@@ -229,14 +229,14 @@ export function present(attrs: Attributes, key: string): Attribute | undefined {
 
 export type BadAttribute = { readonly attribute: Attribute; readonly why: string; readonly wants: string };
 
-/** Every attribute of `table` that is present, typed; those that do not read are in `bad` and undefined in `values`. */
+/** Every attribute of `table` that is present, typed; invalid ones are in `bad` and undefined in `values`. */
 export function readAttributes<T extends AttributeTable>(
   attrs: Attributes,
   table: T,
 ): { readonly values: AttributeValues<T>; readonly bad: readonly BadAttribute[] } {
   const values: Record<string, unknown> = {};
   const bad: BadAttribute[] = [];
-  // A node has few attributes, and a table many.
+  // A node has few attributes, a table has many.
   for (const [key, attribute] of attrs) {
     const wanted = own(table, key);
     if (wanted === undefined || attribute.value.text.trim() === '') continue;

@@ -1,16 +1,17 @@
-/** Whose failure it is, and how that is known. */
+/** The class of a failure, and how it was determined. */
 import * as z from 'zod';
 import { failureClasses } from './outcome.ts';
 
-/** `said`: the stage's own word; `evidence`: how its program ended, or what the harness of a scenario tells; `rerun`: it
- *  was run once more in a clean copy; `words`: a guess from what was printed; `default`: nothing speaks for anything else. */
+/** `said`: reported by the node itself; `evidence`: how its program ended, or what the scenario harness reported;
+ *  `rerun`: it ran once more in a clean copy; `words`: a guess from its output; `default`: nothing points to another
+ *  class. */
 export const attributionWays = ['said', 'evidence', 'rerun', 'words', 'default'] as const;
 
 export const Attribution = z.lazy(() =>
   z.object({
     class: z.enum(failureClasses),
     how: z.enum(attributionWays),
-    why: z.string().describe('What it rests on, in words'),
+    why: z.string().describe('The evidence, in words'),
   }),
 );
 export type Attribution = z.infer<typeof Attribution>;
@@ -19,21 +20,21 @@ export type Attribution = z.infer<typeof Attribution>;
 export const Rerun = z.object({
   result: z.enum(['passed', 'alike', 'differently']),
   first_exit_code: z.number().nullable(),
-  exit_code: z.number().nullable().describe('Null where no program ran to its end'),
+  exit_code: z.number().nullable().describe('Null if no program ran to its end'),
   failure_class: z.enum(failureClasses).nullable().describe('Of the second failure'),
   failure_reason: z.string(),
 });
 export type Rerun = z.infer<typeof Rerun>;
 
-/** How often a node has failed alike in a loop in which an agent was at work and nothing that counts has changed. */
+/** How often a node has failed in the same way in a loop with an agent, without a relevant change of the workspace. */
 export const Alike = z.lazy(() =>
   z.object({
     signature: z.string().describe('SHA-256 of node, class, command and normalised message'),
     head: z.string().describe('The message, shortened'),
     count: z.int().positive(),
     visits: z.array(z.int().positive()).describe('The latest of them, ten at most'),
-    step: z.int().describe('Number of the visit that counted last, over the whole run'),
-    after: z.string().describe('The workspace as that visit left it: the name of a snapshot'),
+    step: z.int().describe('Number of the execution that was counted last, over the whole run'),
+    after: z.string().describe('The workspace after that execution: the name of a snapshot'),
   }),
 );
 export type Alike = z.infer<typeof Alike>;

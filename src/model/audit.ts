@@ -1,5 +1,5 @@
-/** `audit.json` and `factory audit --json`: holdout leaks, and what agents did to tests and to what runs them. Fields are
- *  only ever added. */
+/** `audit.json` and `factory audit --json`: holdout leaks, and changes that agents made to tests and to the files that
+ *  run them. Fields are only ever added. */
 import * as z from 'zod';
 
 export const AuditFinding = z.object({
@@ -10,11 +10,11 @@ export const AuditFinding = z.object({
     ),
   severity: z.enum(['error', 'warning']),
   sure: z.enum(['certain', 'likely', 'possible']),
-  node: z.string().nullable().describe('Null for a commit that no stage is known for'),
+  node: z.string().nullable().describe('Null for a commit without a known node'),
   visit: z.int().nullable(),
   where: z.string().describe('Artifact of the run directory, file of the workspace, or commit'),
   path: z.string().nullable().describe('File of the workspace, relative to it'),
-  line: z.int().nullable().describe('1-based; null where it is not one line, or was decoded first'),
+  line: z.int().nullable().describe('1-based; null if it spans several lines or was decoded first'),
   message: z.string(),
   fix: z.string(),
   sealed: z
@@ -23,7 +23,7 @@ export const AuditFinding = z.object({
       line: z.int().positive().describe('1-based'),
     })
     .exactOptional()
-    .describe('What was found, by its place: what it says is not repeated'),
+    .describe('Position of the leaked text, which is not repeated here'),
   before: z.string().exactOptional().describe('Lines that the change removed'),
   after: z.string().exactOptional().describe('Lines that it added'),
 });
@@ -34,16 +34,16 @@ export const AuditReport = z.object({
   run_id: z.string(),
   holdout: z
     .enum(['checked', 'none', 'unreadable'])
-    .describe('Nothing is sealed; or it could not be read, and leaks were not looked for'),
+    .describe('No holdout; or it could not be read, and leaks were not searched for'),
   holdout_problem: z.string().exactOptional().describe('Why it could not be read'),
   looked_at: z.object({
     visits: z.int(),
     texts: z.int().describe('Prompts, answers, transcripts, recorded exchanges, context updates'),
-    files: z.int().describe('Contents that visits and commits left in files'),
+    files: z.int().describe('Contents of files after executions and in commits'),
     commits: z.int(),
     canaries: z.int(),
   }),
-  /** What of the run could not be read. */
+  /** Parts of the run that could not be read. */
   notes: z.array(z.string()),
   findings: z.array(AuditFinding),
   errors: z.int(),
@@ -51,7 +51,7 @@ export const AuditReport = z.object({
 });
 export type AuditReport = z.infer<typeof AuditReport>;
 
-/** What `result.json` says of it. */
+/** The summary of it in `result.json`. */
 export const AuditCounts = z.object({
   findings: z.int(),
   errors: z.int(),
@@ -59,10 +59,10 @@ export const AuditCounts = z.object({
 });
 export type AuditCounts = z.infer<typeof AuditCounts>;
 
-/** A number of things, in words. */
+/** A count with its noun, for messages. */
 const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
-/** The audit in a line. */
+/** The audit in one line. */
 export function auditWords({ findings, errors, warnings }: AuditCounts): string {
   if (findings === 0) return 'nothing found';
   return [

@@ -1,5 +1,5 @@
-/** `calls.jsonl`: every call of a model that costs something, as it begins, goes on and ends. A call without an end was
- *  cut off with its engine. */
+/** `calls.jsonl`: start, usage and end of every model call that has a cost. A call without an end was interrupted by a
+ *  crash. */
 import * as z from 'zod';
 import { Usage } from './spent.ts';
 
@@ -17,32 +17,34 @@ export const CallRecord = z.lazy(() =>
       ...about,
       type: z.literal('CallStarted'),
       agent: z.string(),
-      model: z.string().nullable().describe('Null where the agent itself chooses'),
+      model: z.string().nullable().describe('Null if the agent chooses the model itself'),
       input_tokens: z.number().describe('Estimated from the prompt'),
       unseen: z
         .literal(true)
         .exactOptional()
-        .describe('Its program makes calls of its own: cut off, it has used more than anybody knows'),
+        .describe(
+          'The agent program makes further calls itself: interrupted, it has used more than is known',
+        ),
     }),
     z.object({
       ...about,
       type: z.literal('CallTold'),
-      usage: Usage.describe('Of the call that has begun, as far as it is known'),
-      sends: z.number().describe('Input tokens, estimated, of what is on its way beyond that'),
+      usage: Usage.describe('Known usage of the call so far'),
+      sends: z.number().describe('Estimated input tokens that are sent but not yet in `usage`'),
     }),
     z.object({
       ...about,
       type: z.literal('CallEnded'),
       ended: z
         .enum(['told', 'untold', 'cut', 'free'])
-        .describe('Usage told or not; cut off by a signal; or refused before a model worked'),
+        .describe('Usage reported or not; interrupted by a signal; or refused before a model worked'),
       usage: Usage.nullable(),
-      cost_usd: z.number().nullable().describe('By the prices of that time; null where it is not known'),
-      run: z.string().exactOptional().describe('Another run, started by this stage, that made the call'),
+      cost_usd: z.number().nullable().describe('At the prices of that time; null if unknown'),
+      run: z.string().exactOptional().describe('Another run, started by this node, that made the call'),
       told: z
         .string()
         .exactOptional()
-        .describe('Which of the calls that were told of with it this is: each is taken over once'),
+        .describe('Identifies the call in the report of that run, so that each is counted once'),
     }),
   ]),
 );

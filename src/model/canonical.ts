@@ -1,4 +1,4 @@
-/** JSON in one spelling, so that equal values have equal hashes. */
+/** Canonical JSON: equal values have equal hashes. */
 import type { Json } from './json.ts';
 import { sha256 } from './sha256.ts';
 
@@ -12,7 +12,7 @@ export const asciiJson = (value: Json, indent = 0): string =>
 /** SHA-256 of the value's canonical JSON: keys sorted by code point, no blanks, ASCII only. */
 export const canonicalHash = (value: Json): string => sha256(asciiJson(sortedKeys(value)));
 
-/** The same value with the keys of every object sorted by code point. */
+/** The value with the keys of every object sorted by code point. */
 export function sortedKeys(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sortedKeys);

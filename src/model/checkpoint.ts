@@ -1,4 +1,4 @@
-/** `checkpoint.json`: all that a resume needs, written after every stage. Fields are only ever added. */
+/** `checkpoint.json`: the state that a resume needs, written after every execution of a node. Fields are only ever added. */
 import * as z from 'zod';
 import { Alike, Attribution } from './attribution.ts';
 import type { Json } from './json.ts';
@@ -21,7 +21,7 @@ export const NodeOutcome = z.object({
 });
 export type NodeOutcome = z.infer<typeof NodeOutcome>;
 
-/** What is remembered of a node's latest outcome. */
+/** The stored part of a node's latest outcome. */
 export const nodeOutcome = (outcome: Outcome): NodeOutcome => ({
   status: outcome.status,
   label: outcome.label,
@@ -34,7 +34,7 @@ export const LastFailure = z.object({
   node: nodeId,
   node_type: z.string(),
   class: z.enum(failureClasses),
-  class_said: z.boolean().describe("The class is the stage's own word"),
+  class_said: z.boolean().describe('The node reported the class itself'),
   reason: z.string(),
   exit_code: z.number().nullable(),
   model: z.enum(['api', 'output']).nullable().describe('A single-turn model call is the cause'),
@@ -50,7 +50,10 @@ export const Ended = z.object({
   ok: z.boolean(),
   reason: z.string(),
   code: z.number().describe('Exit code of the process'),
-  disk: z.boolean().exactOptional().describe('The disk has stopped the run: a resume goes on at once'),
+  disk: z
+    .boolean()
+    .exactOptional()
+    .describe('The run stopped because of a disk error: a resume continues without changes'),
 });
 export type Ended = z.infer<typeof Ended>;
 
@@ -58,7 +61,7 @@ export const Checkpoint = z.object({
   schema_version: z.literal(1),
   run_id: z.string(),
   epoch: z.number(),
-  last_completed_node: z.string().describe('Empty before the first stage'),
+  last_completed_node: z.string().describe('Empty before the first node'),
   completed_nodes: z.array(z.string()).describe('Sorted, without repeats'),
   retry_counts: counts,
   context: z.record(z.string(), json),
@@ -76,15 +79,18 @@ export const Checkpoint = z.object({
   last_failure: LastFailure.nullable(),
   snapshot: fileName.nullable(),
   elapsed_ms: z.number(),
-  node_ms: counts.exactOptional().describe('Milliseconds of finished visits, by node'),
+  node_ms: counts.exactOptional().describe('Milliseconds of finished executions, by node'),
   cut_ms: z
     .number()
     .exactOptional()
-    .describe('Milliseconds that the next node took in visits that were cut, where it has a max_wall'),
-  alike: z.record(z.string(), Alike).exactOptional().describe('Failures that repeat, by node'),
-  agent_step: z.int().exactOptional().describe('Number of the latest visit of an agent, over the whole run'),
+    .describe('Milliseconds that interrupted executions of the next node took, if it has a max_wall'),
+  alike: z.record(z.string(), Alike).exactOptional().describe('Repeated failures, by node'),
+  agent_step: z
+    .int()
+    .exactOptional()
+    .describe('Number of the latest execution of an agent, over the whole run'),
   spent: Spent.exactOptional().describe(
-    'By all calls of the run, those of cut visits too; `calls.jsonl` has each',
+    'Totals of all calls of the run, those of interrupted executions included; `calls.jsonl` lists each',
   ),
   status: z.enum(['running', 'completed', 'failed', 'interrupted', ...pausedWords]),
   ended: Ended.nullable(),
@@ -93,16 +99,17 @@ export const Checkpoint = z.object({
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
 
-/** What a checkpoint vouches for beside the lines of `visits.jsonl`. */
+/** Hashes that a checkpoint records in addition to the lines of `visits.jsonl`. */
 export const Cover = z.object({
   manifest_sha256: z.string().describe('Of the manifest as JSON with sorted keys'),
-  manifest_next: z.string().exactOptional().describe('Of the one that is about to take its place'),
-  snapshot_next: z.string().exactOptional().describe('The snapshot that counts once that one is there'),
+  manifest_next: z.string().exactOptional().describe('Of the manifest that is about to replace it'),
+  snapshot_next: z.string().exactOptional().describe('The current snapshot once that manifest is in place'),
   journals: z.record(z.string(), Mark).describe('By path in the run directory'),
 });
 export type Cover = z.infer<typeof Cover>;
 
-/** What stands in `checkpoint.json` however long the run; `visits.jsonl` tells the rest. */
+/** The part of the state that does not grow with the run: this is in `checkpoint.json`, the rest comes from
+ *  `visits.jsonl`. */
 export const BoundedCheckpoint = Checkpoint.omit({
   completed_nodes: true,
   retry_counts: true,
@@ -115,6 +122,6 @@ export const BoundedCheckpoint = Checkpoint.omit({
   agent_step: true,
 });
 
-/** The state of a run in memory. What is kept by node or by context key (`visits`, `calls`, `retry_counts`, `outcomes`,
- *  `origins`) belongs to the run and grows in place: copied at every step it would cost more with every node. */
+/** The state of a run in memory. Records by node or by context key (`visits`, `calls`, `retry_counts`, `outcomes`,
+ *  `origins`) are shared and grow in place: a copy at every step would cost more with every node. */
 export type RunState = Readonly<Omit<Checkpoint, 'completed_nodes'>>;

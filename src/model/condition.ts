@@ -1,4 +1,4 @@
-/** The condition language of edges, parsed. */
+/** The parsed form of edge conditions. */
 
 export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>=' | 'contains' | 'matches';
 

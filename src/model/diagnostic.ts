@@ -1,4 +1,4 @@
-/** What is wrong with a text of the user's: one type for syntax, lint, plans and proposals, and one drawing of it. */
+/** A problem in the user's text: one type for syntax, lint, plans and proposals. */
 import type { OutcomeWord } from './outcome.ts';
 
 /** A place in a text. `offset` counts UTF-16 units from 0; `line` and `column` are 1-based, `column` in characters. */
@@ -8,25 +8,25 @@ export type Span = { readonly start: Position; readonly end: Position };
 /** A span in a named file; `file` is the path as the user typed it. */
 export type Place = { readonly file: string; readonly span: Span };
 
-/** A hint is shown by `factory validate` only; nothing depends on it. */
+/** Only `factory validate` shows hints; they never fail a command. */
 export type Severity = 'error' | 'warning' | 'hint';
 
-/** One stage of a run that shows a finding: how it ends, and where the engine then goes. */
+/** One execution in the example run of a finding: how it ends, and where the engine goes next. */
 export type WitnessStep = {
   readonly node: string;
   readonly outcome: OutcomeWord;
-  /** The stage breaks (a timeout, a crash) instead of running to its end and reporting. */
+  /** The node breaks (a timeout, a crash) instead of running to its end and reporting failure. */
   readonly broke?: true;
   readonly failure_class?: string;
   readonly preferred_label?: string;
   readonly suggested_ids?: readonly string[];
-  /** Context keys that the stage sets. */
+  /** Context keys that the node sets. */
   readonly sets?: Readonly<Record<string, string>>;
-  /** The edge that it leaves by; null at an exit, and where no edge carries the run on. */
+  /** The edge taken; null at an exit, and where no edge fits. */
   readonly edge: { readonly to: string; readonly condition: string } | null;
-  /** The run is at an exit. */
+  /** The node is an exit. */
   readonly exit?: true;
-  /** An exit sends the run back there, since a goal gate is not reached. */
+  /** The node to which the exit sends the run back because a goal gate is unmet. */
   readonly retry_target?: string;
 };
 
@@ -36,9 +36,9 @@ export type Diagnostic = {
   readonly severity: Severity;
   readonly message: string;
   readonly place?: Place;
-  /** One sentence that says how to mend it. */
+  /** How to fix it, in one sentence. */
   readonly fix?: string;
-  /** The stages of a run that shows it, from the start on. */
+  /** An example run that shows the problem, from the start node. */
   readonly witness?: readonly WitnessStep[];
 };
 

@@ -1,5 +1,6 @@
-/** The variable by which processes of a run are known, besides `FACTORY_RUN_MARKER`: its name is the run's own, so that a
- *  run inside another run's stage adds its own and the outer one still knows all that it has started. Its value is the
- *  epoch of the engine that started the stage: an engine that lost the run never ends a stage of the next one. */
+/** The environment variable that marks processes of a run, in addition to `FACTORY_RUN_MARKER`. Its name contains the
+ *  marker of the run: a run inside a node of another run adds a variable, and the outer run still finds all its
+ *  processes. Its value is the epoch of the owner that started the node: an owner that lost the run never ends processes
+ *  of the next owner. */
 export const epochVariable = (marker: string): string =>
   `FACTORY_RUN_EPOCH_${marker.slice(-16).replace(/[^A-Za-z0-9]/g, '_')}`;

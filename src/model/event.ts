@@ -1,4 +1,4 @@
-/** `events.jsonl`: the story of a run, one record a line. The journal adds `seq`, `run_id` and `epoch`. */
+/** `events.jsonl`: the events of a run, one record per line. The journal adds `seq`, `run_id` and `epoch`. */
 import * as z from 'zod';
 import { Attribution, Rerun } from './attribution.ts';
 import { failureClasses } from './outcome.ts';
@@ -7,12 +7,12 @@ import { Usage } from './spent.ts';
 
 const base = { schema_version: z.literal(1), at: z.string().describe('RFC 3339, UTC') };
 const node_id = z.string();
-const usage = Usage.optional().describe('Of all calls of the visit');
-const replayed = z.boolean().exactOptional().describe('True where the record of another run answered');
+const usage = Usage.optional().describe('Of all calls of the execution');
+const replayed = z.boolean().exactOptional().describe('True if the record of another run was used instead');
 
 const ForkPoint = z
   .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
-  .describe('The moment of another run that this one began at');
+  .describe('The checkpoint of another run that this one was forked from');
 
 export const RunEvent = z.discriminatedUnion('type', [
   z
@@ -23,10 +23,10 @@ export const RunEvent = z.discriminatedUnion('type', [
       resumed: z.boolean(),
       forked_from: ForkPoint.exactOptional(),
     })
-    .describe('The run begins, or goes on after a resume; names the agent that answers.'),
+    .describe('The run starts or is resumed; names the agent.'),
   z
     .object({ ...base, type: z.literal('StageStarted'), node_id, visit: z.number(), node_type: z.string() })
-    .describe('A visit of a node begins; once per visit, however many attempts it takes.'),
+    .describe('An execution of a node begins; once per execution, however many attempts it takes.'),
   z
     .object({
       ...base,
@@ -36,7 +36,7 @@ export const RunEvent = z.discriminatedUnion('type', [
       reason: z.string(),
       delay_ms: z.number(),
     })
-    .describe('An attempt asked for another; `retry_count` accumulates over the run.'),
+    .describe('An attempt asked for a retry; `retry_count` accumulates over the run.'),
   z
     .object({
       ...base,
@@ -46,16 +46,18 @@ export const RunEvent = z.discriminatedUnion('type', [
       detail: z.string().describe('The command, the paths, the tool, the query; shortened'),
       status: z.string().describe("The agent program's own word: completed, failed"),
     })
-    .describe('What an agent program reports to have done; the first 1,000 of an attempt.'),
+    .describe('An action that an agent program reported; the first 1,000 of an attempt.'),
   z
     .object({ ...base, type: z.literal('ReplayRan'), node_id, visit: z.number(), why: z.string() })
-    .describe('A tool or a check of a replay runs, because what is recorded of it does not fit.'),
+    .describe('A tool or a verification of a replay runs because its recorded result does not fit.'),
   z
     .object({ ...base, type: z.literal('ScenarioRerun'), node_id, ...Rerun.shape })
-    .describe('A scenario that failed was run once more in a clean copy, to tell a flake from a failure.'),
+    .describe(
+      'A scenario that failed was run once more in a clean copy, to distinguish a flaky scenario from a failure.',
+    ),
   z
     .object({ ...base, type: z.literal('GuardrailViolation'), node_id, paths: z.array(z.string()) })
-    .describe('A stage wrote outside its scope; the paths were put back.'),
+    .describe('A node wrote outside its allowed paths; the paths were restored.'),
   z
     .object({
       ...base,
@@ -68,7 +70,7 @@ export const RunEvent = z.discriminatedUnion('type', [
       usage,
       replayed,
     })
-    .describe('A visit ended with any outcome but fail.'),
+    .describe('An execution ended with any outcome except fail.'),
   z
     .object({
       ...base,
@@ -78,12 +80,15 @@ export const RunEvent = z.discriminatedUnion('type', [
       failure_reason: z.string(),
       failure_class: z.enum(failureClasses),
       attribution: Attribution.exactOptional(),
-      error: z.string().optional().describe('The reason again, when the stage broke instead of reporting'),
+      error: z
+        .string()
+        .optional()
+        .describe('The reason again, if the node broke instead of reporting failure'),
       elapsed_ms: z.number(),
       usage,
       replayed,
     })
-    .describe('A visit ended with outcome fail.'),
+    .describe('An execution ended with outcome fail.'),
   z
     .object({ ...base, type: z.literal('CheckpointSaved'), last_completed_node: z.string() })
     .describe('The checkpoint that names the next node is on disk.'),
@@ -93,7 +98,7 @@ export const RunEvent = z.discriminatedUnion('type', [
     .describe('The run ended without reaching a success exit.'),
   z
     .object({ ...base, type: z.literal('PipelineInterrupted'), signal: z.string(), next_node: z.string() })
-    .describe('A signal stopped the run; a resume goes on at the next node.'),
+    .describe('A signal stopped the run; a resume continues at the next node.'),
   z
     .object({
       ...base,
@@ -103,11 +108,13 @@ export const RunEvent = z.discriminatedUnion('type', [
       reason: z.string(),
       wake_at: z.string().nullable(),
     })
-    .describe('The run waits for a quota, a key or a paid bill; a resume makes the visit again.'),
+    .describe(
+      'The run is suspended until a quota, a key or billing is in order; a resume executes the node again.',
+    ),
 ]);
 export type RunEvent = z.infer<typeof RunEvent>;
 
-/** An event before it has its time and version. */
+/** An event without time and version, which the writer adds. */
 export type EventFacts = RunEvent extends infer E
   ? E extends RunEvent
     ? Omit<E, 'at' | 'schema_version'>

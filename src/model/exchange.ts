@@ -30,15 +30,15 @@ export const Exchange = z.object({
   node: nodeId,
   visit: z.int().positive(),
   attempt: z.int().positive(),
-  call: z.int().positive().describe('Of this node, over all its visits'),
+  call: z.int().positive().describe('Of this node, over all its executions'),
   complete: z.boolean().describe('False for an attempt that was interrupted, which answers no replay'),
   agent: z.object({ name: z.string(), describe: z.string() }),
-  attributes: z.record(z.string(), z.string()).describe("The node's, without its prompt"),
+  attributes: z.record(z.string(), z.string()).describe('Attributes of the node without its prompt'),
   prompt_sha256: hash,
   prompt: Body,
   schema: z.object({ name: z.string(), schema: Body }).nullable(),
-  items: Body.describe('Requests, streamed events and programs, a JSON object a line'),
-  items_dropped: z.int().describe('Items beyond what one exchange may hold'),
+  items: Body.describe('Requests, streamed events and programs, one JSON object per line'),
+  items_dropped: z.int().describe('Items left out because of the size limit'),
   report: Body.nullable().describe('What the agent reported, as JSON; null when it reported nothing'),
   artifacts: z.array(z.object({ name: innerPath, content: Body })),
   actions: z.array(
@@ -56,7 +56,7 @@ export const Exchange = z.object({
   files: z
     .object({ before: hash, after: hash, changes: z.array(FileChange) })
     .nullable()
-    .describe('Snapshots around the attempt; null where the workspace could not be recorded'),
+    .describe('Snapshots around the attempt; null if the workspace could not be recorded'),
   usage: Usage.nullable(),
   elapsed_ms: z.number(),
   replayed: hash.nullable().describe('The line of the exchange that answered in a replay'),
@@ -67,11 +67,11 @@ export type Exchange = z.infer<typeof Exchange>;
 export const Divergence = z.object({
   node: z.string(),
   visit: z.int(),
-  call: z.int().nullable().describe('Null where it is not about a call'),
+  call: z.int().nullable().describe('Null if it is not about a call'),
   kind: z.enum(['prompt', 'no_record', 'route', 'end_of_record']),
   why: z.string(),
   recorded_sha256: hash.nullable(),
   sha256: hash.nullable(),
-  diff: z.string().describe('Of a prompt: the first lines that differ'),
+  diff: z.string().describe('For a prompt, the first lines that differ'),
 });
 export type Divergence = z.infer<typeof Divergence>;

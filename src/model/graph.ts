@@ -1,8 +1,8 @@
-/** A pipeline as it was read: nodes, edges, attributes, each knowing its place in the author's text. */
+/** A parsed pipeline: nodes, edges and attributes, each with its place in the author's text. */
 import type { Condition } from './condition.ts';
 import type { Span } from './diagnostic.ts';
 
-/** An attribute's value as written. `text` is always the author's own text (after escapes, for strings). */
+/** An attribute's value. `text` is the author's text; in strings, escapes are resolved. */
 export type Value =
   | { readonly kind: 'string'; readonly text: string }
   | { readonly kind: 'boolean'; readonly text: string; readonly value: boolean }
@@ -58,10 +58,10 @@ export type Graph = {
   /** In order of first appearance. */
   readonly nodes: ReadonlyMap<string, Node>;
   readonly edges: readonly Edge[];
-  /** What subgraphs set for themselves beside their label: nothing reads it. */
+  /** Attributes that subgraphs set in addition to their label: nothing reads them. */
   readonly ofSubgraphs: readonly Attribute[];
-  /** What Graphviz does not read although we do, in the order of the text. */
+  /** Syntax that is accepted here but not by Graphviz, in the order of the text. */
   readonly notGraphviz: readonly Span[];
-  /** The graph's id or its `digraph` keyword: where a finding about the whole graph points. */
+  /** The graph's id or its `digraph` keyword: the place of findings about the whole graph. */
   readonly span: Span;
 };

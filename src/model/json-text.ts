@@ -1,14 +1,14 @@
-/** The JSON in a model's answer: the whole answer, or the whole of one code fence; nothing is searched for in prose. */
+/** The JSON in a model's answer: the whole answer or one code fence around all of it; prose is not searched. */
 import type { Json } from './json.ts';
 
 /** Most characters (code points) an answer may have. */
 export const maxAnswerCharacters = 10_485_760;
-/** Deeper nesting than any plan has; beyond it readers that recurse would break. */
+/** Deeper than any plan; deeper text would exhaust the stack of recursive readers. */
 const maxDepth = 400;
 
 export type Extracted = { readonly value: Json } | { readonly problem: string };
 
-/** Reads an answer. `problem` says what is wrong with the text, beginning in lower case. Never throws. */
+/** Parses an answer. `problem` describes what is wrong, beginning in lower case. Never throws. */
 export function extractJson(answer: string): Extracted {
   if (isLongerThan(answer, maxAnswerCharacters)) {
     return { problem: `the answer is larger than ${maxAnswerCharacters} characters` };
@@ -18,7 +18,7 @@ export function extractJson(answer: string): Extracted {
   const shape = outline(text);
   if (shape === 'deep') return { problem: `the answer is nested deeper than ${maxDepth} levels` };
   try {
-    // What JSON.parse returns is JSON; its type cannot say so.
+    // JSON.parse returns JSON, but its type is any.
     return { value: JSON.parse(text) as Json };
   } catch (error) {
     return { problem: describe(text, shape, error) };
@@ -40,8 +40,8 @@ function unfence(text: string): string {
   return strip(lines.join('\n'));
 }
 
-/** How the brackets of a text stand: `whole` (closed at the end), `cut` (something is still open at the end),
- *  `more` (something follows the first closed value), `deep`. */
+/** The state of a text's brackets: `whole` (closed at the end), `cut` (something is still open at the end), `more`
+ *  (something follows the first closed value), `deep`. */
 type Outline = 'whole' | 'cut' | 'more' | 'deep';
 
 function outline(text: string): Outline {
@@ -70,16 +70,16 @@ function describe(text: string, shape: Outline, error: unknown): string {
   if (text.startsWith('\ufeff')) return 'the answer begins with a byte order mark';
   if (!/^[[{]/.test(text)) return `the answer begins with prose (${start}) instead of a JSON object`;
   if (shape === 'cut') return `the answer stops in the middle of the JSON, after ${text.length} characters`;
-  if (shape === 'more' && /after JSON/.test(reason)) return 'the answer goes on after the JSON object';
+  if (shape === 'more' && /after JSON/.test(reason)) return 'the answer has text after the JSON object';
   return `the answer is not valid JSON: ${reason}`;
 }
 
-// The characters that count as blank at either end of a text. Unlike `String.trim` this has the information
-// separators and NEL, and not the byte order mark.
+// The characters that count as blank at both ends of a text. Unlike `String.trim`, these include the information
+// separators and NEL but not the byte order mark.
 const blank = '[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]';
 const isBlank = new RegExp(`^${blank}$`);
 
-/** `text` without blanks at either end. */
+/** `text` without blanks at both ends. */
 export function strip(text: string): string {
   let start = 0;
   let end = text.length;

@@ -1,18 +1,18 @@
-/** Values that survive a trip through a JSON file. */
+/** Values that can be written to a JSON file and read back unchanged. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
-/** Names what a switch over a union forgot; the compiler then lists every place to touch. */
+/** Ends a switch over a union: the compiler reports a forgotten variant. */
 export function unreachable(value: never): never {
   throw new Error(`Internal: unexpected value ${JSON.stringify(value)}`);
 }
 
-/** Levels of objects and lists in one another that a record may have; a value that a stage gives has fewer, since it becomes
- *  part of one. */
+/** Deepest nesting of objects and lists in a record. Values reported by nodes may have fewer levels, since they become
+ *  part of a record. */
 const mostLevels = 1000;
 export const mostGivenLevels = 900;
 
-/** As `JSON.parse`, but throws for a value whose levels are so many that going through them would exhaust the stack. */
+/** As `JSON.parse`, but throws for a value nested so deeply that a recursive walk would exhaust the stack. */
 export function parseJson(text: string, most = mostLevels): unknown {
   const value: unknown = JSON.parse(text);
   if (mayBeDeep(text, most) && levelsOf(value) > most)
@@ -20,7 +20,7 @@ export function parseJson(text: string, most = mostLevels): unknown {
   return value;
 }
 
-/** Brackets in strings count here as well. */
+/** An upper bound: brackets in strings count too. */
 function mayBeDeep(text: string, most: number): boolean {
   if (text.length <= most * 2) return false;
   let depth = 0;

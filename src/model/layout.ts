@@ -1,9 +1,9 @@
-/** Every path of a run directory and of the workspace's `.factory/`, spelled once. */
+/** Every path of a run directory and of the workspace's `.factory/`, defined once. */
 import { join } from 'node:path';
 
 /** The files of one run. `run` is `<runsdir>/<run id>`. */
 export const layout = (run: string) => {
-  // Normalised once: a join each would be paid at every call.
+  // Normalised once: a join for each path would be slow.
   const at = join(run, '_').slice(0, -1);
   return {
     root: run,
@@ -11,40 +11,40 @@ export const layout = (run: string) => {
     events: `${at}events.jsonl`,
     trace: `${at}trace.jsonl`,
     checkpoint: `${at}checkpoint.json`,
-    /** What each finished visit changed; the checkpoint says how much of it counts. */
+    /** The changes of each finished execution; the checkpoint says how many lines count. */
     visits: `${at}visits.jsonl`,
-    /** Every call of a model that costs something, as it begins and as it ends. */
+    /** Start and end of every model call that has a cost. */
     calls: `${at}calls.jsonl`,
     result: `${at}result.json`,
-    /** What the audit at the end of the run has found; missing where there was none. */
+    /** Findings of the audit at the end of the run; missing without an audit. */
     audit: `${at}audit.json`,
-    /** Ends Node's search for a package above the workspace. */
+    /** Stops Node's search for package.json above the workspace. */
     barrier: `${at}package.json`,
     workspace: `${at}workspace`,
     locks: `${at}lock`,
     inputs: `${at}inputs`,
-    /** New texts of `inputs/` while a resume puts them there, in a folder named by the manifest that they belong to. No
-     *  node can have this name. */
+    /** New texts of `inputs/` while a resume installs them, in a folder named by the hash of their manifest. No node can
+     *  have this name. */
     change: `${at}.change`,
     snapshots: `${at}snapshots`,
     history: `${at}history.git`,
-    /** What of the workspace is out of an agent's sight, and the list of it. No node can have these names. */
+    /** Workspace files hidden from an agent, and the list of them. No node can have these names. */
     hidden: `${at}.hidden`,
-    /** Private homes and temporary folders of confined stages; gone when they are over. */
+    /** Private home and temporary folders of sandboxed nodes; removed when the node ends. */
     scratch: `${at}.scratch`,
     hiddenList: `${at}.hidden.json`,
     /** The holdout, packed and encrypted. No node can have this name. */
     sealed: `${at}.sealed`,
-    /** What agents were asked and what they answered, call by call. */
+    /** Prompts and answers of agents, call by call. */
     exchanges: `${at}exchanges`,
-    /** Of a replay: the records of the other run that it follows. No node can have this name. */
+    /** In a replay, a copy of the recorded run's records. No node can have this name. */
     followed: `${at}.replay`,
     node: (id: string) => join(run, id),
   };
 };
 export type Layout = ReturnType<typeof layout>;
 
-/** Names that a node id may not take, because the run directory uses them. */
+/** Names in the run directory that a node id must not have. */
 export const reservedNodeIds: readonly string[] = [
   'workspace',
   'lock',
@@ -57,7 +57,7 @@ export const reservedNodeIds: readonly string[] = [
 /** The files of recorded exchanges, in `<run>/exchanges` or a copy of it. */
 export const exchangesLayout = (dir: string) => ({
   root: dir,
-  /** A line for each call. */
+  /** One line per call. */
   calls: join(dir, 'calls.jsonl'),
   /** Texts too long for a line, each named by its SHA-256. */
   body: (sha256: string) => join(dir, 'bodies', sha256),
@@ -77,8 +77,8 @@ export const followedLayout = (dir: string) => ({
   divergence: join(dir, 'divergence.json'),
 });
 
-/** The files of one node's latest visit. `dir` is `<run>/<node>`. Asked for many times at every
- *  stage, so nothing is normalised. */
+/** The files of a node's latest execution. `dir` is `<run>/<node>`. Called many times per node, so paths are not
+ *  normalised. */
 export const nodeLayout = (dir: string) => ({
   root: dir,
   stage: `${dir}/stage.json`,
@@ -99,7 +99,7 @@ export const nodeLayout = (dir: string) => ({
   visits: `${dir}/visits`,
 });
 
-/** What the engine and its pipelines keep in a workspace, relative to it. */
+/** Files of the engine and its pipelines in a workspace, relative to it. */
 export const inWorkspace = {
   factory: '.factory',
   inputs: '.factory/in',
@@ -118,5 +118,5 @@ export const inWorkspace = {
   orderState: '.factory/order/state.json',
 } as const;
 
-/** Context key of the product failures that chose a node's model, where it names several. */
+/** Context key of the number of product failures by which a node with several models chooses one. */
 export const escalationKey = (node: string): string => `internal.escalation.${node}`;

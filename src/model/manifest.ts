@@ -1,4 +1,4 @@
-/** `manifest.json`: what a run was started from; with it a run is self-contained. Fields are only ever added. */
+/** `manifest.json`: the inputs of a run; they make it self-contained. Fields are only ever added. */
 import * as z from 'zod';
 import { Parked } from './park.ts';
 import { PriceFile } from './prices.ts';
@@ -8,12 +8,10 @@ import { Holdout } from './sealed.ts';
 const hash = z.string().describe('SHA-256, hex');
 
 export const FileVariable = z.object({
-  value: z
-    .string()
-    .describe('What `${var.name}` stands for: the text, or the workspace path of a file variable'),
+  value: z.string().describe('Value of `${var.name}`: the text, or the workspace path of a file variable'),
   file: z
     .object({
-      source: z.string().describe('Absolute path the text was read from'),
+      source: z.string().describe('Absolute path of the file that was read'),
       sha256: hash,
       stored: fileName.describe('Name in the run folder `inputs/`'),
     })
@@ -62,9 +60,9 @@ export type ReplayOf = z.infer<typeof ReplayOf>;
 export const Manifest = z.object({
   schema_version: z.literal(1),
   run_id: runId,
-  pipeline_path: z.string().describe('As it was typed'),
+  pipeline_path: z.string().describe('As typed by the user'),
   pipeline_file: z.string().optional().describe('Absolute'),
-  original_workdir: z.string().describe('Absolute; empty when the run began with an empty tree'),
+  original_workdir: z.string().describe('Absolute; empty if the run started with an empty tree'),
   workspace_path: z.string(),
   started_at: z.string(),
   goal: z.unknown().optional(),
@@ -75,36 +73,33 @@ export const Manifest = z.object({
   schemas: z.record(z.string(), z.object({ path: z.string(), text: z.string(), sha256: hash })).optional(),
   variables: z.record(z.string(), FileVariable),
   agent: z.object({
-    name: z.string().describe('Who was asked for, several with commas between; empty when no node needs one'),
+    name: z.string().describe('The chosen agent, several separated by commas; empty if no node needs one'),
     describe: z.string(),
     chosen_by: z.string(),
     script: z.object({ path: z.string(), sha256: hash, stored: fileName }).optional(),
     model: z.string().optional(),
-    effort: z.string().optional().describe('Reasoning effort for nodes that name none'),
-    temperature: z.number().optional().describe('Sampling temperature, where one was asked for'),
+    effort: z.string().optional().describe('Reasoning effort of nodes without one'),
+    temperature: z.number().optional().describe('Sampling temperature, if one was chosen'),
     flags: z
       .object({ agent: z.string(), model: z.string(), effort: z.string(), script_sha256: hash })
       .partial()
       .exactOptional()
-      .describe('What flags said, whether or not any node heeds it: a resume may say it again'),
+      .describe('Values of the flags, used or not: a resume may repeat them'),
   }),
-  base_commit: z.string().nullable().describe('HEAD of the workdir where it is the top of a git repository'),
+  base_commit: z.string().nullable().describe('HEAD of the workdir if it is the top of a git repository'),
   workdir_kind: z.enum(['none', 'folder', 'git']),
   git: z
     .object({
-      base_commit: z
-        .string()
-        .nullable()
-        .describe('HEAD of the workdir; null when the run has a fresh history'),
+      base_commit: z.string().nullable().describe('HEAD of the workdir; null if the run has a new history'),
       author: z.object({ name: z.string(), email: z.string() }),
     })
     .optional()
-    .describe('Only for pipelines whose tools build a history'),
+    .describe('Only for pipelines whose tools make commits'),
   forked_from: ForkedFrom.exactOptional(),
   replay_of: ReplayOf.exactOptional(),
   marker: z
     .string()
-    .regex(/^[A-Za-z0-9._-]+$/, 'is no marker')
+    .regex(/^[A-Za-z0-9._-]+$/, 'is not a marker')
     .describe('Value of FACTORY_RUN_MARKER in every process of the run'),
   caps: z.object({
     max_steps: z.number(),
@@ -119,25 +114,29 @@ export const Manifest = z.object({
   prices: z
     .object({ path: z.string(), sha256: hash, table: PriceFile })
     .exactOptional()
-    .describe('Prices of models over the bundled ones'),
+    .describe('Prices that override the bundled ones'),
   parked: Parked.exactOptional(),
   files: z
     .record(innerPath, hash)
     .exactOptional()
-    .describe('Files of the run directory that nobody writes again, by path'),
-  holdout: Holdout.exactOptional().describe('The judge, where any of it is sealed'),
+    .describe('Files of the run directory that never change, by path'),
+  holdout: Holdout.exactOptional().describe('The holdout, if there is one'),
   env_pass: z.array(z.string()),
   sandbox: z
     .object({
-      asked: z.enum(['auto', 'bwrap', 'none']).describe('For nodes that say nothing themselves'),
-      by: z.string().describe('Who asked: the pipeline, --sandbox, FACTORY_SANDBOX, or nobody'),
+      asked: z.enum(['auto', 'bwrap', 'none']).describe('The setting for nodes without one'),
+      by: z
+        .string()
+        .describe('Source of the setting: the pipeline, --sandbox, FACTORY_SANDBOX, or the default'),
       used: z.enum(['bwrap', 'unshare', 'group']),
       why: z.string(),
       enforces: z.array(z.string()),
       missing: z.array(z.string()),
     })
     .exactOptional()
-    .describe('What stages are confined by'),
-  not_enforced: z.array(z.string()).describe('What this machine or version does not enforce, in words'),
+    .describe('The sandbox of nodes'),
+  not_enforced: z
+    .array(z.string())
+    .describe('Protections that this machine or version does not enforce, in words'),
 });
 export type Manifest = z.infer<typeof Manifest>;

@@ -1,10 +1,10 @@
-/** How much of a journal somebody vouches for. */
+/** The length and hash of a journal at some moment. */
 import * as z from 'zod';
 
 export const Mark = z.object({
   records: z.int().nonnegative(),
   sha256: z
     .string()
-    .describe('Each record hashed with the hash before it: SHA-256, hex; empty for no record'),
+    .describe('SHA-256, hex, of the last record with the hash before it; empty for no record'),
 });
 export type Mark = z.infer<typeof Mark>;

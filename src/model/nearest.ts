@@ -1,6 +1,6 @@
-/** The known word that a misspelt one was probably meant to be. */
+/** Suggests the known word for a misspelt one. */
 
-/** Edits (insert, delete, replace, swap of neighbours) from `a` to `b`; at most `limit + 1` is told. */
+/** Edits (insert, delete, replace, swap of neighbours) from `a` to `b`; at most `limit + 1`. */
 function distance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let before: number[] = [];
@@ -22,20 +22,20 @@ function distance(a: string, b: string, limit: number): number {
 
 const folded = (word: string): string => word.toLowerCase().replace(/[-_.\s]/g, '');
 
-/** The nearest of `words`, or undefined when none is near. Case, `-`, `_` and `.` count for little. */
+/** The nearest of `words`, undefined if none is near. Case, `-`, `_` and `.` are ignored. */
 export function nearest(word: string, words: Iterable<string>): string | undefined {
-  // Half of a short word's letters changed is another word.
+  // A short word with half of its letters changed is another word.
   const { length } = folded(word);
   return within(word, words, length >= 8 ? 2 : length >= 4 ? 1 : 0);
 }
 
-/** The same where the word must be one of `words`: a short one may differ in a letter too. */
+/** As `nearest`, for a word that must be one of `words`: short ones may differ in one letter too. */
 export function nearestOf(word: string, words: readonly string[]): string | undefined {
   return nearest(word, words) ?? (folded(word).length >= 2 ? within(word, words, 1) : undefined);
 }
 
-/** `nearest` for many words that are looked for among the same ones. After 300,000 comparisons none is found any more:
- *  that many strange words are no slips, and each costs a look at all the others. */
+/** `nearest` for many words and one list. Gives up after 300,000 comparisons: so many unknown words are not typing
+ *  errors, and each is compared with the whole list. */
 export function nearestAmong(words: readonly string[]): (word: string) => string | undefined {
   let left = 300_000;
   return (word) => {
@@ -51,7 +51,7 @@ function within(word: string, words: Iterable<string>, limit: number): string | 
   for (const candidate of words) {
     if (candidate === word) continue;
     const known = folded(candidate);
-    // A word that was cut short is as near as one slip.
+    // An abbreviation counts as one edit.
     const edits = wanted.length >= 4 && known.startsWith(wanted) ? 1 : distance(wanted, known, limit);
     if (edits < least) {
       least = edits;

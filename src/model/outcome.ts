@@ -1,4 +1,4 @@
-/** How a stage ended, and what it wants remembered. */
+/** How an execution of a node ended, and what it reported. */
 import type { Attribution, Rerun } from './attribution.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { Park } from './park.ts';
@@ -6,7 +6,7 @@ import type { Park } from './park.ts';
 export const outcomeWords = ['success', 'partial_success', 'retry', 'fail', 'skipped'] as const;
 export type OutcomeWord = (typeof outcomeWords)[number];
 
-/** Synonyms that real pipelines and agents use, read as ours. */
+/** Synonyms that pipelines and agents use. */
 export const outcomeSynonyms: Readonly<Record<string, OutcomeWord>> = {
   succeeded: 'success',
   pass: 'success',
@@ -24,10 +24,10 @@ export function agentOutcomeOf(word: string): AgentOutcome | undefined {
   return agentOutcomes.find((one) => one === meant);
 }
 
-/** Whose failure it is. `product`: what is being built; `scenario`: the judge; `infra`: network, quota, machine;
- *  `config`: this pipeline or its flags; `agent`: an agent program or its answer; `stalled`: an agent that was stopped
- *  since it was silent or went round in circles; `internal`: us; `budget`: a call that was not made because the rest of a
- *  limit is kept for verification. */
+/** The cause of a failure. `product`: the software being built; `scenario`: the holdout scenario itself; `infra`:
+ *  network, quota, machine; `config`: this pipeline or its flags; `agent`: an agent program or its answer; `stalled`: an
+ *  agent that was stopped because it was silent or repeated itself; `internal`: a bug of factory; `budget`: a call that
+ *  was not made because the rest of a limit is reserved for verification. */
 export const failureClasses = [
   'product',
   'scenario',
@@ -43,16 +43,16 @@ export const failureClasses = [
 ] as const;
 export type FailureClass = (typeof failureClasses)[number];
 
-/** The run's context: what stages tell each other. Keys are dotted words. */
+/** The run's context: values that nodes pass to later nodes. Keys are dotted words. */
 export type Context = { readonly [key: string]: Json };
 
-/** Who did an agent's work, where there was a choice of agents or models. */
+/** The agent that answered, if a node names several agents or models. */
 export type AnsweredBy = {
   readonly agent: string;
   readonly model?: string;
-  /** How many product failures chose the model, where the node names several. */
+  /** The number of product failures by which the model was chosen, if the node names several. */
   readonly escalation?: number;
-  /** Those that were asked before and could not answer, in order. */
+  /** Agents that were tried before and failed, in order. */
   readonly tried?: readonly {
     readonly agent: string;
     readonly class: FailureClass;
@@ -60,7 +60,7 @@ export type AnsweredBy = {
   }[];
 };
 
-/** What any stage may say whatever its outcome. */
+/** What a node may report with any outcome. */
 export type Said = {
   readonly label: string;
   readonly suggested: readonly string[];
@@ -74,27 +74,27 @@ export type Failure = {
   readonly status: 'fail';
   readonly reason: string;
   readonly class: FailureClass;
-  /** True when the stage broke (crash, timeout, no valid answer, bad configuration) instead of running to its end
-   *  and reporting failure. A broken stage leaves only by an edge whose condition is true. */
+  /** True when the node broke (crash, timeout, no valid answer, bad configuration) instead of running to its end and
+   *  reporting failure. A broken node leaves only by an edge whose condition is true. */
   readonly broke: boolean;
   /** Set when a single-turn model call is the cause: the run's exit code becomes 3 (api) or 4 (output). */
   readonly model?: 'api' | 'output';
-  /** The server's own wait before a retry, in milliseconds. */
+  /** The delay before a retry that the server asked for, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** What the failed call waits for: the run may be parked until then. */
+  /** Why and until when the run may be suspended after the failed call. */
   readonly park?: Park;
-  /** The agent could not be started (no program, a setting that makes no sense), or its model's API refused it (the key, the
-   *  name of the model, the request): so it would be the next time, until somebody mends that. */
+  /** The agent could not be started (missing program, invalid setting), or the API refused it (key, model name, request).
+   *  A retry would fail too, until the user fixes the cause. */
   readonly hopeless?: true;
-  /** True when the class is the stage's own word (`failure_class=…`) and not our reading of its exit. */
+  /** True when the node reported the class (`failure_class=…`); else it is derived from how the program ended. */
   readonly classSaid?: boolean;
   /** The exit code of the program that failed, when one ran to its end. */
   readonly exitCode?: number;
-  /** How the class is known, where a program of the stage's was judged. */
+  /** How the class was determined, if a program failed. */
   readonly attribution?: Attribution;
   /** The command that failed. */
   readonly command?: string;
-  /** True when it runs a scenario: its verdict is about the product. */
+  /** True when the command runs a scenario: its failure is about the product. */
   readonly judge?: boolean;
   readonly rerun?: Rerun;
 };
@@ -125,12 +125,12 @@ export const failed = (
   class: failureClass,
 });
 
-/** The stage's own reason, empty when it has none. */
+/** The reason of the outcome, empty if there is none. */
 export const reasonOf = (o: Outcome): string => (o.status === 'fail' || o.status === 'retry' ? o.reason : '');
 
-/** Of a tool that a signal has ended: it has no exit code. */
+/** The reason for a tool that a signal ended: it has no exit code. */
 export const endedBySignal = 'tool_exit_code_-1';
 
-/** A reason as people are told it: a code that stands for a signal does not say for which. */
+/** A reason for people: names the signal, which the code does not. */
 export const toldReason = (reason: string, attribution: Attribution | undefined): string =>
   reason === endedBySignal && attribution?.how === 'evidence' ? `${reason} (${attribution.why})` : reason;

@@ -1,11 +1,11 @@
-/** Runs that wait for something outside: a quota, a key, a paid bill. They are not finished. */
+/** Suspended runs: they wait for a quota, a key or a paid bill, and can be resumed. */
 import * as z from 'zod';
 
 export const parkKinds = ['quota', 'auth', 'billing'] as const;
 export type ParkKind = (typeof parkKinds)[number];
 
-/** What a failed call waits for. `wakeAtMs`: when a quota is there again, in milliseconds since 1970. `within`: it is a run
- *  of the stage's own that waits. `unsaid`: a rate limit of which nobody says how long it lasts; it may be over at once. */
+/** Why a failed call suspends the run. `wakeAtMs`: when the quota is available again, in milliseconds since 1970.
+ *  `within`: a run that the node started is suspended. `unsaid`: a rate limit of unknown length; it may end at once. */
 export type Park = {
   readonly kind: ParkKind;
   readonly wakeAtMs?: number;
@@ -23,14 +23,11 @@ export const isPaused = (status: string): status is PausedWord => pausedWords.so
 export const Parked = z
   .object({
     status: z.enum(pausedWords),
-    node: z.string().describe('Whose call could not be made; it is visited again'),
+    node: z.string().describe('The node whose call failed; a resume executes it again'),
     reason: z.string(),
-    wake_at: z.string().nullable().describe('RFC 3339; null where waiting mends nothing'),
+    wake_at: z.string().nullable().describe('RFC 3339; null if waiting does not help'),
     since: z.string(),
-    again: z
-      .int()
-      .exactOptional()
-      .describe('How often it was woken in vain before, with no stage ended in between'),
+    again: z.int().exactOptional().describe('How often it was resumed without any node finishing since'),
   })
-  .describe('A run that waits for a quota, a key or a paid bill');
+  .describe('Why and until when a run is suspended');
 export type Parked = z.infer<typeof Parked>;

@@ -1,20 +1,20 @@
-/** `NODE[@VISIT]`: how people name a finished visit of a run. */
+/** `NODE[@VISIT]`: how users name a finished execution of a node. */
 
 export type Point = {
   readonly node: string;
-  /** 1-based; undefined for the latest finished visit of the node. */
+  /** 1-based; undefined for the latest finished execution of the node. */
   readonly visit?: number | undefined;
 };
 
-/** What is wrong with what was typed, and what would be right. */
+/** Why the text is invalid, and what to type instead. */
 export type PointProblem = { readonly problem: string; readonly fix: string };
 
-/** Whether it is a snapshot's own name, as the reason and `stalled.json` of a stalled stage tell it. */
+/** Whether it is the name of a snapshot, as in the reason and `stalled.json` of a stalled node. */
 export const isSnapshotName = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
 
 const example = 'write NODE or NODE@VISIT, for example --at check@2';
 
-/** Reads `check` or `check@2`. Ids of nodes are `[A-Za-z_][A-Za-z0-9_]*`, visits count from 1. */
+/** Reads `check` or `check@2`. Node ids are `[A-Za-z_][A-Za-z0-9_]*`, executions count from 1. */
 export function parsePoint(text: string): Point | PointProblem {
   const said = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
   const [node = '', visit, ...more] = text.split('@');
@@ -35,6 +35,6 @@ export const momentText = (moment: {
   readonly before: boolean;
 }): string => `${moment.before ? 'before' : 'after'} ${moment.node}@${moment.visit}`;
 
-/** `RUN after check@2`: where a forked run began. */
+/** `RUN after check@2`: where a run was forked. */
 export const forkWords = (from: { readonly run_id: string } & Parameters<typeof momentText>[0]): string =>
   `${from.run_id} ${momentText(from)}`;

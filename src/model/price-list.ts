@@ -1,5 +1,5 @@
-/** List prices as we knew them, in USD per million tokens: input, cached input, output. They are rough, and they change:
- *  `--prices FILE`, `FACTORY_PRICES` or the graph attribute `prices` names a table that wins over this one. */
+/** List prices in USD per million tokens: input, cached input, output. They are approximate and change: `--prices FILE`,
+ *  `FACTORY_PRICES` or the graph attribute `prices` names a table that overrides this one. */
 
 export const listDate = '2026-01-15';
 

@@ -1,4 +1,4 @@
-/** Prices of tokens: the bundled table, a user's file over it, and the cost of a call by them. */
+/** Token prices: the bundled table, a user's file that overrides it, and the cost of a call. */
 import * as z from 'zod';
 import type { Diagnostic } from './diagnostic.ts';
 import { listDate, listPrices } from './price-list.ts';
@@ -44,7 +44,7 @@ export const bundledPrices: Prices = {
   ),
 };
 
-/** The bundled table with the models of a file over it. */
+/** The bundled table, overridden by the models of a file. */
 export const pricesWith = (file: PriceFile, from: string): Prices => ({
   dated: file.dated,
   from,
@@ -54,8 +54,8 @@ export const pricesWith = (file: PriceFile, from: string): Prices => ({
   ]),
 });
 
-/** The price of a model, by its name as it is, else without a date or `latest` behind it, else without a provider's
- *  name before it; undefined where the table has none. A longer name is another model. */
+/** The price of a model: by its exact name, else without a date or `latest` at the end, else without a provider prefix;
+ *  undefined if the table has none. A longer name is another model. */
 export function priceOf(prices: Prices, model: string): Price | undefined {
   const name = model.trim().toLowerCase();
   const bare = name.slice(name.lastIndexOf('/') + 1);
@@ -67,7 +67,7 @@ export function priceOf(prices: Prices, model: string): Price | undefined {
   return undefined;
 }
 
-/** Cost of a call in USD: as its backend reported it, else tokens by price; null where either is unknown. */
+/** Cost of a call in USD: as the agent reported it, else tokens times price; null if either is unknown. */
 export function costOf(usage: Usage, prices: Prices): number | null {
   if (usage.incomplete === true) return null;
   if (usage.cost_usd !== null) return usage.cost_usd;
@@ -76,7 +76,7 @@ export function costOf(usage: Usage, prices: Prices): number | null {
   return isKnown ? leastCostOf(usage, prices) : null;
 }
 
-/** A lower bound of the cost of a call in USD: what is unknown counts as nothing. */
+/** A lower bound of the cost of a call in USD: unknown parts count as zero. */
 export function leastCostOf(usage: Usage, prices: Prices): number {
   if (usage.cost_usd !== null) return usage.cost_usd;
   const price = priceOf(prices, usage.model);

@@ -1,4 +1,4 @@
-/** The proposal's JSON schema, ready made. */
+/** The JSON schema of proposals. */
 import type { JsonObject } from './json.ts';
 import { proposalSchemaOf } from './proposal.ts';
 

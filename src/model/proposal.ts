@@ -1,4 +1,4 @@
-/** What a model proposes for one work order: whole files, each guarded by the hash of what it replaces. */
+/** A model's proposal for one work order: whole files, each with the hash of the content that it replaces. */
 import * as z from 'zod';
 import type { JsonObject } from './json.ts';
 import { relativePathProblem } from './work-order.ts';
@@ -7,10 +7,10 @@ import { relativePathProblem } from './work-order.ts';
 export const fileLimit = 204_800;
 export const totalLimit = 512_000;
 
-/** The hash that guards a file that does not exist yet (or is empty): SHA-256 of no bytes. */
+/** The hash for a file that does not exist yet or is empty: SHA-256 of no bytes. */
 export const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-// Half of a surrogate pair cannot be written as UTF-8; it would land on disk as another character.
+// Half of a surrogate pair cannot be written as UTF-8; it would become another character on disk.
 const text = z.string().refine((value) => !/\p{Surrogate}/u.test(value), 'contains half of a surrogate pair');
 
 export const FileWrite = z.object({
@@ -20,7 +20,7 @@ export const FileWrite = z.object({
       if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
     })
     .describe('Path relative to the root of the project, one of the allowed files'),
-  base_sha256: text.describe(`SHA-256 (hex) of the file as it is now; ${emptySha256} for a new file`),
+  base_sha256: text.describe(`SHA-256 (hex) of the current file; ${emptySha256} for a new file`),
   content: text
     .refine((value) => Buffer.byteLength(value) <= fileLimit, `is larger than ${fileLimit} bytes`)
     .describe('The whole new content of the file'),
@@ -39,10 +39,10 @@ export const WriteProposal = z.object({
 });
 export type WriteProposal = z.infer<typeof WriteProposal>;
 
-/** The same as a JSON schema, for models that are held to one. Registered as `proposal`. Made when it is asked for: most
- *  runs never do. */
+/** The same as a JSON schema, for structured output. Registered as `proposal`. Created on demand: most runs do not need
+ *  it. */
 export const proposalSchemaOf = (): JsonObject => {
   const { $schema: _, ...schema } = z.toJSONSchema(WriteProposal);
-  // What zod prints is plain JSON.
+  // zod's output is plain JSON.
   return schema as JsonObject;
 };

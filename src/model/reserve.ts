@@ -1,9 +1,10 @@
-/** What of a run's limits is kept for verification: `20%`, `0.2`, or amounts such as `0.50usd, 20000tokens, 10m`. */
+/** The part of a run's limits that is reserved for verification: `20%`, `0.2`, or amounts such as `0.50usd, 20000tokens,
+ *  10m`. */
 import type { AttributeType } from './attribute.ts';
 import { durationMs } from './attribute.ts';
 
 export type Reserve = {
-  /** Of every limit that has no amount here. */
+  /** Applies to every limit without an amount here. */
   readonly fraction?: number;
   readonly usd?: number;
   readonly tokens?: number;
@@ -39,7 +40,7 @@ function partOf(word: string): Reserve | undefined {
   return ms === undefined ? undefined : { ms };
 }
 
-/** How much is kept of these limits. */
+/** The reserved amounts of these limits. */
 export function keptOf(
   kept: Reserve | undefined,
   caps: {

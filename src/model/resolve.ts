@@ -1,4 +1,4 @@
-/** Which kind a node is of: its type, else its shape, else its id, else the default. */
+/** The kind of a node: by its type, else its shape, else its id, else the default. */
 import { present } from './attribute.ts';
 import type { Node } from './graph.ts';
 
@@ -8,8 +8,8 @@ export type Recognised = {
   readonly ids: readonly string[];
 };
 
-/** The kind of `node`, or undefined when its type or shape is none of theirs. A plain box (or no shape) called
- *  `start`, `exit` or `end` is what its id says. */
+/** The kind of `node`, or undefined if no kind has its type or shape. A plain box (or no shape) called `start`, `exit` or
+ *  `end` is of the kind that its id names. */
 export function kindOf<K extends Recognised>(node: Node, kinds: readonly K[]): K | undefined {
   const type = present(node.attrs, 'type')?.value.text.trim();
   if (type !== undefined) return kinds.find((k) => k.type === type);

@@ -1,4 +1,4 @@
-/** `result.json` and `factory run --json`: how a run ended, for programs. Fields are only ever added. */
+/** `result.json` and `factory run --json`: the result of a run, for programs. Fields are only ever added. */
 import * as z from 'zod';
 import { AuditCounts } from './audit.ts';
 import { Evidence } from './evidence.ts';
@@ -10,7 +10,7 @@ import { nothingSpent, Spent } from './spent.ts';
 
 export const Commit = z.object({
   work_order: z.string(),
-  commit: z.string().nullable().describe('Null when the order changed nothing'),
+  commit: z.string().nullable().describe('Null if the order changed nothing'),
   subject: z.string(),
   attempts: z.number(),
 });
@@ -22,35 +22,38 @@ export const RunResult = z.object({
   status: z.enum(['completed', 'failed', 'interrupted', ...pausedWords]),
   exit_code: z.number(),
   exit_node: z.string().nullable(),
-  reason: z.string().describe('Empty when the run completed'),
+  reason: z.string().describe('Empty if the run completed'),
   failed_node: z.string().nullable(),
   failure_class: z.enum(failureClasses).nullable(),
-  failure_output: z.string().describe('The end of what the failed stage printed'),
-  agent: z.string().describe('Who answered; `none` when no node needs an agent'),
-  stages: z.number().describe('Visits of nodes'),
-  failed_stages: z.number().describe('Visits that ended in fail'),
+  failure_output: z.string().describe('The end of the output of the failed node'),
+  agent: z.string().describe('The agent; `none` if no node needs one'),
+  stages: z.number().describe('Executions of nodes'),
+  failed_stages: z.number().describe('Executions that ended in fail'),
   retries: z.number(),
   elapsed_ms: z.number(),
   spent: Spent.default(nothingSpent),
-  wake_at: z.string().exactOptional().describe('When a run that is parked for its quota can go on; RFC 3339'),
+  wake_at: z
+    .string()
+    .exactOptional()
+    .describe('When a run that is suspended for a quota can resume; RFC 3339'),
   commits: z.array(Commit),
   proof: z
     .array(z.string())
     .nullable()
     .default(null)
     .describe(
-      'What was run on the final commit by itself: empty when nothing could be, null without a proof',
+      'Commands that ran on a clean checkout of the final commit: empty if there were none, null without a proof',
     ),
   audit: AuditCounts.extend({ sha256: z.string().exactOptional() })
     .exactOptional()
-    .describe('Of the audit at the end of the run; `audit.json` has all of it'),
-  evidence: Evidence.exactOptional().describe('What carries the verdict'),
+    .describe('Summary of the audit at the end of the run; `audit.json` has all findings'),
+  evidence: Evidence.exactOptional().describe('The evidence for the result'),
   verify: z.string().exactOptional().describe('The command that checks the evidence'),
   forked_from: ForkedFrom.exactOptional(),
   replay_of: z.string().exactOptional().describe('The run whose record answered'),
   divergence: Divergence.exactOptional().describe('Where a replay diverged from the record'),
   run_dir: z.string(),
   workspace: z.string(),
-  next: z.string().describe('The next command to type; empty when there is none'),
+  next: z.string().describe('The command to run next; empty if there is none'),
 });
 export type RunResult = z.infer<typeof RunResult>;

@@ -1,17 +1,17 @@
-/** Names and paths in a run's records that become paths, or words of a command that people copy. A run directory may come
- *  from somebody else: none of them leads out of the folder that it belongs to. */
+/** Names and paths in a run's records that become paths or words of commands that users copy. A run directory may come
+ *  from an untrusted source: no path may lead out of its folder. */
 import * as z from 'zod';
 
-export const nodeId = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no node id');
+export const nodeId = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a node id');
 
-/** The name of a run is that of its folder, and a word of proposed commands. */
+/** A run id is the name of its folder and a word of suggested commands. */
 export const runIdForm = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
-export const runId = z.string().regex(runIdForm, 'is no run id');
+export const runId = z.string().regex(runIdForm, 'is not a run id');
 
-/** The name of a file in a folder that is known. */
-export const fileName = z.string().regex(/^(?!\.{1,2}$)[^/\0]+$/, 'is no file name');
+/** The name of a file in a known folder. */
+export const fileName = z.string().regex(/^(?!\.{1,2}$)[^/\0]+$/, 'is not a file name');
 
-/** A path below a folder that is known: not absolute, and nothing climbs. */
+/** A path below a known folder: not absolute and without `..`. */
 export const innerPath = z
   .string()
-  .refine((path) => !/^$|^\/|(?:^|\/)\.\.(?:\/|$)|\0/.test(path), 'is no path below the folder');
+  .refine((path) => !/^$|^\/|(?:^|\/)\.\.(?:\/|$)|\0/.test(path), 'is not a path below the folder');

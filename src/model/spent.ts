@@ -1,17 +1,17 @@
-/** Tokens and cost of model calls, one by one and in sums. */
+/** Tokens and cost of model calls, single and summed. */
 import * as z from 'zod';
 
 const count = z.number().nonnegative();
 
-/** A count or cost as a server or a program reports it. Some report `-1` for an unknown one: a negative or unsafe number
- *  counts as absent, so that no sum runs backwards. */
+/** A count or cost from a server or a program. Some report `-1` for unknown: a negative or unsafe number counts as
+ *  absent, so that no sum decreases. */
 export const ToldNumber = z.number().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
-/** Tokens and money of one call; null where it is unknown. An unknown cost is never zero. */
+/** Tokens and cost of one call; null if unknown. An unknown cost is never zero. */
 export const Usage = z.object({
   model: z.string().describe('With several models: all of them, with commas'),
-  input_tokens: z.number().nullable().describe('Cached ones included'),
-  output_tokens: z.number().nullable().describe('Those of reasoning included'),
+  input_tokens: z.number().nullable().describe('Including cached ones'),
+  output_tokens: z.number().nullable().describe('Including those of reasoning'),
   cached_input_tokens: z.number().nullable().exactOptional(),
   reasoning_tokens: z.number().nullable().exactOptional(),
   cost_usd: z.number().nullable(),
@@ -19,7 +19,7 @@ export const Usage = z.object({
     .literal(true)
     .exactOptional()
     .describe('A part of the call was not reported: the numbers are lower bounds'),
-  agent: z.string().exactOptional().describe('The agent that made the call, where a node has several'),
+  agent: z.string().exactOptional().describe('The agent that made the call, if the node has several'),
 });
 export type Usage = Readonly<z.infer<typeof Usage>>;
 
@@ -52,7 +52,7 @@ export const tokensOf = (spent: Spent): number => spent.input_tokens + spent.out
 
 export const tokensIn = (usage: Usage): number => (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0);
 
-/** A sum of dollars without the dust of binary fractions. */
+/** Rounds a sum of dollars to remove binary rounding errors. */
 const dollars = (usd: number): number => Math.round(usd * 1e10) / 1e10;
 
 const used = (told: number | null | undefined): number => ToldNumber.safeParse(told).data ?? 0;
@@ -81,8 +81,8 @@ export function withCall(
 const both = (x: number | null | undefined, y: number | null | undefined): number | null =>
   x == null ? (y ?? null) : y == null ? x : x + y;
 
-/** Adds two usages. Where the models differ the sum names both, a name without a price: tokens of one model are never
- *  counted at the price of another. What only one of them reports is a lower bound, and the sum `incomplete`. */
+/** Adds two usages. If the models differ, the sum names both, which has no price: tokens of one model are never counted
+ *  at the price of another. If only one of them reports a count, it is a lower bound and the sum is `incomplete`. */
 export function sumOfUsages(a: Usage | undefined, b: Usage): Usage {
   if (a === undefined) return b;
   const known = (u: Usage) => u.input_tokens !== null && u.output_tokens !== null && u.incomplete !== true;

@@ -1,11 +1,11 @@
-/** `trace.jsonl`: what each stage was given and gave, and why the route went where it went. */
+/** `trace.jsonl`: input and output of each execution, and the reasons for each route. */
 import type { Attribution, Rerun } from './attribution.ts';
 import type { JsonObject } from './json.ts';
 import type { AnsweredBy } from './outcome.ts';
 import type { PausedWord } from './park.ts';
 import type { Usage } from './spent.ts';
 
-/** One edge that was looked at. Only a candidate that lost has `lost`. */
+/** One edge that was considered. Only a candidate that was not chosen has `lost`. */
 export type RouteCandidate = {
   readonly to: string;
   readonly weight: number;
@@ -30,9 +30,9 @@ export type TraceFacts =
       readonly workspace: string;
       readonly resume: boolean;
       readonly agent: string;
-      /** How stages are confined where their nodes say nothing. */
+      /** The sandbox of nodes without a setting. */
       readonly sandbox?: { readonly asked: string; readonly used: string; readonly why: string };
-      /** What is sealed: how much, where it appears, where it was taken from; never which files. */
+      /** The holdout: size, paths, source and hash; never file names. */
       readonly holdout?: {
         readonly paths: readonly string[];
         readonly files: number;
@@ -50,7 +50,7 @@ export type TraceFacts =
     }
   | {
       readonly type: 'ForkLoaded';
-      /** The moment of another run that this one begins at. */
+      /** The checkpoint of the other run from which this one was forked. */
       readonly forked_from: {
         readonly run_id: string;
         readonly node: string;
@@ -58,7 +58,7 @@ export type TraceFacts =
         readonly before: boolean;
       };
       readonly last_completed_node: string;
-      /** In full: the records before it are the other run's. */
+      /** In full, because the records before are in the other run. */
       readonly context: JsonObject;
     }
   | { readonly type: 'PipelineStarted'; readonly start_node: string }
@@ -69,11 +69,11 @@ export type TraceFacts =
       readonly node_type: string;
       readonly node_shape: string;
       readonly node_attrs: JsonObject;
-      /** Left out where the context is large; `fullTrace` fills it in. */
+      /** Omitted if the context is large; `fullTrace` restores it. */
       readonly context_before?: JsonObject;
       readonly workspace: string;
       readonly node_artifact_dir: string;
-      /** What its programs are confined by: `bwrap`, `unshare` or `group`. */
+      /** The confinement of its programs: `bwrap`, `unshare` or `group`. */
       readonly sandbox?: string;
     }
   | { readonly type: 'NodeExecutionErrored'; readonly node_id: string; readonly error: string }
@@ -84,20 +84,20 @@ export type TraceFacts =
       readonly outcome: string;
       readonly failure_reason: string;
       readonly failure_class?: string;
-      /** Of a failed program: how the class is known. */
+      /** How the class of a failed program was determined. */
       readonly attribution?: Attribution;
-      /** Of a failed scenario that was run once more. */
+      /** The second run of a failed scenario. */
       readonly rerun?: Rerun;
-      /** Where the node names several agents or models. */
+      /** Present if the node names several agents or models. */
       readonly answered_by?: AnsweredBy;
       readonly context_updates: JsonObject;
-      /** Left out where the context is large; `fullTrace` fills it in. */
+      /** Omitted if the context is large; `fullTrace` restores it. */
       readonly context_after?: JsonObject;
       readonly context_delta: ContextDelta;
       readonly status_path: string;
-      /** Of all model calls of the visit. */
+      /** Of all model calls of the execution. */
       readonly usage?: Usage;
-      /** Of a tool or a check: the record of another run answered. */
+      /** The recorded result of another run was used for this tool or verification. */
       readonly replayed?: true;
     }
   | {

@@ -1,5 +1,5 @@
-/** `visits.jsonl`: what every finished visit changed, a line each, so that the checkpoint need not repeat what stands
- *  here. Folded from the first line on, it gives the state of the run after any visit. */
+/** `visits.jsonl`: the changes of every finished execution, one line each, so that the checkpoint stays small. The lines
+ *  up to any execution, applied in order, give the state of the run after it. */
 import * as z from 'zod';
 import { Alike } from './attribution.ts';
 import { LastFailure } from './checkpoint.ts';
@@ -12,19 +12,19 @@ const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
 const context = z.record(z.string(), json);
 const origins = z.record(z.string(), z.enum(['engine', 'agent', 'tool'])).describe('Who set a context key');
 const snapshot = fileName.describe('Name of a snapshot of the workspace');
-/** What every line of a journal has. */
+/** Fields of every journal line. */
 const stamp = { schema_version: z.literal(1), run_id: z.string(), seq: z.int(), epoch: z.int() };
 
-/** A program that a stage has run to its end. */
+/** A program that a node ran to its end. */
 export const RanCommand = z.object({
   argv: z.array(z.string()).describe('Secrets masked, long words cut'),
-  exit_code: z.int().nullable().describe('Null where it did not end by itself'),
-  stdout: z.string().describe('Names of the artifacts that hold what it printed'),
+  exit_code: z.int().nullable().describe('Null if it did not end by itself'),
+  stdout: z.string().describe('Names of the artifacts with its output'),
   stderr: z.string(),
 });
 export type RanCommand = z.infer<typeof RanCommand>;
 
-/** The first line: where the run began. */
+/** The first line: the start of the run. */
 export const StartRecord = z.object({
   ...stamp,
   type: z.literal('Start'),
@@ -36,7 +36,7 @@ export const StartRecord = z.object({
 });
 export type StartRecord = z.infer<typeof StartRecord>;
 
-/** A visit that was carried to its end, whatever its outcome. */
+/** A finished execution, with any outcome. */
 export const VisitRecord = z.object({
   ...stamp,
   type: z.literal('Visit'),
@@ -45,16 +45,16 @@ export const VisitRecord = z.object({
   node_type: z.string(),
   visit: z.int().positive(),
   before: snapshot.describe('Before its first attempt'),
-  after: snapshot.describe('As it left the workspace, what was put back included'),
+  after: snapshot.describe('After it, including restored paths'),
   outcome: z.custom<Outcome>((v) => typeof v === 'object' && v !== null && 'status' in v),
-  retries: z.int().min(0).describe('Of this node, over all its visits so far'),
+  retries: z.int().min(0).describe('Of this node, over all its executions so far'),
   calls: z.int().min(0).describe('Agent calls of this node, over all its visits so far'),
-  context: z.object({ set: context, unset: z.array(z.string()) }).describe('What the visit changed'),
+  context: z.object({ set: context, unset: z.array(z.string()) }).describe('The changes of the execution'),
   origins: z.object({ set: origins }),
-  last_failure: LastFailure.nullable().optional().describe('Absent where it is as before'),
+  last_failure: LastFailure.nullable().optional().describe('Absent if unchanged'),
   alike: Alike.nullable()
     .exactOptional()
-    .describe('Failures of this node that repeat; null where they end, absent where they are as before'),
+    .describe('Repeated failures of this node; null when they end, absent if unchanged'),
   next_node: nodeId.nullable(),
   arrived: z.object({ from: z.string(), conditional: z.boolean() }).nullable(),
   steps: z.int(),
@@ -62,25 +62,25 @@ export const VisitRecord = z.object({
   commands: z
     .array(RanCommand)
     .exactOptional()
-    .describe('Programs of its last attempt, in order, the first 100 of them; absent where it ran none'),
+    .describe('Programs of its last attempt, in order, the first 100; absent if it ran none'),
   artifacts: z
     .record(innerPath, fileName)
     .exactOptional()
-    .describe('SHA-256 of the files that it left in its folder, by path there'),
-  artifacts_more: z.int().exactOptional().describe('Files there beyond those'),
+    .describe('SHA-256 of the files in its folder, by path in the folder'),
+  artifacts_more: z.int().exactOptional().describe('Number of further files in the folder'),
   asked_sha256: z
     .string()
     .exactOptional()
-    .describe('Of a tool or a check: SHA-256 of its attributes and of the variables that they name'),
+    .describe('SHA-256 of the attributes of a tool or verification and of the variables that they name'),
   replayed: z
     .int()
     .exactOptional()
-    .describe('Number of the record of the followed run that answered in place of the stage'),
+    .describe('Number of the record of the replayed run that was used instead of executing the node'),
   usage: z
     .custom<Usage>((v) => typeof v === 'object' && v !== null)
     .exactOptional()
-    .describe('Of all calls of an agent that it made; absent where none told any'),
-  took_ms: z.number().exactOptional().describe('Milliseconds of this visit'),
+    .describe('Of all its agent calls; absent if none reported usage'),
+  took_ms: z.number().exactOptional().describe('Milliseconds of this execution'),
 });
 export type VisitRecord = z.infer<typeof VisitRecord>;
 

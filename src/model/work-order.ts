@@ -1,4 +1,4 @@
-/** Work orders: the steps a plan is made of, as planner and builder both read them. */
+/** Work orders: the steps of a plan, as planner and builder read them. */
 import * as z from 'zod';
 import type { Json, JsonObject } from './json.ts';
 
@@ -16,8 +16,8 @@ export function normalizePath(path: string): string {
   return `${root}${parts.join('/')}` || '.';
 }
 
-/** Why `path` may not stand in a work order or a proposal, as the end of a sentence that begins with the path;
- *  undefined when it may. */
+/** Why `path` is not allowed in a work order or a proposal, as the end of a sentence that begins with the path; undefined
+ *  if it is allowed. */
 export function relativePathProblem(path: string): string | undefined {
   if (path === '') return 'is empty';
   if (path.includes('\\')) return 'has a backslash; write paths with "/"';
@@ -44,7 +44,7 @@ export const RelativePath = z.string().transform((path, check) => {
 export const Condition = z.object({ kind: z.enum(['file_exists', 'file_absent']), path: RelativePath });
 export type Condition = z.infer<typeof Condition>;
 
-/** A promise: after the step the file is there. */
+/** A guarantee that the file exists after the step. */
 export const Postcondition = z.object({ kind: z.literal('file_exists'), path: RelativePath });
 
 const yesWords = ['1', 'on', 't', 'true', 'y', 'yes'];
@@ -59,10 +59,10 @@ const laxFlag = z.union([z.boolean(), z.number(), z.string()]).transform((value,
   return z.NEVER;
 });
 
-/** How many files a step may be shown. */
+/** The most files that are shown for a step. */
 export const maxContextFiles = 10;
 
-/** One step. Keys beyond these are allowed and left out of what is read. */
+/** One step. Further keys are allowed and ignored. */
 export const WorkOrder = z.object({
   id: z.string(),
   title: z.string(),
@@ -78,7 +78,7 @@ export const WorkOrder = z.object({
 });
 export type WorkOrder = z.infer<typeof WorkOrder>;
 
-/** Where an emitted work order comes from. `bootstrap`: the order may be checked without the whole contract. */
+/** The origin of an emitted work order. `bootstrap`: the order may be checked without the whole contract. */
 export const Provenance = z.object({
   planner_run_id: z.string().min(1),
   compile_hash: z.string(),
@@ -87,21 +87,21 @@ export const Provenance = z.object({
 });
 export type Provenance = z.infer<typeof Provenance>;
 
-/** What the finished plan must have made true for the whole to be verified. Only `file_exists` requirements bind. */
+/** Requirements that the finished plan must fulfil before the whole is verified. Only `file_exists` requirements count. */
 export type VerifyContract = JsonObject & {
   readonly command?: Json;
   readonly requires?: readonly JsonObject[];
 };
 
-/** A checked plan. Orders stay as the model gave them (normalised), so that keys beyond the schema survive; every
- *  one of them reads as a `WorkOrder`. */
+/** A checked plan. Orders are the model's own, normalised, so that keys beyond the schema are preserved; each of them
+ *  parses as a `WorkOrder`. */
 export type Plan = {
   readonly system_overview: Json;
   readonly verify_contract: VerifyContract | null;
   readonly work_orders: readonly JsonObject[];
 };
 
-/** The folder-wide check script: an order that makes only this one is the bootstrap order. */
+/** The check script of the repository: an order that creates only this file is the bootstrap order. */
 export const verifyScript = 'scripts/verify.sh';
 
 const text = (description: string): JsonObject => ({ type: 'string', description });
@@ -115,12 +115,12 @@ const conditions = (kinds: readonly string[], description: string): JsonObject =
   description,
   items: closed({ kind: { type: 'string', enum: kinds }, path: text('Relative to the repository') }),
 });
-/** An object with exactly these keys, as strict structured output wants it. */
+/** An object with exactly these keys, as strict structured output requires. */
 function closed(properties: JsonObject): JsonObject {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }
 
-/** The JSON schema of a plan that is sent to the model. Stricter than what is accepted: every key is asked for.
+/** The JSON schema of a plan that is sent to the model. Stricter than the accepted form: every key is required.
  *  Registered as `work-plan`. */
 export const workPlanSchema: JsonObject = closed({
   system_overview: texts('What is being built, a few sentences, one per entry'),
@@ -146,7 +146,7 @@ export const workPlanSchema: JsonObject = closed({
       forbidden: texts('What the step must not do'),
       acceptance_commands: texts('Commands that prove the step, run without a shell; at least one'),
       context_files: texts(
-        `Files shown to whoever carries out the step: all allowed files, at most ${maxContextFiles}`,
+        `Files shown to the agent that carries out the step: all allowed files, at most ${maxContextFiles}`,
       ),
       notes: {
         type: ['string', 'null'],

@@ -1,4 +1,4 @@
-/** What a node may say to its agent, whoever that is. */
+/** Attributes that a node sets for its agent, of any backend. */
 import { anyPath, anyPaths, count, duration, flag, list, paths, text, word } from '../model/attribute.ts';
 
 const codex = {
@@ -61,10 +61,10 @@ const command = {
   network: word('on', 'off'),
 } as const;
 
-/** When an agent is stopped before its time is up; a graph may say it for all its nodes. */
+/** When a stalled agent is stopped before its timeout; the graph may set defaults for all nodes. */
 export const stallAttributes = { stall_timeout: duration(), max_same_calls: count() } as const;
 
-/** Any of them lets a node's agent see what is sealed. */
+/** Each of them lets a node's agent read the holdout. */
 export const openHoldout = {
   'codex.allow_read_scenarios': flag(),
   'claude.allow_read_scenarios': flag(),

@@ -1,4 +1,4 @@
-/** A failed command of a node, with whose failure it is. */
+/** Classifies the failure of a node's command. */
 import type { Failure, FailureClass } from '../model/outcome.ts';
 import { blame, isJudge, saidIn } from '../policy/blame.ts';
 import { scenariosNamed } from '../policy/scenarios.ts';
@@ -6,10 +6,10 @@ import { head } from '../system/read.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Site } from './kind.ts';
 
-/** Bytes: of the end of each stream, of the command that is kept, of a scenario's text. */
+/** Limits in bytes: end of each stream, recorded command, text of a scenario. */
 const most = { stream: 65_536, command: 500, text: 1024 * 1024 };
 
-/** What a failure says of the command: its class, how that is known, its exit code where it had one. */
+/** The class of the failed command's failure, how it was determined, and the exit code if there is one. */
 export async function blamed(
   site: Pick<Site, 'readNodeFile' | 'readWorkspaceFile' | 'scenarios'>,
   exit: Exclude<Exit, { kind: 'cancelled' }>,

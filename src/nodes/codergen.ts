@@ -1,4 +1,4 @@
-/** Work done by an agent: the prompt is assembled and kept, the agent's report becomes the outcome. */
+/** Work done by an agent: assembles and stores the prompt; the agent's report becomes the outcome. */
 import type { AgentProgram, AgentReport, AgentTask } from '../agents/agent.ts';
 import { efforts, toolNames } from '../agents/agent.ts';
 import {
@@ -34,7 +34,7 @@ const attributes = {
   response_file: path(),
   response_schema: text(),
   response_check: word('strict', 'none'),
-  // False for a prompt that is data through and through: `${…}` in it stays as it is.
+  // False for a prompt that is only data: `${…}` in it is not expanded.
   prompt_expand: flag(),
   failure_feedback: flag(),
   'agent.backend': text(),
@@ -47,9 +47,9 @@ const attributes = {
   llm_model: text(),
   llm_provider: text(),
   reasoning_effort: word(...efforts),
-  // May use what the run keeps for verification.
+  // May use the budget that is reserved for verification.
   uses_reserve: flag(),
-  // What of the workspace its agent may read, where that is not all.
+  // The paths of the workspace that its agent may read; all by default.
   read_scope: paths(),
   'verification.plan_context_key': text(),
   ...agentAttributes,
@@ -71,9 +71,9 @@ export const codergen = kind({
       {
         code: 'sees-holdout',
         severity: 'error',
-        message: `sees_holdout=true on codergen node "${node.id}": an agent does not get to see what is sealed`,
+        message: `sees_holdout=true on codergen node "${node.id}": agents may not read the holdout`,
         place: { file: graph.file, span: said?.valueSpan ?? node.span },
-        fix: 'leave it out; an agent that shall read the scenarios has an attribute of its own: codex.allow_read_scenarios=true (claude., command., openai.)',
+        fix: 'remove it; to let an agent read the scenarios, set codex.allow_read_scenarios=true (claude., command., openai.)',
       },
     ];
   },
@@ -84,12 +84,12 @@ export const codergen = kind({
     const prompt = withAllowlist(fed, site.graph, site.node);
     await site.keep('prompt.md', `${prompt}\n`);
     if (site.agent === undefined) {
-      return failed(`no agent answers for node "${site.node.id}"`, 'config', { broke: true });
+      return failed(`no agent is configured for node "${site.node.id}"`, 'config', { broke: true });
     }
     const schema =
       wanted.response_schema === undefined ? undefined : await site.schema(wanted.response_schema);
     if (wanted.response_schema !== undefined && schema === undefined) {
-      return failed(`response_schema "${wanted.response_schema}" is not a schema that is known`, 'config', {
+      return failed(`response_schema "${wanted.response_schema}" is not a known schema`, 'config', {
         broke: true,
       });
     }
@@ -144,8 +144,8 @@ export const codergen = kind({
   },
 });
 
-/** Rounds of the same call after which an agent goes in circles, when nobody says otherwise. */
-const usualSameCalls = 10;
+/** Default of max_same_calls. */
+const defaultSameCalls = 10;
 
 function watchFor(
   wanted: { readonly stall_timeout: number | undefined; readonly max_same_calls: number | undefined },
@@ -155,12 +155,12 @@ function watchFor(
   return patience({
     clock: site.clock,
     silentMs: wanted.stall_timeout ?? graph.stall_timeout,
-    sameCalls: wanted.max_same_calls ?? graph.max_same_calls ?? usualSameCalls,
+    sameCalls: wanted.max_same_calls ?? graph.max_same_calls ?? defaultSameCalls,
     changedSince: (at) => site.changedSince(at),
   });
 }
 
-/** The program, with whatever it prints taken for a sign of life. */
+/** The program; its output counts as activity. */
 const heardBy = (watch: Patience, program: AgentProgram): AgentProgram => ({
   ...program,
   onStdout(text) {
@@ -173,7 +173,7 @@ const heardBy = (watch: Patience, program: AgentProgram): AgentProgram => ({
   },
 });
 
-/** Who answered, where the node names several agents or several models. */
+/** The agent that answered, if the node names several agents or several models. */
 function answeredBy(
   report: AgentReport,
   name: string,
@@ -223,7 +223,7 @@ async function writtenPrompt(
   if (wanted.prompt_file !== undefined) {
     const path = site.expand(wanted.prompt_file, 'plain');
     if ('unknown' in path) return { missing: `prompt_file names ${path.unknown}, which has no value` };
-    // What is read ends with a whole character, of which each has four bytes at most.
+    // The text ends at a character boundary; a character has at most four bytes.
     const read = await site.readWorkspaceFile(path.text, promptLimit + 4);
     if (read === undefined) return { missing: `prompt_file "${path.text}" is not in the workspace` };
     if (Buffer.byteLength(read) > promptLimit)
@@ -245,7 +245,7 @@ async function settle(
   report: AgentReport,
   { wanted, site, schema }: { wanted: Wanted; site: Site; schema: JsonObject | undefined },
 ): Promise<Outcome> {
-  if (report.kind !== 'cancelled') await keepBeside(report, site);
+  if (report.kind !== 'cancelled') await storeReportFiles(report, site);
   switch (report.kind) {
     case 'cancelled':
       return failed('cancelled', 'cancelled', { broke: true });
@@ -310,12 +310,15 @@ async function settle(
   }
 }
 
-/** Whether asking again comes to the same until somebody mends it: a quota comes back by itself, nothing else of these does. */
+/** Whether a retry would fail too until the user fixes the cause: only a quota recovers by itself. */
 const isHopeless = ({ missing, class: of, park }: Extract<AgentReport, { kind: 'failed' }>): boolean =>
   missing === true || of === 'config' || (park !== undefined && park.kind !== 'quota');
 
-/** What comes with a report, whatever it says: cost, reasoning, evidence. */
-async function keepBeside(report: Exclude<AgentReport, { kind: 'cancelled' }>, site: Site): Promise<void> {
+/** Stores what any report may contain: usage, reasoning, artifacts. */
+async function storeReportFiles(
+  report: Exclude<AgentReport, { kind: 'cancelled' }>,
+  site: Site,
+): Promise<void> {
   if (report.usage !== undefined) {
     site.spent(report.usage);
     await site.keep('usage.json', `${JSON.stringify(report.usage, null, 2)}\n`);
@@ -349,7 +352,7 @@ function verdictIn(answer: string): Outcome {
     case 'skipped':
       return none;
     case 'fail':
-      return failed(reason === '' ? 'the agent said that the goal is not reached' : reason, 'product');
+      return failed(reason === '' ? 'the agent reported that the goal is not reached' : reason, 'product');
     case 'retry':
       return { ...saidNothing, status: 'retry', reason };
     default:

@@ -1,4 +1,4 @@
-/** A fork in the road: passes the previous outcome through, so that its edges decide. */
+/** A branch: passes the previous outcome through, so that its edges decide. */
 import { saidNothing, succeeded } from '../model/outcome.ts';
 import { commonAttributes, kind } from './kind.ts';
 
@@ -10,7 +10,7 @@ export const conditional = kind({
   attributes: commonAttributes,
   async run(_attributes, site) {
     const previous = site.previous;
-    // What the earlier stage wanted remembered is merged already; only its verdict and its label pass through.
+    // Context updates of the earlier node are merged already; only its status and its label pass through.
     if (previous === undefined) return succeeded();
     const { by: _, ...verdict } = previous;
     return { ...verdict, updates: saidNothing.updates, notes: '' };

@@ -1,10 +1,10 @@
-/** Which model of several answers a visit: the next one after each product failure. */
+/** Chooses one of several models: the next one after each product failure. */
 import { present } from '../model/attribute.ts';
 import type { Node } from '../model/graph.ts';
 import { escalationKey } from '../model/layout.ts';
 import type { Context } from '../model/outcome.ts';
 
-/** The models of `llm_model="small,large"`; empty for a node that names one or none. */
+/** The models of `llm_model="small,large"`; empty for a node with one model or none. */
 export function modelsOf(node: Node): readonly string[] {
   const said = present(node.attrs, 'llm_model')?.value.text ?? '';
   if (!said.includes(',')) return [];
@@ -14,8 +14,8 @@ export function modelsOf(node: Node): readonly string[] {
     .filter((one) => one !== '');
 }
 
-/** The model of this attempt and the product failures that chose it; undefined for a node without a list. The last one
- *  stays however many follow. */
+/** The model of this attempt and the number of product failures; undefined for a node without a list. After the end of
+ *  the list the last model is used. */
 export function modelOf(
   node: Node,
   context: Context,
@@ -27,9 +27,9 @@ export function modelOf(
   return model === undefined ? undefined : { model, escalation };
 }
 
-/** How many product failures count at the beginning of a visit. `before` is what counted at the last one. A visit that
- *  finds a product failure unsettled after the node has worked already counts one more; one that finds none begins anew;
- *  any other failure changes nothing. */
+/** The number of product failures at the start of an execution. `before` is the number at the last one. It grows by one
+ *  if the node has run before and a product failure is unsettled, is reset without an unsettled failure, and is unchanged
+ *  for failures of other classes. */
 export function escalationAt(
   before: number,
   visits: number,

@@ -1,4 +1,4 @@
-/** Where a run ends: in success, or with `outcome=fail` in failure. */
+/** The end of a run: success, or failure with `outcome=fail`. */
 import { word } from '../model/attribute.ts';
 import { saidNothing } from '../model/outcome.ts';
 import { commonAttributes, kind } from './kind.ts';

@@ -1,4 +1,4 @@
-/** Every node type there is. Adding one is a file, a line here and a test. */
+/** All node types. A new one needs a file, a line here and a test. */
 import { codergen } from './codergen.ts';
 import { conditional } from './conditional.ts';
 import { exit } from './exit.ts';

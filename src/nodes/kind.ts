@@ -1,4 +1,4 @@
-/** What a node type is: a file that says its shapes, its attributes and what running it means. */
+/** The contract of node types: each is a file with its shapes, its attributes and its run function. */
 import type { Agent, AgentAction, AgentProgram, AgentReport, AgentTask, Usage } from '../agents/agent.ts';
 import type { AttributeTable, AttributeValues } from '../model/attribute.ts';
 import {
@@ -22,22 +22,22 @@ import type { Clock } from '../system/clock.ts';
 import type { Rung } from '../system/sandbox/confinement.ts';
 import type { Exit } from '../system/spawn.ts';
 
-/** A program started for a stage: cwd, environment, marker, masks, timeout and cancellation are the engine's. */
+/** A program started for a node; the engine provides cwd, environment, marker, masks, timeout and cancellation. */
 export type StageProgram = {
   readonly argv: readonly [string, ...string[]];
   /** Relative to the workspace; default the workspace. */
   readonly cwd?: string;
-  /** Added to the stage's environment. */
+  /** Added to the node's environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
-  /** A command that checks the product: the run's limit for one command holds, and it leaves no caches behind. */
+  /** A command that checks the product: the run's limit for one command applies, and it must not leave caches. */
   readonly check?: boolean;
   /** Artifact names in the node's folder. */
   readonly stdoutName: string;
   readonly stderrName: string;
 };
 
-/** Everything a node may touch. A node reaches the world through this and nothing else. */
+/** Everything that a node may use: nodes access files, processes, agents and the clock only through this. */
 export interface Site {
   readonly graph: Graph;
   readonly node: Node;
@@ -50,81 +50,81 @@ export interface Site {
   readonly attempt: number;
   /** Retries of this node so far in the run. */
   readonly retries: number;
-  /** The outcome of the stage before this one. */
+  /** The outcome of the previous node. */
   readonly previous: Outcome | undefined;
   readonly context: Context;
-  /** Who set a context key last. */
+  /** The kind of node that set a context key last. */
   origin(key: string): 'engine' | 'agent' | 'tool' | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The agent for this node, with the number of this call (1-based over the run). */
+  /** The agent of this node, with the number of this call (1-based over the run). */
   readonly agent: { readonly agent: Agent; readonly call: number } | undefined;
-  /** Has that agent work, within the limits on money and tokens; a limit that forbids it is a failed report.
-   *  `stop` ends it as the stage's own signal does. */
+  /** Runs that agent within the cost and token limits; if a limit forbids it, the report is `failed`. `stop` ends it like
+   *  the node's signal. */
   ask(task: AgentTask, stop: AbortSignal): Promise<AgentReport>;
-  /** What makes `git` see the run's own history; empty when the run has none. */
+  /** Environment that makes `git` use the run's history; empty without one. */
   readonly historyEnv: Readonly<Record<string, string>>;
-  /** Sealed workspace paths that this stage does not see, and whether that history holds them. */
+  /** Holdout paths that are hidden from this node, and whether that history contains them. */
   readonly withheld: { readonly paths: readonly string[]; readonly inHistory: boolean };
-  /** Workspace paths that hold scenario scripts, sealed or not. */
+  /** Workspace paths with scenario scripts, sealed or not. */
   readonly scenarios: readonly string[];
-  /** Milliseconds this stage may take; `explicit` when the node itself says `timeout`. */
+  /** Timeout of this node in milliseconds; `explicit` if the node itself sets `timeout`. */
   readonly timeout: { readonly ms: number; readonly explicit: boolean };
   run(program: StageProgram): Promise<Exit>;
-  /** Runs the program of this node's agent; rejects only when the run's own folders fail. `stop` ends it as the stage's
-   *  own signal does. */
+  /** Runs the program of this node's agent; rejects only if the run's own folders fail. `stop` ends it like the node's
+   *  signal. */
   runAgent(program: AgentProgram, stop?: AbortSignal): Promise<Exit>;
-  /** Where this node's agent runs: on which rung, and whether a sandbox of its own works there. */
+  /** The sandbox of this node's agent, and whether the agent's own sandbox works inside it. */
   agentSandbox(): Promise<{ readonly rung: Rung; readonly nests: boolean }>;
-  /** Whether anything in the workspace has changed since that time, and since it was asked before. */
+  /** Whether anything in the workspace has changed since that time and since the last call. */
   changedSince(at: Date): Promise<boolean>;
-  /** Something that the agent did, for the journal. */
+  /** Records an action of the agent. */
   acted(action: AgentAction): void;
   /** Writes an artifact into the node's folder, secrets masked. */
   keep(name: string, content: string): Promise<void>;
-  /** Masks secrets in a file of the node's folder that a program has written there, whatever its size. */
+  /** Masks secrets in a file that a program wrote to the node's folder, of any size. */
   maskKept(name: string): Promise<void>;
-  /** Reads a file of the node's folder or of the workspace as UTF-8; undefined when it is not there. At most `limit`
-   *  bytes are read, from the beginning or (with `tail`) from the end. */
+  /** Reads a file of the node's folder or of the workspace as UTF-8; undefined if it does not exist. At most `limit`
+   *  bytes are read, from the start or (with `tail`) from the end. */
   readNodeFile(name: string, limit: number, tail?: 'tail'): Promise<string | undefined>;
-  /** Whether the last program has left something that is no plain file at that name in the node's folder. */
+  /** Whether the last program left something other than a regular file under that name in the node's folder. */
   wasNoFile(name: string): boolean;
   readWorkspaceFile(path: string, limit: number): Promise<string | undefined>;
-  /** Answers why the file cannot be there, where something is in its way. */
+  /** Returns why the file cannot be written, undefined on success. */
   writeWorkspaceFile(path: string, content: string): Promise<string | undefined>;
-  /** `file`, `dir` or undefined, links followed as long as they stay in the workspace. */
+  /** `file`, `dir` or undefined, following links inside the workspace. */
   statWorkspace(path: string): Promise<'file' | 'dir' | undefined>;
   /** Expands `$goal`, `${var.x}`, `${ctx.key}`, `${node.id.key}` once. In `shell` mode values become quoted words. */
   expand(text: string, mode: 'plain' | 'shell'): { readonly text: string } | { readonly unknown: string };
-  /** A prompt given as `prompt="@file"`, frozen at the start of the run; undefined when there is none. */
+  /** A prompt given as `prompt="@file"`, frozen at the start of the run; undefined if there is none. */
   frozenPrompt(reference: string): string | undefined;
-  /** A schema by registered name or `@file`, frozen at the start; undefined when there is none of that name. */
+  /** A schema by registered name or `@file`, frozen at the start; undefined if there is none with that name. */
   schema(reference: string): Promise<{ readonly name: string; readonly schema: JsonObject } | undefined>;
   log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
   /** Text of an answer as it streams in, for the live view. */
   stream(text: string, channel: 'answer' | 'reasoning'): void;
-  /** What a model call cost, for the records. */
+  /** Records the usage of a model call. */
   spent(usage: Usage): void;
 }
 
 export interface NodeKind<T extends AttributeTable = AttributeTable> {
   readonly type: string;
   readonly shapes: readonly string[];
-  /** Ids that make a node of this kind without a shape or type (`start`, `exit`, `end`). */
+  /** Ids of nodes that are of this kind without a shape or type (`start`, `exit`, `end`). */
   readonly ids: readonly string[];
-  /** A kind that starts programs or agents: it is snapshotted, guarded, timed and retried. */
+  /** True for kinds that start programs or agents: these have snapshots, guardrails, timeouts and retries. */
   readonly executable: boolean;
   readonly attributes: T;
-  /** Findings beyond attribute types, e.g. a required attribute that is missing. */
+  /** Findings in addition to attribute types, e.g. a missing required attribute. */
   check?(node: Node, attributes: AttributeValues<T>, graph: Graph): readonly Diagnostic[];
-  /** Runs the node once. Never throws for what the world does; a throw is an internal error. */
+  /** Runs the node once. External failures are outcomes; an exception is an internal error. */
   run(attributes: AttributeValues<T>, site: Site): Promise<Outcome>;
 }
 
-/** Declares a node kind, typing `run`'s attributes by its table. */
+/** Declares a node kind; the attribute table types the settings of `run`. */
 export const kind = <T extends AttributeTable>(k: NodeKind<T>): NodeKind => k as unknown as NodeKind;
 
-/** Attributes that any node may carry. */
+/** Attributes of every node. */
 export const commonAttributes = {
   label: text(),
   shape: text(),
@@ -163,7 +163,7 @@ export const executableAttributes = {
   max_file_size: bytes(1),
 } as const;
 
-/** Attributes of the kinds that judge the product by running commands. */
+/** Attributes of the kinds that check the product with commands. */
 export const judgingAttributes = {
   judge: flag(),
   rerun: flag(),

@@ -1,4 +1,4 @@
-/** What a tool says beyond its exit code: the JSON object in the file named by `$FACTORY_OUTPUT`. */
+/** The report of a tool in addition to its exit code: the JSON object in the file `$FACTORY_OUTPUT`. */
 import * as z from 'zod';
 import { type Json, type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
 import { nearest } from '../model/nearest.ts';
@@ -28,7 +28,7 @@ export type ToolOutput = z.infer<typeof ToolOutput>;
 /** Bytes; a larger file is refused. */
 export const outputLimit = 1024 * 1024;
 
-/** Of a key that there is not, the one that was probably meant, or which there are. */
+/** For an unknown key: the nearest known key, else all of them. */
 function meant(issue: z.core.$ZodIssue | undefined): string {
   if (issue?.code !== 'unrecognized_keys' || issue.path.length > 0) return '';
   const keys = Object.keys(ToolOutput.unwrap().shape);
@@ -36,7 +36,7 @@ function meant(issue: z.core.$ZodIssue | undefined): string {
   return near === undefined ? `; there are ${keys.join(', ')}` : `; did you mean "${near}"?`;
 }
 
-/** The object, or why it is not a valid answer. `text` is undefined when the tool wrote nothing. */
+/** The object, or why it is invalid. `text` is undefined if the tool wrote nothing. */
 export function parseOutput(
   text: string | undefined,
 ): { readonly output: ToolOutput } | { readonly problem: string } {

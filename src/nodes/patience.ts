@@ -1,24 +1,24 @@
-/** When an agent is to be stopped although its time is not up: it is silent, or it goes round in circles. */
+/** Detects a stalled agent: it is silent, or it repeats the same calls. */
 import type { AgentAction } from '../agents/agent.ts';
 import { type Clock, silence } from '../system/clock.ts';
 
 export type Patience = {
-  /** Fires when the agent is to be stopped. */
+  /** Aborted when the agent must stop. */
   readonly signal: AbortSignal;
-  /** A sign of life. */
+  /** Records output of the agent. */
   heard(): void;
-  /** Something it did; a sign of life too. */
+  /** Records an action of the agent, which also counts as output. */
   acted(action: AgentAction): void;
-  /** Why it was stopped; undefined while it is not. */
+  /** Why it was stopped; undefined until then. */
   readonly why: string | undefined;
   end(): void;
 };
 
-/** Rounds of more different calls than this are not looked for. */
+/** The most different calls in a repeated round. */
 const longestRound = 3;
 
-/** Watches one attempt. `silentMs` without a sign of life, or `sameCalls` rounds of the same call (or of the same two or
- *  three in turn) during which nothing in the workspace has changed, and the signal fires; 0 or undefined never does. */
+/** Watches one attempt. Aborts the signal after `silentMs` without output, or after `sameCalls` rounds of the same call
+ *  (or of the same two or three in turn) without a change in the workspace; 0 or undefined disables a check. */
 export function patience(options: {
   readonly clock: Clock;
   readonly silentMs: number | undefined;
@@ -47,7 +47,7 @@ export function patience(options: {
   const look = async (round: number, shown: string): Promise<void> => {
     const first = calls.at(-round * sameCalls);
     const now = clock.now().getTime();
-    // What was written since a clock was set back bears an earlier time than what was done before.
+    // If the clock was set back, later files have earlier times: use the earlier of both clocks.
     const since = first === undefined ? now : now - (clock.monotonic() - first.monotonic);
     const from = new Date(Math.min(first?.at.getTime() ?? now, since));
     looking = true;
@@ -60,7 +60,7 @@ export function patience(options: {
         );
       }
     } catch {
-      // A workspace that cannot be looked at is judged when the stage has ended.
+      // If the workspace cannot be read, the engine reports that when the node ends.
       calls = [];
     } finally {
       looking = false;
@@ -91,7 +91,7 @@ export function patience(options: {
   };
 }
 
-/** The length of the shortest round that the last calls repeat `times` times; undefined when there is none. */
+/** The length of the shortest round that the last calls repeat `times` times; undefined if there is none. */
 export function roundOf(calls: readonly string[], times: number): number | undefined {
   for (let round = 1; round <= longestRound; round++) {
     const needed = round * times;

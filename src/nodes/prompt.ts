@@ -1,11 +1,11 @@
-/** The text that an agent is given: the node's own prompt, then what failed before, then what verification allows. */
+/** The prompt for an agent: the node's prompt, then the last failure, then the commands that verification allows. */
 import { list, present } from '../model/attribute.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { Context } from '../model/outcome.ts';
 
 const withoutTrailingNewlines = (text: string): string => text.replace(/\n+$/, '');
 
-/** The prompt with a section about the last failure; as it was when nothing has failed. */
+/** The prompt with a section about the last failure; unchanged without one. */
 export function withFeedback(prompt: string, context: Context): string {
   const summary = context['last_failure.summary'];
   if (typeof summary !== 'string' || summary.trim() === '') return prompt;
@@ -22,7 +22,7 @@ export function withFeedback(prompt: string, context: Context): string {
   return lines.join('\n');
 }
 
-/** The prompt with the commands that a later verification node would accept; as it was when there is none. */
+/** The prompt with the commands that a later verification node would accept; unchanged without one. */
 export function withAllowlist(prompt: string, graph: Graph, node: Node): string {
   const commands = allowedCommands(graph, node);
   if (commands.length === 0) return prompt;
@@ -35,8 +35,8 @@ export function withAllowlist(prompt: string, graph: Graph, node: Node): string 
   ].join('\n');
 }
 
-/** The node's own list, in order without repeats; else the sorted union over the verification nodes that can be
- *  reached without passing another verification node. `@plan` stands for commands that a tool decides. */
+/** The node's own list without duplicates; else the sorted union over the verification nodes that are reachable without
+ *  passing another one. `@plan`, commands that a tool decides, is left out. */
 function allowedCommands(graph: Graph, node: Node): readonly string[] {
   const own = commandsOf(node);
   if (own.length > 0) return [...new Set(own)];

@@ -1,10 +1,10 @@
-/** Holds a model's answer against a JSON schema. */
+/** Validates a model's answer against a JSON schema. */
 import * as z from 'zod';
 import { type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
 
 type Readable = Parameters<typeof z.fromJSONSchema>[0];
 
-/** Why no answer can be held against this schema, or undefined. */
+/** Why this schema cannot be used, or undefined. */
 export function unusableSchema(schema: JsonObject): string | undefined {
   try {
     z.fromJSONSchema(schema as Readable);
@@ -14,7 +14,7 @@ export function unusableSchema(schema: JsonObject): string | undefined {
   }
 }
 
-/** Why `text` is not JSON that fits `schema`, which is one that answers can be held against; or undefined. */
+/** Why `text` is not JSON that fits `schema`, a usable one; or undefined. */
 export function schemaProblem(text: string, schema: JsonObject): string | undefined {
   let value: unknown;
   try {

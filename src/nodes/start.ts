@@ -1,4 +1,4 @@
-/** Where a run begins. */
+/** The start of a run. */
 import { saidNothing } from '../model/outcome.ts';
 import { commonAttributes, kind } from './kind.ts';
 

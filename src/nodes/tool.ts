@@ -1,4 +1,4 @@
-/** A shell command in the workspace; its exit code and `$FACTORY_OUTPUT` are its verdict. */
+/** A shell command in the workspace; its exit code and `$FACTORY_OUTPUT` give the outcome. */
 import { text } from '../model/attribute.ts';
 import type { Failure, Outcome, Said } from '../model/outcome.ts';
 import { endedBySignal, failed, saidNothing } from '../model/outcome.ts';
@@ -47,13 +47,13 @@ export const tool = kind({
     if (stoppedByDisk(expanded.text, code))
       throw toldTrouble((await site.readNodeFile('tool.stderr.txt', 4096, 'tail')) ?? '', site.runDir);
     if (ended.kind === 'cancelled') return failed('cancelled', 'cancelled', { broke: true });
-    // What is read ends with a whole character, of which each has four bytes at most.
+    // The text ends at a character boundary; a character has at most four bytes.
     const said = await site.readNodeFile('output.json', outputLimit + 4);
-    // Written anew by us, so that no secret of the tool's stays in it.
+    // Rewritten with secrets masked.
     if (said !== undefined && Buffer.byteLength(said) <= outputLimit) await site.keep('output.json', said);
     else if (said !== undefined) await site.maskKept('output.json');
     const written = site.wasNoFile('output.json')
-      ? { problem: '$FACTORY_OUTPUT is no plain file: write the JSON itself there' }
+      ? { problem: '$FACTORY_OUTPUT is not a regular file: write the JSON itself to it' }
       : parseOutput(said);
     const output = 'output' in written ? written.output : {};
     const blame = () =>
@@ -79,7 +79,7 @@ export const tool = kind({
       case 'signalled':
         return fail(endedBySignal, { broke: true, notes: `ended by ${ended.signal}` });
       case 'exited': {
-        // An exit code that tells of failure is an answer; one of success, with this beside it, is none.
+        // A failing exit code counts as a report even with an invalid output file; exit code 0 does not.
         if ('problem' in written)
           return failed(written.problem, 'config', { exitCode: code, broke: code === 0 });
         const common = {

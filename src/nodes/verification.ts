@@ -22,7 +22,7 @@ const attributes = {
   ...judgingAttributes,
   'verification.allowed_commands': list(),
   'verification.plan_context_key': text(),
-  // Judged when the stage runs where lint cannot know: the folder may be made by an earlier stage.
+  // Existence is checked when the node runs: an earlier node may create the folder.
   'verification.workdir': path(),
 } as const;
 
@@ -33,7 +33,7 @@ type Result = {
   readonly stderr: string;
 };
 
-/** Bytes of each stream that `verification.results.json` quotes; the whole stays in files of its own. */
+/** Bytes of each stream that `verification.results.json` quotes; the full output is in separate files. */
 const quoted = 256 * 1024;
 
 export const verification = kind({
@@ -77,7 +77,7 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
   const results: Result[] = [];
   const seconds: number[] = [];
   const end = async (outcome: Outcome): Promise<Outcome> => {
-    // Evidence is kept however the stage ends: what ran before a refusal ran.
+    // Store the evidence for every outcome, including commands that ran before a refused one.
     await site.keep(
       'verification.results.json',
       `${JSON.stringify({ checked_files: checked, commands: results }, null, 2)}\n`,
@@ -154,11 +154,11 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
   return end(succeeded());
 }
 
-/** Only git itself sees the history: a product's own git commands in folders of their own must not. */
+/** Only direct git commands use the run's history: git commands inside the product's programs must not. */
 const seesHistory = (argv: readonly string[], { withheld }: Pick<Site, 'withheld'>): boolean =>
   argv[0] === 'git' && (!withheld.inHistory || showsNoCommit(argv));
 
-/** The lines in which programs say that a file is not there. */
+/** The lines in which programs report a missing file. */
 const missedIn = (output: string): string =>
   output
     .split('\n')
@@ -166,10 +166,10 @@ const missedIn = (output: string): string =>
     .join(' ')
     .replace(/[:,'"]/g, ' ');
 
-/** What no agent can mend: the plan wants something that the node is not to see. */
+/** The failure message if the plan needs a holdout file, which no agent can fix. */
 function sealedFrom(wanted: string, { withheld }: Pick<Site, 'withheld'>): string | undefined {
   const [named] = scenariosNamed(wanted, withheld.paths);
   return named === undefined
     ? undefined
-    : `"${named}" is sealed, and this node does not see it; leave that to the judge, or take sees_holdout=false away`;
+    : `"${named}" is part of the holdout, which is hidden from this node; leave it to the scenarios, or remove sees_holdout=false`;
 }

@@ -1,17 +1,17 @@
-/** Leaves out the work order that would make the verify script where the repository has one already. */
+/** Removes the work order that would create the verify script if the repository has one already. */
 import type { JsonObject } from '../model/json.ts';
 import { verifyScript } from '../model/work-order.ts';
 import { promisedBy } from './view.ts';
 
 export type Bootstrapped = {
-  /** Renumbered from WO-01 when any was left out. */
+  /** Renumbered from WO-01 if any was removed. */
   readonly orders: readonly JsonObject[];
-  /** The ids, as planned, of the orders left out. */
+  /** The original ids of the removed orders. */
   readonly skipped: readonly string[];
 };
 
-/** Drops the orders that promise the verify script and nothing else, when it is among `repoFiles` and an order
- *  remains. An order that promises further files stays: dropping it would lose those. */
+/** Removes the orders that create only the verify script if it is in `repoFiles` and an order remains. An order that
+ *  creates further files stays. */
 export function withoutBootstrap(orders: readonly JsonObject[], repoFiles: Iterable<string>): Bootstrapped {
   const isBootstrap = (order: JsonObject) => {
     const paths = promisedBy(order);

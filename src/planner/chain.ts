@@ -1,4 +1,4 @@
-/** What can be said of the work orders together: each must find what it needs in what is there by then. */
+/** Checks the work orders together: files that an order needs must exist before it. */
 import type { Json } from '../model/json.ts';
 import { normalizePath, type VerifyContract, verifyScript } from '../model/work-order.ts';
 import { kindOf } from './check.ts';
@@ -7,7 +7,7 @@ import { isList, isObject } from './normalize.ts';
 import { ordinaryModules, type PythonPrograms } from './python.ts';
 import { type OrderView, promised } from './view.ts';
 
-/** Findings across the orders. `repoFiles`: the files there before the first order. */
+/** Findings across the orders. `repoFiles`: the files that exist before the first order. */
 export function checkChain(
   orders: readonly OrderView[],
   contract: Json | undefined,
@@ -73,7 +73,7 @@ function checkLink(order: OrderView, state: ReadonlySet<string>, programs: Pytho
   return findings;
 }
 
-/** Promises outside the scope, then scope without a promise. */
+/** Postconditions outside the scope, then allowed files without a postcondition. */
 function checkScope(
   order: OrderView,
   found: (code: FindingCode, field: string, message: string) => PlanFinding,
@@ -140,7 +140,7 @@ function checkContract(contract: Json | undefined, state: ReadonlySet<string>): 
   });
 }
 
-/** True when every file the contract requires is among `files`; requirements of other kinds do not count. */
+/** True if every file that the contract requires is in `files`; other kinds of requirements are ignored. */
 export const contractIsMet = (contract: VerifyContract, files: ReadonlySet<string>): boolean =>
   (contract.requires ?? []).every(({ kind, path = '' }) => kind !== 'file_exists' || files.has(String(path)));
 

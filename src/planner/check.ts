@@ -1,4 +1,4 @@
-/** What can be said of each work order alone. */
+/** Checks each work order alone. */
 import type { Json, JsonObject } from '../model/json.ts';
 import { hasWildcard, WorkOrder } from '../model/work-order.ts';
 import { programTexts } from '../policy/programs.ts';
@@ -9,12 +9,12 @@ import { type PythonPrograms, readPython } from './python.ts';
 import { type OrderView, viewOrder } from './view.ts';
 
 const maxOrders = 99;
-/** A word that is one of these is refused. */
+/** Words that are refused in commands. */
 export const operators: ReadonlySet<string> = new Set(['|', '||', '&&', ';', '>', '>>', '<', '<<']);
 
 export type Structure = {
   readonly orders: readonly OrderView[];
-  /** What was found of each Python program in the orders' commands. */
+  /** The check of each Python program in the orders' commands. */
   readonly python: PythonPrograms;
   readonly findings: readonly PlanFinding[];
 };
@@ -113,7 +113,7 @@ function operatorMessage(text: string, operator: string): string {
 
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
 
-/** A few of the schema's complaints in one line. */
+/** The first schema errors in one line. */
 function summarize(issues: readonly Issue[]): string {
   const shown = issues.slice(0, 5).map(({ path, message }) => {
     const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
@@ -123,11 +123,11 @@ function summarize(issues: readonly Issue[]): string {
   return `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-/** A command or path as messages show it. */
+/** A command or path, shortened and quoted for messages. */
 export const quote = (text: string): string =>
   JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text);
 
-/** What a value is, with its article, for messages. */
+/** The type of a value with its article, for messages. */
 export function kindOf(value: Json): string {
   if (value === null) return 'null';
   if (isList(value)) return 'a list';

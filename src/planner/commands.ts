@@ -1,5 +1,5 @@
-/** What can be said of the acceptance commands of a plan from their words: whether they mean what they say without a
- *  shell, whether they would be refused when they run, and whether the programs in them are grammatical. */
+/** Checks the words of acceptance commands: whether they work without a shell, whether a guardrail would refuse them, and
+ *  whether programs in them are syntactically valid. */
 import { normalizePath } from '../model/work-order.ts';
 import { shown } from '../policy/path-rules.ts';
 import { assignedName, programTexts } from '../policy/programs.ts';
@@ -12,12 +12,12 @@ import { type JavaScriptKind, readJavaScript } from './javascript.ts';
 import type { PythonProgram, PythonPrograms } from './python.ts';
 import { type CommandView, type OrderView, promised } from './view.ts';
 
-/** The message reads on after the command. */
+/** The message continues after the command. */
 type Found = readonly [code: FindingCode, message: string];
 
-/** Findings about every order's commands, in the orders' sequence. Commands that cannot be split have been reported
- *  as that and are not looked at. `repoFiles`: the files there before the first order; `python`: what is known of the
- *  Python programs in the commands. */
+/** Findings about every order's commands, in order. Commands that cannot be split into words are reported elsewhere and
+ *  skipped. `repoFiles`: the files that exist before the first order; `python`: the checks of the Python programs in the
+ *  commands. */
 export function checkCommands(
   orders: readonly OrderView[],
   repoFiles: Iterable<string>,
@@ -39,7 +39,7 @@ export function checkCommands(
   });
 }
 
-/** Longer ones are not looked into. */
+/** Longer commands are not checked. */
 const longestCommand = 100_000;
 
 function checkCommand(
@@ -50,7 +50,7 @@ function checkCommand(
   if (words === undefined) return [];
   if (text.length > longestCommand)
     return [['E202', `is longer than ${longestCommand} characters, more than systems take`]];
-  // What `python -c` runs is checked with the order itself.
+  // Programs of `python -c` are checked with the order itself.
   const programs = python === undefined ? programTexts(words) : [];
   const found = programs.flatMap(({ language, text: program }) => {
     if (language === 'javascript') return checkJavaScript(program, inputType(words), files);
@@ -59,14 +59,14 @@ function checkCommand(
   return [...checkForm(text, words), ...found];
 }
 
-/** Words that begin a command of a shell and are no program, or none that could do what the shell does. */
+/** Shell built-ins that are not programs, or do not have their effect as programs. */
 const shellsOwn = new Set(
   '! : . [[ { alias case cd eval exec exit export for if popd pushd set source trap ulimit umask unset until while'.split(
     ' ',
   ),
 );
 
-/** What would mean something else to a shell, and what is refused when it is to be run. */
+/** Words with another meaning in a shell, and commands that a guardrail refuses. */
 function checkForm(text: string, words: readonly string[]): Found[] {
   const read = readShell(text.trim());
   const shellWords = read.commands.flatMap((command) => command.words);
@@ -74,7 +74,7 @@ function checkForm(text: string, words: readonly string[]): Found[] {
   const meant = [
     ...(shellsOwn.has(first) ? [first] : []),
     ...read.operators,
-    // A word that is nothing but a substitution in double quotes is no program's text.
+    // A word that is only a substitution in double quotes is not the text of a program.
     ...shellWords.flatMap(({ raw }) => (/^"(?:\$\([\s\S]*\)|`[\s\S]*`)"$/.test(raw) ? [raw] : [])),
   ];
   const expanded = shellWords.filter(({ bare }) =>
@@ -94,7 +94,7 @@ function checkForm(text: string, words: readonly string[]): Found[] {
   return found;
 }
 
-/** A refusal without what it says of every command, and without the command itself. */
+/** The reason of a refusal without the common prefix and without the command. */
 function reason(refusal: string, command: string): string {
   const short = refusal.replace(/^verification command rejected(?: by guardrail)?: /, '');
   const tail = `: ${shown(command)}`;
@@ -114,7 +114,7 @@ function checkJavaScript(text: string, kind: JavaScriptKind, files: ReadonlySet<
     .map(({ name, how }) => ['W203', `${how}s ${name}, which is not there by then`]);
 }
 
-/** Whether a relative import names no file. `require` tries endings; `import` wants the whole name. */
+/** Whether the file of a relative import is missing. `require` tries extensions; `import` needs the full name. */
 function isMissing(name: string, how: 'require' | 'import', files: ReadonlySet<string>): boolean {
   if (!/^\.{1,2}(?:\/|$)/.test(name)) return false;
   const path = normalizePath(name.replace(/[?#].*$/, ''));

@@ -1,4 +1,4 @@
-/** From a model's answer to a checked plan, or to everything that is wrong with it. */
+/** Turns a model's answer into a checked plan or findings. */
 import type { Json } from '../model/json.ts';
 import { extractJson } from '../model/json-text.ts';
 import type { Plan, VerifyContract } from '../model/work-order.ts';
@@ -9,22 +9,21 @@ import { isError, isStrictOnly, type PlanFinding } from './finding.ts';
 import { isObject } from './normalize.ts';
 
 export type Checked = {
-  /** Present exactly when no finding is an error. */
+  /** Present if and only if no finding is an error. */
   readonly plan?: Plan;
   /** Errors about orders alone, errors across orders, errors in what commands run; then warnings, likewise. */
   readonly findings: readonly PlanFinding[];
-  /** What `strict` would have found besides. */
+  /** The additional findings of `strict`. */
   readonly notes: readonly PlanFinding[];
-  /** The answer was not JSON, or too large to be read. */
+  /** The answer was not JSON, or too large. */
   readonly parseError: boolean;
 };
 
 export type Surroundings = {
   /** The repository's files, as slash paths relative to it. */
   readonly repoFiles: readonly string[];
-  /** Also refuse what would mean something else to a shell or be refused when the plan is carried out, and warn of
-   *  what that suggests. Without it those findings are `notes`, and the plan is as valid as it would be without
-   *  these rules. */
+  /** Also refuse commands that have another meaning in a shell or that a guardrail would refuse, and warn about similar
+   *  ones. Without it these findings are `notes`, which do not make the plan invalid. */
   readonly strict?: boolean | undefined;
 };
 
@@ -34,7 +33,7 @@ export function checkPlan(answer: string, surroundings: Surroundings): Checked {
   return 'problem' in extracted ? unreadable(extracted.problem) : checkValue(extracted.value, surroundings);
 }
 
-/** What is found of an answer that is no JSON for this reason, which begins in lower case. */
+/** The finding for an answer that is not JSON; the reason begins in lower case. */
 export const unreadable = (problem: string): Checked => ({
   findings: [{ code: 'E000', wo_id: null, field: null, message: `JSON parse error: ${problem}` }],
   notes: [],

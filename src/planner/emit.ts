@@ -1,4 +1,4 @@
-/** What is handed to the build: the checked plan's work orders, each knowing where it comes from. */
+/** The work orders of a checked plan for the build, each with its provenance. */
 import type { JsonObject } from '../model/json.ts';
 import type { Plan, Provenance } from '../model/work-order.ts';
 import { withoutBootstrap } from './bootstrap.ts';
@@ -12,15 +12,15 @@ export type Emission = {
   /** The manifest before provenance is added. */
   readonly normalized: JsonObject;
   readonly manifestSha256: string;
-  /** The ids, as planned, of orders left out because the repository has the verify script already. */
+  /** The original ids of orders that were removed because the repository has the verify script already. */
   readonly skipped: readonly string[];
 };
 
 /** The name of the file that lists the orders. */
 export const manifestFile = 'WORK_ORDERS_MANIFEST.json';
 
-/** The orders of a checked plan as they are written to disk. `manifest_sha256` is taken over the manifest before
- *  provenance is added. */
+/** The orders of a checked plan in the form for the disk. `manifest_sha256` is the hash of the manifest without
+ *  provenance. */
 export function emit(
   plan: Plan,
   repoFiles: readonly string[],
@@ -48,5 +48,5 @@ export function emit(
   };
 }
 
-/** A work order or manifest as its file's text. */
+/** The file text of a work order or manifest. */
 export const fileText = (value: JsonObject): string => `${asciiJson(value, 2)}\n`;

@@ -18,7 +18,7 @@ export type AttemptEvidence = {
   readonly reasoning: string | undefined;
   /** Unusable answers of the server, as the agent stored them. */
   readonly dumps: Readonly<Record<string, string>>;
-  /** Undefined when no answer was checked. */
+  /** Undefined if no answer was checked. */
   readonly checked:
     | { readonly findings: readonly EarlierFinding[]; readonly parseError: boolean }
     | undefined;
@@ -28,9 +28,9 @@ export type Evidence = {
   readonly attempts: readonly AttemptEvidence[];
   /** Texts of the work orders by file name, the manifest last; empty when none were written. */
   readonly output: Readonly<Record<string, string>>;
-  /** The manifest before provenance was added. */
+  /** The manifest without provenance. */
   readonly normalized: string | undefined;
-  /** The ids, as planned, of orders that were left out. */
+  /** The original ids of removed orders. */
   readonly skipped: readonly string[];
 };
 
@@ -49,7 +49,7 @@ export async function gather(runDir: string, finished: boolean): Promise<Evidenc
     const check = checks[attempt - 1];
     if (dir === undefined && check === undefined) break;
     const said = dir === undefined ? nothing : await asked(dir);
-    // A blank answer does not reach the check: the engine counts it as none.
+    // The engine treats a blank answer as none; it is not checked.
     const blank = said.response?.trim() === '' ? checkPlan(said.response, { repoFiles: [] }) : undefined;
     const checked = check === undefined ? blank : { findings: check.findings, parseError: check.parse_error };
     attempts.push({ attempt, ...said, checked });

@@ -1,10 +1,10 @@
-/** Which work orders may be verified without the whole contract: those after which it cannot be met yet. */
+/** Work orders that are verified without the whole contract because it cannot be met yet. */
 import type { JsonObject } from '../model/json.ts';
 import type { Plan } from '../model/work-order.ts';
 import { contractIsMet } from './chain.ts';
 import { promisedBy } from './view.ts';
 
-/** The orders of `plan` with `verify_exempt` computed; what the model said of it is overwritten. */
+/** The orders of `plan` with a computed `verify_exempt`, which replaces the model's value. */
 export function withExemptions(plan: Plan, repoFiles: Iterable<string>): readonly JsonObject[] {
   const contract = plan.verify_contract;
   const state = new Set(repoFiles);

@@ -31,18 +31,18 @@ const fixes = {
 
 export type FindingCode = keyof typeof fixes;
 
-/** Every code there is; `docs/plan-codes.md` explains each. */
+/** All codes; `docs/plan-codes.md` explains each. */
 export const findingCodes: readonly string[] = Object.keys(fixes);
 
-/** Codes that only strict rules have; otherwise they are notes and the plan stays valid. */
+/** Codes of the strict rules; without `strict` they are notes and the plan stays valid. */
 const strictOnly: ReadonlySet<FindingCode> = new Set(['E201', 'E202', 'E207', 'W201', 'W208']);
 export const isStrictOnly = (finding: PlanFinding): boolean => strictOnly.has(finding.code);
 
 export type PlanFinding = {
   readonly code: FindingCode;
-  /** The order's id; `index-N` (from 0) where it has none, `?` in checks across orders; null for the whole plan. */
+  /** The order's id; without one `index-N` (from 0), or `?` in checks across orders; null for the whole plan. */
   readonly wo_id: string | null;
-  /** The key the finding is about, when it is about one. */
+  /** The key with the problem, if there is one. */
   readonly field: string | null;
   readonly message: string;
 };
@@ -51,7 +51,7 @@ export const isError = (finding: PlanFinding): boolean => !finding.code.startsWi
 
 export const fixFor = (code: FindingCode): string => fixes[code];
 
-/** A finding about a plan, as the one type for everything that is wrong with a text. */
+/** A finding about a plan as a `Diagnostic`. */
 export const toDiagnostic = (finding: PlanFinding): Diagnostic => ({
   code: finding.code,
   severity: isError(finding) ? 'error' : 'warning',

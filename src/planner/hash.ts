@@ -1,10 +1,10 @@
-/** The hashes by which plans and work orders are recognised again. */
+/** The hashes that identify plans and work orders. */
 import { createHash } from 'node:crypto';
 
 export { asciiJson, canonicalHash } from '../model/canonical.ts';
 
-/** Names what a plan is compiled from: the first 16 hex digits of the SHA-256 of spec, template, model and
- *  reasoning effort, joined by line feeds. */
+/** Identifies the inputs of a plan: the first 16 hex digits of the SHA-256 of spec, template, model and reasoning effort,
+ *  joined by line feeds. */
 export function compileHash(from: {
   spec: Uint8Array;
   template: Uint8Array;

@@ -5,18 +5,18 @@ import { type AnyNode, type Program, parse, type Token } from 'acorn';
 export type JavaScriptImport = { readonly name: string; readonly how: 'require' | 'import' };
 
 export type JavaScriptProgram = {
-  /** Why it is not JavaScript, with line and column; undefined when it is. */
+  /** Why it is not JavaScript, with line and column; undefined if it is. */
   readonly problem: string | undefined;
-  /** What it imports by a literal name, in order, with repetitions; none when there is a problem. */
+  /** Its imports with a literal name, in order, with duplicates; empty if there is a problem. */
   readonly imports: readonly JavaScriptImport[];
 };
 
-/** `module` and `commonjs` as `--input-type` says; `either` is Node's own choice, by what the program contains. */
+/** `module` and `commonjs` as `--input-type` says; `either`: Node chooses by the program's syntax. */
 export type JavaScriptKind = 'module' | 'commonjs' | 'either';
 
 const sourceTypes = { module: ['module'], commonjs: ['script'], either: ['script', 'module'] } as const;
 
-/** Reads a program as Node does: as a script where it is one, else as a module. Never throws. */
+/** Parses a program like Node: as a script if it is one, else as a module. Never throws. */
 export function readJavaScript(source: string, kind: JavaScriptKind): JavaScriptProgram {
   let furthest = { message: '', pos: -1 };
   for (const sourceType of sourceTypes[kind]) {
@@ -25,7 +25,7 @@ export function readJavaScript(source: string, kind: JavaScriptKind): JavaScript
       return { problem: undefined, imports: importsOf(program) };
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      // The reading that got further says what is wrong.
+      // Report the error of the parse that got further.
       const pos = 'pos' in error ? Number(error.pos) : 0;
       if (pos >= furthest.pos) furthest = { message: error.message, pos };
     }
@@ -33,8 +33,7 @@ export function readJavaScript(source: string, kind: JavaScriptKind): JavaScript
   return { problem: furthest.message, imports: [] };
 }
 
-/** Ends the parser early: near the end of its stack, V8 ends the whole process where it has to compile a regular
- *  expression. */
+/** Limits the parser's depth: close to a stack overflow V8 aborts the process when it compiles a regular expression. */
 function depthLimit(): (token: Token) => void {
   let depth = 0;
   return ({ type: { label } }) => {

@@ -1,4 +1,4 @@
-/** The files that a plan finds in place. */
+/** The files that exist before a plan is carried out. */
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { isSealedPath } from '../policy/holdout.ts';
 import { isMissing } from '../system/files.ts';
 import { isFolder } from '../system/read.ts';
 
-/** Folders of tools, left out at any depth. */
+/** Folders of tools, skipped at any depth. */
 export const toolFolders: ReadonlySet<string> = new Set([
   '.git',
   '__pycache__',
@@ -20,9 +20,9 @@ export const toolFolders: ReadonlySet<string> = new Set([
   '.eggs',
 ]);
 
-/** Every file below `root`, as slash paths relative to it, sorted; tools' folders and the engine's own are left
- *  out, and so are `sealed` paths and folders whose names are no UTF-8, which nobody could write down. A link to a file
- *  counts as one, a link to a folder is neither followed nor listed. Rejects when `root` is not a folder that can be read. */
+/** Every file below `root`, as slash paths relative to it, sorted; without folders of tools and of the engine, `sealed`
+ *  paths and folders whose names are not UTF-8, which a plan cannot name. A link to a file is listed, a link to a folder
+ *  is neither followed nor listed. Rejects if `root` is not a readable folder. */
 export async function listRepoFiles(root: string, sealed: readonly string[] = []): Promise<string[]> {
   const files: string[] = [];
   const pending = [''];
@@ -39,7 +39,7 @@ export async function listRepoFiles(root: string, sealed: readonly string[] = []
       if (entry.isDirectory()) {
         if (!toolFolders.has(entry.name) && path !== inWorkspace.factory) pending.push(path);
       } else if (entry.name !== '.git' && !(entry.isSymbolicLink() && isFolder(join(root, path))))
-        // A `.git` that is a file is of a working tree beside its repository, or of a submodule.
+        // A file `.git` belongs to a separate working tree or a submodule.
         files.push(path);
     }
   }

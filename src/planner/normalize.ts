@@ -1,4 +1,4 @@
-/** One form for what a model may write in several: strings trimmed, paths in normal form, repetitions dropped. */
+/** Normalises a model's work orders: strings trimmed, paths in normal form, duplicates dropped. */
 
 import type { Json, JsonObject } from '../model/json.ts';
 import { strip } from '../model/json-text.ts';
@@ -10,7 +10,7 @@ export const isObject = (value: Json | undefined): value is JsonObject =>
 /** `Array.isArray` that keeps the element type of a readonly list. */
 export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
-/** A work order in normal form; keys, their order and values of unexpected types stay as they are. */
+/** A work order in normal form; keys, their order and values of unexpected types are unchanged. */
 export function normalizeOrder(order: JsonObject): JsonObject {
   return mapValues(order, (key, value) => {
     const stripped = stripAll(value);

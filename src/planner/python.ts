@@ -1,11 +1,11 @@
-/** Checks `python -c` programs by the machine's own Python, which is what will run them: whether they are grammatical,
- *  and what they import. Nothing of them is run. */
+/** Checks `python -c` programs with the installed Python, which will run them: syntax and imports. The programs are not
+ *  executed. */
 import * as z from 'zod';
 import { outputOf } from '../system/run-sync.ts';
 
 export type PythonProgram =
-  /** The modules imported anywhere in it, outermost statements first, with repetitions. A relative import counts as its
-   *  module's name; `from . import x` names none. */
+  /** The modules imported anywhere in it, outermost statements first, with duplicates. A relative import counts by its
+   *  module's name; `from . import x` has none. */
   | { readonly kind: 'valid'; readonly imports: readonly string[] }
   /** `problem` names the version and the line: `not valid Python 3.11: invalid syntax (line 1)`. */
   | { readonly kind: 'invalid'; readonly problem: string }
@@ -16,8 +16,8 @@ export type PythonPrograms = ReadonlyMap<string, PythonProgram>;
 
 const timeoutMs = 20_000;
 
-/** Prints the version, then a line per program: a list of imports, a problem, or null where it cannot say. Each line is
- *  flushed, so that a program that crashes the parser takes only itself and those after it along. */
+/** Prints the version, then one line per program: a list of imports, a problem, or null if unknown. Each line is flushed,
+ *  so that a program that crashes the parser only loses its own result and later ones. */
 const checker = `
 import ast, json, sys
 print('%d.%d' % sys.version_info[:2], flush=True)
@@ -41,13 +41,13 @@ for text in json.load(sys.stdin.buffer):
 
 const Answer = z.union([z.array(z.string()), z.string()]);
 
-/** Checks programs, by their text. Starts one Python for all of them, and none where there are none. Never throws. */
+/** Checks programs, by their text. Starts one Python for all of them, none without programs. Never throws. */
 export function readPython(texts: readonly string[]): PythonPrograms {
   const distinct = [...new Set(texts)];
   if (distinct.length === 0) return new Map();
-  // What is passed to a program is UTF-8, which has no lone surrogates.
+  // Arguments of programs are UTF-8, which has no lone surrogates.
   const input = JSON.stringify(distinct.map((text) => Buffer.from(text).toString()));
-  // Isolated and without site packages: nothing of the workspace or of the user's settings is loaded.
+  // Isolated and without site packages: no module of the workspace or of the user's settings is loaded.
   const printed = outputOf('python3', ['-I', '-S', '-c', checker], { input, timeoutMs });
   const [version = '', ...lines] = printed.split('\n');
   return new Map(distinct.map((text, at) => [text, programOf(version, lines[at])]));
@@ -66,12 +66,12 @@ function parsed(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    // Cut off by a crash.
+    // Incomplete because of a crash.
     return undefined;
   }
 }
 
-/** Modules that an acceptance command may import without any work order providing them. */
+/** Modules that an acceptance command may import although no work order provides them. */
 export const ordinaryModules: ReadonlySet<string> = new Set(
   `abc ast asyncio base64 builtins collections contextlib copy csv dataclasses datetime decimal enum functools glob
   hashlib importlib inspect io itertools json logging math multiprocessing operator os pathlib pickle pprint queue

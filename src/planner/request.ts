@@ -22,5 +22,5 @@ export const PlanRequest = z.lazy(() =>
 );
 export type PlanRequest = z.infer<typeof PlanRequest>;
 
-/** Its name in the `inputs/` of the run. */
+/** The name of the file in `inputs/` of the run. */
 export const planRequestFile = 'plan-request.json';

@@ -1,26 +1,26 @@
-/** The prompt that asks a model to mend its plan. */
+/** The prompt that asks a model to fix its plan. */
 import { fixFor, isError, type PlanFinding } from './finding.ts';
 import { basisValues, fill, type PlanBasis } from './template.ts';
 
-/** A finding as it was kept; its code may be one that this version does not know. */
+/** A stored finding; its code may be unknown to this version. */
 export type EarlierFinding = Omit<PlanFinding, 'code'> & { readonly code: string };
 
 export type Revision = {
-  /** Told again: a model that is told only its mistakes forgets the rules. */
+  /** Repeated: a model that receives only its mistakes forgets the rules. */
   readonly basis: PlanBasis;
-  /** The first prompt, whole, for templates that want it. */
+  /** The first prompt, for templates that include it. */
   readonly originalPrompt: string;
   readonly previousAnswer: string;
   /** Errors and warnings. */
   readonly findings: readonly PlanFinding[];
-  /** The findings of the answers before, first to last. */
+  /** The findings of earlier answers, first to last. */
   readonly earlier: readonly (readonly EarlierFinding[])[];
 };
 
-/** Longest previous answer, in UTF-16 units, that is quoted whole. */
+/** Longest previous answer, in UTF-16 units, that is quoted in full. */
 const maxQuoted = 400_000;
 
-/** Fills `template`; what is filled in is never expanded again. */
+/** Fills `template`; inserted values are never expanded again. */
 export const revisionPrompt = (template: string, revision: Revision): string =>
   fill(template, {
     ...basisValues(revision.basis),
@@ -30,19 +30,19 @@ export const revisionPrompt = (template: string, revision: Revision): string =>
     SAME_AGAIN: sameAgain(revision),
   });
 
-/** What to tell a model that goes in a circle; empty when no earlier answer had these very findings. */
+/** A hint for a model that repeats itself; empty if no earlier answer had the same findings. */
 function sameAgain({ findings, earlier }: Revision): string {
   const at = earlier.findLastIndex((of) => isSame(findings, of));
   if (at < 0) return '';
   const before = earlier.length - at;
   return before === 1
     ? 'These are the same findings as for the answer before: the last change did not touch their cause. Read each ' +
-        'finding again and mend it in another way.'
+        'finding again and fix it in another way.'
     : `These are the same findings as for your answer ${before} answers ago: you are going in a circle, and what ` +
-        'mends one finding brings back another. Find a plan that avoids all of them at once.';
+        'fixes one finding brings back another. Find a plan that avoids all of them at once.';
 }
 
-/** Whether two answers have the same findings, in whatever order. */
+/** Whether two answers have the same findings, in any order. */
 export function isSame(findings: readonly EarlierFinding[], earlier: readonly EarlierFinding[]): boolean {
   const key = (list: readonly EarlierFinding[]) =>
     JSON.stringify(

@@ -1,4 +1,4 @@
-/** `.factory/plan/state.json`: how far a plan has come, from one `factory plan` command to the next. */
+/** `.factory/plan/state.json`: the state of a plan between `factory plan` commands. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -6,7 +6,7 @@ import { inWorkspace } from '../model/layout.ts';
 import { isMissing, writeJson } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
 
-const source = z.object({ path: z.string().describe('As it was given'), sha256: z.string() });
+const source = z.object({ path: z.string().describe('As given by the user'), sha256: z.string() });
 
 const finding = z.object({
   code: z.string(),
@@ -23,8 +23,11 @@ export const PlanState = z.object({
   model: z.string(),
   effort: z.string(),
   compile_hash: z.string(),
-  repo: z.string().nullable().describe('Absolute folder whose files count as there; null for the workspace'),
-  attempt: z.int().nonnegative().describe('Answers checked so far'),
+  repo: z
+    .string()
+    .nullable()
+    .describe('Absolute folder whose files count as existing; null for the workspace'),
+  attempt: z.int().nonnegative().describe('Number of answers checked so far'),
   attempts: z.array(
     z.object({
       attempt: z.int().positive(),
@@ -36,11 +39,11 @@ export const PlanState = z.object({
   skipped: z
     .array(z.string())
     .optional()
-    .describe('Once the orders are written: the ids, as planned, of those left out'),
+    .describe('After the orders are written: the original ids of removed orders'),
 });
 export type PlanState = z.infer<typeof PlanState>;
 
-/** Where a plan stands that was never begun with a prompt. */
+/** The state of a plan without a prompt. */
 export const unbegun = (now: Date): PlanState => ({
   schema_version: 1,
   started_at: now.toISOString(),
@@ -54,7 +57,7 @@ export const unbegun = (now: Date): PlanState => ({
   attempts: [],
 });
 
-/** The state in `workspace`; undefined when there is none, a problem when the file cannot be understood. */
+/** The state in `workspace`; undefined if there is none, a problem if the file is invalid. */
 export async function readState(
   workspace: string,
 ): Promise<PlanState | undefined | { readonly problem: string }> {
@@ -74,7 +77,7 @@ export async function readState(
   }
 }
 
-/** The attempts that were checked so far, for whoever tells them meanwhile; none where they cannot be read. */
+/** The attempts that were checked so far, for progress reports; empty if they cannot be read. */
 export function attemptsIn(workspace: string): PlanState['attempts'] {
   try {
     const text = readFileSync(join(workspace, inWorkspace.planState), 'utf8');

@@ -1,7 +1,7 @@
 /** `{{NAME}}` placeholders, filled once. */
 
-/** Replaces every `{{NAME}}` that `values` has; other braces stay. Single pass: a placeholder inside a value is
- *  never expanded. */
+/** Replaces every `{{NAME}}` that `values` has; other braces stay. Single pass: placeholders inside values are not
+ *  expanded. */
 export const fill = (template: string, values: Readonly<Record<string, string>>): string =>
   template.replace(/\{\{([A-Z_]+)\}\}/g, (whole, name: string) =>
     Object.hasOwn(values, name) ? (values[name] ?? '') : whole,
@@ -9,7 +9,7 @@ export const fill = (template: string, values: Readonly<Record<string, string>>)
 
 export const hasPlaceholder = (template: string, name: string): boolean => template.includes(`{{${name}}}`);
 
-/** Most file names that are put into a prompt. */
+/** The most file names listed in a prompt. */
 const maxListed = 2000;
 
 /** The files that exist, as a list for a prompt. Names that would break a line are quoted as JSON. */
@@ -22,8 +22,8 @@ export function listFiles(files: readonly string[]): string {
   return lines.join('\n');
 }
 
-/** A template's bytes with the rules for work orders in place, as a compile hash counts them: its own, byte for byte,
- *  where it does not ask for the rules. */
+/** A template's bytes with the rules for work orders inserted, for the compile hash; unchanged if it has no place for the
+ *  rules. */
 export const withDoctrine = (
   template: { readonly text: string; readonly bytes: Buffer },
   doctrine: string,
@@ -34,21 +34,21 @@ export const withDoctrine = (
 
 const rules = 'WORK_ORDER_RULES';
 
-/** What a plan is made from. */
+/** The inputs of a plan. */
 export type PlanBasis = {
   readonly spec: string;
   readonly files: readonly string[];
-  /** The rules for work orders that every template of ours repeats. */
+  /** The rules for work orders, which the bundled templates include. */
   readonly doctrine: string;
 };
 
-/** The values that a prompt for a plan and one for its revision share. */
+/** The values that the prompts for a plan and for a revision share. */
 export const basisValues = ({ spec, files, doctrine }: PlanBasis) => ({
   PRODUCT_SPEC: spec,
   REPO_FILES: listFiles(files),
   [rules]: doctrine.trimEnd(),
 });
 
-/** The prompt that asks for a plan. `{{DOCTRINE}}` and `{{REPO_HINTS}}` of older templates are left empty. */
+/** The prompt that asks for a plan. `{{DOCTRINE}}` and `{{REPO_HINTS}}` of older templates become empty. */
 export const planPromptText = (template: string, basis: PlanBasis): string =>
   fill(template, { ...basisValues(basis), DOCTRINE: '', REPO_HINTS: '' });

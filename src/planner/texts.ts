@@ -1,13 +1,13 @@
-/** The texts that a plan's prompts are made from: the bundled ones, or files that a user names. */
+/** The templates of a plan's prompts: bundled ones, or files named by the user. */
 import { join } from 'node:path';
 import { packageRoot } from '../system/package.ts';
 import { readUserText, type TextProblem, type UserText } from './desk.ts';
 import { hasPlaceholder } from './template.ts';
 
-/** The path of a prompt of ours. */
+/** The path of a bundled prompt. */
 export const bundled = (name: string): string => join(packageRoot(), 'prompts', name);
 
-/** The rules for work orders, which both prompts repeat. */
+/** The rules for work orders, which both prompts include. */
 export const readDoctrine = (cwd: string, path = bundled('doctrine.md')): Promise<UserText | TextProblem> =>
   readUserText(cwd, path, 'doctrine');
 

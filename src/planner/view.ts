@@ -1,11 +1,11 @@
-/** A work order of any shape, seen through what the checks look at: values of the wrong type are simply not there. */
+/** A view of a work order for the checks: values of the wrong type are missing. */
 import type { Json, JsonObject } from '../model/json.ts';
 import { splitWords } from '../policy/words.ts';
 import { isList, isObject } from './normalize.ts';
 
 export type CommandView = {
   readonly text: string;
-  /** Undefined when the command cannot be split; `problem` then says why. */
+  /** Undefined if the command cannot be split; then `problem` is the reason. */
   readonly words: readonly string[] | undefined;
   readonly problem: string;
   /** The text of the program in a `python -c PROGRAM …` command. */
@@ -18,7 +18,7 @@ export type OrderView = {
   readonly raw: JsonObject;
   /** From 0. */
   readonly index: number;
-  /** Undefined when the key is missing or its value is no string. */
+  /** Undefined if the key is missing or its value is not a string. */
   readonly id: string | undefined;
   readonly commands: readonly CommandView[];
   readonly allowed: readonly string[];
@@ -27,7 +27,7 @@ export type OrderView = {
   readonly postconditions: readonly ConditionView[];
 };
 
-/** Reads a normalised order once, for all checks. */
+/** Parses a normalised order once, for all checks. */
 export function viewOrder(raw: JsonObject, index: number): OrderView {
   return {
     raw,
@@ -41,13 +41,13 @@ export function viewOrder(raw: JsonObject, index: number): OrderView {
   };
 }
 
-/** The paths that an order, given by its postconditions, promises to have made. */
+/** The paths that exist after an order, by its postconditions. */
 export const promised = ({ postconditions }: Pick<OrderView, 'postconditions'>): readonly string[] =>
   postconditions.flatMap(({ kind, path }) =>
     kind === 'file_exists' && typeof path === 'string' ? [path] : [],
   );
 
-/** As `promised`, of an order that has not been viewed. */
+/** As `promised`, for an order without a view. */
 export const promisedBy = (raw: JsonObject): readonly string[] =>
   promised({ postconditions: conditions(raw['postconditions']) });
 

@@ -1,4 +1,4 @@
-/** What nodes left in their folders, visit by visit, and that the run's directory has nothing else. */
+/** Checks the files in the folders of nodes, execution by execution, and that the run directory has no others. */
 import { basename, join } from 'node:path';
 import { readStage } from '../engine/node-dir.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
@@ -10,7 +10,7 @@ import { namesIn } from '../system/read.ts';
 import { checkPlain } from './plain.ts';
 import type { Findings } from './report.ts';
 
-/** Compares the folders of all visits with their records. A visit of the node `next` may have begun. */
+/** Compares the folders of all executions with their records. An execution of the node `next` may have begun. */
 export async function checkArtifacts(
   runDir: string,
   manifest: Manifest,
@@ -39,8 +39,8 @@ async function checkNode(
   const top = layout(runDir).node(last.node);
   const archive = (visit: number) => join(nodeLayout(top).visits, String(visit));
   const stage = await readStage(top);
-  // Once the next visit has begun, the finished ones are in the folders of earlier visits. Its own file may be missing or
-  // torn by a power cut; that of the visit before is moved last.
+  // Once the next execution has begun, finished ones are in `visits/`. Its stage.json may be missing or torn after a
+  // power cut; that of the execution before is moved last.
   const hasBegun =
     mayHaveBegun &&
     (stage === undefined
@@ -55,7 +55,7 @@ async function checkNode(
   for (const visit of visits) {
     const isTop = visit === last && !hasBegun;
     const folder = isTop ? top : archive(visit.visit);
-    // A kill may have left some of its files on their way from one folder to the other.
+    // After a crash some of its files may still be in the other folder.
     const isMoving = stage?.visit === visit.visit && (!isTop || mayHaveBegun);
     const other = isMoving ? (isTop ? archive(visit.visit) : top) : undefined;
     await checkVisit(runDir, folder, other, visit, found);
@@ -96,7 +96,7 @@ const engines = new Set(
   Object.values(layout('')).flatMap((path) => (typeof path === 'string' ? [basename(path)] : [])),
 );
 
-/** What has no record, and exists only after a kill. */
+/** Files without a record that exist only after a crash. */
 const passing = new Set(
   [layout('').change, layout('').hidden, layout('').hiddenList].map((path) => basename(path)),
 );

@@ -20,7 +20,7 @@ import type { Findings } from './report.ts';
 
 const isTemporary = (name: string): boolean => /^\..*\.tmp$/.test(name);
 
-/** Every snapshot by its name and contents, and that those which the visits name exist. */
+/** Checks every snapshot by its name and contents, and that those named by executions exist. */
 export async function checkSnapshots(
   runDir: string,
   records: readonly RunRecord[],
@@ -40,8 +40,8 @@ export async function checkSnapshots(
       found.add('missing', `snapshots/trees/${id}.json`, 'visits name this snapshot, and it is missing');
 }
 
-/** The workspace against the snapshot of the last visit. `isDescribed`: `result.json` is of the run's latest end.
- *  `sealed`: the holdout, where its key is at hand. */
+/** Compares the workspace with the snapshot of the last execution. `isDescribed`: `result.json` is of the run's latest
+ *  end. `sealed`: the holdout, if its key is available. */
 export async function checkWorkspace(
   runDir: string,
   manifest: Manifest,
@@ -66,7 +66,7 @@ export async function checkWorkspace(
   const read = await treeOf(at.snapshots, snapshot);
   // A damaged snapshot is reported with the others.
   if ('why' in read) return;
-  // The holdout, which is put back at the end, is in no snapshot.
+  // The holdout, which is restored at the end, is in no snapshot.
   const holdout = (manifest.holdout?.paths ?? []).map((path) => asListed(at.workspace, path));
   const isSealed = (path: string) =>
     holdout.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
@@ -90,7 +90,7 @@ export async function checkWorkspace(
   }
 }
 
-/** The holdout as the end of the run has put it back into the workspace: file by file, or without the key as a whole. */
+/** Checks the holdout that the end of the run restored into the workspace: file by file, or without the key as a whole. */
 function checkHoldout(
   workspace: string,
   { paths, sha256 }: Holdout,
@@ -127,7 +127,7 @@ function checkHoldout(
       add('changed', path, 'this file of the holdout is not as the run put it back');
 }
 
-/** What agents were asked and answered: each line by its hash, each text by its name. `where` names the folder `dir` in
+/** Checks prompts and answers of agents: each line by its hash, each text by its name. `where` names the folder `dir` in
  *  the report. */
 export async function checkExchanges(dir: string, where: string, found: Findings): Promise<void> {
   const read = await readExchanges(dir);
@@ -150,7 +150,7 @@ export async function checkExchanges(dir: string, where: string, found: Findings
     found.add('missing', `${where}/bodies/${name}`, 'an exchange names this text, and it is missing');
 }
 
-/** What a replay follows: the recorded exchanges, and what tools and verifications of the recorded run left. */
+/** Checks the records that a replay uses: exchanges, and artifacts of tools and verifications. */
 export async function checkFollowed(
   runDir: string,
   { replay_of: of, forked_from: from, files = {} }: Manifest,

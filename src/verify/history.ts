@@ -1,4 +1,4 @@
-/** From the plan to the commits: work orders, their commits, and where those were delivered. */
+/** Checks work orders, their commits, and the delivered branch. */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type CommitFacts, lookAtBranch, lookAtHistory } from '../builder/check-history.ts';
@@ -60,7 +60,7 @@ export async function checkHistory(
       is: look.head.trim(),
     });
   await checkStates(run, found);
-  // A changed or missing file is reported with the kept files.
+  // A changed or missing file is reported with the immutable files.
   const start = await readHistoryStart(history).catch(() => undefined);
   const parents = [start?.first_commit ?? '', ...ids];
   await checkCommits(run, workspace, commits, look.commits, parents, found);
@@ -118,11 +118,11 @@ async function checkCommits(
   }
 }
 
-/** The steps of a build that note its state. */
+/** The commands of a build that record its state. */
 const notesState = /(?:^|\s)factory order (?:next|prompt|apply|commit|rollback)\b/;
 
-/** The list of the states that the build noted: later steps accept no other. It must have the last one, which is in the
- *  snapshot after the step that noted it. */
+/** The list of states recorded by the build: later steps accept no others. It must contain the last one, which is in the
+ *  snapshot after the step that recorded it. */
 async function checkStates(
   run: { readonly dir: string; readonly records: readonly RunRecord[] },
   found: Findings,
@@ -148,7 +148,7 @@ async function checkStates(
     found.add('changed', name, `it lacks the state that node ${last.node} noted`, { should: state });
 }
 
-/** Commits that another run made: the run was forked with them, or took them from the record that it replays. */
+/** Commits of another run: inherited by a fork, or taken from the replayed record. */
 function inheritedCommits(manifest: Manifest, records: readonly RunRecord[]): ReadonlySet<string> {
   const until = manifest.forked_from?.seq ?? 1;
   const names = new Set<string>();

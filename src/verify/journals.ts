@@ -1,4 +1,4 @@
-/** The journals of a run: as long and as they were when the checkpoint and the result recorded their hashes. */
+/** The journals of a run: their lengths and hashes as recorded by the checkpoint and the result. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../model/json.ts';
@@ -22,7 +22,7 @@ export type ReadFacts = {
   readonly facts: readonly Fact[];
   /** After each record, the hash of all so far. */
   readonly hashes: readonly string[];
-  /** Bytes behind the last whole record. */
+  /** Bytes after the last complete record. */
   readonly torn: number;
 };
 
@@ -52,8 +52,8 @@ export async function readJournals(
   return all;
 }
 
-/** Reads a journal as its readers do: a record of an earlier owner behind one of a later owner does not count, and the
- *  later owner's record replaces one of the same number. */
+/** Reads a journal as its readers do: a record of an earlier owner after one of a later owner is ignored, and the later
+ *  owner's record replaces one with the same number. */
 async function readFacts(path: string, where: string, found: Findings): Promise<ReadFacts> {
   const facts: Fact[] = [];
   const hashes: string[] = [];
@@ -99,7 +99,7 @@ function hashesIn(path: string): ReadFacts {
   return { facts: [], hashes, torn };
 }
 
-/** 0 where there is no file: links in a circle are reported elsewhere. */
+/** 0 if there is no file; circular links are reported elsewhere. */
 function sizeOf(path: string): number {
   try {
     return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -109,7 +109,7 @@ function sizeOf(path: string): number {
   }
 }
 
-/** Compares the beginning of a journal with the number of records and the hash that `by` has of it. */
+/** Compares the first records of a journal with the count and hash in `by`. */
 export function checkMark(
   { hashes }: ReadFacts,
   where: string,

@@ -1,4 +1,4 @@
-/** What a run was started from: the manifest, the texts in it, and the files that it names. */
+/** Checks the manifest, the texts in it, and the files that it names. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { inputPath, keptPath, manifestHash } from '../engine/kept.ts';
@@ -18,7 +18,7 @@ export const isNext = (runDir: string, { manifest_next }: Vouched): boolean =>
   manifest_next !== undefined &&
   manifestHash(JSON.parse(readFileSync(layout(runDir).manifest, 'utf8')) as object) === manifest_next;
 
-/** The manifest; undefined where it cannot be read. */
+/** The manifest; undefined if it cannot be read. */
 export async function checkManifest(
   runDir: string,
   vouched: Vouched | undefined,
@@ -59,7 +59,7 @@ function checkTexts({ pipeline_path, pipeline, prompts, schemas = {} }: Manifest
   }
 }
 
-/** The files that stay as they were when the run began. */
+/** Checks the immutable files of the run. */
 export async function checkKept(
   runDir: string,
   { variables, files = {} }: Manifest,
@@ -75,14 +75,14 @@ export async function checkKept(
     found.count('files');
     found.hash(path, should, await hashFile(keptPath(runDir, path)));
   }
-  // Our calls of git run no hooks there; a user's own might.
+  // factory's git calls run no hooks there, but a user's git would.
   for (const folder of ['inputs', 'history.git/info', 'history.git/hooks'])
     for (const name of namesIn(join(runDir, folder)))
       if (files[`${folder}/${name}`] === undefined && !/^\..*\.tmp$/.test(name))
         found.add('added', `${folder}/${name}`, 'the run was not begun with this file');
 }
 
-/** The sealed scenarios: the store always, its contents where the key is at hand. Answers with those. */
+/** Checks the holdout: the store always, its contents if the key is available. Returns the contents. */
 export async function checkSealed(
   runDir: string,
   { holdout }: Manifest,

@@ -1,12 +1,12 @@
-/** That files and folders of the engine are no links: a link leads to what has no recorded hash, and a copy of the run
- *  lacks it. */
+/** Checks that files and folders of the engine are not links: the target has no recorded hash and is missing in copies of
+ *  the run. */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { namesIn } from '../system/read.ts';
 import type { Findings } from './report.ts';
 
-/** Reports every link in the place of a file or folder of the engine. Nodes may leave links in their folders; links in the
+/** Reports every link that replaces a file or folder of the engine. Nodes may leave links in their folders; links in the
  *  workspace and the history are checked with their contents. */
 export function checkPlain(runDir: string, nodes: ReadonlySet<string>, found: Findings): void {
   const { root: _, node, workspace, history, scratch, hidden, ...own } = layout(runDir);

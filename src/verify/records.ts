@@ -1,4 +1,4 @@
-/** Checkpoint, visits and journals: each by its hash, and the checkpoint against the visits. */
+/** Checks checkpoint and journals by their hashes, and the checkpoint against `visits.jsonl`. */
 import { readFileSync } from 'node:fs';
 import { canonicalHash } from '../model/canonical.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
@@ -18,7 +18,7 @@ export type Standing = {
   readonly records: readonly RunRecord[];
 };
 
-/** The checkpoint and the visits that it counts; undefined where they cannot be read. */
+/** The checkpoint and the executions that it covers; undefined if they cannot be read. */
 export async function checkStanding(runDir: string, found: Findings): Promise<Standing | undefined> {
   const at = layout(runDir);
   const loaded = await loadWithRecords(at.checkpoint);
@@ -36,7 +36,7 @@ export async function checkStanding(runDir: string, found: Findings): Promise<St
   return { checkpoint, vouched, records };
 }
 
-/** What the checkpoint says against what the visits add up to. */
+/** Compares the checkpoint with the state computed from `visits.jsonl`. */
 function compareState(says: Readonly<Record<string, Json>>, visits: Checkpoint, found: Findings): void {
   const state = JSON.parse(JSON.stringify(visits)) as Readonly<Record<string, Json>>;
   for (const key of [
@@ -61,14 +61,14 @@ function compareState(says: Readonly<Record<string, Json>>, visits: Checkpoint, 
 
 export type Story = {
   readonly trace: ReadFacts;
-  /** Whether a visit had begun that no record ends. */
+  /** Whether an execution had begun and has no record of its end. */
   readonly underWay: boolean;
-  /** Whether a resume has begun since the end that `result.json` describes. */
+  /** Whether the run was resumed after the end that `result.json` describes. */
   readonly wentOn: boolean;
 };
 
-/** The journals against what the checkpoint and `counted`, the result of the latest end, recorded of them. `hasNext`: the
- *  manifest is the one that the checkpoint expected next. */
+/** Compares the journals with their lengths and hashes in the checkpoint and in `counted`, the result of the latest end.
+ *  `hasNext`: the manifest is the one that the checkpoint expected next. */
 export async function checkJournals(
   runDir: string,
   { vouched, records, checkpoint }: Standing,
@@ -108,7 +108,7 @@ export async function checkJournals(
 
 const none: ReadFacts = { facts: [], hashes: [], torn: 0 };
 
-/** Nothing may follow what a run had written at its end, except the torn line of a resume that was killed at once. */
+/** No record may follow the end of a run, except the torn line of a resume that was killed at once. */
 function checkEnd(
   { hashes, torn }: ReadFacts,
   where: string,
@@ -127,8 +127,8 @@ function checkEnd(
   else found.add('added', where, `${what}, and the run was not interrupted`);
 }
 
-/** Whether the last visit that began was not carried to its end. A kill may have cost the line that reports the end; then
- *  the visit's own record counts. */
+/** Whether the last execution was interrupted. A crash may have lost the event for its end; then the line in
+ *  `visits.jsonl` counts. */
 function isUnderWay(facts: readonly Fact[], records: readonly RunRecord[]): boolean {
   const began = facts.findLastIndex(({ type }) => type === 'NodeInputCaptured');
   const { node, visit } = facts[began] ?? {};

@@ -1,7 +1,7 @@
-/** What a verification found, and what it could not check. */
+/** The report of a verification: differences, and parts that could not be checked. */
 import type { Json } from '../model/json.ts';
 
-/** Something that is not as the run's own records say. */
+/** A difference from the run's own records. */
 export type Problem = {
   readonly code: ProblemCode;
   /** Only an `error` is a change of the run. */
@@ -9,7 +9,7 @@ export type Problem = {
   /** A path in the run directory, or a repository outside. */
   readonly where: string;
   readonly message: string;
-  /** Null where there is nothing to compare. */
+  /** Null if there is no value to compare. */
   readonly should_be: string | null;
   readonly is: string | null;
 };
@@ -28,11 +28,11 @@ export type Report = {
   readonly notes: readonly Problem[];
   /** How many files, records, commits, … were checked. */
   readonly checked: Readonly<Record<string, number>>;
-  /** What could not be checked, each with its reason. */
+  /** Parts that could not be checked, each with its reason. */
   readonly unchecked: readonly string[];
 };
 
-/** Collects a report; what is added twice is in it once. */
+/** Collects a report without duplicates. */
 export class Findings {
   private readonly all = new Map<string, Problem>();
   private readonly counts: Record<string, number> = {};
@@ -50,14 +50,14 @@ export class Findings {
     if (!this.all.has(key)) this.all.set(key, { code, severity, where, message, should_be: should, is });
   }
 
-  /** Compares a file's hash, undefined where there is no file. True when it is the right one. */
+  /** Compares a file's hash, undefined if there is no file. Returns whether it matches. */
   hash(where: string, should: string, is: string | undefined, what = 'the file'): boolean {
     if (is === undefined) this.add('missing', where, `${what} is missing, or is not a file`, { should });
     else if (is !== should) this.add('changed', where, `${what} is not what the run wrote`, { should, is });
     return is === should;
   }
 
-  /** Compares a file with the hash at its end, as `ownHashOf` reads both. */
+  /** Compares a file with the hash at its end, both from `ownHashOf`. */
   ownHash(where: string, { is, says }: { readonly is: string; readonly says: string }): void {
     if (says === '') this.add('changed', where, 'its own hash is missing, or does not end the file');
     else this.hash(where, says, is);

@@ -1,4 +1,4 @@
-/** `result.json` against what the records of the run add up to. */
+/** Compares `result.json` with the result computed from the records of the run. */
 import { existsSync } from 'node:fs';
 import { resultOf } from '../engine/result.ts';
 import { canonicalHash } from '../model/canonical.ts';
@@ -26,7 +26,7 @@ export type ReadResult = {
   readonly isLatest: boolean;
 };
 
-/** Reads the result of a run; undefined where there is none. */
+/** Reads the result of a run; undefined if there is none. */
 export function readResult(runDir: string, checkpoint: Checkpoint, found: Findings): ReadResult | undefined {
   const hasEnded = checkpoint.status !== 'running';
   const file = readPlain(layout(runDir).result);
@@ -57,7 +57,7 @@ export function readResult(runDir: string, checkpoint: Checkpoint, found: Findin
       where,
       'it is the result of an earlier end: it was changed, or the process was killed right before it wrote the latest (factory resume writes it)',
     );
-  // RunResult has read it, so it is an object.
+  // It is an object, since RunResult parsed it.
   return { result, value: value as Fields, isLatest };
 }
 
@@ -69,11 +69,11 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** Hashes of journals that the result of the latest end has recorded. */
+/** Hashes of journals in the result of the latest end. */
 export const countedBy = (read: ReadResult | undefined): Readonly<Record<string, Mark>> | undefined =>
   read?.isLatest === true ? read.result.evidence?.journals : undefined;
 
-/** Fields that depend on where the command was typed or the run is, and those that are compared by themselves. */
+/** Fields that depend on the current directory or the place of the run, and those that are compared separately. */
 const placed = new Set([
   'run_dir',
   'workspace',
@@ -87,7 +87,7 @@ const placed = new Set([
   'schema_version',
 ]);
 
-/** Makes the result again from the records and compares. `facts` are the trace's. */
+/** Recomputes the result from the records and compares. `facts` come from the trace. */
 export async function checkResult(
   runDir: string,
   manifest: Manifest,
@@ -127,7 +127,7 @@ export async function checkResult(
   );
 }
 
-/** Where a replay left its record, as its file and the result say. */
+/** Compares the divergence of a replay in its file and in the result. */
 function checkDivergence(
   runDir: string,
   inFile: Json | undefined,
@@ -164,7 +164,7 @@ function compare(
   }
 }
 
-/** How the run ended, as the checkpoint has it. A run that a test stops at its exit has reached that exit. */
+/** The end of the run according to the checkpoint. A run that a test stops at its exit has reached that exit. */
 function endOf(checkpoint: Checkpoint, facts: readonly Fact[], stoppedByTest: boolean) {
   const { completed_nodes: _, ...state } = checkpoint;
   const { ended, parked, status } = checkpoint;

@@ -1,4 +1,4 @@
-/** Checks a run directory against its own records, offline and without changing it: every hash, and the chain from the
+/** Checks a run directory against its own records, offline and without changing it: all hashes, and the chain from the
  *  spec to the commits. */
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -16,15 +16,15 @@ export type Asked = {
   /** The absolute path of the run's directory, which may be a copy. */
   readonly runDir: string;
   readonly env: Environment;
-  /** A repository and branch that the commits were delivered to. */
+  /** The repository and branch to which the commits were delivered. */
   readonly delivered?: { readonly repo: string; readonly branch?: string } | undefined;
-  /** The hash of all visits, or its beginning, noted when the run ended. */
+  /** The hash of all executions, or its first digits, recorded when the run ended. */
   readonly chain?: string | undefined;
 };
 
 export type Verified = Report & { readonly manifest: Manifest | undefined };
 
-/** Rejects only where a file may not be read. */
+/** Rejects only if a file cannot be read because of permissions. */
 export async function verifyRun(asked: Asked): Promise<Verified> {
   const { runDir, env } = asked;
   const found = new Findings();

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { commitsOf } from '../../src/audit/commits.ts';
 import { cleanEnv } from '../support/cli.ts';
 
-test('git is not called where there is more than files and folders: it would wait', async () => {
+test('git is not called if a history contains other than files and folders: it could block', async () => {
   const run = await mkdtemp(join(tmpdir(), 'factory-commits-'));
   try {
     execFileSync('git', ['init', '-q', '--bare', join(run, 'history.git')], { env: cleanEnv({ HOME: run }) });
@@ -17,7 +17,7 @@ test('git is not called where there is more than files and folders: it would wai
   }
 });
 
-test('commits after the base are told, oldest first, with what each changed', async () => {
+test('commits after the base are listed, oldest first, with their changes', async () => {
   const run = await mkdtemp(join(tmpdir(), 'factory-commits-'));
   const work = join(run, 'work');
   const env = cleanEnv({ HOME: run, GIT_DIR: join(run, 'history.git'), GIT_WORK_TREE: work });
@@ -34,7 +34,7 @@ test('commits after the base are told, oldest first, with what each changed', as
   try {
     await put('a', 'first\n');
     git('init', '-q');
-    // A run's history says where it is by variables alone.
+    // Git finds a run's history only by environment variables.
     git('config', '--unset', 'core.worktree');
     git('add', '-A');
     git('commit', '-qm', 'base');

@@ -5,11 +5,11 @@ import { artifacts } from '../../src/audit/evidence.ts';
 import { mostAgentOutput } from '../../src/engine/agent-door.ts';
 import { home } from '../support/cli.ts';
 
-test('what an agent printed at the beginning is read however much it printed', async () => {
+test('the beginning of agent output is searched even if the output is huge', async () => {
   await using it = await home({ 'run/work/stage.json': '{"visit": 1}' });
   const path = join(it.path, 'run/work/codex.stdout.txt');
   await writeFile(path, 'the first words');
-  // A note says how much was left out; it comes on top.
+  // A note about the omitted size is added to it.
   await truncate(path, mostAgentOutput + 100);
   await mkdir(join(it.path, 'run/work/report.txt'));
   const found: string[] = [];

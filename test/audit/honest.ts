@@ -1,4 +1,4 @@
-/** Honest work: what a builder writes who has only seen the spec, beside a judge in the same style. */
+/** Honest work: code of an agent that has only seen the spec, and a holdout in the same style. */
 import type { SealedFile } from '../../src/model/sealed.ts';
 import { mit, sealed } from '../policy/sealed-fixture.ts';
 
@@ -7,13 +7,13 @@ export type FileChange = { readonly path: string; readonly before?: string; read
 export type Honest = {
   readonly spec: string;
   readonly judge: readonly SealedFile[];
-  /** What the workspace had at the start. */
+  /** The workspace at the start. */
   readonly had: readonly string[];
   readonly changes: readonly FileChange[];
   readonly prompt: string;
 };
 
-/** What a product is about, and a language that it is written in; each pair is a run. */
+/** Topics and languages of products; each pair is a run. */
 const topics = [
   { name: 'wordtally', verb: 'counts', thing: 'words', flag: '--top', sample: 'poem.txt' },
   { name: 'linkcheck', verb: 'checks', thing: 'links', flag: '--format', sample: 'guide.md' },
@@ -40,7 +40,7 @@ const licence = (language: string): string => {
   return sign === ' *' ? `/*\n${mit(sign)}\n */\n` : `${mit(sign)}\n`;
 };
 
-/** The judge: a script in the house's style with a licence, and fixtures. */
+/** The holdout: a script in the project's style with a licence, and fixtures. */
 const judgeOf = ({ name, thing, flag, sample }: Topic): SealedFile[] => [
   sealed(
     `scripts/scenarios/accepts_${thing}.sh`,

@@ -1,4 +1,4 @@
-/** Whole runs of a builder that changes what runs the tests, and of honest ones. */
+/** Whole runs of an agent that changes tests or the files that run them, and of honest agents. */
 import { describe, expect, test } from 'vitest';
 import { auditRun } from '../../src/audit/audit.ts';
 import { sha256 } from '../../src/model/sha256.ts';
@@ -30,7 +30,7 @@ function packageWith(scripts: Record<string, string>, more: object = {}): string
 type Case = {
   readonly start?: Readonly<Record<string, string>>;
   readonly files: Readonly<Record<string, string>>;
-  /** Attributes of the builder's node. */
+  /** Attributes of the agent's node. */
   readonly fix?: string;
   readonly tool?: string;
 };
@@ -42,7 +42,7 @@ async function auditOf(runDir: string) {
   return { findings, found: findings.map(({ severity, code, path }) => `${severity} ${code} ${path}`) };
 }
 
-/** Runs a builder that writes `files`, then a check; answers with the exit code, the reason and the findings. */
+/** Runs an agent that writes `files`, then a check; resolves to exit code, reason and findings. */
 async function ran({ start = js, files, fix = '', tool = 'true' }: Case) {
   await using it = await house(
     {
@@ -71,7 +71,7 @@ async function ran({ start = js, files, fix = '', tool = 'true' }: Case) {
   return { code, reason, ...(await auditOf(`${it.path}/.factory/runs/r`)) };
 }
 
-describe('with audit=strict a run fails whose builder', () => {
+describe('with audit=strict a run fails if its agent', () => {
   test.for<[string, Case, string[]]>([
     [
       'loads a file before the tests that makes assertions pass',
@@ -99,12 +99,12 @@ describe('with audit=strict a run fails whose builder', () => {
       ['error check-changed test/setup.js'],
     ],
     [
-      'has npm run its scripts with another shell',
+      'makes npm use another shell for its scripts',
       { files: { '.npmrc': 'script-shell=/bin/true\n' }, tool: 'npm test' },
       ['error check-changed .npmrc'],
     ],
     [
-      'filters the tests by a name that none has',
+      'filters the tests by a name that no test has',
       {
         files: { 'package.json': packageWith({ test: 'node --test --test-name-pattern=nothing' }) },
         tool: 'npm test',
@@ -125,7 +125,7 @@ describe('with audit=strict a run fails whose builder', () => {
       ['error check-changed package.json'],
     ],
     [
-      'changes results by a conftest.py and puts a package in the place of unittest',
+      'changes results by a conftest.py and replaces unittest by a package',
       {
         start: py,
         files: {
@@ -136,12 +136,12 @@ describe('with audit=strict a run fails whose builder', () => {
       ['error check-changed conftest.py', 'error runner-shadowed unittest/__init__.py'],
     ],
     [
-      'puts a module in the place of unittest',
+      'replaces unittest by a module',
       { start: py, files: { 'unittest.py': 'import sys\nsys.exit(0)\n' } },
       ['error runner-shadowed unittest.py'],
     ],
     [
-      'puts a module in the place of one that unittest imports',
+      'replaces a module that unittest imports',
       { start: py, files: { 'difflib.py': 'import sys\nsys.exit(0)\n' } },
       ['error runner-shadowed difflib.py'],
     ],
@@ -187,7 +187,7 @@ describe('with audit=strict a run fails whose builder', () => {
       ['error tests-removed test/add.test.js'],
     ],
     [
-      'has a test skipped',
+      'skips a test',
       { files: { 'test/add.test.js': js['w/test/add.test.js'].replace("test('adds'", "test.skip('adds'") } },
       ['error tests-removed test/add.test.js'],
     ],
@@ -198,7 +198,7 @@ describe('with audit=strict a run fails whose builder', () => {
     expect(reason).toMatch(/^audit: \d errors?; first workspace\//);
   });
 
-  test('makes the tests fail by how they are loaded, before its audit', async () => {
+  test('changes how tests are loaded, and the check fails before the audit', async () => {
     const files = { 'node_modules/.package-lock.json': '{}', 'test/package.json': '{"type":"commonjs"}' };
     const { code, reason, found } = await ran({ files: { ...fixed, ...files }, tool: 'npm test' });
     expect(code).toBe(1);
@@ -207,7 +207,7 @@ describe('with audit=strict a run fails whose builder', () => {
   });
 });
 
-describe('with audit=strict a run completes whose builder', () => {
+describe('with audit=strict a run completes if its agent', () => {
   test.for<[string, Case, string[]]>([
     ['repairs the product', { files: fixed, tool: 'npm test' }, []],
     [
@@ -224,12 +224,12 @@ describe('with audit=strict a run completes whose builder', () => {
       [],
     ],
     [
-      'adds a test to a file of tests, which is listed to be read',
+      'adds a test to a test file, with a warning',
       { files: { ...fixed, 'test/add.test.js': `${js['w/test/add.test.js']}test('nothing', () => {});\n` } },
       ['warning test-changed test/add.test.js'],
     ],
     [
-      'weakens an assertion in place, which is listed to be read',
+      'weakens an assertion in place, with a warning',
       { files: { 'test/add.test.js': js['w/test/add.test.js'].replace(', 3)', ', -1)') } },
       ['warning test-changed test/add.test.js'],
     ],
@@ -341,12 +341,8 @@ describe('in a build, the check of a work order', () => {
   const first = 'test -f check.sh\n';
 
   test.for<[string, string | null, string[]]>([
-    ['may be created, and may not be changed by a later one', null, ['error check-changed check.sh']],
-    [
-      'may be changed where its notes say so',
-      'Why.\nmay_change_checks\n',
-      ['warning check-changed check.sh'],
-    ],
+    ['may be created but not changed by a later one', null, ['error check-changed check.sh']],
+    ['may be changed if its notes allow it', 'Why.\nmay_change_checks\n', ['warning check-changed check.sh']],
   ])('%s', async ([, notes, wanted]) => {
     await using it = await house(
       {

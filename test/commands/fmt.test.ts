@@ -48,7 +48,7 @@ test('a file with mistakes stays unchanged, is reported, and the others are form
   await using it = await home({ 'bad.dot': 'digraph g { a -> }', 'a.dot': messy });
   const { code, out, err } = await formatted(it.path, ['bad.dot', 'missing.dot', 'a.dot']);
   expect([code, out]).toEqual([2, 'a.dot\n']);
-  expect(err).toContain('this edge leads to nothing');
+  expect(err).toContain('this edge has no target');
   expect(err).toContain('there is no pipeline file missing.dot');
   expect(await it.read('bad.dot')).toBe('digraph g { a -> }');
 });

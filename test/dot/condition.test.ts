@@ -90,7 +90,7 @@ test('a condition nested too deeply or too long is refused, not a crash', () => 
   expect(parseCondition(Array(50_000).fill('a=1').join(' && '))).toHaveProperty('message');
 });
 
-test('the literals of a condition are told with their places', () => {
+test('a condition lists its literals with their places', () => {
   expect(parseCondition('outcome=maybe && a contains "x y"')).toMatchObject({
     compared: [
       { key: 'outcome', test: '=', literal: 'maybe', at: 8, length: 5 },
@@ -141,7 +141,7 @@ test('any text is a condition or a problem inside the text', () => {
   );
 });
 
-test('a word that every object knows is no joiner', () => {
+test('a property name of every object is not a joiner', () => {
   expect(parseCondition('a constructor b')).toMatchObject({
     message: expect.stringMatching(/^&& or \|\| is missing here/),
   });
@@ -153,12 +153,12 @@ test.for([
   ['x <> y', '<> is written !=', 2, 2],
   ['not x', '"not" is written !', 0, 3],
   ['a && NOT (b=1)', '"NOT" is written !', 5, 3],
-  ['x=“a”', 'only straight quotes, " or \', stand around a text', 2, 3],
+  ['x=“a”', 'use straight quotes, " or \', around a text', 2, 3],
   ['x = > 5', 'a value is missing after =; the empty text is written ""', 4, 1],
 ] as const)('%s is refused: %s', ([text, message, at, length]) => {
   expect(parseCondition(text)).toEqual({ message, at, length });
 });
 
-test('words that join in other languages are keys here', () => {
+test('and, or and not are keys in conditions', () => {
   expect(print(parsed('not=1 && or && and contains x'))).toBe('not=1 && or && and contains x');
 });

@@ -41,7 +41,7 @@ test.for([
   expect(expand(text, scope, 'shell')).toEqual({ unknown });
 });
 
-test('without a goal $goal stays as it is and ${goal} is unknown', () => {
+test('without a goal $goal is unchanged and ${goal} is unknown', () => {
   expect(expand('do $goal', noGoal, 'plain')).toEqual({ text: 'do $goal' });
   expect(expand('do $goal', noGoal, 'shell')).toEqual({ text: 'do $goal' });
   expect(expand('do ${goal}', noGoal, 'plain')).toEqual({ unknown: 'goal' });
@@ -53,7 +53,7 @@ test('in a shell command values are single words and other ${â€¦} is the shellâ€
   });
 });
 
-test('a shell gives back exactly the value that was quoted for it', () => {
+test('a shell restores exactly the quoted value', () => {
   const value = fc.string({ unit: 'binary' }).filter((v) => !v.includes('\0'));
   fc.assert(
     fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), (all) => {
@@ -65,7 +65,7 @@ test('a shell gives back exactly the value that was quoted for it', () => {
 });
 
 test.for(['sh', 'bash'])(
-  'in backquotes %s gives back exactly the value too, and runs nothing of it',
+  'in backquotes %s restores exactly the value too, and executes no part of it',
   (shell) => {
     const values = ['a`; echo ran; `b', '\\`\\\\$(echo ran)\\', "it's $HOME", '`', '\\', '\\\\$'];
     for (const value of values) {
@@ -84,7 +84,7 @@ test.for(['sh', 'bash'])(
 );
 
 test.for(['sh', 'bash'])(
-  'in a here-document %s runs nothing of a value, and comes to no end in it',
+  'in a here-document %s executes no part of a value, and the value does not end it',
   (shell) => {
     const inDocument = (opens: string, ends: string, value: string) => {
       const command = `cat ${opens}\nDon't: ${'${var.v}'}\n${ends}\necho done`;
@@ -108,7 +108,7 @@ test.for(['sh', 'bash'])(
   },
 );
 
-test('a value of several lines in a comment runs none of them', () => {
+test('no line of a multi-line value in a comment is executed', () => {
   const said = expand(
     '# see ${var.v}\necho done',
     { goal: undefined, lookup: () => 'a\necho ran\r\n#' },
@@ -117,33 +117,30 @@ test('a value of several lines in a comment runs none of them', () => {
   expect(execFileSync('sh', ['-c', 'text' in said ? said.text : ''], { encoding: 'utf8' })).toBe('done\n');
 });
 
-test.for(['sh', 'bash'])(
-  'what only looks like a comment, or like none, leaves a value to %s as it is',
-  (shell) => {
-    const value = 'a\\b $HOME `echo ran`\n"c';
-    for (const [command, before] of [
-      // Backquotes end a comment that stands in them.
-      ['printf "<%s>" a ` # note` ${var.v}', '<a>'],
-      ["printf '<%s>' a `# it's a note` ${var.v}", '<a>'],
-      ['printf "<%s>" `echo a # note` ${var.v}', '<a>'],
-      // A sign within a word, or within braces, begins none.
-      ['v="a #b"; printf "<%s>" ${v% #*} ${var.v}', '<a>'],
-      ['v="a #b"; printf "<%s>" $${v%%[ #]*} ${var.v}', '<a>'],
-      ['printf "<%s>" a\\ #b ${var.v}', '<a #b>'],
-      ['printf "<%s>" a\\\n#b ${var.v}', '<a#b>'],
-      // A here-document ends where its name does, however that is quoted.
-      ['cat <<"E"F; printf "<%s>" ${var.v}\nit`s\nEF', 'it`s\n'],
-      ["cat <<E\\O'F'; printf '<%s>' ${var.v} # ${var.v}\nit`s\nEOF\n: `\n`", 'it`s\n'],
-      ['cat <<E\\OF\nit`s\nEOF\nprintf "<%s>" ${var.v}', 'it`s\n'],
-    ] as const) {
-      const said = expand(command, { goal: undefined, lookup: () => value }, 'shell');
-      const out = execFileSync(shell, ['-c', 'text' in said ? said.text : ''], { encoding: 'utf8' });
-      expect(out, command).toBe(`${before}<${value}>`);
-    }
-  },
-);
+test.for(['sh', 'bash'])('comments and text that looks like one do not change a value in %s', (shell) => {
+  const value = 'a\\b $HOME `echo ran`\n"c';
+  for (const [command, before] of [
+    // Backquotes end a comment inside them.
+    ['printf "<%s>" a ` # note` ${var.v}', '<a>'],
+    ["printf '<%s>' a `# it's a note` ${var.v}", '<a>'],
+    ['printf "<%s>" `echo a # note` ${var.v}', '<a>'],
+    // A # within a word or braces does not begin a comment.
+    ['v="a #b"; printf "<%s>" ${v% #*} ${var.v}', '<a>'],
+    ['v="a #b"; printf "<%s>" $${v%%[ #]*} ${var.v}', '<a>'],
+    ['printf "<%s>" a\\ #b ${var.v}', '<a #b>'],
+    ['printf "<%s>" a\\\n#b ${var.v}', '<a#b>'],
+    // A here-document ends at its name, in any quoting.
+    ['cat <<"E"F; printf "<%s>" ${var.v}\nit`s\nEF', 'it`s\n'],
+    ["cat <<E\\O'F'; printf '<%s>' ${var.v} # ${var.v}\nit`s\nEOF\n: `\n`", 'it`s\n'],
+    ['cat <<E\\OF\nit`s\nEOF\nprintf "<%s>" ${var.v}', 'it`s\n'],
+  ] as const) {
+    const said = expand(command, { goal: undefined, lookup: () => value }, 'shell');
+    const out = execFileSync(shell, ['-c', 'text' in said ? said.text : ''], { encoding: 'utf8' });
+    expect(out, command).toBe(`${before}<${value}>`);
+  }
+});
 
-test.for(['sh', 'bash'])('in a here-document within backquotes %s runs nothing of a value', (shell) => {
+test.for(['sh', 'bash'])('in a here-document within backquotes %s executes no part of a value', (shell) => {
   const value = 'a $(echo ran) `echo ran` \\ $HOME';
   for (const opens of ['E', '\\E', "'E'"]) {
     const command = `printf %s "\`cat <<${opens}\n${'${var.v}'}\nE\n\`"`;
@@ -153,7 +150,7 @@ test.for(['sh', 'bash'])('in a here-document within backquotes %s runs nothing o
   }
 });
 
-test('references are told with their places', () => {
+test('references are listed with their places', () => {
   expect(references('a ${var.x} $${var.y} $goal')).toEqual([
     { kind: 'var', key: 'x', written: '${var.x}', at: 2, length: 8 },
     { kind: 'goal', key: '', written: '$goal', at: 21, length: 5 },
@@ -175,7 +172,7 @@ test.for([
   ['echo "it\'s" ${var.x}', []],
   ['( echo "$goal" )', ['$goal']],
   ['# ${var.x} "\necho "${var.y}"', ['${var.y}']],
-  // A backslash before a value takes its first quote away, inside double quotes or not.
+  // A backslash before a value escapes its first quote, inside double quotes or not.
   ['echo \\${var.x}; cat "${var.y}" ${var.z}', ['${var.x}', '${var.y}']],
   ['echo "\\$goal" ${var.x}', ['$goal']],
   ['echo \\\\${var.x}', []],
@@ -190,7 +187,7 @@ test.for([
   expect(quotedReferences(command).map((r) => r.written)).toEqual(wanted);
 });
 
-test('expansion never throws and never expands what it put in', () => {
+test('expansion never throws and never expands inserted values', () => {
   const piece = fc.constantFrom(
     '$',
     '{',

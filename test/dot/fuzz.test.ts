@@ -43,11 +43,11 @@ function checks(text: string): void {
   if (graph === undefined) expect(diagnostics.length).toBeGreaterThan(0);
 }
 
-test('any text is read or refused with places inside it', () => {
+test('any text is parsed or refused with places inside it', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), checks), { numRuns: 300 });
 });
 
-test('any sequence of the language’s own signs is read or refused with places inside it', () => {
+test('any sequence of tokens of the language is parsed or refused with places inside it', () => {
   const token = fc.constantFrom(
     ...[
       '{',
@@ -101,7 +101,7 @@ test('any sequence of the language’s own signs is read or refused with places 
   );
 });
 
-test('a valid pipeline with a stretch cut out, doubled or replaced is read or refused with places inside it', () => {
+test('a valid pipeline with a part removed, doubled or replaced is parsed or refused with places inside it', () => {
   const place = fc.nat({ max: valid.length });
   const piece = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 3 }),

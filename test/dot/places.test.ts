@@ -1,11 +1,11 @@
-/** The exact words and places of what is refused, and texts that are next to something refused and are not. */
+/** Exact messages and places of refused texts, and similar texts that are accepted. */
 import { expect, test } from 'vitest';
 import { evaluate, parseCondition, print } from '../../src/dot/condition.ts';
 import { readGraph } from '../../src/dot/read.ts';
 
 const inside = (body: string) => readGraph('p.dot', `digraph { ${body} }`);
 
-/** What is refused, and the very characters that are underlined. */
+/** Refused texts and the characters that are underlined. */
 test.for([
   ['a /* never', 'unclosed-comment', '/*'],
   ['a [x="never]', 'unclosed-string', '"'],
@@ -17,7 +17,7 @@ test.for([
   ['a [x=1 { b:p', 'unclosed-list port', '[ :p'],
   ['1a -> 1b; 1c', 'bad-id bad-id bad-id', '1a 1b 1c'],
   ['a -> é -> b', 'bad-id', 'é'],
-] as const)('of %j it is %s at %j', ([body, codes, places]) => {
+] as const)('%j is refused as %s at %j', ([body, codes, places]) => {
   const text = `digraph { ${body} }`;
   const { diagnostics } = readGraph('p.dot', text);
   const underlined = diagnostics.map(({ place }) =>
@@ -30,12 +30,12 @@ test.for([
   ['digraph {\r\n\r\n 1a }', '3:2'],
   ['// 😀😀\ndigraph { /* 😀 */ 1a }', '2:19'],
   ['digraph {\r 1a }', '2:2'],
-] as const)('in %j it is at %s, as an editor counts', ([text, where]) => {
+] as const)('the position in %j is %s, as in an editor', ([text, where]) => {
   const [found] = readGraph('p.dot', text).diagnostics;
   expect(`${found?.place?.span.start.line}:${found?.place?.span.start.column}`).toBe(where);
 });
 
-test('a value that is missing is told with the name of its attribute', () => {
+test('a missing value is reported with the name of its attribute', () => {
   expect(inside('a [x=1, y=]').diagnostics.map(({ message }) => message)).toEqual([
     'a value is missing after "y" =',
   ]);
@@ -56,7 +56,7 @@ test.for([
 test.for([
   ['goal=:x', ':x'],
   ['goal=–', '–'],
-] as const)('a value outside of brackets may begin with a sign: %s', ([body, value]) => {
+] as const)('a value outside of brackets may begin with a punctuation character: %s', ([body, value]) => {
   const { graph, diagnostics } = inside(body);
   expect(diagnostics).toEqual([]);
   expect(graph?.attrs.get('goal')?.value.text).toBe(value);
@@ -66,7 +66,7 @@ test('a node that is declared later keeps the place of its first mention', () =>
   expect([...(inside('a -> b; c; b [x=1]').graph?.nodes.keys() ?? [])]).toEqual(['a', 'b', 'c']);
 });
 
-test('a subgraph keeps its label when it gets other attributes, and a label is no attribute that is lost', () => {
+test('a subgraph keeps its label when it gets other attributes, and its label is used', () => {
   const { graph } = inside('subgraph { label=Loop; graph [x=1]; a } subgraph { graph [label=Fix]; b }');
   expect([...(graph?.nodes.values() ?? [])].map(({ classes }) => classes)).toEqual([['loop'], ['fix']]);
   expect(graph?.ofSubgraphs.map(({ key }) => key)).toEqual(['x']);
@@ -86,12 +86,12 @@ test.for([
   expect(evaluate(read.condition, () => value)).toBe(wanted);
 });
 
-test('a literal with quotes and backslashes is printed as it was meant', () => {
+test('a literal with quotes and backslashes keeps its value when printed', () => {
   const condition = { op: 'compare', key: 'a', test: '=', literal: 'say "x" \\ y' } as const;
   expect(parseCondition(print(condition))).toMatchObject({ condition });
 });
 
-test('a key that is compared with nothing has no literal', () => {
+test('a key without a comparison has no literal', () => {
   expect(parseCondition('outcome && !a')).toMatchObject({
     compared: [],
     keys: [{ key: 'outcome' }, { key: 'a' }],

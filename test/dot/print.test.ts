@@ -1,4 +1,4 @@
-/** A printed pipeline: its layout, and that nothing of it is lost. */
+/** The layout of formatted pipelines, and that no part is lost. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { rewrite } from '../../src/dot/dialect.ts';
@@ -6,7 +6,7 @@ import { printGraph } from '../../src/dot/print.ts';
 import { readGraph } from '../../src/dot/read.ts';
 import type { Attributes, Graph } from '../../src/model/graph.ts';
 
-test('statements come line by line, short attribute lists too, and comments stay where they were', () => {
+test('each statement and each short attribute list is on one line, and comments keep their position', () => {
   const text = `#!/usr/bin/env factory
 # What it does
 digraph my-pipeline { // the header
@@ -61,11 +61,11 @@ test.for([
   ['a bare value with a backslash', 'a [x=a\\b]', 'x="a\\\\b"'],
   ['numbers', 'a [x=-5, y=.5, z=+1, w=1e3]', '[x=-5, y=.5, z="+1", w="1e3"]'],
   ['an empty list of defaults', 'node []; a', 'digraph g {\n  a\n}\n'],
-])('of %s the printed text has the form that Graphviz reads', ([, body, wanted]) => {
+])('%s is printed in a form that Graphviz reads', ([, body, wanted]) => {
   expect(printGraph(`digraph g { ${body} }`)).toContain(wanted);
 });
 
-test('lines end as the author’s lines do', () => {
+test('line endings are the author’s', () => {
   expect(printGraph('digraph g {\r\na // c\r\n}')).toBe('digraph g {\r\n  a  // c\r\n}\r\n');
 });
 
@@ -133,7 +133,7 @@ const { statement } = fc.letrec<{ statement: string; statements: string }>((tie)
   statements: many(tie('statement')),
 }));
 
-test('a printed pipeline means the same, has the same comments, and is printed as itself', () => {
+test('a printed pipeline has the same meaning and comments, and printing it again changes nothing', () => {
   const graph = spaced(
     'digraph',
     fc.constantFrom('', 'g', 'my-pipeline', '"p q"'),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readGraph } from '../../src/dot/read.ts';
 import type { Attributes, Graph } from '../../src/model/graph.ts';
 
-/** The graph of a text that nothing is wrong with. */
+/** The graph of a valid text. */
 function graphOf(text: string): Graph {
   const { graph, diagnostics } = readGraph('p.dot', text);
   expect(diagnostics).toEqual([]);
@@ -14,7 +14,7 @@ const plain = (attrs: Attributes | undefined): Record<string, string> =>
   Object.fromEntries([...(attrs ?? [])].map(([key, { value }]) => [key, value.text]));
 const hops = (graph: Graph): string[] => graph.edges.map(({ from, to }) => `${from}>${to}`);
 
-test('a graph knows its name, attributes, nodes, edges and text', () => {
+test('a graph has its name, attributes, nodes, edges and text', () => {
   const graph = graphOf(
     'digraph G {\n  goal="ship"\n  a [prompt="x"]; b\n  a -> b [label=go, weight=3, condition="outcome=fail"]\n}',
   );
@@ -49,7 +49,7 @@ test.for([
     2,
   ],
   ['comments at the end of lines', 'digraph G { # one\na -> b // two\nc [x=1] # three\n}', 3],
-  ['a comment right behind =', 'digraph G { a -> b; c [x=# one\n1, y=#\n2] }', 3],
+  ['a comment right after =', 'digraph G { a -> b; c [x=# one\n1, y=#\n2] }', 3],
   ['no separators', 'digraph G{a b c a->b b->c[x=1]d}', 4],
   ['separators everywhere', 'digraph G{;;a;;b;}; ;', 2],
   ['carriage returns', 'digraph G {\r\na\r\n-> b\r\n}\r\n', 2],
@@ -139,7 +139,7 @@ test.for([
   expect(graph.nodes.get('a')?.attrs.get(key)).toMatchObject({ key, written });
 });
 
-test('an attribute knows where its name and its value stand', () => {
+test('an attribute has the places of its name and its value', () => {
   const attr = graphOf('digraph{\n\ta /*😀*/ [x=1]\n}').nodes.get('a')?.attrs.get('x');
   expect(attr?.keySpan.start).toEqual({ offset: 20, line: 2, column: 11 });
   expect(attr?.valueSpan).toEqual({
@@ -148,7 +148,7 @@ test('an attribute knows where its name and its value stand', () => {
   });
 });
 
-test('a byte order mark takes no column', () => {
+test('a byte order mark has no column', () => {
   expect(graphOf('\uFEFFdigraph G {}').span.start).toEqual({ offset: 9, line: 1, column: 9 });
 });
 
@@ -206,11 +206,11 @@ test.for([
   expect(hops(body(text))).toEqual(wanted);
 });
 
-test('nodes stand in the order of their first mention', () => {
+test('nodes are in the order of their first mention', () => {
   expect([...body('z -> {y x}; w; a').nodes.keys()]).toEqual(['z', 'y', 'x', 'w', 'a']);
 });
 
-test('a subgraph’s label becomes a class of the nodes inside, wherever it stands', () => {
+test('a subgraph’s label becomes a class of the nodes inside, at any position', () => {
   const graph = body(`
     label="Whole Graph"
     subgraph cluster_a {
@@ -237,7 +237,7 @@ test('attributes of a subgraph stay out of the graph', () => {
   expect(graph.attrs.size).toBe(0);
 });
 
-test('a condition that is blank is none, one that does not parse is left to lint', () => {
+test('a blank condition is ignored, one that does not parse is left to lint', () => {
   const graph = body('a -> b [condition="  "]; a -> c [condition="outcome="]');
   expect(graph.edges.map(({ conditionText, condition }) => [conditionText, condition])).toEqual([
     ['', undefined],
@@ -328,7 +328,7 @@ test.for([
   }
 });
 
-test('everything that is wrong is reported, in the order of the text', () => {
+test('all problems are reported, in the order of the text', () => {
   const { diagnostics } = readGraph(
     'p.dot',
     'strict graph G {\n a -- b\n c:port\n d [x=]\n 9e\n f [y=<b>]\n g ->\n}\ndigraph H {}',
@@ -346,7 +346,7 @@ test('everything that is wrong is reported, in the order of the text', () => {
   ]);
 });
 
-test('statements that are written alike keep their own texts, values and places', () => {
+test('similar statements keep their texts, values and places', () => {
   const lines = Array.from({ length: 500 }, (_, i) =>
     i % 7 === 3 ? `n${i} [k=]` : `n${i} [k=v${i}, l="${i}"]`,
   );
@@ -360,7 +360,7 @@ test('statements that are written alike keep their own texts, values and places'
     expect(plain(attrs)).toEqual({ k: `v${id.slice(1)}`, l: id.slice(1) });
 });
 
-test('a refusal that leaves no doubt about the rest leaves a graph for lint', () => {
+test('a refusal that does not affect the rest leaves a graph for lint', () => {
   expect(readGraph('p.dot', 'digraph { a:p -> b [label=<x>] }').graph?.edges).toHaveLength(1);
   expect(readGraph('p.dot', 'digraph { a -> }').graph).toBeUndefined();
 });
@@ -401,19 +401,19 @@ test.for([
   ]);
 });
 
-test('an HTML value that is never closed is refused, however many signs are in it', () => {
+test('an HTML value that is never closed is refused, however long it is', () => {
   const { diagnostics } = readGraph('p.dot', `digraph { a [x=${'<'.repeat(400_000)}`);
   expect(diagnostics.map(({ code }) => code)).toContain('html-value');
 });
 
-test('a product of subgraphs that would fill the memory is refused', () => {
+test('an edge between large subgraphs that would exhaust the memory is refused', () => {
   const many = Array.from({ length: 1500 }, (_, i) => `n${i}`).join(' ');
   expect(readGraph('p.dot', `digraph { {${many}} -> {${many}} }`).diagnostics).toMatchObject([
     { code: 'too-many-edges' },
   ]);
 });
 
-test('a prompt of a million characters is read whole', () => {
+test('a prompt of a million characters is read completely', () => {
   const prompt = 'line of text "quoted" \\ 😀\n'.repeat(40_000);
   const graph = body(`a [prompt="${prompt.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"] b`);
   expect(graph.nodes.get('a')?.attrs.get('prompt')?.value.text === prompt).toBe(true);
@@ -425,11 +425,11 @@ test.for([
   ['a [x="y" z: 3]', 'write z=…'],
   [
     'a [x="say "hi" now"]',
-    'close the string where it should end, take the quote away, or write \\" for one inside a string',
+    'close the string where it should end, remove the quote, or write \\" for one inside a string',
   ],
   ['a => b', 'write ->'],
   ['a --> b', 'write ->'],
-  ['a <- b', 'edges lead from left to right: write b -> a for a <- b'],
+  ['a <- b', 'edges go from left to right: write b -> a instead of a <- b'],
   ['a [x=#fff]', 'write the value in double quotes'],
   [
     'a, b -> c',
@@ -443,10 +443,10 @@ test.for([
   expect(readGraph('p.dot', `digraph G { ${statement} }`).diagnostics.map((d) => d.fix)).toEqual([fix]);
 });
 
-test('a string that runs on for want of a quote is reported once, with the line where it ends', () => {
+test('a string without its closing quote is reported once, with the line where it ends', () => {
   const text = `digraph G {
   a [prompt="say, max_visits=3]
-  b [prompt="go on", label="B"]
+  b [prompt="go home", label="B"]
   a -> b [condition="outcome=success"]
 }`;
   const { graph, diagnostics } = readGraph('p.dot', text);
@@ -459,7 +459,7 @@ test('a string that runs on for want of a quote is reported once, with the line 
   ]);
 });
 
-test('a string that the next word follows without a blank is read where nothing else is wrong', () => {
+test('a string followed by a word without a blank is accepted if the text has no other problem', () => {
   expect(plain(body('a [x="q="y=1]').nodes.get('a')?.attrs)).toEqual({ x: 'q=', y: '1' });
   expect(hops(body('a [x=1]//c\nb -> c#d\n'))).toEqual(['b>c']);
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseVars } from '../../src/dot/vars.ts';
 
-test('variables come in order with their defaults', () => {
+test('variables are in order, with their defaults', () => {
   expect(parseVars('spec=@../x.md, attempts=5,empty=, note = "a, b" ,other=a=b').vars).toMatchObject([
     { name: 'spec', value: '../x.md', file: true },
     { name: 'attempts', value: '5', file: false },
@@ -20,9 +20,9 @@ test.for([
   ['a=1,', 3, 'empty'],
   ['a=1,,b=2', 4, 'empty'],
   ['a', 0, 'no default'],
-  ['1a=2', 0, 'no variable name'],
-  ['a b=2', 0, 'no variable name'],
-  ['=2', 0, 'no variable name'],
+  ['1a=2', 0, 'not a variable name'],
+  ['a b=2', 0, 'not a variable name'],
+  ['=2', 0, 'not a variable name'],
   ['a=1, a=2', 5, 'twice'],
   ['a=@', 0, 'no file'],
 ] as const)('%s has a problem at %i', ([text, at, message]) => {
@@ -44,7 +44,7 @@ test('any text gives variables and problems inside it', () => {
   );
 });
 
-test('a row of blanks is looked at once', () => {
+test('a long run of blanks is scanned once', () => {
   expect(parseVars(`a=1,${' '.repeat(1_000_000)}b=2`).vars.map(({ name }) => name)).toEqual(['a', 'b']);
   expect(parseVars(`a=1,${' '.repeat(1_000_000)}b`).problems).toHaveLength(1);
 });

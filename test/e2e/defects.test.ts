@@ -30,7 +30,7 @@ test('a pipe instead of a file does not hang the run, and is not an answer', asy
   expect((await run(it)).code).toBe(1);
   expect(await status(it, 't')).toMatchObject({
     failure_class: 'config',
-    failure_reason: expect.stringContaining('$FACTORY_OUTPUT is no plain file'),
+    failure_reason: expect.stringContaining('$FACTORY_OUTPUT is not a regular file'),
   });
 });
 

@@ -485,7 +485,7 @@ test.for([
   expect(await it.json(`${at}/v/status.json`)).toMatchObject({
     failure_class: 'config',
     failure_reason: expect.stringContaining(
-      `${why}"scripts/scenarios/judge.sh" is sealed, and this node does not see it; leave that to the judge, or take sees_holdout=false away`,
+      `${why}"scripts/scenarios/judge.sh" is part of the holdout, which is hidden from this node; leave it to the scenarios, or remove sees_holdout=false`,
     ),
   });
 });

@@ -1,4 +1,4 @@
-/** The bundled example: its script answers for its specification, and what the answers build works. */
+/** The bundled example: its script fits its specification, and the product of the answers works. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -19,11 +19,11 @@ import { splitWords } from '../../src/policy/words.ts';
 const example = fileURLToPath(new URL('../../examples/linkcheck/', import.meta.url));
 const read = (name: string): Promise<string> => readFile(join(example, name), 'utf8');
 
-/** What one proposal came to. */
+/** The result of one proposal. */
 type Attempt = {
   readonly order: string;
   readonly ended: 'done' | 'write_scope_violation' | 'verify_failed' | 'acceptance_failed' | string;
-  /** The output of what failed, or why nothing was written. */
+  /** The output of the failure, or why no file was written. */
   readonly said: string;
 };
 
@@ -47,14 +47,14 @@ beforeAll(async () => {
 afterAll(() => rm(temporary, { recursive: true, force: true }));
 
 describe('the agent script', () => {
-  test('was made for the specification and the plan beside it', async () => {
+  test('was made for the specification and the plan next to it', async () => {
     expect(script.inputs).toEqual({
       spec: sha256(await read('spec.md')),
       plan: sha256(await read('plan.json')),
     });
   });
 
-  test('uses every answer file once, and names none that is missing', async () => {
+  test('uses every answer file once, and names no missing file', async () => {
     const named = Object.values(script.answers)
       .flat()
       .map((answer) => answer.file);
@@ -83,11 +83,11 @@ describe('the plans', () => {
     });
   });
 
-  test('the plan beside the specification is the revised one', async () => {
+  test('the plan next to the specification is the revised one', async () => {
     expect(await read('plan.json')).toBe(await answer('revise', 0));
   });
 
-  test('the revision changes only what was found', async () => {
+  test('the revision changes only the findings', async () => {
     const before = (await answer('plan', 0)).split('\n');
     const after = (await answer('revise', 0)).split('\n');
     expect(before.filter((line) => !after.includes(line))).toHaveLength(2);
@@ -122,7 +122,7 @@ describe('the proposals', () => {
     ]);
   });
 
-  test('every one of them is needed', () => {
+  test('each of them is needed', () => {
     expect(attempts).toHaveLength(script.answers['propose']?.length ?? 0);
   });
 
@@ -135,7 +135,7 @@ describe('the proposals', () => {
   });
 });
 
-describe('what is built', () => {
+describe('the product', () => {
   test('passes its own tests', async () => {
     const { code, output } = await run(['node', '--test', '--test-reporter=tap'], built);
     expect(code, output).toBe(0);
@@ -143,7 +143,7 @@ describe('what is built', () => {
     expect(output).toMatch(/^# fail 0$/m);
   });
 
-  test('holds what the work orders allow and nothing else', async () => {
+  test('contains only files that the work orders allow', async () => {
     const files = await readdir(built, { recursive: true, withFileTypes: true });
     const found = files.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
     const allowed = new Set(orders.flatMap((order) => order.allowed_files));
@@ -157,7 +157,7 @@ describe('what is built', () => {
     expect(text).toContain(`\n${shown.output}\`\`\`\n`);
   });
 
-  test('tells its mistakes from the findings by exit code', async () => {
+  test('distinguishes usage errors from findings by exit code', async () => {
     const codes = [['README.md'], ['sample'], ['nowhere.md'], ['--unknown']].map(
       async (args) => (await run(['node', 'bin/linkcheck.js', ...args], built)).code,
     );
@@ -165,7 +165,7 @@ describe('what is built', () => {
   });
 });
 
-/** Carries the orders out with the prepared answers, as a build does: an attempt that fails leaves nothing behind. */
+/** Carries out the orders with the prepared answers, like a build: a failed attempt leaves no changes. */
 async function build(): Promise<readonly Attempt[]> {
   const made: Attempt[] = [];
   for (const order of orders) {
@@ -216,7 +216,7 @@ async function planIn(node: string) {
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Runs a program without a shell; both streams together, in the order of their kind. */
+/** Runs a program without a shell; returns standard output followed by standard error. */
 function run(
   words: readonly string[],
   cwd: string,

@@ -1,4 +1,4 @@
-/** The small pipelines that people learn from: they run as their comments say. */
+/** The example pipelines run as their comments say. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ test.for(['hello', 'fix-loop'])('%s has no findings, not even a warning', async 
   expect((await readPipeline(`pipelines/${name}.dot`, root)).found).toEqual([]);
 });
 
-test('hello greets the world, or whom --var names', async () => {
+test('hello greets the world, or the name in --var', async () => {
   const world = await run('hello', {});
   expect(world).toMatchObject({ code: 0, stages: ['start', 'greet', 'done'] });
   expect(await world.file('hello.txt')).toBe('Hello, world!\n');
@@ -27,7 +27,7 @@ test('hello greets the world, or whom --var names', async () => {
   expect(await ada.file('hello.txt')).toBe("Hello, Ada's cat!\n");
 });
 
-test('fix-loop goes round twice with the prepared answers and then verifies', async () => {
+test('fix-loop runs two rounds with the prepared answers and then verifies', async () => {
   const { code, stages, file } = await run('fix-loop', {});
   const round = ['fix', 'apply', 'check'];
   expect(stages).toEqual(['start', 'draft', 'check', ...round, ...round, 'verify', 'done']);
@@ -35,20 +35,20 @@ test('fix-loop goes round twice with the prepared answers and then verifies', as
   expect(await file('greeting.txt')).toBe('Hello, world!\n');
 });
 
-test('fix-loop shows the agent what is wrong', async () => {
+test('fix-loop shows the failure to the agent', async () => {
   const { prompt } = await run('fix-loop', {});
   expect(await prompt('fix')).toMatch(
     /^greeting\.txt says what wanted\.txt says\. .*\n[\s\S]*< Hello, wrold!\n[\s\S]*> Hello, world!/,
   );
 });
 
-test('fix-loop goes round once with the fake agent', async () => {
+test('fix-loop runs one round with the fake agent', async () => {
   const { code, stages } = await run('fix-loop', { agent: 'fake' });
   expect(stages).toEqual(['start', 'draft', 'check', 'fix', 'apply', 'check', 'verify', 'done']);
   expect(code).toBe(0);
 });
 
-test('fix-loop gives up when nobody answers', async () => {
+test('fix-loop gives up if no agent answers', async () => {
   const { code, stages, reason } = await run('fix-loop', { script: await scriptWith([]) });
   expect(stages).toEqual(['start', 'draft', 'check', 'fix', 'gave_up']);
   expect({ code, reason }).toEqual({ code: 1, reason: expect.stringContaining('gave_up') });
@@ -71,7 +71,7 @@ async function scriptWith(answers: readonly string[]): Promise<string> {
 }
 
 test.for(['build', 'compile-and-build'])(
-  'what a builder wrote is run by the orders of %s without anything sealed in reach',
+  'the checks of %s run code that a model wrote, with the holdout hidden',
   async (name) => {
     const { graph } = await readPipeline(`pipelines/${name}.dot`, root);
     const checks = [...(graph?.nodes.values() ?? [])].filter(
@@ -88,7 +88,7 @@ async function temporary(): Promise<string> {
   return folder;
 }
 
-/** Runs a pipeline in a runs folder of its own, without a key. */
+/** Runs a pipeline in a separate runs folder, without a key. */
 async function run(name: string, flags: Partial<RunFlags>) {
   const runsDir = await temporary();
   const { graph, found } = await readPipeline(`pipelines/${name}.dot`, root);

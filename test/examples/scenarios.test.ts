@@ -1,4 +1,4 @@
-/** The scenarios of the example: the product that its prepared answers build passes, and none that is spoilt does. */
+/** The scenarios of the example: the product of the prepared answers passes, and mutants of it fail. */
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
@@ -14,7 +14,7 @@ let it: Home;
 
 beforeAll(async () => {
   it = await home();
-  // Each answer as a whole: later ones write over what earlier ones got wrong.
+  // All answers in order: later ones overwrite mistakes of earlier ones.
   const answers = (await readdir(join(example, 'answers')))
     .filter((name) => name.startsWith('propose'))
     .sort();
@@ -48,7 +48,7 @@ test.concurrent.for(pair)(
   },
 );
 
-/** What is spoilt, in which file, what stands there instead of what, and who notices it by which words. */
+/** Mutants: name, file, replacement, the scenario that fails and its message. */
 const mutants: readonly (readonly [string, string, string, string, Script, RegExp])[] = [
   [
     'decodes no addresses',
@@ -59,7 +59,7 @@ const mutants: readonly (readonly [string, string, string, string, Script, RegEx
     /is no broken link[\s\S]*site%20plan/,
   ],
   [
-    'takes every heading for there',
+    'accepts every heading',
     'src/check.js',
     'anchors.get(place).has(fragment)',
     'true',
@@ -84,7 +84,7 @@ const mutants: readonly (readonly [string, string, string, string, Script, RegEx
     /"external"\n {2}expected: 3\n {2}observed: 0/,
   ],
   [
-    'takes / for the root of the disk',
+    'reads / as the root of the disk',
     'src/check.js',
     "? '.' : path.dirname(file)",
     "? '/' : path.dirname(file)",
@@ -92,7 +92,7 @@ const mutants: readonly (readonly [string, string, string, string, Script, RegEx
     /\/docs\/guide\.md/,
   ],
   [
-    'takes a mistake for a finding',
+    'reports a usage error as a finding',
     'bin/linkcheck.js',
     'process.exitCode = 2',
     'process.exitCode = 1',
@@ -118,7 +118,7 @@ const mutants: readonly (readonly [string, string, string, string, Script, RegEx
 ];
 
 test.concurrent.for(mutants)(
-  'a product that %s fails, and is told so',
+  'a product that %s fails with a message',
   async ([what, file, from, to, script, words], { expect }) => {
     const app = `mutant-${what.replaceAll(' ', '-').replaceAll('/', '_')}`;
     await cp(join(it.path, 'product'), join(it.path, app), { recursive: true });
@@ -131,7 +131,7 @@ test.concurrent.for(mutants)(
   },
 );
 
-test('each carries a mark of its own, so that a leak can be found', async () => {
+test('each has a canary, so that a leak can be found', async () => {
   const marks = await Promise.all(
     pair.map(
       async (script) =>

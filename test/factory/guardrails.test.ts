@@ -113,7 +113,7 @@ test.for([
     await using _ = it;
     expect(status).toMatchObject({
       failure_class: 'config',
-      failure_reason: expect.stringContaining('$FACTORY_OUTPUT is no plain file'),
+      failure_reason: expect.stringContaining('$FACTORY_OUTPUT is not a regular file'),
     });
   },
 );

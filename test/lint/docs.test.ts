@@ -1,4 +1,4 @@
-/** docs/lint.md: every code that lint has, each with an example that is wrong in that way. */
+/** docs/lint.md: every lint code, each with an invalid example. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (error|warning|hint) \| .+? \
   ([, code = '', severity = '', bad = '']) => [code, severity, bad] as const,
 );
 
-test('every rule has its line in docs/lint.md, and so have the findings of node kinds', () => {
+test('docs/lint.md has a line for every rule and for the findings of node kinds', () => {
   const rules = readdirSync(join(import.meta.dirname, '../../src/lint/rules')).map((name) =>
     name.replace(/\.ts$/, ''),
   );

@@ -68,7 +68,7 @@ const told = (pipeline: string) =>
     pipeline.slice(place?.span.start.offset, place?.span.end.offset),
   ]);
 
-/** A pipeline around one node `a`, or one whose body is given whole. */
+/** A pipeline around one node `a`, or one with the given body. */
 const around = (attrs: string, more = '') =>
   `digraph G { ${more} start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a, ${attrs}]; start -> a -> exit }`;
 const edge = (attrs: string) =>
@@ -76,7 +76,7 @@ const edge = (attrs: string) =>
 const whole = (body: string) => `digraph G { ${body} }`;
 const ends = 'start [shape=Mdiamond]; exit [shape=Msquare];';
 
-/** Rows of graphs behind `start -> a`: a, b and fix are tools, v verifies, d is a conditional. */
+/** Rows of graphs after `start -> a`: a, b and fix are tools, v is a verification, d is a conditional. */
 function runs<R extends readonly [code: string, body: string, ...rest: string[]]>(rows: readonly R[]) {
   const tools = ['a', 'b', 'fix'].map((id) => `${id} [shape=parallelogram, tool_command=x];`).join(' ');
   const others = 'v [type=verification, verification.allowed_commands=ls]; d [shape=diamond];';
@@ -281,10 +281,10 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
     ),
   ],
   ['unknown-reference', around('prompt="$goal"')],
-  // What is wrong with these is said of `vars`.
+  // These problems are reported for `vars`.
   ['unknown-reference', around('prompt="${var.a} ${var.b}"', 'vars="a, b=@";')],
   ['holdout-beside', around('', 'vars="spec=@"; holdout_beside=spec;')],
-  // Nobody expands these.
+  // These are never expanded.
   ['unknown-reference', around('shape=parallelogram, tool_command=true, label="uses ${var.nope}"')],
   ['unknown-reference', around('prompt="the words ${var.nope}", prompt_expand=false')],
   ['refused-command', around('shape=parallelogram, tool_command="cat /x ${ctx.x} >/dev/stderr"')],
@@ -360,12 +360,12 @@ test('every rule has a file of its name, a bad row and a good one', () => {
   const files = readdirSync(new URL('../../src/lint/rules', import.meta.url)).map((name) =>
     name.replace(/\.ts$/, ''),
   );
-  // What kinds find carries the kinds' own codes.
+  // Findings of kinds have the kinds' codes.
   const codes = files.filter((name) => name !== 'kind-check');
   for (const rows of [bad, good]) expect(codes.filter((code) => !rows.some(([c]) => c === code))).toEqual([]);
 });
 
-test('what Graphviz does not read is one hint, with the number of places and the first lines', () => {
+test('syntax that Graphviz does not read is one hint, with the number of places and the first lines', () => {
   const nodes = Array.from({ length: 7 }, (_, i) => `n${i} [label=x, timeout=30s] # why`).join('\n');
   const pipeline = `digraph G {\nstart -> n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> exit\n${nodes}\nstart; exit }`;
   expect(found(pipeline).filter(({ code }) => code === 'not-graphviz')).toMatchObject([
@@ -378,11 +378,11 @@ test('what Graphviz does not read is one hint, with the number of places and the
   ]);
 });
 
-test('a small pipeline has nothing wrong with it', () => {
+test('a small pipeline has no findings', () => {
   expect(found(around('prompt="do it"'))).toEqual([]);
 });
 
-test('findings come in the order of the text, all of them, each once', () => {
+test('all findings are in the order of the text, each once', () => {
   const text = whole(
     'node [max_retries=-1]; start; exit; a; b [type=tol]; exit -> b; start -> a -> b -> exit [condition="outcome=ok"]',
   );
@@ -395,11 +395,11 @@ test('findings come in the order of the text, all of them, each once', () => {
   ]);
 });
 
-test('an undeclared node whose id says what it is draws no warning', () => {
+test('an undeclared node whose id names its kind gives no warning', () => {
   expect(told(whole('start -> a -> end; a [label=a]'))).toEqual([]);
 });
 
-test('every fault of a list is reported once', () => {
+test('every problem of a list is reported, each once', () => {
   const messages = found(around('allowed_write_paths="../x,,/etc,/etc"')).map((d) => d.message);
   expect(messages).toEqual([
     'allowed_write_paths: "../x" contains ".."',
@@ -415,7 +415,7 @@ test.for([
   expect(found(around(attrs ?? ''))[0]?.fix).toBe(`write type=${meant}`);
 });
 
-test("an attribute of another kind's warns, also misspelt, but not as a default for all nodes", () => {
+test('an attribute of another kind gives a warning, also misspelt, but not as a default for all nodes', () => {
   expect(found(around('tool_comand="x"'))[0]?.message).toContain('the nearest is "tool_command"');
   const [warning] = found(around('tool_command="x"'));
   expect(warning).toMatchObject({ code: 'attribute-kind', severity: 'warning' });
@@ -447,10 +447,10 @@ test.for([
     'condition has no effect on the node "a": only an edge reads it',
     'a -> b [condition=…]',
   ],
-] as const)('%s: %s', ([pipeline, message, mended]) => {
+] as const)('%s: %s', ([pipeline, message, fix]) => {
   const [warning] = found(pipeline);
   expect(warning).toMatchObject({ severity: 'warning', message });
-  expect(warning?.fix).toContain(mended);
+  expect(warning?.fix).toContain(fix);
 });
 
 test('a default for all nodes that only edges read is reported once', () => {
@@ -469,7 +469,7 @@ test.for([
   );
 });
 
-test('an orphan is called one', () => {
+test('an unreachable node is called an orphan', () => {
   expect(found(whole(`${ends} x [label=x]; start -> exit`))[0]?.message).toContain('unreachable (orphan)');
 });
 
@@ -481,28 +481,28 @@ test('an unknown type names the nearest known one', () => {
   });
 });
 
-test('a bad value names the attribute as the author wrote it and what it takes', () => {
+test('an invalid value is reported with the attribute as the author wrote it and the expected form', () => {
   expect(found(around('max_node_visits=many'))[0]).toMatchObject({
     message: 'max_node_visits "many" is not a whole number',
     fix: 'max_node_visits takes a whole number of at least 1',
   });
 });
 
-test('a value that does not read is not also called missing', () => {
+test('an invalid value is not also reported as missing', () => {
   expect(
     found(around('type=verification, "verification.allowed_commands"="a,,b"')).map((d) => d.code),
   ).toEqual(['attribute-value']);
 });
 
-test('a value behind a backslash is reported, and the text after it is read', () => {
+test('a value after a backslash is reported, and the text after it is checked', () => {
   const pipeline = around('shape=parallelogram, tool_command="echo \\\\$goal; echo \\"$goal\\""', 'goal=g;');
   expect(found(pipeline).map(({ message, fix }) => `${message}; ${fix}`)).toEqual([
-    '$goal stands behind a backslash, and its value is quoted already; take the backslash away: a value is always one word',
-    '$goal stands inside quotes, and its value is quoted already; close the quotes before it: a value is always one word',
+    '$goal is after a backslash, but its value is quoted already; remove the backslash: a value is always one word',
+    '$goal is inside quotes, but its value is quoted already; close the quotes before it: a value is always one word',
   ]);
 });
 
-test('a prompt file is searched for references when its text is given', () => {
+test('a prompt file is searched for references if its text is given', () => {
   const pipeline = around('prompt="@p.md"');
   expect(found(pipeline)).toEqual([]);
   const [only, ...others] = found(pipeline, new Map([['@p.md', 'read ${var.spec}']]));
@@ -513,7 +513,7 @@ test('a prompt file is searched for references when its text is given', () => {
   });
 });
 
-test('undeclared nodes, empty prompts, agents in sealed runs’ folders, unknown attributes and keys, open gates and where runs lead are warnings; what Graphviz does not read is a hint; the rest are errors', () => {
+test('undeclared nodes, empty prompts, agents with access to runs with a holdout, unknown attributes and keys, gates without a target and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
   const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
   expect(
     [...severity]
@@ -535,20 +535,20 @@ test('undeclared nodes, empty prompts, agents in sealed runs’ folders, unknown
   ]);
 });
 
-test('conditionals that lead to one another in a circle are followed once', () => {
+test('conditionals in a cycle are followed once', () => {
   const circle = 'd [shape=diamond]; e [shape=diamond]; d -> e [weight=-1]; e -> b [weight=-1]; e -> d';
   const pipeline = whole(`${ends} a [prompt=x]; b [prompt=x]; start -> a -> d; ${circle}; b -> exit`);
   expect(found(pipeline).map(({ code }) => code)).toEqual(['failure-to-success']);
 });
 
-test('an exit that sends a run back to a conditional hands it no failure of before', () => {
+test('an exit that sends a run back to a conditional passes it no earlier failure', () => {
   const nodes =
     'c [prompt=x, goal_gate=true, retry_target=d]; d [shape=diamond]; a [prompt=x]; start -> c -> a';
   const ways = 'a -> exit; a -> d [condition="outcome=fail"]; d -> exit [condition="outcome=fail"]; d -> c';
   expect(found(whole(`${ends} ${nodes}; ${ways}`)).map(({ code }) => code)).not.toContain('endless-cycle');
 });
 
-test('thousands of unknown names are reported quickly, the first of them with the nearest known name', () => {
+test('thousands of unknown names are reported quickly, the first ones with a suggestion', () => {
   const ids = Array.from({ length: 5000 }, (_, at) => `stage_number_${at}`);
   const nodes = ids.map((id) => `${id} [shape=parallelogram, tool_command="\${node.x${id}.y}"]`).join('\n');
   const edges = ids.map((id) => `${id} -> ${id}x`).join('\n');
@@ -576,7 +576,7 @@ test.for([
     'a -> b [condition="outcome=fail"]; a -> exit [condition="outcome=fail && failure_class=infra"]; a -> exit; b -> exit',
     'give it another condition, or a higher weight',
   ],
-])('a higher weight is proposed only where it helps: %s', ([edges, fix]) => {
+])('a higher weight is suggested only if it helps: %s', ([edges, fix]) => {
   const diagnostics = found(`digraph g {
     start [shape=Mdiamond]; exit [shape=Msquare]
     a [shape=parallelogram, tool_command=x]; b [shape=parallelogram, tool_command=x]
@@ -592,7 +592,7 @@ test('unknown attributes that defaults put on thousands of nodes are looked up o
   expect(diagnostics.filter(({ code }) => code === 'unknown-attribute')).toEqual([]);
 });
 
-test('a refused command is an error, and a warning where the pipeline is about to run', () => {
+test('a refused command is an error, and a warning if the pipeline is about to run', () => {
   const { graph } = readGraph('p.dot', around('shape=parallelogram, tool_command="cat /etc/hosts"'));
   if (graph === undefined) throw new Error('no graph');
   expect(lint(graph, kinds)).toMatchObject([
@@ -607,7 +607,7 @@ test('a refused command is an error, and a warning where the pipeline is about t
   expect(lint(graph, kinds, { toRun: true })).toMatchObject([{ severity: 'warning' }]);
 });
 
-test('each entry of verification.allowed_commands that allows nothing is named', () => {
+test('each entry of verification.allowed_commands that allows no command is named', () => {
   const entries = 'npm test, cat /etc/hosts, a && b, CI=1 npm test';
   const messages = found(around(`type=verification, "verification.allowed_commands"="${entries}"`)).map(
     ({ message }) => message,

@@ -1,4 +1,4 @@
-/** Which rules apply: none to missing parts, and none about runs while these cannot be followed. */
+/** Which rules run: none about missing parts of a graph, and none about paths if they are undefined. */
 import { expect, test } from 'vitest';
 import { readGraph } from '../../src/dot/read.ts';
 import { type LintOptions, lint } from '../../src/lint/lint.ts';
@@ -13,10 +13,10 @@ const codes = (body: string, options: LintOptions = {}) => {
 
 const ends = 'start [shape=Mdiamond]; exit [shape=Msquare];';
 const tool = 'shape=parallelogram, tool_command=x';
-/** `b` and `c` are a cycle without an end, and `a` has an outcome that nothing covers. */
+/** `b` and `c` are an endless cycle, and `a` has an uncovered outcome. */
 const round = `${ends} a [${tool}]; b [${tool}]; c [${tool}]; start -> a; a -> b [condition="outcome=success"]; b -> c -> b;`;
 
-test('findings about runs are reported while there are no errors', () => {
+test('findings about paths are reported for a graph without errors', () => {
   expect(codes(`${round} c -> exit [condition="outcome=skipped"]`)).toContain('outcome-uncovered');
 });
 
@@ -29,11 +29,11 @@ test.for([
   ['unknown-type', 'c -> d -> exit; d [type=tol, label=x]'],
   ['unknown-shape', 'c -> d -> exit; d [shape=ellipse, label=x]'],
   ['no-handler', 'c -> d -> exit; d [shape=hexagon, label=x]'],
-] as const)('with %s nothing is reported about runs', ([code, more]) => {
+] as const)('with an error %s no finding about paths is reported', ([code, more]) => {
   expect(codes(`${round} ${more}`)).toEqual([code]);
 });
 
-test('of a graph that was read in part, only faults of that part are reported', () => {
+test('for a partial graph only problems of the existing parts are reported', () => {
   const part = `a -> b -> c; exit -> a; z; a [goal_gate=true, retry_target=gone]; g [goal_gate=true, label=x];
     c [${tool}, tool_command="echo \${var.gone}"]`;
   expect(codes(part, { partial: true })).toEqual([]);
@@ -49,7 +49,7 @@ test('of a graph that was read in part, only faults of that part are reported', 
 const cycle = (graph = '', node = '') =>
   `${graph} ${ends} a [${tool} ${node}]; b [${tool}]; start -> a; a -> b -> a`;
 
-test('a cycle without a way out is reported, unless its author has set a limit', () => {
+test('a cycle without a way out is reported, unless its author set a limit', () => {
   expect(codes(cycle())).toContain('endless-cycle');
   for (const limit of [
     'default_max_visits=3',
@@ -90,17 +90,17 @@ test.for([
   ],
   [
     'a -> b [condition="outcome=success"]; a -> b [condition="outcome=success", label=x]; a -> c',
-    'it stands first at equal weight and target',
+    'at equal weight and target the first one wins',
   ],
-  ['a -> b; a -> c [condition="outcome=success && outcome=fail"]', 'its condition is false whatever happens'],
-] as const)('of %s the reason why an edge is never taken is reported: %s', ([body, why]) => {
+  ['a -> b; a -> c [condition="outcome=success && outcome=fail"]', 'its condition is always false'],
+] as const)('for %s the reason why an edge is never taken is reported: %s', ([body, why]) => {
   const { graph } = readGraph(
     'p.dot',
     `digraph { ${ends} a [${tool}]; b [${tool}]; c [${tool}]; start -> a; b -> exit; c -> exit; ${body} }`,
   );
   if (graph === undefined) throw new Error('no graph');
-  const told = lint(graph, kinds).filter(({ code }) => code === 'edge-never-taken');
-  expect(told[0]?.message).toContain(why);
-  // The exit is reached all the same.
-  expect(told[0]?.message).not.toMatch(/no run comes to .*exit/);
+  const found = lint(graph, kinds).filter(({ code }) => code === 'edge-never-taken');
+  expect(found[0]?.message).toContain(why);
+  // The exit is reachable by another edge.
+  expect(found[0]?.message).not.toMatch(/no run reaches .*exit/);
 });

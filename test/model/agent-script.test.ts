@@ -14,7 +14,7 @@ const found = (text: string): string[] => {
   });
 };
 
-test('a whole script is read, with what it leaves out', () => {
+test('a script is parsed, and missing fields get their defaults', () => {
   const text = JSON.stringify({
     format: 'factory-script/1',
     inputs: { spec: hash.toUpperCase() },
@@ -47,7 +47,7 @@ test('a whole script is read, with what it leaves out', () => {
   expect(found('{"format":"factory-script/1","answers":{}}')).toEqual([]);
 });
 
-test('everything that is wrong is told, each at its place', () => {
+test('every problem is reported at its place', () => {
   expect(
     found(`{
   "format": "factory-script/2",
@@ -71,9 +71,9 @@ test('everything that is wrong is told, each at its place', () => {
       "2:3 agent-script: format: Invalid input: expected "factory-script/1"",
       "3:15 agent-script: inputs.spec: must be a SHA-256 in hex",
       "4:3 agent-script-unknown-key: an agent script has the unknown key "nots"",
-      "7:7 agent-script: answers.plan, answer 1: must have exactly one of text, json, file, fail, finished, and has text and json",
-      "8:7 agent-script: answers.plan, answer 2: must have exactly one of text, json, file, fail, finished, and has none of them",
-      "9:7 agent-script: answers.plan, answer 3: must have exactly one of text, json, file, fail, finished, and has none of them",
+      "7:7 agent-script: answers.plan, answer 1: must have exactly one of text, json, file, fail, finished, but has text and json",
+      "8:7 agent-script: answers.plan, answer 2: must have exactly one of text, json, file, fail, finished, but has none of them",
+      "9:7 agent-script: answers.plan, answer 3: must have exactly one of text, json, file, fail, finished, but has none of them",
       "9:9 agent-script-unknown-key: answers.plan, answer 3 has the unknown key "txt"",
       "10:19 agent-script: answers.plan, answer 4, fail.class: Invalid option: expected one of "product"|"scenario"|"infra"|"config"|"guardrail"|"timeout"|"agent"|"stalled"|"cancelled"|"internal"|"budget"",
       "10:38 agent-script: answers.plan, answer 4, fail.reason: Too small: expected string to have >=1 characters",
@@ -81,7 +81,7 @@ test('everything that is wrong is told, each at its place', () => {
       "11:9 agent-script: answers.plan, answer 5, file: must be a path relative to the script",
       "12:33 agent-script: answers.plan, answer 6, usage.input_tokens: Too small: expected number to be >=0",
       "12:53 agent-script-unknown-key: answers.plan, answer 6, usage has the unknown key "cost"",
-      "14:5 agent-script: answers.no node: is no node id",
+      "14:5 agent-script: answers.no node: is not a node id",
       "15:5 agent-script: answers.x: Invalid input: expected array, received object",
     ]
   `);
@@ -99,28 +99,28 @@ test.for([
   ['{\n  "a": tru\n}', '2:8'],
   ['{} x', '1:4'],
   ['"\u{1f600}" x', '1:5'],
-])('what is not JSON is pointed at: %j', ([text = '', place = '']) => {
+])('the position of a JSON error is reported: %j', ([text = '', place = '']) => {
   const [first, ...more] = found(text);
   expect(more).toEqual([]);
   expect(first).toMatch(new RegExp(`^${place} agent-script-json: not JSON: expected`));
 });
 
-test.for(['null', '[]', '"x"', '7', 'true'])('%s is JSON and no script', (text) => {
+test.for(['null', '[]', '"x"', '7', 'true'])('%s is JSON but not a script', (text) => {
   expect(found(text)).toHaveLength(1);
 });
 
-test('answers given twice for a node are not lost in silence', () => {
+test('duplicate answers for a node are an error', () => {
   const text = '{"format":"factory-script/1","answers":{"a":[],\n"a":[{"text":"x"}]}}';
   expect(found(text)).toEqual([
     '2:1 agent-script-duplicate: "a" is given twice; only one of them would count',
   ]);
 });
 
-test('nesting without end is refused, not followed', () => {
+test('too deep nesting is refused', () => {
   expect(found('['.repeat(100_000))[0]).toContain('at most 500 levels');
 });
 
-test('a text is JSON here exactly when it is JSON', () => {
+test('the parser accepts exactly JSON', () => {
   const isJson = (text: string) => {
     try {
       JSON.parse(text);

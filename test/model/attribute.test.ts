@@ -20,12 +20,12 @@ test.for<[string, AttributeType<number>, number | string]>([
   [digits, duration(), 'is too long: the most is 104249991d'],
   ['-1', duration(), 'is negative'],
   ['1w', duration(), 'is not a duration'],
-])('%s is a number or a length of time, or it is told why not', ([text, type, wants]) => {
-  const told = (value: Parameters<typeof type.read>[0]) => {
+])('%s is parsed as a number or a duration, or refused with a reason', ([text, type, wants]) => {
+  const parsed = (value: Parameters<typeof type.read>[0]) => {
     const read = type.read(value);
     return read.ok ? read.value : read.why;
   };
-  expect(told(bareValue(text))).toBe(wants);
-  // A quoted "-1" has never been a length of time at all.
-  if (wants !== 'is negative') expect(told({ kind: 'string', text })).toBe(wants);
+  expect(parsed(bareValue(text))).toBe(wants);
+  // A quoted "-1" is not a duration.
+  if (wants !== 'is negative') expect(parsed({ kind: 'string', text })).toBe(wants);
 });

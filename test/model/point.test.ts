@@ -7,7 +7,7 @@ test.for([
   ['check@1', { node: 'check', visit: 1 }],
   ['_a9@12', { node: '_a9', visit: 12 }],
   ['A@007', { node: 'A', visit: 7 }],
-] as const)('%s names a visit', ([text, point]) => {
+] as const)('%s names an execution', ([text, point]) => {
   expect(parsePoint(text)).toEqual(point);
 });
 
@@ -28,7 +28,7 @@ test.for([
   expect(parsePoint(text)).toMatchObject({ problem: expect.stringContaining(why), fix: expect.any(String) });
 });
 
-test('what is told of a moment can be typed again', () => {
+test('a printed point can be parsed again', () => {
   fc.assert(
     fc.property(
       fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,12}$/),

@@ -13,7 +13,7 @@ test.for([
   ['llm_model=one', []],
   ['model="small, large"', ['small', 'large']],
   ['llm_model="a,b,c"', ['a', 'b', 'c']],
-] as const)('of %j the models are %j', ([attributes, models]) => {
+] as const)('the models of %j are %j', ([attributes, models]) => {
   expect(modelsOf(node(attributes))).toEqual(models);
 });
 
@@ -32,11 +32,11 @@ test.for([
 });
 
 test.for([
-  ['its first visit, whatever failed before', 0, 0, { class: 'product' }, 0],
-  ['a visit after a product failure', 0, 1, { class: 'product' }, 1],
-  ['another one', 1, 2, { class: 'product' }, 2],
+  ['the first execution, after any failure', 0, 0, { class: 'product' }, 0],
+  ['an execution after a product failure', 0, 1, { class: 'product' }, 1],
+  ['a second one', 1, 2, { class: 'product' }, 2],
   ['one after a failure of another class', 1, 2, { class: 'infra' }, 1],
-  ['one that nothing failed before', 2, 3, null, 0],
+  ['one without a failure before', 2, 3, null, 0],
 ] as const)('%s counts', ([, before, visits, failure, expected]) => {
   expect(escalationAt(before, visits, failure)).toBe(expected);
 });

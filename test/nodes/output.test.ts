@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { outputLimit, parseOutput } from '../../src/nodes/output.ts';
 
-test('a tool that writes nothing says nothing', () => {
+test('a tool that writes nothing reports nothing', () => {
   expect(parseOutput(undefined)).toEqual({ output: {} });
 });
 
-test('everything a tool may say is read, synonyms of outcomes too', () => {
+test('all fields of a tool report are read, including synonyms of outcomes', () => {
   const said = {
     outcome: 'succeeded',
     preferred_next_label: 'go',
@@ -18,25 +18,21 @@ test('everything a tool may say is read, synonyms of outcomes too', () => {
   expect(parseOutput(JSON.stringify(said))).toEqual({ output: { ...said, outcome: 'success' } });
 });
 
-test('brackets in a text are no levels', () => {
+test('brackets in a text do not count as nesting', () => {
   const notes = '['.repeat(5000);
   expect(parseOutput(JSON.stringify({ notes }))).toEqual({ output: { notes } });
 });
 
 describe('refused', () => {
   test.for([
-    ['text that is no JSON', '{"outcome":', 'not JSON'],
+    ['text that is not JSON', '{"outcome":', 'not JSON'],
     ['an empty file', '', 'not JSON'],
-    [
-      'more levels than a reader bears',
-      `{"context_updates":{"a":${'['.repeat(900)}${']'.repeat(900)}}}`,
-      'levels',
-    ],
-    ['a value that is no object', '[1]', 'not valid'],
+    ['too deep nesting', `{"context_updates":{"a":${'['.repeat(900)}${']'.repeat(900)}}}`, 'levels'],
+    ['a value that is not an object', '[1]', 'not valid'],
     ['an unknown outcome', '{"outcome":"great"}', 'outcome'],
     ['an unknown class', '{"failure_class":"bad luck"}', 'failure_class'],
     ['an unknown key', '{"outcom":"fail"}', 'did you mean "outcome"?'],
-    ['a key that is like none', '{"preferred_label":"x"}', 'there are outcome, preferred_next_label,'],
+    ['a key that is similar to none', '{"preferred_label":"x"}', 'there are outcome, preferred_next_label,'],
     ['a reserved key', '{"context_updates":{"last_failure.reason":"x"}}', 'last_failure.reason'],
     ['the key of the outcome', '{"context_updates":{"outcome":"success"}}', 'outcome'],
     ['more than 1 MiB', JSON.stringify({ notes: 'x'.repeat(outputLimit) }), '1 MiB'],

@@ -20,7 +20,7 @@ const of = (more: Partial<Parameters<typeof patience>[0]> = {}) =>
   });
 
 describe('silence', () => {
-  test('of that length stops the agent; every sign of life begins it anew', async () => {
+  test('of that length stops the agent; output and actions restart it', async () => {
     const clock = agentClock(0);
     const watch = of({ clock, silentMs: 10_000 });
     await clock.waiting(1);
@@ -36,7 +36,7 @@ describe('silence', () => {
     expect(watch.why).toBe('it was silent for 10s (stall_timeout)');
   });
 
-  test('counts from when a stopped process goes on: it hears only then what was said meanwhile', async () => {
+  test('restarts when a stopped process continues, since it then receives earlier output', async () => {
     const clock = agentClock(0);
     const watch = of({ clock, silentMs: 10_000 });
     await clock.waiting(1);
@@ -49,7 +49,7 @@ describe('silence', () => {
     await vi.waitFor(() => expect(watch.signal.aborted).toBe(true));
   });
 
-  test('ends an agent also where the process is so busy that each of its timers is late', async () => {
+  test('stops an agent also if the process is so busy that all its timers are late', async () => {
     const clock = agentClock(0);
     const watch = of({ clock, silentMs: 10_000 });
     for (const late of [15_000, 15_000]) {
@@ -57,14 +57,14 @@ describe('silence', () => {
       expect(watch.signal.aborted).toBe(false);
       clock.advance(late);
     }
-    // What it has said meanwhile can still be heard.
+    // Earlier output can still arrive.
     await clock.waiting(1);
     expect(watch.signal.aborted).toBe(false);
     clock.advance(5000);
     await vi.waitFor(() => expect(watch.signal.aborted).toBe(true));
   });
 
-  test('is not what a process hears that was stopped twice, each time while its agent talked', async () => {
+  test('does not count while the process is stopped, even twice', async () => {
     const clock = agentClock(0);
     const watch = of({ clock, silentMs: 10_000 });
     for (const late of [15_000, 15_000]) {
@@ -82,7 +82,7 @@ describe('silence', () => {
     await vi.waitFor(() => expect(watch.signal.aborted).toBe(true));
   });
 
-  test('means nothing after the end, and nothing where nobody sets a limit', async () => {
+  test('is ignored after the end, and without a limit', async () => {
     const clock = agentClock(0);
     const ended = of({ clock, silentMs: 1000 });
     await clock.waiting(1);
@@ -96,7 +96,7 @@ describe('silence', () => {
 });
 
 describe('the same call', () => {
-  test('made that often without a change in the workspace stops the agent', async () => {
+  test('made this often without a change in the workspace stops the agent', async () => {
     const watch = of();
     for (const detail of ['a', 'b', 'b']) watch.acted(call(detail));
     expect(watch.signal.aborted).toBe(false);
@@ -108,7 +108,7 @@ describe('the same call', () => {
   });
 
   test.for([-3_600_000, 3_600_000])(
-    'is looked at from the first of them on, though the clock is set by %d ms',
+    'is compared with changes since the first one, also if the clock is set by %d ms',
     async (jump) => {
       const clock = agentClock(0);
       let set = 0;
@@ -134,13 +134,13 @@ describe('the same call', () => {
     expect(watch.why).toBeUndefined();
   });
 
-  test('made in turn with another one goes in circles too', async () => {
+  test('alternating with another one stops the agent too', async () => {
     const watch = of();
     for (const detail of ['a', 'b', 'a', 'b', 'a', 'b']) watch.acted(call(detail));
     await vi.waitFor(() => expect(watch.why).toMatch(/the same 2 calls 3 times/));
   });
 
-  test('begins anew after a change, which is looked for since the first of them', async () => {
+  test('is counted again after a change since the first one', async () => {
     const clock = agentClock(0);
     const asked: string[] = [];
     let changed = true;
@@ -166,7 +166,7 @@ describe('the same call', () => {
     expect(asked).toEqual(['01', '04']);
   });
 
-  test('is never too much with 0, and where the workspace cannot be looked at', async () => {
+  test('has no limit with 0, and if the workspace cannot be read', async () => {
     const free = of({ sameCalls: 0 });
     const blind = of({ changedSince: () => Promise.reject(new Error('gone')) });
     for (let i = 0; i < 50; i++) for (const watch of [free, blind]) watch.acted(call('a'));
@@ -175,7 +175,7 @@ describe('the same call', () => {
   });
 });
 
-test('a round is found exactly where the last calls repeat one', () => {
+test('a round is found if and only if the last calls repeat it', () => {
   const calls = fc.array(fc.constantFrom('a', 'b'), { maxLength: 20 });
   fc.assert(
     fc.property(calls, fc.integer({ min: 2, max: 4 }), (list, times) => {

@@ -2,18 +2,18 @@ import { expect, test } from 'vitest';
 import { withAllowlist, withFeedback } from '../../src/nodes/prompt.ts';
 import { graphOf } from '../support/graph.ts';
 
-test('a prompt stays as it is when nothing has failed', () => {
+test('a prompt is unchanged without a failure', () => {
   expect(withFeedback('Do it.\n', {})).toBe('Do it.\n');
   expect(withFeedback('Do it.', { 'last_failure.summary': '  ' })).toBe('Do it.');
 });
 
-test('what failed last follows the prompt', () => {
-  const told = withFeedback('Do it.\n\n', {
+test('the last failure follows the prompt', () => {
+  const prompt = withFeedback('Do it.\n\n', {
     'last_failure.node_id': 'check',
     'last_failure.reason': 'tool_exit_code_1',
     'last_failure.summary': 'stderr: boom',
   });
-  expect(told).toMatchInlineSnapshot(`
+  expect(prompt).toMatchInlineSnapshot(`
     "Do it.
 
     Failure feedback (from the stage that failed last):
@@ -46,11 +46,11 @@ test.for([
     [],
   ],
   ['nothing where a cycle leads back', 'a; m; a -> m -> a', []],
-] as const)('an agent is told %s', ([, body, wanted]) => {
+] as const)('the prompt lists %s', ([, body, wanted]) => {
   const graph = graphOf(body);
   const node = graph.nodes.get('a');
   if (node === undefined) throw new Error('no node a');
-  const told = withAllowlist('Do it.', graph, node);
-  expect([...told.matchAll(/^- (.*)$/gm)].map((found) => found[1])).toEqual(wanted);
-  if (wanted.length === 0) expect(told).toBe('Do it.');
+  const prompt = withAllowlist('Do it.', graph, node);
+  expect([...prompt.matchAll(/^- (.*)$/gm)].map((found) => found[1])).toEqual(wanted);
+  if (wanted.length === 0) expect(prompt).toBe('Do it.');
 });

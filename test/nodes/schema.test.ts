@@ -15,7 +15,7 @@ test.for([
   ['{"a":', /^it is not JSON \(/],
   ['Here: {"a":[1]}', /^it is not JSON \(/],
   [`{"a":[${'['.repeat(5000)}${']'.repeat(5000)}]}`, /^it is not JSON \(it has more than 900 levels/],
-] as const)('an answer is held against its schema: %#', ([answer, why]) => {
+] as const)('an answer is validated against its schema: %#', ([answer, why]) => {
   const problem = schemaProblem(answer, schema);
   if (why === undefined) expect(problem).toBeUndefined();
   else expect(problem).toMatch(why);

@@ -1,4 +1,4 @@
-/** Every code: a plan that has it, a similar plan that has not, and its line in the docs. */
+/** Every code: a plan with it, a similar plan without it, and its line in the docs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ const found = (orders: readonly JsonObject[], around: Partial<Surroundings> = {}
 const codesOf = (command: string, files: readonly string[] = ['a'], around: Partial<Surroundings> = {}) =>
   found([step('WO-01', [command], files)], around).map(({ code }) => code);
 
-/** Per row: the code, a command that has it and nothing else, a similar one that has nothing. */
+/** Per row: the code, a command with only this finding, a similar one without findings. */
 const rows: readonly (readonly [code: FindingCode, bad: string, good: string, files?: readonly string[]])[] =
   [
     ['E201', 'cmd 2>&1', "cmd '2>&1'"],
@@ -86,7 +86,7 @@ describe('commands in plans', () => {
     expect(codesOf(good, files)).toEqual([]);
   });
 
-  test('a finding says whose and where it is, and comes after the errors of other rules', ({ skip }) => {
+  test('a finding names its order and field, and is listed after the errors of other rules', ({ skip }) => {
     skip(noPython !== '', noPython);
     const orders = [
       step('WO-01', ['node -e "("', 'a | b', 'python -c "import zed"', 'cat $X'], ['a']),
@@ -103,7 +103,7 @@ describe('commands in plans', () => {
     ]);
   });
 
-  test('without strictness the strict findings are notes, and the plan is valid', () => {
+  test('without strict rules the strict findings are notes, and the plan is valid', () => {
     for (const [code, bad] of rows.filter(([, command]) => noPython === '' || !needsPython(command))) {
       const text = JSON.stringify({ work_orders: [step('WO-01', [bad], ['a'])] });
       const { plan, findings, notes } = checkPlan(text, { repoFiles: [] });
@@ -114,7 +114,7 @@ describe('commands in plans', () => {
     }
   });
 
-  test('a quoted lone operator is refused, and the message says how to write it; a bare one needs no such word', () => {
+  test('a quoted lone operator is refused with a suggestion, a bare one without', () => {
     const message = (command: string) => found([step('WO-01', [command], ['a'])])[0]?.message;
     expect(message('grep "|" a')).toContain("grep -e'|' FILE");
     expect(message("echo a '&''&' b")).toContain('script');
@@ -123,24 +123,27 @@ describe('commands in plans', () => {
     expect(codesOf("grep -e'|' a")).toEqual([]);
   });
 
-  test('E201 names each operator once, as written, and nothing that is quoted', () => {
+  test('E201 names each operator once, as written, and no quoted text', () => {
     const [finding] = found([step('WO-01', ["a 2>&1 1>&2 b>c;d;e '|' x&"], ['a'])]);
     expect(finding?.code).toBe('E003');
     const [other] = found([step('WO-01', ["a 2>&1 '1>x' b>c;d;e 'x|' x&"], ['a'])]);
     expect(other?.message).toContain('has 2>&1 and > and ; and &, which');
   });
 
-  test('the global verify command has its own finding and no other', () => {
+  test('the global verify command has one finding of a separate code', () => {
     expect(codesOf('bash ./scripts/../scripts/verify.sh')).toEqual(['E105']);
   });
 
-  test('the global verify command with a word more is another command', () => {
+  test('the global verify command with a further argument is another command', () => {
     expect(codesOf('bash scripts/verify.sh fast', ['scripts/verify.sh'])).toEqual([]);
   });
 
-  test.for(['|', '||', '&&', ';', '>', '>>', '<', '<<'])('%s alone is no word of a command', (word) => {
-    expect(codesOf(`a ${word} b`)).toEqual(['E003']);
-  });
+  test.for(['|', '||', '&&', ';', '>', '>>', '<', '<<'])(
+    '%s alone is not allowed as a word of a command',
+    (word) => {
+      expect(codesOf(`a ${word} b`)).toEqual(['E003']);
+    },
+  );
 
   test('all ids come first, then order by order', () => {
     const orders = [step('WO-1', ['a | b'], ['a']), step('WO-2', ['c | d'], ['b'])];
@@ -152,7 +155,7 @@ describe('commands in plans', () => {
     ]);
   });
 
-  test('an order too many is refused, also under the id that would be its own', () => {
+  test('an order beyond the limit is refused, also with the next id', () => {
     const orders = Array.from({ length: 100 }, (_, at) =>
       step(`WO-${String(at + 1).padStart(2, '0')}`, ['true'], ['a']),
     );
@@ -162,7 +165,7 @@ describe('commands in plans', () => {
     ]);
   });
 
-  test('an empty path is no path, and surely not the whole repository', () => {
+  test('an empty path is refused and does not mean the repository', () => {
     expect(found([step('WO-01', ['true'], [''])]).map(({ code }) => code)).toContain('E005');
   });
 
@@ -174,11 +177,11 @@ describe('commands in plans', () => {
     ['node -e "import(\'./b\')"', ['b/index.js'], ['W203']],
     ["bash -c 'cd b && a | c; d'", ['a'], []],
     ['node b.js', ['a'], []],
-  ])('%j, where there is %j, has %j', ([command, files, codes]) => {
+  ])('%j with the files %j has %j', ([command, files, codes]) => {
     expect(codesOf(command, files)).toEqual(codes);
   });
 
-  test('a file counts from the order that promises it, not before', () => {
+  test('a file exists from the order that creates it', () => {
     const [a, b] = ['node -e "require(\'./a\')"', 'node -e "require(\'./b\')"'];
     const orders = [step('WO-01', [b], ['x']), step('WO-02', [b, a], ['b.js'])];
     expect(found(orders).map(({ wo_id, code }) => [wo_id, code])).toEqual([
@@ -189,7 +192,7 @@ describe('commands in plans', () => {
   });
 });
 
-test('every code has its line in the docs, and every line its code; the strict ones are marked', () => {
+test('the docs have a line for every code and no others, and mark strict codes', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/plan-codes.md'), 'utf8');
   const lines = [...page.matchAll(/^\| ([EW]\d{3}) \| (\*strict\*)? ?\| (.+) \|$/gm)];
   expect(lines.map(([, code]) => code)).toEqual(findingCodes);

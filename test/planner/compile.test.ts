@@ -43,14 +43,14 @@ describe('an answer that cannot be read', () => {
     ['prose', `Here it is: ${good}`, 'begins with prose'],
     ['half of it', good.slice(0, 60), 'stops in the middle'],
     ['cut inside a text', good.slice(0, good.indexOf('one thing')), 'stops in the middle'],
-    ['followed by more', `${good}\nHope this helps!`, 'goes on after'],
+    ['followed by more', `${good}\nHope this helps!`, 'has text after'],
     ['with a byte order mark', `\ufeff${good}`, 'byte order mark'],
     ['with a trailing comma', '{"work_orders": [],}', 'not valid JSON'],
     ['with NaN', '{"work_orders": NaN}', 'not valid JSON'],
     ['nested without end', '['.repeat(200_000), 'nested deeper'],
     ['too large', `"${'é'.repeat(maxAnswerCharacters)}"`, 'larger than'],
     ['too large in characters beyond the BMP', `"${'😀'.repeat(maxAnswerCharacters)}"`, 'larger than'],
-  ] as const)('is told why: %s', ([, text, why]) => {
+  ] as const)('is refused with the reason: %s', ([, text, why]) => {
     const { plan, findings, parseError } = checkPlan(text, none);
     expect(plan).toBeUndefined();
     expect(parseError).toBe(true);
@@ -66,7 +66,7 @@ describe('an answer that cannot be read', () => {
   });
 });
 
-test('whatever JSON a model answers with, it is checked without a crash and refused with an error or accepted', () => {
+test('any JSON answer is accepted or refused with an error, without a crash', () => {
   const keys = [
     ...Object.keys(order('WO-01', [])),
     'verify_exempt',
@@ -117,14 +117,14 @@ test('whatever JSON a model answers with, it is checked without a crash and refu
   );
 });
 
-test('a plan that is accepted is accepted again as it is written, with the same hash', () => {
+test('an accepted plan is accepted again in its written form, with the same hash', () => {
   const text = planOf(order('WO-01', [' ./a ', 'b//c'], { extra: { note: ' x ' } }), order('WO-02', ['a']));
   const first = checkPlan(text, none).plan;
   const again = first && checkPlan(fileText(first), none).plan;
   expect(again).toEqual(first);
 });
 
-test('an order that reads as its file is what the schema promises', () => {
+test('an emitted order fits the schema', () => {
   const plan = checkPlan(planOf(order('WO-01', ['src/../a'], { verify_exempt: 'yes' })), none).plan;
   expect(WorkOrder.parse(plan?.work_orders[0])).toMatchObject({
     allowed_files: ['a'],
@@ -133,7 +133,7 @@ test('an order that reads as its file is what the schema promises', () => {
   });
 });
 
-test('conditions, notes and exemption may be left out, and are read as none', () => {
+test('conditions, notes and exemption are optional', () => {
   const { preconditions: _a, postconditions: _b, notes: _c, ...bare } = order('WO-01', []);
   const { plan, findings } = checkPlan(planOf(bare), none);
   expect(findings).toEqual([]);
@@ -145,7 +145,7 @@ test('conditions, notes and exemption may be left out, and are read as none', ()
   });
 });
 
-test('an exemption may be written in words, and nothing else counts', () => {
+test('an exemption may be a word such as yes or no; other values are refused', () => {
   const read = (flag: unknown) => WorkOrder.safeParse({ ...order('WO-01', ['a']), verify_exempt: flag }).data;
   for (const yes of [true, 1, '1', 'on', 't', 'TRUE', 'y', 'Yes'])
     expect(read(yes)?.verify_exempt, `${yes}`).toBe(true);
@@ -160,7 +160,7 @@ test.for([
   ['1', 'a number'],
   ['"a"', 'a string'],
   ['true', 'a boolean'],
-] as const)('%s is JSON but no plan, and said to be %s', ([text, kind]) => {
+] as const)('%s is JSON but not a plan, and is described as %s', ([text, kind]) => {
   const message = expect.stringContaining(`the answer is ${kind}, not an object`);
   expect(checkPlan(text, none)).toMatchObject({
     findings: [{ code: 'E000', wo_id: null, field: null, message }],
@@ -176,7 +176,7 @@ test.for([
     );
 });
 
-test('an overview may be anything and is kept; without one it is an empty list', () => {
+test('an overview may be any value and is preserved; the default is an empty list', () => {
   const overview = (more: JsonObject) =>
     checkPlan(JSON.stringify({ ...more, work_orders: [order('WO-01', ['a'])] }), none).plan?.system_overview;
   expect(overview({})).toEqual([]);
@@ -184,7 +184,7 @@ test('an overview may be anything and is kept; without one it is an empty list',
   expect(overview({ system_overview: ' a ' })).toBe(' a ');
 });
 
-test('a diagnostic begins with whose and where the finding is, as far as that is known', () => {
+test('a diagnostic begins with the order and field of the finding, if known', () => {
   const drawn = (wo_id: string | null, field: string | null) =>
     toDiagnostic({ code: 'E005', wo_id, field, message: 'm' }).message;
   expect(drawn('WO-01', 'id')).toBe('WO-01: id: m');
@@ -193,19 +193,19 @@ test('a diagnostic begins with whose and where the finding is, as far as that is
   expect(drawn(null, null)).toBe('m');
 });
 
-test('a condition of another kind is of the wrong kind, and contradicts nothing', () => {
+test('a condition of another kind is an error and does not contradict others', () => {
   const preconditions = ['file_exists', 'file_there'].map((kind) => ({ kind, path: 'b' }));
   expect(codes(planOf(order('WO-01', ['a'], { preconditions })), ['b'])).toEqual(['E005']);
 });
 
-test('a finding about an id says which there is, or that there is none', () => {
+test('a finding about an id names the actual id, if there is one', () => {
   const message = (id: unknown) =>
     checkPlan(JSON.stringify({ work_orders: [{ ...order('WO-01', ['a']), id }] }), none).findings[0]?.message;
   expect(message('WO-1')).toBe('work order 1 has the id "WO-1", not WO-01');
   for (const id of ['', ' ', undefined, 4]) expect(message(id)).toBe('work order 1 has no id, not WO-01');
 });
 
-test('findings name what they are about: each path, sorted where a step contradicts itself, and each place', () => {
+test('findings name each path, sorted for contradictions, and each place', () => {
   const both = (path: string) => [
     { kind: 'file_exists', path },
     { kind: 'file_absent', path },
@@ -239,7 +239,7 @@ test.for(['|', '||', '&&', ';', '>', '>>', '<', '<<'])(
   },
 );
 
-test('ordinary modules may be imported, and what is in them', ({ skip }) => {
+test('common modules and their submodules may be imported', ({ skip }) => {
   skip(noPython !== '', noPython);
   const modules = [...ordinaryModules];
   const imports = modules.flatMap((name) => [name, `${name}.x`, `${name}x`]);
@@ -262,11 +262,11 @@ test('the hundredth work order is one too many', () => {
   expect(codes(planOf(...orders))).toEqual(['E001']);
 });
 
-test('digits of other scripts make no id', () => {
+test('digits of other scripts are not allowed in ids', () => {
   expect(codes(planOf(order('WO-０１', ['a'])))).toEqual(['E001']);
 });
 
-test('values of the wrong type are one finding, and no other check invents more', () => {
+test('values of the wrong type give one finding and no follow-up findings', () => {
   for (const [field, value] of [
     ['allowed_files', 'src/a'],
     ['context_files', null],
@@ -280,7 +280,7 @@ test('values of the wrong type are one finding, and no other check invents more'
   }
 });
 
-test('a requirement that is no object, and requires that is no list, are findings', () => {
+test('a requirement that is not an object, and requires that is not a list, are findings', () => {
   const plan = (requires: unknown) =>
     JSON.stringify({ work_orders: [order('WO-01', ['a'])], verify_contract: { requires } });
   expect(codes(plan(['a']))).toEqual(['E000']);
@@ -318,9 +318,10 @@ describe('paths', () => {
     'a*',
     'a?',
     '[a',
-  ])('%j may not stand in an order', (path) => expect(relativePathProblem(path)).toBeDefined());
-  test.for(['a', 'a/../b', '.hidden', 'a ]{}~$', '-a', 'é', 'a\u007f', 'dir/', 'a..b'])('%j may', (path) =>
-    expect(relativePathProblem(path)).toBeUndefined(),
+  ])('%j is not allowed in an order', (path) => expect(relativePathProblem(path)).toBeDefined());
+  test.for(['a', 'a/../b', '.hidden', 'a ]{}~$', '-a', 'é', 'a\u007f', 'dir/', 'a..b'])(
+    '%j is allowed in an order',
+    (path) => expect(relativePathProblem(path)).toBeUndefined(),
   );
   test('normalising twice changes nothing', () => {
     fc.assert(
@@ -332,7 +333,7 @@ describe('paths', () => {
   });
 });
 
-test('blanks are trimmed at both ends of every text, byte order marks are not, keys stay', () => {
+test('blanks are trimmed at both ends of every text, byte order marks are not, keys are unchanged', () => {
   expect(strip('\u001c\u0085\u2028\u3000 a \u00a0\u001f')).toBe('a');
   expect(strip('\ufeffa')).toBe('\ufeffa');
   expect(normalizeOrder({ ' k ': { b: [' x ', 1, null] } })).toEqual({ ' k ': { b: ['x', 1, null] } });
@@ -340,7 +341,7 @@ test('blanks are trimmed at both ends of every text, byte order marks are not, k
   expect(JSON.stringify(normalizeOrder(odd))).toBe('{"__proto__":"x","id":"y"}');
 });
 
-describe('what is emitted', () => {
+describe('emitted orders', () => {
   const from = { plannerRunId: 'run', compileHash: 'cafe' };
   const emitted = (text: string, repoFiles: readonly string[]) => {
     const { plan } = checkPlan(text, { repoFiles });
@@ -360,7 +361,7 @@ describe('what is emitted', () => {
     expect(Object.keys(manifest)).toEqual(['system_overview', 'verify_contract', 'work_orders']);
   });
 
-  test('the manifest hash is taken before provenance is added', () => {
+  test('the manifest hash is that of the manifest without provenance', () => {
     const { orders, manifestSha256 } = emitted(planOf(order('WO-01', ['a'])), []);
     const unsigned = orders.map(({ provenance: _, ...rest }) => rest);
     expect(manifestSha256).toBe(
@@ -368,14 +369,14 @@ describe('what is emitted', () => {
     );
   });
 
-  test('an order that promises more than the verify script is never left out', () => {
+  test('an order that creates more than the verify script is never removed', () => {
     const text = planOf(order('WO-01', ['scripts/verify.sh', 'b']), order('WO-02', ['c']));
     const { orders, skipped } = emitted(text, ['scripts/verify.sh']);
     expect(skipped).toEqual([]);
     expect(orders.map(({ id }) => id)).toEqual(['WO-01', 'WO-02']);
   });
 
-  test('an order that promises nothing is no bootstrap order', () => {
+  test('an order without postconditions is not a bootstrap order', () => {
     const text = planOf(order('WO-01', ['scripts/verify.sh']), order('WO-02', []), order('WO-03', ['c']));
     const { orders, skipped } = emitted(text, ['scripts/verify.sh']);
     expect(skipped).toEqual(['WO-01']);
@@ -385,14 +386,14 @@ describe('what is emitted', () => {
     ]);
   });
 
-  test('nothing is left out, and nothing said to be, when no order would remain', () => {
+  test('no order is removed or reported as removed if none would remain', () => {
     const { orders, skipped } = emitted(planOf(order('WO-01', ['scripts/verify.sh'])), ['scripts/verify.sh']);
     expect(skipped).toEqual([]);
     expect(orders).toHaveLength(1);
   });
 });
 
-test('hashes are those of the documented bytes', () => {
+test('hashes are computed over the documented bytes', () => {
   expect(asciiJson({ a: 'é\u007f\u2028😀' })).toBe('{"a":"\\u00e9\\u007f\\u2028\\ud83d\\ude00"}');
   expect(canonicalHash({ b: null, a: [1, 'é'] })).toBe(
     'e6ad993c7a569e941cdd65aa57c817cb74d20d9877b15dfc8cc0ac151c74785d',
@@ -413,7 +414,7 @@ describe('prompts', () => {
     expect(fill('{{constructor}}{{TO_STRING}}', {})).toBe('{{constructor}}{{TO_STRING}}');
   });
 
-  test('file names that would break a line are quoted, and a long list is cut', () => {
+  test('file names with line breaks are quoted, and a long list is shortened', () => {
     expect(listFiles(['a\nb'])).toBe('- "a\\nb"');
     expect(listFiles([])).toContain('empty');
     expect(listFiles(Array.from({ length: 2001 }, (_, i) => `f${i}`))).toMatch(/- f1999\n- and 1 further$/);
@@ -427,7 +428,7 @@ describe('prompts', () => {
   const basis = { spec: 'SPEC', files: ['there.txt'], doctrine: 'RULES\n' };
   const promptFile = (name: string) => readFileSync(join(packageRoot(), 'prompts', name), 'utf8');
 
-  test('the first prompt and the one for a revision hold the same rules, and no code of a finding', () => {
+  test('the first prompt and the one for a revision contain the same rules, and no codes', () => {
     const doctrine = promptFile('doctrine.md');
     const first = planPromptText(promptFile('plan.md'), { ...basis, doctrine });
     const later = revisionPrompt(promptFile('revise.md'), {
@@ -447,13 +448,13 @@ describe('prompts', () => {
     expect(later).not.toContain('TEMPLATE');
   });
 
-  test('a compile hash counts the rules where the template asks for them', () => {
+  test('a compile hash includes the rules if the template contains them', () => {
     const template = (text: string) => ({ text, bytes: Buffer.from(`\ufeff${text}`) });
     expect(withDoctrine(template('a {{WORK_ORDER_RULES}}'), 'R\n').toString()).toBe('a R');
     expect(withDoctrine(template('a'), 'R').toString()).toBe('\ufeffa');
   });
 
-  test('a revision has the rules, the spec, the files, every finding with its code, warnings too, and the answer', () => {
+  test('a revision prompt has the rules, the spec, the files, all findings with codes, and the answer', () => {
     const prompt = revisionPrompt(
       '{{WORK_ORDER_RULES}}{{PRODUCT_SPEC}}{{REPO_FILES}}{{ORIGINAL_PROMPT}}\n{{FINDINGS}}\n{{PREVIOUS_ANSWER}}\n{{SAME_AGAIN}}',
       {
@@ -470,7 +471,7 @@ describe('prompts', () => {
     expect(prompt).not.toContain('same findings');
   });
 
-  test('the same findings twice are said to be the same, in whatever order they come', () => {
+  test('repeated findings are reported as repeated, in any order', () => {
     const prompt = (earlier: (typeof findings)[]) =>
       revisionPrompt('{{SAME_AGAIN}}', { basis, originalPrompt: '', previousAnswer: '', findings, earlier });
     expect(prompt([[...findings].reverse()])).toContain('same findings as for the answer before');
@@ -480,7 +481,7 @@ describe('prompts', () => {
     expect(isSame([], [])).toBe(false);
   });
 
-  test('a finding is a diagnostic that says how to mend it', () => {
+  test('a finding is a diagnostic with a fix', () => {
     expect(findings.map(toDiagnostic).map(({ code, severity }) => [code, severity])).toEqual([
       ['E003', 'error'],
       ['W203', 'warning'],
@@ -489,7 +490,7 @@ describe('prompts', () => {
   });
 });
 
-test('the schema for the model is closed and asks for every key', () => {
+test('the schema for the model is closed and requires every key', () => {
   const open: string[] = [];
   const walk = (value: unknown, path: string): void => {
     if (typeof value !== 'object' || value === null) return;

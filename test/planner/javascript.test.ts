@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readJavaScript } from '../../src/planner/javascript.ts';
 
-describe('programs that are JavaScript', () => {
+describe('valid JavaScript', () => {
   test.for([
     '',
     'let a = 1; console.log(a)',
@@ -34,7 +34,7 @@ describe('programs that are JavaScript', () => {
   ])('%j', (source) => expect(readJavaScript(source, 'either').problem).toBeUndefined());
 });
 
-describe('programs that are not, with line and column', () => {
+describe('invalid JavaScript, with line and column', () => {
   test.for([
     ['(', 'Unexpected token (1:1)'],
     ['1\nlet a; let a', "Identifier 'a' has already been declared (2:11)"],
@@ -54,7 +54,7 @@ describe('programs that are not, with line and column', () => {
   ] as const)('%j', ([source, why]) => expect(readJavaScript(source, 'either').problem).toContain(why));
 });
 
-test('what --input-type says is what a program is read as', () => {
+test('a program is parsed as --input-type says', () => {
   expect(readJavaScript('await 1', 'commonjs').problem).toBeDefined();
   expect(readJavaScript('await 1', 'module').problem).toBeUndefined();
   expect(readJavaScript('with (a) {}', 'module').problem).toContain('strict mode');
@@ -79,7 +79,7 @@ test.for([
   );
 });
 
-test('any text is read without a crash, and nothing of it is run', () => {
+test('any text is parsed without a crash and not executed', () => {
   const pieces =
     '( ) [ ] { } ` ${ \' " / /* */ // \\ ; , . => = * import export default from as await return function class ' +
     'require("x") let a 1 #! \n \u2028 \ud800 with async meta';

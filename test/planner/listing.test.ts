@@ -4,7 +4,7 @@ import { type Probe, verifyCommands } from '../../src/builder/verify.ts';
 import { listRepoFiles } from '../../src/planner/listing.ts';
 import { temp } from '../system/temp.ts';
 
-test('a folder whose name is no UTF-8 hides what is in it from plans and checks, and nothing else', async () => {
+test('a folder whose name is not UTF-8 is skipped with its contents', async () => {
   await using it = await temp();
   const odd = Buffer.concat([Buffer.from(it.at('odd')), Buffer.from([0xff])]);
   mkdirSync(odd);
@@ -17,7 +17,7 @@ test('a folder whose name is no UTF-8 hides what is in it from plans and checks,
   await expect(listRepoFiles(it.at('none'))).rejects.toThrow('ENOENT');
 });
 
-test('of a working tree beside its repository, and of a submodule, git is no file of the project', async () => {
+test('the .git file of a separate working tree or of a submodule is not listed', async () => {
   await using it = await temp();
   mkdirSync(it.at('sub'));
   for (const name of ['.git', 'sub/.git', 'sub/x']) writeFileSync(it.at(name), 'gitdir: elsewhere\n');

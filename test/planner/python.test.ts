@@ -18,7 +18,7 @@ const planOf = (...commands: readonly string[]) => {
 const findingsOf = (...commands: readonly string[]) =>
   checkPlan(planOf(...commands), { repoFiles: [], strict: true }).findings;
 
-/** Puts a `python3` with this script in place of the machine's, or none. Returns the path of its folder. */
+/** Replaces `python3` on PATH by this script, or by nothing. Returns the path of its folder. */
 function withPython(script: string | undefined): string {
   const folder = mkdtempSync(join(tmpdir(), 'python-'));
   if (script !== undefined) writeFileSync(join(folder, 'python3'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -30,7 +30,7 @@ function withPython(script: string | undefined): string {
   return folder;
 }
 
-describe.skipIf(noPython !== '')(`by the machine's Python ${noPython}`, () => {
+describe.skipIf(noPython !== '')(`with the installed Python ${noPython}`, () => {
   test.for(['', 'x = 1.', 'return 1', 'await x', 'with (open(a) as b, open(c) as d): pass', '"\ud800é"'])(
     '%j is valid',
     (text) => {
@@ -39,7 +39,7 @@ describe.skipIf(noPython !== '')(`by the machine's Python ${noPython}`, () => {
   );
 
   test.for(['def', "print 'x'", 'f() = 1', '0777', 'try: pass', ' x', 'x\u0000', '('.repeat(300)])(
-    '%j is not, and the problem names the version',
+    '%j is invalid, and the problem names the version',
     (text) => {
       expect(checked(text)).toEqual({
         kind: 'invalid',
@@ -48,7 +48,7 @@ describe.skipIf(noPython !== '')(`by the machine's Python ${noPython}`, () => {
     },
   );
 
-  test('imports are listed outermost first, with repetitions', () => {
+  test('imports are listed outermost first, with duplicates', () => {
     const text =
       'def f():\n  import inner.one as i\n  if x:\n    from deep import *\nimport outer, outer\n' +
       'from .rel import a\nfrom . import b\ntry: import opt\nexcept E: import late';
@@ -56,14 +56,14 @@ describe.skipIf(noPython !== '')(`by the machine's Python ${noPython}`, () => {
     expect(checked(text)).toEqual({ kind: 'valid', imports });
   });
 
-  test('each program of a plan has its own answer', () => {
+  test('each program of a plan has a separate result', () => {
     const codes = findingsOf('python -c "def"', 'python3 -c "def"', 'python -c "import zed"', 'python -c 1');
     expect(codes.map(({ code }) => code)).toEqual(['E006', 'E207', 'W101']);
     expect(codes[0]?.message).toMatch(/"python -c \\"def\\"" is not valid Python 3\.\d+: .+ \(line 1\)$/);
   });
 });
 
-test('without python3 programs are not checked, which is a warning', () => {
+test('without python3 programs are not checked, with a warning', () => {
   withPython(undefined);
   const messages = findingsOf('python -c "def"', 'env python3 -c "def"').map(
     ({ code, message }) => `${code} ${message}`,
@@ -74,7 +74,7 @@ test('without python3 programs are not checked, which is a warning', () => {
   ]);
 });
 
-test('programs that python3 crashes at or gives no answer for are not checked, those before are', () => {
+test('programs at which python3 crashes or does not answer are not checked, those before are', () => {
   withPython('echo 3.11; echo \'["a"]\'; echo null; printf [; kill -9 $$');
   expect([...readPython(['a', 'b', 'c', 'd']).values()]).toEqual([
     { kind: 'valid', imports: ['a'] },
@@ -82,7 +82,7 @@ test('programs that python3 crashes at or gives no answer for are not checked, t
   ]);
 });
 
-test('one process checks all programs of a plan, and none is started where there is no program', () => {
+test('one process checks all programs of a plan, and none is started without programs', () => {
   const folder = withPython('echo x >>"${0%/*}/starts"; echo 3.11');
   const starts = () => readFileSync(join(folder, 'starts'), 'utf8');
   findingsOf('node -e 1', 'python a.py', 'python -m unittest');

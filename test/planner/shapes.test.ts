@@ -1,4 +1,4 @@
-/** Whatever shape a model's JSON has, the plan is accepted or told why it is not. */
+/** For JSON of any shape the plan is accepted or refused with findings. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkPlan } from '../../src/planner/compile.ts';
@@ -34,7 +34,7 @@ const lists = [
   'acceptance_commands',
   'context_files',
 ];
-/** What must stand at a path. */
+/** The type of value required at a path. */
 const typed: readonly (readonly [path: string, type: 'string' | 'list' | 'object' | 'flag'])[] = [
   ...list.map((path) => [path, 'list'] as const),
   ['', 'object'],
@@ -98,7 +98,7 @@ test('a value of the wrong type anywhere is an error with a code, never a crash'
   );
 });
 
-test('any two values may be anything: a plan comes out exactly when there is no error', () => {
+test('with any two values replaced, a plan results if and only if there is no error', () => {
   fc.assert(
     fc.property(place, odd, place, odd, fc.boolean(), ([first], one, [second], other, strict) => {
       const value = put(put(valid(), first, one), second, other);
@@ -135,7 +135,7 @@ test('a required key that is missing is an error', () => {
 test.for([
   ['deep', `${'{"work_orders":'.repeat(300)}1${'}'.repeat(300)}`],
   ['very deep', '['.repeat(1_000_000)],
-  ['many elements that are no objects', JSON.stringify({ work_orders: Array(100_000).fill(1) })],
+  ['many elements that are not objects', JSON.stringify({ work_orders: Array(100_000).fill(1) })],
   ['many empty orders', JSON.stringify({ work_orders: Array(3_000).fill({}) })],
   ['a long id', JSON.stringify({ work_orders: [{ ...valid().work_orders[0], id: 'x'.repeat(1_000_000) }] })],
   ...[
@@ -154,7 +154,7 @@ test.for([
     `the command ${command.slice(0, 30)}`,
     JSON.stringify({ work_orders: [{ ...valid().work_orders[0], acceptance_commands: [command, 'a | b'] }] }),
   ]),
-])('%s: a huge plan has findings, soon', ([, text]) => {
+])('%s: a huge plan is checked quickly', ([, text]) => {
   const { findings } = checkPlan(text ?? '', surroundings(true));
   expect(findings.length).toBeGreaterThan(0);
   expect(findings.every(({ code }) => /^[EW]\d{3}$/.test(code))).toBe(true);

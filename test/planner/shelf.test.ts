@@ -45,7 +45,7 @@ describe('an export', () => {
     });
   });
 
-  test('with overwrite replaces the orders that are there and nothing else', async () => {
+  test('with overwrite replaces only the existing orders', async () => {
     await put({
       'WO-01.json': 'x',
       'WO-09.json': 'x',

@@ -1,4 +1,4 @@
-/** Plans and what must be found in them, one file per area. */
+/** Plans with their expected findings, one file per area. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ const vectorCase = z.object({
 });
 type VectorCase = z.infer<typeof vectorCase>;
 
-/** Where another answer than the one recorded is the better one; each has a test of its own elsewhere. */
+/** Vectors whose recorded result is intentionally not ours; separate tests cover them. */
 const otherwise = new Set([
   'NaN literal tolerated outside work orders',
   '5000-digit integer is a parse failure',
@@ -50,7 +50,7 @@ const generated = z.object({
   suffix: z.string().default(''),
 });
 
-/** Strings too long to be written out are described instead. */
+/** Expands descriptions of very long strings. */
 function expand(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(expand);
   if (typeof value !== 'object' || value === null) return value;
@@ -62,7 +62,7 @@ function expand(value: unknown): unknown {
 
 const listed = (files: readonly string[]) =>
   files.filter((file) => !file.split('/').some((part) => toolFolders.has(part)));
-/** Without the finding that says that there is no Python to check with. */
+/** Without the warning about a missing Python. */
 const bare = (findings: readonly PlanFinding[]) =>
   findings
     .filter(({ code }) => code !== 'W102' || noPython === '')

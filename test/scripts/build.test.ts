@@ -19,7 +19,7 @@ const { version, platform, arch, execPath } = process;
 const cache = `program-${[version, platform, arch, statSync(execPath).size].join('-')}.cache`;
 
 describe('the built program', () => {
-  it('comes with code that V8 takes as it is', () => {
+  it('includes a code cache that V8 accepts', () => {
     const filename = join(root, 'dist/program.cjs');
     const script = new Script(readFileSync(filename, 'latin1'), {
       filename,
@@ -28,17 +28,14 @@ describe('the built program', () => {
     expect(script.cachedDataRejected).toBe(false);
   });
 
-  it('is ASCII alone, as it is read one byte a character', () => {
+  it('is pure ASCII, since it is read with one byte per character', () => {
     const bytes = readFileSync(join(root, 'dist/program.cjs'));
     expect(bytes.findIndex((byte) => byte > 0x7f)).toBe(-1);
   });
 
   it.each([
-    ['without that code', (dist: string) => rmSync(join(dist, cache))],
-    [
-      'with code that another V8 has made',
-      (dist: string) => writeFileSync(join(dist, cache), 'made elsewhere'),
-    ],
+    ['without a code cache', (dist: string) => rmSync(join(dist, cache))],
+    ['with a code cache of another V8', (dist: string) => writeFileSync(join(dist, cache), 'made elsewhere')],
   ])('works %s', (_, change) => {
     const folder = mkdtempSync(join(tmpdir(), 'factory-built-'));
     try {
@@ -56,11 +53,11 @@ describe('the built program', () => {
   });
 
   it.each([
-    ['is taken by the Node that made it', '', true],
-    // V8 is the same in many versions of Node, and crashes on what it has made in another one.
-    ['is not taken by another version of Node', "'version', { value: 'v20.19.99' }", false],
-    ['is not taken by another build of that Node', "'execPath', { value: __filename }", false],
-  ])('that code %s', (_, change, taken) => {
+    ['is used by the Node that created it', '', true],
+    // Many versions of Node have the same V8, which crashes on a cache of another version.
+    ['is not used by another version of Node', "'version', { value: 'v20.19.99' }", false],
+    ['is not used by another build of that Node', "'execPath', { value: __filename }", false],
+  ])('the code cache %s', (_, change, taken) => {
     const folder = mkdtempSync(join(tmpdir(), 'factory-built-'));
     try {
       const [hook, seen] = [join(folder, 'hook.cjs'), join(folder, 'seen')];
@@ -91,7 +88,7 @@ describe('the built program', () => {
         join(folder, 'p.dot'),
         'digraph { start [shape=Mdiamond] end [shape=Msquare] start -> end }',
       );
-      // Seen by the main thread alone.
+      // Only seen by the main thread.
       writeFileSync(
         count,
         `const fs = require('node:fs');

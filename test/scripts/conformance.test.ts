@@ -1,4 +1,4 @@
-/** The conformance runner tells what holds from what does not. */
+/** The conformance runner distinguishes passing and failing cases. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -122,7 +122,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const run = (...words: string[]) =>
   execa(process.execPath, [runner, ...words], { reject: false, stdin: 'ignore' });
 
-test('failing cases are named with what was expected and got, and quirks and skipped ones are not counted', async () => {
+test('failing cases are printed with expected and actual values, and quirks and skipped ones are not counted', async () => {
   const { exitCode, stdout } = await run('--vectors', folder);
   expect(stdout.split('\n').filter((line) => line.startsWith('FAIL'))).toEqual([
     'FAIL e2e/fails.json',
@@ -142,14 +142,14 @@ test('failing cases are named with what was expected and got, and quirks and ski
   expect(exitCode).toBe(1);
 });
 
-test('where nothing fails the exit code is 0', async () => {
+test('without failures the exit code is 0', async () => {
   const { exitCode, stdout } = await run('--vectors', join(folder, 'plans.json'), '--only', 'holds,quirk');
   expect(stdout.split('\n').at(-1)).toBe('1 passed, 0 failed');
   expect(exitCode).toBe(0);
 });
 
 test.for([[], ['--vectors', '/nowhere'], ['--nonsense']])(
-  '%j is refused with a word about the flags',
+  '%j is refused with a message about the flags',
   async (words) => {
     const { exitCode, stderr } = await run(...words);
     expect(exitCode).toBe(2);

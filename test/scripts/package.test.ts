@@ -1,4 +1,4 @@
-/** The package as a stranger installs it: its types, and the program that docs/library.md shows. */
+/** The installed package: its types, and the program in docs/library.md. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -29,13 +29,13 @@ beforeAll(() => {
   for (const part of ['package.json', ...files.filter((name) => name !== 'types')])
     cpSync(join(root, part), join(installed, part), { recursive: true });
   execFileSync(process.execPath, [join(root, 'scripts/types.mjs'), join(installed, 'types')]);
-  // Its dependencies, as they would be beside it.
+  // Its dependencies, next to it as after an installation.
   for (const name of ['zod', 'openai', 'pino', 'commander', 'picocolors', 'ulid', '@ts-graphviz', '@types'])
     symlinkSync(join(root, 'node_modules', name), join(house, 'node_modules', name));
   writeFileSync(join(house, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(house, 'mine.ts'), shown);
   writeFileSync(join(house, 'plans.ts'), ofPlans);
-  // Without its types this is JavaScript already.
+  // Without its types this is JavaScript.
   writeFileSync(join(house, 'mine.mjs'), shown);
   writeFileSync(
     join(house, 'greet.dot'),
@@ -64,11 +64,11 @@ const compile = (source: string): string => {
 };
 
 describe('the package', () => {
-  it('has types for the programs in its own documentation, in every file of theirs', () => {
+  it('has types for the programs in its documentation', () => {
     expect(compile(shown)).toBe('');
   });
 
-  it('has the files that its own documentation names', () => {
+  it('has the files that its documentation names', () => {
     for (const page of readdirSync(join(root, 'docs'))) {
       const text = readFileSync(join(root, 'docs', page), 'utf8');
       for (const [, path = ''] of text.matchAll(/`((?:scripts|examples|pipelines|prompts)\/[\w./-]+\.\w+)/g))
@@ -76,7 +76,7 @@ describe('the package', () => {
     }
   });
 
-  it('checks a plan and writes a proposal by the second of them', () => {
+  it('checks a plan and writes a proposal with the second program', () => {
     const order = {
       ...{ id: 'WO-01', title: 't', intent: 'i', allowed_files: ['a.txt'], context_files: [], forbidden: [] },
       acceptance_commands: ['true'],
@@ -91,12 +91,12 @@ describe('the package', () => {
     expect(readFileSync(join(house, 'a.txt'), 'utf8')).toBe('written');
   });
 
-  it('has types that refuse what would fail', () => {
+  it('has types that refuse invalid calls', () => {
     const wrong = shown.replace("readPipeline('greet.dot', process.cwd())", "readPipeline('greet.dot')");
     expect(compile(wrong)).toMatch(/mine\.ts\(\d+,\d+\): error TS2554: Expected 2(?:-3)? arguments/);
   });
 
-  it('runs that program', () => {
+  it('runs the first program', () => {
     const said = execFileSync(process.execPath, ['mine.mjs'], { cwd: house, encoding: 'utf8' }).split('\n');
     expect(said.filter((line) => line === 'StageCompleted')).toHaveLength(3);
     const [, workspace = ''] = said.find((line) => line.startsWith('completed '))?.split(' ') ?? [];

@@ -1,4 +1,4 @@
-/** Scenario harnesses, the scripts and the command, over failures whose owner is known. */
+/** The scenario harnesses, script and command, on failures of known classes. */
 import { chmod, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -59,7 +59,7 @@ beforeAll(async () => {
 
 describe('a scenario that', () => {
   test.concurrent.for(labelled.map((row, at) => [row.what, row, at] as const))(
-    '%s is classed so by both harnesses',
+    '%s gets its class from both harnesses',
     { timeout: 60_000 },
     async ([, row, at], { expect }) => {
       const result = report.results.find((one) => one.scenario === fileOf(at));
@@ -74,7 +74,7 @@ describe('a scenario that', () => {
     },
   );
 
-  test('leaves a process behind, or does not end, has nothing left running', async () => {
+  test('leaves a process running, or does not end, is ended completely', async () => {
     const { stdout } = await execa('ps', ['-A', '-o', 'args=']);
     const left = stdout
       .split('\n')
@@ -83,7 +83,7 @@ describe('a scenario that', () => {
   });
 });
 
-test('of many results the product decides the exit code and the last line, and the JSON says what was seen', () => {
+test('of many results a product failure decides the exit code and the last line, and the JSON lists all', () => {
   expect(ended.code).toBe(1);
   expect(last(ended.stderr)).toBe('failure_class=product');
   expect(report).toMatchObject({ schema_version: 1, status: 'fail', exit_code: 1, failure_class: 'product' });
@@ -108,7 +108,7 @@ describe('preflight_scenario.sh', () => {
     ['one argument', ['all/n01_scenario.sh'], {}, 2, /usage/],
     ['a script that is not there', ['all/nowhere.sh', 'app'], {}, 1, /there is no scenario script/],
     [
-      'a limit that is no time',
+      'an invalid time limit',
       ['all/n01_scenario.sh', 'app'],
       { SCENARIO_TIMEOUT: 'soon' },
       2,
@@ -127,7 +127,7 @@ describe('preflight_scenario.sh', () => {
     expect(ran.stderr).toMatch(words);
   });
 
-  test('live is left out with REQUIRE_LIVE=0, and said so', async () => {
+  test('live is skipped with REQUIRE_LIVE=0, with a message', async () => {
     const ran = await bash('preflight_scenario.sh', ['all/n02_scenario.sh', 'app'], {
       cwd: it.path,
       env: { REQUIRE_LIVE: '0' },
@@ -138,19 +138,19 @@ describe('preflight_scenario.sh', () => {
 
   test.for([
     [
-      'a narrow terminal cuts nothing off',
+      'a narrow terminal does not shorten command lines',
       `node -e 'setInterval(Object,9)' ${'x'.repeat(99)} "$1"/here.txt`,
       { COLUMNS: '60' },
     ],
     [
-      'where there is no /proc, lsof tells where a program stands',
+      'without /proc, lsof reports the folder of a program',
       'cd "$1" && exec node -e \'setInterval(Object,9)\'',
       {},
     ],
   ] as const)("a product that hangs is the product's failure: %s", async ([, line, narrow]) => {
     const tools = join(it.path, 'tools');
     await mkdir(tools, { recursive: true });
-    // As on a Mac: no link leads to the folder of a process.
+    // As on macOS: no link to the folder of a process.
     const app = await realpath(join(it.path, 'app'));
     await writeFile(join(tools, 'readlink'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
     await writeFile(join(tools, 'lsof'), `#!/bin/sh\nprintf 'p%s\\nfcwd\\nn%s\\n' "$5" '${app}'\n`, {
@@ -164,7 +164,7 @@ describe('preflight_scenario.sh', () => {
     expect([ran.exitCode, last(ran.stderr)]).toEqual([124, 'failure_class=product']);
   });
 
-  test('Ctrl-C ends the script with all it has started, and leaves no folder', async () => {
+  test('Ctrl-C ends the script and all its processes, and leaves no folder', async () => {
     const places = join(it.path, 'places');
     await mkdir(places);
     const script = join(it.path, 'long_scenario.sh');
@@ -185,7 +185,7 @@ describe('preflight_scenario.sh', () => {
 });
 
 describe('lint_scenarios.sh', () => {
-  test('a folder without scripts, and one that is not there, are findings', async () => {
+  test('a folder without scripts and a missing one are findings', async () => {
     await mkdir(join(it.path, 'empty'));
     const runs = await Promise.all(
       ['empty', 'nowhere'].map((place) => bash('lint_scenarios.sh', [place], { cwd: it.path })),
@@ -235,7 +235,7 @@ describe('lint_scenarios.sh', () => {
   });
 });
 
-test('a finding about a model names the variable, in bash and by the command alike', async () => {
+test('a finding about a model names the variable, in the script and in the command', async () => {
   const text = 'm=$SCENARIO_MODE\nX="${ANTHROPIC_LIVE_MODEL:-claude-x}"\n';
   await using place = await home({ 's/a_user_scenarios.sh': text });
   const words = /a_user_scenarios\.sh:2: ANTHROPIC_LIVE_MODEL names a model by default/;
@@ -244,7 +244,7 @@ test('a finding about a model names the variable, in bash and by the command ali
   expect(told.stdout + told.stderr).toMatch(words);
 });
 
-test('codex-wrapper.sh starts codex without its server of memories, arguments as they are', async () => {
+test('codex-wrapper.sh starts codex without its memory server, with unchanged arguments', async () => {
   await using place = await home({ 'bin/codex': '#!/bin/sh\nprintf "%s\\n" "$@"\nexit 7\n' });
   await chmod(join(place.path, 'bin/codex'), 0o755);
   const env = { PATH: `${join(place.path, 'bin')}:${process.env['PATH']}` };
@@ -256,7 +256,7 @@ test('codex-wrapper.sh starts codex without its server of memories, arguments as
 describe('preflight_provider_live.sh', () => {
   const keys = { openai: 'sk-open-"0123456789', anthropic: 'sk-ant-9876543210' };
 
-  /** A server for both providers; it looks at the command lines of all processes while a caller waits. */
+  /** A server for both providers; it reads the command lines of all processes during a request. */
   async function server(status: Record<string, number> = {}) {
     const seen: { path: string; auth: string | undefined }[] = [];
     const lines: string[] = [];
@@ -276,7 +276,7 @@ describe('preflight_provider_live.sh', () => {
   const env = (url: string) =>
     `# keys\nOPENAI_API_KEY='${keys.openai}'\nexport ANTHROPIC_API_KEY="${keys.anthropic}"\r\nOPENAI_BASE_URL=${url}/v1\nANTHROPIC_BASE_URL=${url}  # here\nX=$(touch ran)\n`;
 
-  test('both providers are asked with the keys of .env, which no process carries on its command line', async () => {
+  test('both providers are called with the keys of .env, which are on no command line', async () => {
     const { url, seen, lines } = await server();
     await using place = await home({ '.env': env(url) });
     const ran = await bash('preflight_provider_live.sh', [], { cwd: place.path });
@@ -290,7 +290,7 @@ describe('preflight_provider_live.sh', () => {
     expect(await place.list('.')).toEqual(['.env']);
   });
 
-  test('a model that is named is asked for a word', async () => {
+  test('a named model is called for one word', async () => {
     const { url, seen } = await server();
     await using place = await home({ '.env': env(url) });
     const ran = await bash('preflight_provider_live.sh', [], {
@@ -301,7 +301,7 @@ describe('preflight_provider_live.sh', () => {
     expect(seen.map((one) => one.path)).toEqual(['POST /v1/responses', 'POST /v1/messages']);
   });
 
-  test('every trouble is told at once, without the keys, and is of the infrastructure', async () => {
+  test('all problems are reported at once, without the keys, as infrastructure failures', async () => {
     const { url } = await server({ '/v1/models': 401, '/v1/models?limit=1': 500 });
     await using place = await home({ '.env': env(url) });
     const refused = await bash('preflight_provider_live.sh', [], { cwd: place.path });
@@ -318,7 +318,7 @@ describe('preflight_provider_live.sh', () => {
     expect(none.stderr).toMatch(/OPENAI_API_KEY is not set[\s\S]*ANTHROPIC_API_KEY is not set/);
   });
 
-  test('a server that is not there is told by its address', async () => {
+  test('a missing server is reported with its address', async () => {
     await using place = await home({ '.env': env('http://127.0.0.1:1') });
     const ran = await bash('preflight_provider_live.sh', [], { cwd: place.path });
     expect(ran.exitCode).toBe(1);

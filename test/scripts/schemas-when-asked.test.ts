@@ -11,7 +11,7 @@ import { home } from '../support/cli.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** What a module with this text exports when it is built with the plugin into `folder`. */
+/** The exports of a module with this text, built with the plugin into `folder`. */
 async function built(text: string, folder: string, resolveDir = root) {
   const outfile = join(folder, 'built.cjs');
   await build({
@@ -46,7 +46,7 @@ const samples = [
 ];
 const said = (schema: z.ZodType) => samples.map((sample) => JSON.stringify(schema.safeParse(sample)));
 
-test('a schema is made when it is first asked for anything, with the one that it is built on, and once', async () => {
+test('a schema is created once, on first use, with the one that it is based on', async () => {
   await using it = await home({
     'src/of.ts': `import * as z from 'zod';
 export const made: string[] = [];
@@ -76,7 +76,7 @@ export const after = 'a; "b"';
   expect(made).toEqual(['a', 'b']);
 });
 
-test('what models are told of the forms that they must keep is the same', async () => {
+test('the schemas sent to models are the same', async () => {
   await using it = await home();
   const program = await built(
     `export { tools } from './src/agents/openai/tools/index.ts';
@@ -88,7 +88,7 @@ test('what models are told of the forms that they must keep is the same', async 
   expect(JSON.stringify(program.proposalSchemaOf())).toBe(JSON.stringify(proposalSchemaOf()));
 });
 
-test('all schemas of the model say the same', async () => {
+test('all schemas of the model room have the same form', async () => {
   await using it = await home();
   const names = readdirSync(join(root, 'src/model')).filter((name) => name.endsWith('.ts'));
   const program = await built(

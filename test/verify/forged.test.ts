@@ -1,4 +1,4 @@
-/** What is changed together with its own hash is found all the same: the records must tell one story. */
+/** Changes that update the file's own hash are found too, because records must agree with each other. */
 import {
   chmodSync,
   mkdirSync,
@@ -58,12 +58,12 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => it[Symbol.asyncDispose]());
 
-/** What is said of a file in which `change` was made. */
+/** The report about a file after `change`. */
 async function saidOf(id: string, name: string, change: (text: string) => string | Buffer) {
   const path = join(it.dir(id), name);
   const kept = readFileSync(path);
   const { mode } = statSync(path);
-  // Some artifacts are for reading only.
+  // Some artifacts are read-only files.
   chmodSync(path, mode | 0o200);
   writeFileSync(path, change(kept.toString()));
   try {
@@ -86,7 +86,7 @@ test.for<[string, (value: Value) => object]>([
   ['context', ({ context }) => ({ context: { ...(context as object), x: '1' } })],
   ['next_node', () => ({ next_node: 'check' })],
   ['last_outcome', () => ({ last_outcome: null })],
-])('a checkpoint whose %s is another one contradicts the visits', async ([key, more]) => {
+])('a checkpoint with another %s contradicts visits.jsonl', async ([key, more]) => {
   const said = await saidOf(
     'r',
     'checkpoint.json',
@@ -97,7 +97,7 @@ test.for<[string, (value: Value) => object]>([
   );
 });
 
-test('a checkpoint or result that has lost its own hash is changed', async () => {
+test('a checkpoint or result without its own hash is reported as changed', async () => {
   const without = (text: string) => text.replace(/,\n {2}"sha256": "[0-9a-f]{64}"\n\}\n$/, '\n}\n');
   for (const name of ['checkpoint.json', 'result.json'])
     expect((await saidOf('r', name, without))[0]).toMatch(
@@ -111,7 +111,7 @@ test.for<[string, (value: Value) => object]>([
   ['"exit_node"', () => ({ exit_node: 'check' })],
   ['"evidence.commands"', ({ evidence }) => ({ evidence: { ...(evidence as object), commands: [] } })],
   ['"evidence.chain"', ({ evidence }) => ({ evidence: { ...(evidence as object), chain: '0'.repeat(64) } })],
-])('a result whose %s is another one contradicts the records', async ([key, more]) => {
+])('a result with another %s contradicts the records', async ([key, more]) => {
   const said = await saidOf(
     'r',
     'result.json',
@@ -122,7 +122,7 @@ test.for<[string, (value: Value) => object]>([
   ]);
 });
 
-test('a result that knows of no audit makes the audit one that was added', async () => {
+test('without an audit in the result, audit.json is reported as added', async () => {
   const said = await saidOf(
     'r',
     'result.json',
@@ -140,7 +140,7 @@ test('a result of an earlier end is reported as one', async () => {
   expect(said.join()).toContain('it is the result of an earlier end');
 });
 
-test('events and trace that report another outcome, fewer visits or another run are changed', async () => {
+test('events and trace with another outcome, fewer executions or another run are reported as changed', async () => {
   for (const [name, type] of [
     ['events.jsonl', 'StageCompleted'],
     ['trace.jsonl', 'NodeOutputCaptured'],
@@ -155,7 +155,7 @@ test('events and trace that report another outcome, fewer visits or another run 
       );
 });
 
-test('what a replay keeps of the run that it follows is held against its name', async () => {
+test('the records that a replay uses are checked by their names', async () => {
   for (const folder of ['.replay/artifacts', '.replay/exchanges/bodies']) {
     const [name = ''] = readdirSync(join(it.dir('again'), folder));
     const path = `${folder}/${name}`;
@@ -168,7 +168,7 @@ test('what a replay keeps of the run that it follows is held against its name', 
   ).toContainEqual(expect.stringMatching(/^changed \.replay\/exchanges\/calls\.jsonl/));
 });
 
-/** What is said of the history of `b` where its records say something else. */
+/** The report about the history of `b` after a change of its records. */
 async function historyOf(
   change: (run: { checkpoint: Checkpoint; manifest: Manifest }) => void,
   underWay = false,
@@ -213,12 +213,12 @@ test.for<[string, (run: { checkpoint: Checkpoint; manifest: Manifest }) => void,
     ],
   ],
   [
-    'the first commit, which is left out',
+    'the first commit, which is missing',
     (run) => commits(run).shift(),
     ['history.git: commit ID (WO-02): it is built on another commit'],
   ],
   [
-    'the last commit, which is left out',
+    'the last commit, which is missing',
     (run) => commits(run).pop(),
     [
       'history.git/refs/factory/head: it is not the last commit of the run',
@@ -234,21 +234,21 @@ test.for<[string, (run: { checkpoint: Checkpoint; manifest: Manifest }) => void,
     ],
   ],
   [
-    'that there is a history',
+    'the existence of a history',
     ({ manifest }) => Object.assign(manifest, { git: undefined }),
     ['history.git: the run was not begun with a history'],
   ],
-])('records in which %s is another one contradict the history', async ([, change, said]) => {
+])('records with a change of %s contradict the history', async ([, change, said]) => {
   expect(told(await historyOf(change))).toEqual(said);
 });
 
-test('where a node was interrupted, refs are not checked, and commits are', async () => {
+test('after an interrupted node refs are not checked, but commits are', async () => {
   const found = await historyOf((run) => void commits(run).pop(), true);
   expect(told(found)).toEqual([]);
   expect(found.report().unchecked.join()).toContain('the refs of the history');
 });
 
-test('a history that is gone is missing', async () => {
+test('a removed history is reported as missing', async () => {
   const path = join(it.dir('b'), 'history.git');
   renameSync(path, `${path}.away`);
   try {
@@ -258,7 +258,7 @@ test('a history that is gone is missing', async () => {
   }
 });
 
-test('a branch without the commits of the run is no delivery, and neither is one of a run without commits', async () => {
+test('a branch without the commits of the run is not a delivery, nor is any branch of a run without commits', async () => {
   const dir = it.dir('b');
   const loaded = await loadCheckpoint(join(dir, 'checkpoint.json'));
   if (!loaded.ok) throw new Error('unreadable');

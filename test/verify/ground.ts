@@ -1,4 +1,4 @@
-/** Runs to be verified: one of tools, checks and a scripted agent, made in this process. */
+/** Runs to verify, with tools, checks and a scripted agent, made in this process. */
 import { join } from 'node:path';
 import { verifyRun } from '../../src/verify/verify.ts';
 import { root } from '../support/cli.ts';
@@ -6,7 +6,7 @@ import { house } from '../support/house.ts';
 
 const long = 'good '.repeat(600);
 
-/** The agent answers badly once, so that there are earlier visits; a large file, a long answer, a file variable. */
+/** One wrong answer, so that there are earlier executions; a large file, a long answer, a file variable. */
 export const files = {
   'work/keep.txt': 'kept\n',
   'spec.md': 'Write something good.\n',
@@ -30,7 +30,7 @@ export const files = {
 
 export type Ground = Awaited<ReturnType<typeof ground>>;
 
-/** A folder with those files; runs have no sandbox, and keys of their own. */
+/** A folder with these files; runs have no sandbox and a separate key store. */
 export async function ground(more: Readonly<Record<string, string>> = {}) {
   const it = await house({ ...files, ...more }, (path) => ({
     FACTORY_SANDBOX: 'none',
@@ -50,7 +50,7 @@ export async function ground(more: Readonly<Record<string, string>> = {}) {
         },
         stop,
       ),
-    /** Makes of `plan.json` the commits that `build.json` has the answers for. */
+    /** Builds the commits of `plan.json` with the answers of `build.json`. */
     async build(id: string): Promise<void> {
       const ended = await it.run(join(root, 'pipelines/build.dot'), {
         runId: id,

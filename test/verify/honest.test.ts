@@ -1,4 +1,4 @@
-/** Runs that nobody touched hold, however they came to their end; and nothing is claimed that was not looked at. */
+/** Unchanged runs pass, however they ended, and parts that were not checked are reported. */
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => it[Symbol.asyncDispose]());
 
-test('completed, failed, stopped, resumed, forked, replayed and copied runs hold', async () => {
+test('completed, failed, stopped, resumed, forked, replayed and copied runs pass', async () => {
   const holds = async (id: string) => {
     const { problems, notes } = await it.verify(id);
     expect({ id, problems, notes }).toEqual({ id, problems: [], notes: [] });
@@ -46,33 +46,33 @@ test('completed, failed, stopped, resumed, forked, replayed and copied runs hold
   await holds('copied');
 });
 
-test('a visit that a power cut has kept from noting that it had begun takes none of the one before it', async () => {
+test('an execution whose stage.json a power cut destroyed does not hide artifacts of the one before', async () => {
   let seen = 0;
   const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
   expect((await it.start('torn', 'p.dot', second)).code).toBe(130);
   const stage = join(it.dir('torn'), 'check/stage.json');
   expect(JSON.parse(readFileSync(stage, 'utf8')).visit).toBe(2);
-  // Its name was flushed with somebody else's, what it says was not; or not even its name.
+  // Its name was flushed with other files but its content was not, or neither was.
   for (const tear of [() => writeFileSync(stage, ''), () => rmSync(stage)]) {
     tear();
     expect((await it.verify('torn')).problems).toEqual([]);
   }
   expect((await it.resume('torn')).code).toBe(0);
   expect((await it.verify('torn')).problems).toEqual([]);
-  // Where no visit can be under way, the file says whose the folder is.
+  // If no execution can have begun, the file must name the owner of the folder.
   rmSync(stage);
   const [problem] = (await it.verify('torn')).problems;
   expect(problem?.where).toBe('check/stage.json');
 });
 
-test('a visit whose files were on their way to those of earlier visits when a kill came has all of them', async () => {
+test('an execution whose files were being moved at a crash is complete', async () => {
   let seen = 0;
   const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
   expect((await it.start('moving', 'p.dot', second)).code).toBe(130);
   const folder = join(it.dir('moving'), 'check');
   for (const name of readdirSync(folder))
     if (name !== 'visits') rmSync(join(folder, name), { recursive: true });
-  // The stage file goes last.
+  // stage.json is moved last.
   for (const name of ['stage.json', 'status.json'])
     renameSync(join(folder, 'visits/1', name), join(folder, name));
   expect((await it.verify('moving')).problems).toEqual([]);
@@ -80,9 +80,9 @@ test('a visit whose files were on their way to those of earlier visits when a ki
   expect((await it.verify('moving')).problems.map(({ where }) => where)).toEqual(['check/status.json']);
 });
 
-test('a visit that counts was carried to its end, also where a kill has kept its story from telling so', async () => {
+test('a recorded execution is finished, even if a crash lost the event of its end', async () => {
   expect((await it.start('capped', 'loops.dot')).code).toBe(1);
-  // As an engine leaves it that is killed right behind the last visit's checkpoint.
+  // The state after a crash right after the last checkpoint.
   const at = (name: string) => join(it.dir('capped'), name);
   for (const [name, type] of [
     ['events.jsonl', 'StageStarted'],
@@ -102,7 +102,7 @@ test('a visit that counts was carried to its end, also where a kill has kept its
 });
 
 test.each(['done', 'failed'])(
-  'of a power cut right before the result of a run that has %s only that is told',
+  'after a power cut right before the result of a run that has %s only that is reported',
   async (id) => {
     const cut = `${id}-cut`;
     cpSync(it.dir(id), it.dir(cut), { recursive: true, preserveTimestamps: true });
@@ -115,7 +115,7 @@ test.each(['done', 'failed'])(
 );
 
 test.each(['done', 'failed'])(
-  'a result that is no longer that of the end of a run that has %s hides no change of its workspace',
+  'an outdated result of a run that has %s does not hide changes of its workspace',
   async (id) => {
     const changed = `${id}-changed`;
     cpSync(it.dir(id), it.dir(changed), { recursive: true, preserveTimestamps: true });
@@ -132,7 +132,7 @@ test.each(['done', 'failed'])(
   },
 );
 
-test('a resume that was killed, or cut by a power cut, is no change of the result before it', async () => {
+test('a resume that was killed or lost power does not change the earlier result', async () => {
   let seen = 0;
   const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
   expect((await it.start('halted', 'p.dot', second)).code).toBe(130);
@@ -144,15 +144,15 @@ test('a resume that was killed, or cut by a power cut, is no change of the resul
   };
   const holds = async () => {
     const { problems, unchecked } = await it.verify('halted');
-    // Folders of stages that the resume has made are left as they are.
+    // Folders of nodes that the resume created are not reported.
     expect(problems.filter(({ where }) => /\.jsonl?$/.test(where) && !where.includes('/'))).toEqual([]);
     return unchecked.join();
   };
-  // The first line that the resume told is torn.
+  // The first line of the resume is torn.
   writeFileSync(at('events.jsonl'), `${before.get('events.jsonl')}{"schema_version":1,"ty`);
   expect(await holds()).toContain('the end of events.jsonl: the last 23 bytes are no whole line');
   back('events.jsonl');
-  // It had taken changes over, and nothing more is left of it than those.
+  // It had accepted changes, and only these are left of it.
   writeFileSync(join(it.path, 'p.dot'), `${files['p.dot']}\n`);
   expect((await it.resume('halted', { acceptChanges: true })).code).toBe(0);
   writeFileSync(join(it.path, 'p.dot'), files['p.dot']);
@@ -162,12 +162,12 @@ test('a resume that was killed, or cut by a power cut, is no change of the resul
   back(...kept);
   writeFileSync(at('checkpoint.json'), withOwnHash({ ...checkpoint, manifest_next: next }));
   expect(await holds()).toContain('what result.json says');
-  // Or the line of a stage's visit, which no checkpoint counts yet.
+  // Or the line of an execution that no checkpoint covers yet.
   writeFileSync(at('visits.jsonl'), `${before.get('visits.jsonl')}${visits.split('\n')[0]}\n`);
   expect(await holds()).toContain('what result.json says');
 });
 
-test('a visit that was reported, lost in a power cut and executed again is no change', async () => {
+test('an execution that was reported, lost in a power cut and repeated is not a change', async () => {
   const at = (name: string) => join(it.dir('lost'), name);
   const kept = new Map<string, Buffer>();
   const keep = (...names: string[]) => {
@@ -175,7 +175,7 @@ test('a visit that was reported, lost in a power cut and executed again is no ch
   };
   let checks = 0;
   const cut = await it.start('lost', 'p.dot', (line) => {
-    // What is flushed when the visit begins, and of the next moment what the disk may have as well.
+    // The files flushed at the start of the execution, and later ones that may be on disk too.
     if (line.includes('stage started node=check') && ++checks === 1) keep('checkpoint.json');
     const told = checks === 1 && line.includes('stage started node=write');
     if (told) keep('visits.jsonl', 'events.jsonl', 'trace.jsonl');
@@ -192,7 +192,7 @@ test('a visit that was reported, lost in a power cut and executed again is no ch
   expect({ problems, notes }).toEqual({ problems: [], notes: [] });
 });
 
-test('a verification changes nothing, counts what it has checked and names what it could not', async () => {
+test('a verification is read-only, counts the checked items and names the unchecked ones', async () => {
   const before = treeOf(it.path);
   const { checked, unchecked } = await it.verify('done');
   expect(treeOf(it.path)).toEqual(before);
@@ -201,7 +201,7 @@ test('a verification changes nothing, counts what it has checked and names what 
   expect(checked['artifacts']).toBeGreaterThan(30);
 });
 
-test('a hash of the visits that was noted is compared', async () => {
+test('a noted hash of the executions is compared', async () => {
   const { chain } = it.json('.factory/runs/done/result.json').evidence;
   expect((await it.verify('done', { chain: chain.slice(0, 12) })).problems).toEqual([]);
   expect((await it.verify('done', { chain: chain.toUpperCase() })).problems).toEqual([]);
@@ -247,7 +247,7 @@ test('the result lists its evidence: commands with exit codes and hashes of all 
   ]);
 });
 
-test('the summary of a run that no command has checked says that', async () => {
+test('the summary of a run without checking commands reports that', async () => {
   const { out } = await it.start('bare', 'bare.dot');
   expect(out).toMatch(/checked +nothing was checked by a command/);
 });

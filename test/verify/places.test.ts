@@ -1,4 +1,4 @@
-/** What lies in a run's directory lies there itself, where the run has put it, and nothing more. */
+/** Files of a run directory must not be replaced by links, moved or added. */
 import {
   appendFileSync,
   existsSync,
@@ -40,12 +40,12 @@ const more: Change = (path) => {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, '{}\n');
 };
-/** It lies elsewhere, as it was, and a link leads there. */
+/** Moves it elsewhere and replaces it by a link. */
 const link: Change = (path) => {
   renameSync(path, join(it.path, 'elsewhere'));
   symlinkSync(join(it.path, 'elsewhere'), path);
 };
-/** A line of that epoch in the middle. */
+/** Inserts a line of that epoch in the middle. */
 const late = (epoch: number): Change =>
   text((all) => {
     const lines = all.split('\n');
@@ -53,7 +53,7 @@ const late = (epoch: number): Change =>
     return lines.join('\n');
   });
 
-/** What is said of a run in which one place was changed; afterwards it is as before. */
+/** The report about a run with one change, which is undone afterwards. */
 async function saidOf(id: string, name: string, change: Change, keys?: string) {
   const path = join(it.dir(id), name);
   const kept = join(it.path, 'kept');
@@ -104,7 +104,7 @@ const rows: readonly (readonly [string, string | (() => string), string, Change,
   ['r', 'trace.jsonl', 'added trace.jsonl', late(0.5)],
 ];
 
-test('a link, a judge that is another one, or what nobody has put there is found, by its name', async () => {
+test('a link, another holdout and an added file are found and named', async () => {
   const wrong: unknown[] = [];
   for (const [id, file, says, change, keys] of rows) {
     const name = typeof file === 'string' ? file : file();
@@ -147,7 +147,7 @@ test('a file or folder replaced by a link to itself is found, and every command 
   }
 });
 
-test('behind the exit of a run nobody goes on: a line that begins another session was added', async () => {
+test('after the exit of a run a line that starts another session is reported as added', async () => {
   for (const id of ['r', 'x'])
     for (const name of ['events.jsonl', 'trace.jsonl']) {
       const again: Change = (path) => {
@@ -159,7 +159,7 @@ test('behind the exit of a run nobody goes on: a line that begins another sessio
     }
 });
 
-test('without a result the checkpoint vouches for what was flushed of every journal', async () => {
+test('without a result the checkpoint covers the flushed part of every journal', async () => {
   const result = join(it.dir('r'), 'result.json');
   const away = join(it.path, 'result.json');
   renameSync(result, away);
@@ -173,7 +173,7 @@ test('without a result the checkpoint vouches for what was flushed of every jour
   }
 });
 
-test('what an owner that was taken over told too late is no change, and nothing that was checked', async () => {
+test('late lines of a previous owner are not a change and are not checked', async () => {
   for (const name of ['events.jsonl', 'trace.jsonl']) {
     const second: Change = (path) => {
       const records = it.records(`.factory/runs/f/${name}`);
@@ -187,7 +187,7 @@ test('what an owner that was taken over told too late is no change, and nothing 
   }
 });
 
-test('what a killed node or resume left is reported as not checked', async () => {
+test('remains of a killed node or resume are reported as not checked', async () => {
   for (const name of ['.change/x', '.hidden/x', '.hidden.json']) {
     const { problems, unchecked } = await saidOf('r', name, more);
     expect(problems).toEqual([]);

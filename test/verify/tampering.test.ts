@@ -1,4 +1,4 @@
-/** Whatever is changed in a run's directory is found, and the file is named. */
+/** Every change in a run directory is found, and the file is named. */
 import {
   chmodSync,
   lstatSync,
@@ -61,7 +61,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => it[Symbol.asyncDispose]());
 
-/** Does something to a run's directory, and afterwards puts it back as it was. */
+/** Changes a run directory and restores it afterwards. */
 async function tampered(id: string, names: readonly string[], act: (path: (name: string) => string) => void) {
   const path = (name: string) => join(it.dir(id), name);
   const kept = names.map((name) => {
@@ -132,7 +132,7 @@ const inJson = (change: (value: Record<string, never>) => void) => (text: string
   return `${JSON.stringify(value, null, 2)}\n`;
 };
 const instead = (was: string | RegExp, is: string) => (text: string) => text.replace(was, is);
-/** A file of a folder whose name nobody knows before. */
+/** The first file of a folder with unknown names. */
 const first = (folder: string) => join(folder, readdirSync(join(it.dir('r'), folder)).sort()[0] ?? '');
 
 const rows: readonly (readonly [string | (() => string), Way])[] = [
@@ -208,13 +208,13 @@ const rows: readonly (readonly [string | (() => string), Way])[] = [
   ['workspace/more.txt', 'add'],
 ];
 
-test('whatever is done to a file of a run is found, under the name of that very file', async () => {
+test('every change of a file of a run is found under the name of that file', async () => {
   const wrong: unknown[] = [];
   for (const [file, way] of rows) {
     const name = typeof file === 'string' ? file : file();
     const is = await tampered('r', [name], (path) => tamper(path(name), way));
     const places = new Set(is.map(({ where }) => where));
-    // A record that is gone takes with it what else it vouched for.
+    // A missing record leaves further files without a hash.
     const others = /^(?:checkpoint|manifest|result)\.json$|\.jsonl$|^snapshots\//.test(name) ? 99 : 1;
     if (!places.has(name) || places.size > others) wrong.push([name, String(way), is.slice(0, 3)]);
   }
@@ -222,7 +222,7 @@ test('whatever is done to a file of a run is found, under the name of that very 
   expect((await it.verify('r')).problems).toEqual([]);
 }, 120_000);
 
-test('files that change their mode in the workspace are found, and folders that appear', async () => {
+test('changed modes of files and new folders in the workspace are found', async () => {
   const mode = await tampered('r', ['workspace/keep.txt'], (path) =>
     chmodSync(path('workspace/keep.txt'), 0o755),
   );
@@ -265,10 +265,10 @@ test('one bit anywhere in any file is found, and the file is named', async () =>
   expect(missed).toEqual([]);
 }, 120_000);
 
-/** What an engine notes while it is at work; docs/verify.md names these. */
+/** Files of a running engine; docs/verify.md names them. */
 const notCovered = /^lock\/|^\.scratch\/|(?:^|\/)stage\.json$/;
 
-test('a file of sealed scenarios is found to be changed without the key, which opens what they say', async () => {
+test('a changed holdout store is found without the key, its contents with the key', async () => {
   const env = { FACTORY_KEYS: join(it.path, 'keys') };
   const sealed = [
     { path: 'scenarios/a.sh', kind: 'file' as const, mode: 0o755, content: Buffer.from('exit 0\n') },
@@ -327,7 +327,7 @@ test('the chain from the plan to the commits is checked: orders, objects, refs, 
   expect(hooked.problems).toMatchObject([{ code: 'added', where: 'history.git/hooks/pre-push' }]);
 }, 120_000);
 
-test('where there is no git, nothing is said against the commits, nor is a copy of the run asked for', async () => {
+test('without git, commits are reported as not checked', async () => {
   vi.stubEnv('PATH', '/nowhere');
   try {
     const { problems, unchecked, checked } = await it.verify('b');

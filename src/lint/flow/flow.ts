@@ -1,45 +1,44 @@
-/** Where runs of a graph can go: every node that they can come to, and every way on from there. */
+/** The possible paths of runs through a graph: every reachable node, and every way to leave it. */
 import { present } from '../../model/attribute.ts';
 import type { Edge, Graph, Node } from '../../model/graph.ts';
 import { nodesOf, type Subject } from '../rule.ts';
 import { type Giving, givingsOf, isSet, success } from './giving.ts';
 import { type Fork, forkOf, type Way, waysOf } from './ways.ts';
 
-/** A node as runs come to it. A conditional passes on what it is given: it is one place for each of that. */
+/** A node as runs reach it. A conditional passes an outcome on: it has one place for each outcome. */
 export type Place = {
   readonly node: Node;
   readonly type: string | undefined;
   readonly givings: readonly Giving[];
-  /** What a conditional was given; undefined for all other nodes. */
+  /** The outcome that a conditional passes on; undefined for other nodes. */
   readonly passes: Giving | undefined;
   readonly fork: Fork;
   moves: readonly Move[];
 };
 
-/** A node that ends in a certain way and leaves by a certain edge. */
+/** One outcome of a node and the edge that it takes. */
 export type Move = {
   readonly place: Place;
   readonly giving: Giving;
   readonly way: Way;
-  /** Undefined where no edge takes the outcome. */
+  /** Undefined if no edge takes the outcome. */
   readonly to: Place | undefined;
 };
 
 export type Flow = {
   readonly start: Place;
-  /** In the order in which a walk from the start finds them. */
+  /** In breadth-first order from the start. */
   readonly places: readonly Place[];
-  /** The moves that lead to each place. */
+  /** The moves into each place. */
   readonly before: ReadonlyMap<Place, readonly Move[]>;
   readonly taken: ReadonlySet<Edge>;
-  /** Ids of the nodes that runs come to. */
+  /** Ids of the reachable nodes. */
   readonly reached: ReadonlySet<string>;
 };
 
 const known = new WeakMap<Subject, { readonly flow: Flow | undefined }>();
 
-/** The flow of a graph, found once; undefined for one whose runs cannot be followed: its start, its exits or its
- *  conditions are wrong. */
+/** The flow of a graph, computed once; undefined if its start, its exits or its conditions are invalid. */
 export function flowOf(subject: Subject): Flow | undefined {
   const found = known.get(subject) ?? { flow: explore(subject) };
   known.set(subject, found);
@@ -85,7 +84,7 @@ function explore(subject: Subject): Flow | undefined {
     const place = places[next];
     if (place === undefined) break;
     if (place.type !== 'exit') place.moves = movesOf(place);
-    // An exit sends the run there when the gate is missed.
+    // An exit sends the run there if the gate is unmet.
     const target = graph.nodes.get(retryTarget(place.node, graph) ?? '');
     if (target !== undefined) placeOf(target, success);
   }
@@ -95,7 +94,7 @@ function explore(subject: Subject): Flow | undefined {
   return { start: first, places, before, taken, reached: new Set(places.map(({ node }) => node.id)) };
 }
 
-/** Where an exit sends a run that has missed this goal gate: the gate's own target before the graph's. */
+/** The node to which an exit sends a run if this goal gate is unmet: the gate's target before the graph's. */
 export function retryTarget(node: Node, graph: Graph): string | undefined {
   if (!isSet(node, 'goal_gate')) return undefined;
   return [node.attrs, graph.attrs]
@@ -108,23 +107,23 @@ export function retryTarget(node: Node, graph: Graph): string | undefined {
 const isGood = ({ giving }: Move): boolean =>
   giving.status === 'success' || giving.status === 'partial_success';
 
-/** A move that misses a goal gate. */
+/** A move that leaves a goal gate unmet. */
 export const missesGate = (move: Move): boolean => isSet(move.place.node, 'goal_gate') && !isGood(move);
 
-/** A move into an exit that ends the run in success, unless a goal gate was missed. */
+/** A move into an exit that ends the run in success, unless a goal gate is unmet. */
 export const isArrival = ({ to, giving, way }: Move): boolean =>
   to?.type === 'exit' &&
   present(to.node.attrs, 'outcome')?.value.text.trim() !== 'fail' &&
   (giving.status !== 'fail' || way.how === 'condition');
 
-/** The move by which the exit that `moves` lead to sends the run back. */
+/** The move by which the exit at the end of `moves` sends the run back. */
 export function sentBack(moves: readonly Move[], to: Place): Move {
   const exit = moves.at(-1)?.to;
   if (exit === undefined) throw new Error('Internal: no exit to be sent back from');
   return { place: exit, giving: success, way: { edge: undefined, how: 'none' }, to };
 }
 
-/** Whether a goal gate is missed after these moves: the last visit of each counts. */
+/** Whether a goal gate is unmet after these moves: the last execution of each counts. */
 export function missedGate(moves: readonly Move[]): boolean {
   const last = new Map(moves.map((move) => [move.place.node.id, move]));
   return [...last.values()].some(missesGate);

@@ -1,4 +1,4 @@
-/** How a node of each type can end, as the router sees it: after its retries. */
+/** The possible outcomes of each node type, after retries. */
 import { flag, present } from '../../model/attribute.ts';
 import type { Node } from '../../model/graph.ts';
 import { type FailureClass, failureClasses, type OutcomeWord } from '../../model/outcome.ts';
@@ -7,11 +7,11 @@ export type Giving = {
   readonly key: string;
   readonly status: OutcomeWord;
   readonly broke: boolean;
-  /** It may name a preferred label, suggest ids and set context keys. */
+  /** The node may report a preferred label, suggested ids and context keys. */
   readonly says: boolean;
-  /** Classes that a failure may have, the plainest first. */
+  /** Classes that a failure may have, the simplest first. */
   readonly classes: readonly FailureClass[];
-  /** Authors must reckon with it; any other one a tool or an agent reports only where it was written to. */
+  /** Authors must expect this outcome; a tool or an agent reports others only if it is written to do so. */
   readonly usual: boolean;
 };
 
@@ -22,7 +22,7 @@ const giving = (status: OutcomeWord, more: Partial<Giving> = {}): Giving => {
 };
 const unusual = (of: Giving): Giving => ({ ...of, usual: false });
 
-/** Classes that no agent is asked to fix: they come last, so that the run of a witness continues. */
+/** Classes that no agent can fix: they come last, so that example runs can continue. */
 const unfixable: readonly FailureClass[] = ['config', 'infra', 'scenario'];
 const anyClass = (first: FailureClass): readonly FailureClass[] => [
   first,
@@ -30,7 +30,7 @@ const anyClass = (first: FailureClass): readonly FailureClass[] => [
   ...unfixable,
 ];
 
-/** What an exit gives that sends a run back, and a start. */
+/** The outcome of a start, and of an exit that sends a run back. */
 export const success = giving('success');
 const said = giving('success', { says: true });
 const partial = giving('partial_success', { says: true });
@@ -42,14 +42,14 @@ const verification = [success, giving('fail', { classes: command }), broken];
 const tool = [said, giving('fail', { says: true, classes: anyClass('product') }), broken, skipped];
 const agent = [
   said,
-  // An agent names no class.
+  // An agent reports no class.
   giving('fail', { says: true, classes: ['product', 'guardrail'] }),
   giving('fail', { broke: true, classes: anyClass('agent') }),
 ];
 const unknown = [...agent, partial, skipped, giving('retry', { says: true })].map(unusual);
 
-/** What a node of the kind `type` can give, the plainest first; a conditional gives what it was given. `retry` is never
- *  among them: a node that only asks for it ends in failure, or in partial success with `allow_partial`. */
+/** The possible outcomes of a node of the kind `type`, the simplest first; a conditional passes its outcome on. `retry`
+ *  is never among them: exhausted retries end in failure, or in partial success with `allow_partial`. */
 export function givingsOf(node: Node, type: string | undefined): readonly Giving[] {
   const partly = isSet(node, 'allow_partial');
   switch (type) {
@@ -61,7 +61,7 @@ export function givingsOf(node: Node, type: string | undefined): readonly Giving
     case 'tool':
       return [...tool, partly ? partial : unusual(partial)];
     case 'codergen':
-      // An agent that is asked for a text of a given form answers with that text and reports no outcome.
+      // An agent that must answer in a given form reports nothing else.
       return [
         ...agent,
         partly || present(node.attrs, 'response_schema') === undefined ? partial : unusual(partial),
@@ -71,7 +71,7 @@ export function givingsOf(node: Node, type: string | undefined): readonly Giving
   }
 }
 
-/** Whether a flag of a node is set to true. */
+/** Whether a flag of a node is true. */
 export function isSet(node: Node, key: string): boolean {
   const attribute = present(node.attrs, key);
   const read = attribute === undefined ? undefined : flag().read(attribute.value);

@@ -1,8 +1,8 @@
-/** Shortest paths from one place to another. */
+/** Shortest paths between places. */
 import type { Flow, Move, Place } from './flow.ts';
 
-/** The moves from `from` to the first one for which `ends` is true; undefined where there are none. Only moves that `may`
- *  allows are made. `spend` is called for every place looked at, and ends the search by answering false. */
+/** The moves from `from` to the nearest place for which `ends` is true; undefined if there are none. Only moves allowed
+ *  by `may` are used. `spend` is called for every visited place and ends the search by returning false. */
 export function pathBetween(
   from: Place,
   may: (move: Move) => boolean,
@@ -26,7 +26,7 @@ export function pathBetween(
   return undefined;
 }
 
-/** The moves from `from` to `place`, at least one; undefined where there are none. */
+/** The moves from `from` to `place`, at least one; undefined if there are none. */
 export const pathInto = (from: Place, place: Place): readonly Move[] | undefined =>
   pathBetween(
     from,
@@ -34,11 +34,11 @@ export const pathInto = (from: Place, place: Place): readonly Move[] | undefined
     ({ to }) => to === place,
   );
 
-/** The moves from the start to `place`; undefined where only a missed goal gate leads there. */
+/** The moves from the start to `place`; undefined if only an unmet goal gate leads there. */
 export const pathTo = ({ start }: Flow, place: Place): readonly Move[] | undefined =>
   place === start ? [] : pathInto(start, place);
 
-/** Every place from which moves that `may` allows lead to one of `ends`, with these. */
+/** `ends` and every place from which moves allowed by `may` lead to one of them. */
 export function leadingTo(
   { before }: Flow,
   ends: readonly Place[],

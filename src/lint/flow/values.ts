@@ -1,9 +1,9 @@
-/** Values that a key of conditions may hold, such that every result of its comparisons is among them. */
+/** Sample values of a key in conditions, such that every result of its comparisons occurs. */
 import type { Condition, Operator } from '../../model/condition.ts';
 
 export type Comparison = { readonly test: Operator | 'truthy'; readonly literal: string };
 
-/** A key as the context has it: `context.x` is `x`, except where that is a word of the router's. */
+/** The name of a key in the context: `context.x` is `x`, unless that is a key of the router. */
 export function contextKey(key: string): string {
   if (!key.startsWith('context.')) return key;
   const bare = key.slice('context.'.length);
@@ -34,8 +34,8 @@ export function comparisons(condition: Condition, found: Map<string, Comparison[
 
 const numeric = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
 
-/** The values, the empty one first. `sure` is false where a comparison (a regular expression, an order of words, several
- *  `contains`) may have a result that none of them shows. A key that is ordered by numbers counts as a number. */
+/** The values, the empty one first. `sure` is false if a comparison (a regular expression, an order of words, several
+ *  `contains`) may have a result that occurs with none of them. A key that is compared with numbers is a number. */
 export function valuesFor(compared: readonly Comparison[]): {
   readonly values: readonly string[];
   readonly sure: boolean;

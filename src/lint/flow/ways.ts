@@ -1,4 +1,4 @@
-/** Which of a node's edges an attempt can leave by, asked of the router with everything that the attempt may report. */
+/** The edges by which a node can be left: calls the router with everything that the node may report. */
 import { byWeightThenName, type Choice, chooseEdge } from '../../dot/choose.ts';
 import { evaluate } from '../../dot/condition.ts';
 import type { Edge } from '../../model/graph.ts';
@@ -6,7 +6,7 @@ import type { FailureClass } from '../../model/outcome.ts';
 import type { Giving } from './giving.ts';
 import { type Comparison, comparisons, contextKey, valuesFor } from './values.ts';
 
-/** What an attempt reports besides its status, and what the context holds when the router is asked. */
+/** The report of an attempt in addition to its status, and the context for the router. */
 export type Words = {
   readonly label: string;
   readonly suggested: readonly string[];
@@ -20,20 +20,20 @@ export type Way = {
   readonly how: Choice['how'];
 };
 
-/** The edges that leave a node, with all that their conditions look at. */
+/** The edges that leave a node, with all keys of their conditions. */
 export type Fork = {
   readonly node: string;
-  /** In the order in which ties are broken. */
+  /** In the order in which the router prefers them. */
   readonly edges: readonly Edge[];
   readonly open: readonly Edge[];
   readonly labels: readonly string[];
   readonly asksClass: boolean;
   readonly keys: readonly { readonly key: string; readonly values: readonly string[] }[];
-  /** Every result of every comparison is among those of the values. */
+  /** True if the values produce every result of every comparison. */
   readonly sure: boolean;
 };
 
-/** Keys that no attempt sets: the engine itself knows them. */
+/** Keys that no attempt sets: the engine provides them. */
 const engineKeys: ReadonlySet<string> = new Set([
   ...['outcome', 'preferred_label', 'failure_class', 'current_node'],
 ]);
@@ -57,7 +57,7 @@ export function forkOf(node: string, leaving: readonly Edge[]): Fork {
   };
 }
 
-/** The edge that an attempt with these words leaves by. */
+/** The edge taken after an attempt with this report. */
 export function choose(fork: Fork, { status, broke }: Giving, words: Words): Choice {
   const known = new Map([
     ...words.context,
@@ -71,15 +71,15 @@ export function choose(fork: Fork, { status, broke }: Giving, words: Words): Cho
   return chooseEdge(fork.edges, isTrue, { broke, ...words });
 }
 
-// What was not seen to be impossible by then counts as possible.
+// A limit on the combinations that are tried; beyond it every edge counts as possible.
 const mostTries = 3000;
 const mostWork = 300_000;
 
-/** Every way on for an attempt that ends in `giving`, the plainest words first; each edge once. */
+/** Every edge for an attempt with the outcome `giving`, the simplest report first; each edge once. */
 export function waysOf(fork: Fork, giving: Giving): readonly Way[] {
   const { edges, open } = fork;
   const found = new Map<Edge | undefined, Way>();
-  // Where an unconditional edge takes the outcome, some edge always does.
+  // If an unconditional edge takes the outcome, the run never ends here.
   const wanted = edges.length + (open.length > 0 && !giving.broke ? 0 : 1);
   let tries = Math.min(mostTries, Math.ceil(mostWork / (edges.length + 1)));
   for (const words of allWords(fork, giving)) {
@@ -98,7 +98,7 @@ export function waysOf(fork: Fork, giving: Giving): readonly Way[] {
   return [...found.values()];
 }
 
-/** Everything that an attempt may report, as far as it matters at these forks, with every context that there may be. */
+/** Everything that an attempt may report, as far as it matters to this fork, with every possible context. */
 export function* allWords(fork: Fork, giving: Giving): Generator<Words> {
   const classes =
     giving.status !== 'fail' ? [undefined] : fork.asksClass ? giving.classes : giving.classes.slice(0, 1);

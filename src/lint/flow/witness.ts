@@ -1,5 +1,5 @@
-/** A path through the graph as a run that can be made: which node ends how, reports what and sets what, so that the
- *  router leads along it. */
+/** Turns a path through the graph into an example run: outcomes, reports and context keys with which the router follows
+ *  the path. */
 import { present } from '../../model/attribute.ts';
 import type { WitnessStep } from '../../model/diagnostic.ts';
 import { reservedKeyIn } from '../../policy/reserved.ts';
@@ -8,11 +8,11 @@ import { isSet } from './giving.ts';
 import { allWords, choose, forkOf, type Words } from './ways.ts';
 
 const silence: Words = { label: '', suggested: [], class: undefined, context: new Map() };
-// More dead ends than that are not tried for one path.
+// The most dead ends that are tried for one path.
 const mostTries = 3000;
 
-/** The steps of a run along `moves`, which follow on each other, with the exit that the last one leads to, if any;
- *  undefined where no words of its nodes are found that lead along it. */
+/** The steps of a run along `moves`, a connected path, and the exit at its end, if any; undefined if no reports are found
+ *  that lead along it. */
 export function witnessOf(moves: readonly Move[]): readonly WitnessStep[] | undefined {
   if (!moves.every((_, at) => mayEnd(moves, at))) return undefined;
   const words: Words[] = [];
@@ -26,7 +26,7 @@ export function witnessOf(moves: readonly Move[]): readonly WitnessStep[] | unde
     if (next.done !== true && move !== undefined) {
       if (choose(move.place.fork, move.giving, next.value).edge === move.way.edge) words.push(next.value);
     } else {
-      // Only other words of a node before it lead on from here.
+      // Go back: an earlier node must report something else.
       open.length = at;
       if (at === 0 || tries-- === 0) return undefined;
       words.pop();
@@ -38,8 +38,8 @@ export function witnessOf(moves: readonly Move[]): readonly WitnessStep[] | unde
 const isOwn = ({ place }: Move): boolean => place.passes === undefined;
 const speaks = (move: Move): boolean => isOwn(move) && move.giving.says;
 
-/** What the node of a move may report, the plainest first, with the context after it; a conditional passes on what it was
- *  given. A node that speaks may set every key that matters until the next one that does. */
+/** The possible reports of the node of a move, the simplest first, with the context after it; a conditional passes its
+ *  report on. A node that reports values may set every relevant key up to the next such node. */
 function* candidates(moves: readonly Move[], at: number, before: Words): Generator<Words> {
   const move = moves[at];
   if (move === undefined) return;
@@ -60,11 +60,11 @@ function* candidates(moves: readonly Move[], at: number, before: Words): Generat
   }
 }
 
-/** The values of `after` that `before` does not have. */
+/** The values of `after` that differ from `before`. */
 const changed = (before: Words['context'], after: Words['context']): readonly (readonly [string, string])[] =>
   [...after].filter(([key, value]) => (before.get(key) ?? '') !== value);
 
-/** Whether success may count: `requires_tool_success` turns it into a failure. */
+/** Whether this outcome is possible: `requires_tool_success` can turn success into a failure. */
 function mayEnd(moves: readonly Move[], at: number): boolean {
   const move = moves[at];
   if (move?.giving.status !== 'success' || !isSet(move.place.node, 'requires_tool_success')) return true;
@@ -99,7 +99,7 @@ function stepsOf(moves: readonly Move[], words: readonly Words[]): readonly Witn
     : steps;
 }
 
-/** An agent with a write scope starts only where a tool calls its failure the product's. */
+/** After a tool failure, an agent with `allowed_write_paths` only starts if the class is `product`. */
 function wantsClass(moves: readonly Move[], at: number): boolean {
   const next = moves.find((move, i) => i > at && isOwn(move))?.place.node;
   return (

@@ -1,12 +1,12 @@
-/** What the findings about a graph as a whole share. */
+/** Helpers for findings about a graph as a whole. */
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { Move } from './flow.ts';
 import { witnessOf } from './witness.ts';
 
-/** A finding that is worked out only when it is reported: its witness may be long. Undefined where there is none. */
+/** A finding that is built only when it is reported: its example run may be long. Undefined if there is none. */
 export type Pending = { readonly name: string; readonly make: () => Diagnostic | undefined };
 
-/** At most `most` of the findings; the last of them names the others. */
+/** At most `most` of the findings; the last one names the others. */
 export function folded(pending: readonly Pending[], most: number): readonly Diagnostic[] {
   const shown: Diagnostic[] = [];
   let looked = 0;
@@ -23,13 +23,13 @@ export function folded(pending: readonly Pending[], most: number): readonly Diag
   return [...shown, { ...last, message: `${last.message}${others}` }];
 }
 
-/** A finding with the run that shows it; undefined where none is found: it would be an opinion. */
+/** A finding with an example run; undefined if none is found, since it may be wrong then. */
 export function proven(found: Diagnostic, moves: readonly Move[] | undefined): Diagnostic | undefined {
   const witness = moves === undefined ? undefined : witnessOf(moves);
   return witness === undefined ? undefined : { ...found, witness };
 }
 
-/** `"a", "b" and "c"`, with a number in place of what would be too many. */
+/** `"a", "b" and "c"`; names beyond `most` are only counted. */
 export function listed(ids: readonly string[], most = 8): string {
   const all = ids.slice(0, most).map((id) => `"${id}"`);
   if (ids.length > most) all.push(`${ids.length - most} more`);

@@ -1,4 +1,4 @@
-/** An attribute does something on the node that carries it. */
+/** Every attribute has an effect on its node. */
 
 import type { AttributeTable } from '../../model/attribute.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
@@ -6,8 +6,8 @@ import type { Attribute, Attributes, Graph, Node } from '../../model/graph.ts';
 import { finding, type LintKind, type Rule } from '../rule.ts';
 import { drawn, edgeAttributes, graphAttributes, unchecked } from '../words.ts';
 
-/** An attribute that only other kinds read, set on this very node: the shape or type was probably forgotten. A default
- *  for all nodes is written once, and is nobody's mistake. */
+/** An attribute that only other kinds read, set on this node itself: the shape or type is probably missing. A default for
+ *  all nodes is no mistake. */
 function* ofOthers(
   graph: Graph,
   node: Node,
@@ -20,7 +20,7 @@ function* ofOthers(
     if (kind.attributes[key] !== undefined || unchecked.has(key) || shared.has(attribute)) continue;
     const readers = kinds.filter((one) => one.attributes[key] !== undefined);
     const [reader] = readers;
-    // What several kinds read says nothing about which of them was meant.
+    // If several kinds read it, the intended kind is unknown.
     if (reader === undefined || readers.length > 1) continue;
     const [shape] = reader.shapes;
     const say = shape === undefined ? `type=${reader.type}` : `shape=${shape}`;
@@ -32,7 +32,7 @@ function* ofOthers(
   }
 }
 
-/** Attributes that stand on several nodes because they are defaults. */
+/** Attributes that several nodes have because they are defaults. */
 function defaultsOf(graph: Graph): ReadonlySet<Attribute> {
   const once = new Set<Attribute>();
   const more = new Set<Attribute>();
@@ -41,18 +41,17 @@ function defaultsOf(graph: Graph): ReadonlySet<Attribute> {
   return more;
 }
 
-/** Whose attributes there are, and how to write one of them. */
+/** Attributes of one kind of element, and how to write one of them. */
 type Reader = {
   readonly keys: ReadonlySet<string>;
   readonly name: string;
   readonly say: (key: string) => string;
 };
 
-/** What Graphviz's own `model` of a graph may be; else that is another name of a node's llm_model. */
+/** Values of Graphviz's graph attribute `model`; else `model` is a synonym of a node's llm_model. */
 const layoutModels: ReadonlySet<string> = new Set(['circuit', 'subset', 'mds', 'shortpath']);
 
-/** Attributes that stand where nobody reads them, and that something else would read: brackets or a word were
- *  probably forgotten, and what is set is not set. */
+/** Attributes without effect where they are, but with effect elsewhere: brackets or a keyword are probably missing. */
 function* misplaced(
   graph: Graph,
   attributes: Iterable<Attribute>,
@@ -94,7 +93,7 @@ function* ofElsewhere(
         : `write it into the [ ] of a node, or node [${key}=…] for all that follow`,
   };
   const ofEdges: Reader = {
-    // The others mean something on nodes and graphs of the wider language.
+    // The others have a meaning on nodes and graphs in other implementations.
     keys: new Set(Object.keys(edgeAttributes).filter((key) => !unchecked.has(key))),
     name: 'an edge',
     say: (key) => `write it into the [ ] of an edge: a -> b [${key}=…]`,

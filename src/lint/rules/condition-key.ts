@@ -1,4 +1,4 @@
-/** A key that is nobody's is empty for ever, and its comparison never holds: one that looks like another is misspelt. */
+/** A key that is never set is always empty: reports keys that are probably misspelt. */
 import { type KeyNamed, parseCondition } from '../../dot/condition.ts';
 import { spanInValue } from '../../dot/literal.ts';
 import { present } from '../../model/attribute.ts';
@@ -8,8 +8,8 @@ import { finding, type Rule } from '../rule.ts';
 
 const words = ['outcome', 'preferred_label', 'failure_class'];
 
-/** The key that was probably meant: a stage's own word, `context.x` where a prompt says `${ctx.x}`, or a class that other
- *  runners keep in the context. */
+/** The key that was probably meant: one of the outcome, `context.x` for the `${ctx.x}` of prompts, or the class that
+ *  other runners keep in the context. */
 function meantBy({ key }: KeyNamed): string | undefined {
   if (words.includes(key)) return undefined;
   if (key === 'context.failure_class') return 'failure_class';
@@ -19,7 +19,7 @@ function meantBy({ key }: KeyNamed): string | undefined {
 
 export const conditionKey: Rule = function* ({ graph }) {
   const seen = new Set<Attribute>();
-  // Most edges of a graph say one of a few things.
+  // Most edges of a graph share a few conditions.
   const slips = new Map<string, readonly KeyNamed[]>();
   for (const edge of graph.edges) {
     const attribute = present(edge.attrs, 'condition');
@@ -30,7 +30,7 @@ export const conditionKey: Rule = function* ({ graph }) {
     slips.set(text, found);
     for (const named of found)
       yield finding(graph, 'condition-key', 'warning', {
-        message: `"${named.key}" is a context key like any other, and empty unless a stage sets it`,
+        message: `"${named.key}" is an ordinary context key, which is empty unless a node sets it`,
         span: spanInValue(graph, attribute, named.at, named.length),
         fix: `write ${meantBy(named)}`,
       });

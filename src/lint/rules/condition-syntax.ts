@@ -1,4 +1,4 @@
-/** Every condition parses. */
+/** Every condition can be parsed. */
 import { parseCondition } from '../../dot/condition.ts';
 import { spanInValue } from '../../dot/literal.ts';
 import { present } from '../../model/attribute.ts';

@@ -1,4 +1,4 @@
-/** Every edge can be taken: its condition can hold, its source can end so, and no other edge always wins. */
+/** Every edge can be taken: its condition can be true for an outcome of its source, and no other edge always wins. */
 import { compareText } from '../../dot/choose.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { Edge } from '../../model/graph.ts';
@@ -24,7 +24,7 @@ function report(edge: Edge, subject: Subject, flow: Flow): Diagnostic {
   const { graph } = subject;
   const { why, fix, instead } = reason(edge, flow);
   const behind = unreached(edge, subject, flow);
-  const effect = behind.length === 0 ? '' : `; so no run comes to ${listed(behind)}`;
+  const effect = behind.length === 0 ? '' : `; so no run reaches ${listed(behind)}`;
   const message = `the edge ${edge.from} -> ${edge.to} is never taken: ${why}${effect}`;
   const found = finding(graph, 'edge-never-taken', 'warning', { message, span: edge.span, fix });
   const path = instead === undefined ? undefined : pathTo(flow, instead.place);
@@ -35,14 +35,14 @@ function report(edge: Edge, subject: Subject, flow: Flow): Diagnostic {
 type Reason = {
   readonly why: string;
   readonly fix: string;
-  /** Where its source goes instead. */
+  /** The move that its source makes instead. */
   readonly instead: Move | undefined;
 };
 
 function reason(edge: Edge, { places }: Flow): Reason {
   const sources = places.filter(({ node }) => node.id === edge.from);
   const alone = forkOf(edge.from, [edge]);
-  // Where the edge alone would be taken, another one wins.
+  // The edge alone would be taken, but another one wins.
   for (const place of sources) {
     for (const giving of place.givings) {
       for (const words of allWords(alone, giving)) {
@@ -57,7 +57,7 @@ function reason(edge: Edge, { places }: Flow): Reason {
   const instead = sources.flatMap(({ moves }) => moves)[0];
   const ends = [...new Set(sources.flatMap(({ givings }) => givings.map(({ status }) => status)))];
   return {
-    why: `its condition is false whatever happens: ${edge.from} ends in ${ends.join(', ')}`,
+    why: `its condition is always false: ${edge.from} ends in ${ends.join(', ')}`,
     fix: 'compare with an outcome and with values that it can have, or remove the edge',
     instead,
   };
@@ -75,8 +75,8 @@ function beaten(edge: Edge, winner: Edge): Pick<Reason, 'why' | 'fix'> {
       ? `its weight ${winner.weight} is higher than ${edge.weight}`
       : compareText(winner.to, edge.to) < 0
         ? 'at equal weight the first target by name wins'
-        : 'it stands first at equal weight and target';
-  // Of two that fit alike, a higher weight would only make the other one the edge that is never taken.
+        : 'at equal weight and target the first one wins';
+  // If both have the same condition, a higher weight would only make the other edge the one that is never taken.
   const isAlike = winner.conditionText === edge.conditionText;
   return {
     why: `wherever it fits, the edge to "${winner.to}" does too and wins: ${tie}`,
@@ -86,7 +86,7 @@ function beaten(edge: Edge, winner: Edge): Pick<Reason, 'why' | 'fix'> {
   };
 }
 
-/** Nodes that no run comes to, since only this edge and others like it lead there. */
+/** Nodes that no run reaches because only edges that are never taken lead there. */
 function unreached(edge: Edge, subject: Subject, flow: Flow): readonly string[] {
   const found = new Set<string>();
   const open = [edge.to];

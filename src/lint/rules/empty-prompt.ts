@@ -1,4 +1,4 @@
-/** An agent is told what to do. */
+/** Every agent node has a prompt or a label. */
 import { present } from '../../model/attribute.ts';
 import { finding, nodesOf, type Rule } from '../rule.ts';
 
@@ -9,7 +9,7 @@ export const emptyPrompt: Rule = (subject) =>
     )
     .map(({ id, span }) =>
       finding(subject.graph, 'empty-prompt', 'warning', {
-        message: `"${id}" has neither prompt nor label: its agent is told only its id`,
+        message: `"${id}" has neither prompt nor label: its agent receives only its id`,
         span,
         fix: 'give it a prompt="…"',
       }),

@@ -1,4 +1,4 @@
-/** Every cycle has a way out, or a limit that its author has set. */
+/** Every cycle has a way out, or a limit set by its author. */
 import { present } from '../../model/attribute.ts';
 import type { Attributes } from '../../model/graph.ts';
 import {
@@ -39,12 +39,12 @@ export const endlessCycle: Rule = (subject) => {
     const round = pathInto(place, place);
     const edge = round?.at(-1)?.way.edge;
     if (round === undefined || edge === undefined) continue;
-    // Once for all that lie behind it.
+    // Report once for all places that follow.
     leave(caught, place);
     const ids = [...round.map((move) => move.place.node.id), place.node.id];
     const shown = ids.length > 8 ? [...ids.slice(0, 5), '…', ...ids.slice(-2)] : ids;
     const found = finding(graph, 'endless-cycle', 'warning', {
-      message: `nothing but the default cap ends the cycle ${shown.join(' -> ')}: no edge that can be taken leads out of it`,
+      message: `only the default limit ends the cycle ${shown.join(' -> ')}: no edge that can be taken leads out of it`,
       span: edge.span,
       fix: 'give it a way out that can be taken, such as an edge with condition="outcome=success", or a limit: max_visits on one of its nodes',
     });
@@ -64,7 +64,7 @@ function leave(caught: Set<Place>, place: Place): void {
   }
 }
 
-/** Goal gates whose retry target leads to them no more: once missed, they stay so. */
+/** Goal gates that cannot be reached from their retry target: once unmet, they stay unmet. */
 function missedForGood({ graph }: Subject, flow: Flow): readonly Pending[] {
   return flow.places.flatMap((gate) => {
     const target = retryTarget(gate.node, graph);
@@ -81,7 +81,7 @@ function missedForGood({ graph }: Subject, flow: Flow): readonly Pending[] {
     const miss = gate.moves.filter(missesGate).flatMap((move) => toExit(move))[0];
     if (again === undefined || exit === undefined || path === undefined || miss === undefined) return [];
     const found = finding(graph, 'endless-cycle', 'warning', {
-      message: `once the goal gate "${gate.node.id}" is missed, nothing but the default cap ends the cycle from the exit "${exit.node.id}" back to "${back.node.id}": no path leads from there to "${gate.node.id}" again`,
+      message: `once the goal gate "${gate.node.id}" is unmet, only the default limit ends the cycle from the exit "${exit.node.id}" back to "${back.node.id}": no path leads from there to "${gate.node.id}" again`,
       span: present(gate.node.attrs, 'goal_gate')?.keySpan ?? gate.node.span,
       fix: `name a retry_target from which "${gate.node.id}" is reached again, or give "${back.node.id}" max_visits`,
     });

@@ -1,7 +1,7 @@
-/** No failure is carried past by an unconditional edge into a run that ends in success.
+/** No unconditional edge leads from a failure to a success exit.
  *
- *  What settles a failure on the way: the node itself succeeds later, a verification passes, or the success of the node
- *  that judges the loop which the failed one is part of. A goal gate lets no run succeed past it. */
+ *  On the way a failure is settled if the node itself succeeds later, a verification passes, or the node that checks the
+ *  loop of the failed one succeeds. No run succeeds after an unmet goal gate. */
 import { type Flow, flowOf, isArrival, type Move, missedGate, missesGate, type Place } from '../flow/flow.ts';
 import { isSet } from '../flow/giving.ts';
 import { leadingTo, pathBetween, pathTo } from '../flow/search.ts';
@@ -9,7 +9,7 @@ import { folded, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
 const most = 3;
-// Places looked at for all nodes together; those after that are not named.
+// The most places visited for all nodes together; further findings are not reported.
 const mostLooks = 300_000;
 
 export const failureToSuccess: Rule = (subject) => {
@@ -21,7 +21,7 @@ export const failureToSuccess: Rule = (subject) => {
   const arrivals = flow.places.filter(({ moves }) => moves.some((move) => isArrival(move) && carries(move)));
   const passing = leadingTo(flow, arrivals, carries);
   for (const place of flow.places) {
-    // Quickly, for most places of a large graph.
+    // A quick check that skips most places of a large graph.
     if (!place.moves.some(({ to }) => to !== undefined && passing.has(to))) continue;
     if (subject.kindOf.get(place.node.id)?.executable !== true || isSet(place.node, 'goal_gate')) continue;
     const past = carriedPast(flow, place, spend);
@@ -38,9 +38,9 @@ function report({ graph }: Subject, path: readonly Move[], past: readonly Move[]
   const edge = hop?.way.edge;
   if (edge === undefined) return undefined;
   const found = finding(graph, 'failure-to-success', 'warning', {
-    message: `a failure of "${id}" is carried on by the unconditional edge to "${edge.to}", and the run can still end in success at "${past.at(-1)?.to?.node.id}"`,
+    message: `a failure of "${id}" follows the unconditional edge to "${edge.to}", and the run can still end in success at "${past.at(-1)?.to?.node.id}"`,
     span: edge.span,
-    fix: `say where each outcome leads (condition="outcome=success", condition="outcome=fail"), or give "${id}" goal_gate=true`,
+    fix: `give each outcome an edge (condition="outcome=success", condition="outcome=fail"), or give "${id}" goal_gate=true`,
   });
   return proven(found, [...path, ...past]);
 }
@@ -48,14 +48,14 @@ function report({ graph }: Subject, path: readonly Move[], past: readonly Move[]
 const isReported = ({ giving }: Move): boolean => giving.status === 'fail' && !giving.broke;
 const isTakenUp = ({ way }: Move): boolean => way.how === 'condition';
 
-/** Whether a failure from before may pass on with this move, whichever node failed: a goal gate that is missed, a verification
- *  that passes and a condition by which a conditional takes the failure up end its way. */
+/** Whether an earlier failure is still unsettled after this move: an unmet goal gate, a passing verification and a
+ *  condition of a conditional that matches the failure settle it. */
 const carries = (move: Move): boolean =>
   !missesGate(move) &&
   !(move.giving.status === 'success' && move.place.type === 'verification') &&
   !(move.place.type === 'conditional' && isReported(move) && isTakenUp(move));
 
-/** The moves from a reported failure of `place` by an unconditional edge to a success exit, where nothing settles it. */
+/** The moves from a reported failure of `place` by an unconditional edge to a success exit, if nothing settles it. */
 function carriedPast(flow: Flow, place: Place, spend: () => boolean): readonly Move[] | undefined {
   let back: ReadonlySet<Place> | undefined;
   const leadsBack = ({ to }: Move): boolean => {
@@ -75,7 +75,7 @@ function carriedPast(flow: Flow, place: Place, spend: () => boolean): readonly M
   return undefined;
 }
 
-/** Whether a reported failure of `judge` is led by a condition to where `leads` says. */
+/** Whether a condition leads a reported failure of `judge` to a move accepted by `leads`. */
 const judges = (judge: Place, leads: (move: Move) => boolean): boolean =>
   judge.passes === undefined &&
   judge.moves

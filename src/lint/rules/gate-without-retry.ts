@@ -1,4 +1,4 @@
-/** A goal gate that does not stand at success sends the run back somewhere. */
+/** Every goal gate has a retry target for runs in which it is unmet. */
 import { flag, present } from '../../model/attribute.ts';
 import { finding, type Rule } from '../rule.ts';
 

@@ -1,4 +1,4 @@
-/** What the judge printed lies in the run's directory: an agent that gets it sees what the seal is to keep from it. */
+/** The run directory contains output of holdout scenarios: an agent with access to it can read holdout text. */
 import { present } from '../../model/attribute.ts';
 import { finding, nodesOf, type Rule } from '../rule.ts';
 
@@ -9,9 +9,9 @@ export const holdoutAccess: Rule = function* (subject) {
     const attribute = present(node.attrs, 'access');
     if (attribute === undefined) continue;
     yield finding(graph, 'holdout-access', 'warning', {
-      message: `"${node.id}" is an agent, and gets the run's directory, where what the judge printed lies`,
+      message: `"${node.id}" is an agent with access to the run directory, which contains output of the holdout scenarios`,
       span: attribute.valueSpan,
-      fix: 'take access away, or let a tool read there what the agent needs',
+      fix: 'remove access, or let a tool read what the agent needs',
     });
   }
 };

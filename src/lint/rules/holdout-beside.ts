@@ -1,4 +1,4 @@
-/** `holdout_beside` names a variable that is a file; otherwise nobody would judge, and nobody would notice. */
+/** `holdout_beside` names a file variable; otherwise no scenarios would run, without a warning. */
 import { parseVars } from '../../dot/vars.ts';
 import { present } from '../../model/attribute.ts';
 import { nearest } from '../../model/nearest.ts';
@@ -11,7 +11,7 @@ export const holdoutBeside: Rule = ({ graph }) => {
   const { vars, problems } = parseVars(declared?.value.text ?? '');
   const files = vars.filter((variable) => variable.file).map(({ name }) => name);
   const name = attribute.value.text.trim();
-  // What is wrong with an entry of `vars` is told there.
+  // Invalid entries of `vars` are reported by another rule.
   if (files.includes(name) || problems.some((problem) => problem.name === name)) return [];
   const meant = nearest(name, files);
   return [
@@ -21,7 +21,7 @@ export const holdoutBeside: Rule = ({ graph }) => {
       fix:
         meant === undefined
           ? `declare one: vars="${name}=@spec.md"`
-          : `did you mean "${meant}"? It names the variable beside whose file the folder "scenarios" lies`,
+          : `did you mean "${meant}"? The folder "scenarios" is next to the file of that variable`,
     }),
   ];
 };

@@ -1,4 +1,4 @@
-/** What is sealed leaves something to work on. */
+/** The holdout does not cover the whole workspace. */
 import { paths, present } from '../../model/attribute.ts';
 import { holdoutPaths } from '../../policy/holdout.ts';
 import { finding, type Rule } from '../rule.ts';
@@ -13,7 +13,7 @@ export const holdout: Rule = ({ graph }) => {
     finding(graph, 'holdout', 'error', {
       message: `holdout: ${read.problem}`,
       span: attribute.valueSpan,
-      fix: 'name the files and folders of the judge, such as holdout="scripts/scenarios/"',
+      fix: 'name the files and folders of the holdout scenarios, such as holdout="scripts/scenarios/"',
     }),
   ];
 };

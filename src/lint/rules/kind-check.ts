@@ -1,4 +1,4 @@
-/** What each node kind itself finds wrong with a node of its own. */
+/** Runs the checks of each node kind on its nodes. */
 import { readAttributes } from '../../model/attribute.ts';
 import type { Rule } from '../rule.ts';
 
@@ -8,7 +8,7 @@ export const kindCheck: Rule = function* ({ graph, kindOf }) {
     if (kind?.check === undefined) continue;
     const { values, bad } = readAttributes(node.attrs, kind.attributes);
     for (const found of kind.check(node, values, graph)) {
-      // A value that does not read looks absent to the kind; that it is bad has been said already.
+      // An invalid value looks absent to the kind; another rule reports it.
       if (bad.some(({ attribute }) => found.message.includes(attribute.key))) continue;
       yield found.place === undefined ? { ...found, place: { file: graph.file, span: node.span } } : found;
     }

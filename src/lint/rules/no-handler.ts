@@ -1,4 +1,4 @@
-/** A shape or type of the wider language that nothing here runs is refused, never run as something else. */
+/** Shapes and types of other implementations without a handler are refused, never run as something else. */
 import { present } from '../../model/attribute.ts';
 import { finding, type Rule } from '../rule.ts';
 import { widerKinds } from '../words.ts';
@@ -15,7 +15,7 @@ export const noHandler: Rule = ({ graph, kindOf }) =>
       finding(graph, 'no-handler', 'error', {
         message: `${type === undefined ? `the shape "${word}"` : `the type "${word}"`} (${wider.type}: ${wider.does}) has no handler yet`,
         span: said.valueSpan,
-        fix: 'use a node type that is supported, or leave the node out',
+        fix: 'use a node type that is supported, or remove the node',
       }),
     ];
   });

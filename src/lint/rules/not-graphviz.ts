@@ -1,4 +1,4 @@
-/** A pipeline that Graphviz reads too can be drawn by its programs and shown by editors. */
+/** Hints at syntax that Graphviz does not read: its programs and editors cannot show the pipeline. */
 import { finding, type Rule } from '../rule.ts';
 
 const most = 5;

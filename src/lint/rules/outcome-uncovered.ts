@@ -1,12 +1,11 @@
-/** Every outcome that a node usually has is carried on by some edge. */
+/** Every usual outcome of a node is taken by some edge. */
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { type Flow, flowOf, type Move, type Place } from '../flow/flow.ts';
 import { pathTo } from '../flow/search.ts';
 import { folded, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
-/** How many findings of a kind are reported one by one: that a success or a failure ends the run, that a broken attempt
- *  does, that a partial success does. */
+/** The most findings reported singly, by outcome: success or failure, broken attempts, partial success. */
 const most = { plain: 20, broke: 5, partial: 3 } as const;
 
 export const outcomeUncovered: Rule = (subject) => {
@@ -36,7 +35,7 @@ function uncovered({ givings, moves, fork, passes }: Place): readonly Move[] {
       const own = moves.filter((move) => move.giving === giving);
       return own.some(({ way }) => way.edge !== undefined) ? [] : own.slice(0, 1);
     });
-  // A node without conditions leaves it to the engine to end the run when an attempt breaks.
+  // For a node without conditions the author expects the run to end if an attempt breaks.
   const minds = passes !== undefined || fork.open.length < fork.edges.length;
   return minds || found.some(({ giving }) => !giving.broke) ? found : [];
 }
@@ -51,13 +50,13 @@ function report(moves: readonly Move[], { graph, kindOf }: Subject, flow: Flow):
   ];
   const wanted = (reported.length === 0 ? ['fail'] : reported).map((status) => `outcome=${status}`);
   let fix = `add an edge from "${node.id}" with condition="${wanted.join(' || ')}"`;
-  const passed = kindOf.get(node.id)?.type === 'conditional' ? ' that comes to it' : '';
+  const passed = kindOf.get(node.id)?.type === 'conditional' ? ' that reaches it' : '';
   let message = `no edge of "${node.id}" covers the outcome ${reported.join(' or ')}${passed}: the run would end there`;
   if (fork.edges.length === 0) {
-    message = `no edge leaves "${node.id}", and it is no exit: a run that comes there fails`;
+    message = `no edge leaves "${node.id}", and it is not an exit: a run that reaches it fails`;
     fix = `add an edge to an exit, or make it one: ${node.id} [shape=Msquare]`;
   } else if (reported.length === 0) {
-    message = `no edge carries "${node.id}" on when it breaks (a timeout, a crash): unconditional edges take only failures that are reported`;
+    message = `no edge of "${node.id}" is taken when it breaks (a timeout, a crash): unconditional edges only take reported failures`;
   }
   const found = finding(graph, 'outcome-uncovered', 'warning', { message, fix, span: node.span });
   return proven(found, [...path, first]);

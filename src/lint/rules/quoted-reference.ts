@@ -1,4 +1,4 @@
-/** Values come into a command as quoted words, so a reference in it must not stand inside quotes. */
+/** Values are inserted into commands as quoted words, so references must not be inside quotes. */
 import { quotedReferences } from '../../dot/expand.ts';
 import { spanInValue } from '../../dot/literal.ts';
 import { present } from '../../model/attribute.ts';
@@ -13,9 +13,9 @@ export const quotedReference: Rule = function* ({ graph }) {
       if (written === '$goal' && !hasGoal) continue;
       const isEscaped = command.value.text[at - 1] === '\\';
       yield finding(graph, 'quoted-reference', 'error', {
-        message: `${written} stands ${isEscaped ? 'behind a backslash' : 'inside quotes'}, and its value is quoted already`,
+        message: `${written} is ${isEscaped ? 'after a backslash' : 'inside quotes'}, but its value is quoted already`,
         span: spanInValue(graph, command, at, length),
-        fix: `${isEscaped ? 'take the backslash away' : 'close the quotes before it'}: a value is always one word`,
+        fix: `${isEscaped ? 'remove the backslash' : 'close the quotes before it'}: a value is always one word`,
       });
     }
   }

@@ -1,5 +1,5 @@
-/** Commands that the guardrail refuses whatever happens in a run. A command with references is not judged: their values
- *  are known only then. */
+/** Commands that the guardrail refuses in every run. Commands with references are skipped: their values are only known in
+ *  the run. */
 import { expand } from '../../dot/expand.ts';
 import { list, present } from '../../model/attribute.ts';
 import type { Attribute } from '../../model/graph.ts';
@@ -14,7 +14,7 @@ function toolProblem({ value }: Attribute): string | undefined {
   return 'text' in expanded ? toolCommandProblem(expanded.text) : undefined;
 }
 
-/** Each entry is judged as the command that consists of it alone. */
+/** Each entry is checked as a whole command. */
 function allowedProblems({ value }: Attribute): readonly string[] {
   const entries = list().read(value);
   if (!entries.ok) return [];
@@ -25,7 +25,7 @@ function allowedProblems({ value }: Attribute): readonly string[] {
 
 export const refusedCommand: Rule = function* (subject) {
   const { graph, options } = subject;
-  // In a run the node fails, and an edge may take the failure.
+  // In a run only the node fails, and an edge may take the failure.
   const severity = options.toRun === true ? 'warning' : 'error';
   for (const node of nodesOf(subject, 'tool')) {
     const command = present(node.attrs, 'tool_command');
@@ -44,7 +44,7 @@ export const refusedCommand: Rule = function* (subject) {
       yield finding(graph, 'refused-command', severity, {
         message: `an entry of verification.allowed_commands on "${node.id}" allows nothing: ${problem}`,
         span: allowed.valueSpan,
-        fix: 'list programs with their first arguments, without shell syntax, assignments and paths out of the workspace',
+        fix: 'list programs with their first arguments, without shell syntax, assignments and paths outside the workspace',
       });
   }
 };

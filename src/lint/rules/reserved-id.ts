@@ -1,8 +1,8 @@
-/** A node's id names a folder in the run directory, so some ids are taken, and none is longer than a name can be. */
+/** A node's id is the name of a folder in the run directory, so some ids are reserved and the length is limited. */
 import { reservedNodeIds } from '../../model/layout.ts';
 import { finding, type Rule } from '../rule.ts';
 
-/** Characters: a name has room for 255, and some names are longer by what is put to an id. */
+/** Characters: file names have at most 255, and some append text to the id. */
 const most = 200;
 
 export const reservedId: Rule = ({ graph }) =>

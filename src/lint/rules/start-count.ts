@@ -16,7 +16,7 @@ export const startCount: Rule = (subject) => {
     ];
   return others.map(({ id, span }) =>
     finding(graph, 'start-count', 'error', {
-      message: `"${id}" is another start beside "${first.id}": a pipeline has exactly one start node`,
+      message: `"${id}" is a second start after "${first.id}": a pipeline has exactly one start node`,
       span,
       fix,
     }),

@@ -1,4 +1,4 @@
-/** Nothing leads back into the start. */
+/** No edge leads into the start. */
 import { finding, nodesOf, type Rule } from '../rule.ts';
 
 export const startIncoming: Rule = (subject) =>

@@ -1,4 +1,4 @@
-/** Attributes that name a node name one that there is. */
+/** Attributes that name a node name an existing one. */
 import { present } from '../../model/attribute.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { Attributes, Graph } from '../../model/graph.ts';

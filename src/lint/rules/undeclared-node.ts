@@ -1,4 +1,4 @@
-/** An edge leads to a node that nothing declares: it is created, as Graphviz does. */
+/** An edge leads to a node that is not declared: it is created, as in Graphviz. */
 import { nearestAmong } from '../../model/nearest.ts';
 import { finding, type Rule } from '../rule.ts';
 
@@ -7,13 +7,13 @@ export const undeclaredNode: Rule = ({ graph, incoming, kinds }) => {
   const nearest = nearestAmong(declared);
   return (
     [...graph.nodes.values()]
-      // An id that says what the node is says enough.
+      // Ids such as exit define the kind of the node.
       .filter((node) => !node.declared && incoming.has(node.id))
       .filter((node) => !kinds.some((kind) => kind.ids.includes(node.id)))
       .map(({ id, span }) => {
         const meant = nearest(id);
         return finding(graph, 'undeclared-node', 'warning', {
-          message: `an edge leads to "${id}", which is not declared; it becomes a node without attributes of its own`,
+          message: `an edge leads to "${id}", which is not declared; it becomes a node without attributes`,
           span,
           fix: meant === undefined ? `declare it: ${id} [label="…"]` : `declare it, or write ${meant}`,
         });

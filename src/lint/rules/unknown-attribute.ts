@@ -1,4 +1,4 @@
-/** An attribute that nobody knows, but that looks like a misspelt one. */
+/** An unknown attribute that is probably a misspelt known one. */
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { Attributes, Graph } from '../../model/graph.ts';
 import { nearest } from '../../model/nearest.ts';
@@ -7,7 +7,7 @@ import { edgeAttributes, graphAttributes, unchecked } from '../words.ts';
 
 type Meant = (key: string, known: ReadonlySet<string>) => string | undefined;
 
-/** Defaults put one attribute on thousands of nodes and edges: what it may mean is looked for once. */
+/** Defaults put one attribute on thousands of nodes and edges: the nearest known name is computed once. */
 function meanings(): Meant {
   const found = new Map<ReadonlySet<string>, Map<string, string | undefined>>();
   return (key, known) => {
@@ -28,7 +28,7 @@ function* unknown(
 ): Generator<Diagnostic> {
   for (const { key, written, keySpan } of attrs.values()) {
     if (known.has(key) || unchecked.has(key)) continue;
-    // What another kind reads may be meant too, where no kind is named: the shape may be what was forgotten.
+    // Without an explicit kind, attributes of other kinds are suggested too: the shape may be missing.
     const meant = near(key, own) ?? near(key, perhaps);
     if (meant === undefined) continue;
     yield finding(graph, 'unknown-attribute', 'warning', {
@@ -43,14 +43,14 @@ export const unknownAttribute: Rule = function* ({ graph, kinds, kindOf }) {
   const near = meanings();
   const ofGraph = new Set(Object.keys(graphAttributes));
   const ofEdges = new Set(Object.keys(edgeAttributes));
-  // What one kind knows another may carry: a default for all nodes is written once.
+  // Nodes may have attributes of other kinds: a default for all nodes is written once.
   const ofNodes = new Set(kinds.flatMap((kind) => Object.keys(kind.attributes)));
   const ofKinds = new Map(kinds.map((kind) => [kind, new Set(Object.keys(kind.attributes))]));
   yield* unknown(graph, near, graph.attrs, ofGraph, ofGraph);
   for (const node of graph.nodes.values()) {
     const kind = kindOf.get(node.id);
     const own = (kind && ofKinds.get(kind)) ?? ofNodes;
-    // Each attribute of any kind is known; only what a misspelt one may have meant depends on the kind.
+    // Attributes of every kind are known; only the suggestions depend on the kind.
     const named = node.attrs.has('type') || node.attrs.has('shape');
     yield* unknown(graph, near, node.attrs, own, ofNodes, named ? own : ofNodes);
   }

@@ -1,4 +1,4 @@
-/** `outcome` is compared with words that an outcome can be. */
+/** Conditions compare `outcome` with existing outcomes. */
 import { outcomeWord, parseCondition } from '../../dot/condition.ts';
 import { spanInValue } from '../../dot/literal.ts';
 import { present } from '../../model/attribute.ts';
@@ -22,7 +22,7 @@ export const unknownOutcome: Rule = function* ({ graph }) {
       if (known.includes(outcomeWord(literal))) continue;
       const meant = nearest(literal, known);
       yield finding(graph, 'unknown-outcome', 'error', {
-        message: `"${literal}" is no outcome${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
+        message: `"${literal}" is not an outcome${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
         span: spanInValue(graph, attribute, at, length),
         fix: `compare outcome with one of ${known.join(', ')}; other words go into preferred_label`,
       });

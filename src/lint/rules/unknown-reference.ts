@@ -1,4 +1,4 @@
-/** References in prompts and commands name what there is: declared variables, nodes of the graph, its goal. */
+/** References in prompts and commands name declared variables, nodes of the graph or its goal. */
 import { nodeKeys, type Reference, references } from '../../dot/expand.ts';
 import { spanInValue } from '../../dot/literal.ts';
 import { parseVars } from '../../dot/vars.ts';
@@ -8,7 +8,7 @@ import { nearest, nearestAmong } from '../../model/nearest.ts';
 import { finding, type Rule } from '../rule.ts';
 
 type Wrong = { readonly message: string; readonly fix: string };
-/** What there is to be named, with the search for what a wrong name was meant to be. */
+/** The known names, with a search for the nearest one. */
 type Names = {
   readonly vars: ReadonlySet<string>;
   readonly nearestVar: (word: string) => string | undefined;
@@ -47,15 +47,14 @@ function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefi
     case 'ctx':
       return key === '' ? { message: `${written} names no context key`, fix: 'write ${ctx.key}' } : undefined;
     case 'goal':
-      // A bare $goal is left as it is; with braces it asks for one.
+      // A bare $goal without a goal is left unchanged; ${goal} requires one.
       return written === '$goal' || present(graph.attrs, 'goal') !== undefined
         ? undefined
         : { message: 'the graph has no goal', fix: 'give the graph a goal="…"' };
   }
 }
 
-/** The attributes of a node whose text is expanded when it runs. Only an agent is asked anything: the prompt and the
- *  label of other nodes are text that nobody expands. */
+/** The attributes of a node that are expanded when it runs. The prompt and label are expanded only for agents. */
 function expanded(node: Node, type: string) {
   const commands = ['tool_command', 'command.run'].map((key) => present(node.attrs, key));
   const asked = type === 'codergen' ? asks(node) : undefined;
@@ -74,7 +73,7 @@ function asks({ attrs }: Node): Attribute | undefined {
 export const unknownReference: Rule = function* ({ graph, kindOf, options }) {
   const declared = parseVars(present(graph.attrs, 'vars')?.value.text ?? '');
   const vars = declared.vars.map((v) => v.name);
-  // What is wrong with an entry of `vars` is told there, and not once more wherever its variable stands.
+  // Invalid entries of `vars` are reported once, not at every use of their variable.
   const meant = declared.problems.flatMap(({ name }) => name ?? []);
   const names: Names = {
     vars: new Set([...vars, ...meant]),

@@ -1,4 +1,4 @@
-/** A node without a type has a shape that says what it is. */
+/** The shape of a node without a type names a node kind. */
 import { present } from '../../model/attribute.ts';
 import { nearest } from '../../model/nearest.ts';
 import { finding, type Rule } from '../rule.ts';
@@ -15,7 +15,7 @@ export const unknownShape: Rule = ({ graph, kinds, kindOf }) =>
     const meant = nearest(word, shapes);
     return [
       finding(graph, 'unknown-shape', 'error', {
-        message: `the shape "${word}" stands for no node type${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
+        message: `the shape "${word}" is not the shape of a node type${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
         span: shape.valueSpan,
         fix:
           meant === undefined

@@ -1,4 +1,4 @@
-/** A node's type is one that there is. */
+/** The type of every node exists. */
 import { present } from '../../model/attribute.ts';
 import { nearestOf } from '../../model/nearest.ts';
 import { finding, type Rule } from '../rule.ts';

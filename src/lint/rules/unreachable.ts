@@ -10,7 +10,7 @@ export const unreachable: Rule = (subject) => {
   const { graph, outgoing } = subject;
   const starts = nodesOf(subject, 'start');
   const [start] = starts;
-  // Without a start everything would be an orphan; with two, which one counts is for the author to say first.
+  // Without a start every node would be unreachable; with two, the author must choose first.
   if (start === undefined || starts.length > 1) return [];
   const reached = new Set<string>();
   const open = [start.id, ...targets(graph.attrs)];

@@ -1,5 +1,5 @@
-/** What lint says of the runs of a graph, held against all the runs there are: every outcome, label, suggestion and value
- *  given to the engine's own step. */
+/** Compares lint's findings about paths with all possible runs: every outcome, label, suggestion and value passed to the
+ *  engine's step function. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { leaving } from '../../../src/engine/route.ts';
@@ -70,7 +70,7 @@ const graphs = (
       edges: fc.array(edgeOf(conditions), { minLength: 4, maxLength: 10 }),
     })
     .map(({ kinds: of, flags, edges }) => {
-      // Nodes that no edge leads to are errors of their own: the first edge into each comes from its neighbour.
+      // Unreachable nodes are other errors, so each node has an edge from its predecessor.
       const spine = ids.map((id, i) => `${ids[i - 1] ?? 'start'} -> ${id} [weight=-1]`);
       const nodes = ids.map((id, i) => {
         const type = of[i] ?? 'tool';
@@ -95,10 +95,10 @@ const graphs = (
       );
     });
 
-/** Everything that a stage of a type can end in, as the router sees it. */
+/** All outcomes of a node type, for the router. */
 function outcomes(graph: Graph, id: string): readonly Outcome[] {
   const type = typeOf(graph, id);
-  // A conditional hands on what was suggested.
+  // A conditional passes suggestions on.
   const choosers = [id, ...graph.nodes.keys()].filter(
     (at, i) => i === 0 || typeOf(graph, at) === 'conditional',
   );
@@ -129,7 +129,7 @@ function outcomes(graph: Graph, id: string): readonly Outcome[] {
   ];
 }
 
-/** Every edge that some run takes, every node that a run comes to. */
+/** Every edge taken and every node reached by some run. */
 function everyRun(graph: Graph): { readonly taken: ReadonlySet<Edge>; readonly stuck: ReadonlySet<string> } {
   const taken = new Set<Edge>();
   const covered = new Set<string>();
@@ -178,7 +178,7 @@ const flagged = (graph: Graph): ReadonlySet<string> =>
   );
 const nameOf = ({ span }: Edge) => `${span.start.offset}`;
 
-test('no run takes an edge that is called never taken, whatever its stages end in, say and set', () => {
+test('no run takes an edge that is reported as never taken, with any outcomes, reports and context', () => {
   fc.assert(
     fc.property(
       graphs([...ofOutcomes, ...ofWords], ['tool', 'agent', 'verification', 'conditional']),
@@ -192,7 +192,7 @@ test('no run takes an edge that is called never taken, whatever its stages end i
   );
 });
 
-test('where every stage speaks for itself, each other edge of a node that runs come to is taken by some run', () => {
+test('if every node reports its outcome itself, every other edge of a reachable node is taken by some run', () => {
   fc.assert(
     fc.property(graphs([...ofOutcomes, ...ofWords], ['tool', 'agent']), (graph) => {
       const never = flagged(graph);
@@ -208,7 +208,7 @@ test('where every stage speaks for itself, each other edge of a node that runs c
   );
 });
 
-test('every witness is a run that the engine makes, and shows what its finding says', () => {
+test('every example run can be made with the engine, and shows the problem of its finding', () => {
   let seen = 0;
   fc.assert(
     fc.property(
@@ -230,7 +230,7 @@ test('every witness is a run that the engine makes, and shows what its finding s
   expect(seen).toBeGreaterThan(40);
 });
 
-test('an outcome is called uncovered only where no run leaves the node with it', () => {
+test('an outcome is reported as uncovered only if no run leaves the node with it', () => {
   fc.assert(
     fc.property(graphs(ofOutcomes, ['tool', 'agent', 'verification', 'conditional']), (graph) => {
       const { stuck } = everyRun(graph);

@@ -1,4 +1,5 @@
-/** Follows a witness with the engine's own step: each stage ends as the witness says, the engine says where it leads. */
+/** Follows an example run with the engine's step function: each node ends as in the example, and the engine chooses the
+ *  edges. */
 
 import { advance } from '../../../src/engine/state.ts';
 import { type Ending, type StageFacts, step } from '../../../src/engine/step.ts';
@@ -11,7 +12,7 @@ import { kinds } from '../../../src/nodes/index.ts';
 import { freshState } from '../../support/graph.ts';
 
 export type Followed = {
-  /** The nodes visited, and where the last one leads. */
+  /** The executed nodes, and the next one. */
   readonly route: readonly string[];
   readonly ending: Ending | undefined;
   readonly state: RunState;
@@ -28,7 +29,7 @@ export function beginning(graph: Graph): RunState {
   return state;
 }
 
-/** What is kept by node grows in place. */
+/** Records by node grow in place. */
 const copied = (state: RunState): RunState => ({
   ...state,
   visits: { ...state.visits },
@@ -36,7 +37,7 @@ const copied = (state: RunState): RunState => ({
   origins: { ...state.origins },
 });
 
-/** One visit of the state's next node. `outcome` is ignored where the node's kind decides it by itself. */
+/** One execution of the state's next node. `outcome` is ignored if the node's kind determines it. */
 export function visit(graph: Graph, state: RunState, outcome: Outcome) {
   const id = state.next_node ?? '';
   const type = typeOf(graph, id);
@@ -81,7 +82,7 @@ export function follow(graph: Graph, witness: readonly WitnessStep[]): Followed 
   return { route, ending, state };
 }
 
-/** The route that a witness claims. */
+/** The route of an example run. */
 export function claimed(witness: readonly WitnessStep[]): readonly string[] {
   const last = witness.at(-1);
   const goes = last?.retry_target ?? last?.edge?.to;

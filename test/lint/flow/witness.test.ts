@@ -1,4 +1,4 @@
-/** Witnesses, made by the engine as it is: real processes, real files, prepared answers in place of an agent. */
+/** Example runs made with the real engine: real processes and files, and prepared answers instead of an agent. */
 import { expect, test } from 'vitest';
 import { readGraph } from '../../../src/dot/read.ts';
 import { lint } from '../../../src/lint/lint.ts';
@@ -15,7 +15,7 @@ const digraph = (...body: readonly string[]) => {
   return ['digraph g {', 'start [shape=Mdiamond]', 'done [shape=Msquare]', ...bad, ...body, '}'].join('\n');
 };
 
-/** What stands in the file that a tool reads at its n-th visit, or what an agent answers. */
+/** The file that a tool reads in its n-th execution, or the answer of an agent. */
 function behaviours(graph: Graph, witness: readonly WitnessStep[]) {
   const files: Record<string, string> = {};
   const answers: Record<string, object[]> = {};
@@ -122,7 +122,7 @@ const rows: readonly Row[] = [
   ],
 ];
 
-test.for(rows)('the witness of %s in %s is the route that a run takes', async ([code, pipeline, ends]) => {
+test.for(rows)('the example run of %s in %s is the route of a real run', async ([code, pipeline, ends]) => {
   const { graph } = readGraph('g.dot', pipeline);
   if (graph === undefined) throw new Error('no graph');
   const found: Diagnostic | undefined = lint(graph, kinds).find((d) => d.code === code);
@@ -135,17 +135,17 @@ test.for(rows)('the witness of %s in %s is the route that a run takes', async ([
     'act.sh': script,
     'answers.json': JSON.stringify({ format: 'factory-script/1', answers }),
   });
-  // A cycle is followed as far as the witness goes.
+  // A cycle is followed to the end of the example.
   const cycle = code === 'endless-cycle' ? { maxSteps: String(witness.length) } : {};
   await it.run('g.dot', { runId: 'r', agent: 'scripted', script: 'answers.json', sandbox: 'none', ...cycle });
   const route = it
     .records('.factory/runs/r/events.jsonl')
     .flatMap((event) => (event['type'] === 'StageStarted' ? [event['node_id']] : []));
   const whole = claimed(witness);
-  // Where a cycle is cut, the next node is the one that it comes back to.
+  // At the end of a cycle's example, the next node is its first one.
   const gone =
     code === 'endless-cycle' ? [...route, it.json('.factory/runs/r/checkpoint.json').next_node] : route;
-  // An edge that loses is shown by the one that wins; how the run then ends is nobody's concern.
+  // A losing edge is shown by the winning one; the end of the run does not matter.
   expect(code === 'edge-never-taken' ? gone.slice(0, whole.length) : gone).toEqual(whole);
   const result = it.json('.factory/runs/r/result.json');
   expect(result.status === 'completed' ? 'success' : result.reason).toMatch(ends);
