@@ -1,5 +1,5 @@
-/** Builds `dist/`: the command line as one script with what V8 made of it, and the library, which imports its
- *  dependencies as any package does. */
+/** Builds `dist/`: the command line as one script with V8's code cache, and the library, which imports its dependencies
+ *  like any package. */
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,9 +7,9 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { schemasWhenAsked } from './schemas-when-asked.mjs';
 
-// Built beside and swapped, so that a build that fails leaves the last one working.
+// Built in a temporary folder and then swapped, so that a failing build leaves the last one intact.
 const out = `dist.${process.pid}.tmp`;
-/** Packages that most commands never load: a quarter of the text that would be read at every start. */
+/** Packages that most commands never load: a quarter of the code that would be read at every start. */
 const large = ['openai', 'pino', 'acorn'];
 const apart = {
   name: 'apart',
@@ -26,7 +26,7 @@ const common = {
   logLevel: 'warning',
 };
 try {
-  // CommonJS: Node's loader of modules alone would take a third of the start.
+  // CommonJS: Node's module loader alone would take a third of the start-up time.
   await build({
     ...common,
     format: 'cjs',
@@ -39,10 +39,10 @@ try {
     format: 'cjs',
     entryPoints: { program: 'src/program.ts' },
     outExtension: { '.js': '.cjs' },
-    // A script that was not read as a module has no `import()`.
+    // A script that is not a module has no `import()`.
     supported: { 'dynamic-import': false },
     minifySyntax: true,
-    // Less to read at every start; names stay, so that a stack can be read.
+    // Less code to read at every start; names are preserved for readable stack traces.
     minifyWhitespace: true,
     charset: 'ascii',
     define: { 'import.meta.url': 'place' },
@@ -71,7 +71,7 @@ try {
   });
   await writeFile(`${out}/package.json`, '{ "type": "commonjs" }\n');
   await chmod(`${out}/cli.js`, 0o755);
-  // First on a tool's PATH: `factory` in a pipeline is the factory that runs it.
+  // This folder is first on a tool's PATH: `factory` in a pipeline is the factory that runs it.
   await mkdir(`${out}/bin`, { recursive: true });
   await writeFile(
     `${out}/bin/factory`,
@@ -85,8 +85,8 @@ try {
   await rm(out, { recursive: true, force: true });
 }
 
-/** Modules that most runs have no use for are loaded when the first of their functions is called: each takes a
- *  millisecond to ten. */
+/** Modules that most runs do not need are loaded at the first call of one of their functions: each takes one to ten
+ *  milliseconds. */
 function whenCalled(...modules) {
   return {
     name: 'when-called',
@@ -116,22 +116,22 @@ function whenCalled(...modules) {
   };
 }
 
-/** The program is read as Latin-1, which takes half the memory; what is left of other letters stands in regular expressions,
- *  where esbuild leaves them as they are. */
+/** The program is read as Latin-1, which takes half the memory. esbuild does not escape other characters in regular
+ *  expressions, so this does. */
 async function spellOut(path) {
   const text = await readFile(path, 'utf8');
   const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   await writeFile(path, text.replace(/[^\x00-\x7f]/g, escaped));
 }
 
-/** Has V8 keep what it compiled for a small run. Without it everything works, and starts later. */
+/** Stores V8's code cache of a small run. Optional: it only speeds up the start. */
 async function warm() {
   const scratch = await mkdtemp(join(tmpdir(), 'factory-build-'));
   try {
     execFileSync(process.execPath, [resolve('scripts/warm.mjs'), resolve(out), scratch], {
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: 60_000,
-      // Nothing of the builder's own settings, and no agent.
+      // Without the settings of this environment, and without an agent.
       env: { PATH: process.env.PATH, HOME: scratch, FACTORY_SANDBOX: 'none', NODE_EXTRA_CA_CERTS: '' },
     });
   } catch (error) {

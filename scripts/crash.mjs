@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '..');
-// In the repository, so that the bundle finds the packages that it imports.
+// In the repository, so that the bundle finds its packages.
 const outfile = join(root, `.crash.${process.pid}.mjs`);
 try {
   await build({

@@ -1,16 +1,16 @@
-/** A plugin for esbuild: the schemas of a module are made when they are first asked for anything. A small run uses one in
- *  ten of them, and making them all takes a part of every start that can be felt. */
+/** An esbuild plugin that creates the schemas of a module on first use. A small run uses one in ten of them, and creating
+ *  all would delay every start noticeably. */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { transform } from 'esbuild';
 
-/** A constant of the module that begins as a schema does. In the code that esbuild prints, a statement of the module ends
- *  where the next line begins at the margin with anything but a bracket. */
+/** A module constant that begins like a schema. In esbuild's output a statement ends where the next line begins without
+ *  indentation and with anything except a bracket. */
 const schema =
   /^(export )?const (\w+) = ((?:z\.(?!lazy\()|[A-Z]\w*\.(?:omit|pick|extend|optional|nullable|nullish)\()[\s\S]*?);$(?=\n[^\s})\]`]|\n*(?![\s\S]))/gm;
 
-/** What stands in a schema's place. What zod knows of a schema by its identity (its description) it knows of this as well;
- *  it does not print one as a JSON schema everywhere, and the tests look at those that we print. */
+/** The replacement for a schema. zod's registry entries by identity (descriptions) work for it too. zod cannot print it
+ *  as a JSON schema everywhere; the tests check the printed schemas. */
 const whenAsked = `
 import { globalRegistry } from 'zod';
 export function whenAsked(make) {

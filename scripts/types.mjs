@@ -1,5 +1,5 @@
-/** Writes the declarations of the library beside the build: what TypeScript and an editor read of `import 'factory'`.
- *  `node scripts/types.mjs [FOLDER]`; the folder is `types` where none is named, and is replaced. */
+/** Writes the type declarations of the library, for TypeScript and editors. `node scripts/types.mjs [FOLDER]` replaces
+ *  the folder (default `types`). */
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const house = fileURLToPath(new URL('..', import.meta.url));
 const out = resolve(process.argv[2] ?? join(house, 'types'));
-/** How a declaration names another one; only these are taken along. */
+/** Imports between declarations; only imported ones are copied. */
 const named = /((?:from|import)\s*\(?\s*['"])(\.{1,2}\/[^'"]+)\.ts(['"])/g;
 
 await mkdir(dirname(out), { recursive: true });
@@ -28,7 +28,7 @@ try {
   for (const [path, text] of reached) {
     const at = join(kept, relative(all, path));
     await mkdir(dirname(at), { recursive: true });
-    // A name that every version of TypeScript finds the declaration by.
+    // A file name that every version of TypeScript resolves.
     await writeFile(at, text.replace(named, '$1$2.js$3'));
   }
   await rm(out, { recursive: true, force: true });

@@ -1,5 +1,5 @@
-/** Runs a small pipeline with the built program, and keeps what V8 compiled for it as
- *  `program-….cache`: functions that ran are then there at the next start, the others are compiled when they are called. `warm.mjs DIST SCRATCH` */
+/** Runs a small pipeline with the built program and stores V8's code cache as `program-….cache`: functions that ran need
+ *  no compilation at the next start. `warm.mjs DIST SCRATCH` */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ import v8 from 'node:v8';
 import { Script } from 'node:vm';
 
 const [, , dist, scratch] = process.argv;
-// V8 takes back only what was made with the flags that it has at the start.
+// V8 accepts a cache only if it was created with the same flags.
 v8.setFlagsFromString = () => {};
 const filename = join(dist, 'program.cjs');
 const script = new Script(readFileSync(filename, 'latin1'), { filename });
 process.on('exit', (code) => {
   if (code !== 0) throw new Error(`the run ended with ${code}`);
-  // For this build of Node alone: see src/cli.ts.
+  // Only for this build of Node: see src/cli.ts.
   const { version, platform, arch, execPath } = process;
   const maker = [version, platform, arch, statSync(execPath).size].join('-');
   writeFileSync(join(dist, `program-${maker}.cache`), script.createCachedData());

@@ -1,6 +1,6 @@
-/** Comparing what was expected with what was got, and saying how they differ. */
+/** Compares expected with actual values and describes the differences. */
 
-/** A value in few words. */
+/** A short form of a value. */
 export function short(value) {
   const text = (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined')).replace(
     /\n/g,
@@ -28,7 +28,7 @@ export function includes(value, part) {
   return Object.entries(part).every(([key, item]) => includes(value[key], item));
 }
 
-/** The value at a JSON pointer; undefined where there is none. */
+/** The value at a JSON pointer; undefined if there is none. */
 export function at(value, pointer) {
   if (pointer === '') return value;
   return pointer
@@ -38,7 +38,7 @@ export function at(value, pointer) {
     .reduce((here, key) => (typeof here === 'object' && here !== null ? here[key] : undefined), value);
 }
 
-/** Collects what is wrong with one case. */
+/** Collects the problems of one case. */
 export function findings(prefix = '') {
   const problems = [];
   const differs = (what, expected, got) =>
@@ -49,7 +49,7 @@ export function findings(prefix = '') {
     equal: (what, expected, got) => {
       if (!same(expected, got)) differs(what, expected, got);
     },
-    /** For what is not a comparison of two values; `holds` says whether it is as expected. */
+    /** For checks other than a comparison of two values; `holds` is the result. */
     check: (what, holds, expected, got) => {
       if (!holds) differs(what, expected, got);
     },

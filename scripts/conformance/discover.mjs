@@ -1,4 +1,4 @@
-/** Finds the cases below a folder and tells their format by what is in them, not by where they lie. */
+/** Finds the cases below a folder and detects their format by content. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { batteryCase } from './battery/case.mjs';
@@ -8,11 +8,11 @@ import { checkProposalCase } from './orders/proposals.mjs';
 import { checkExchange } from './orders/transport.mjs';
 import { checkValidation } from './orders/validation.mjs';
 
-/** Folders that hold what cases are made of. */
+/** Folders with the inputs of cases. */
 const notCases = new Set(['fixtures', 'node_modules', '.git']);
 
-/** Every case, sorted by id: `{ id, title?, tags, note?, run(setting) }`, where `run` answers with `{ problems }` or
- *  `{ skipped }`. */
+/** Every case, sorted by id: `{ id, title?, tags, note?, run(setting) }`, where `run` resolves to `{ problems }` or `{
+ *  skipped }`. */
 export function discover(folder) {
   const found = [];
   if (statSync(folder).isFile()) found.push(...casesIn(basename(folder), folder));

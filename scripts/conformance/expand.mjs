@@ -1,8 +1,8 @@
-/** The short-hand of case files: generated texts, bytes and tokens. */
+/** Expands the shorthand of case files: generated texts, bytes and tokens. */
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Spells out `{ $repeat, count, prefix, suffix }` and `{ $concat: [...] }`; `{ $base64 }` becomes bytes. */
+/** Expands `{ $repeat, count, prefix, suffix }` and `{ $concat: [...] }`; `{ $base64 }` becomes bytes. */
 export function expand(value) {
   if (Array.isArray(value)) return value.map(expand);
   if (!isObject(value)) return value;

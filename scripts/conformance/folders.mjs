@@ -1,4 +1,4 @@
-/** Folders that a case works in. */
+/** The working folders of cases. */
 import {
   chmodSync,
   cpSync,
@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** Hands a new folder to `use` and removes it afterwards, unless it is to be kept. */
+/** Passes a new folder to `use` and removes it afterwards, unless `--keep` is given. */
 export async function inFolder(setting, use) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'conformance-')));
   try {
@@ -36,7 +36,7 @@ export function put(root, files = {}) {
   }
 }
 
-/** Writes links: path → target as it is spelled. */
+/** Writes links: path → literal target. */
 export function link(root, links = {}) {
   for (const [path, target] of Object.entries(links)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });

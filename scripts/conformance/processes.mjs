@@ -1,12 +1,12 @@
-/** Child processes of the cases, each the leader of a group of its own, so that nothing of it stays behind. */
+/** Child processes of the cases, each in a separate process group, so that no descendant is left running. */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const running = new Set();
 
-/** Runs a command with its output in files; `during(child)` may act upon it while it runs. Answers with
- *  `{ code, signal, timedOut, elapsed, pid, error? }` when it has ended. */
+/** Runs a command with its output in files; `during(child)` can act on it while it runs. Resolves to `{ code, signal,
+ *  timedOut, elapsed, pid, error? }` at its end. */
 export async function runProcess(argv, { cwd, env, timeoutMs, outFile, errFile, during }) {
   const files = [openSync(outFile, 'w'), openSync(errFile, 'w')];
   const began = performance.now();
@@ -31,19 +31,19 @@ export async function runProcess(argv, { cwd, env, timeoutMs, outFile, errFile, 
   return { ...ended, timedOut, elapsed: performance.now() - began, pid: child.pid };
 }
 
-/** Waits until `ready()` or until the process has ended; says whether it became ready. */
+/** Waits until `ready()` or the end of the process; resolves to whether it became ready. */
 export async function waitFor(state, ready) {
   while (!state.done && !ready()) await sleep(20);
   return !state.done;
 }
 
-/** Ends what is left of a process that `runProcess` started. */
+/** Ends the rest of the process group of a process started by `runProcess`. */
 export function clearUp(pid) {
   killGroup(pid, 'SIGKILL');
   running.delete(pid);
 }
 
-/** Ends everything that is still running, for a runner that is itself interrupted. */
+/** Ends all running processes when the runner is interrupted. */
 export function endRemaining() {
   for (const pid of running) killGroup(pid, 'SIGKILL');
 }
@@ -53,11 +53,11 @@ export function killGroup(pid, signal) {
   try {
     process.kill(-pid, signal);
   } catch {
-    // It is gone.
+    // It has ended.
   }
 }
 
-/** Whether a process runs; one that has ended and was not waited for does not. */
+/** Whether a process runs; zombies do not count. */
 export function isAlive(pid) {
   try {
     process.kill(pid, 0);
@@ -75,10 +75,10 @@ export function isAlive(pid) {
 const ours =
   /^(ATTRACT(OR|ION)_|FACTORY_|SCENARIO_MODE$|REQUIRE_LIVE$|OPENAI_|ANTHROPIC_|CODEX_|GIT_|NO_COLOR$|FORCE_COLOR$|ARTIFACTS_DIR$)/;
 
-/** This environment without what would choose agents, models or settings for a case. */
+/** This environment without variables that would choose agents, models or settings for a case. */
 export function cleanEnv(more) {
   const kept = Object.entries(process.env).filter(([name]) => !ours.test(name));
-  // Stand-ins for agents write their records outside the workspace.
+  // Agent stubs write their records outside the workspace.
   const env = { ...Object.fromEntries(kept), FACTORY_SANDBOX: 'none', ...more };
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== null && value !== undefined));
 }

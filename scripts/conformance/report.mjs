@@ -1,7 +1,7 @@
-/** What is said about the cases that were run. */
+/** Prints the results of the cases. */
 import { supersededBy } from './superseded.mjs';
 
-/** pass, FAIL, skip, or one of the two kinds that are told but not counted. */
+/** pass, FAIL, skip, or one of the two kinds that are printed but not counted. */
 export function verdictOf({ id, tags, skipped, problems }) {
   if (skipped !== undefined) return 'skip';
   if (tags.includes('quirk')) return problems.length === 0 ? 'quirk' : 'quirk-off';
@@ -9,7 +9,7 @@ export function verdictOf({ id, tags, skipped, problems }) {
   return problems.every((problem) => supersededBy(id, problem) !== undefined) ? 'superseded' : 'FAIL';
 }
 
-/** Prints what is not as expected, then the counts; answers whether nothing failed. */
+/** Prints unexpected results, then the counts; returns whether no case failed. */
 export function tell(results) {
   const of = (verdict) => results.filter((one) => verdictOf(one) === verdict);
   for (const { id, skipped } of of('skip')) console.log(`skip ${id}: ${skipped}`);

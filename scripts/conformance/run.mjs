@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /** Runs every case below a folder against the built command line and library.
  *
- *      node scripts/conformance/run.mjs --vectors DIR [--only text,text] [--jobs N] [--json FILE] [--list] [--keep]
- *                                       [--verbose] [--scripts DIR]
+ *  node scripts/conformance/run.mjs --vectors DIR [--only text,text] [--jobs N] [--json FILE] [--list] [--keep]
+ *  [--verbose] [--scripts DIR]
  *
  *  The last line is `N passed, N failed`; exit code 1 when a case failed, 2 when the flags are wrong. Cases that are
- *  tagged as quirks, and those that `superseded.mjs` names, are run and told, but never fail. */
+ *  tagged as quirks, and those that `superseded.mjs` names, are run and printed, but never fail. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';

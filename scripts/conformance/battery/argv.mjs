@@ -1,9 +1,9 @@
-/** What a stand-in for an agent program was called with: one word a line. */
+/** The recorded arguments of an agent stub, one per line. */
 import { existsSync, readFileSync } from 'node:fs';
 
 const many = (value) => (Array.isArray(value) ? value : [value]);
 
-/** null, or what is wrong with the recorded words. */
+/** null, or the problem with the recorded arguments. */
 export function argv({ argv: name, has = [], lacks = [], times = [], inOrder = [], last }, file) {
   if (!existsSync(file)) return `${name}: expected a call of the agent program, got none`;
   const words = readFileSync(file, 'utf8').replace(/\n$/, '').split('\n');

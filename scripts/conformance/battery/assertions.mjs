@@ -1,4 +1,4 @@
-/** What a case expects of a run: one object each, told apart by the key that names what is looked at. */
+/** Expectations of a run: one object each, distinguished by the key of the checked item. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { short } from '../compare.mjs';
@@ -10,7 +10,7 @@ const text = (file) => readFileSync(file, 'utf8');
 const about = (what, wrong) => (wrong === null ? null : `${what}: ${wrong}`);
 const isFolder = (path) => existsSync(path) && statSync(path).isDirectory();
 
-/** Each is given the expectation and where the case stands; answers with null, or with what is wrong. */
+/** Each takes the expectation and the state of the case; returns null or the problem. */
 const kinds = {
   exit: (e, { last }) => about('exit code', mismatch(last.code, e.exit)),
   elapsedMs: (e, { last }) => about('milliseconds', mismatch(last.elapsed, e.elapsedMs)),
@@ -78,7 +78,7 @@ const kinds = {
       }
     return null;
   },
-  /** Types, each perhaps with `:node`, that occur in this order with anything between them. */
+  /** Types, optionally with `:node`, that occur in this order, with others between them. */
   order(e, { locate }) {
     const file = locate(e.order);
     if (!existsSync(file)) return `${e.order}: expected a file, got none`;
@@ -123,10 +123,10 @@ const kinds = {
   },
 };
 
-/** null, or what is wrong, with the expectation's own note. */
+/** null, or the problem with the note of the expectation. */
 export function assertion(expected, standing) {
   const kind = Object.keys(kinds).find((key) => key in expected);
-  if (kind === undefined) return `an expectation of a kind that is not known: ${short(expected)}`;
+  if (kind === undefined) return `an expectation of an unknown kind: ${short(expected)}`;
   try {
     const wrong = kinds[kind](expected, standing);
     return wrong === null || expected.note === undefined ? wrong : `${wrong} (${expected.note})`;

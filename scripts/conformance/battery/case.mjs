@@ -1,4 +1,4 @@
-/** A folder with a pipeline and a `case.json`: one or several runs of the command, and what is expected of them. */
+/** A folder with a pipeline and a `case.json`: one or several runs of the command, and the expectations of them. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -81,7 +81,7 @@ async function runStep(step, number, described, expected, standing, setting) {
   const problems = [exitProblem(step, ran, err)].filter((problem) => problem !== undefined);
   for (const one of expected) {
     let wrong = assertion(one, here);
-    // What is being ended may need a moment.
+    // Ending processes may take a moment.
     for (let tries = 0; wrong !== null && 'pidGone' in one && tries < 30; tries += 1) {
       await sleep(50);
       wrong = assertion(one, here);
@@ -118,7 +118,7 @@ async function killAt({ when, delayMs = 100, group, signal = 'SIGKILL' }, state,
   else killGroup(state.child.pid, signal);
 }
 
-/** How a step was to end: `ok` (the default), `fail` (1, or 2 where a text or flag is wrong), `killed` or `any`. */
+/** The expected end of a step: `ok` (the default), `fail` (1, or 2 for invalid text or flags), `killed` or `any`. */
 function exitProblem(step, { code, signal, error, timedOut, elapsed }, err) {
   if (error !== undefined) return `the command: expected a start, got ${error.message}`;
   if (timedOut) return `the command: expected an end, got none within ${Math.round(elapsed / 1000)} s`;

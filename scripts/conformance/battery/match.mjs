@@ -1,4 +1,4 @@
-/** Conditions that a case states about a value: the value itself, or an object of operators. */
+/** Conditions of a case on a value: the value itself, or an object of operators. */
 import { same, short } from '../compare.mjs';
 
 const many = (value) => (Array.isArray(value) ? value : [value]);
@@ -11,7 +11,7 @@ const has = (value, part) =>
 const got = (value) => `got ${short(value)}`;
 const unless = (holds, reason) => (holds ? null : reason());
 
-/** Each answers with null when it holds, else with what is wrong. */
+/** Each returns null if it holds, else the problem. */
 const operators = {
   $eq: (v, x) => unless(same(v, x), () => `expected ${short(x)}, ${got(v)}`),
   $ne: (v, x) => unless(!same(v, x), () => `expected anything but ${short(x)}`),
@@ -73,7 +73,7 @@ function first(items, test) {
   return null;
 }
 
-/** null when the value is as the condition says, else what was expected and got. */
+/** null if the value meets the condition, else the expected and the actual value. */
 export function mismatch(value, condition) {
   const keys =
     typeof condition === 'object' && condition !== null && !Array.isArray(condition)
@@ -82,14 +82,13 @@ export function mismatch(value, condition) {
   if (keys.length === 0 || !keys.every((key) => key.startsWith('$'))) return operators.$eq(value, condition);
   for (const key of keys) {
     const operator = operators[key];
-    const wrong =
-      operator === undefined ? `the operator ${key} is not known` : operator(value, condition[key]);
+    const wrong = operator === undefined ? `the operator ${key} is unknown` : operator(value, condition[key]);
     if (wrong !== null) return wrong;
   }
   return null;
 }
 
-/** The value at slash-separated keys; undefined where there is none. */
+/** The value at slash-separated keys; undefined if there is none. */
 export function dig(value, path) {
   if (path === undefined || path === '') return value;
   let here = value;
@@ -100,7 +99,7 @@ export function dig(value, path) {
   return here;
 }
 
-/** Whether a record has every value of `where`; `$any` looks in its whole text. */
+/** Whether a record has every value of `where`; `$any` searches its whole text. */
 export const fits = (record, where = {}) =>
   Object.entries(where).every(([key, condition]) =>
     key === '$any' ? has(JSON.stringify(record), condition) : mismatch(dig(record, key), condition) === null,

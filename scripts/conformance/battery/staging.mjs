@@ -1,4 +1,4 @@
-/** The folders of a case as they stand before its first step. */
+/** The folders of a case before its first step. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fill } from '../expand.mjs';
@@ -6,7 +6,7 @@ import { copyTree, link, put } from '../folders.mjs';
 
 const token = /\{\{([A-Z]+)\}\}/g;
 
-/** The names that a case may use for its places. */
+/** The names of locations that a case may use. */
 export function valuesFor(root, described, scripts) {
   const places = {
     ROOT: root,
@@ -23,7 +23,7 @@ export function valuesFor(root, described, scripts) {
 
 export const withValues = (value, values) => fill(value, token, values);
 
-/** From `run:events.jsonl` and the like to a path. */
+/** Resolves `run:events.jsonl` and the like to a path. */
 export function locator(values) {
   const places = {
     run: values.RUNDIR,
@@ -40,7 +40,7 @@ export function locator(values) {
   };
 }
 
-/** Adds files, folders, links and permissions, and removes what is to be removed. */
+/** Adds files, folders, links and permissions, and removes files. */
 export function addTree(base, { dirs = [], files = {}, symlinks, exec = [], remove = [] } = {}) {
   for (const folder of dirs) mkdirSync(join(base, folder), { recursive: true });
   const content = (it) => (typeof it === 'string' ? it : Buffer.from(it.base64, 'base64'));
@@ -60,7 +60,7 @@ export function stage(folder, described, values) {
   installCodex(folder, described.codex, values);
 }
 
-/** A stand-in for the agent program is always first on the path: no case can start a real one. */
+/** A stub of the agent program is always first on PATH: no case can start a real one. */
 function installCodex(folder, codex, values) {
   const script = (file, body) => {
     mkdirSync(dirname(file), { recursive: true });

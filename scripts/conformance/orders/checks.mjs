@@ -1,4 +1,4 @@
-/** What a step's command must have answered and left behind, beside the repository. */
+/** Checks output and files of a step's command, except the repository. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { at, same } from '../compare.mjs';
@@ -83,7 +83,7 @@ function checkArtifact(wanted, folder, found) {
   }
 }
 
-/** Compares with a value, or with one of the conditions that are spelled as an object of one key. */
+/** Compares with a value, or with a condition, an object with one key. */
 function matches(value, condition, folder) {
   const keys = typeof condition === 'object' && condition !== null ? Object.keys(condition) : [];
   const [key] = keys;
@@ -130,7 +130,7 @@ export function checkFolders({ step, place }, found) {
     );
 }
 
-/** Whether something is at a path whose parts may have `*` and `?`. */
+/** Whether a path exists; its parts may have `*` and `?`. */
 function globbed(folder, [part, ...rest]) {
   if (part === undefined) return true;
   if (!existsSync(folder) || !statSync(folder).isDirectory()) return false;

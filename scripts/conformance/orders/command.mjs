@@ -1,11 +1,11 @@
-/** The commands that cases call, with a model API of their own. */
+/** The commands of cases, each with a separate model API. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnv, clearUp, runProcess } from '../processes.mjs';
 import { serve } from './server.mjs';
 
-/** Runs `factory …` against a model that reacts as told. Answers with how it ended, its output and what the model was
- *  asked. `env` wins over everything. */
+/** Runs `factory …` against a scripted model. Resolves to its end, its output and the requests to the model. `env` has
+ *  precedence. */
 export async function factory(
   setting,
   { argv, cwd, home, reactions = [], env = {}, timeoutMs = 120_000, during },
@@ -27,7 +27,7 @@ export async function factory(
         GIT_CONFIG_NOSYSTEM: '1',
         OPENAI_API_KEY: 'sk-conformance-0123456789',
         OPENAI_BASE_URL: server.url,
-        // Nobody waits for the real pace of a model here.
+        // No delays for model calls.
         FACTORY_POLL_INTERVAL: '200ms',
         ...env,
       }),
@@ -45,7 +45,7 @@ export async function factory(
   }
 }
 
-/** `factory order run` with one work order; `stages` are those at which its attempts failed, null where one passed. */
+/** `factory order run` with one work order; `stages` are those at which its attempts failed, null for one that passed. */
 export async function orderCommand(setting, { root, repo, order, answers, flags }) {
   const work = join(root, 'work');
   const artifacts = join(root, 'artifacts');
@@ -88,7 +88,7 @@ export function newestRun(artifacts, kind) {
   return last === undefined ? undefined : join(folder, last.name);
 }
 
-/** A JSON file's value; undefined when it is not there or no JSON. */
+/** A JSON file's value; undefined if it is missing or not JSON. */
 export function readJson(path) {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));

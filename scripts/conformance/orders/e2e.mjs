@@ -1,4 +1,4 @@
-/** A scenario: a repository, and one command after another with a model that answers as it is told. */
+/** A scenario: a repository, and a sequence of commands with a scripted model. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** What a step must have done to the repository. */
+/** Checks the changes of a step in the repository. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gitIn, stateOf } from './repository.mjs';
@@ -32,7 +32,7 @@ export function checkRepository({ step, before, place }, found) {
   }
 }
 
-/** New commits, oldest first. A subject is as the case says or as the design does: `WO-NN: title`. */
+/** New commits, oldest first. A subject is that of the case or of the design: `WO-NN: title`. */
 function checkCommits(expected, since, git, found) {
   const range = since === undefined ? 'HEAD' : `${since}..HEAD`;
   const list = git('rev-list', '--reverse', range).split('\n').filter(Boolean);
@@ -54,7 +54,7 @@ function checkCommits(expected, since, git, found) {
   }
 }
 
-/** The author of HEAD, with the mail address where one is expected. */
+/** The author of HEAD, with the mail address if one is expected. */
 const authorAs = (expected, git) =>
   git(
     'log',

@@ -1,5 +1,5 @@
-/** A model's proposal for one work order: what is written, or at which stage it is refused. By the library; what is
- *  asked before a model is, by the command. */
+/** A model's proposal for one work order: the written files, or the stage at which it is refused. Uses the library, and
+ *  the command for checks before the model call. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ export const checkProposalCase = (one, setting) =>
     return { problems: found.problems };
   });
 
-/** The command is slower: it is asked only where it alone can answer. */
+/** The command is slower, so it is used only for these checks. */
 const needsCommand = ({ workOrder, expect }) =>
   expect.stage === 'preflight' || expect.llmCalls === 0 || (workOrder.preconditions ?? []).length > 0;
 
@@ -51,7 +51,7 @@ async function apply(one, answer, repo, { library }) {
   return { stage: applied.failure?.stage ?? null, touched: applied.touched };
 }
 
-/** The whole command goes on to verification and commits, so it works in a place of its own. */
+/** The whole command also verifies and commits, so it runs in a separate folder. */
 async function throughCommand(one, answer, root, setting, found) {
   const place = join(root, 'commanded');
   copyTree(join(root, 'place'), place);
@@ -72,7 +72,7 @@ async function throughCommand(one, answer, root, setting, found) {
   return { stage };
 }
 
-/** Nothing but what is expected may have changed, outside the repository neither. */
+/** Only expected files may have changed, also outside the repository. */
 function checkFiles({ filesAfter }, before, after, found) {
   if (filesAfter === undefined) return;
   const changed = changesBetween(before, after, { modes: filesAfter === 'unchanged' });
@@ -114,5 +114,5 @@ function commitAll(repo) {
   git('init', '-q', '-b', 'main');
   git('config', 'core.autocrlf', 'false');
   git('add', '-A');
-  git('commit', '-q', '--allow-empty', '-m', 'as it was');
+  git('commit', '-q', '--allow-empty', '-m', 'initial state');
 }

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { put } from '../folders.mjs';
 
-/** Git in one folder, without anybody's configuration. */
+/** Git in one folder, without user configuration. */
 export function gitIn(cwd, home) {
   const who = { NAME: 'Case', EMAIL: 'case@example.test' };
   const env = {
@@ -19,7 +19,7 @@ export function gitIn(cwd, home) {
     execFileSync('git', words, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trimEnd();
 }
 
-/** Makes the repository as the scenario describes it; answers with the folder of its remote, if it has one. */
+/** Creates the repository of the scenario; returns the folder of its remote, if it has one. */
 export function makeRepository(described, { repo, root, git }) {
   git('init', '-q', '-b', described.branch);
   git('config', 'core.autocrlf', 'false');
@@ -50,7 +50,7 @@ export function makeRepository(described, { repo, root, git }) {
   return remote;
 }
 
-/** What a step asks for before its command. */
+/** Prepares a step before its command. */
 export function prepare(wanted, { repo, work, outdir, root, git }) {
   put(repo, wanted.repo);
   put(outdir, wanted.outdir);
@@ -64,7 +64,7 @@ export function prepare(wanted, { repo, work, outdir, root, git }) {
   if (wanted.breakRemote) git('remote', 'set-url', 'origin', join(root, 'nowhere.git'));
 }
 
-/** What can be told of a repository now; all empty where there is none. */
+/** The current state of a repository; all empty if there is none. */
 export function stateOf(git) {
   const ask = (...words) => {
     try {

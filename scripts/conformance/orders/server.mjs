@@ -1,9 +1,9 @@
-/** A model API on the loopback interface that answers as it is told, request by request. */
+/** A scripted model API on the loopback interface. */
 import { createServer } from 'node:http';
 
-/** Reactions: `{ text | json, reasoning? }` an answer as a stream, `{ sse, cut?, reset? }` a stream as it is spelled,
- *  `{ status, body, headers }` any response, `{ drop: true }` none; HTTP 400 when there are no more. `requests` lists
- *  what was asked, each `{ method, path, body, when }`. */
+/** Reactions: `{ text | json, reasoning? }`: an answer as a stream; `{ sse, cut?, reset? }`: a literal stream; `{ status,
+ *  body, headers }`: any response; `{ drop: true }`: none; HTTP 400 after the last one. `requests` lists the requests,
+ *  each `{ method, path, body, when }`. */
 export async function serve(reactions) {
   const requests = [];
   const server = createServer((incoming, response) => {
@@ -62,7 +62,7 @@ function stream(response, lines, { cut, reset } = {}) {
   else response.end(text);
 }
 
-/** An event with its name, or a line as it is. */
+/** An event with its name, or a literal line. */
 const spelled = (event) =>
   typeof event === 'string' ? `${event}\n\n` : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 

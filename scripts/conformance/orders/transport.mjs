@@ -6,7 +6,7 @@ import { inFolder } from '../folders.mjs';
 import { clearUp } from '../processes.mjs';
 import { factory, newestRun, readJson } from './command.mjs';
 
-/** Settings of waits as cases spell them, in seconds, and as they are spelled here. */
+/** Settings of waits in cases, in seconds, and their names here. */
 const waits = { LLMCH_SHIM_POLL: 'FACTORY_POLL_INTERVAL', LLMCH_SHIM_DEADLINE: 'FACTORY_POLL_DEADLINE' };
 
 export const checkExchange = (one, setting) =>
@@ -20,7 +20,7 @@ export const checkExchange = (one, setting) =>
       cwd: work,
       home: join(root, 'home'),
       reactions: one.http,
-      // A case about waits has the real ones.
+      // Cases about waits use the real ones.
       env: {
         ...(one.expect.delays === undefined ? {} : { FACTORY_POLL_INTERVAL: null }),
         ...settings(one.env ?? {}),
@@ -69,11 +69,11 @@ function checkRequests({ requests: wanted, delays }, requests, found) {
         found.check(`request ${n + 1}, ${key}`, !Object.hasOwn(body ?? {}, key), 'nothing', body?.[key]);
     }
   }
-  // Each wait that is asked for must be found, in order; between others nothing may be waited at all.
+  // Each expected wait must occur, in order; there must be no others.
   const gaps = requests.slice(1).map(({ when }, n) => (when - requests[n].when) / 1000);
   let next = 0;
   for (const least of delays ?? []) {
-    // Timers may be a little early.
+    // Timers may fire slightly early.
     while (next < gaps.length && gaps[next] < least - 0.05) next += 1;
     const seen = gaps.map((gap) => gap.toFixed(2));
     found.check('waits between requests', next < gaps.length, `${delays.join(', ')} s at least`, seen);

@@ -1,8 +1,8 @@
-/** What a folder holds, for telling what changed in it. */
+/** The contents of a folder, for finding changes. */
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** path → `{ kind, content, mode }` of everything below `root` but git's own folders; folders only where empty. */
+/** path → `{ kind, content, mode }` of everything below `root` except git's folders; folders only if empty. */
 export function treeOf(root, below = '', found = new Map()) {
   const entries = readdirSync(join(root, below), { withFileTypes: true });
   if (entries.length === 0 && below !== '') found.set(below, { kind: 'folder', content: '', mode: 0 });
@@ -22,8 +22,8 @@ function leaf(path) {
   return { kind: 'file', content: readFileSync(path, 'latin1'), mode: there.mode & 0o7777 };
 }
 
-/** path → what stands there now (undefined: nothing) for each path whose kind, content or, unless `but.modes` is
- *  false, mode changed. */
+/** path → current entry (undefined: none) for each path whose kind, content or, unless `but.modes` is false, mode
+ *  changed. */
 export function changesBetween(before, after, but = { modes: true }) {
   const changed = new Map();
   for (const path of new Set([...before.keys(), ...after.keys()])) {

@@ -1,4 +1,4 @@
-/** A model's raw plan and what must be found in it, by the library. */
+/** A model's raw plan and the expected findings, by the library. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { at, findings, same } from '../compare.mjs';
@@ -42,7 +42,7 @@ export const checkValidation = (one, setting) =>
     return { problems: found.problems };
   });
 
-/** What is said of the files that a good plan becomes. */
+/** Checks the files of a valid plan. */
 const aboutFiles = [
   'verify_exempt',
   'normalized',
