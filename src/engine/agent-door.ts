@@ -1,4 +1,4 @@
-/** The door for agent programs: what one of them gets of the machine, and what is kept of it. */
+/** Starts agent programs: their environment, their sandbox, the files hidden from them, and their logs. */
 
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,10 +14,10 @@ import { WorkspaceError } from '../workspace/trouble.ts';
 import { look } from '../workspace/walk.ts';
 import { reopen } from './reopen.ts';
 
-/** Bytes of one stream that an agent program may fill a file with. */
+/** Bytes of one output stream of an agent program that are written to its log. */
 export const mostAgentOutput = 256 * 1024 * 1024;
 
-/** Where in a run directory hidden files wait. */
+/** The place in a run directory for files that are hidden from an agent. */
 export const hidingPlace = (runDir: string): HidingPlace => ({
   folder: layout(runDir).hidden,
   list: layout(runDir).hiddenList,
@@ -28,32 +28,31 @@ export type AgentDoor = {
   readonly runDir: string;
   readonly workspace: string;
   readonly nodeDir: string;
-  /** The stage's environment with the secrets of these names, and the values that must not be seen. */
+  /** The node's environment with the secrets of these names, and the values to mask in output. */
   readonly environment: (keys: readonly string[]) => {
     readonly env: Readonly<Record<string, string>>;
     readonly mask: readonly string[];
   };
-  /** How it is confined, by what it declares. */
+  /** The sandbox settings for a program with these declarations. */
   readonly confinement?: (program: {
     readonly network: boolean;
     readonly home: AgentProgram['home'];
     readonly file: string | undefined;
   }) => Confinement;
-  /** What of the workspace the node lets it read; empty for all. */
+  /** Paths of the workspace that the node lets it read; empty for all. */
   readonly readScope?: readonly string[];
   readonly keep: (name: string, content: string) => Promise<void>;
   /** Milliseconds that the program may take. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** As a spawn takes it. */
   readonly marker: string;
   readonly spawned: (process: ProcessId) => Promise<void>;
   readonly beforeSpawn: () => Promise<void>;
-  /** Told what was hidden, and the files that were made in its place; they are gone again. */
+  /** Receives the hidden paths, and the files that the program created in their place; those are removed already. */
   readonly wasHidden: (hidden: readonly string[], made: readonly string[]) => void;
 };
 
-/** Runs an agent's program to its end, with what it must not read out of sight meanwhile. */
+/** Runs an agent's program to its end; paths that it must not read are hidden meanwhile. */
 export async function runAgentProgram(program: AgentProgram, door: AgentDoor): Promise<Exit> {
   const [first] = program.argv;
   const { env: whole, mask } = door.environment(program.keys);
@@ -62,11 +61,11 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
     home: program.home,
     file: first.startsWith('/') ? realOf(first) : undefined,
   });
-  const astray = planned?.rung === 'bwrap' ? leadsInside(program.home, planned.masks) : undefined;
-  if (astray !== undefined) return { kind: 'not_found', program: first, why: astray };
+  const exposed = planned?.rung === 'bwrap' ? leadsInside(program.home, planned.masks) : undefined;
+  if (exposed !== undefined) return { kind: 'not_found', program: first, why: exposed };
   const unread = narrowed(program.unread, door.readScope ?? []);
   const env = planned?.rung === 'bwrap' ? confinedEnvironment(whole, planned) : whole;
-  // What it was allowed, for those who ask later.
+  // A record of what the program was allowed to do.
   await door.keep(
     'agent.program.json',
     `${JSON.stringify(
@@ -117,7 +116,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   } finally {
     stdout?.end();
     stderr?.end();
-    // Of an answer that is no file the agent says so itself.
+    // The agent itself reports an answer that is not a regular file.
     reopen(door.nodeDir, nodeLayout(door.nodeDir).response);
     if (hidden.length > 0) {
       const made =
@@ -127,7 +126,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   }
 }
 
-/** The program itself, behind the links that a package manager makes of it. */
+/** The program's file: package managers install programs as symbolic links. */
 function realOf(file: string): string {
   try {
     return realpathSync(file);
@@ -136,8 +135,8 @@ function realOf(file: string): string {
   }
 }
 
-/** Why a place that a program declares cannot be shown: by a link it leads to what no stage may see, or to a folder around
- *  it. What is masked is masked under its own name only. */
+/** Why a path that a program declares cannot be shown to it: a symbolic link there leads to a masked path or to a folder that
+ *  contains one. A mask covers a path under its real name only. */
 function leadsInside(home: AgentProgram['home'], masks: Confinement['masks']): string | undefined {
   const within = (path: string, folder: string) =>
     path === folder || path.startsWith(folder === '/' ? folder : `${folder}/`);
@@ -146,12 +145,12 @@ function leadsInside(home: AgentProgram['home'], masks: Confinement['masks']): s
     if (is === path) continue;
     const shown = masks.map(realOf).find((mask) => within(is, mask) || within(mask, is));
     if (shown !== undefined)
-      return `it is to see ${path}, a way to ${shown}, which no stage may see: name the place that it needs, without that link`;
+      return `it asks for ${path}, a link that leads to ${shown}, which no node may see: name the path that it needs, without that link`;
   }
   return undefined;
 }
 
-/** What the agent must not read, with what its node lets it read. */
+/** The agent's own read restrictions combined with those of its node. */
 function narrowed(unread: ReadScope | undefined, scope: readonly string[]): ReadScope | undefined {
   if (scope.length === 0) return unread;
   const clean = scope.map((path) => path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, ''));
@@ -168,15 +167,15 @@ function narrowed(unread: ReadScope | undefined, scope: readonly string[]): Read
   return { hidden: unread?.hidden ?? [], only: both };
 }
 
-/** What a program is started with once paths are out of its sight; `covered` where covers do that. */
+/** How a program is started after paths were hidden; `covered` is set if mounts hide them. */
 type Sight = {
   readonly hidden: readonly string[];
   readonly confinement: Confinement | undefined;
   readonly covered?: Confinement;
 };
 
-/** Each mount is made at the cost of all that are there already, and bubblewrap takes some 3,000 at most: more paths than
- *  this are moved away, where no sandbox shows them. */
+/** Each mount costs as much time as there are mounts already, and bubblewrap takes some 3,000 at most: with more paths than
+ *  this, the files are moved out of the workspace instead. */
 const mostCovers = 300;
 
 async function putAway(
@@ -190,20 +189,20 @@ async function putAway(
     const over = covering(workspace, hidden);
     const covered = { ...planned, ...over };
     const few = over.covers.length + over.pinned.length <= mostCovers;
-    // Over a link nothing can be laid: it would lie over what the link leads to, which may be in sight, or not there.
+    // A mount over a symbolic link would cover the link's target, which may be visible or missing.
     const plain = hidden.every((path) => look(workspace, path)?.kind !== 'link');
     if (few && plain) return { hidden, confinement: covered, covered };
   }
   const hidden = await hide(workspace, place, away);
-  // With access=run the program sees the place too.
+  // With access=run the program could see the hidden files' folder too.
   const seen = planned?.inside.some(({ path }) => path === dirname(place.folder)) === true;
   const confinement =
     planned === undefined || !seen ? planned : { ...planned, covers: [place.folder, place.list] };
   return { hidden, confinement };
 }
 
-/** Hidden paths are covered where they are. The folders above them are pinned: one that could be renamed would take what
- *  is under the cover to a place where the next agent sees it. */
+/** Hidden paths are covered in place. The folders above them are pinned: renaming one would move the covered files to a path
+ *  where the next agent sees them. */
 function covering(workspace: string, hidden: readonly string[]): Pick<Confinement, 'covers' | 'pinned'> {
   const above = new Set<string>();
   for (const path of hidden)
@@ -211,14 +210,14 @@ function covering(workspace: string, hidden: readonly string[]): Pick<Confinemen
   return { covers: hidden.map((path) => join(workspace, path)), pinned: [...above].sort() };
 }
 
-/** Bytes as they arrive become text, with no character cut in two. */
+/** Decodes output as it arrives, without splitting a character. */
 function listener(
-  told: ((text: string) => void) | undefined,
+  onText: ((text: string) => void) | undefined,
 ): { hear(bytes: Buffer): void; end(): void } | undefined {
-  if (told === undefined) return undefined;
+  if (onText === undefined) return undefined;
   const decoder = new StringDecoder('utf8');
-  const tell = (text: string) => {
-    if (text !== '') told(text);
+  const report = (text: string) => {
+    if (text !== '') onText(text);
   };
-  return { hear: (bytes) => tell(decoder.write(bytes)), end: () => tell(decoder.end()) };
+  return { hear: (bytes) => report(decoder.write(bytes)), end: () => report(decoder.end()) };
 }

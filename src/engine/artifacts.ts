@@ -1,16 +1,16 @@
-/** Writing into a node's folder, which the node's own programs can write into too. */
+/** Writes artifacts into a node's directory, which the node's own programs can write to as well. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import { isCode, isMissing, writeFileAtomic, writeFresh } from '../system/files.ts';
 import { maskStream } from '../system/mask.ts';
 
-/** Artifacts that somebody may look at as soon as they are there. */
-const lookedFor: ReadonlySet<string> = new Set(['status.json', 'response.md', 'verification.results.json']);
+/** Artifacts that other programs may read as soon as they exist: written by rename. */
+const readEarly: ReadonlySet<string> = new Set(['status.json', 'response.md', 'verification.results.json']);
 
-/** Writes an artifact. A folder that a stage left in its place goes. What a visit writes first is torn where the engine is
- *  killed meanwhile, and then goes with all that the visit left. */
+/** Writes an artifact; a folder that the node left in its place is removed. The first write of an execution is not atomic: if
+ *  the engine is killed, resume removes everything that the execution left. */
 export async function keepText(path: string, text: string): Promise<void> {
-  if (!lookedFor.has(basename(path)) && writeFresh(path, text, 0o644)) return;
+  if (!readEarly.has(basename(path)) && writeFresh(path, text, 0o644)) return;
   await writeFileAtomic(path, text, { evenFolder: true });
 }
 
@@ -18,10 +18,10 @@ export async function keepText(path: string, text: string): Promise<void> {
 export const keepJson = (path: string, value: unknown): Promise<void> =>
   keepText(path, `${JSON.stringify(value, null, 2)}\n`);
 
-/** Lists of so many characters are in memory once more as one text, and again as its bytes. */
+/** Lists with more characters than this are written in pieces: one text of them, and its bytes, would take too much memory. */
 const longFrom = 1024 * 1024;
 
-/** The same for lists of paths, of which there may be very many. */
+/** The same for lists of paths, which may be very long. */
 export async function keepLists(
   path: string,
   lists: Readonly<Record<string, readonly string[]>>,
@@ -32,7 +32,7 @@ export async function keepLists(
   await writeFileAtomic(path, piecesOf(lists), { evenFolder: true });
 }
 
-/** The text that `keepJson` makes of them, in pieces. */
+/** The text that `keepJson` would write, in pieces. */
 function* piecesOf(lists: Readonly<Record<string, readonly string[]>>): Generator<Buffer> {
   let text = '{';
   let between = '\n';
@@ -52,7 +52,7 @@ function* piecesOf(lists: Readonly<Record<string, readonly string[]>>): Generato
 
 const pieceLength = 64 * 1024;
 
-/** Takes values out of an artifact of any size that a program has written by itself. Anything but a plain file stays. */
+/** Masks values in an artifact of any size that a program has written. Anything but a regular file is left unchanged. */
 export async function maskKept(path: string, values: readonly string[]): Promise<void> {
   if (values.every((value) => value === '')) return;
   let file: number;

@@ -1,4 +1,4 @@
-/** One node, once: run it, see what it changed, hold that against its scope. */
+/** One attempt of a node: run it, record what it changed, check that against its scope. */
 import type { Usage } from '../agents/agent.ts';
 import type { AttributeValues } from '../model/attribute.ts';
 import { present, readAttributes } from '../model/attribute.ts';
@@ -20,7 +20,7 @@ import type { Changes, Snapshot, Snapshots, Stray } from '../workspace/snapshot.
 import { standing } from '../workspace/standing.ts';
 import { StoreTrouble, WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson, keepLists } from './artifacts.ts';
-import { HoldoutLeak, type Stage } from './leaks.ts';
+import { type FinishedAttempt, HoldoutLeak } from './leaks.ts';
 import { maskedObject } from './masked.ts';
 import { rerun, wantsRerun } from './rerun.ts';
 import { type Sealing, sealingOf } from './sealing.ts';
@@ -47,7 +47,7 @@ export type AttemptResult = {
   readonly commands?: readonly RanCommand[];
 };
 
-/** Where a node runs: here, in a sandbox, on another machine, replayed. Never rejects for what the node does. */
+/** Runs attempts, or replays them. Never rejects because of what a node does. */
 export interface Attempt {
   run(request: AttemptRequest): Promise<AttemptResult>;
 }
@@ -58,7 +58,7 @@ const unchanged: Pick<Changes, 'created' | 'modified' | 'deleted'> = {
   deleted: [],
 };
 
-/** Runs nodes in this process's machine, in the run's own workspace. */
+/** Runs nodes on this machine, in the run's workspace. */
 export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt {
   return {
     async run({ kind, visit, before }) {
@@ -68,7 +68,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       });
       const costs = () => ({ commands: site.ran, ...(spent === undefined ? {} : { usage: spent }) });
       const at = nodeLayout(site.nodeDir);
-      // What an earlier attempt said must never be taken for this one's word. Before the first there is nothing.
+      // Output of an earlier attempt must never count as this one's.
       if (visit.attempt > 1) {
         for (const stale of [at.output, at.response, at.reasoning, at.verificationResults, ...at.rerun])
           removeNow(stale);
@@ -80,21 +80,21 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const sealing = kind.executable ? sealingOf(setting, visit.node, kind.type) : undefined;
       sealing?.place();
       const own = await waitingWithin(site.nodeDir, await ran(kind, values, site, setting.workspace));
-      const said = masked(await explained(own, site, setting), site.mask);
+      const answered = masked(await explained(own, site, setting), site.mask);
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
-        return { outcome: said, after: before, violations: [], ...costs() };
+        return { outcome: answered, after: before, violations: [], ...costs() };
       }
       const found = await recorded(snapshots, before, setting.workspace, sealing, site.ran);
-      const judge = site.hidden.sealed;
-      judge.push(...found.taken.broken.filter((path) => !judge.includes(path)));
+      const holdout = site.hidden.sealed;
+      holdout.push(...found.taken.broken.filter((path) => !holdout.includes(path)));
       await site.exchange.save(found.unreadable !== undefined ? undefined : { before, after: found.after });
       if (found.strays.length > 0)
-        site.log('warn', 'sockets, pipes and devices that the stage left in the workspace were removed', {
+        site.log('warn', 'removed sockets, pipes and devices that the node left in the workspace', {
           count: found.strays.length,
         });
       const byAgent = kind.type === 'codergen';
-      // A tool's copy of a whole sealed file is a violation, which is put back and told as such.
+      // A tool's copy of a whole holdout file is a violation: it is undone and reported as one, not as a leak.
       const undone = byAgent ? [] : (sealing?.copies(before, found.after) ?? []);
       const { nodeDir } = site;
       const changes = diff(before, found.after);
@@ -104,49 +104,48 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         modified: shown(changes.modified),
         deleted: shown(changes.deleted),
       });
-      await leakless({ ...visit, before, after: found.after, outcome: said, nodeDir, byAgent, undone });
+      await leakless({ ...visit, before, after: found.after, outcome: answered, nodeDir, byAgent, undone });
       if (found.unreadable !== undefined) {
         const outcome = failed(
-          `${site.mask(found.unreadable)}; all that the stage wrote was put back`,
+          `${site.mask(found.unreadable)}; everything that the node wrote was undone`,
           'guardrail',
           { broke: true },
         );
         return {
-          outcome: visit.signal.aborted ? said : { ...outcome, ...by(said) },
+          outcome: visit.signal.aborted ? answered : { ...outcome, ...by(answered) },
           after: found.after,
-          violations: judge.map(site.mask),
+          violations: holdout.map(site.mask),
           ...costs(),
         };
       }
-      const reported = await withPartialWork(said, found.after, before, site);
+      const reported = await withPartialWork(answered, found.after, before, site);
       const scope = readAttributes(visit.node.attrs, executableAttributes).values;
       const allowed =
         scope.allowed_write_paths === undefined ? undefined : implicitScope(visit, scope.allowed_write_paths);
-      // A program that has ended leaves its sockets behind; pipes and devices are made.
+      // Programs that ended leave sockets behind; pipes and devices are created on purpose.
       const strays = found.strays.filter(({ isSocket }) => !isSocket).map(({ path }) => path);
       const hidden = new Set(site.hidden.paths);
       const isHidden = (path: string): boolean => liesIn(hidden, path);
-      // Whoever may write anywhere may not change what the run was given, which later stages judge by.
+      // Even a node without a scope may not change the input files, which later nodes verify against.
       const given = new Set(
         allowed === undefined ? outsideScope(setting.inputFiles, implicitScope(visit, [])) : [],
       );
-      // Modes may be: `chmod -R` means no file of its own.
+      // A changed mode is allowed: `chmod -R` is not aimed at these files.
       const isGone = (path: string, now: Snapshot): boolean =>
         given.has(path) && before.tree.get(path)?.hash !== now.tree.get(path)?.hash;
       const forbidden = (changed: Changes, now: Snapshot): readonly string[] => [
         ...(allowed === undefined ? [] : outside(changed, allowed)),
         ...pathsOf(changed).filter((path) => isHidden(path) || isGone(path, now)),
       ];
-      // Whoever was not to read a file cannot have changed it either, wherever it was found.
       const touched = pathsOf(changes).filter(isHidden);
-      const copied = sealing?.copies(before, found.after, judge.length > 0) ?? [];
-      // Where a folder on the way to the judge was replaced, whoever did it would say where the judge is put.
+      const copied = sealing?.copies(before, found.after, holdout.length > 0) ?? [];
+      // A node that replaces a folder above a holdout path would decide where the holdout is placed next.
       const lost = found.taken.blocked;
       const violations = [...new Set([...forbidden(changes, found.after), ...copied, ...lost])];
-      // What was made in a hidden or sealed file's place is gone already, so that no diff has it.
+      // Files created in place of hidden or holdout files are removed already, so that no diff has them.
       const made = [
         ...site.hidden.made,
-        ...judge,
+        ...holdout,
         ...(allowed === undefined ? [] : outsideScope(strays, allowed)),
       ];
       if (violations.length + made.length > 0) {
@@ -165,15 +164,15 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
           });
         }
         const named = shown([...new Set([...violations, ...made])].sort());
-        // What else was wrong with the stage still decides how it may leave.
+        // A node that also broke may leave only by an edge whose condition is true.
         const broke = reported.status === 'fail' && reported.broke;
-        const also = broke ? ` (the stage also broke: ${reasonOf(reported)})` : '';
+        const also = broke ? ` (the node also failed: ${reasonOf(reported)})` : '';
         const outcome = failed(
-          `guardrail_violation: wrote disallowed files: ${named.join(',')}${whereHidden([...new Set([...site.hidden.made, ...touched])])}${whereSealed(judge, lost, copied)}${whereGiven(violations.filter((path) => given.has(path)))}${also}`,
+          `guardrail_violation: wrote disallowed files: ${named.join(',')}${whereHidden([...new Set([...site.hidden.made, ...touched])])}${whereSealed(holdout, lost, copied)}${whereGiven(violations.filter((path) => given.has(path)))}${also}`,
           'guardrail',
           { broke },
         );
-        // A cancelled stage did not end: its visit is made again, from the snapshot before it.
+        // A cancelled attempt did not end: resume repeats the execution from the snapshot before it.
         return {
           outcome: visit.signal.aborted ? reported : { ...outcome, ...by(reported) },
           after,
@@ -191,13 +190,13 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
     },
   };
 
-  /** Ends the run where the stage shows a sealed line, with the workspace as it was before. */
-  async function leakless(stage: Stage & Pick<Visit, 'signal'>): Promise<void> {
-    // A cancelled stage is made again.
-    if (stage.signal.aborted) return;
-    const leak = await setting.leaks?.afterStage(stage);
+  /** Ends the run if the node shows a holdout line; the workspace is restored to its state before the node. */
+  async function leakless(attempt: FinishedAttempt & Pick<Visit, 'signal'>): Promise<void> {
+    // Resume repeats a cancelled attempt.
+    if (attempt.signal.aborted) return;
+    const leak = await setting.leaks?.afterAttempt(attempt);
     if (leak === undefined) return;
-    await snapshots.restore(stage.before);
+    await snapshots.restore(attempt.before);
     throw new HoldoutLeak(leak);
   }
 }
@@ -208,8 +207,8 @@ const pathsOf = ({ created, modified, deleted }: Changes): readonly string[] => 
   ...deleted,
 ];
 
-/** Undoes until nothing is left to undo. What a program that outlived its stage wrote meanwhile is that stage's, too: in a
- *  snapshot that others go on from it would be nobody's. */
+/** Undoes changes until none is left. Writes of a program that outlived its node count as that node's: otherwise they would
+ *  enter the snapshot that later nodes start from. */
 async function undo(
   after: Snapshot,
   wrong: readonly string[],
@@ -220,13 +219,13 @@ async function undo(
   for (let tries = 0; tries < 3 && left.length > 0; tries++) [at, left] = await once(at, left);
   if (left[0] === undefined) return at;
   throw new WorkspaceError(
-    `"${shownName(left[0])}" was written again each time it was put back: a program that the stage has left behind is still at work; end it, then resume`,
+    `"${shownName(left[0])}" was written again each time it was restored: a program that the node started is still running; end it, then resume`,
   );
 }
 
 const by = (outcome: Outcome): Pick<Outcome, 'by'> => (outcome.by === undefined ? {} : { by: outcome.by });
 
-/** What an agent that was stopped had done by then: the snapshot that holds it is named where people look. */
+/** Names the snapshot that holds the partial work of a stalled agent, in the reason and in `stalled.json`. */
 async function withPartialWork(
   outcome: Outcome,
   after: Snapshot,
@@ -250,23 +249,23 @@ async function withPartialWork(
 }
 
 const whereHidden = (paths: readonly string[]): string =>
-  paths.length === 0 ? '' : ` (${paths.length} of them where files are hidden from the agent)`;
+  paths.length === 0 ? '' : ` (${paths.length} of them at paths hidden from the agent)`;
 
 const whereGiven = (paths: readonly string[]): string =>
-  paths.length === 0 ? '' : ` (${paths.length} of them what the run was given as variables)`;
+  paths.length === 0 ? '' : ` (${paths.length} of them files given to the run as variables)`;
 
-/** What of a violation concerns the judge. */
+/** The part of a violation that concerns holdout files. */
 function whereSealed(broken: readonly string[], lost: readonly string[], copied: readonly string[]): string {
-  const said = [
+  const counts = [
     ...(broken.length === 0 ? [] : [`${broken.length} of them at sealed paths`]),
     ...(lost.length === 0 ? [] : [`${lost.length} of them in place of a folder above a sealed path`]),
     ...(copied.length === 0 ? [] : [`${copied.length} of them copies of sealed files`]),
   ];
-  return said.length === 0 ? '' : ` (${said.join(', ')})`;
+  return counts.length === 0 ? '' : ` (${counts.join(', ')})`;
 }
 
-/** The workspace as the stage left it, without what is sealed. What cannot be recorded cannot be judged: then everything is
- *  put back. */
+/** A snapshot of the workspace as the node left it, without holdout files. If it cannot be taken, every change is undone,
+ *  because it could not be checked. */
 async function recorded(
   snapshots: Snapshots,
   before: Snapshot,
@@ -276,7 +275,7 @@ async function recorded(
 ): Promise<{
   readonly after: Snapshot;
   readonly taken: TakenOut;
-  /** Sockets, pipes and devices that it left; they are gone. */
+  /** Sockets, pipes and devices that it left; they are removed. */
   readonly strays: readonly Stray[];
   readonly unreadable?: string;
 }> {
@@ -286,13 +285,13 @@ async function recorded(
     const after = await snapshots.take(before);
     standing(workspace);
     const strays = snapshots.strays();
-    // No snapshot has them: a run that goes on after a cut, or at another place, would be without them.
+    // No snapshot can hold them: a resumed or forked run would be without them.
     const gone = new Set(strays.map(({ path }) => path));
     if (gone.size > 0) await snapshots.restore(after, (path) => gone.has(path));
     return { after, taken, strays };
   } catch (error) {
     if (!(error instanceof WorkspaceError) || error instanceof StoreTrouble || isDisks(error)) throw error;
-    // No snapshot has anything at sealed paths, so that this takes it away as well.
+    // No snapshot has files at holdout paths, so that this removes them as well.
     const after = await undo(before, ['.'], async () => {
       await snapshots.restore(before);
       const then = await snapshots.take(before);
@@ -302,32 +301,31 @@ async function recorded(
   }
 }
 
-/** A failure that smells of the stage's confinement names the setting that mends it, and one of a killed program what may
- *  have killed it. */
+/** Adds hints to a failure: the setting that fixes it if the sandbox seems to be the cause, and whether the system killed
+ *  processes for lack of memory. */
 async function explained(
   outcome: Outcome,
   site: ReturnType<typeof siteFor>,
   { outOfMemory }: RunSetting,
 ): Promise<Outcome> {
-  const smell = await site.leave(outcome.status === 'fail' && outcome.class !== 'cancelled');
+  const hint = await site.leave(outcome.status === 'fail' && outcome.class !== 'cancelled');
   if (outcome.status !== 'fail') return outcome;
-  if (smell !== undefined) return { ...outcome, reason: `${outcome.reason} (${smell})` };
+  if (hint !== undefined) return { ...outcome, reason: `${outcome.reason} (${hint})` };
   const { attribution } = outcome;
   const killed = outcome.exitCode === killedInShell || attribution?.why.includes('SIGKILL') === true;
   const count = killed ? (outOfMemory?.since() ?? 0) : 0;
   if (count === 0) return outcome;
   const why = `the system has killed ${count === 1 ? 'a process' : `${count} processes`} meanwhile since no memory was left`;
-  // That reason stays as it is; what it stands for is told beside it.
+  // That reason is compared elsewhere and stays unchanged.
   return outcome.reason === endedBySignal && attribution !== undefined
     ? { ...outcome, attribution: { ...attribution, why: `${attribution.why}; ${why}` } }
     : { ...outcome, reason: `${outcome.reason} (${why})` };
 }
 
-/** How a shell tells that SIGKILL has ended its command. */
+/** Exit code of a shell whose command was ended by SIGKILL. */
 const killedInShell = 137;
 
-/** The kind's verdict. Trouble with the disk is thrown: the run stops before this stage, and the stage is made again when
- *  the run goes on. */
+/** The node's outcome. Disk errors are thrown: the run stops before this node, and resume repeats it. */
 async function ran(
   kind: NodeKind,
   values: AttributeValues<NodeKind['attributes']>,
@@ -344,24 +342,24 @@ async function ran(
   }
 }
 
-/** A disk that is full or a folder that went away is the world's doing. */
+/** System errors, such as a missing folder. */
 const isWorldTrouble = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code);
 
-/** The answer file of a codergen node is its own to write. */
+/** The response file of a codergen node is always in its scope. */
 function implicitScope(visit: Visit, allowed: readonly string[]): readonly string[] {
   const response = present(visit.node.attrs, 'response_file')?.value.text.trim();
   return response === undefined ? allowed : [...allowed, response];
 }
 
-/** Files and links outside the scope, and folders whose mode was changed there. An empty folder is no file. */
+/** Files and links outside the scope, and folders there whose mode was changed. Empty folders do not count. */
 function outside(changes: Changes, allowed: readonly string[]): readonly string[] {
   const files = outsideScope([...changes.created, ...changes.modified, ...changes.deleted], allowed);
   const folders = changes.folders.modified.filter((path) => !folderInScope(path, allowed));
   return [...files, ...folders].sort();
 }
 
-/** Secrets taken out of whatever the outcome says: out of its words, never out of its structure. */
+/** Masks secrets in the texts of an outcome. */
 function masked(outcome: Outcome, mask: (text: string) => string): Outcome {
   const clean: Outcome = {
     ...outcome,

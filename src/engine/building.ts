@@ -1,5 +1,5 @@
-/** A run's folder exists entirely or not: it is made whole under another name and renamed. Here is what that takes, and what
- *  becomes of the folder when its maker refuses, fails or is killed. */
+/** Creates run directories atomically: each is filled under a temporary name and renamed. If that is refused, fails or is
+ *  killed, the temporary folder is removed, in the last case by a later run. */
 import { readdirSync, renameSync } from 'node:fs';
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -18,35 +18,35 @@ import { removeTree } from '../system/remove.ts';
 import { settleTree } from '../system/settle.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 
-/** Which run is to be made, and where. */
-export type Wanted = {
+/** The run to create, and where. */
+export type RunDirectoryRequest = {
   readonly runId: string;
   /** A word that no other process uses. */
   readonly unique: string;
   readonly runsDir: string;
   readonly startedAt: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Fires: what was made until then goes. */
+  /** Cancels the creation; nothing is left behind. */
   readonly signal: AbortSignal;
 };
 
-/** How a run stands that has just been made: what reading its manifest and its checkpoint would tell. */
+/** The state of a run that was just created: its manifest, and what reading its checkpoint would return. */
 export type Begun = { readonly manifest: Manifest; readonly read: Loaded };
 export type Made = { readonly runDir: string; readonly notes: readonly string[]; readonly begun?: Begun };
 export type Filled = Omit<Made, 'runDir'>;
-/** Why there is no run directory; with a code where the process shall end by another one than for wrong input. */
+/** Why no run directory was created; `code` is the exit code where it is not 2. */
 export type NotMade = { readonly problem: Diagnostic; readonly code?: number };
 
-/** Makes a run directory by `fillIn`, which is given the folder to fill and the one that it will be; nothing is left
- *  behind when it refuses or fails. A WorkspaceError of its becomes a refusal with this code. */
+/** Creates a run directory with `fillIn`, which receives the temporary folder and the final path; nothing is left behind when
+ *  it refuses or fails. A WorkspaceError that it throws becomes a refusal with this code. */
 export async function makeWhole(
-  wanted: Wanted,
+  wanted: RunDirectoryRequest,
   code: 'workdir' | 'snapshots',
   fillIn: (building: string, final: string) => Promise<Filled | { problem: Diagnostic }>,
 ): Promise<Made | NotMade> {
   const { runId, unique, runsDir, startedAt, env, signal } = wanted;
   const final = join(runsDir, runId);
-  // A folder of this process's own: two that want the same id must not fill one folder.
+  // Unique to this process: two processes that want the same run id must not fill one folder.
   const building = join(runsDir, buildingName(runId, unique));
   let first: string | undefined;
   try {
@@ -89,20 +89,20 @@ export async function makeWhole(
   }
 }
 
-/** Thrown by whoever fills the folder, when the signal fires. */
+/** Thrown while the folder is filled, when the signal fires. */
 export class Cut extends Error {}
 
-/** Puts all that was made on the disk and gives it the run's name; false when something else has that. `first` is the first
- *  of the folders above that were made for it. */
+/** Flushes the new directory and renames it to the run's name; false if that name is taken. `first` is the topmost of the
+ *  folders that were created above it. */
 async function named(building: string, final: string, first: string | undefined): Promise<boolean> {
   const runsDir = dirname(final);
-  // All at once, since nothing of it counts before it has its name; the workspace outlives a power cut in its snapshot,
-  // whose large contents are flushed already.
+  // Flushed once, since nothing counts before the rename. The workspace needs no flush: its snapshot restores it, whose large
+  // contents are flushed already.
   const { workspace, snapshots } = layout(building);
   await settleTree(building, [workspace, join(snapshots, 'large')]);
   if (!takeName(building, final)) return false;
   try {
-    // A run in folders that are lost is lost.
+    // If the folders above were lost, the run would be lost too.
     await syncFolders(runsDir, first === undefined ? runsDir : dirname(first));
   } catch (error) {
     await removeTree(final);
@@ -111,8 +111,7 @@ async function named(building: string, final: string, first: string | undefined)
   return true;
 }
 
-/** Gives the run its name; false when something else has it. A rename never replaces a folder that holds anything, nor what
- *  is no folder. */
+/** Renames; false if the name is taken. A rename never replaces a folder that is not empty, nor a file. */
 function takeName(building: string, final: string): boolean {
   try {
     renameSync(building, final);
@@ -123,12 +122,12 @@ function takeName(building: string, final: string): boolean {
   }
 }
 
-/** Takes back the folders that were made for a run that is refused, from the runs directory up to the first of them; a
- *  folder that holds anything else by now is another run's. */
+/** Removes the empty folders that were created for a refused run, from the runs directory up to `first`; a folder that is not
+ *  empty belongs to another run. */
 async function removeEmpty(runsDir: string, first: string): Promise<void> {
   for (let at = runsDir; at.length >= first.length; at = dirname(at)) {
-    const ours = at === dirname(runsDir) && basename(at) === '.factory';
-    if (ours && (await readdir(at)).join() === '.gitignore')
+    const isFactory = at === dirname(runsDir) && basename(at) === '.factory';
+    if (isFactory && (await readdir(at)).join() === '.gitignore')
       await rm(join(at, '.gitignore'), { force: true });
     const gone = await rmdir(at).then(
       () => true,
@@ -141,18 +140,18 @@ async function removeEmpty(runsDir: string, first: string): Promise<void> {
 const cutShort = ({ reason }: AbortSignal): Diagnostic => ({
   code: 'interrupted',
   severity: 'error',
-  message: `interrupted by ${String(reason)} before the run began; nothing of it is left`,
+  message: `interrupted by ${String(reason)} before the run started; no run directory was created`,
   fix: 'the same command starts it again',
 });
 
-const nameTaken = ({ runId, runsDir }: Wanted, final: string): Diagnostic => ({
+const nameTaken = ({ runId, runsDir }: RunDirectoryRequest, final: string): Diagnostic => ({
   code: 'usage',
   severity: 'error',
   message: `there is a run "${runId}" in ${runsDir} already`,
-  fix: `go on with it: factory resume ${quoteWord(final)}; or leave out --run-id for a new one`,
+  fix: `resume it: factory resume ${quoteWord(final)}; or leave out --run-id for a new one`,
 });
 
-/** An error as a refusal with the words for it; throws one that is neither the disk's nor the workspace's. */
+/** Turns a disk or workspace error into a diagnostic; throws any other error. */
 function refusal(
   error: unknown,
   runsDir: string,
@@ -165,8 +164,8 @@ function refusal(
   if (error instanceof WorkspaceError) {
     const fix =
       code === 'snapshots'
-        ? 'nothing was made; a moment that another snapshot holds can still be forked'
-        : `${isLinks(error.cause) ? otherFolder : 'mend that in the workdir'}, or leave it out of the copy by naming it in .factoryignore`;
+        ? 'no run was created; checkpoints with other snapshots can still be forked'
+        : `${isLinks(error.cause) ? otherFolder : 'fix that in the workdir'}, or exclude it from the copy by naming it in .factoryignore`;
     return { code, severity: 'error', message: error.message, fix };
   }
   if (trouble !== undefined || isCode(error, 'ENAMETOOLONG'))
@@ -177,23 +176,23 @@ function refusal(
 const unwritable = (runsDir: string, what: string, error: unknown): Diagnostic => ({
   code: 'runsdir',
   severity: 'error',
-  message: `the folder for runs ${runsDir} ${what}: ${systemWords(error)}`,
+  message: `the runs directory ${runsDir} ${what}: ${systemWords(error)}`,
   fix: otherFolder,
 });
 
 const otherFolder = 'name another folder with --runsdir';
 
-/** Whether a link could not be made: it is for the disk of the runs to have any. */
+/** Whether the disk of the runs directory cannot hold symbolic links. */
 const isLinks = (error: unknown): boolean =>
   error instanceof Error && 'syscall' in error && error.syscall === 'symlink' && !isCode(error, 'EEXIST');
 
-/** Hidden, so that no listing takes it for a run; it tells who makes it, and where that process can be looked for. */
+/** Hidden, so that no listing takes it for a run; it names the process that creates it. */
 export const buildingName = (runId: string, unique: string): string =>
   `.${runId}.${unique}.${makerWord()}.new`;
 
 const makersFolder = /^\..+\.([0-9a-f]{8}\.\d+\.[0-9a-f]{8})\.new$/;
 
-/** Removes from `runsDir` what makers that have ended left unfinished, each with its key. `now` in milliseconds. */
+/** Removes unfinished run directories of processes that have ended from `runsDir`, each with its key. `now` in milliseconds. */
 export async function removeAbandoned(
   runsDir: string,
   now: number,
@@ -202,10 +201,10 @@ export async function removeAbandoned(
   for (const name of readdirSync(runsDir)) {
     const [, maker = ''] = makersFolder.exec(name) ?? [];
     const path = join(runsDir, name);
-    // Another user's stays: it must not keep this run from being made.
     if ((await isAbandoned(maker, path, now)) !== true) continue;
-    // The key first: without the folder nobody would know it for one that opens nothing.
+    // The key first: without the folder, nothing would show that the key is unused.
     await dropKey(path, env);
+    // A folder of another user stays; it must not prevent this run.
     await removeTree(path).catch(onlyDenied);
   }
 }

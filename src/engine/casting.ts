@@ -1,4 +1,4 @@
-/** Which agents a pipeline's nodes are answered by, decided before the run. */
+/** Chooses the agents of a pipeline's nodes before the run. */
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { AgentPlan } from '../agents/index.ts';
@@ -32,16 +32,16 @@ export type Casting = {
 export const backendOf = (node: Node): string =>
   present(node.attrs, 'agent.backend')?.value.text.trim() ?? '';
 
-/** Where a node says its agent; else the node, which the run's agent answers. */
+/** The place of a node's agent attribute; without one, of the node. */
 const placeOf = (graph: Graph, node: Node) => ({
   file: graph.file,
   span: present(node.attrs, 'agent.backend')?.valueSpan ?? node.span,
 });
 
-/** What makes a choice of agents wrong wherever it is made. */
+/** Codes of choices that are wrong on any machine. */
 const misspelt: readonly string[] = ['agent-unknown', 'agent-list', 'agent-effort'];
 
-/** Agents that nodes name and that there are not, whatever a run is given. */
+/** Unknown agents that nodes name. */
 export function misnamedAgents(graph: Graph, kinds: readonly NodeKind[]): readonly Diagnostic[] {
   const found = new Map<string, Diagnostic>();
   for (const node of codergens(graph, kinds)) {
@@ -65,7 +65,7 @@ export function cast(
     effort: string | undefined;
     temperature?: number | undefined;
     script: LoadedScript | undefined;
-    /** Whether a flag names it. */
+    /** Whether a flag names the script. */
     scriptNamed: boolean;
   },
 ): Casting | Refusal {
@@ -87,15 +87,15 @@ export function cast(
     if ('plan' in chosen) plans.set(backend, chosen.plan);
     else problems.push({ ...chosen.problem, place: placeOf(graph, node) });
   }
-  // A flag that no node heeds is still a flag that somebody typed.
+  // A wrong flag is an error also where no node uses it.
   if (plans.size === 0 && problems.length === 0) {
     const { flag, effort } = choice;
-    const asked = chooseAgent({
+    const chosen = chooseAgent({
       env: {},
       ...(flag === undefined ? {} : { flag }),
       ...(effort === undefined ? {} : { effort }),
     });
-    if ('problem' in asked && misspelt.includes(asked.problem.code)) problems.push(asked.problem);
+    if ('problem' in chosen && misspelt.includes(chosen.problem.code)) problems.push(chosen.problem);
   }
   if (problems.length > 0) return { problems: problems.slice(0, 1) };
   return { plans, main: plans.get('') ?? [...plans.values()][0] };
@@ -133,7 +133,7 @@ export async function loadScript(
           severity: 'error',
           message,
           ...place,
-          fix: 'the path is relative to the pipeline file; --script is relative to where you are',
+          fix: 'the path is relative to the pipeline file; --script is relative to the current directory',
         },
       ],
     };
@@ -145,7 +145,7 @@ export async function loadScript(
     : { script: { path, script: parsed.script, text } };
 }
 
-/** The script with the files it names taken in, so that a run needs nothing but its own folder. */
+/** The script with the contents of the files that it names, so that a run needs nothing outside its directory. */
 export async function selfContained(loaded: LoadedScript): Promise<AgentScript | Refusal> {
   const answers: Record<string, AgentScript['answers'][string]> = {};
   for (const [node, list] of Object.entries(loaded.script.answers)) {
@@ -185,7 +185,7 @@ export async function selfContained(loaded: LoadedScript): Promise<AgentScript |
   return { ...loaded.script, answers };
 }
 
-/** Why a script may not answer for these inputs, or undefined: an input that it names has other contents. */
+/** Why a script may not answer for these inputs (an input that it names has other contents), or undefined. */
 export function scriptProblem(script: AgentScript, inputs: Inputs): Diagnostic | undefined {
   const hashes = Object.fromEntries(
     Object.entries(inputs.variables).flatMap(([name, v]) =>
@@ -195,7 +195,7 @@ export function scriptProblem(script: AgentScript, inputs: Inputs): Diagnostic |
   return scriptMatchesInputs(script, hashes);
 }
 
-/** The agent in words, for records and people. */
+/** Describes the agent, for records and people. */
 export function describePlan(plan: AgentPlan): string {
   if ('agents' in plan) {
     return plan.agents

@@ -1,4 +1,4 @@
-/** How each stage of a run is confined: what its node says, held against what the run and the machine can. */
+/** The sandbox settings of each node: its attributes, limited by what the run and the machine support. */
 import { delimiter, isAbsolute, join } from 'node:path';
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
@@ -18,18 +18,18 @@ import {
 } from '../policy/confinement.ts';
 import type { Confinement, Rung } from '../system/sandbox/confinement.ts';
 
-/** What is the same for all stages of a run. */
+/** Sandbox settings that are the same for all nodes of a run. */
 export type RunConfinement = {
   readonly able: Able;
   readonly flag: SandboxWord | undefined;
   readonly environment: SandboxWord | undefined;
-  /** The folder that the run was begun from; empty when there is none. */
+  /** The run's source workdir; empty when there is none. */
   readonly workdir: string;
-  /** Where keys of sealed stores and the files of a judge lie. */
+  /** Folders with keys of sealed stores and with holdout files. */
   readonly judge?: readonly string[];
-  /** What our own program consists of. */
+  /** The files of factory itself. */
   readonly own: readonly string[];
-  /** Whether a sandbox of somebody's own works inside ours. */
+  /** Whether a node's program can start its own sandbox inside ours. */
   readonly nests: () => Promise<boolean>;
 };
 
@@ -42,9 +42,8 @@ type Setting = {
   readonly confinement?: RunConfinement;
 };
 
-/** A run that nobody confines. */
 const unconfined: RunConfinement = {
-  able: { noBwrap: 'nobody asked', noNetwork: false, loopback: false, prlimit: false, root: false },
+  able: { noBwrap: 'not requested', noNetwork: false, loopback: false, prlimit: false, root: false },
   flag: 'none',
   environment: undefined,
   workdir: '',
@@ -52,29 +51,27 @@ const unconfined: RunConfinement = {
   nests: async () => true,
 };
 
-/** The word that counts for a node, or without one for the run. */
+/** The `sandbox` setting of a node, or without one of the run. */
 export function askedOf(
   graph: Graph,
   node: Node | undefined,
   { flag, environment }: Pick<RunConfinement, 'flag' | 'environment'>,
 ): Asked {
-  const said =
-    node === undefined ? undefined : readAttributes(node.attrs, executableAttributes).values.sandbox;
   return askedFor({
-    node: said,
+    node: node === undefined ? undefined : readAttributes(node.attrs, executableAttributes).values.sandbox,
     graph: readAttributes(graph.attrs, graphAttributes).values.sandbox,
     flag,
     environment,
   });
 }
 
-/** The rung that a node's stages stand on, where they do without network. */
+/** The sandbox level of a node that needs no network. */
 export const rungOf = (
   { graph, confinement = unconfined }: Pick<Setting, 'graph' | 'confinement'>,
   node: Node,
 ): Rung => rungFor(askedOf(graph, node, confinement).word, confinement.able, false);
 
-/** How one program of a node's stage is confined. `program` is what an agent's program declares. */
+/** The sandbox settings of one program of a node. `program` is what an agent program declares. */
 export function confinementOf(
   setting: Setting,
   node: Node,
@@ -82,9 +79,9 @@ export function confinementOf(
     readonly check: boolean;
     readonly history: boolean;
     readonly program?: NonNullable<Wanted['program']>;
-    /** Where its artifacts go; default the node's own folder. */
+    /** The directory for its artifacts; default the node's. */
     readonly nodeDir?: string;
-    /** Of programs of the stage that have ended: what they printed, which stays. */
+    /** Output files of the node's earlier programs; they are read-only. */
     readonly printed?: readonly string[];
     /** Folders that cannot be renamed. */
     readonly pinned?: readonly string[];

@@ -4,14 +4,14 @@ import type { Context, Outcome } from '../model/outcome.ts';
 import { own, put } from '../model/own.ts';
 import type { ContextDelta } from '../model/trace.ts';
 
-/** A value as a word in a condition or a prompt: strings as they are, nothing as the empty string, the rest as JSON. */
+/** A value as text in a condition or a prompt: strings unchanged, a missing value as the empty string, the rest as JSON. */
 export function asText(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What a condition's key stands for after a stage: `outcome`, `preferred_label`, `failure_class`, `context.x` or any
- *  context key; a missing key is the empty string. */
+/** The value of a condition's key after a node: `outcome`, `preferred_label`, `failure_class`, `context.x` or any context key;
+ *  a missing key is the empty string. */
 export function conditionLookup(context: Context, outcome: Outcome): (key: string) => string {
   return (key) => {
     switch (key) {
@@ -31,7 +31,7 @@ export function conditionLookup(context: Context, outcome: Outcome): (key: strin
 const same = (a: Json | undefined, b: Json | undefined): boolean =>
   a === b || JSON.stringify(a) === JSON.stringify(b);
 
-/** What was added, changed and taken away between two contexts. */
+/** The keys that were added, changed and removed between two contexts. */
 export function delta(before: Context, after: Context): ContextDelta {
   const added: Record<string, Json> = {};
   const updated: Record<string, JsonObject> = {};

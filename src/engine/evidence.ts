@@ -1,4 +1,4 @@
-/** What carries the verdict of a run, gathered from its records. */
+/** Collects the evidence for a run's result from its records. */
 import { treesOf } from '../builder/in-history.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Evidence, EvidenceCommand } from '../model/evidence.ts';
@@ -18,11 +18,11 @@ import { readJournal } from '../store/journal-read.ts';
 /** Commands that a result lists. */
 const mostCommands = 200;
 
-/** What the visits of a run come to. */
+/** A summary of the executions of a run. */
 export type Visits = {
   readonly failed: number;
   readonly mark: Mark;
-  /** The latest visit of each node that has run a command. */
+  /** The latest execution of each node that has run a command. */
   readonly latest: readonly VisitRecord[];
 };
 
@@ -50,7 +50,7 @@ export async function visitsIn(path: string): Promise<Visits> {
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `journals` are the marks of the others. */
+/** `journals` are the marks of the other journals. */
 export async function evidenceOf(
   manifest: Manifest,
   runDir: string,
@@ -67,7 +67,7 @@ export async function evidenceOf(
 ): Promise<Evidence> {
   const counted = visits.latest.filter(({ outcome }) => !run.failed || outcome.status === 'fail');
   const judged = judgedIn(run);
-  // A judge that has found no scenarios has shown nothing.
+  // A `factory scenario` command that found no scenarios is no evidence.
   const commands = counted
     .flatMap((visit) => commandsOf(visit, run.proof))
     .filter(({ command }) => judged?.total !== 0 || !judging.test(command));
@@ -92,7 +92,7 @@ export async function evidenceOf(
   };
 }
 
-/** What `factory scenario` said last; an agent's word for it does not count. */
+/** The latest result of `factory scenario`; values that an agent set do not count. */
 function judgedIn({
   context,
   origins,
@@ -107,7 +107,7 @@ function judgedIn({
     : undefined;
 }
 
-/** The hashes of all that a run was given. */
+/** The hashes of all inputs of a run. */
 export function inputsOf(manifest: Manifest): Evidence['inputs'] {
   const texts = (of: Manifest['prompts'] = {}) =>
     Object.fromEntries(Object.entries(of).map(([name, text]) => [name, text.sha256]));
@@ -130,7 +130,7 @@ export function inputsOf(manifest: Manifest): Evidence['inputs'] {
 
 const judging = /\bfactory scenario\b/;
 
-/** A build's own steps judge nothing of the product. */
+/** Commands of the planner and builder that check nothing of the product. */
 const bookkeeping = /^factory (?:order (?!proof\b)|plan\b)/;
 
 function commandsOf(visit: VisitRecord, proof: readonly string[]): EvidenceCommand[] {
@@ -145,7 +145,7 @@ function commandsOf(visit: VisitRecord, proof: readonly string[]): EvidenceComma
     if (bookkeeping.test(command)) return [];
     const what = node_type === 'verification' ? node_type : whatIs(command);
     const one = { ...about, what, command, exit_code: ran.exit_code, ...printed(ran) };
-    // What a proof has run is told by its outputs; it has passed all of it, or it would have failed.
+    // A successful proof has passed all its commands; their outputs are its artifacts.
     const inside = what !== 'proof' || outcome.status !== 'success' ? [] : proof;
     return [
       one,

@@ -1,4 +1,4 @@
-/** What later stages are told about a failure: `last_failure.*`, gathered from the failed stage's artifacts. */
+/** Feedback for later nodes about a failure: `last_failure.*`, read from the failed node's artifacts. */
 import { existsSync } from 'node:fs';
 import type { Json } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
@@ -14,7 +14,7 @@ const agentPrograms = ['codex', 'claude', 'command'] as const;
 
 type Stage = { readonly node: string; readonly type: string; readonly at: string };
 
-/** What of it no artifact has to be read for. */
+/** The part of the feedback that needs no artifacts. */
 export const factsOf = (stage: Stage, failure: Failure): Record<string, Json> => ({
   'last_failure.node_id': stage.node,
   'last_failure.node_type': stage.type,
@@ -79,13 +79,13 @@ export async function feedback(
 
 /** The same, without lines of the holdout that a failing scenario printed. */
 export async function printable(
-  told: Record<string, Json>,
+  feedback: Record<string, Json>,
   guard: Pick<LeakGuard, 'printable'> | undefined,
 ): Promise<Record<string, Json>> {
-  if (guard === undefined) return told;
+  if (guard === undefined) return feedback;
   const texts = ['last_failure.reason', 'last_failure.summary'];
-  const cleaned = texts.map(async (key) => [key, await guard.printable(String(told[key]))] as const);
-  return { ...told, ...Object.fromEntries(await Promise.all(cleaned)) };
+  const cleaned = texts.map(async (key) => [key, await guard.printable(String(feedback[key]))] as const);
+  return { ...feedback, ...Object.fromEntries(await Promise.all(cleaned)) };
 }
 
 /** The command that failed, with the tails of what it printed. */
@@ -105,13 +105,15 @@ async function verificationTail(path: string, most: number): Promise<string> {
     return '';
   const last: unknown = results.commands.at(-1);
   if (typeof last !== 'object' || last === null) return '';
-  const said = (key: string): string => {
+  const field = (key: string): string => {
     const value: unknown = Object.entries(last).find(([k]) => k === key)?.[1];
     return value === undefined ? '' : String(value);
   };
   const streams = (['stderr', 'stdout'] as const)
-    .map((name) => [name, said(name).trim()] as const)
+    .map((name) => [name, field(name).trim()] as const)
     .filter(([, text]) => text !== '')
     .map(([name, text]) => `${name}: ${tailOf(Buffer.from(text), most / 2)}`);
-  return [`command: ${head(said('command'), 200)}`, `exit_code: ${said('exit_code')}`, ...streams].join('\n');
+  return [`command: ${head(field('command'), 200)}`, `exit_code: ${field('exit_code')}`, ...streams].join(
+    '\n',
+  );
 }

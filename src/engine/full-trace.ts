@@ -1,11 +1,11 @@
-/** A trace record holds the whole context while that is small, and every so often when it is not; in between, what
- *  changed is enough. This puts the whole back. */
+/** Trace records hold the whole context while it is small, and periodically while it is large; the records between hold only
+ *  the changes. This module restores the full form. */
 import type { Json } from '../model/json.ts';
 import type { Context } from '../model/outcome.ts';
 
 /** Bytes of a context that every record repeats. */
 const smallContext = 4096;
-/** A large context is repeated every so many steps. */
+/** Steps between two full records of a large context. */
 const period = 50;
 
 /** Whether a record of the `step`-th step repeats the whole context. */
@@ -22,7 +22,7 @@ export function* fullTrace(records: Iterable<TraceRecord>): Generator<TraceRecor
   for (const record of records) yield inWhole(record);
 }
 
-/** The same one record after the other, for a trace that is too large to be held. */
+/** The same for one record at a time, for traces that do not fit into memory. */
 export function wholeRecords(): (record: TraceRecord) => TraceRecord {
   let context: Record<string, Json> = {};
   return (record) => {

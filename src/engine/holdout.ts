@@ -1,4 +1,4 @@
-/** What a run is to seal when it begins: which paths, taken from where; refused before anything is made. */
+/** Determines what a run seals when it starts: which paths, taken from where. Errors are found before anything is created. */
 import { realpathSync } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -27,9 +27,9 @@ export type WantedHoldout = {
   readonly paths: readonly string[];
   /** `workdir`, or the folder that the content of the first path is taken from. */
   readonly from: string;
-  /** What the workdir has at the paths. */
+  /** The workdir's files at the paths. */
   readonly own: readonly SealedFile[];
-  /** What the first path holds in its place, where it comes from a folder of its own. */
+  /** The files of the separate holdout folder, which replace those at the first path. */
   readonly given: readonly SealedFile[] | undefined;
   /** Absolute paths that must not be copied into the workspace. */
   readonly leaveOut: readonly string[];
@@ -38,15 +38,14 @@ export type WantedHoldout = {
 
 type Problem = { readonly problem: Diagnostic };
 
-/** Reads what `holdout`, `holdout_from` and `--holdout` name. Without `holdout` nothing is sealed where the workdir has no
- *  scenarios in the usual place. Files are read here, once: what is sealed is what was looked at. */
+/** Reads the files that `holdout`, `holdout_from` and `--holdout` name. Without `holdout`, only scenarios in the default place
+ *  are sealed. Files are read here, once: so the sealed contents are the checked ones. */
 export async function wantedHoldout(
   graph: Graph,
   where: {
-    /** `--holdout`, as it was typed. */
+    /** `--holdout`, as typed. */
     readonly flag: string | undefined;
     readonly cwd: string;
-    /** Of the run: beside the file of one of them may lie what judges. */
     readonly variables?: Manifest['variables'];
     /** Absolute; undefined for an empty tree. */
     readonly workdir: string | undefined;
@@ -55,12 +54,12 @@ export async function wantedHoldout(
   },
 ): Promise<{ readonly wanted: WantedHoldout | undefined } | Problem> {
   const { workdir, runsDir, env } = where;
-  const said = present(graph.attrs, 'holdout');
+  const attribute = present(graph.attrs, 'holdout');
   const words = readAttributes(graph.attrs, graphAttributes).values.holdout ?? [usualHoldout];
-  // What lists the workdir, git above all, knows the files by no other spelling.
+  // The spelling on the disk, as git lists the files.
   const listed = (path: string) => (workdir === undefined ? path : asListed(workdir, path));
   const read = holdoutPaths(words, listed);
-  const no = (message: string, fix: string, at: Attribute | undefined = said): Problem => ({
+  const no = (message: string, fix: string, at: Attribute | undefined = attribute): Problem => ({
     problem: {
       code: 'holdout',
       severity: 'error',
@@ -69,7 +68,7 @@ export async function wantedHoldout(
       fix,
     },
   });
-  if ('problem' in read) return no(`holdout: ${read.problem}`, 'name the files and folders of the judge');
+  if ('problem' in read) return no(`holdout: ${read.problem}`, 'name the files and folders of the holdout');
   const { paths } = read;
   const [first = ''] = paths;
   const dir = await folderOf(graph, where, no);
@@ -86,7 +85,7 @@ export async function wantedHoldout(
     if (!(error instanceof WorkspaceError)) throw error;
     return no(
       `holdout: ${error.message}`,
-      'put plain files and folders there; a link in place of a holdout, or on the way to one, would let others decide what judges',
+      'put regular files and folders there; a symbolic link could lead to other scenarios than the sealed ones',
     );
   }
   if (given !== undefined && !given.some(({ kind }) => kind !== 'dir'))
@@ -96,17 +95,17 @@ export async function wantedHoldout(
       dir?.at,
     );
   const usual = holdoutPaths([usualHoldout], listed);
-  for (const path of said === undefined ? [] : paths) {
+  for (const path of attribute === undefined ? [] : paths) {
     if (path === first && given !== undefined) continue;
     if ('paths' in usual && usual.paths.includes(path)) continue;
     if (own.some((file) => file.path === path)) continue;
     return no(
-      `holdout: there is no "${path}" in ${workdir === undefined ? 'the empty tree that the run begins with' : `the workdir ${workdir}`}, so nothing would judge`,
+      `holdout: there is no "${path}" in ${workdir === undefined ? 'the empty tree that the run starts with' : `the workdir ${workdir}`}, so there would be no holdout`,
       'correct the path, or name a folder that holds its content with --holdout DIR',
     );
   }
-  // An empty folder in the usual place holds no judge.
-  if (given === undefined && said === undefined && !own.some(({ kind }) => kind !== 'dir'))
+  // An empty folder in the default place is no holdout.
+  if (given === undefined && attribute === undefined && !own.some(({ kind }) => kind !== 'dir'))
     return { wanted: undefined };
   if (given === undefined && own.length === 0) return { wanted: undefined };
   const among = keysAmongRuns(runsDir, env);
@@ -126,7 +125,7 @@ export async function wantedHoldout(
   };
 }
 
-/** What one path holds, without what no copy of a workdir holds either. */
+/** The files at one path, except those that a copy of the workdir leaves out too. */
 async function readFrom(
   root: string,
   path: string,
@@ -144,7 +143,7 @@ async function readFrom(
   });
 }
 
-/** The folder outside of the workdir that holds the judge; undefined where nobody names one. */
+/** The holdout folder outside the workdir; undefined if none is set. */
 async function folderOf(
   graph: Graph,
   { flag, cwd, variables = {}, workdir, runsDir }: Parameters<typeof wantedHoldout>[1],
@@ -155,9 +154,9 @@ async function folderOf(
   const source = holdoutSource(graph, variables, resolve(cwd, graph.file), flag && resolve(cwd, flag));
   if (source === undefined) return undefined;
   const path = source.folder;
-  const name = { flag: '--holdout', graph: 'holdout_from', beside: 'holdout_beside' }[source.said];
-  const at = source.said === 'flag' ? undefined : present(graph.attrs, name);
-  const fix = `name a folder that holds the scenarios, outside of the runs directory, with ${name}`;
+  const name = { flag: '--holdout', graph: 'holdout_from', beside: 'holdout_beside' }[source.setting];
+  const at = source.setting === 'flag' ? undefined : present(graph.attrs, name);
+  const fix = `name a folder that holds the scenarios, outside the runs directory, with ${name}`;
   const refuse = (why: string): Problem => {
     const refusal = no(`${name}: ${path} ${why}`, fix, at);
     if (at !== undefined) return refusal;
@@ -181,32 +180,33 @@ async function folderOf(
   }
   const real = await realpath(path);
   const runs = realOf(runsDir);
-  if (isWithin(runs, real)) return refuse('lies in the runs directory, where stages work');
+  if (isWithin(runs, real)) return refuse('lies in the runs directory, where nodes run');
   if (isWithin(real, runs)) return refuse(`contains the runs directory ${runsDir}`);
   if (workdir !== undefined && isWithin(real, realOf(workdir)))
     return refuse(`is the workdir, or contains it: nothing would be left to work on`);
   return { path, real, at };
 }
 
-/** Why no key may be kept where `env` says; undefined where it may, or says nothing. */
+/** Why keys may not be stored in the folder that `env` sets; undefined if they may, or if it sets none. */
 export function keysAmongRuns(
   runsDir: string,
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
   const keys = keysFolder(env);
   return keys !== undefined && isWithin(realOf(runsDir), realOf(keys))
-    ? `the key of the sealed scenarios would lie in the folder of runs (${keys}), beside what it opens`
+    ? `the key of the sealed scenarios would lie in the runs directory (${keys}), next to the files that it decrypts`
     : undefined;
 }
 
-/** Bytes of a content that is nobody's own: shorter ones occur by chance. */
+/** Bytes from which equal contents are a copy: shorter ones may be equal by chance. */
 export const ownFrom = 32;
 
-/** Copies that are named. */
+/** Copies that a warning names. */
 const mostNamed = 5;
 
-/** A warning where agents have a sealed file from the beginning, as another one: what they write of it is then theirs, and
- *  no guard or audit would speak of it. It may be meant (sample data, a licence), so that nothing is refused. */
+/** A warning if the workspace has a copy of a holdout file at another path: agents may read it, and neither the leak guard nor
+ *  the audit reports text that the workspace had from the start. It may be intended (sample data, a licence), so it is no
+ *  error. */
 export function copyNotes(tree: Tree, sealed: readonly SealedFile[]): readonly string[] {
   const hashes = new Set(
     sealed.flatMap(({ kind, content }) =>
@@ -220,6 +220,6 @@ export function copyNotes(tree: Tree, sealed: readonly SealedFile[]): readonly s
   if (copies.length === 0) return [];
   const more = copies.length > mostNamed ? ` and ${copies.length - mostNamed} more` : '';
   return [
-    `agents can read what is sealed here, in a copy; leave it out with a line in .factoryignore, unless they may know it: ${copies.sort().slice(0, mostNamed).join(', ')}${more}`,
+    `agents can read holdout files in these copies; exclude them with a line in .factoryignore, unless agents may know them: ${copies.sort().slice(0, mostNamed).join(', ')}${more}`,
   ];
 }

@@ -1,4 +1,4 @@
-/** What a run reads before it starts and keeps for good: variables, prompts, schemas. */
+/** Reads the inputs of a run, which stay fixed for its whole life: variables, prompts, schemas. */
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, extname, isAbsolute, resolve } from 'node:path';
@@ -30,9 +30,9 @@ export type Inputs = {
 /** Bytes; a larger input is refused. */
 const inputLimit = 10 * 1024 * 1024;
 
-/** Reads everything that the pipeline and the flags name. `given` holds `--var name=value`; its paths are relative to
- *  `cwd`, those in the pipeline to the pipeline's file. Variables in `kept` that are not given stay as they are there,
- *  with their texts; its prompts and schemas, where it has them, are taken in place of the files. */
+/** Reads everything that the pipeline and the flags name. `given` holds `--var name=value`; its paths are relative to `cwd`,
+ *  those in the pipeline to the pipeline file. `kept` has the inputs of an earlier run: its variables count where `given`
+ *  does not set them, and its prompts and schemas, if it has any, replace the files. */
 export async function readInputs(
   graph: Graph,
   given: Readonly<Record<string, string>>,
@@ -123,7 +123,7 @@ const near = (name: string, names: readonly string[]): string => {
   return meant === undefined ? '' : `did you mean "${meant}"? `;
 };
 
-/** Whether an answer is to be held against that schema by us. */
+/** Whether answers are checked against that schema. */
 const isChecked = (graph: Graph, reference: string): boolean =>
   [...graph.nodes.values()].some(
     ({ attrs }) =>
@@ -134,16 +134,15 @@ const isChecked = (graph: Graph, reference: string): boolean =>
 function whyNoSchema(text: string, checked: boolean): string | undefined {
   let schema: Json;
   try {
-    // What is parsed is JSON; its type cannot say so.
     schema = parseJson(text, mostGivenLevels) as Json;
   } catch (error) {
     return `is not JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'is no JSON object';
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'is not a JSON object';
   const problem = checked ? unusableSchema(schema as JsonObject) : undefined;
   return problem === undefined
     ? undefined
-    : `cannot be checked (${problem}): write it without that, or leave out response_check=strict`;
+    : `cannot be checked (${problem}): change that in the schema, or leave out response_check=strict`;
 }
 
 /** Files named by `key="@file"` on any node. */
@@ -183,8 +182,8 @@ async function frozen(
 
 const placeOf = (graph: Graph, attribute: Attribute) => ({ file: graph.file, span: attribute.valueSpan });
 
-/** All that comes out of a pipe (`--var spec=<(command)`), up to a little more than an input may have. No call waits in it: a
- *  process that does cannot be ended by a signal. One that nobody writes into is empty. */
+/** Reads a pipe (`--var spec=<(command)`) to its end, or a little beyond the input limit. Reads do not block: a blocked process
+ *  could not be ended by a signal. */
 async function readPipe(path: string): Promise<Buffer> {
   const pipe = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const pieces: Buffer[] = [];
@@ -211,10 +210,10 @@ async function readPipe(path: string): Promise<Buffer> {
 
 const savedAsText = 'save it as UTF-8 text, or name another file';
 
-/** Milliseconds between two looks at a pipe that has nothing yet. */
+/** Milliseconds between two reads of an empty pipe. */
 const pipeWaitMs = 20;
 
-/** The text of an input; or what is wrong with the file, and how to mend it where another name would be no help. */
+/** The text of an input, or what is wrong with the file; with a fix where naming another file is not it. */
 async function readText(
   path: string,
   what: string,
@@ -231,7 +230,7 @@ async function readText(
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     if (text.includes('\0')) return { problem: `${what}: ${path} is a binary file`, fix: savedAsText };
     return text.trim() === ''
-      ? { problem: `${what}: ${path} is empty`, fix: 'write into it what is wanted, or name another file' }
+      ? { problem: `${what}: ${path} is empty`, fix: 'write the text into it, or name another file' }
       : { text };
   } catch (error) {
     if (isMissing(error)) return { problem: `${what}: there is no file ${path}` };

@@ -1,4 +1,4 @@
-/** Whether paths that a stage names stay where they belong. */
+/** Keeps paths that a node names inside the workspace. */
 import { mkdirSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import { isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isCode, isMissing, writeFileAtomic } from '../system/files.ts';
 
-/** False when the path, or the nearest part of it that exists, leads out of the workspace by a link. */
+/** False if the path, or the nearest existing folder above it, leads out of the workspace by a symbolic link. */
 export async function staysInside(workspace: string, path: string): Promise<boolean> {
   const root = await realpath(workspace);
   for (let at = join(workspace, path); ; at = dirname(at)) {
@@ -19,15 +19,15 @@ export async function staysInside(workspace: string, path: string): Promise<bool
   }
 }
 
-/** What stands in the way of a file, by the system's words: a folder, a file or a link in a circle in its place or on the
- *  way to it, a folder that is closed, a name that is too long. */
+/** Errors caused by what a node put at or above the path: a folder, a file or a circular link, a locked folder, or by a name
+ *  that is too long. */
 const inTheWay = [
   ...['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOENT', 'ENOTEMPTY', 'ELOOP', 'ENAMETOOLONG'],
   ...['EACCES', 'EPERM'],
 ] as const;
 
-/** Writes a file of the workspace, or answers why it cannot be there: earlier stages put into its place, or on the way to
- *  it, what they like. Rejects for a trouble of the disk itself: what is to be written may have been paid for. */
+/** Writes a file of the workspace, or returns why that is impossible: earlier nodes may have put anything at or above the path.
+ *  Rejects on a disk error: the text may have been paid for, so the run must stop. */
 export async function writeInside(
   workspace: string,
   path: string,

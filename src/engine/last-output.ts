@@ -1,4 +1,4 @@
-/** Where the output of the last command of a tool or verification node is. */
+/** Finds the output files of the last command of a tool or verification node. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nodeLayout } from '../model/layout.ts';

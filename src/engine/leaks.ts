@@ -21,24 +21,24 @@ import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 export class HoldoutLeak extends Error {}
 
 export interface LeakGuard {
-  /** Before an agent is asked: rejects with a HoldoutLeak when the prompt, or the context that its program may read, shows
-   *  a canary. */
+  /** Before a prompt is sent: rejects with a HoldoutLeak if the prompt, or the context that the agent may read, shows a
+   *  canary. */
   beforeAsking(node: Node, prompt: string, context: Context): Promise<void>;
   /** The output of a failed node without lines of the holdout, which a failing scenario may print. */
   printable(text: string): Promise<string>;
-  /** After an attempt: where its answer or the files that it changed show a canary; undefined where nothing does. */
-  afterStage(stage: Stage): Promise<string | undefined>;
+  /** After an attempt: a message if its answer or its changed files show a canary, else undefined. */
+  afterAttempt(attempt: FinishedAttempt): Promise<string | undefined>;
 }
 
-export type Stage = {
+export type FinishedAttempt = {
   readonly node: Node;
-  /** Whether an agent did it: then its answer counts too. */
+  /** Whether an agent ran: then its answer is searched too. */
   readonly byAgent: boolean;
   readonly nodeDir: string;
   readonly outcome: Outcome;
   readonly before: Snapshot;
   readonly after: Snapshot;
-  /** Files that are put back anyway. */
+  /** Files whose changes are undone anyway. */
   readonly undone: readonly string[];
 };
 
@@ -52,15 +52,15 @@ export function leakGuard(from: {
   readonly runDir: string;
   readonly manifest: Pick<Manifest, 'variables'>;
   readonly snapshots: Snapshots;
-  /** The snapshot that the run began with. */
+  /** The first snapshot of the run. */
   readonly start: string;
   readonly files: readonly SealedFile[];
 }): LeakGuard {
-  /** Chosen when they are first needed: that reads the whole workspace at the start. */
+  /** Computed on first use: that reads the whole first snapshot. */
   const canaries = once(() =>
     canariesIn(from.files, knownTexts(from.runDir, from.manifest, from.snapshots, from.start)),
   );
-  /** Where a file variable shows a marked line; the other lines of it were known and are no canaries. */
+  /** A message if a file variable shows a marked line; its other lines were known and are no canaries. */
   const leakInVariables = once(async () => {
     for await (const { name, text } of fileVariables(from.runDir, from.manifest)) {
       const found = await leakIn(`the file of the variable "${name}"`, text);
@@ -86,7 +86,7 @@ export function leakGuard(from: {
       const found =
         (await leakInVariables()) ??
         (await leakIn(`the prompt of node "${node.id}"`, prompt)) ??
-        (await leakIn(`the context that node "${node.id}" is given`, JSON.stringify(context)));
+        (await leakIn(`the context of node "${node.id}"`, JSON.stringify(context)));
       if (found !== undefined) throw new HoldoutLeak(found);
     },
     async printable(text) {
@@ -99,13 +99,13 @@ export function leakGuard(from: {
       }
       return lines.join('\n');
     },
-    async afterStage(stage) {
-      if (mayRead(stage.node)) return undefined;
-      return (stage.byAgent ? await leakInAnswer(stage) : undefined) ?? (await leakInFiles(stage));
+    async afterAttempt(attempt) {
+      if (mayRead(attempt.node)) return undefined;
+      return (attempt.byAgent ? await leakInAnswer(attempt) : undefined) ?? (await leakInFiles(attempt));
     },
   };
 
-  async function leakInAnswer({ node, nodeDir, outcome }: Stage): Promise<string | undefined> {
+  async function leakInAnswer({ node, nodeDir, outcome }: FinishedAttempt): Promise<string | undefined> {
     const report = [reasonOf(outcome), outcome.notes, outcome.label, ...outcome.suggested].join('\n');
     const found =
       (await leakIn(`what node "${node.id}" reports`, report)) ??
@@ -120,11 +120,11 @@ export function leakGuard(from: {
     return undefined;
   }
 
-  async function leakInFiles({ node, before, after, undone }: Stage): Promise<string | undefined> {
+  async function leakInFiles({ node, before, after, undone }: FinishedAttempt): Promise<string | undefined> {
     const { created, modified, folders } = diff(before, after);
     const paths = [...created, ...modified].filter((path) => !undone.includes(path));
     const names = [...folders.created, ...paths].join('\n');
-    const named = await leakIn(`the name of a file or folder that node "${node.id}" made`, names);
+    const named = await leakIn(`the name of a file or folder that node "${node.id}" created`, names);
     if (named !== undefined) return named;
     for (const path of paths) {
       const { hash, target } = after.tree.get(path) ?? {};

@@ -1,10 +1,10 @@
-/** Values as they go into a run's records: secrets are taken out of their texts, never out of their structure, and what no
- *  record can hold is not there from the beginning, so that a run which goes on from its records has what it had. */
+/** Masks secrets in the texts of JSON values before they enter a run's records. Values that JSON cannot hold are removed here,
+ *  so that a resumed run has the same values as the uninterrupted one. */
 import type { Json, JsonObject } from '../model/json.ts';
 
 export function maskedValue(value: Json, mask: (text: string) => string): Json {
   if (typeof value === 'string') return mask(value);
-  // JSON can write a number that nobody can read back, such as 1e999.
+  // JSON text may hold numbers that parse as Infinity, such as 1e999.
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (Array.isArray(value)) return value.map((item: Json) => maskedValue(item, mask));
   return typeof value === 'object' && value !== null ? maskedObject(value as JsonObject, mask) : value;

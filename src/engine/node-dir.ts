@@ -1,4 +1,4 @@
-/** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
+/** A node's directory of artifacts: the latest execution at the top, earlier ones under `visits/<n>/`. */
 import { lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
@@ -12,7 +12,7 @@ import { readNames } from '../workspace/walk.ts';
 import { keepJson } from './artifacts.ts';
 import { reopen } from './reopen.ts';
 
-/** `stage.json`: which visit the folder belongs to, and the process that is or was at work in it. */
+/** `stage.json`: the execution that the directory belongs to, and its latest process. */
 const Stage = z.object({
   schema_version: z.literal(1),
   visit: z.number(),
@@ -32,45 +32,43 @@ export async function readStage(dir: string): Promise<Stage | undefined> {
   }
 }
 
-/** Not flushed: what a killed engine left running is ended by what stands here, and a power cut leaves nothing running. */
+/** Not flushed: resume uses it to end the processes of a killed engine, and a power cut leaves none running. */
 export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
   await keepJson(nodeLayout(dir).stage, { schema_version: 1, ...stage });
 }
 
-/** Notes in the stage's file which process is at work. */
+/** Records the running process in `stage.json`. */
 export async function noteProcess(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
   if (overwriteJson(nodeLayout(dir).stage, { schema_version: 1, ...stage })) return;
-  // The process itself may have locked the folder by now.
+  // The process itself may have locked the directory already.
   reopen(dir);
   await writeStage(dir, stage);
 }
 
-/** Makes the folder ready for its `visit`-th visit: a finished earlier visit is moved to `visits/<n>/`, what a killed
- *  engine left of this very visit is thrown away. May be cut anywhere and done again. Answers with how the folder of earlier
- *  visits stands. */
+/** Prepares the directory for execution `visit`: a finished earlier one is moved to `visits/<n>/`, remains of this execution
+ *  that a killed engine left are removed. May be interrupted anywhere and repeated. Returns a fingerprint of the folder of
+ *  earlier executions, for `closeVisit`. */
 export async function openVisit(dir: string, visit: number, marker: string): Promise<string> {
   beforeWrite(dir);
   if (!made(dir)) await clear(dir, visit);
   await writeStage(dir, { visit, attempt: 1, marker, process: null });
-  return standOf(nodeLayout(dir).visits);
+  return fingerprintOf(nodeLayout(dir).visits);
 }
 
-/** Is another one as soon as a name has come or gone there. */
-function standOf(folder: string): string {
+/** Changes whenever a name is added or removed in the folder. */
+function fingerprintOf(folder: string): string {
   const is = lstatSync(folder, { throwIfNoEntry: false, bigint: true });
   return is === undefined ? '' : `${is.ino} ${is.ctimeNs} ${is.nlink} ${is.size}`;
 }
 
-/** Puts right what a stage has done to the engine's own names in its folder: a finished visit is known by its stage file,
- *  and nothing stands yet where it and those after it will be moved: at their first visit programs see no folder of earlier
- *  ones, and may make it. `stood` is what `openVisit` has answered. To be called when all of the stage's processes have
- *  ended. */
-export async function closeVisit(dir: string, visit: number, marker: string, stood: string): Promise<void> {
+/** Repairs what the node's programs did to the engine's files in its directory: restores `stage.json`, by which a finished
+ *  execution is recognised, and removes files that programs created where this and later executions will be moved. `before` is
+ *  the result of `openVisit`. Call it after all processes of the node have ended. */
+export async function closeVisit(dir: string, visit: number, marker: string, before: string): Promise<void> {
   const { visits } = nodeLayout(dir);
-  // Whatever stands behind a link is nobody's here.
   if (visit === 1 || !isFolder(visits)) removeNow(visits);
-  // There may be thousands, and nobody has been there.
-  else if (standOf(visits) === stood) removeNow(join(visits, String(visit)));
+  // An unchanged folder is not listed: it may have thousands of entries.
+  else if (fingerprintOf(visits) === before) removeNow(join(visits, String(visit)));
   else for (const name of readNames(visits)) if (!isEarlier(name, visit)) removeNow(below(visits, name));
   const is = await readStage(dir);
   if (is?.visit !== visit || is.marker !== marker)
@@ -82,7 +80,7 @@ const isFolder = (path: string | Buffer): boolean =>
 
 const isEarlier = (name: string, visit: number): boolean => /^[1-9]\d*$/.test(name) && Number(name) < visit;
 
-/** False when there was something of that name. */
+/** False if the name exists already. */
 function made(dir: string): boolean {
   try {
     mkdirSync(dir);
@@ -93,12 +91,11 @@ function made(dir: string): boolean {
   }
 }
 
-/** Settles when what the visit has left is on the disk, with the names that the one before it has by now: the record of
- *  a visit tells of these files, also after a power cut. Those names are first: where a disk keeps no order, they must not be
- *  gone from both places, and the flush of a new file may take its folder along, without the names that it has lost. */
+/** Flushes the files of an execution and the moved names of the one before it, because the journal line names their hashes.
+ *  The moved names go first: otherwise a power cut could lose them in both places. */
 export async function settleVisit(dir: string, visit: number): Promise<void> {
   const { visits } = nodeLayout(dir);
-  // The folder itself got its name at the first visit.
+  // The directory itself is new at the first execution.
   if (visit === 1) return settleTree([dir, dirname(dir)], [visits, dirname(dir)]);
   const before = join(visits, String(visit - 1));
   await settleTree(before, [before]);
@@ -106,8 +103,8 @@ export async function settleVisit(dir: string, visit: number): Promise<void> {
   await settleTree(dir, [visits]);
 }
 
-/** In calls that nothing comes between: who is stopped in one that is made by a thread of its own has asked whose the run is
- *  long before it is made. */
+/** Moves away or removes everything of earlier executions. Uses synchronous calls: between the check of the run's owner and an
+ *  asynchronous write, the process could be stopped and another one take over the run. */
 async function clear(dir: string, visit: number): Promise<void> {
   reopen(dir);
   const entries = readNames(dir).filter((name) => name !== 'visits');
@@ -118,11 +115,10 @@ async function clear(dir: string, visit: number): Promise<void> {
     beforeWrite(dir);
     beforeRemaking(dir);
     mkdirSync(nodeLayout(dir).visits, { recursive: true });
-    // A later visit may have put a link where its own place would be.
+    // The node may have put a link at the archive's path.
     reopen(archive);
-    // A power cut, and who mends the disk after it, may leave a name at both places: as two names of one file, which a
-    // rename leaves alone, or as something else that it cannot replace. What has its place in one that has its last file
-    // is not here again: a stage that was cut may have written another number into its own.
+    // After a power cut a name may exist at both places: as hard links, which a rename leaves alone, or as something that it
+    // cannot replace. If the archive is complete, its file counts: an interrupted execution may have written the file here.
     const there = new Set(readNames(archive));
     const move = (name: string) => {
       if (whole && isPlain(join(archive, name))) return removeNow(below(dir, name));
@@ -130,7 +126,7 @@ async function clear(dir: string, visit: number): Promise<void> {
       beforeWrite(archive);
       renameSync(below(dir, name), below(archive, name));
     };
-    // The stage file goes last: as long as it stands here, a cut move is taken up again.
+    // `stage.json` goes last: while it is here, an interrupted move is repeated.
     for (const name of entries) if (name !== 'stage.json') move(name);
     move('stage.json');
   } else {
@@ -138,14 +134,13 @@ async function clear(dir: string, visit: number): Promise<void> {
   }
 }
 
-/** Whether a visit has been moved there to its last file. */
+/** Whether an execution was moved there completely. */
 const isWhole = (archive: string): boolean => isFolder(archive) && isPlain(join(archive, 'stage.json'));
 
 function isPlain(path: string): boolean {
   try {
     return lstatSync(toBytes(path), { throwIfNoEntry: false })?.isFile() === true;
   } catch {
-    // What cannot be looked at is put right first.
     return false;
   }
 }

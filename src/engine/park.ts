@@ -1,20 +1,20 @@
-/** Whether a failed call parks the run, and until when. Pure. */
+/** Decides whether a failed call suspends the run, and until when. Pure. */
 import type { Condition } from '../model/condition.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { type Park, type Parked, pausedBy } from '../model/park.ts';
 import type { Route } from './route.ts';
 
-/** Milliseconds after which a quota is looked for again of which nobody says when it is there. */
+/** Milliseconds to wait for a quota whose reset time is unknown. */
 const guessMs = 15 * 60_000;
 
-/** No wait is longer than a year, whatever a server says. */
+/** Upper bound of a wait: one year. */
 const mostMs = 365 * 86_400_000;
 
-/** A server whose own time was waited for in vain is not asked at the same pace all night. */
+/** Lower bound of the wait after `again` waits in vain; it grows, so that a server is not asked at the same pace all night. */
 const leastMs = (again: number): number => (again === 0 ? 0 : Math.min(60_000 * 2 ** (again - 1), guessMs));
 
-/** The outcome with what it says of waiting in one form: a server's wait that is longer than `parkAfterMs` is a quota,
- *  and a quota's wait stands in `retryAfterMs`. Without `parkUnsaid` nothing waits for a limit that nobody tells the end of. */
+/** Normalizes what an outcome says about waiting: a server's wait longer than `parkAfterMs` becomes a quota, and the wait of a
+ *  quota is in `retryAfterMs`. Without `parkUnsaid`, a rate limit without a time does not suspend the run. */
 export function withWait(outcome: Outcome, now: Date, parkAfterMs: number, parkUnsaid = true): Outcome {
   if (outcome.status !== 'fail') return outcome;
   const { park, retryAfterMs, class: failureClass } = outcome;
@@ -32,10 +32,10 @@ export function withWait(outcome: Outcome, now: Date, parkAfterMs: number, parkU
   return { ...outcome, retryAfterMs: wait ?? guessMs };
 }
 
-/** What the run waits for after a final outcome, or undefined where it goes on. An edge whose condition is true carries
- *  the failure; but a quota comes back by itself, and nothing that a stage's own run waits for is the product's fault, so there
- *  the condition must speak of `failure_class`. */
-export function parked(
+/** Why and until when the run is suspended after a final outcome, or undefined if it continues. An edge whose condition is
+ *  true carries the failure; for a quota or the wait of a nested run the condition must name `failure_class`, since those end
+ *  by themselves and are no fault of the product. */
+export function suspension(
   outcome: Outcome,
   route: Route | undefined,
   at: { readonly node: string; readonly now: Date; readonly before: Parked | undefined },
@@ -61,7 +61,7 @@ export function parked(
   };
 }
 
-/** Whether waiting for this is not for a retry within the run. */
+/** Whether the wait is too long for a retry within the run. */
 export const isLong = (park: Park, retryAfterMs: number | undefined, parkAfterMs: number): boolean =>
   park.kind !== 'quota' || (park.unsaid !== true && (retryAfterMs ?? guessMs) > parkAfterMs);
 

@@ -1,7 +1,7 @@
-/** What a model says piece by piece, over many events of a stream. Pure. */
+/** Masks secrets that a model's stream spreads over several events. Pure. */
 import type { ExchangeItem } from '../agents/agent.ts';
 
-/** A secret that is spelled out piece by piece stands in no single event: then the pieces of that text are left out. */
+/** Replaces all pieces of a text whose whole contains a secret: no single event would show it to the mask. */
 export function withoutSplit(
   items: readonly ExchangeItem[],
   mask: (text: string) => string,
@@ -16,24 +16,24 @@ export function withoutSplit(
       return piece;
     });
   }
-  const telling = new Set<string>();
+  const secret = new Set<string>();
   for (const [stream, pieces] of texts) {
     const whole = pieces.join('');
-    if (mask(whole) !== whole) telling.add(stream);
+    if (mask(whole) !== whole) secret.add(stream);
   }
-  if (telling.size === 0) return items;
+  if (secret.size === 0) return items;
   return items.map((item) =>
     item.kind === 'event'
       ? {
           kind: 'event',
-          event: withPieces(item.event, (stream, piece) => (telling.has(stream) ? '***' : piece)),
+          event: withPieces(item.event, (stream, piece) => (secret.has(stream) ? '***' : piece)),
         }
       : item,
   );
 }
 
-/** The event with each of its pieces as `change` gives it. A piece is the `delta` of an event, or a text in the `delta` of
- *  a choice: content, reasoning, the arguments of a call. `stream` tells the texts apart of which they are pieces. */
+/** Applies `change` to each piece of an event: its `delta`, or the texts in the `delta` of a choice (content, reasoning, the
+ *  arguments of a call). `stream` names the text that a piece belongs to. */
 function withPieces(event: unknown, change: (stream: string, piece: string) => string): unknown {
   if (!isObject(event)) return event;
   const { type, delta, choices } = event;
@@ -52,7 +52,7 @@ function withPieces(event: unknown, change: (stream: string, piece: string) => s
   };
 }
 
-/** The value with all of its texts changed; `path` leads to it. */
+/** Applies `change` to all texts of the value at `path`. */
 function changed(value: unknown, path: string, change: (stream: string, piece: string) => string): unknown {
   if (typeof value === 'string') return change(path, value);
   if (Array.isArray(value)) return value.map((one: unknown) => changed(one, path, change));

@@ -1,4 +1,4 @@
-/** A pipeline file: read, held against the rules, and asked what it says about the run as a whole. */
+/** Reads and lints a pipeline file, and reads its run-wide attributes. */
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -25,8 +25,8 @@ export type ReadPipeline = {
     | undefined;
 };
 
-/** Reads and lints a pipeline; `graph` is undefined when there are errors. Where it is not `toRun`, commands that the
- *  guardrail would refuse are errors, too. */
+/** Reads and lints a pipeline; `graph` is undefined when there are errors. Without `toRun`, commands that a guardrail would
+ *  refuse are errors too. */
 export async function readPipelineFile(
   path: string,
   cwd: string,
@@ -43,7 +43,7 @@ export async function readPipelineFile(
       : lint(parsed.graph, kinds, {
           toRun,
           prompts: await promptFiles(parsed.graph, cwd),
-          // A port or a word too many leaves no doubt about the rest.
+          // After these errors the rest of the graph is still certain.
           partial: parsed.diagnostics.some(
             ({ code }) => !['port', 'strict-graph', 'html-value'].includes(code),
           ),
@@ -62,7 +62,7 @@ function countsOf(graph: Graph): NonNullable<ReadPipeline['counts']> {
   return { nodes: declared, undeclared: graph.nodes.size - declared, edges: graph.edges.length };
 }
 
-/** Texts of prompts given as `@file`, as far as they can be read; a run says of the others that they cannot. */
+/** Texts of prompts given as `@file`; files that cannot be read are left out, `readInputs` reports them. */
 async function promptFiles(graph: Graph, cwd: string): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
   for (const node of graph.nodes.values()) {
@@ -86,7 +86,7 @@ export async function pipelineText(
   if (path === '') return no('the name of the pipeline file is empty', 'name a .dot file');
   try {
     const file = resolve(cwd, path);
-    // A pipe is waited for, and a signal is heeded meanwhile.
+    // Reading a pipe may block, so it must not block signals.
     const bytes = statSync(file).isFile() ? readFileSync(file) : await readFile(file);
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     return { text };
@@ -108,14 +108,14 @@ export async function pipelineText(
   }
 }
 
-/** True for pipelines whose tools plan commits: they get a history of their own. */
+/** True for pipelines with `factory order` tools: their runs have a git history. */
 export function buildsHistory(graph: Graph): boolean {
   return [...graph.nodes.values()].some((node) =>
     /^\s*factory\s+order\s/.test(present(node.attrs, 'tool_command')?.value.text ?? ''),
   );
 }
 
-/** The node where the run begins. */
+/** The node where the run starts. */
 export const startOf = (graph: Graph, kinds: readonly NodeKind[]): Node => {
   const found = [...graph.nodes.values()].find((node) => kindOf(node, kinds)?.type === 'start');
   if (found === undefined) throw new Error('Internal: no start node in a linted graph');

@@ -1,4 +1,4 @@
-/** A run's beginning: what its folder holds before the first stage. */
+/** Fills the directory of a new run. */
 import { lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunState } from '../model/checkpoint.ts';
@@ -16,14 +16,21 @@ import { noteOf } from '../workspace/own-place.ts';
 import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
-import { Cut, type Filled, type Made, makeWhole, type NotMade, type Wanted } from './building.ts';
+import {
+  Cut,
+  type Filled,
+  type Made,
+  makeWhole,
+  type NotMade,
+  type RunDirectoryRequest,
+} from './building.ts';
 import { copyNotes, type WantedHoldout } from './holdout.ts';
 import type { Inputs } from './inputs.ts';
 import { keptFiles, manifestHash } from './kept.ts';
 
-/** What makes a history of commits for pipelines that build one. */
+/** Creates the git history of pipelines that make commits. */
 export interface Historian {
-  /** Before the copy: refuses what cannot be built upon. `history` is the bare repository to make. */
+  /** Before the copy: refuses a workdir that cannot be built upon. `history` is the bare repository to create. */
   begin(
     workdir: string | undefined,
     history: string,
@@ -36,8 +43,8 @@ export interface Historian {
       }
     | { readonly problem: Diagnostic }
   >;
-  /** After the copy: what the run begins with, where no commit of the workdir says it. `sealed` paths are there for this
-   *  while only. */
+  /** After the copy: commits the state that the run starts with, if no commit of the workdir has it. The holdout files at
+   *  `sealed` are in the workspace only during this call. */
   recordBase(
     workspace: string,
     history: string,
@@ -45,19 +52,18 @@ export interface Historian {
   ): Promise<{ readonly problem: Diagnostic } | object>;
 }
 
-export type NewRun = Wanted & {
-  /** Absolute; undefined to begin with an empty tree. */
+export type NewRun = RunDirectoryRequest & {
+  /** Absolute; undefined to start with an empty tree. */
   readonly workdir: string | undefined;
-  /** Absolute folders that are left out of the copy; the runs directory is anyway. */
+  /** Absolute folders to leave out of the copy, in addition to the runs directory. */
   readonly exclude: readonly string[];
   readonly inputs: Inputs;
-  /** Undefined where nothing is sealed. */
   readonly holdout: WantedHoldout | undefined;
   /** Undefined for a pipeline that builds no history. */
   readonly historian: Historian | undefined;
   readonly goal: Json | undefined;
   readonly startNode: string;
-  /** Files of the agent's that the run keeps, by name in `inputs/`. */
+  /** Files of the agent, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
   readonly manifest: (facts: {
     readonly workspace: string;
@@ -67,7 +73,7 @@ export type NewRun = Wanted & {
   }) => Manifest;
 };
 
-/** Makes the run directory. Nothing is left behind when it refuses or fails. */
+/** Creates the run directory. Nothing is left behind when it refuses or fails. */
 export const makeRun = (wanted: NewRun): Promise<Made | NotMade> =>
   makeWhole(wanted, 'workdir', (building, final) => fill(wanted, building, final));
 
@@ -101,7 +107,7 @@ async function fill(
     });
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
     for (const path of copied.outsideLinks)
-      notes.push(`kept as a link, though it leads out of the workdir: ${path}`);
+      notes.push(`copied as a link, which leads out of the workdir: ${path}`);
     notes.push(...noteOf(copied.namingPlace ?? [], wanted.workdir));
   }
   const led = linkedFolder(at.workspace);
@@ -111,7 +117,7 @@ async function fill(
         code: 'workdir',
         severity: 'error',
         message: `${led} in the workdir is a link, and a run would write through it`,
-        fix: 'make it a folder, or leave it out with a line in .factoryignore',
+        fix: 'make it a folder, or exclude it with a line in .factoryignore',
       },
     };
   }
@@ -124,7 +130,7 @@ async function fill(
   for (const [name, text] of Object.entries(wanted.keep)) await writeFileAtomic(join(at.inputs, name), text);
   let { own = [] } = wanted.holdout ?? {};
   if (begun !== undefined) {
-    // What the history begins with has the workdir's own scenarios as ever; of the workspace they are no part.
+    // The first commit contains the workdir's scenarios; the workspace does not.
     if (wanted.holdout !== undefined) placeSealed(at.workspace, wanted.holdout.paths, own);
     const recorded = await wanted.historian?.recordBase(
       at.workspace,
@@ -132,7 +138,7 @@ async function fill(
       wanted.holdout?.paths ?? [],
     );
     if (recorded !== undefined && 'problem' in recorded) return recorded;
-    // The history may begin with another commit than the copy had.
+    // The history may have checked out another commit than the copy.
     if (wanted.holdout !== undefined) own = takeOutOwn(at.workspace, wanted.holdout.paths);
   }
   const files = wanted.holdout === undefined ? [] : toSeal(wanted.holdout, own);
@@ -140,14 +146,12 @@ async function fill(
   if (sealed !== undefined && 'problem' in sealed) return sealed;
   if (sealed !== undefined) {
     if (sealed.from !== 'workdir' && own.some(({ path }) => isFirst(path, sealed)))
-      notes.push(
-        `the workdir has a ${sealed.paths[0]} of its own, which is neither copied nor sealed: ${sealed.from} takes its place`,
-      );
+      notes.push(`the workdir's ${sealed.paths[0]} is neither copied nor sealed: ${sealed.from} replaces it`);
   }
 
   const snapshot = await snapshots.take(undefined, goOn);
   notes.push(...copyNotes(snapshot.tree, files));
-  // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
+  // If the runs directory lies inside a package, that package's `type` must not apply to the product's files.
   await writeJson(at.barrier, { private: true });
   const facts = wanted.manifest({
     workspace: layout(final).workspace,
@@ -180,7 +184,7 @@ async function fill(
   return { notes, begun: { manifest, read } };
 }
 
-/** What stands at the sealed paths of a workspace that is being made; it is gone from there. */
+/** Removes the files at the holdout paths of a new workspace, and returns them. */
 function takeOutOwn(workspace: string, paths: readonly string[]): SealedFile[] {
   const own = paths.flatMap((path) =>
     readForSealing(workspace, path, { as: path, leaveOut: () => false, most: mostSealedBytes }),
@@ -195,7 +199,7 @@ const isFirst = (path: string, { paths: [first] }: { readonly paths: readonly st
 const toSeal = ({ paths, given }: WantedHoldout, own: readonly SealedFile[]): readonly SealedFile[] =>
   given === undefined ? own : [...given, ...own.filter(({ path }) => !isFirst(path, { paths }))];
 
-/** Seals what judges, and answers with what the manifest commits to. */
+/** Seals the holdout files; returns their description for the manifest. */
 async function seal(
   building: string,
   { paths, from, env }: WantedHoldout,
@@ -205,7 +209,7 @@ async function seal(
   return 'problem' in written ? written : { paths: [...paths], from, ...written };
 }
 
-/** The first of the engine's own folders that the workdir has as something else than a folder. */
+/** The first of the engine's folders that the workdir has as something other than a folder. */
 function linkedFolder(workspace: string): string | undefined {
   for (const name of [inWorkspace.factory, inWorkspace.inputs]) {
     const is = lstatSync(join(workspace, name), { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-/** The prices of a run: the file that a flag, the environment or the pipeline names, over the bundled table. */
+/** The prices of a run: a file that a flag, the environment or the pipeline names, in addition to the bundled table. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { present } from '../model/attribute.ts';
@@ -9,7 +9,7 @@ import { sha256 } from '../model/sha256.ts';
 import { unreadable } from '../system/files.ts';
 import type { Refusal } from './casting.ts';
 
-/** The variable that names the file. */
+/** The environment variable that names the file. */
 export const pricesVariable = 'FACTORY_PRICES';
 
 type Kept = NonNullable<Manifest['prices']>;
@@ -57,6 +57,6 @@ export async function readPriceFile(
   return { kept: { path, sha256: sha256(text), table: parsed.prices } };
 }
 
-/** The prices that a manifest keeps. */
+/** The prices of a run with this manifest. */
 export const pricesOf = ({ prices }: Pick<Manifest, 'prices'>): Prices =>
   prices === undefined ? bundledPrices : pricesWith(prices.table, prices.path);

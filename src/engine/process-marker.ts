@@ -1,5 +1,5 @@
-/** By what the processes of a run are known: of two folders that hold one run, a copy and what it was copied from, neither
- *  ends what the other has started. */
+/** The marker by which the processes of a run are found. A copy of a run directory has another marker than the original, so
+ *  that neither ends processes of the other. */
 import { dirname } from 'node:path';
 import type { Manifest } from '../model/manifest.ts';
 import { sha256 } from '../model/sha256.ts';
@@ -7,8 +7,8 @@ import { locksIn } from '../store/lock.ts';
 import { folderId } from '../system/read.ts';
 import { realOrSame } from '../workspace/dirs.ts';
 
-/** Value of `FACTORY_RUN_MARKER` in what runs for the run in `runDir`: the manifest's marker, and in a copy of a run one
- *  of the copy's own. A folder that was moved, or put back where it was, is no copy. */
+/** Value of `FACTORY_RUN_MARKER` for processes of the run in `runDir`: the manifest's marker; in a copy of a run directory a
+ *  different one. A moved directory is no copy. */
 export function processMarker(
   runDir: string,
   { marker, workspace_path }: Pick<Manifest, 'marker' | 'workspace_path'>,
@@ -20,6 +20,6 @@ export function processMarker(
     .find(({ folder }) => folder !== undefined);
   const { folder = here.folder, device = here.device } = first ?? {};
   if (folder === here.folder && device === here.device) return marker;
-  // The last sixteen letters are those that tell one run from another.
+  // The last sixteen letters identify the run.
   return `${marker.slice(0, -16)}${sha256(`${marker}\0${here.folder}\0${here.device}`).slice(0, 16)}`;
 }

@@ -1,10 +1,10 @@
-/** Programs that a stage has run, as its record names them. */
+/** Lists the programs that a node has run, for its journal line. */
 import type { RanCommand } from '../model/visit-record.ts';
 import type { StageProgram } from '../nodes/kind.ts';
 import { head } from '../system/read.ts';
 import type { Exit } from '../system/spawn.ts';
 
-/** Programs of one attempt that its record names, and bytes that it quotes of each of their words. */
+/** Programs of one attempt that are listed, and bytes of each of their words. */
 const mostCommands = 100;
 const longestWord = 2000;
 

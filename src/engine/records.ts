@@ -1,4 +1,4 @@
-/** The records that tell a stage: pure functions of what happened. */
+/** Builds the records of an execution. Pure. */
 import type { Usage } from '../agents/agent.ts';
 import { present } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
@@ -18,7 +18,7 @@ import { inFull } from './full-trace.ts';
 import type { RunSetting } from './site.ts';
 import type { Change, Counts } from './state.ts';
 
-/** `status.json`: the seven fields of every stage, and the class when it failed. */
+/** `status.json`: the seven fields of every outcome, and the class of a failure. */
 export function status(outcome: Outcome): JsonObject {
   return {
     schema_version: 1,
@@ -34,7 +34,7 @@ export function status(outcome: Outcome): JsonObject {
   };
 }
 
-/** How the class of a failure is known, and what running it once more has shown. */
+/** How a failure was classified, and the result of the rerun. */
 const attributed = (outcome: Outcome) =>
   outcome.status !== 'fail'
     ? {}
@@ -43,10 +43,10 @@ const attributed = (outcome: Outcome) =>
         ...(outcome.rerun === undefined ? {} : { rerun: outcome.rerun }),
       };
 
-/** Who answered, where the node names several agents or models. */
+/** The agent that answered, where the node names several agents or models. */
 const answeredBy = (outcome: Outcome) => (outcome.by === undefined ? {} : { answered_by: outcome.by });
 
-/** The event that ends a visit; `elapsed` in milliseconds. */
+/** The event that ends an execution; `elapsed` in milliseconds. */
 export function stageEnded(
   node_id: string,
   visit: number,
@@ -80,7 +80,7 @@ export function stageEnded(
       };
 }
 
-/** What a stage was given. */
+/** The trace record of an execution's input. */
 export function inputCaptured(
   setting: RunSetting,
   node: Node,
@@ -105,7 +105,7 @@ export function inputCaptured(
   };
 }
 
-/** An attribute's value in JSON; a duration in nanoseconds, as trace readers know it. */
+/** An attribute's value in JSON; durations in nanoseconds, as trace readers expect. */
 function plain(value: Value): Json {
   switch (value.kind) {
     case 'string':
@@ -117,7 +117,7 @@ function plain(value: Value): Json {
   }
 }
 
-/** What a stage gave, and what it changed in the context. */
+/** The trace record of an execution's outcome and its changes of the context. */
 export function outputCaptured(
   node_id: string,
   visit: number,
@@ -147,7 +147,7 @@ export function outputCaptured(
   };
 }
 
-/** The line of `visits.jsonl` for a visit that led from one state to another. */
+/** The line of `visits.jsonl` for an execution. */
 export function visited(
   node_type: string,
   change: Change,

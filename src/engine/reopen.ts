@@ -1,36 +1,36 @@
-/** What a stage has left of its own folder: it may lock it, and put there what it likes, and the engine must read on. */
+/** Makes a node's directory readable again, whatever its programs did to it. */
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { nodeLayout } from '../model/layout.ts';
 import { isCode, isMissing, removeNow } from '../system/files.ts';
 import { toBytes } from '../workspace/names.ts';
 import { readNames } from '../workspace/walk.ts';
 
-/** Makes everything in a node's folder readable to its owner, and folders usable. What is neither file nor folder goes: by
- *  a link the engine would read, and tell others, what a confined stage cannot see, and at a pipe it would wait for ever. A
- *  folder that is gone, or something else by now, is there again, empty. Nobody else may be at work in it. Of earlier
- *  visits, which lie in it and were opened in their time, only the folder is looked at; a file in its place goes. In calls
- *  that wait: it is done after every stage, for a handful of files. What stands at `judged` stays for whoever looks itself
- *  at what it is. Answers the paths of what stood right in the folder and was no plain file. */
-export function reopen(nodeDir: string, judged?: string): readonly string[] {
+/** Makes everything in a node's directory readable for its owner. Anything but files and folders is removed: through a link
+ *  the engine would read files that the sandbox hides from the node, and a pipe would block it. A missing directory, or a file
+ *  in its place, is replaced by an empty one. The folder of earlier executions is not entered; a file in its place is removed.
+ *  Synchronous, because it is called after every attempt for a few files. No process may be running in the directory. The
+ *  entry at `checked` is not removed: its reader checks its kind. Returns the paths directly in the directory that are not
+ *  regular files. */
+export function reopen(nodeDir: string, checked?: string): readonly string[] {
   const is = opened(nodeDir);
-  if (is === 'folder') return openWithin(nodeDir, nodeLayout(nodeDir).visits, judged);
+  if (is === 'folder') return openWithin(nodeDir, nodeLayout(nodeDir).visits, checked);
   if (is !== undefined) removeNow(nodeDir);
   try {
     mkdirSync(nodeDir);
   } catch (error) {
-    // A run directory that is gone is told by whoever needs it.
+    // A missing run directory is reported where it is used.
     if (!isMissing(error)) throw error;
   }
   return [];
 }
 
-function openWithin(folder: string, visits?: string, judged?: string): readonly string[] {
+function openWithin(folder: string, visits?: string, checked?: string): readonly string[] {
   const odd: string[] = [];
   for (const name of readNames(toBytes(folder))) {
     const path = `${folder}/${name}`;
     const is = opened(path);
     if (is === 'folder' || is === 'other') odd.push(path);
-    if ((is === 'other' && path !== judged) || (is === 'file' && path === visits)) removeNow(toBytes(path));
+    if ((is === 'other' && path !== checked) || (is === 'file' && path === visits)) removeNow(toBytes(path));
     else if (is === 'folder' && path !== visits) openWithin(path);
   }
   return odd;
@@ -44,7 +44,7 @@ function opened(name: string): 'folder' | 'file' | 'other' | undefined {
   try {
     if ((is.mode & least) !== least) chmodSync(path, (is.mode & 0o7777) | least | 0o200);
   } catch (error) {
-    // What is gone, or somebody else's, is told by whoever needs it.
+    // A missing entry, or one of another user, is reported where it is used.
     if (!isCode(error, 'ENOENT', 'EPERM')) throw error;
   }
   return is.isDirectory() ? 'folder' : is.isFile() ? 'file' : 'other';

@@ -1,4 +1,4 @@
-/** How a run ended, in the words of `result.json`. */
+/** Builds `result.json` of a run. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { AuditReport } from '../model/audit.ts';
@@ -19,14 +19,14 @@ import { raisedLimit } from './caps.ts';
 import { evidenceOf, visitsIn } from './evidence.ts';
 import type { RunEnd } from './run.ts';
 
-/** How the user calls us, for the commands that a result proposes. */
+/** How the user calls factory, for the commands that a result proposes. */
 export type Called = {
   readonly program: string;
   /** The command line that would start a run like this one. */
   readonly again?: string;
 };
 
-/** `cwd` is where the next command will be typed; `marks` are those of the run's journals, which are read without them. */
+/** `cwd` is the directory of the next command; without `marks`, the marks of the run's journals are read. */
 export async function resultOf(
   manifest: Manifest,
   runDir: string,
@@ -98,14 +98,13 @@ export async function resultOf(
   };
 }
 
-/** The failure that stands last. A stage that showed what is sealed has no outcome: it is made again, with what had failed
- *  before it. */
+/** The final failure. A node that leaked a holdout has no outcome, so the state has the failure before it. */
 const causeOf = ({ state, ending }: RunEnd): Pick<LastFailure, 'node' | 'class' | 'model'> | null =>
   ending.exitNode === null && ending.reason.startsWith('holdout_leak: ') && state.next_node !== null
     ? { node: state.next_node, class: 'guardrail', model: null }
     : state.last_failure;
 
-/** What the audit at the end of the run has found, if there was one. */
+/** The findings of the audit at the end of the run, if there was one. */
 async function auditOf(runDir: string): Promise<Pick<RunResult, 'audit'>> {
   const text = await readSome(layout(runDir).audit, 256 * 1024 * 1024);
   if (text === undefined) return {};
@@ -123,7 +122,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Where a replay left its record, if it did. */
+/** Where a replay diverged from its record, if it did. */
 export async function divergenceOf(runDir: string): Promise<Pick<RunResult, 'divergence'>> {
   const text = await readSome(followedLayout(layout(runDir).followed).divergence, 1024 * 1024);
   if (text === undefined) return {};
@@ -131,7 +130,7 @@ export async function divergenceOf(runDir: string): Promise<Pick<RunResult, 'div
   return read.success ? { divergence: read.data } : {};
 }
 
-/** The end of what the failed stage printed, as later stages were told. */
+/** The end of the failed node's output, from the feedback for later nodes. */
 function printed({ context }: RunState, node: string): string {
   if (context['last_failure.node_id'] !== node) return '';
   const lines = String(context['last_failure.summary'] ?? '').split('\n');
@@ -139,7 +138,7 @@ function printed({ context }: RunState, node: string): string {
   return from === -1 ? '' : lines.slice(from).join('\n');
 }
 
-/** What a person would type next. */
+/** The command to propose to the user next. */
 export async function nextCommand(
   manifest: Manifest,
   end: {
@@ -147,7 +146,6 @@ export async function nextCommand(
     readonly exitNode: string | null;
     readonly failed: string | undefined;
     readonly byModel: boolean;
-    /** Of one that has ended. */
     readonly reason?: string;
   },
   runDir: string,
@@ -160,7 +158,7 @@ export async function nextCommand(
     const to = manifest.workdir_kind === 'git' ? '' : ` --to ${quoteWord(await newFolder(manifest, cwd))}`;
     return `${program} deliver ${named}${to}`;
   }
-  // Without an agent a replay would stop where it stands again.
+  // A replay without an agent would stop at the same node again.
   const live = manifest.replay_of?.live === false && end.status === 'failed' ? ' --live' : '';
   if (end.exitNode === null && end.failed !== undefined && wantsStageAgain(end.reason ?? ''))
     return `${program} fork ${named} --at ${end.failed} --before`;
@@ -170,12 +168,12 @@ export async function nextCommand(
     return `${program} resume ${named}${wait}${live}${raised === undefined ? '' : ` ${raised}`}`;
   }
   if (end.reason?.startsWith('audit: ') === true) return `${program} audit ${named}`;
-  // The run has reached an exit: a resume would change nothing.
+  // The run reached an exit: a resume would change nothing.
   if (again !== undefined && (end.byModel || end.failed === undefined)) return again;
   return `${program} trace ${named}${end.failed === undefined ? '' : ` --node ${end.failed}`}`;
 }
 
-/** A folder that does not exist, called like the spec: beside a repository that one stands in, not inside it. */
+/** A new folder named like the spec: next to the repository in `cwd`, not inside it. */
 async function newFolder(manifest: Manifest, cwd: string): Promise<string> {
   const spec = manifest.variables['spec']?.file?.source;
   const own = spec === undefined ? '' : basename(spec, extname(spec));

@@ -1,4 +1,4 @@
-/** Going on with a run: what must be as it was, and what a killed engine left behind. */
+/** Before a resume: checks that the inputs are unchanged, and ends processes that a killed engine left running. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -16,7 +16,7 @@ import { readStage } from './node-dir.ts';
 import { processMarker } from './process-marker.ts';
 import { reopen } from './reopen.ts';
 
-/** What a resume may be asked for with flags; only what was given. */
+/** Flags of a resume that were set. */
 export type Given = {
   readonly vars: Readonly<Record<string, string>>;
   readonly agent?: string;
@@ -26,8 +26,7 @@ export type Given = {
   readonly script?: string;
 };
 
-/** What flags say of the agent, as the manifest keeps it, over what they said before; `script` is the text of the script
- *  that they name. */
+/** The flags about the agent for the manifest, merged over the earlier ones; `script` is the text of the named script. */
 export function flagsOfAgent(
   { agent, model, effort }: Pick<Given, 'agent' | 'model' | 'effort'>,
   script: string | undefined,
@@ -43,14 +42,14 @@ export function flagsOfAgent(
   return Object.keys(flags).length === 0 ? {} : { flags };
 }
 
-/** Everything that is no longer as the manifest says, each as a refusal. */
+/** A diagnostic for each input that differs from the manifest. */
 export async function whatChanged(
   manifest: Manifest,
   graph: Graph | undefined,
   flags: Given,
   cwd: string,
 ): Promise<Diagnostic[]> {
-  const fix = 'start a new run, or pass --accept-changes to go on with what is there now';
+  const fix = 'start a new run, or pass --accept-changes to resume with the changed inputs';
   const changed = (message: string): Diagnostic => ({
     code: 'resume-changed',
     severity: 'error',
@@ -59,20 +58,19 @@ export async function whatChanged(
   });
   const found: Diagnostic[] = [];
   if (graph === undefined)
-    found.push(changed(`the pipeline ${manifest.pipeline_path} cannot be read any more, or has errors`));
+    found.push(changed(`the pipeline ${manifest.pipeline_path} cannot be read, or has errors`));
   else if (sha256(graph.text) !== manifest.pipeline.sha256)
     found.push(changed(`the pipeline ${graph.file} has changed since the run began`));
   for (const [reference, prompt] of Object.entries({ ...manifest.prompts, ...manifest.schemas })) {
     const now = await readFile(prompt.path, 'utf8').catch(() => undefined);
-    if (now === undefined)
-      found.push(changed(`the file ${reference} (${prompt.path}) cannot be read any more`));
+    if (now === undefined) found.push(changed(`the file ${reference} (${prompt.path}) cannot be read`));
     else if (sha256(now) !== prompt.sha256)
       found.push(changed(`the file ${reference} (${prompt.path}) has changed since the run began`));
   }
   for (const name of await otherVars(manifest, flags.vars, cwd))
     found.push(changed(`--var ${name} differs from the run's`));
-  const { flags: said = {} } = manifest.agent;
-  if (flags.agent !== undefined && ![said.agent, manifest.agent.name].includes(flags.agent)) {
+  const { flags: before = {} } = manifest.agent;
+  if (flags.agent !== undefined && ![before.agent, manifest.agent.name].includes(flags.agent)) {
     found.push(
       changed(
         `--agent ${flags.agent} differs from the run's agent, ${manifest.agent.name === '' ? 'none' : manifest.agent.name}`,
@@ -81,12 +79,12 @@ export async function whatChanged(
   }
   if (flags.script !== undefined) {
     const now = await readFile(resolve(cwd, flags.script), 'utf8').catch(() => '');
-    if (![said.script_sha256, manifest.agent.script?.sha256].includes(sha256(now)))
+    if (![before.script_sha256, manifest.agent.script?.sha256].includes(sha256(now)))
       found.push(changed(`--script ${flags.script} differs from the run's`));
   }
-  if (flags.model !== undefined && ![said.model, manifest.agent.model].includes(flags.model))
+  if (flags.model !== undefined && ![before.model, manifest.agent.model].includes(flags.model))
     found.push(changed(`--model ${flags.model} differs from the run's`));
-  if (flags.effort !== undefined && ![said.effort, manifest.agent.effort].includes(flags.effort))
+  if (flags.effort !== undefined && ![before.effort, manifest.agent.effort].includes(flags.effort))
     found.push(changed(`--effort ${flags.effort} differs from the run's`));
   if (flags.workdir !== undefined && !isSame(resolve(cwd, flags.workdir), manifest.original_workdir)) {
     found.push(
@@ -98,7 +96,7 @@ export async function whatChanged(
   return found;
 }
 
-/** The variables that are given other values than the run has. */
+/** The variables in `vars` whose values differ from the run's. */
 async function otherVars(manifest: Manifest, vars: Given['vars'], cwd: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const [name, value] of Object.entries(vars)) {
@@ -113,8 +111,8 @@ async function otherVars(manifest: Manifest, vars: Given['vars'], cwd: string): 
   return found;
 }
 
-/** A variable that a run is to go on with but would not: a replay keeps what it follows, and without its pipeline a run
- *  keeps all its texts. */
+/** Refuses a changed variable that a resume could not use: a replay keeps the inputs of the run that it follows, and without
+ *  its pipeline file a run keeps all its texts. */
 export async function varNotTaken(
   manifest: Manifest,
   graph: Graph | undefined,
@@ -126,22 +124,22 @@ export async function varNotTaken(
   const [name] = await otherVars(manifest, vars, cwd);
   if (name === undefined) return undefined;
   const why = replays
-    ? `run ${manifest.run_id} is a replay, which keeps what the run that it follows was begun with`
-    : `the pipeline ${manifest.pipeline_path} cannot be read any more, or has errors`;
+    ? `run ${manifest.run_id} is a replay, which keeps the inputs of the run that it follows`
+    : `the pipeline ${manifest.pipeline_path} cannot be read, or has errors`;
   return {
     code: 'resume-changed',
     severity: 'error',
-    message: `--var ${name} cannot be taken over: ${why}`,
-    fix: `leave out --var${replays ? '' : ', or mend the pipeline'}`,
+    message: `--var ${name} cannot be changed: ${why}`,
+    fix: `leave out --var${replays ? '' : ', or fix the pipeline'}`,
   };
 }
 
-/** Whether two paths name one folder; one that is gone still has its name. */
+/** Whether two paths name one folder; a missing folder is compared by its name. */
 const isSame = (path: string, was: string): boolean =>
   path === was || (was !== '' && realOrSame(path) === realOrSame(was));
 
-/** Ends what another engine left running: by what its stages carry and bear, and by the process that its stage wrote
- *  down. `spare` names processes that stay: engines that were stopped and not killed. Answers how many it ended. */
+/** Ends processes that another engine left running: those with the run's marker, and the one in the node's `stage.json`.
+ *  `spare` names processes to leave alone: engines that are stopped (SIGSTOP), not killed. Returns how many it ended. */
 export async function endLeftovers(
   runDir: string,
   manifest: Manifest,
@@ -153,9 +151,9 @@ export async function endLeftovers(
   beforeWrite(runDir);
   if (dir !== undefined && existsSync(dir)) reopen(dir);
   const stage = dir === undefined ? undefined : await readStage(dir);
-  // What was read may be the stage of who took the run over while we slept.
+  // Another process may have taken the run over since `stage.json` was read.
   const mayEnd = () => mayWrite(runDir);
-  // A copy has a note of the original's stage, which may be at work there.
+  // In a copy of a run directory `stage.json` names a process of the original.
   const noted = marker === manifest.marker ? stage?.process : undefined;
   const group = noted != null && mayEnd() && (await endGroup(noted)) ? 1 : 0;
   return (

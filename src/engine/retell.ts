@@ -1,5 +1,5 @@
-/** The end of a visit that counts, where its engine was killed between the checkpoint and the story: whoever goes on tells
- *  it first, so that the story has no gap. */
+/** Writes the events and trace records that are missing after a crash: if the engine was killed between the checkpoint and the
+ *  records of an execution, resume writes them first, so that they have no gap. */
 import { statSync } from 'node:fs';
 import { readGraph } from '../dot/read.ts';
 import type { EventFacts } from '../model/event.ts';
@@ -13,36 +13,36 @@ import { readVisits, stateAfter } from '../store/visits.ts';
 import { conditionLookup, delta } from './context.ts';
 import { outputCaptured, stageEnded } from './records.ts';
 import { route } from './route.ts';
-import type { Teller } from './teller.ts';
+import type { EventWriter } from './teller.ts';
 
-/** Bytes of a journal's end that are looked at first: mostly all that it has of the last visit stands there. */
+/** Bytes at a journal's end that are read first: they usually contain the whole last execution. */
 const endBytes = 1024 * 1024;
 
-/** What the two journals have of a visit, from the last time on that it began. */
-type Told = { readonly began: boolean; readonly types: ReadonlySet<string> };
+/** The types of records that a journal has of an execution, after its latest start. */
+type Written = { readonly began: boolean; readonly types: ReadonlySet<string> };
 
-async function toldOf(path: string, begins: string, node: string, visit: number): Promise<Told> {
+async function writtenOf(path: string, begins: string, node: string, visit: number): Promise<Written> {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  // One line may be longer, or the visit have many. However far back: one line at a time is in memory.
+  // Reads further back until the start is found; only one line is in memory at a time.
   for (let bytes = endBytes; ; bytes *= 8) {
     const offset = Math.max(0, size - bytes);
-    const told = await toldFrom(offset, path, begins, node, visit);
-    if (told !== undefined) return told;
+    const written = await writtenFrom(offset, path, begins, node, visit);
+    if (written !== undefined) return written;
     if (offset === 0) return { began: false, types: new Set() };
   }
 }
 
-/** Undefined where no visit begins from `offset` on. */
-async function toldFrom(
+/** Undefined if no execution starts after `offset`. */
+async function writtenFrom(
   offset: number,
   path: string,
   begins: string,
   node: string,
   visit: number,
-): Promise<Told | undefined> {
+): Promise<Written | undefined> {
   let began: boolean | undefined;
   let types = new Set<string>();
-  // Where that begins in the middle of a line, the rest of it is no record.
+  // A line that is cut at the offset is not a record, and is skipped.
   for await (const entry of readJournal(path, { ...beginning, offset })) {
     if (entry.kind !== 'record') continue;
     const { type, node_id, visit: number, last_completed_node, from_node } = entry.record;
@@ -55,32 +55,42 @@ async function toldFrom(
   return began === undefined ? undefined : { began, types };
 }
 
-/** Tells what events and trace lack of the last visit that the checkpoint counts, and of the run's end where that was its
- *  last; nothing where they have it all, or where they do not know of it. */
-export async function retell(runDir: string, manifest: Manifest, read: Loaded, tell: Teller): Promise<void> {
+/** Writes the missing events and trace records of the checkpoint's last execution and, if the run ended with it, of the end.
+ *  Nothing if none is missing, or if a journal does not have the start of the execution. */
+export async function writeMissingRecords(
+  runDir: string,
+  manifest: Manifest,
+  read: Loaded,
+  writer: EventWriter,
+): Promise<void> {
   const at = layout(runDir);
   const { last_completed_node: node, visits } = read.checkpoint;
   const visit = own(visits, node) ?? 0;
-  const events = await toldOf(at.events, 'StageStarted', node, visit);
-  const trace = await toldOf(at.trace, 'NodeInputCaptured', node, visit);
-  await retellVisit(runDir, manifest, read, { node, visit, events, trace }, tell);
+  const events = await writtenOf(at.events, 'StageStarted', node, visit);
+  const trace = await writtenOf(at.trace, 'NodeInputCaptured', node, visit);
+  await writeMissingOfExecution(runDir, manifest, read, { node, visit, events, trace }, writer);
   const { ended } = read.checkpoint;
   if (ended === null) return;
   const end: EventFacts & TraceFacts = ended.ok
     ? { type: 'PipelineCompleted' }
     : { type: 'PipelineFailed', error: ended.reason };
-  if (trace.began && !trace.types.has(end.type)) await tell.trace(end);
-  if (events.began && !events.types.has(end.type)) await tell.event(end);
+  if (trace.began && !trace.types.has(end.type)) await writer.trace(end);
+  if (events.began && !events.types.has(end.type)) await writer.event(end);
 }
 
-async function retellVisit(
+async function writeMissingOfExecution(
   runDir: string,
   manifest: Manifest,
   { checkpoint: state, visits: { seq } }: Loaded,
-  told: { readonly node: string; readonly visit: number; readonly events: Told; readonly trace: Told },
-  tell: Teller,
+  written: {
+    readonly node: string;
+    readonly visit: number;
+    readonly events: Written;
+    readonly trace: Written;
+  },
+  writer: EventWriter,
 ): Promise<void> {
-  const { node, visit, events, trace } = told;
+  const { node, visit, events, trace } = written;
   const at = layout(runDir);
   const ended = events.types.has('StageCompleted') || events.types.has('StageFailed');
   const saved = events.types.has('CheckpointSaved');
@@ -94,22 +104,22 @@ async function retellVisit(
   const before = stateAfter(read.records, seq - 1);
   const took = record.took_ms ?? record.elapsed_ms - before.elapsed_ms;
   if (events.began && !ended)
-    await tell.event(stageEnded(node, visit, outcome, took, usage, replayed !== undefined));
-  if (events.began && !saved) await tell.event({ type: 'CheckpointSaved', last_completed_node: node });
+    await writer.event(stageEnded(node, visit, outcome, took, usage, replayed !== undefined));
+  if (events.began && !saved) await writer.event({ type: 'CheckpointSaved', last_completed_node: node });
   if (!trace.began) return;
   if (!left) {
     if (outcome.status === 'fail' && outcome.broke && !trace.types.has('NodeExecutionErrored'))
-      await tell.trace({ type: 'NodeExecutionErrored', node_id: node, error: outcome.reason });
+      await writer.trace({ type: 'NodeExecutionErrored', node_id: node, error: outcome.reason });
     const changed = delta(before.context, state.context);
     const dir = at.node(node);
-    await tell.trace(
+    await writer.trace(
       outputCaptured(node, visit, outcome, state.context, changed, steps, dir, usage, replayed),
     );
   }
   const { graph } = readGraph(manifest.pipeline_path, manifest.pipeline.text);
   if (routed || graph === undefined || record.node_type === 'exit') return;
   const { edge, how, candidates } = route(graph, node, outcome, conditionLookup(state.context, outcome));
-  await tell.trace({
+  await writer.trace({
     type: 'RouteEvaluated',
     from_node: node,
     outcome: outcome.status,

@@ -1,19 +1,19 @@
-/** Whether an attempt is followed by another one, and after how long. */
+/** Decides whether a failed attempt is retried, and after how long. */
 import type { Outcome } from '../model/outcome.ts';
 import { failed } from '../model/outcome.ts';
 import { isLong } from './park.ts';
 
 export type RetryPolicy = {
-  /** Extra attempts; undefined when neither node nor graph says. */
+  /** Extra attempts; undefined when neither node nor graph sets them. */
   readonly maxRetries: number | undefined;
   readonly delayMs: number;
   readonly backoff: number;
   readonly maxDelayMs: number;
   readonly onFail: boolean;
   readonly allowPartial: boolean;
-  /** A codergen node: a failure of class `infra` gets two retries of its own unless `maxRetries` is given. */
+  /** A codergen node: a failure of class `infra` gets two retries unless `maxRetries` is given. */
   readonly isAgent: boolean;
-  /** Longer waits of a server are not waited for here. */
+  /** Milliseconds; a longer wait that a server asks for suspends the run. */
   readonly parkAfterMs: number;
 };
 
@@ -21,16 +21,16 @@ export type Retry =
   | { readonly again: true; readonly delayMs: number }
   | { readonly again: false; readonly outcome: Outcome };
 
-/** First wait, in milliseconds, before an agent is asked again after a failure of network or server. */
+/** First wait, in milliseconds, before the retry of an agent after a failure of network or server. */
 const infraDelayMs = 1000;
 const infraRetries = 2;
 
-/** Decides after the `attempt`-th attempt (from 1) of a visit. */
+/** Decides after the `attempt`-th attempt (from 1) of an execution. */
 export function retry(policy: RetryPolicy, attempt: number, outcome: Outcome): Retry {
   const done: Retry = { again: false, outcome };
   if (outcome.status === 'fail') {
     const infra = outcome.class === 'infra';
-    // A guardrail's verdict and a cancellation are final whatever the node asks for.
+    // Guardrail violations, cancellations and budget limits are never retried.
     if (outcome.class === 'guardrail' || outcome.class === 'cancelled' || outcome.class === 'budget')
       return done;
     if (outcome.park !== undefined && isLong(outcome.park, outcome.retryAfterMs, policy.parkAfterMs))
@@ -39,17 +39,17 @@ export function retry(policy: RetryPolicy, attempt: number, outcome: Outcome): R
     const own = infra && policy.isAgent && policy.maxRetries === undefined;
     if (attempt > (own ? infraRetries : (policy.maxRetries ?? 0))) return done;
     const planned = own ? infraDelayMs * 2 ** (attempt - 1) : backedOff(policy, attempt);
-    // The server's own time counts, as far as a run waits for it at all.
-    const asked = Math.min(outcome.retryAfterMs ?? 0, Math.max(policy.parkAfterMs, policy.maxDelayMs));
-    return { again: true, delayMs: Math.max(Math.min(planned, policy.maxDelayMs), asked) };
+    // A wait that the server asks for counts, up to the longest that a run waits.
+    const requested = Math.min(outcome.retryAfterMs ?? 0, Math.max(policy.parkAfterMs, policy.maxDelayMs));
+    return { again: true, delayMs: Math.max(Math.min(planned, policy.maxDelayMs), requested) };
   }
   if (outcome.status !== 'retry') return done;
   if (attempt <= (policy.maxRetries ?? 0)) return { again: true, delayMs: backedOff(policy, attempt) };
-  const { status: _, reason, ...said } = outcome;
-  if (policy.allowPartial) return { again: false, outcome: { ...said, status: 'partial_success' } };
-  return { again: false, outcome: failed(reason === '' ? 'retry_exhausted' : reason, 'product', said) };
+  const { status: _, reason, ...rest } = outcome;
+  if (policy.allowPartial) return { again: false, outcome: { ...rest, status: 'partial_success' } };
+  return { again: false, outcome: failed(reason === '' ? 'retry_exhausted' : reason, 'product', rest) };
 }
 
-/** No delay stays none, also where the power is beyond all numbers. */
+/** A delay of 0 stays 0, also where the power overflows to Infinity. */
 const backedOff = ({ delayMs, backoff, maxDelayMs }: RetryPolicy, attempt: number): number =>
   delayMs === 0 ? 0 : Math.min(delayMs * backoff ** (attempt - 1), maxDelayMs);

@@ -1,4 +1,4 @@
-/** Which edge a finished node leaves by, and why. */
+/** Chooses the edge by which the run leaves a finished node, and says why. */
 import { byWeightThenName, type Choice, chooseEdge, compareText as compare } from '../dot/choose.ts';
 import { evaluate } from '../dot/condition.ts';
 import type { Edge, Graph } from '../model/graph.ts';
@@ -14,7 +14,7 @@ export type Route = Choice & {
 
 /** Five steps, in this order: edges whose condition is true; the unconditional edge whose label is the preferred one;
  *  the first suggested id that is an unconditional target; any unconditional edge; none. Ties go to the highest
- *  weight, then to the smallest target id. A stage that broke leaves only by a condition that is true. */
+ *  weight, then to the smallest target id. A node that broke leaves only by a condition that is true. */
 export function route(graph: Graph, node: string, outcome: Outcome, lookup: (key: string) => string): Route {
   const edges = leaving(graph).get(node) ?? [];
   const isTrue = (edge: Edge) => edge.condition !== undefined && evaluate(edge.condition, lookup);
@@ -37,7 +37,7 @@ export function route(graph: Graph, node: string, outcome: Outcome, lookup: (key
 
 const known = new WeakMap<Graph, ReadonlyMap<string, readonly Edge[]>>();
 
-/** The edges that leave each node, in the order in which ties are broken; found once for a graph. */
+/** The edges that leave each node, in the order in which ties are broken; computed once per graph. */
 export function leaving(graph: Graph): ReadonlyMap<string, readonly Edge[]> {
   const found = known.get(graph);
   if (found !== undefined) return found;
@@ -61,7 +61,7 @@ function whyLost(
 ): string {
   if (!matched) return 'its condition is false';
   if (candidate.condition === undefined && broke)
-    return 'the stage broke, and only a condition that is true carries that';
+    return 'the node broke, and only an edge whose condition is true carries that';
   if (winner === undefined) return 'no edge fits';
   if (candidate.condition === undefined && how === 'condition') return 'a condition is true';
   if (how === 'label') return `the label of the edge to ${winner.to} is the preferred one`;

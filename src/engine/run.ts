@@ -1,3 +1,4 @@
+/** The run loop: from the checkpoint's next node to an end. */
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
@@ -24,7 +25,7 @@ import { capHit, defaultCaps, spendHit } from './caps.ts';
 import { delta } from './context.ts';
 import { factsOf, feedback, printable } from './feedback.ts';
 import { closeVisit, openVisit, settleVisit } from './node-dir.ts';
-import { parked } from './park.ts';
+import { suspension } from './park.ts';
 import { goalOf } from './pipeline.ts';
 import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
 import { askedOf } from './replay-visit.ts';
@@ -32,33 +33,33 @@ import type { RunSetting } from './site.ts';
 import { advance, type Change } from './state.ts';
 import type { Ending, Step } from './step.ts';
 import { step } from './step.ts';
-import { teller } from './teller.ts';
+import { eventWriter } from './teller.ts';
 import { outOfEveryScope } from './unfixable.ts';
-import { visitNode } from './visit.ts';
+import { executeNode } from './visit.ts';
 
-/** A run that is prepared: its folder, its state, and what it is told to stop at. */
+/** A run that is ready to execute: its settings, state, limits and journals. */
 export type PreparedRun = {
   readonly setting: RunSetting;
   readonly kinds: readonly NodeKind[];
   readonly attempt: Attempt;
-  /** Taken over: what it keeps by node grows in place. */
+  /** Owned by the loop: its maps by node are changed in place. */
   readonly state: RunState;
   readonly snapshot: Snapshot;
   readonly caps: Caps;
   readonly books: Books;
   readonly events: Journal;
   readonly trace: Journal;
-  /** Puts the visit that has ended and then the checkpoint into their places; the answer waits until a power cut leaves
-   *  both. Rejects when another engine has taken the run over. */
+  /** Appends the journal line of the finished execution, then writes the checkpoint. The returned function settles when both
+   *  are flushed. Rejects if another process has taken over the run. */
   readonly save: (state: RunState, visit?: VisitFacts, beside?: () => Promise<void>) => Promise<OnDisk>;
-  /** A snapshot of the run that was taken earlier. */
+  /** Reads an earlier snapshot of the run. */
   readonly snapshotOf?: (id: string) => Promise<Snapshot>;
   readonly signal: AbortSignal;
-  /** What the run was waiting for when it was taken up. */
+  /** Why the run was suspended before this resume. */
   readonly parkedBefore?: Parked | undefined;
-  /** Called where the run would complete, before anybody is told: why it has failed after all, or undefined. */
+  /** Called before the run is recorded as completed: a reason fails it. */
   readonly audit?: (() => Promise<string | undefined>) | undefined;
-  /** Node after whose checkpoint the run stops, as if it had been interrupted. */
+  /** Test only: the node after whose checkpoint the run stops. */
   readonly stopAfter: string | undefined;
 };
 
@@ -66,11 +67,11 @@ export type RunEnd = {
   readonly state: RunState;
   readonly ending: Ending;
   readonly interrupted: boolean;
-  /** Set when the run waits for something outside. */
+  /** Set when the run is suspended. */
   readonly parked?: Parked;
 };
 
-/** The end of a run that a test has stopped: as if its engine had been killed there, so it is none that a resume tells. */
+/** Test only: simulates a crash after a node, so that the end is not recorded. */
 export const testStop: Ending = { ok: false, exitNode: null, reason: 'test_stop', code: 1 };
 
 /** Runs from the checkpoint's next node to an end. Rejects only when the run directory cannot be written. */
@@ -82,16 +83,16 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   const earlier = state.elapsed_ms;
   const elapsed = () => earlier + (clock.monotonic() - began);
   const graphWants = readAttributes(graph.attrs, graphAttributes).values;
-  const tell = teller(prepared);
-  // A resume may have been given another one; no stage can set it.
+  const writer = eventWriter(prepared);
+  // A resume may have changed the goal; no node can.
   const goal = goalOf(graph);
   const aim = goal === undefined ? {} : { 'graph.goal': goal };
 
   const saved = async (at: RunState): Promise<void> => {
-    await tell.flush();
+    await writer.flush();
     await (await prepared.save(at))();
   };
-  /** Until the last checkpoint outlives a power cut, and the flush of what was told after it. */
+  /** Settle when the last checkpoint, and the records written after it, are flushed. */
   let onDisk = Promise.resolve();
   let flushed = onDisk;
   const finish = async (ending: Ending, alreadySaved: boolean): Promise<RunEnd> => {
@@ -100,19 +101,19 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       ...state,
       status: ending.ok ? 'completed' : 'failed',
       ended: endedAs(ending),
-      // As the checkpoint has it, which a resume tells again.
+      // Equal to the checkpoint's value, which a resume reports again.
       elapsed_ms: alreadySaved ? state.elapsed_ms : Math.round(elapsed()),
       spent: prepared.books.run(),
     };
     if (!alreadySaved) await saved(state);
     if (ending.ok) {
-      await tell.trace({ type: 'PipelineCompleted' });
-      await tell.event({ type: 'PipelineCompleted' });
+      await writer.trace({ type: 'PipelineCompleted' });
+      await writer.event({ type: 'PipelineCompleted' });
     } else {
-      await tell.trace({ type: 'PipelineFailed', error: ending.reason });
-      await tell.event({ type: 'PipelineFailed', error: ending.reason });
+      await writer.trace({ type: 'PipelineFailed', error: ending.reason });
+      await writer.event({ type: 'PipelineFailed', error: ending.reason });
     }
-    await tell.flush();
+    await writer.flush();
     return { state, ending, interrupted: false };
   };
   const interrupt = async (at = state): Promise<RunEnd> => {
@@ -125,9 +126,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       spent: prepared.books.run(),
     };
     await saved(state);
-    await tell.trace({ type: 'PipelineInterrupted', signal: String(signal.reason) });
-    await tell.event({ type: 'PipelineInterrupted', signal: String(signal.reason), next_node: next });
-    await tell.flush();
+    await writer.trace({ type: 'PipelineInterrupted', signal: String(signal.reason) });
+    await writer.event({ type: 'PipelineInterrupted', signal: String(signal.reason), next_node: next });
+    await writer.flush();
     const ending = {
       ok: false,
       exitNode: null,
@@ -136,7 +137,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     };
     return { state, ending, interrupted: true };
   };
-  const park = async (at: RunState, waits: Parked): Promise<RunEnd> => {
+  const suspend = async (at: RunState, waits: Parked): Promise<RunEnd> => {
     await flushed;
     state = {
       ...at,
@@ -147,16 +148,16 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     };
     await saved(state);
     const { status, node, reason, wake_at } = waits;
-    await tell.trace({ type: 'PipelineParked', status, reason, wake_at });
-    await tell.event({ type: 'PipelineParked', status, node_id: node, reason, wake_at });
-    await tell.flush();
+    await writer.trace({ type: 'PipelineParked', status, reason, wake_at });
+    await writer.event({ type: 'PipelineParked', status, node_id: node, reason, wake_at });
+    await writer.flush();
     const ending = { ok: false, exitNode: null, reason: `${node}: ${reason}`, code: 75 };
     return { state, ending, interrupted: false, parked: waits };
   };
   const stop = (reason: string, disk = false): Promise<RunEnd> =>
     finish({ ok: false, exitNode: null, reason, code: 1, disk }, false);
 
-  /** A success that the audit does not let pass is none. */
+  /** Turns a success into a failure if the audit rejects it. */
   const audited = async (decision: Step['decision']): Promise<Step['decision']> => {
     if (decision.do !== 'finish' || !decision.ending.ok) return decision;
     const why = await prepared.audit?.();
@@ -167,10 +168,10 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   const over = (reason: string) =>
     ({ do: 'finish', ending: { ok: false, exitNode: null, reason, code: 1 } }) as const;
 
-  /** A loop that stands still is over with the visit that shows it, for whoever goes on from its checkpoint too. */
-  const stuckOr = (decision: Step['decision'], node: Node, change: Change, before: RunState) => {
+  /** Ends a stalled loop with the execution that shows it, so that the checkpoint records the end as well. */
+  const stalledOr = (decision: Step['decision'], node: Node, change: Change, before: RunState) => {
     if (decision.do === 'finish' || prepared.stopAfter === node.id) return decision;
-    // An exit whose goal gate is not reached sends the run back as well.
+    // An exit sends the run back too, if a goal gate is not satisfied.
     const atExit = kindOf(node, prepared.kinds)?.type === 'exit';
     const failing = atExit ? graph.nodes.get(change.now.last_failure?.node ?? '') : node;
     if (failing === undefined) return decision;
@@ -218,7 +219,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       if (hopeless !== undefined) return stop(hopeless);
       const foreign = outOfEveryScope(graph, prepared.kinds, node, state.last_failure);
       if (foreign.length > 0)
-        setting.log('warn', 'what the failed command names is in no write scope of the loop', {
+        setting.log('warn', 'the files that the failed command names are in no write scope of the loop', {
           failed: state.last_failure?.node ?? '',
           paths: [...foreign],
           agent: node.id,
@@ -229,19 +230,19 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (diverged !== undefined) return stop(diverged);
 
     const nodeDir = layout(setting.runDir).node(node.id);
-    const stood = await openVisit(nodeDir, visits + 1, setting.marker);
-    await tell.trace(inputCaptured(setting, node, visits + 1, state, nodeDir, kind.executable));
-    await tell.event({ type: 'StageStarted', node_id: node.id, visit: visits + 1, node_type: kind.type });
-    const stageBegan = clock.monotonic();
+    const earlierVisits = await openVisit(nodeDir, visits + 1, setting.marker);
+    await writer.trace(inputCaptured(setting, node, visits + 1, state, nodeDir, kind.executable));
+    await writer.event({ type: 'StageStarted', node_id: node.id, visit: visits + 1, node_type: kind.type });
+    const nodeBegan = clock.monotonic();
     const contextBefore = state.context;
     state = { ...state, context: { ...state.context, ...aim, current_node: node.id } };
 
     const atStart = state;
     await onDisk;
-    // With the line that this stage has begun: who must tell the end of a visit looks for its beginning.
-    flushed = tell.flush();
+    // Flushes the start records too: a resume looks for them to write the missing records of an execution.
+    flushed = writer.flush();
     flushed.catch(() => {});
-    const ended = await visitNode(prepared, tell, {
+    const ended = await executeNode(prepared, writer, {
       node,
       kind,
       state,
@@ -251,9 +252,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       elapsed,
       cutMs,
     });
-    const tookMs = wants.max_wall === undefined ? 0 : cutMs + Math.round(clock.monotonic() - stageBegan);
+    const tookMs = wants.max_wall === undefined ? 0 : cutMs + Math.round(clock.monotonic() - nodeBegan);
     const cut = { ...atStart, context: contextBefore, ...(tookMs === 0 ? {} : { cut_ms: tookMs }) };
-    // What a visit did that was not carried to its end is undone by the resume; nothing of it is remembered.
+    // An unfinished execution leaves no trace in the state; the resume undoes its changes.
     if (ended.kind === 'interrupted') return interrupt(cut);
     if (ended.kind === 'stopped') {
       state = cut;
@@ -271,20 +272,20 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       step(graph, before.state, { ...stage, feedback: factsOf(stage, failure) }, outcome).route;
     const waits =
       outcome.status === 'fail' && outcome.park !== undefined
-        ? parked(outcome, asIfFailed(outcome), {
+        ? suspension(outcome, asIfFailed(outcome), {
             node: node.id,
             now: clock.now(),
             before: state.steps === prepared.state.steps ? prepared.parkedBefore : undefined,
           })
         : undefined;
-    if (waits !== undefined) return park(cut, waits);
-    if (kind.executable) await closeVisit(nodeDir, visits + 1, setting.marker, stood);
+    if (waits !== undefined) return suspend(cut, waits);
+    if (kind.executable) await closeVisit(nodeDir, visits + 1, setting.marker, earlierVisits);
     await keepJson(nodeLayout(nodeDir).status, status(outcome));
-    const told =
+    const lastFailure =
       outcome.status === 'fail'
         ? await printable(await feedback(nodeDir, stage, outcome), setting.leaks)
         : {};
-    const taken: Step = step(graph, before.state, { ...stage, feedback: told }, outcome);
+    const taken: Step = step(graph, before.state, { ...stage, feedback: lastFailure }, outcome);
     const alike = await alikeAfter(
       kind.type,
       before.state,
@@ -299,12 +300,12 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         before: before.snapshot,
         after: snapshot,
       },
-      prepared.snapshotOf ?? (() => Promise.reject(new Error('nothing is kept'))),
+      prepared.snapshotOf ?? (() => Promise.reject(new Error('Internal: no snapshots'))),
     );
     const next: Step = { ...taken, change: { ...taken.change, alike } };
-    const way = stuckOr(await audited(next.decision), node, next.change, before.state);
+    const planned = stalledOr(await audited(next.decision), node, next.change, before.state);
     const otherRoute = await setting.replay?.checkRoute(next.change);
-    const decision = otherRoute === undefined ? way : over(otherRoute);
+    const decision = otherRoute === undefined ? planned : over(otherRoute);
     const changed = delta(contextBefore, next.change.now.context);
     state = {
       ...advance(before.state, next.change, counts),
@@ -318,7 +319,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
           }
         : {}),
     };
-    // The checkpoint goes first: an event without a checkpoint is a story about a run that nobody can continue.
+    // The checkpoint goes first: events must not report an execution that a resume cannot continue from.
     const asked = kind.executable && kind.type !== 'codergen' ? askedOf(node, setting.variables) : undefined;
     const left = { commands: ended.commands, replayed, asked, usage, ...(await hashArtifacts(nodeDir)) };
     const facts = visited(
@@ -337,16 +338,16 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (outcome.status === 'fail') {
       setting.log('info', 'failure detail', {
         node: node.id,
-        summary: String(told['last_failure.summary'] ?? ''),
+        summary: String(lastFailure['last_failure.summary'] ?? ''),
       });
     }
-    const took = clock.monotonic() - stageBegan;
-    await tell.event(stageEnded(node.id, visits + 1, outcome, took, usage, replayed !== undefined));
-    await tell.event({ type: 'CheckpointSaved', last_completed_node: node.id });
+    const took = clock.monotonic() - nodeBegan;
+    await writer.event(stageEnded(node.id, visits + 1, outcome, took, usage, replayed !== undefined));
+    await writer.event({ type: 'CheckpointSaved', last_completed_node: node.id });
     if (outcome.status === 'fail' && outcome.broke) {
-      await tell.trace({ type: 'NodeExecutionErrored', node_id: node.id, error: outcome.reason });
+      await writer.trace({ type: 'NodeExecutionErrored', node_id: node.id, error: outcome.reason });
     }
-    await tell.trace(
+    await writer.trace(
       outputCaptured(
         node.id,
         visits + 1,
@@ -365,7 +366,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         to: next.route.edge?.to ?? '',
         how: next.route.how,
       });
-      await tell.trace({
+      await writer.trace({
         type: 'RouteEvaluated',
         from_node: node.id,
         outcome: outcome.status,
@@ -374,13 +375,13 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         candidates: next.route.candidates,
       });
     }
-    // What can be got ready for the next stage meanwhile is: it starts when the checkpoint is on the disk. The story of
-    // this one follows the checkpoint there, beside the next stage, and is there before the next checkpoint is written.
-    // A node that follows itself moves what this visit has left, and waits.
+    // The next node is prepared while the checkpoint is flushed, and starts after that. The records of this execution are
+    // flushed while the next node runs, before the next checkpoint is written. A node that follows itself moves the artifacts
+    // of this execution, so it waits for the flush.
     if (decision.do === 'run' && decision.node === node.id) await onDisk;
     flushed = onDisk;
     if (decision.do === 'finish') {
-      // A run that has ended stays ended, also where a test asks to be stopped here.
+      // A run that has ended stays ended, also if a test stops it here.
       if (prepared.stopAfter === node.id)
         return { ...(await finish(decision.ending, true)), ending: testStop };
       return finish(decision.ending, true);

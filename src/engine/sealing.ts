@@ -1,4 +1,4 @@
-/** What is sealed, around the attempts of a run: put there for those who may see it, taken out before anybody else looks. */
+/** Places holdout files in the workspace for the attempts that may see them, and removes them afterwards. */
 import { join } from 'node:path';
 import { readAttributes } from '../model/attribute.ts';
 import type { Node } from '../model/graph.ts';
@@ -15,14 +15,14 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { look } from '../workspace/walk.ts';
 import { ownFrom } from './holdout.ts';
 
-/** The judge of a run, in memory. */
+/** The holdout of a run, in memory. */
 export type Sealed = {
   /** Sealed paths, relative to the workspace. */
   readonly paths: readonly string[];
-  /** Whether commits of the workdir may hold it. */
+  /** Whether commits of the workdir may contain it. */
   readonly committed: boolean;
   files(): readonly SealedFile[];
-  /** Whether a path of the workspace is sealed or lies below one that is. */
+  /** Whether a path of the workspace is, or lies below, a holdout path. */
   isSealed(path: string): boolean;
 };
 
@@ -33,26 +33,26 @@ export const sealedOf = ({ paths, from }: Holdout, files: readonly SealedFile[])
   isSealed: (path) => isSealedPath(path, paths),
 });
 
-/** Whether a node's stages get to see what is sealed. Tools that work on the run itself do not unless they say so: what
- *  they record, compare and put back is the builder's part of the workspace. */
+/** Whether a node may see the holdout. Tools with `access` do not by default: they record, compare and restore the part of
+ *  the workspace that the builder may see. */
 export function seesHoldout(node: Node, type: string): boolean {
   if (type === 'codergen')
-    return Object.values(readAttributes(node.attrs, openHoldout).values).some((said) => said === true);
-  const { sees_holdout: said, access } = readAttributes(node.attrs, executableAttributes).values;
-  return said ?? access === undefined;
+    return Object.values(readAttributes(node.attrs, openHoldout).values).some((open) => open === true);
+  const { sees_holdout: sees, access } = readAttributes(node.attrs, executableAttributes).values;
+  return sees ?? access === undefined;
 }
 
-/** What of the judge is kept from a node that is no agent's. */
+/** The holdout paths that a tool or verification node must not see. */
 export const withheldFrom = (node: Node, sealed: Sealed | undefined): Site['withheld'] =>
   sealed === undefined || seesHoldout(node, 'verification')
     ? { paths: [], inHistory: false }
     : { paths: sealed.paths, inHistory: sealed.committed };
 
-/** Folders beyond these stay as they are: each mount is made at the cost of all that are there already. */
+/** Upper bound of pinned folders: each mount costs as much time as there are mounts already. */
 const mostPinned = 300;
 
-/** Folders of the workspace that a sandboxed stage that sees what is sealed cannot rename: those on the way to it, and its own.
- *  One that is elsewhere for a while lets another judge answer in its place, and no file in it tells of that. */
+/** Folders of the workspace that a sandboxed node that sees the holdout cannot rename: those above and in it. A program that
+ *  renamed one for a while could run other scenarios in its place, and no file would show it. */
 export function pinnedIn(workspace: string, { paths, files }: Sealed): readonly string[] {
   const own = files().flatMap(({ kind, path }) => (kind === 'dir' ? [path] : []));
   const all = new Set([...paths.flatMap((path) => ancestorsOf(path)), ...own]);
@@ -63,22 +63,21 @@ export function pinnedIn(workspace: string, { paths, files }: Sealed): readonly 
     .map((path) => join(workspace, path));
 }
 
-/** One attempt at a node, as far as what is sealed is concerned. */
+/** The holdout during one attempt of a node. */
 export interface Sealing {
-  /** Before the stage: its sealed files are there, if it may see them. Throws a WorkspaceError. */
+  /** Before the attempt: places the files if the node may see them. Throws a WorkspaceError. */
   place(): void;
-  /** When all of its processes have ended: nothing sealed is in the workspace any more. `ran` are the programs of the
-   *  stage. Throws a WorkspaceError. */
+  /** After all processes of the attempt have ended: removes the files from the workspace. `ran` are the attempt's programs.
+   *  Throws a WorkspaceError. */
   takeOut(ran: readonly RanCommand[]): TakenOut;
-  /** Files that the stage has made of sealed ones: the same bytes under another name. Sorted. `broken`: a record says that
-   *  it did something to those. */
+  /** Files of the attempt with the same bytes as a holdout file. Sorted. `broken`: the attempt changed holdout files. */
   copies(before: Snapshot, after: Snapshot, broken?: boolean): readonly string[];
 }
 
-/** Caches that a language leaves beside what it runs. */
+/** Caches that an interpreter writes next to the scripts that it runs. */
 const isCache = (path: string): boolean => /(?:^|\/)__pycache__(?:\/|$)|\.pyc$/.test(path);
 
-/** Undefined in a run that has sealed nothing. */
+/** Undefined in a run without a holdout. */
 export function sealingOf(
   { sealed, workspace }: { readonly sealed?: Sealed | undefined; readonly workspace: string },
   node: Node,
@@ -86,7 +85,7 @@ export function sealingOf(
 ): Sealing | undefined {
   if (sealed === undefined) return undefined;
   const sees = seesHoldout(node, type);
-  // An agent runs no judge: what it leaves beside one is its own.
+  // Agents do not run scenarios, so a cache there is a file that they wrote.
   const tolerates = type === 'codergen' ? () => false : isCache;
   let placed: Placed | undefined;
   let suspect = false;
@@ -96,14 +95,15 @@ export function sealingOf(
     },
     takeOut(ran) {
       const found = takeOutSealed(workspace, sealed.paths, sealed.files(), placed, tolerates);
-      // A product that its judge runs can give it other words, and the old ones back: nobody else has touched it then.
-      const said = () => [
+      // A product that a scenario starts could change the scenario and restore it. Changed times show that, unless the commands
+      // or scenarios themselves may touch these files.
+      const texts = () => [
         ...ran.flatMap(({ argv }) => argv),
         ...sealed.files().flatMap(({ kind, content }) => (kind === 'file' ? [content] : [])),
       ];
-      const rewritten = found.touched.length > 0 && type !== 'codergen' && !mayTouch(said());
+      const rewritten = found.touched.length > 0 && type !== 'codergen' && !mayTouch(texts());
       const taken = rewritten ? { ...found, broken: [...found.broken, ...found.touched].sort() } : found;
-      // A second name, or a file that is gone from its place: even a short one has been taken somewhere.
+      // After a hard link or a missing file, even short equal contents count as copies.
       suspect = taken.linked || taken.broken.length > 0;
       return taken;
     },
@@ -122,7 +122,7 @@ export function sealingOf(
 
 const known = new WeakMap<Sealed, ReadonlyMap<string, number>>();
 
-/** SHA-256 of the contents of at least so many bytes; worked out once for a run. */
+/** SHA-256 of the contents of at least `least` bytes; computed once per run. */
 function hashesOf(sealed: Sealed, least: number): ReadonlySet<string> {
   let sizes = known.get(sealed);
   if (sizes === undefined) {

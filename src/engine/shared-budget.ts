@@ -91,17 +91,17 @@ export async function gather(
   const { records } = statSync(path).isFile() ? await readRecords(path) : { records: [] };
   const calls = records.flatMap((record) => callOf(maskedValue(record as Json, mask)));
   // The same lines give the same ids, so that a repeated read records no call twice.
-  const told = sha256(JSON.stringify(records[0] ?? null)).slice(0, 16);
+  const id = sha256(JSON.stringify(records[0] ?? null)).slice(0, 16);
   for (const [n, call] of endedCalls(calls).entries())
-    await books.take({ ...call, ...stamp, run: call.run ?? '', told: `${told}.${n + 1}` });
+    await books.take({ ...call, ...stamp, run: call.run ?? '', told: `${id}.${n + 1}` });
   removeNow(path);
 }
 
-const Teller = z.object({ run_id: z.string() });
+const Source = z.object({ run_id: z.string() });
 
 function callOf(record: unknown): readonly { readonly run: string; readonly call: CallRecord }[] {
   const read = CallRecord.safeParse(record);
-  return read.success ? [{ run: Teller.safeParse(record).data?.run_id ?? '', call: read.data }] : [];
+  return read.success ? [{ run: Source.safeParse(record).data?.run_id ?? '', call: read.data }] : [];
 }
 
 /** What earlier nested runs of the node have spent, and this run before a resume: its budget is the rest. A call without a
@@ -201,7 +201,7 @@ export async function sharedBudget(
 > {
   const given = budgetGiven(env);
   if (given === undefined) return undefined;
-  // The start of the run has checked it.
+  // Checked before the run started.
   if ('problems' in given) throw new Error(given.problems[0]?.message);
   const { path, budget } = given;
   const spentFile = join(dirname(path), spentName);

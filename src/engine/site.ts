@@ -1,4 +1,4 @@
-/** What a node may touch while it runs: everything bounded to its workspace, its folder, its time and its secrets. */
+/** The context of one attempt: everything that a node may use, limited to its workspace, directory, time and secrets. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
@@ -37,14 +37,14 @@ import { type Hidden, type Recorder, recorder } from './recorder.ts';
 import { reopen } from './reopen.ts';
 import type { Replay } from './replay.ts';
 import { pinnedIn, type Sealed, seesHoldout, withheldFrom } from './sealing.ts';
-import { smellOf } from './smell.ts';
+import { sandboxHint } from './smell.ts';
 import { droppedFrom, environmentOf, seenBy, withOwnWords } from './stage-environment.ts';
 import { stageRecords } from './stage-records.ts';
 import type { Texts } from './texts.ts';
 import { known } from './values.ts';
 import type { Log, Watcher } from './watch.ts';
 
-/** What stays the same for every stage of a run. */
+/** The settings of a run, the same for all its nodes. */
 export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly graph: Graph;
   readonly runId: string;
@@ -56,30 +56,30 @@ export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Names of secrets that every tool of the run gets. */
   readonly envPass: readonly string[];
-  /** Of the records of stages, and (`FACTORY_RUN_MARKER`) of their processes. */
+  /** Markers in `stage.json`, and (`FACTORY_RUN_MARKER`) in the environment of processes. */
   readonly marker: string;
   readonly processMarker: string;
   readonly epoch: number;
-  /** The folder that holds our own `factory`, first on a tool's PATH; and what starts it. */
+  /** The folder of `factory` itself, first on a tool's PATH, and the Node.js that starts it. */
   readonly factoryBin: string;
   readonly node: string;
-  /** What one command of a verification may take, within its stage's time. */
+  /** Milliseconds for one command of a verification, within the node's timeout. */
   readonly commandTimeoutMs?: number | undefined;
   readonly schema: Site['schema'];
   readonly agentFor: (node: Node) => Agent | undefined;
   readonly historyEnv: Readonly<Record<string, string>>;
-  /** Without it nothing is confined but by process group and limits. */
+  /** Without it, programs are confined only by process group and limits. */
   readonly confinement?: RunConfinement;
   readonly watcher: Watcher;
   readonly log: Log;
-  /** Tells what was killed for want of memory. */
+  /** Counts processes that the system killed for lack of memory. */
   readonly outOfMemory?: OutOfMemory;
-  /** Where exchanges with agents are written down; undefined in a run that has none. */
+  /** The record of exchanges with agents; undefined in a run without agents. */
   readonly exchanges?: ExchangeLog | undefined;
-  /** The judge, kept from agents, and what sees to it that nothing of it is told or left; undefined without one. */
+  /** The holdout, and the guard against its leaks; undefined without one. */
   readonly sealed?: Sealed | undefined;
   readonly leaks?: LeakGuard | undefined;
-  /** What answers in place of agents, as long as this run follows another one. */
+  /** Answers in place of agents while this run replays another one. */
   readonly replay?: Replay | undefined;
 };
 
@@ -91,23 +91,23 @@ export type Visit = {
   readonly retries: number;
   /** 1-based number of the agent call that this attempt would make. */
   readonly call: number;
-  /** `explicit`: somebody said it, for this node or for the run; `runLeftMs` is what is left of the run's own time. */
+  /** `explicit`: set for this node or the run; `runLeftMs`: the rest of the run's time limit. */
   readonly timeout: { readonly ms: number; readonly explicit: boolean; readonly runLeftMs: number };
   readonly snapshotId: string;
   readonly signal: AbortSignal;
-  /** Told of each process as soon as it exists. */
+  /** Called with each process as soon as it exists. */
   readonly spawned: (process: ProcessId) => Promise<void>;
-  /** Told what an agent program did, already masked. */
+  /** Called with each action of an agent program, already masked. */
   readonly acted: (action: AgentAction) => void;
   readonly desk: Desk;
-  /** Another folder for its artifacts than the node's own. */
+  /** Another directory for the artifacts than the node's. */
   readonly nodeDir?: string;
 };
 
-/** What an agent does beyond this in one attempt stands in its own output only. */
+/** Actions of an agent per attempt that become events; further ones are only in its log. */
 const mostActions = 1000;
 
-/** The site of one attempt. Secrets are masked in whatever is kept. */
+/** Creates the context of one attempt. Secrets are masked in everything that it writes. */
 export function siteFor(
   setting: RunSetting,
   visit: Visit,
@@ -115,7 +115,7 @@ export function siteFor(
 ): Site & {
   readonly mask: (text: string) => string;
   readonly hidden: Hidden;
-  /** To be called when the attempt is over: answers what it failed of, if it smells of its confinement. */
+  /** Call it when the attempt has ended: returns a hint if the sandbox seems to be the cause of its failure. */
   leave(failed: boolean): Promise<string | undefined>;
   readonly exchange: Recorder;
   /** Programs of tools and checks that have ended. */
@@ -132,7 +132,7 @@ export function siteFor(
   const secret = new Set(values);
   let masked = maskValues;
   const mask = (text: string) => masked(text);
-  // A secret may come in two pieces.
+  // Streams are masked statefully: a secret may be split between two pieces.
   let live: Readonly<Record<'answer' | 'reasoning', ByteMasker>> | undefined;
   const deadline = setting.clock.monotonic() + visit.timeout.ms;
   const inWorkspace = (path: string) => join(setting.workspace, path);
@@ -156,9 +156,9 @@ export function siteFor(
     mask,
     hidden,
   });
-  const answering = (): Site['agent'] => {
+  const chooseAgent = (): Site['agent'] => {
     const chosen = setting.agentFor(node);
-    // Only a live agent is paid: what a replay answers has been paid for by the run that recorded it.
+    // Only live agents cost: replayed answers were paid for by the recorded run.
     const live = chosen === undefined ? undefined : visit.desk.paying(chosen, visit.attempt, mask);
     const replayed = (sha256: string) => exchange.replayed(sha256);
     const agent =
@@ -166,12 +166,15 @@ export function siteFor(
     return agent === undefined ? undefined : { agent: exchange.listening(agent), call: visit.call };
   };
 
-  const asked = answering();
+  const agent = chooseAgent();
   let odd: readonly string[] = [];
   const stageEnv = (from = env) => withOwnWords(from, setting, visit, nodeDir);
 
   const { keep, keepLocked, putBack } = stageRecords(nodeDir, mask, (changed) =>
-    setting.log('warn', 'a stage changed records of the engine: put back', { node: node.id, changed }),
+    setting.log('warn', 'restored records of the engine that the node had changed', {
+      node: node.id,
+      changed,
+    }),
   );
   const writeContext = () => keepLocked('context.json', `${JSON.stringify(state.context, null, 2)}\n`);
 
@@ -190,11 +193,11 @@ export function siteFor(
     origin: (key) => own(state.origins, key),
     clock: setting.clock,
     signal: visit.signal,
-    agent: asked,
+    agent,
     async ask(task, stop) {
-      if (asked === undefined) throw new Error(`Internal: nobody answers for node ${node.id}`);
+      if (agent === undefined) throw new Error(`Internal: no agent for node ${node.id}`);
       await setting.leaks?.beforeAsking(node, task.prompt, state.context);
-      const answering = asked.agent.work(task, AbortSignal.any([visit.signal, stop]));
+      const answering = agent.agent.work(task, AbortSignal.any([visit.signal, stop]));
       return answering.finally(() => reopen(nodeDir));
     },
     exchange,
@@ -209,13 +212,13 @@ export function siteFor(
       const limit = Math.min(left, (program.check === true ? setting.commandTimeoutMs : undefined) ?? left);
       await writeContext();
       await visit.desk.share(nodeDir);
-      const judging = setting.sealed !== undefined && seesHoldout(node, 'tool') ? setting.sealed : undefined;
+      const holdout = setting.sealed !== undefined && seesHoldout(node, 'tool') ? setting.sealed : undefined;
       const confinement = confinementOf(setting, node, {
         check: program.check === true,
         history: program.env?.['GIT_DIR'] !== undefined,
         nodeDir,
         printed: confined.flatMap(({ files }) => files),
-        pinned: judging === undefined ? [] : pinnedIn(setting.workspace, judging),
+        pinned: holdout === undefined ? [] : pinnedIn(setting.workspace, holdout),
       });
       const files = [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)] as const;
       confined.push({ confinement, files });
@@ -224,7 +227,7 @@ export function siteFor(
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
         env: {
           ...seenBy(confinement, stageEnv()),
-          ...(judging === undefined ? {} : { [holdoutVariable]: judging.paths.join(',') }),
+          ...(holdout === undefined ? {} : { [holdoutVariable]: holdout.paths.join(',') }),
           ...(program.check === true ? checkEnvironment(env) : {}),
           ...program.env,
         },
@@ -247,7 +250,7 @@ export function siteFor(
         : ended;
     },
     async runAgent(program, stop) {
-      // A default gives way to the agent's own time; what somebody said for the node or the run does not.
+      // The agent's own timeout replaces the default, but not a timeout that was set for the node or the run.
       const most = () =>
         program.timeoutMs !== undefined && !visit.timeout.explicit
           ? visit.timeout.runLeftMs
@@ -260,7 +263,7 @@ export function siteFor(
         environment(keys) {
           const of = stageEnvironment(setting.env, pass, keys);
           for (const name of droppedFrom(setting)) delete of.env[name];
-          // Another program of the same stage may have had keys of its own.
+          // Programs of one node may have different keys.
           for (const value of of.mask) secret.add(value);
           masked = masker([...secret]);
           live = undefined;
@@ -290,7 +293,7 @@ export function siteFor(
         },
         spawned: (process) => visit.spawned(process),
         wasHidden(paths, made) {
-          // One by one: there may be more than a call takes arguments.
+          // One by one: a call takes a limited number of arguments.
           for (const path of paths) hidden.paths.push(path);
           for (const path of made) hidden.made.push(path);
         },
@@ -313,7 +316,7 @@ export function siteFor(
       const last = confined.at(-1);
       if (last === undefined) return undefined;
       const tails = await Promise.all(last.files.map((file) => readSome(file, 16_384, 'tail')));
-      return smellOf(tails.join('\n'), last.confinement, node.id, setting.workspace);
+      return sandboxHint(tails.join('\n'), last.confinement, node.id, setting.workspace);
     },
     changedSince: (at) => look.changedSince(at),
     acted(action) {
@@ -369,7 +372,7 @@ export function siteFor(
   };
 }
 
-/** A workspace that cannot be listed is judged when the stage has ended. */
+/** A workspace that cannot be listed is reported when the attempt has ended. */
 function beginLook(look: Lookout): void {
   try {
     look.begin();
@@ -378,7 +381,7 @@ function beginLook(look: Lookout): void {
   }
 }
 
-/** What is sealed, else what would be. */
+/** The sealed paths; in a run without a holdout, the paths that would be sealed. */
 export const scenariosOf = ({ graph, sealed }: Pick<RunSetting, 'graph' | 'sealed'>): readonly string[] =>
   sealed?.paths ?? readAttributes(graph.attrs, graphAttributes).values.holdout ?? [usualHoldout];
 

@@ -1,4 +1,4 @@
-/** What of the engine's environment a stage gets, what of it must be masked, and what a stage is told of itself. */
+/** The environment of a node's programs, and the values in it that must be masked. */
 import { delimiter } from 'node:path';
 import { present } from '../model/attribute.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
@@ -10,7 +10,7 @@ import { masker } from '../system/mask.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Desk } from './desk.ts';
 
-/** Variables of an enclosing git operation or engine, which a stage must not act on, and the place of the engine's keys. */
+/** Variables of an enclosing git operation, and the folder of the engine's keys: no node gets them. */
 const dropped = [
   'GIT_DIR',
   'GIT_WORK_TREE',
@@ -23,20 +23,20 @@ const dropped = [
 
 export type StageEnvironment = {
   readonly env: Readonly<Record<string, string>>;
-  /** What must not appear in what is written. */
+  /** Values that must not appear in anything written. */
   readonly values: readonly string[];
   readonly mask: (text: string) => string;
 };
-/** What a run says of it; the same object for all its stages. */
+/** The settings of a run; the same object for all its nodes. */
 type Setting = { readonly env: Readonly<Record<string, string | undefined>>; readonly sealed?: unknown };
 
-/** Names that no stage of a run gets: where something is sealed, nothing says where its key lies. */
+/** Variables that no node of a run gets; with a holdout, also the one that locates its key. */
 export const droppedFrom = ({ sealed }: Setting): readonly string[] =>
   sealed === undefined ? dropped : [...dropped, 'XDG_STATE_HOME'];
 
 const environments = new WeakMap<Setting, Map<string, StageEnvironment>>();
 
-/** What stages get of the engine's environment when these secrets are passed; worked out once for a run. */
+/** The engine's environment for nodes that get the secrets in `pass`; computed once per run. */
 export function environmentOf(setting: Setting, pass: readonly string[]): StageEnvironment {
   const known = environments.get(setting) ?? new Map<string, StageEnvironment>();
   environments.set(setting, known);
@@ -51,7 +51,7 @@ export function environmentOf(setting: Setting, pass: readonly string[]): StageE
   return found;
 }
 
-/** A stage's environment with what it is told of itself: where it works, where its output goes, which attempt it is. */
+/** Adds the variables that describe the attempt: paths, output files, run, node and attempt numbers. */
 export function withOwnWords(
   from: Readonly<Record<string, string>>,
   run: {
@@ -101,7 +101,7 @@ export function withOwnWords(
   };
 }
 
-/** A stage's environment, as it can be used where it runs. */
+/** The environment adapted to the sandbox. */
 export const seenBy = (
   confinement: Confinement,
   env: Readonly<Record<string, string>>,

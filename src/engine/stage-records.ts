@@ -1,33 +1,33 @@
-/** What the engine puts into a stage's folder for the record (what was asked, allowed, planned), and what the stage's own
- *  programs, which can write there, have made of it. */
+/** Writes the engine's records into a node's directory (prompt, context, plan), and restores them if the node's programs, which
+ *  can write there, changed them. */
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic, writeFresh } from '../system/files.ts';
 import { keepText } from './artifacts.ts';
 
-/** What no program is meant to write. Anything else may be an answer. */
+/** Files that programs must not write. Any other file may be an answer. */
 const isRecord = (name: string): boolean =>
   /^(?:prompt\.md|context\.json|agent\.program\.json|command\.prompt\.md|verification\.plan\.json|.+\.(?:args\.txt|schema\.json))$/.test(
     name,
   );
 
-/** Bytes of a record that is read again although its times say that nobody touched it: what happens within one tick of the
- *  system's clock leaves no trace in them, and no program gets to write a large one so soon. */
+/** Bytes up to which a record is compared although its times are unchanged: a change within one tick of the system's clock does
+ *  not show in them. Writing a larger file takes longer than that. */
 const shortTo = 64 * 1024;
 
 export type StageRecords = {
   /** Writes an artifact, masked. */
   readonly keep: (name: string, text: string) => Promise<void>;
-  /** The same for one that nobody may write. */
+  /** The same for a read-only file. */
   readonly keepLocked: (name: string, text: string) => Promise<void>;
-  /** When a program has ended: records that it changed or removed are as they were again, and their names are told. */
+  /** After a program has ended: restores records that it changed or removed, and reports their names. */
   readonly putBack: () => Promise<void>;
 };
 
 export function stageRecords(
   nodeDir: string,
   mask: (text: string) => string,
-  told: (changed: readonly string[]) => void,
+  report: (changed: readonly string[]) => void,
 ): StageRecords {
   const written = new Map<string, { again(): Promise<void>; isThere(): boolean }>();
   type Write = (path: string, text: string) => Promise<void>;
@@ -35,7 +35,8 @@ export function stageRecords(
     const path = join(nodeDir, name);
     const text = mask(content);
     await write(path, text);
-    if (isRecord(name)) written.set(name, { again: () => write(path, text), isThere: asItIs(path, text) });
+    if (isRecord(name))
+      written.set(name, { again: () => write(path, text), isThere: unchangedCheck(path, text) });
   };
   return {
     keep: by(keepText),
@@ -50,13 +51,13 @@ export function stageRecords(
         changed.push(name);
         await again();
       }
-      if (changed.length > 0) told(changed);
+      if (changed.length > 0) report(changed);
     },
   };
 }
 
-/** Whether the file that stands at `path` now is still that one, with that text. */
-function asItIs(path: string, text: string): () => boolean {
+/** Returns a check whether the file at `path` is still the same, with that text. */
+function unchangedCheck(path: string, text: string): () => boolean {
   const was = lstatSync(path);
   return () => {
     const is = lstatSync(path, { throwIfNoEntry: false });

@@ -1,36 +1,36 @@
-/** The state of a run in memory, and how a visit changes it. */
+/** The state of a run in memory, and how an execution changes it. */
 import type { Alike } from '../model/attribution.ts';
 import type { Checkpoint, NodeOutcome, RunState } from '../model/checkpoint.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { own, put } from '../model/own.ts';
 
-/** What a finished visit changes. */
+/** The changes of the state by a finished execution. */
 export type Change = {
   readonly node: string;
   readonly visit: number;
   readonly outcome: NodeOutcome;
-  /** Who set the context keys that the visit set. */
+  /** Who set the context keys: a tool, an agent or the engine. */
   readonly origins: Checkpoint['origins'];
-  /** Failures of the node that repeat: null where they end, undefined where they are as before. */
+  /** Repeated failures of the node: null if they end, undefined if unchanged. */
   readonly alike?: Alike | null | undefined;
-  /** The visit was an agent's. */
+  /** True if an agent ran. */
   readonly agent?: boolean;
-  /** All that is replaced as a whole. */
+  /** Fields that are replaced as a whole. */
   readonly now: Pick<
     RunState,
     'context' | 'steps' | 'last_completed_node' | 'last_failure' | 'next_node' | 'arrived' | 'at'
   > & { readonly last_outcome: Outcome };
 };
 
-/** What a visit counted of its node, over all visits so far; nothing where it is 0. */
+/** Counts of a node over all its executions so far. */
 export type Counts = {
   readonly retries: number;
   readonly calls: number;
-  /** Milliseconds of this visit alone. */
+  /** Milliseconds of this execution alone. */
   readonly tookMs?: number;
 };
 
-/** The state after a visit. Takes `state` over: what it keeps by node is changed in place. */
+/** The state after an execution. Changes the maps of `state` in place. */
 export function advance(state: RunState, change: Change, { retries, calls, tookMs = 0 }: Counts): RunState {
   const { node } = change;
   put(state.visits, node, change.visit);

@@ -1,5 +1,4 @@
-/** What a finished stage means for the run: pure, so that a resume is the same loop entered in the middle. */
-
+/** Decides what follows a finished node. Pure, so that a resume is the same loop entered in the middle. */
 import { present } from '../model/attribute.ts';
 import { type LastFailure, nodeOutcome, type RunState } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
@@ -18,7 +17,7 @@ export type Ending = {
   readonly exitNode: string | null;
   readonly reason: string;
   readonly code: number;
-  /** The disk has stopped the run. */
+  /** True if a disk error ended the run. */
   readonly disk?: boolean;
 };
 
@@ -31,18 +30,18 @@ export type Step = {
     | { readonly do: 'finish'; readonly ending: Ending };
 };
 
-/** What the loop knows about a stage beside its outcome. */
+/** The facts about a finished node besides its outcome. */
 export type StageFacts = {
   readonly node: string;
   /** The kind's name: `tool`, `exit`, … */
   readonly type: string;
   readonly executable: boolean;
-  /** `last_failure.*` for a failed stage, gathered from its artifacts. */
+  /** `last_failure.*` for a failed node, read from its artifacts. */
   readonly feedback: { readonly [key: string]: Json };
   readonly at: string;
 };
 
-/** What `outcome` changes in the state, and where the run goes. */
+/** The change of the state by `outcome`, and the next node or the end. */
 export function step(graph: Graph, before: RunState, stage: StageFacts, outcome: Outcome): Step {
   const change = complete(before, stage, outcome);
   if (stage.type === 'exit') return atExit(graph, before, change);
@@ -51,10 +50,10 @@ export function step(graph: Graph, before: RunState, stage: StageFacts, outcome:
     const because =
       outcome.status === 'fail' ? toldReason(outcome.reason, outcome.attribution) : reasonOf(outcome);
     const noRoute = `no route from node ${stage.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}`;
-    // Without a way to verification the limit is what ends the run.
+    // Without an edge to verification the limit ends the run.
     const reason = outcome.status === 'fail' && outcome.class === 'budget' ? outcome.reason : noRoute;
     const ending = { ok: false, exitNode: null, reason, code: failureCode(change.now.last_failure) };
-    // A resume makes a new visit of the node that no edge could leave.
+    // A resume executes the node again that no edge could leave.
     return {
       change: leading(change, stage.node, before.arrived),
       route: way,
@@ -74,13 +73,13 @@ const leading = (change: Change, next_node: string | null, arrived: RunState['ar
   now: { ...change.now, next_node, arrived },
 });
 
-/** The change, but for where it leads. */
+/** The change without the next node. */
 function complete(before: RunState, stage: StageFacts, outcome: Outcome): Change {
   const context = mergedContext(before, stage, outcome);
   const model =
     outcome.status !== 'fail'
       ? undefined
-      : // A tool that blames the agent judges a model's answer: the run's final cause is that answer.
+      : // A tool that reports class `agent` has checked a model's answer, which is then the final cause.
         (outcome.model ?? (stage.type === 'tool' && outcome.class === 'agent' ? 'output' : undefined));
   const last: LastFailure | null =
     outcome.status === 'fail' && stage.type !== 'conditional'
@@ -125,7 +124,7 @@ function complete(before: RunState, stage: StageFacts, outcome: Outcome): Change
   };
 }
 
-/** A later success of the same node settles its failure, and so does any verification that passed. */
+/** A later success of the same node clears its failure, and so does any passed verification. */
 function clears(last: LastFailure | null, stage: StageFacts, outcome: Outcome): boolean {
   if (last === null || (outcome.status !== 'success' && outcome.status !== 'partial_success')) return false;
   return last.node === stage.node || (stage.type === 'verification' && outcome.status === 'success');
@@ -134,7 +133,7 @@ function clears(last: LastFailure | null, stage: StageFacts, outcome: Outcome): 
 function mergedContext(before: RunState, stage: StageFacts, outcome: Outcome): Context {
   const context: Record<string, Json> = { ...before.context, ...outcome.updates };
   const failed = outcome.status === 'fail' && stage.type !== 'conditional';
-  // Of an earlier failure nothing stays beside a later one.
+  // A later failure replaces all keys of an earlier one.
   if (failed || clears(before.last_failure, stage, outcome)) {
     for (const key of Object.keys(context)) if (key.startsWith('last_failure.')) delete context[key];
   }
@@ -166,19 +165,19 @@ function atExit(graph: Graph, before: RunState, change: Change): Step {
   if (previous?.status === 'fail' && before.arrived?.conditional !== true) {
     return finish(
       false,
-      `node ${before.last_completed_node} failed and walked into the exit "${exit}" by an unconditional edge${previous.reason === '' ? '' : `: ${previous.reason}`} (a condition such as outcome=fail on the edge forgives it)`,
+      `node ${before.last_completed_node} failed and reached the exit "${exit}" by an unconditional edge${previous.reason === '' ? '' : `: ${previous.reason}`} (a condition such as outcome=fail on the edge forgives it)`,
     );
   }
   for (const gate of graph.nodes.values()) {
     const is = present(gate.attrs, 'goal_gate')?.value.text.trim();
-    const stands = gate.id === exit ? change.outcome : own(before.outcomes, gate.id);
-    if (is === undefined || !/^(true|1|t)$/i.test(is) || stands === undefined) continue;
-    if (stands.status === 'success' || stands.status === 'partial_success') continue;
+    const latest = gate.id === exit ? change.outcome : own(before.outcomes, gate.id);
+    if (is === undefined || !/^(true|1|t)$/i.test(is) || latest === undefined) continue;
+    if (latest.status === 'success' || latest.status === 'partial_success') continue;
     const target = retryTarget(graph, gate.id);
     if (target === undefined) {
       return finish(
         false,
-        `goal gate ${gate.id} stands at ${stands.status}${stands.reason === '' ? '' : `: ${stands.reason}`}`,
+        `goal gate ${gate.id} is not satisfied: its outcome is ${latest.status}${latest.reason === '' ? '' : `: ${latest.reason}`}`,
       );
     }
     return {
@@ -190,7 +189,7 @@ function atExit(graph: Graph, before: RunState, change: Change): Step {
   return finish(true, '');
 }
 
-/** Where an exit sends a run whose goal gate is not reached: the gate's own target before the graph's. */
+/** The node to jump to from an exit while a goal gate is not satisfied: the gate's target before the graph's. */
 function retryTarget(graph: Graph, gate: string): string | undefined {
   const node = graph.nodes.get(gate);
   for (const attrs of [node?.attrs, graph.attrs]) {
@@ -202,6 +201,6 @@ function retryTarget(graph: Graph, gate: string): string | undefined {
   return undefined;
 }
 
-/** 3 when a model's API or network is the final cause, 4 when its output is, else 1. */
+/** 3 if a model's API or network is the final cause, 4 if its output is, else 1. */
 const failureCode = (last: LastFailure | null): number =>
   last?.model === 'api' ? 3 : last?.model === 'output' ? 4 : 1;

@@ -1,12 +1,12 @@
-/** How a run's story is told: events and trace records, each with its time. */
+/** Writes the events and trace records of a run. */
 import type { EventFacts, RunEvent } from '../model/event.ts';
 import type { TraceFacts } from '../model/trace.ts';
 import type { PreparedRun } from './run.ts';
 
-export type Teller = ReturnType<typeof teller>;
+export type EventWriter = ReturnType<typeof eventWriter>;
 
-/** Writes events and trace records with their time, and passes events on. */
-export function teller({
+/** Appends events and trace records with their time; passes events to the watcher. */
+export function eventWriter({
   setting,
   events,
   trace,

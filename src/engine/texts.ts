@@ -1,4 +1,4 @@
-/** The texts that a run keeps from its beginning, by the names that nodes know them by. */
+/** The input texts of a run, by the names that nodes use. */
 import { basename } from 'node:path';
 import type { JsonObject } from '../model/json.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -8,7 +8,7 @@ export type Texts = {
   readonly variables: Readonly<Record<string, string>>;
   readonly prompts: Readonly<Record<string, string>>;
   readonly schemas: Readonly<Record<string, string>>;
-  /** Where in the workspace the texts of file variables lie. */
+  /** Paths of file variables in the workspace. */
   readonly inputFiles: readonly string[];
 };
 
@@ -34,7 +34,7 @@ export const textsOfManifest = (manifest: Manifest): Texts => ({
   inputFiles: filesOf(manifest.variables),
 });
 
-/** A response schema by its registered name or by the file it came from. */
+/** A response schema by its registered name or by its file. */
 export async function schemaOf(
   reference: string,
   files: Readonly<Record<string, string>>,

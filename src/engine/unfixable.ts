@@ -1,6 +1,4 @@
-/** Rules that look at what has failed before: a fix that cannot work is not paid for, a success that rests on a failed
- *  tool does not count. */
-
+/** Rules about earlier failures: warn about a fix that cannot work, and reject a success that depends on a failed tool. */
 import { readAttributes } from '../model/attribute.ts';
 import type { LastFailure, NodeOutcome } from '../model/checkpoint.ts';
 import type { Graph, Node } from '../model/graph.ts';
@@ -12,8 +10,8 @@ import { loopOf } from '../policy/loops.ts';
 import { inScope } from '../policy/paths.ts';
 import { filesNamed } from '../policy/scenarios.ts';
 
-/** The files that a failed command names, where every agent of its loop has a write scope and none of them covers any of
- *  them; else none. `from` is the agent that is about to start. */
+/** The files that a failed command names, if all agents of its loop have a write scope and none covers any of the files; else
+ *  none. `from` is the agent that is about to start. */
 export function outOfEveryScope(
   graph: Graph,
   kinds: readonly NodeKind[],

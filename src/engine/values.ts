@@ -1,11 +1,11 @@
-/** What a text of the pipeline's may name: parameters, context, earlier stages. */
+/** Looks up the values that a pipeline's texts may refer to: parameters, context, outcomes of earlier nodes. */
 import type { nodeKeys } from '../dot/expand.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { own } from '../model/own.ts';
 import { asText } from './context.ts';
 import type { RunSetting } from './site.ts';
 
-/** What `${var.x}`, `${ctx.key}` and `${node.id.key}` stand for; undefined when it cannot be known. */
+/** The value of `${var.x}`, `${ctx.key}` or `${node.id.key}`; undefined if there is none. */
 export function known(
   setting: Pick<RunSetting, 'variables'>,
   state: RunState,

@@ -1,4 +1,4 @@
-/** One visit of a node: attempts, until one is final. */
+/** One execution of a node: attempts, until one is final. */
 import type { Usage } from '../agents/agent.ts';
 import { graphAttributes } from '../lint/words.ts';
 import { flag, readAttributes } from '../model/attribute.ts';
@@ -26,9 +26,9 @@ import { Diverged } from './replay.ts';
 import { retry } from './retry.ts';
 import type { PreparedRun } from './run.ts';
 import type { Counts } from './state.ts';
-import type { Teller } from './teller.ts';
+import type { EventWriter } from './teller.ts';
 
-export type VisitEnd =
+export type ExecutionEnd =
   | {
       readonly kind: 'ended';
       readonly outcome: Outcome;
@@ -36,27 +36,28 @@ export type VisitEnd =
       readonly counts: Counts;
       readonly snapshot: Snapshot;
       readonly usage: Usage | undefined;
-      /** What its last attempt has run. */
+      /** Programs of its last attempt. */
       readonly commands: readonly RanCommand[];
-      /** Number of the record that answered in place of a run. */
+      /** Number of the replayed record that answered instead. */
       readonly replayed?: number;
     }
   | { readonly kind: 'interrupted' }
-  /** The run cannot go on: a cap, or a workspace that cannot be recorded; or the stage has shown what is sealed. */
+  /** The run cannot continue: a limit was reached, the workspace cannot be recorded, or a holdout leaked. */
   | { readonly kind: 'stopped'; readonly reason: string; readonly disk?: boolean };
 
-/** Milliseconds a stage may take when nobody says otherwise. */
+/** Default timeout of a node, in milliseconds. */
 const defaultTimeoutMs = 30 * 60_000;
 
-/** What a node that asks an agent says of the reserve. */
-const purseAttributes = {
+/** Attributes that let a codergen node use the budget reserved for verification. */
+const reserveAttributes = {
   uses_reserve: flag(),
   goal_gate: flag(),
 } as const;
 
-export async function visitNode(
+/** Executes a node once, with its retries, within the limits of node and run. */
+export async function executeNode(
   prepared: PreparedRun,
-  tell: Teller,
+  writer: EventWriter,
   at: {
     readonly node: Node;
     readonly kind: NodeKind;
@@ -66,10 +67,10 @@ export async function visitNode(
     readonly nodeDir: string;
     /** Milliseconds of the run so far, over all resumes. */
     readonly elapsed: () => number;
-    /** Milliseconds of this node's visits that were cut since its last one ended. */
+    /** Milliseconds of this node's executions that were interrupted since its last one ended. */
     readonly cutMs: number;
   },
-): Promise<VisitEnd> {
+): Promise<ExecutionEnd> {
   const { setting, signal, caps } = prepared;
   const { node, kind, visit, nodeDir } = at;
   const wants = readAttributes(node.attrs, executableAttributes).values;
@@ -82,9 +83,9 @@ export async function visitNode(
     caps.maxWallMs === undefined ? Number.POSITIVE_INFINITY : caps.maxWallMs - at.elapsed();
   const nodeLeft = () =>
     wants.max_wall === undefined ? Number.POSITIVE_INFINITY : wants.max_wall - nodeElapsed();
-  const purse = readAttributes(node.attrs, purseAttributes).values;
-  // A judge verifies: what is kept for verification is its own.
-  const spares = kind.type === 'codergen' && purse.uses_reserve !== true && purse.goal_gate !== true;
+  const reserve = readAttributes(node.attrs, reserveAttributes).values;
+  // A goal gate verifies, so it may use the budget reserved for verification.
+  const spares = kind.type === 'codergen' && reserve.uses_reserve !== true && reserve.goal_gate !== true;
   const kept = keptOf(spares ? graphWants.verify_reserve : undefined, caps);
   const wallLeft = () => Math.min(runLeft() - kept.ms, nodeLeft());
   const desk = openDesk({
@@ -119,7 +120,7 @@ export async function visitNode(
       return { kind: 'stopped', reason: `${node.id}: ${recorded.trouble}` };
     if (recorded !== undefined && 'outcome' in recorded) return { kind: 'ended', ...recorded };
     if (recorded !== undefined)
-      await tell.event({ type: 'ReplayRan', node_id: node.id, visit, why: recorded.unlike });
+      await writer.event({ type: 'ReplayRan', node_id: node.id, visit, why: recorded.unlike });
   }
   let { snapshot } = at;
   let state = escalated(at.state, node);
@@ -129,7 +130,7 @@ export async function visitNode(
   for (let attempt = 1; ; attempt++) {
     setting.log('debug', 'node attempt', { node: node.id, visit, attempt });
     const left = Math.max(0, wallLeft());
-    let told: Promise<void> = Promise.resolve();
+    let written: Promise<void> = Promise.resolve();
     const result = await attempted(prepared, {
       kind,
       before: snapshot,
@@ -149,15 +150,15 @@ export async function visitNode(
         signal,
         spawned: (process) => noteProcess(nodeDir, { visit, attempt, marker: setting.marker, process }),
         acted: (action) => {
-          told = told.then(() => tell.event({ type: 'AgentActed', node_id: node.id, ...action }));
-          // Awaited below; until then a record that cannot be written must not count as nobody's error.
-          told.catch(() => {});
+          written = written.then(() => writer.event({ type: 'AgentActed', node_id: node.id, ...action }));
+          // Awaited below; until then a rejection must not count as unhandled.
+          written.catch(() => {});
         },
         desk,
       },
     });
-    await told;
-    // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
+    await written;
+    // The run cannot continue with a workspace that cannot be recorded; the checkpoint is before this node.
     if ('trouble' in result)
       return { kind: 'stopped', reason: `${node.id}: ${result.trouble}`, disk: result.disk };
     if ('leaked' in result) return { kind: 'stopped', reason: result.leaked };
@@ -168,10 +169,10 @@ export async function visitNode(
     if (result.usage !== undefined) usage = sumOfUsages(usage, result.usage);
     if (kind.type === 'codergen') calls++;
     if (result.violations.length > 0) {
-      await tell.event({ type: 'GuardrailViolation', node_id: node.id, paths: [...result.violations] });
+      await writer.event({ type: 'GuardrailViolation', node_id: node.id, paths: [...result.violations] });
     }
     if (result.outcome.status === 'fail' && result.outcome.rerun !== undefined)
-      await tell.event({ type: 'ScenarioRerun', node_id: node.id, ...result.outcome.rerun });
+      await writer.event({ type: 'ScenarioRerun', node_id: node.id, ...result.outcome.rerun });
     const cut =
       result.outcome.status === 'fail' && result.outcome.class === 'timeout' ? wallHit() : undefined;
     if (cut !== undefined) return { kind: 'stopped', reason: cut };
@@ -187,14 +188,14 @@ export async function visitNode(
     retries++;
     state = { ...state, context: { ...state.context, [`internal.retry_count.${node.id}`]: retries } };
     if (result.outcome.status === 'fail' && result.outcome.class === 'product') state = oneMore(state, node);
-    await tell.event({
+    await writer.event({
       type: 'StageRetrying',
       node_id: node.id,
       retry_count: retries,
       reason: reasonOf(result.outcome),
       delay_ms: again.delayMs,
     });
-    // A recorded answer comes at once.
+    // A replay does not repeat the waits of the recorded run.
     const delay = kind.type === 'codergen' && setting.replay?.follows === true ? 0 : again.delayMs;
     await setting.clock.sleep(Math.min(delay, Math.max(0, wallLeft())), signal);
     if (signal.aborted) return { kind: 'interrupted' };
@@ -205,7 +206,7 @@ export async function visitNode(
   }
 }
 
-/** An attempt, or what is wrong with the workspace that it left. */
+/** Runs an attempt; errors that end the run become results. */
 async function attempted(
   { attempt }: PreparedRun,
   request: AttemptRequest,

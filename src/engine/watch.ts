@@ -1,4 +1,4 @@
-/** Who is told about a run while it goes: the live view, the log, a program that asked for events. */
+/** Observers of a running run: the live view, the log, a program that asked for events. */
 import type { Usage } from '../agents/agent.ts';
 import type { RunEvent } from '../model/event.ts';
 import type { Json } from '../model/json.ts';

@@ -1,5 +1,5 @@
 /** What is told before the first stage: on which run, by whom, from where. */
-import type { Teller } from '../engine/teller.ts';
+import type { EventWriter } from '../engine/teller.ts';
 import type { Checkpoint, RunState } from '../model/checkpoint.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { toldOf } from '../model/sealed.ts';
@@ -9,7 +9,7 @@ import type { Doors } from './types.ts';
 
 /** Tells the journals and the log that the run begins, is taken up again, or is forked off. */
 export async function tellBeginning(
-  tell: Teller,
+  writer: EventWriter,
   run: {
     readonly manifest: Manifest;
     readonly workspace: string;
@@ -33,7 +33,7 @@ export async function tellBeginning(
       live: replay_of.live,
     });
   const { asked, used, why } = run.sandbox.account;
-  await tell.trace({
+  await writer.trace({
     type: 'SessionInitialized',
     pipeline_path: manifest.pipeline_path,
     workdir: manifest.original_workdir,
@@ -44,7 +44,7 @@ export async function tellBeginning(
     ...(holdout === undefined ? {} : { holdout: toldOf(holdout) }),
   });
   if (resumed)
-    await tell.trace({
+    await writer.trace({
       type: 'ResumeLoaded',
       last_completed_node: state.last_completed_node,
       last_outcome: state.last_outcome?.status ?? '',
@@ -56,21 +56,21 @@ export async function tellBeginning(
   // A fork that was cut before its first stage tells it when it is taken up again.
   if (fork !== undefined && state.steps === fork.steps) {
     const { last_completed_node, context } = state;
-    await tell.trace({
+    await writer.trace({
       type: 'ForkLoaded',
       forked_from: fork.from,
       last_completed_node,
       context: { ...context },
     });
   }
-  await tell.event({
+  await writer.event({
     type: 'PipelineStarted',
     agent,
     resumed,
     ...(fork === undefined ? {} : { forked_from: fork.from }),
   });
   if (holdout !== undefined) log('info', 'sealed', toldOf(holdout));
-  await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
+  await writer.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
 }
 
 /** Where a forked run began, and how many steps it had then. */

@@ -13,12 +13,12 @@ import { manifestHash } from '../engine/kept.ts';
 import { processMarker } from '../engine/process-marker.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
-import { retell } from '../engine/retell.ts';
+import { writeMissingRecords } from '../engine/retell.ts';
 import { run } from '../engine/run.ts';
 import type { Sealed } from '../engine/sealing.ts';
 import { parkAbove } from '../engine/shared-budget.ts';
 import type { RunSetting } from '../engine/site.ts';
-import { teller } from '../engine/teller.ts';
+import { eventWriter } from '../engine/teller.ts';
 import type { Texts } from '../engine/texts.ts';
 import { schemaOf } from '../engine/texts.ts';
 import type { RunState } from '../model/checkpoint.ts';
@@ -223,12 +223,12 @@ export async function drive(
         calls: money.mark(),
         exchanges: exchanges?.mark(),
       });
-    const tell = teller({ setting, events, trace });
-    if (resumed) await retell(runDir, stands.manifest, read, tell);
+    const writer = eventWriter({ setting, events, trace });
+    if (resumed) await writeMissingRecords(runDir, stands.manifest, read, writer);
     const answers = given.casting.main !== undefined || (replay !== undefined && manifest.agent.name !== '');
     const agent = answers ? manifest.agent.describe : 'none';
     const telling = { manifest, workspace: at.workspace, sandbox, agent, loaded, state, resumed, ended };
-    await tellBeginning(tell, { ...telling, takenOver: lock.takenOver }, doors.log);
+    await tellBeginning(writer, { ...telling, takenOver: lock.takenOver }, doors.log);
     const end = await run({
       setting,
       kinds,

@@ -6,9 +6,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Begun } from '../engine/building.ts';
 import type { Refusal } from '../engine/casting.ts';
 import { resultOf } from '../engine/result.ts';
-import { retell } from '../engine/retell.ts';
+import { writeMissingRecords } from '../engine/retell.ts';
 import { testStop } from '../engine/run.ts';
-import { teller } from '../engine/teller.ts';
+import { eventWriter } from '../engine/teller.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -185,9 +185,9 @@ async function tellTheRest(
   const options = { runId: manifest.run_id, epoch };
   const [events, trace] = await allOpen([openJournal(at.events, options), openJournal(at.trace, options)]);
   try {
-    const tell = teller({ setting: doors, events, trace });
-    await retell(runDir, manifest, read, tell);
-    await tell.flush();
+    const writer = eventWriter({ setting: doors, events, trace });
+    await writeMissingRecords(runDir, manifest, read, writer);
+    await writer.flush();
   } finally {
     await Promise.all([events.close(), trace.close()]);
   }

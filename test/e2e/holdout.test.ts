@@ -368,9 +368,7 @@ describe('--holdout', () => {
     });
     const ran = await run(it, ['--holdout', 'judge']);
     expect(ran.code, ran.stderr).toBe(0);
-    expect(ran.stderr).toContain(
-      'the workdir has a scripts/scenarios of its own, which is neither copied nor sealed',
-    );
+    expect(ran.stderr).toContain("the workdir's scripts/scenarios is neither copied nor sealed");
     expect(picture(join(it.path, ws, 'scripts/scenarios'))).toEqual(picture(join(it.path, 'judge')));
     expect(holding(join(it.path, at, 'snapshots'), needle)).toEqual([]);
   });
@@ -405,7 +403,9 @@ describe('--holdout', () => {
     });
     const ran = await run(it, ['--holdout', 'judge']);
     expect(ran.code, ran.stderr).toBe(0);
-    expect(ran.stderr).toMatch(/agents can read what is sealed here, .*: also\/check\.sh, old\/check\.sh\n/);
+    expect(ran.stderr).toMatch(
+      /agents can read holdout files in these copies; .*: also\/check\.sh, old\/check\.sh\n/,
+    );
   });
 
   test('is refused before anything is created, with its place and the fix', async () => {

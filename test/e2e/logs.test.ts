@@ -25,7 +25,7 @@ const timeless = (text: string): string[] =>
     );
 
 const walkedIn =
-  'node no failed and walked into the exit "exit" by an unconditional edge: tool_exit_code_1 (a condition such as outcome=fail on the edge forgives it)';
+  'node no failed and reached the exit "exit" by an unconditional edge: tool_exit_code_1 (a condition such as outcome=fail on the edge forgives it)';
 
 async function begun(): Promise<{ it: Home; flag: string; events: string }> {
   const it = await home({ 'p.dot': pipeline });

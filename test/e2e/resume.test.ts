@@ -174,7 +174,7 @@ describe('a resume refuses', () => {
     const other = ['--accept-changes', '--var', 'n=other'];
     await rename(join(it.path, 'p.dot'), join(it.path, 'q.dot'));
     const gone = await it.factory(['resume', 'r1', ...other]);
-    expect(gone.stderr).toContain('--var n cannot be taken over: the pipeline p.dot cannot be read any more');
+    expect(gone.stderr).toContain('--var n cannot be changed: the pipeline p.dot cannot be read');
     expect(gone.code).toBe(2);
     const kept = await it.factory(['resume', 'r1', '--accept-changes']);
     expect(kept.stderr).toContain('the run goes on with the texts that it keeps');

@@ -259,7 +259,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     const ran = await run(it);
     expect(ran.code, ran.stderr).toBe(1);
     expect((await reasonOf(it)).failure_reason).toContain(
-      `it is to see ${join(it.path, '.agent')}, a way to ${join(it.path, 'w')}, which no stage may see`,
+      `it asks for ${join(it.path, '.agent')}, a link that leads to ${join(it.path, 'w')}, which no node may see`,
     );
   });
 

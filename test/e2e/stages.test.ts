@@ -243,7 +243,7 @@ describe('a file variable of the run', () => {
       outcome: 'fail',
       failure_class: 'guardrail',
       failure_reason: expect.stringMatching(
-        /^guardrail_violation: wrote disallowed files: .*\.factory\/in\/spec\.md \(1 of them what the run was given as variables\)$/,
+        /^guardrail_violation: wrote disallowed files: .*\.factory\/in\/spec\.md \(1 of them files given to the run as variables\)$/,
       ),
     });
     expect(await it.read(spec)).toBe('It prints 42.\n');

@@ -29,9 +29,9 @@ test('the flag comes before the graph, and the graph before what lies beside a f
     holdoutSource(graphOf(attributes), of(source), at('p/p.dot'), flag);
   const beside = 'vars="spec=@x"; holdout_beside=spec;';
   const both = `${beside} holdout_from="../judge";`;
-  expect(ask(both, 'docs/spec.md', at('mine'))).toEqual({ folder: at('mine'), said: 'flag' });
-  expect(ask(both, 'docs/spec.md')).toEqual({ folder: at('judge'), said: 'graph' });
-  expect(ask(beside, 'docs/spec.md')).toEqual({ folder: at('docs/scenarios'), said: 'beside' });
+  expect(ask(both, 'docs/spec.md', at('mine'))).toEqual({ folder: at('mine'), setting: 'flag' });
+  expect(ask(both, 'docs/spec.md')).toEqual({ folder: at('judge'), setting: 'graph' });
+  expect(ask(beside, 'docs/spec.md')).toEqual({ folder: at('docs/scenarios'), setting: 'beside' });
   // Another spec is never judged by the scenarios of the first.
   expect(ask(beside, 'bare/spec.md')).toBeUndefined();
   expect(ask(beside, 'odd/spec.md')).toBeUndefined();

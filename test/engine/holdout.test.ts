@@ -110,7 +110,7 @@ test.for<[string, string | undefined, string, RegExp]>([
   ['a way over a link for a folder from elsewhere', 'judge', 'holdout="door/x"', /"door" is a link/],
   ['a pipe', undefined, 'holdout="pipe"', /"pipe" cannot be sealed: it is a socket, a pipe or a device/],
   ['the whole workdir', undefined, 'holdout="./"', /is the whole workspace/],
-  ['keys beside what they open', 'keys', '', /would lie in the folder of runs/],
+  ['keys next to the files that they decrypt', 'keys', '', /would lie in the runs directory/],
 ])('a run refuses %s', async ([, flag, attribute, why]) => {
   const keys = flag === 'keys' ? { keys: '.factory/runs/keys' } : {};
   const found = await wanted(attribute, flag === 'keys' ? undefined : flag, keys);

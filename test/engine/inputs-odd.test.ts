@@ -52,7 +52,7 @@ test.each([
 test.each([
   ['Latin-1', Buffer.from('caf\xe9', 'latin1'), 'save it as UTF-8'],
   ['UTF-16 without a mark', Buffer.from('cafe', 'utf16le'), 'save it as UTF-8'],
-  ['nothing at all', Buffer.from(' \n'), 'write into it'],
+  ['nothing at all', Buffer.from(' \n'), 'write the text into it'],
 ])('a text that is %s is there, and told how to be mended', async (_, bytes, fix) => {
   await using it = await temp();
   writeFileSync(it.at('t.md'), bytes);
@@ -130,8 +130,8 @@ test('a link that leads to itself beside the spec is no folder of scenarios', as
 const strict = 'response_check=strict';
 
 test.each([
-  ['null', '', /is no JSON object/],
-  ['[1]', '', /is no JSON object/],
+  ['null', '', /is not a JSON object/],
+  ['[1]', '', /is not a JSON object/],
   ['{"a":', '', /is not JSON/],
   [`{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`, '', /more than 900 levels/],
   ['{"type":"objekt"}', strict, /cannot be checked \(Unsupported type: objekt\)/],

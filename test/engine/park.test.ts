@@ -1,6 +1,6 @@
 /** What a failed call makes a run wait for, and which edges go on all the same. */
 import { expect, test } from 'vitest';
-import { parked } from '../../src/engine/park.ts';
+import { suspension } from '../../src/engine/park.ts';
 import { route } from '../../src/engine/route.ts';
 import { failed } from '../../src/model/outcome.ts';
 import type { Park } from '../../src/model/park.ts';
@@ -15,7 +15,7 @@ function waits(park: Park, condition: string, retryAfterMs?: number) {
   const says: Readonly<Record<string, string>> = { outcome: 'fail', failure_class: 'infra', x: '1' };
   const way = route(graph, 'a', outcome, (key) => says[key] ?? '');
   expect(way.how).toBe('condition');
-  return parked(outcome, way, { node: 'a', now, before: undefined });
+  return suspension(outcome, way, { node: 'a', now, before: undefined });
 }
 
 test.for<[string, Park, string, boolean]>([

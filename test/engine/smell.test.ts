@@ -1,9 +1,9 @@
-/** What a stage's last words say of its confinement. */
+/** Hints about failures that the sandbox or its limits cause. */
 import { expect, test } from 'vitest';
-import { smellOf } from '../../src/engine/smell.ts';
+import { sandboxHint } from '../../src/engine/smell.ts';
 import type { Limits } from '../../src/system/sandbox/confinement.ts';
 
-const smell = (said: string, limits: Limits) => smellOf(said, { ...open, limits }, 'a', '/w');
+const hint = (output: string, limits: Limits) => sandboxHint(output, { ...open, limits }, 'a', '/w');
 const open = {
   rung: 'group',
   network: true,
@@ -16,12 +16,10 @@ const open = {
   pinned: [],
 } as const;
 
-test('a limit on processes that nobody set is named beside those of the machine, one that was set by itself', () => {
-  const said = 'build.sh: 7: Cannot fork';
-  expect(smell(said, { processes: 40, processesSaid: true })).toBe(
+test('the hint about a default limit on processes names the limits of the machine too', () => {
+  const output = 'build.sh: 7: Cannot fork';
+  expect(hint(output, { processes: 40, processesSaid: true })).toBe(
     'it may have 40 processes: set max_processes on node "a"',
   );
-  expect(smell(said, { processes: 8192 })).toMatch(
-    /max_processes.*this machine fewer \(ulimit -u, pids\.max/,
-  );
+  expect(hint(output, { processes: 8192 })).toMatch(/max_processes.*a lower one \(ulimit -u, pids\.max/);
 });

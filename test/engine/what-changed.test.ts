@@ -75,7 +75,7 @@ test.for([
   expect(await changed({}, (at) => writeFileSync(at(name), 'another'))).toEqual([
     `${why}has changed since the run began`,
   ]);
-  expect(await changed({}, (at) => rmSync(at(name)))).toEqual([`${why}cannot be read any more`]);
+  expect(await changed({}, (at) => rmSync(at(name)))).toEqual([`${why}cannot be read`]);
 });
 
 test('and where the text of a file variable is, if it is named again', async () => {

@@ -69,5 +69,5 @@ test.for(stages)('of a stage that %s: undone with it', async ([, stage]) => {
 test.for(stages)('of a stage that %s: without end, it ends the run', async ([, stage]) => {
   await using it = await temp();
   const { end } = await ran(it.dir, Number.POSITIVE_INFINITY, stage);
-  expect(JSON.stringify(end)).toContain('written again each time it was put back');
+  expect(JSON.stringify(end)).toContain('written again each time it was restored');
 });

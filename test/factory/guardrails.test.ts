@@ -82,7 +82,7 @@ test('a stage that broke and wrote outside of its scope leaves by no edge withou
   await using _ = it;
   expect(told.code).toBe(1);
   expect(JSON.parse(told.out).reason).toContain('no route from node t');
-  expect(status.failure_reason).toContain('wrote disallowed files: stray (the stage also broke: ');
+  expect(status.failure_reason).toContain('wrote disallowed files: stray (the node also failed: ');
   expect(existsSync(join(it.path, ws, 'stray'))).toBe(false);
 });
 
@@ -144,7 +144,7 @@ test('an attempt whose files cannot be recorded has changed none, and tells of n
     { node: 'max_retries=1, retry_delay="1ms"' },
   );
   await using _ = it;
-  expect(status.failure_reason).toMatch(/the path is longer .*all that the stage wrote was put back$/);
+  expect(status.failure_reason).toMatch(/the path is longer .*everything that the node wrote was undone$/);
   expect(readdirSync(join(it.path, ws)).sort()).toEqual(['src', 'stage.sh', 'tried']);
   expect(it.json(`${at}/t/workspace.diff.json`)).toEqual({ created: [], modified: [], deleted: [] });
 });

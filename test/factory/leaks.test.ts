@@ -173,7 +173,7 @@ test('a line that a tool puts into the context ends the run before the next agen
   await using it = await house({ ...base, 'p.dot': failsFirst(says), 'agent.json': script(done()) });
   const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', quiet: true, json: true });
   expect(JSON.parse(ran.out).reason).toBe(
-    'holdout_leak: the context that node "work" is given shows line 3 of a sealed file',
+    'holdout_leak: the context of node "work" shows line 3 of a sealed file',
   );
   expect(readdirSync(join(it.path, at, 'work'))).not.toContain('response.md');
 });
