@@ -1,4 +1,4 @@
-/** THE WIRING's face: pipelines read against every node kind there is, runs started and taken up again. */
+/** The use cases of runs: read a pipeline; start, resume, fork and replay runs. */
 export { forkRun } from './factory/fork.ts';
 export { readPipeline } from './factory/pipeline.ts';
 export { replayRun } from './factory/replay.ts';

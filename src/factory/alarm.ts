@@ -1,13 +1,12 @@
-/** When a parked run goes on. */
+/** How long a suspended run still waits. */
 import type { Parked } from '../model/park.ts';
 import type { Clock } from '../system/clock.ts';
 
-/** The clocks of two machines differ by less than that. */
+/** Upper bound of the difference between the clocks of two machines. */
 const skewMs = 60_000;
 
-/** Answers each time with the milliseconds that are left until a parked run can go on; 0 where it can. While it is asked, a
- *  clock that is set back makes no wait longer; and of a run that has parked in the future nobody knows how long it has
- *  waited, so that it tries. */
+/** Returns a function for the milliseconds until a suspended run resumes; 0 if it can resume. A clock that is set back between
+ *  two calls does not lengthen the wait. A run that was suspended in the future, by a wrong clock, resumes at once. */
 export function alarmBy(clock: Clock): (parked: Parked) => number {
   let set: { readonly wakeAt: string; readonly goesOff: number } | undefined;
   return ({ wake_at: wakeAt, since }) => {

@@ -1,4 +1,4 @@
-/** Whether a run that is taken up again is as it was begun: what has changed is refused, unless somebody accepts it. */
+/** Checks before a resume that the inputs of the run are unchanged; changes are refused without `--accept-changes`. */
 import { resolve } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
 import { varNotTaken, whatChanged } from '../engine/resume.ts';
@@ -8,9 +8,9 @@ import { keepsTexts, type Manifest } from '../model/manifest.ts';
 import type { Doors, RunFlags } from './types.ts';
 import { refused } from './types.ts';
 
-/** What has changed and is accepted; a refusal where it is not, or cannot be. `stored` is the pipeline that the run keeps,
- *  `graph` the one that there is now. With `keeps` the run goes on with its own texts, whatever their files say. */
-export async function asBegun(
+/** The accepted changes, or a refusal. `stored` is the pipeline in the manifest, `graph` the current file's. With `keeps`, the
+ *  run keeps its texts, and their files are not compared. */
+export async function checkUnchangedInputs(
   manifest: Manifest,
   texts: { readonly stored: Graph | undefined; readonly graph: Graph | undefined; readonly keeps: boolean },
   flags: RunFlags,
@@ -19,7 +19,7 @@ export async function asBegun(
   const { stored, graph } = texts;
   const replays = manifest.replay_of !== undefined;
   if (flags.live === true && !replays)
-    return refused('usage', `run ${manifest.run_id} is no replay: it is live anyway`, 'leave out --live');
+    return refused('usage', `run ${manifest.run_id} is not a replay: it is live anyway`, 'leave out --live');
   // A replay keeps the texts of the recorded run, a fork those of the forked run, unless it was given others.
   const keeps =
     texts.keeps ||
@@ -41,8 +41,8 @@ export async function asBegun(
   if (flags.holdout !== undefined && resolve(doors.cwd, flags.holdout) !== holdout?.from)
     return refused(
       'resume-changed',
-      `--holdout ${flags.holdout} is not what the run has sealed: ${holdout === undefined ? 'nothing' : holdout.from === 'workdir' ? `${holdout.paths.join(', ')} of its workdir` : holdout.from}`,
-      'leave the flag out, or start a new run: what judges a run stays as it was when the run began',
+      `--holdout ${flags.holdout} differs from the run's holdout: ${holdout === undefined ? 'none' : holdout.from === 'workdir' ? `${holdout.paths.join(', ')} of its workdir` : holdout.from}`,
+      'leave out the flag, or start a new run: the holdout of a run cannot be changed',
     );
   return { accepted: differs };
 }

@@ -1,4 +1,4 @@
-/** The audit at the end of a run that would complete. */
+/** The audit before a run is recorded as completed. */
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
 import { auditWords } from '../model/audit.ts';
@@ -9,16 +9,17 @@ import { writeJson } from '../system/files.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { Doors } from './types.ts';
 
-/** What the graph says, else `report` where anything is sealed, else `off`: then undefined. The audit is kept in
- *  `audit.json`; with `strict` an error among its findings, or an audit that could not be made, is why the run has failed. */
+/** The audit by the graph attribute `audit`; its default is `report` in a run with a holdout, else `off`: then undefined. The
+ *  report is written to `audit.json`. With `strict`, an error among the findings, or an audit that is impossible, fails the
+ *  run: the returned function resolves to the reason. */
 export function auditOf(
   graph: Graph,
   runDir: string,
   manifest: Pick<Manifest, 'holdout'>,
   doors: Pick<Doors, 'env' | 'log'>,
 ): (() => Promise<string | undefined>) | undefined {
-  const said = readAttributes(graph.attrs, graphAttributes).values.audit;
-  const mode = said ?? (manifest.holdout === undefined ? 'off' : 'report');
+  const attribute = readAttributes(graph.attrs, graphAttributes).values.audit;
+  const mode = attribute ?? (manifest.holdout === undefined ? 'off' : 'report');
   if (mode === 'off') return undefined;
   return async () => {
     const { auditRun } = await import('../audit/audit.ts');
@@ -42,7 +43,7 @@ export function auditOf(
       });
     if (mode !== 'strict') return undefined;
     if (report.holdout === 'unreadable')
-      return `audit: leaks could not be looked for: ${report.holdout_problem ?? ''}`;
+      return `audit: could not search for leaks: ${report.holdout_problem ?? ''}`;
     if (errors === 0 || first === undefined) return undefined;
     return `audit: ${auditWords({ errors, warnings, findings: report.findings.length })}; first ${first.where}${first.line === null ? '' : `:${first.line}`}: ${first.message}`;
   };

@@ -1,17 +1,17 @@
-/** Who waits for a run, for those who look at it. */
+/** Marks this process as waiting for a suspended run. */
 import { acquireLock, locksIn } from '../store/lock.ts';
 import type { LockFile } from '../store/lock-file.ts';
 import type { Doors } from './types.ts';
 
-/** Lets who looks at a parked run see that this process waits for it: whoever has had the lock and lives may go on. The
- *  lock of an engine that was killed is left to who goes on with the run, which tells of it. */
-export async function beSeen(runDir: string, { clock }: Doors): Promise<void> {
+/** Takes and releases the run's lock, so that other commands show this process as the one that waits. The lock of a killed
+ *  engine is left unchanged: the resume takes it over and reports that. */
+export async function announceWaiter(runDir: string, { clock }: Doors): Promise<void> {
   const last = locksIn(runDir).reduce<LockFile | undefined>(
     (latest, lock) => (latest !== undefined && latest.epoch > lock.epoch ? latest : lock),
     undefined,
   );
   if (last?.released == null) return;
   const answer = await acquireLock(runDir, { clock }).catch(() => undefined);
-  // Who cannot write there now may be able to when the time has come.
+  // An error does not matter here: the resume itself reports it.
   if (answer?.kind === 'acquired') await answer.lock.release().catch(() => {});
 }

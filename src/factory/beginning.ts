@@ -1,4 +1,4 @@
-/** What is told before the first stage: on which run, by whom, from where. */
+/** The records at the start of a run: which run, agent, sandbox, and where it starts. */
 import type { EventWriter } from '../engine/teller.ts';
 import type { Checkpoint, RunState } from '../model/checkpoint.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -7,14 +7,14 @@ import type { Before } from '../store/lock.ts';
 import type { Sandbox } from './sandbox.ts';
 import type { Doors } from './types.ts';
 
-/** Tells the journals and the log that the run begins, is taken up again, or is forked off. */
-export async function tellBeginning(
+/** Writes to the journals and the log that the run starts, is resumed, or was forked. */
+export async function writeStart(
   writer: EventWriter,
   run: {
     readonly manifest: Manifest;
     readonly workspace: string;
     readonly sandbox: Sandbox;
-    /** How the agent is named to people. */
+    /** The agent's description. */
     readonly agent: string;
     readonly loaded: Checkpoint;
     readonly state: RunState;
@@ -28,7 +28,7 @@ export async function tellBeginning(
   const { manifest, state, resumed, agent } = run;
   const { replay_of, holdout } = manifest;
   if (replay_of !== undefined)
-    log('info', 'replaying: what the record has is answered from it', {
+    log('info', 'replaying: recorded answers are used', {
       of: replay_of.run_id,
       live: replay_of.live,
     });
@@ -53,7 +53,7 @@ export async function tellBeginning(
       processes_ended: run.ended,
     });
   const fork = forkPoint(manifest);
-  // A fork that was cut before its first stage tells it when it is taken up again.
+  // Also on the resume of a fork that was interrupted before its first node.
   if (fork !== undefined && state.steps === fork.steps) {
     const { last_completed_node, context } = state;
     await writer.trace({
@@ -73,7 +73,7 @@ export async function tellBeginning(
   await writer.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
 }
 
-/** Where a forked run began, and how many steps it had then. */
+/** The checkpoint that a run was forked from, and its number of steps. */
 function forkPoint({ forked_from }: Manifest) {
   if (forked_from === undefined) return undefined;
   const { run_id, node, visit, before, seq } = forked_from;

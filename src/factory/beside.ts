@@ -1,5 +1,5 @@
-/** What stands beside the stages of some runs: the record of what passes to agents, a replay's answers in their place, the
- *  guard over what is sealed. Each is loaded where a run has it. */
+/** Optional parts of a run: the record of exchanges with agents, a replay's answers, the guard against holdout leaks. Each is
+ *  loaded only for runs that have it. */
 import type { Refusal } from '../engine/casting.ts';
 import { codergens } from '../engine/casting.ts';
 import type { LeakGuard } from '../engine/leaks.ts';
@@ -12,14 +12,14 @@ import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 import type { Doors } from './types.ts';
 
-export type Beside = {
+export type RunExtensions = {
   readonly exchanges: ExchangeLog | undefined;
   readonly replay: Replay | undefined;
   readonly leaks: LeakGuard | undefined;
 };
 
-/** Opens what the run has of these. */
-export async function openBeside(
+/** Opens the parts that the run has. */
+export async function openRunExtensions(
   run: {
     readonly graph: Graph;
     readonly runDir: string;
@@ -29,7 +29,7 @@ export async function openBeside(
     readonly sealed: Sealed | undefined;
   },
   doors: Doors,
-): Promise<Beside | Refusal> {
+): Promise<RunExtensions | Refusal> {
   const { graph, runDir, manifest, snapshots, sealed } = run;
   const asks = codergens(graph, kinds).length > 0 || manifest.replay_of !== undefined;
   const agents = asks ? await import('./exchanges.ts') : undefined;

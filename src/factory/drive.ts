@@ -1,4 +1,4 @@
-/** The wiring proper: lock, snapshots, journals, agents and the loop, put together for one run. */
+/** Executes a run: takes its lock, opens its snapshots and journals, creates its agents, and runs the loop. */
 import { readFileSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -44,29 +44,28 @@ import { removeTree } from '../system/remove.ts';
 import { confining } from '../system/sandbox/spawn.ts';
 import { settleTree } from '../system/settle.ts';
 import { auditOf } from './audit.ts';
-import { tellBeginning } from './beginning.ts';
-import { openBeside } from './beside.ts';
+import { writeStart } from './beginning.ts';
+import { openRunExtensions } from './beside.ts';
 import { type Change, settleTexts } from './cover.ts';
-import { diskStop, finishedRun, flushed, giveFree, tidy } from './ended.ts';
-import { groundOf } from './ground.ts';
-import { readJudge, unseal, unsealIfPossible } from './judge.ts';
+import { diskStop, finishedRun, flushed, releaseLock, removeLeftovers } from './ended.ts';
+import { restoreWorkspace } from './ground.ts';
+import { readHoldout, unseal, unsealIfPossible } from './judge.ts';
 import { lostTime } from './lost-time.ts';
 import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
-import { standing } from './stands.ts';
+import { loadRunState } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { refused } from './types.ts';
 import { changedRecords } from './vouched.ts';
 
-/** Milliseconds within which a signal may come twice though it was sent once: `npx` passes on what the terminal has sent to
- *  all of them. */
+/** Milliseconds within which one signal may arrive twice: `npx` passes on the signal that the terminal sends to all processes. */
 const oneSignalMs = 100;
 
 const waitFor = (runDir: string, cwd: string): string =>
   `wait for its end, or stop it with Ctrl-C where it runs; ${listingOf(runDir, cwd)} tells how it stands`;
 
-/** Takes the run over, brings its workspace to the checkpoint, and runs it to its end. */
-export async function drive(
+/** Takes the run's lock, restores its workspace to the checkpoint, and runs it to its end. */
+export async function executeRun(
   graph: Graph,
   runDir: string,
   given: { casting: Casting; inputs: Texts; caps: Caps; resumed: boolean; change?: Change; begun?: Begun },
@@ -83,26 +82,26 @@ export async function drive(
   const { lock } = answer;
   const over = new AbortController();
   const signal = AbortSignal.any([doors.signal, lock.lost]);
-  // Nothing of the run is changed any more once another engine has it, not by whatever is under way either.
+  // After another process has taken over the run, this one changes nothing in it, not even with calls in progress.
   const folders = new Set([runDir, realpathSync.native(runDir)]);
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner, lock.successor));
-  sayThatItStops(doors, over.signal);
-  /** The command that goes on with the run. */
+  reportStop(doors, over.signal);
+  /** The command that resumes the run. */
   let again: string | undefined;
   let stopped: Sealed | undefined;
-  let told: RunResult | undefined;
-  /** What writes into the run. */
+  let ending: RunResult | undefined;
+  /** Open writers, closed in the end. */
   const open: Closing[] = [];
   try {
-    // What this process has just made nobody else has had yet.
-    const stands = lock.epoch === 1 && given.begun !== undefined ? given.begun : await standing(runDir);
+    // The state of a run that this process has just created need not be read.
+    const stands = lock.epoch === 1 && given.begun !== undefined ? given.begun : await loadRunState(runDir);
     if ('problems' in stands) return stands;
     const { read } = stands;
     const manifest = given.change?.manifest ?? stands.manifest;
     const loaded = read.checkpoint;
     const finished = await finishedRun(manifest, loaded, runDir, doors);
     if (finished !== undefined) return finished;
-    // Somebody may have gone on with the run between its making and our lock.
+    // Another process may have resumed the run between its creation and our lock.
     const resumed = given.resumed || lock.epoch > 1;
     const changed = resumed ? await changedRecords(runDir, manifest.run_id, read) : undefined;
     if (changed !== undefined) return changed;
@@ -114,9 +113,9 @@ export async function drive(
       doors.called ?? { program: 'factory' },
     );
     doors.parting?.(again);
-    const judge = await readJudge(runDir, manifest, doors.env);
-    if ('problems' in judge) return judge;
-    const { sealed } = judge;
+    const holdout = await readHoldout(runDir, manifest, doors.env);
+    if ('problems' in holdout) return holdout;
+    const { sealed } = holdout;
     stopped = sealed;
     const sandbox = await sandboxOf(
       graph,
@@ -135,7 +134,7 @@ export async function drive(
       const { takenOver } = lock;
       if (takenOver !== undefined) doors.log('warn', ...takeoverNotice(takenOver));
       ended = await endLeftovers(runDir, manifest, loaded, livingOwners(runDir));
-      await tidy(runDir);
+      await removeLeftovers(runDir);
       await settleTexts(runDir);
       if (ended > 0)
         doors.log('warn', 'ended processes that an earlier engine left running', { processes: ended });
@@ -145,21 +144,21 @@ export async function drive(
     const { account } = sandbox;
     const enforcing = { ...manifest, sandbox: account, not_enforced: account.missing };
     if (account.asked === 'auto' && account.used !== 'bwrap')
-      doors.log('warn', `stages are not confined: ${account.why}`, { missing: account.missing });
+      doors.log('warn', `nodes run without a sandbox: ${account.why}`, { missing: account.missing });
     const { change } = given;
-    const ground = await groundOf(runDir, loaded, { resumed, change, manifest: enforcing, read });
-    if ('problems' in ground) return ground;
-    const { snapshots, snapshot } = ground;
+    const restored = await restoreWorkspace(runDir, loaded, { resumed, change, manifest: enforcing, read });
+    if ('problems' in restored) return restored;
+    const { snapshots, snapshot } = restored;
     const { variables } = given.inputs;
     const about = { graph, runDir, manifest, variables, snapshots, sealed };
-    const beside = await openBeside(about, doors);
-    if ('problems' in beside) return beside;
-    const { exchanges, replay, leaks } = beside;
+    const extensions = await openRunExtensions(about, doors);
+    if ('problems' in extensions) return extensions;
+    const { exchanges, replay, leaks } = extensions;
     if (exchanges !== undefined) open.push(exchanges);
     const started = JSON.parse(readFileSync(at.manifest, 'utf8')) as object;
     const manifestIs = manifestHash(started);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
-    // Beside each other: each waits for the disk.
+    // In parallel: each waits for the disk.
     const [events, trace, ledger, money] = await allOpen([
       openJournal(at.events, options),
       openJournal(at.trace, options),
@@ -227,8 +226,8 @@ export async function drive(
     if (resumed) await writeMissingRecords(runDir, stands.manifest, read, writer);
     const answers = given.casting.main !== undefined || (replay !== undefined && manifest.agent.name !== '');
     const agent = answers ? manifest.agent.describe : 'none';
-    const telling = { manifest, workspace: at.workspace, sandbox, agent, loaded, state, resumed, ended };
-    await tellBeginning(writer, { ...telling, takenOver: lock.takenOver }, doors.log);
+    const start = { manifest, workspace: at.workspace, sandbox, agent, loaded, state, resumed, ended };
+    await writeStart(writer, { ...start, takenOver: lock.takenOver }, doors.log);
     const end = await run({
       setting,
       kinds,
@@ -267,18 +266,18 @@ export async function drive(
     exchanges?.close();
     if (parked !== undefined) await writeJson(at.manifest, { ...started, parked }, { sync: true });
     unseal(at.workspace, sealed);
-    stopped = undefined; // What is there is not put there again: a disk that is full by then would take it away.
-    // That of one that only waits is put right by its resume.
+    stopped = undefined; // The files are placed; placing them again on a full disk would lose them.
+    // The workspace of an interrupted or suspended run is restored by its resume, so it need not be flushed.
     if (!end.interrupted && parked === undefined) await settleTree(at.workspace);
     const marks = marksOf('written');
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called, marks);
     await writeFileAtomic(at.result, withOwnHash(result), flushed);
-    told = result;
+    ending = result;
     return { result, code: end.ending.code };
   } catch (error) {
-    // Whatever was found wrong in a run that is another's by now: that is why.
+    // If another process took over the run, that is the cause of any error.
     lock.assertOwner();
-    // Or in one that somebody has removed.
+    // If the run directory was removed, that is.
     if (!(error instanceof Superseded)) beforeRemaking(at.manifest);
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
@@ -287,33 +286,36 @@ export async function drive(
   } finally {
     over.abort();
     await closeAll(open);
-    await giveFree(lock, told, doors);
+    await releaseLock(lock, ending, doors);
     for (const open of fences) open();
   }
 }
 
-/** Tells at the first signal what it does and what another one would do. */
-function sayThatItStops({ signal, clock, log }: Doors, over: AbortSignal): void {
-  const say = async () => {
+/** Logs at the first signal what it does and what a second one would do. */
+function reportStop({ signal, clock, log }: Doors, over: AbortSignal): void {
+  const report = async () => {
     await clock.sleep(oneSignalMs, over);
     if (!over.aborted)
-      log('warn', 'stopping: the stage is ended and the run saved; once more stops at once', {
+      log('warn', 'stopping: ending the node and saving the run; a second signal stops at once', {
         signal: String(signal.reason),
       });
   };
   if (signal.aborted) return;
-  signal.addEventListener('abort', () => void say(), { once: true, signal: over });
+  signal.addEventListener('abort', () => void report(), { once: true, signal: over });
 }
 
 function takeoverNotice({ pid, host, how, heartbeat }: Before): [string, Record<string, string | number>] {
   const facts = { pid, host, heartbeat };
   switch (how) {
     case 'gone':
-      return ['took the run over from an engine that is gone', facts];
+      return ['took the run over: its previous owner has ended', facts];
     case 'silent':
-      return ['took the run over from an engine out of sight, which should be silent', facts];
+      return ['took the run over: its previous owner missed its heartbeat', facts];
     case 'stopped':
-      return ['took the run over from an engine that is stopped; it changes nothing when it wakes', facts];
+      return [
+        'took the run over: its previous owner is stopped, and changes nothing when it continues',
+        facts,
+      ];
     default:
       return unreachable(how);
   }

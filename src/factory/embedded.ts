@@ -1,8 +1,8 @@
-/** Runs from a program of one's own. What the command line makes of its flags before it calls the wiring, and what it
- *  refuses, is done here: folders become absolute, ids and places are checked, and what nobody wishes is filled in.
+/** Runs for programs that use factory as a library. Does what the command line does before a run: makes paths absolute, checks
+ *  ids and folders, and fills in defaults.
  *
- *  All of these reject where the run's folder can no longer be written to, another engine has taken the run over, or who is
- *  told of it throws (it stands where its checkpoint says, and can be resumed), and for a mistake of ours. */
+ *  All functions reject if the run directory cannot be written, another process has taken over the run, or a watcher throws
+ *  (the run can then be resumed from its checkpoint), and on internal errors. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { workdirOf } from '../engine/pipeline.ts';
@@ -19,11 +19,11 @@ import { resumeRun as resume } from './resume.ts';
 import { startRun as start } from './start.ts';
 import { type Doors, type Finished, type Refusal, type RunFlags, refused } from './types.ts';
 
-/** Where a new run is made: the folder `runsDir/runId`. A relative path is one of `doors.cwd`. */
+/** The place of a new run: the folder `runsDir/runId`. Relative paths are relative to `doors.cwd`. */
 export type Where = { readonly runsDir: string; readonly runId: string };
 
-/** The doors of this process, with `given` in their places: its folder and environment, the real clock, a signal that never
- *  fires, and nobody who is told. Run files tell the same story afterwards. */
+/** Default doors, overridden by `given`: this process's working directory and environment, the real clock, a signal that never
+ *  fires, and no watcher or log. The run directory has all records anyway. */
 export const plainDoors = (given: Partial<Doors> = {}): Doors => ({
   cwd: process.cwd(),
   env: process.env,
@@ -34,7 +34,7 @@ export const plainDoors = (given: Partial<Doors> = {}): Doors => ({
   ...given,
 });
 
-/** The flags of a command line on which there are none, with `given` in their places. */
+/** The flags of an empty command line, overridden by `given`. */
 export const plainFlags = (given: Partial<RunFlags> = {}): RunFlags => ({
   vars: {},
   envPass: [],
@@ -43,7 +43,7 @@ export const plainFlags = (given: Partial<RunFlags> = {}): RunFlags => ({
   ...given,
 });
 
-/** Starts a run of `graph` and runs it to its end. Refuses, with nothing left behind, what cannot be started. */
+/** Starts a run of `graph` and runs it to its end. Leaves nothing behind if it refuses. */
 export async function startRun(
   graph: Graph,
   where: Where,
@@ -58,9 +58,8 @@ export async function startRun(
   return start(graph, place, flags, doors);
 }
 
-/** Goes on with the run in `runDir` where it stopped; where `graph` is left out, with the pipeline file that it was begun
- *  with, as it is now. Refuses what has changed since, unless `flags.acceptChanges`; answers the old result of a run that
- *  has ended. */
+/** Resumes the run in `runDir`; without `graph`, its pipeline file is read again. Refuses changed inputs unless
+ *  `flags.acceptChanges` is set; returns the existing result of a run that has ended. */
 export async function resumeRun(
   runDir: string,
   graph?: Graph,
@@ -71,8 +70,7 @@ export async function resumeRun(
   return resume(dir, graph ?? (await graphOf(dir, flags, doors)), flags, doors);
 }
 
-/** Undefined where the run goes on with the texts that it keeps, or where there is nothing to read: the refusal of a run
- *  that cannot be read comes from where it is taken up. */
+/** Undefined if the run keeps its texts, or if nothing can be read: the resume itself reports that. */
 async function graphOf(runDir: string, flags: RunFlags, doors: Doors): Promise<Graph | undefined> {
   const read = await readManifest(runDir);
   if (!read.ok) return undefined;
@@ -81,8 +79,8 @@ async function graphOf(runDir: string, flags: RunFlags, doors: Doors): Promise<G
   return (await readPipeline(pipeline_file ?? pipeline_path, doors.cwd)).graph;
 }
 
-/** Starts a run at `moment` (`readSoFar`, `findMoment`) of the run in `runDir` and runs it to its end. `graph` is a
- *  pipeline to go on with in place of that run's own. The other run is only read. */
+/** Forks the run in `runDir` at `moment` (from `readSoFar`, `findMoment`) and runs the fork to its end. `graph` replaces the
+ *  pipeline of that run. That run is only read. */
 export async function forkRun(
   runDir: string,
   moment: Moment,
@@ -96,7 +94,7 @@ export async function forkRun(
   return fork(resolve(doors.cwd, runDir), moment, graph, place, flags, doors);
 }
 
-/** Makes the run in `runDir` again in a new directory, agents answered from its record. The other run is only read. */
+/** Replays the run in `runDir` in a new directory, with the recorded answers of its agents. That run is only read. */
 export async function replayRun(
   runDir: string,
   request: ReplayRequest,
@@ -111,12 +109,12 @@ export async function replayRun(
 
 function placed({ runsDir, runId }: Where, { cwd }: Doors): Where | Refusal {
   const bad = validRunId(runId);
-  if (bad !== undefined) return refused('run-id', bad, 'newRunId(clock) makes one');
+  if (bad !== undefined) return refused('run-id', bad, 'newRunId(clock) creates one');
   const place = { runsDir: resolve(cwd, runsDir), runId };
   if (!existsSync(resolve(place.runsDir, runId))) return place;
   return refused(
     'run-id',
     `there is a run "${runId}" in ${place.runsDir} already`,
-    'go on with it by resumeRun, or take another id',
+    'resume it with resumeRun, or use another id',
   );
 }

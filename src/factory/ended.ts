@@ -1,4 +1,4 @@
-/** Runs that are at their end, or whose disk is: what is said of them, and what is left of their files. */
+/** The end of runs: results, missing records after a crash, leftover files, the message about a full disk. */
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,14 +25,14 @@ import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/lefto
 import { readPlain } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
-import { groundTrouble } from './ground.ts';
-import { readJudge, unseal } from './judge.ts';
-import { standing } from './stands.ts';
+import { restoreProblem } from './ground.ts';
+import { readHoldout, unseal } from './judge.ts';
+import { loadRunState } from './stands.ts';
 import type { Doors, Finished } from './types.ts';
 import { changedRecords } from './vouched.ts';
-import { anothers } from './whose.ts';
+import { checkRunOwner } from './whose.ts';
 
-/** A run that has reached an exit, as it ended; undefined for one that goes on. */
+/** The result of a run that has reached an exit; undefined for any other run. */
 export async function finishedRun(
   manifest: Manifest,
   state: Checkpoint,
@@ -42,10 +42,10 @@ export async function finishedRun(
   return state.ended?.exit_node == null ? undefined : endOf(manifest, state, runDir, doors);
 }
 
-/** The end of a run that no exit has ended, where its engine was killed before it could tell: whoever resumes is told, and
- *  only the next resume makes the stage once more. Undefined for any other run, and for one that has another owner; and for
- *  one that the disk has stopped: a full disk takes no result and no lock either, and is full no more by now. */
-export async function untoldEnd(
+/** The result of a run that ended at no exit, if its engine was killed before it could report it: this resume reports it, and
+ *  only the next one repeats the node. Undefined for any other run, for one with another owner, and for one that a disk error
+ *  stopped: its result could not be written, and the disk has space again now. */
+export async function unreportedEnd(
   runDir: string,
   manifest: Manifest,
   state: Checkpoint,
@@ -55,18 +55,18 @@ export async function untoldEnd(
   if (state.ended?.disk === true) return undefined;
   const end = await endOf(manifest, state, runDir, doors);
   if (end === undefined || end.result.reason === testStop.reason) return undefined;
-  const isTold = () => tellsOf(layout(runDir).result, end.result);
-  if (await isTold()) {
-    // Told to the disk, it may have been told to nobody else.
+  const isWritten = () => hasResult(layout(runDir).result, end.result);
+  if (await isWritten()) {
+    // The result was written, but a lock that was not released shows that it may not have been printed.
     if (!(await notReleased(runDir, state.epoch))) return undefined;
     const answer = await acquireLock(runDir, { clock: doors.clock, takeOver });
     if (answer.kind === 'refused') return undefined;
-    const put = await putRight(answer.lock, runDir, manifest, state, end.result, doors);
-    return put === 'gone on' ? undefined : (put ?? end);
+    const completed = await completeFiles(answer.lock, runDir, manifest, state, end.result, doors);
+    return completed === 'resumed' ? undefined : (completed ?? end);
   }
   const refusal = await completeResult(runDir, manifest, state, end.result, takeOver, doors);
-  // Another engine may still be at work.
-  return refusal ?? ((await isTold()) ? end : undefined);
+  // Another engine may still be running.
+  return refusal ?? ((await isWritten()) ? end : undefined);
 }
 
 async function endOf(
@@ -82,8 +82,8 @@ async function endOf(
   return { result: await resultOf(manifest, runDir, end, doors.cwd, doors.called), code: ended.code };
 }
 
-/** The same of a run that waits: what its engine was killed before it could write is written by whoever looks at it. Nothing
- *  changes in one that has another owner, or that another one has gone on with since it was looked at. */
+/** Writes the manifest and result of a suspended run, if its engine was killed before it could. Changes nothing if the run has
+ *  another owner or was resumed meanwhile. */
 export async function completeWait(
   runDir: string,
   parked: Parked,
@@ -91,29 +91,29 @@ export async function completeWait(
   doors: Doors,
 ): Promise<void> {
   const at = layout(runDir);
-  if (await tellsOf(at.result, result)) return;
+  if (await hasResult(at.result, result)) return;
   const answer = await acquireLock(runDir, { clock: doors.clock, takeOver: false });
   if (answer.kind === 'refused') return;
   const open = fence(runDir, answer.lock.assertOwner, answer.lock.successor);
   try {
-    const stands = await standing(runDir);
+    const stands = await loadRunState(runDir);
     if ('problems' in stands || !isDeepStrictEqual(stands.read.checkpoint.parked, parked)) return;
-    // What somebody has changed is told by whoever goes on with the run.
+    // Changed records are reported by the resume.
     if ((await changedRecords(runDir, stands.manifest.run_id, stands.read)) !== undefined) return;
-    // As it was written, with what a later version may have put there.
+    // Read without the schema, to keep fields of later versions.
     const started = JSON.parse(readFileSync(at.manifest, 'utf8')) as object;
     await writeJson(at.manifest, { ...started, parked }, { sync: true });
     await writeFileAtomic(at.result, withOwnHash(result), flushed);
   } finally {
-    await giveFree(answer.lock, result, doors);
+    await releaseLock(answer.lock, result, doors);
     open();
   }
 }
 
-/** Where an engine was killed after the run had ended, but before it had said how: says it, tidies up, and puts the
- *  workspace right, which a power cut may have spoilt, with what was sealed in it. `state` is its last checkpoint, as it
- *  was looked at. Nothing changes in a run that is whole, that its owner is just bringing to its end, or that somebody has
- *  gone on with since. Refuses where what is sealed cannot be read, and to tell for another user. */
+/** Completes a run whose engine was killed after its end: writes the result, removes leftovers, and restores the workspace with
+ *  its holdout files, which a power cut may have damaged. `state` is its last checkpoint. Changes nothing if the run is
+ *  complete, is being completed by its owner, or was resumed meanwhile. Refuses if the holdout cannot be read, or if the run
+ *  belongs to another user. */
 export async function completeResult(
   runDir: string,
   manifest: Manifest,
@@ -122,60 +122,60 @@ export async function completeResult(
   takeOver: boolean,
   doors: Doors,
 ): Promise<Refusal | undefined> {
-  const isTold = await tellsOf(layout(runDir).result, result);
-  if (isTold && !(await isUntidy(runDir))) return undefined;
-  const theirs = anothers(runDir);
-  if (theirs !== undefined) return isTold ? undefined : theirs;
+  const isWritten = await hasResult(layout(runDir).result, result);
+  if (isWritten && !(await hasLeftovers(runDir))) return undefined;
+  const wrongOwner = checkRunOwner(runDir);
+  if (wrongOwner !== undefined) return isWritten ? undefined : wrongOwner;
   const answer = await acquireLock(runDir, { clock: doors.clock, takeOver });
   if (answer.kind === 'refused') return undefined;
-  const put = await putRight(answer.lock, runDir, manifest, state, result, doors);
-  return put === 'gone on' ? undefined : put;
+  const completed = await completeFiles(answer.lock, runDir, manifest, state, result, doors);
+  return completed === 'resumed' ? undefined : completed;
 }
 
-async function putRight(
+async function completeFiles(
   lock: Lock,
   runDir: string,
   manifest: Manifest,
   state: Checkpoint,
   result: RunResult,
   doors: Doors,
-): Promise<Refusal | 'gone on' | undefined> {
+): Promise<Refusal | 'resumed' | undefined> {
   const at = layout(runDir);
   const open = fence(runDir, lock.assertOwner, lock.successor);
-  let told: RunResult | undefined = result;
+  let ending: RunResult | undefined = result;
   try {
-    await tidy(runDir);
-    if (await tellsOf(at.result, result)) return undefined;
-    const stands = await standing(runDir);
+    await removeLeftovers(runDir);
+    if (await hasResult(at.result, result)) return undefined;
+    const stands = await loadRunState(runDir);
     if ('problems' in stands) return stands;
     if (!isDeepStrictEqual(stands.read.checkpoint, state)) {
-      told = undefined;
-      return 'gone on';
+      ending = undefined;
+      return 'resumed';
     }
     const { snapshot } = state;
-    const judge = await readJudge(runDir, manifest, doors.env);
-    if ('problems' in judge) return judge;
+    const holdout = await readHoldout(runDir, manifest, doors.env);
+    if ('problems' in holdout) return holdout;
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
-    unseal(at.workspace, judge.sealed);
+    unseal(at.workspace, holdout.sealed);
     await settleTree(at.workspace);
-    await tellTheRest(runDir, stands, lock.epoch, doors);
-    // It vouches for the story as it is now.
+    await completeJournals(runDir, stands, lock.epoch, doors);
+    // Computed again: it contains the hashes of the completed journals.
     const whole = await endOf(manifest, stands.read.checkpoint, runDir, doors);
     await writeFileAtomic(at.result, withOwnHash(whole?.result ?? result), flushed);
     return undefined;
   } catch (error) {
-    const trouble = groundTrouble(error);
+    const trouble = restoreProblem(error);
     if (trouble !== undefined) return trouble;
     throw error;
   } finally {
-    await giveFree(lock, told, doors);
+    await releaseLock(lock, ending, doors);
     open();
   }
 }
 
-/** The story comes to its end as well. */
-async function tellTheRest(
+/** Writes the missing events and trace records of the end. */
+async function completeJournals(
   runDir: string,
   { manifest, read }: Begun,
   epoch: number,
@@ -193,34 +193,33 @@ async function tellTheRest(
   }
 }
 
-/** Gives the run free. One that ended at no exit is made to go on by whoever resumes it, and one whose engine was killed
- *  before it had told of its end is not: so the run is given free when that is told. */
-export async function giveFree(lock: Lock, end: RunResult | undefined, doors: Doors): Promise<void> {
-  // What broke the run (a folder that cannot be written any more) would break this too, and says more. A lock that
-  // cannot be written is free as soon as this process has ended.
+/** Releases the run's lock; for a run that failed at no exit only after its result is printed, right before the process ends:
+ *  a lock that was not released tells the next resume to report the end first instead of repeating the node. */
+export async function releaseLock(lock: Lock, end: RunResult | undefined, doors: Doors): Promise<void> {
+  // An error that broke the run may break this too, and is reported there. A lock that cannot be released is free as soon as
+  // this process has ended.
   const release = () =>
     lock.release().catch((error: unknown) => {
-      doors.log('warn', 'the lock of the run was not given back', { why: systemWords(error) });
+      doors.log('warn', 'could not release the lock of the run', { why: systemWords(error) });
     });
   if (end?.status === 'failed' && end.exit_node === null && doors.atLast !== undefined) doors.atLast(release);
   else await release();
 }
 
-/** `result.json` says that the run is whole: it is on the disk, or it is not there. */
+/** Options for `result.json`, which says that the run is complete: flushed, with its folder. */
 export const flushed = { sync: true, syncFolder: true, evenFolder: true } as const;
 
-/** Whether the file tells of that end, and not of an earlier one that the run went on from. One that cannot be read tells
- *  of none. */
-async function tellsOf(path: string, end: RunResult): Promise<boolean> {
-  const said = Said.safeParse(parsed(path)).data;
-  // What ended at no exit may have been interrupted, or stopped by another limit, at the same stage before.
+/** Whether the file has the result of that end, not of an earlier one that was resumed. False if it cannot be read. */
+async function hasResult(path: string, end: RunResult): Promise<boolean> {
+  const written = ResultFacts.safeParse(parsed(path)).data;
+  // A run may have stopped at the same node before, for another reason.
   const alike =
     end.exit_node !== null ||
-    (said?.status === end.status && said.reason === end.reason && said.wake_at === end.wake_at);
-  return said?.stages === end.stages && alike;
+    (written?.status === end.status && written.reason === end.reason && written.wake_at === end.wake_at);
+  return written?.stages === end.stages && alike;
 }
 
-const Said = RunResult.pick({ stages: true, status: true, reason: true, wake_at: true });
+const ResultFacts = RunResult.pick({ stages: true, status: true, reason: true, wake_at: true });
 
 const parsed = (path: string): unknown => {
   try {
@@ -231,21 +230,21 @@ const parsed = (path: string): unknown => {
   }
 };
 
-/** Removes what a killed engine has left of files that it was just replacing, and of lines that it was just writing. The
- *  workspace is restored as a whole. */
-export async function tidy(runDir: string): Promise<void> {
+/** Removes temporary files and torn lines that a killed engine left in the run directory, except in the workspace, which is
+ *  restored as a whole. */
+export async function removeLeftovers(runDir: string): Promise<void> {
   await mendJournals(runDir);
   for (const folder of await ownFolders(runDir)) await removeNeighbours(folder);
   await removeGitLocks(layout(runDir).history);
 }
 
-async function isUntidy(runDir: string): Promise<boolean> {
+async function hasLeftovers(runDir: string): Promise<boolean> {
   for (const folder of await ownFolders(runDir)) if (await hasNeighbours(folder)) return true;
   return false;
 }
 
-/** The folders of a run that the engine replaces files in. In the workspace, what is hidden of it and what is scratch, files
- *  are others', whatever they are called, and folders may be closed. */
+/** The folders of a run in which the engine replaces files. In the workspace, the hidden files and the scratch folder, files
+ *  belong to the nodes, whatever their names, and folders may be unreadable. */
 async function ownFolders(runDir: string): Promise<readonly string[]> {
   const at = layout(runDir);
   const folders = (await readdir(runDir, { withFileTypes: true }))
@@ -256,13 +255,13 @@ async function ownFolders(runDir: string): Promise<readonly string[]> {
   return [runDir, ...stores, exchangesLayout(at.exchanges).bodies, ...folders];
 }
 
-/** What the person is told: the file, the trouble, where the run stands and how it goes on. `next` is the command. */
+/** The message about a disk error: the file, the error, and how to resume. `next` is the command. */
 export function diskStop(
   runDir: string,
   { path, error }: { readonly path: string | undefined; readonly error: Error },
   cause: unknown,
   next: string,
 ): DiskStop {
-  const what = `${path ?? runDir}: ${systemWords(error)}; the run stands where its checkpoint says`;
-  return new DiskStop(what, `mend that (space, permissions, the disk or its mount), then: ${next}`, cause);
+  const what = `${path ?? runDir}: ${systemWords(error)}; the run can be resumed from its checkpoint`;
+  return new DiskStop(what, `fix that (space, permissions, the disk or its mount), then: ${next}`, cause);
 }

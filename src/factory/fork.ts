@@ -26,8 +26,8 @@ import { stateAfter } from '../store/visits.ts';
 import { GitError } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
 import { readPlain } from '../system/read.ts';
-import { readJudge } from './judge.ts';
-import { driveMade, goOn } from './resume.ts';
+import { readHoldout } from './judge.ts';
+import { driveMade, prepareResume } from './resume.ts';
 import { type Sandbox, sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
@@ -75,7 +75,7 @@ export async function forkRun(
     script: scriptOf(old, graph, current, flags, doors.cwd),
     offline: replay !== undefined && !replay.replayOf.live,
   };
-  const ready = await goOn(current, old, given, flags, doors);
+  const ready = await prepareResume(current, old, given, flags, doors);
   if ('problems' in ready) return ready;
   const { casting, caps, answers } = ready;
   const mismatch =
@@ -84,7 +84,7 @@ export async function forkRun(
       : undefined;
   if (mismatch !== undefined) return { problems: [mismatch] };
 
-  const judge = await readJudge(resolve(runDir), old, doors.env);
+  const judge = await readHoldout(resolve(runDir), old, doors.env);
   if ('problems' in judge) return judge;
   const sandbox = await sandboxOf(
     current,
@@ -124,7 +124,7 @@ function forkOf(
     readonly runsDir: string;
     readonly runId: string;
     readonly inputs: Inputs;
-    readonly ready: Exclude<Awaited<ReturnType<typeof goOn>>, Refusal>;
+    readonly ready: Exclude<Awaited<ReturnType<typeof prepareResume>>, Refusal>;
     readonly graph: Graph | undefined;
     readonly goal: Json | undefined;
     readonly sealed: Sealed | undefined;

@@ -1,4 +1,4 @@
-/** The ground that a run goes on from: the workspace as its checkpoint has it. */
+/** Restores the workspace of a run to its checkpoint. */
 import { hidingPlace } from '../engine/agent-door.ts';
 import type { Refusal } from '../engine/casting.ts';
 import { layout } from '../model/layout.ts';
@@ -12,12 +12,12 @@ import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { type Change, carryOut } from './cover.ts';
 import { refused } from './types.ts';
 
-/** Opens the run's snapshots; for one that is taken up again, puts its workspace back to the snapshot of its checkpoint, and
- *  carries out the change that the user has asked for. */
-export async function groundOf(
+/** Opens the run's snapshots; on a resume, restores the workspace to the snapshot of the checkpoint, and applies the change that
+ *  the user accepted. */
+export async function restoreWorkspace(
   runDir: string,
   { snapshot: id }: { readonly snapshot: string | null },
-  taken: {
+  run: {
     readonly resumed: boolean;
     readonly change: Change | undefined;
     readonly manifest: Manifest;
@@ -28,30 +28,30 @@ export async function groundOf(
   if (id === null) throw new Error('Internal: a checkpoint without a snapshot');
   try {
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-    // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
+    // Files that a killed engine had hidden from an agent come back before the whole workspace is restored.
     await bringBack(at.workspace, hidingPlace(runDir));
     const snapshot = await snapshots.load(id);
-    if (!taken.resumed) return { snapshots, snapshot };
+    if (!run.resumed) return { snapshots, snapshot };
     await snapshots.restore(snapshot);
-    const { change, manifest, read } = taken;
+    const { change, manifest, read } = run;
     if (change !== undefined) await carryOut({ ...change, manifest }, runDir, read, { snapshots, snapshot });
     return { snapshots, snapshot: await snapshots.take(snapshot) };
   } catch (error) {
-    const trouble = groundTrouble(error);
+    const trouble = restoreProblem(error);
     if (trouble !== undefined) return trouble;
     throw error;
   }
 }
 
-/** What is wrong with a run's snapshots or its workspace; undefined for all that is wrong with something else. */
-export function groundTrouble(error: unknown): Refusal | undefined {
+/** The refusal for an error of a run's snapshots or workspace; undefined for any other error. */
+export function restoreProblem(error: unknown): Refusal | undefined {
   if (error instanceof DamagedStore)
     return refused(
       'snapshot',
       error.message,
-      'put that file back from a copy of the run directory, or begin a new run; nothing of it was used',
+      'restore that file from a copy of the run directory, or start a new run; nothing of it was used',
     );
   if (error instanceof WorkspaceError && !isDisks(error))
-    return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
+    return refused('workspace', error.message, 'fix that in the run’s workspace and resume again');
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** The judge of a run that is at work or at its end: read whole before anything changes, put back when the run stops. */
+/** Reads the holdout of a run before anything changes, and places its files when the run stops. */
 import type { Refusal } from '../engine/casting.ts';
 import { type Sealed, sealedOf } from '../engine/sealing.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -6,8 +6,8 @@ import { readSealed } from '../store/sealed.ts';
 import { placeSealed } from '../workspace/sealed.ts';
 import type { Environment } from './types.ts';
 
-/** What is sealed in a run; undefined where nothing is. Refuses a store or a key that is gone or damaged. */
-export async function readJudge(
+/** The holdout of a run; `sealed` is undefined in a run without one. Refuses a missing or damaged store or key. */
+export async function readHoldout(
   runDir: string,
   { holdout }: Pick<Manifest, 'holdout'>,
   env: Environment,
@@ -17,17 +17,17 @@ export async function readJudge(
   return 'problem' in read ? { problems: [read.problem] } : { sealed: sealedOf(holdout, read.files) };
 }
 
-/** Puts the files back into the workspace of a run that has ended; the next resume restores the checkpoint, which has none
- *  of them. Done again after a cut it ends the same. */
+/** Places the holdout files in the workspace of a run that has ended; a resume removes them, since it restores the checkpoint.
+ *  May be repeated. */
 export function unseal(workspace: string, sealed: Sealed | undefined): void {
   if (sealed !== undefined) placeSealed(workspace, sealed.paths, sealed.files());
 }
 
-/** For a run that the disk has stopped, which may refuse this as well: the store still has them. */
+/** The same after a disk error, which may make this fail as well: the store still has the files. */
 export function unsealIfPossible(workspace: string, sealed: Sealed | undefined): void {
   try {
     unseal(workspace, sealed);
   } catch {
-    // What is wrong is being said already; a resume begins by putting the workspace right.
+    // The disk error is reported already; a resume restores the workspace.
   }
 }

@@ -1,4 +1,4 @@
-/** Opens the guard over what a run has sealed. */
+/** Opens the guard against holdout leaks. */
 import { type LeakGuard, leakGuard } from '../engine/leaks.ts';
 import type { Sealed } from '../engine/sealing.ts';
 import { layout } from '../model/layout.ts';
@@ -8,7 +8,7 @@ import type { Snapshots } from '../workspace/snapshot.ts';
 import type { Refusal } from './types.ts';
 import { refused } from './types.ts';
 
-/** Undefined where nothing is sealed. */
+/** `leaks` is undefined in a run without a holdout. */
 export async function openLeaks(
   runDir: string,
   manifest: Manifest,
@@ -19,7 +19,7 @@ export async function openLeaks(
   const read = await readVisits(layout(runDir).visits, 1);
   if (!read.ok) return refused('run-files', read.why);
   const [first] = read.records;
-  if (first?.type !== 'Start') throw new Error('Internal: visits without a beginning');
+  if (first?.type !== 'Start') throw new Error('Internal: visits without a start record');
   const files = sealed.files();
   return { leaks: leakGuard({ runDir, manifest, snapshots, start: first.snapshot, files }) };
 }

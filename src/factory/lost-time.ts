@@ -1,10 +1,10 @@
-/** The time that engines worked of which no checkpoint tells. */
+/** The running time that no checkpoint counts: after the last checkpoint of a killed engine. */
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { LockFile } from '../store/lock-file.ts';
 
-/** Milliseconds that earlier engines worked at the next node after the last checkpoint, as far as their last signs of life
- *  tell: never more than each held the run, whatever a wall clock that was set meanwhile makes of it. `owners` are those
- *  from the one on that wrote the checkpoint. Who gave the run free was not cut. */
+/** Milliseconds that killed engines ran after the last checkpoint, by their last heartbeats; never more than each held the lock
+ *  by a monotonic clock, so that a changed wall clock does not matter. `owners` are those since the one that wrote the
+ *  checkpoint. An owner that released the lock was not killed. */
 export function lostTime(
   loaded: Pick<Checkpoint, 'at' | 'epoch' | 'status'>,
   owners: readonly Pick<LockFile, 'epoch' | 'heartbeat' | 'held_ms' | 'released'>[],
@@ -13,9 +13,9 @@ export function lostTime(
   for (const { epoch, heartbeat, held_ms: held, released } of owners) {
     if (released !== null) continue;
     const since = Date.parse(heartbeat) - Date.parse(loaded.at);
-    // A later one that was killed before its first checkpoint: all that it did is lost.
+    // A later owner was killed before its first checkpoint: its whole time counts.
     if (epoch > loaded.epoch) lost += held ?? 0;
-    // A checkpoint that is none of a run at work has counted the time up to it.
+    // Only a running run was interrupted after its checkpoint.
     else if (epoch === loaded.epoch && loaded.status === 'running')
       lost += Math.max(0, Math.min(since, held ?? since)) || 0;
   }

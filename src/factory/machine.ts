@@ -1,4 +1,4 @@
-/** What this machine has for runs, tried rather than guessed: before somebody goes to bed. */
+/** Environment checks behind `factory doctor`. Each is tried, not guessed. */
 import {
   constants,
   copyFileSync,
@@ -29,8 +29,7 @@ import { makeTemporary, temporaryOf } from '../system/temporary.ts';
 import { ableBy } from './sandbox.ts';
 import type { Environment } from './types.ts';
 
-/** `good`: nothing to do · `less`: runs work, with less than they could have · `bad`: runs fail · `absent`: only who asks
- *  for it misses it. */
+/** `good`: nothing to do · `less`: runs work with restrictions · `bad`: runs fail · `absent`: only nodes that use it fail. */
 export type Finding = {
   readonly what: 'node' | 'git' | 'sandbox' | 'runs' | 'temporary' | 'keys' | 'agent' | 'codex' | 'claude';
   readonly state: 'good' | 'less' | 'bad' | 'absent';
@@ -39,8 +38,8 @@ export type Finding = {
   readonly fix?: string;
 };
 
-/** Looks at all of it. `runsDir` is absolute and need not exist. Leaves nothing behind. */
-export async function lookAround(where: {
+/** Runs all checks. `runsDir` is absolute and need not exist. Leaves nothing behind. */
+export async function checkEnvironment(where: {
   readonly cwd: string;
   readonly runsDir: string;
   readonly env: Environment;
@@ -67,7 +66,7 @@ async function git(cwd: string, env: Environment): Promise<Finding> {
     what: 'git',
     state: 'bad',
     says: found.missing ? gitMissing : found.why,
-    more: ['pipelines that plan and build need it; others do without'],
+    more: ['only pipelines that plan and build need it'],
     ...(found.missing ? { fix: 'install git' } : {}),
   };
 }
@@ -80,7 +79,7 @@ async function sandbox(env: Environment): Promise<Finding> {
     return {
       what,
       state: 'bad',
-      says: `FACTORY_SANDBOX is "${variable}", which is none of ${sandboxWords.join(', ')}`,
+      says: `FACTORY_SANDBOX is "${variable}", which is not one of ${sandboxWords.join(', ')}`,
       more: [],
       fix: 'set it to one of these, or unset it',
     };
@@ -101,14 +100,14 @@ async function sandbox(env: Environment): Promise<Finding> {
 /** Bytes below which a run is likely to fill the disk. */
 const littleRoom = 1024 ** 3;
 
-/** Where the keys of sealed scenarios would be kept: without it only pipelines that seal nothing run. */
+/** The key store: without it, pipelines with a holdout are refused. */
 async function keys(runsDir: string, env: Environment): Promise<Finding> {
   const what = 'keys';
   const less = (says: string): Finding => ({
     what,
     state: 'less',
     says,
-    more: ['pipelines with sealed scenarios, as the main job, are refused; others run'],
+    more: ['pipelines with holdout scenarios, such as the main job, are refused; others run'],
     fix: mendKeys,
   });
   const place = placeOfKeys(env);
@@ -119,7 +118,7 @@ async function keys(runsDir: string, env: Environment): Promise<Finding> {
   return tried.state === 'bad' ? less(tried.says) : { what, state: 'good', says: place.folder, more: [] };
 }
 
-/** Of a place for runs that cannot be looked at, that is told of the runs. */
+/** Undefined if the runs directory cannot be examined: its own check reports that. */
 function unlessOutOfReach<T>(look: () => T): T | undefined {
   try {
     return look();
@@ -130,19 +129,19 @@ function unlessOutOfReach<T>(look: () => T): T | undefined {
 }
 
 const elsewhere = {
-  runs: 'name another place with --runsdir',
-  temporary: 'set TMPDIR to another place',
+  runs: 'name another folder with --runsdir',
+  temporary: 'set TMPDIR to another folder',
   keys: mendKeys,
 } as const;
 
 async function disk(what: keyof typeof elsewhere, path: string): Promise<Finding> {
   const fix = elsewhere[what];
   const bad = (why: string): Finding => ({ what, state: 'bad', says: `${path}: ${why}`, more: [], fix });
-  // Nobody makes that one.
+  // The temporary folder is never created.
   if (what === 'temporary' && !isThere(path)) return bad('there is no such folder');
   let folder = path;
   for (; !isFolder(folder); folder = dirname(folder))
-    if (isThere(folder)) return bad(`${folder} is no folder that can be reached`);
+    if (isThere(folder)) return bad(`${folder} is not a folder, or cannot be reached`);
   let own: string | undefined;
   try {
     own = await makeTemporary(folder, '.factory-doctor');
@@ -158,7 +157,7 @@ async function disk(what: keyof typeof elsewhere, path: string): Promise<Finding
       state: free < littleRoom ? 'less' : 'good',
       says: `${path}: ${tried.join(', ')}`,
       more: [],
-      ...(free < littleRoom ? { fix: `make room there, or ${fix}` } : {}),
+      ...(free < littleRoom ? { fix: `free disk space there, or ${fix}` } : {}),
     };
   } catch (error) {
     const trouble = diskTrouble(error);
@@ -177,7 +176,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** Whatever it is. What cannot be looked at is there. */
+/** True for an entry of any kind, and for one that cannot be examined. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -186,7 +185,7 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Those that there are none of. */
+/** The kinds of links that the disk does not support. */
 function links(folder: string): readonly string[] {
   const [one, other] = [join(folder, 'one'), join(folder, 'other')];
   const missing = (what: string, make: (path: string) => void): readonly string[] => {
@@ -210,12 +209,12 @@ function copies(folder: string): string {
     copyFileSync(join(folder, 'one'), join(folder, 'copy'), constants.COPYFILE_FICLONE_FORCE);
     return 'copies share their blocks';
   } catch {
-    return 'copies take time and room (no copy-on-write)';
+    return 'copies take time and space (no copy-on-write)';
   }
 }
 
 const names = (folder: string): string =>
-  existsSync(join(folder, 'ONE')) ? 'names that differ in case alone are one' : '';
+  existsSync(join(folder, 'ONE')) ? 'case-insensitive file names' : '';
 
 function size(bytes: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
@@ -225,7 +224,7 @@ function size(bytes: number): string {
 
 const proxies = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'] as const;
 
-/** Who answers where pipeline and flags say nothing. */
+/** The agent of runs whose pipeline and flags set none. */
 function agent(env: Environment): Finding {
   const chosen = chooseAgent({ env });
   if ('plan' in chosen) {
@@ -233,7 +232,7 @@ function agent(env: Environment): Finding {
     const says = `${describePlan(plan)}, by ${plan.chosenBy}`;
     const proxy = proxies.find((name) => (env[name]?.trim() ?? '') !== '');
     const direct = `${proxy} is set: the agent openai connects directly, without it`;
-    // Who tells Node to use it knows what this Node makes of that.
+    // With NODE_USE_ENV_PROXY, Node.js may use it.
     const unused = proxy !== undefined && /\bopenai\b/.test(says) && env['NODE_USE_ENV_PROXY'] === undefined;
     return { what: 'agent', state: 'good', says, more: unused ? [direct] : [] };
   }
@@ -242,7 +241,7 @@ function agent(env: Environment): Finding {
     what: 'agent',
     state: 'less',
     says: message,
-    more: ['pipelines with prepared answers, and nodes that name their agent, run all the same'],
+    more: ['pipelines with prepared answers, and nodes that name their agent, run anyway'],
     ...(fix === undefined ? {} : { fix }),
   };
 }
@@ -255,5 +254,5 @@ async function program(what: 'codex' | 'claude', cwd: string, env: Environment):
   if ('problem' in read) return { what, state: 'less', says: read.problem, more: [] };
   const found = await findExecutable(what, read.settings.executable, env['PATH'], 'nodes that ask it fail');
   if ('problem' in found) return { what, state: 'absent', says: found.problem, more: [] };
-  return { what, state: 'good', says: `${found.path} (its login is not looked at)`, more: [] };
+  return { what, state: 'good', says: `${found.path} (its login is not checked)`, more: [] };
 }

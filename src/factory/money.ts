@@ -1,4 +1,4 @@
-/** What a run has spent and may spend: its books, and the limits that it shares with the stage that started it. */
+/** Opens the cost ledger of a run, and the budget that a nested run shares with the run that started it. */
 import { type Books, callRecords, openBooks } from '../engine/books.ts';
 import type { Caps } from '../engine/caps.ts';
 import { pricesOf } from '../engine/price-file.ts';
@@ -18,14 +18,14 @@ type JournalOptions = { readonly runId: string; readonly epoch: number };
 
 export type Money = {
   readonly books: Books;
-  /** The run's own limits and, of those of the stage that started it, what is left. */
+  /** The run's limits, reduced to the remaining budget of the run that started it. */
   readonly caps: Caps;
   /** The hash of `calls.jsonl`; undefined where there is none. */
   mark(): Mark | undefined;
   close(): Promise<void>;
 };
 
-/** Opens the books upon what `calls.jsonl` has, and takes over what the runs of a stage that was cut have spent. */
+/** Opens the ledger with the records of `calls.jsonl`, and adds what nested runs of an interrupted node have spent. */
 export async function openMoney(
   runDir: string,
   options: JournalOptions,
@@ -40,13 +40,13 @@ export async function openMoney(
   const { manifest, loaded, resumed } = run;
   const at = layout(runDir);
   let shared: Awaited<ReturnType<typeof sharedBudget>>;
-  const untold: CallRecord[] = [];
+  const unreported: CallRecord[] = [];
   let opened = false;
   const books = await booksOf(at.calls, options, pricesOf(manifest), (record) => {
-    if (!opened) untold.push(record);
+    if (!opened) unreported.push(record);
     return shared?.tell(record);
   });
-  // What the runs of a stage that was cut have spent is spent.
+  // Spending of nested runs of the interrupted node counts.
   const cut = loaded.next_node;
   if (resumed && cut !== null)
     await gather(
@@ -67,7 +67,7 @@ export async function openMoney(
     manifest.run_id,
   );
   opened = true;
-  for (const record of untold) await shared?.tell(record);
+  for (const record of unreported) await shared?.tell(record);
   return {
     books,
     caps: shared?.caps ?? run.caps,
@@ -79,12 +79,12 @@ export async function openMoney(
   };
 }
 
-/** The run's books; the file is made with the first call. */
+/** The run's ledger; its file is created with the first call. */
 async function booksOf(
   path: string,
   options: JournalOptions,
   prices: Prices,
-  tell: (record: CallRecord) => Promise<void> | undefined,
+  report: (record: CallRecord) => Promise<void> | undefined,
 ): Promise<Books & { mark(): Mark | undefined; close(): Promise<void> }> {
   const { records } = await readRecords(path);
   const before = (await scan(path)).chain.mark();
@@ -93,7 +93,7 @@ async function booksOf(
     journal ??= await openJournal(path, options);
     journal.append(record);
     await journal.flush();
-    await tell(record);
+    await report(record);
   });
   const mark = () => journal?.marks().flushed ?? before;
   return {

@@ -1,9 +1,9 @@
-/** Pipelines read against every node kind there is. */
+/** Reads pipelines with all node types. */
 import type { ReadPipeline } from '../engine/pipeline.ts';
 import { readPipelineFile } from '../engine/pipeline.ts';
 import { kinds } from '../nodes/index.ts';
 
-/** Reads and lints a pipeline against every node kind; `toRun` as for `readPipelineFile`. */
+/** Reads and lints a pipeline with all node types; `toRun` as for `readPipelineFile`. */
 export const readPipeline = (
   path: string,
   cwd: string,

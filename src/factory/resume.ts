@@ -1,5 +1,4 @@
-/** A run taken up again: what has changed is refused or taken over. */
-
+/** Resumes runs: waits for the time of a suspended one, checks for changes, and executes it. */
 import { readGraph } from '../dot/read.ts';
 import type { Made, NotMade } from '../engine/building.ts';
 import type { Caps } from '../engine/caps.ts';
@@ -29,17 +28,17 @@ import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readPlain } from '../system/read.ts';
 import { alarmBy } from './alarm.ts';
-import { asBegun } from './as-begun.ts';
-import { beSeen } from './be-seen.ts';
-import { drive } from './drive.ts';
-import { completeResult, completeWait, finishedRun, untoldEnd } from './ended.ts';
-import { standing } from './stands.ts';
+import { checkUnchangedInputs } from './as-begun.ts';
+import { announceWaiter } from './be-seen.ts';
+import { executeRun } from './drive.ts';
+import { completeResult, completeWait, finishedRun, unreportedEnd } from './ended.ts';
+import { loadRunState } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 import { changedRecords } from './vouched.ts';
-import { anothers } from './whose.ts';
+import { checkRunOwner } from './whose.ts';
 
-/** Milliseconds between two looks at the clock while a run sleeps: the machine may sleep too. */
+/** Milliseconds between two looks at the clock during a wait: the machine may have been asleep. */
 const lookMs = 60_000;
 
 /** Resumes a run from its checkpoint. `graph` is the pipeline as it is now, when it can be read (undefined for a fork that
@@ -53,10 +52,10 @@ export async function resumeRun(
   const sleeping = await stillParked(runDir, { graph }, flags, doors);
   if (typeof sleeping === 'object') return sleeping;
   const waited = sleeping === 'slept' && !flags.acceptChanges;
-  return goOnWhenAwake(runDir, graph, await resumeOnce(runDir, graph, flags, doors, waited), flags, doors);
+  return resumeAfterWaits(runDir, graph, await resumeOnce(runDir, graph, flags, doors, waited), flags, doors);
 }
 
-/** Runs what was made, to its end; or tells why it could not be made. */
+/** Executes a new run to its end, or returns why it could not be created. */
 export async function driveMade(
   made: Made | NotMade,
   graph: Graph,
@@ -71,12 +70,12 @@ export async function driveMade(
   for (const note of made.notes) doors.log('warn', note);
   const { begun } = made;
   const fresh = { ...given, resumed: false, ...(begun === undefined ? {} : { begun }) };
-  const ended = await drive(graph, made.runDir, fresh, flags, doors);
-  return goOnWhenAwake(made.runDir, graph, ended, flags, doors);
+  const ended = await executeRun(graph, made.runDir, fresh, flags, doors);
+  return resumeAfterWaits(made.runDir, graph, ended, flags, doors);
 }
 
-/** With `flags.wait`: goes on with a run that has parked itself, until it ends otherwise. */
-async function goOnWhenAwake(
+/** With `flags.wait`: resumes a suspended run until it ends otherwise. */
+async function resumeAfterWaits(
   runDir: string,
   graph: Graph | undefined,
   ended: Finished | Refusal,
@@ -84,7 +83,7 @@ async function goOnWhenAwake(
   doors: Doors,
 ): Promise<Finished | Refusal> {
   let last = ended;
-  // What was asked for once is not asked for again: the run keeps it, or it was for the moment.
+  // These flags count once: the manifest keeps their values, or they were meant for the first resume.
   const later: RunFlags = { ...flags, vars: {}, acceptChanges: false, takeOver: false, now: false };
   const { script: _, prices: __, ...again } = later;
   while (
@@ -99,18 +98,18 @@ async function goOnWhenAwake(
   return last;
 }
 
-/** The end of a run that is parked for a quota which is not there yet; undefined when it may go on, `slept` when that was
- *  waited for. Waits where that is asked for; a signal ends the wait. What would be refused after it is refused before,
- *  where `begins` says that this is who takes the run up. */
+/** The result of a run that is suspended and may not resume yet; undefined if it may resume, `slept` if it may after a wait.
+ *  Waits if `flags.wait` is set; a signal ends the wait. On the first resume (`begins`), everything that would be refused after
+ *  the wait is refused before it. */
 async function stillParked(
   runDir: string,
   begins: { readonly graph: Graph | undefined } | undefined,
   flags: RunFlags,
   doors: Doors,
 ): Promise<Finished | Refusal | 'slept' | undefined> {
-  let told = false;
+  let announced = false;
   const alarm = alarmBy(doors.clock);
-  const slept = () => (told ? 'slept' : undefined);
+  const slept = () => (announced ? 'slept' : undefined);
   for (;;) {
     const loaded = await loadCheckpoint(layout(runDir).checkpoint);
     if (!loaded.ok) return slept();
@@ -119,8 +118,8 @@ async function stillParked(
     if (state.status !== 'paused_quota' || parked?.wake_at == null || flags.now === true) return slept();
     const left = alarm(parked);
     if (left === 0) return slept();
-    const theirs = told || begins === undefined ? undefined : anothers(runDir);
-    if (theirs !== undefined) return theirs;
+    const wrongOwner = announced || begins === undefined ? undefined : checkRunOwner(runDir);
+    if (wrongOwner !== undefined) return wrongOwner;
     if (flags.wait !== true || doors.signal.aborted) {
       const readRun = await readManifest(runDir);
       if (!readRun.ok) return undefined;
@@ -134,22 +133,22 @@ async function stillParked(
       }
       return { result, code };
     }
-    const stands = told || begins === undefined ? undefined : await standing(runDir);
+    const stands = announced || begins === undefined ? undefined : await loadRunState(runDir);
     if (stands !== undefined && 'manifest' in stands) {
       const { manifest } = stands;
       const texts = { stored: storedGraph(manifest), graph: begins?.graph, keeps: false };
-      const is = await asBegun(manifest, texts, flags, doors);
-      if ('problems' in is) return is;
+      const checked = await checkUnchangedInputs(manifest, texts, flags, doors);
+      if ('problems' in checked) return checked;
     }
-    if (!told && begins !== undefined) await beSeen(runDir, doors);
-    if (!told)
-      doors.log('info', 'parked; waiting for the quota', { wake_at: parked.wake_at, node: parked.node });
-    told = true;
+    if (!announced && begins !== undefined) await announceWaiter(runDir, doors);
+    if (!announced)
+      doors.log('info', 'suspended; waiting for the quota', { wake_at: parked.wake_at, node: parked.node });
+    announced = true;
     await doors.clock.sleep(Math.min(left, lookMs), doors.signal);
   }
 }
 
-/** `waited`: by this process, which has found the run as it was begun before it slept: it goes on with those texts. */
+/** `waited`: this process checked the inputs before it waited, so that the run keeps the texts of that time. */
 async function resumeOnce(
   runDir: string,
   graph: Graph | undefined,
@@ -157,7 +156,7 @@ async function resumeOnce(
   doors: Doors,
   waited = false,
 ): Promise<Finished | Refusal> {
-  const stands = await standing(runDir);
+  const stands = await loadRunState(runDir);
   if ('problems' in stands) return stands;
   const { manifest, read: loadedState } = stands;
   const stored = storedGraph(manifest);
@@ -169,33 +168,34 @@ async function resumeOnce(
     const takeOver = flags.takeOver === true;
     return (await completeResult(runDir, manifest, checkpoint, finished.result, takeOver, doors)) ?? finished;
   }
-  const theirs = anothers(runDir);
-  if (theirs !== undefined) return theirs;
+  const wrongOwner = checkRunOwner(runDir);
+  if (wrongOwner !== undefined) return wrongOwner;
   const replays = manifest.replay_of !== undefined;
-  const is = await asBegun(manifest, { stored, graph, keeps: waited }, flags, doors);
-  if ('problems' in is) return is;
-  if (!asksForMore(flags, manifest)) {
-    const untold = await untoldEnd(runDir, manifest, checkpoint, flags.takeOver === true, doors);
-    if (untold !== undefined) return untold;
+  const checked = await checkUnchangedInputs(manifest, { stored, graph, keeps: waited }, flags, doors);
+  if ('problems' in checked) return checked;
+  if (!raisesLimits(flags, manifest)) {
+    const unreported = await unreportedEnd(runDir, manifest, checkpoint, flags.takeOver === true, doors);
+    if (unreported !== undefined) return unreported;
   }
-  for (const change of is.accepted) doors.log('warn', `accepted: ${change.message}`);
+  for (const change of checked.accepted) doors.log('warn', `accepted: ${change.message}`);
   const accepts = flags.acceptChanges && !replays;
-  if (accepts && graph === undefined) doors.log('warn', 'the run goes on with the texts that it keeps');
+  if (accepts && graph === undefined)
+    doors.log('warn', 'the run keeps its texts: the pipeline file cannot be read');
   const current = accepts && graph !== undefined ? graph : stored;
   if (current === undefined || (accepts && hasErrors(lint(current, kinds, { toRun: true })))) {
-    return refused('resume-pipeline', 'the pipeline of this run cannot be read any more', 'start a new run');
+    return refused('resume-pipeline', 'the pipeline of this run cannot be read', 'start a new run');
   }
   if (checkpoint.next_node !== null && !current.nodes.has(checkpoint.next_node)) {
     return refused(
       'resume-pipeline',
-      `the run stands before node "${checkpoint.next_node}", which the pipeline no longer has`,
-      'put the node back under that id, or start a new run',
+      `the next node of the run is "${checkpoint.next_node}", which the changed pipeline does not have`,
+      'restore the node under that id, or start a new run',
     );
   }
   let inputs = textsOfManifest(manifest);
   let fresh: Inputs | undefined;
   if (accepts && graph !== undefined) {
-    // What nobody gives anew stays as the run has it, whatever its file says by now.
+    // Variables that are not set again keep the run's values, whatever their files contain now.
     const kept = { variables: manifest.variables, files: {} };
     const read = await readInputs(graph, flags.vars, doors.cwd, kept);
     if ('problems' in read) return read;
@@ -205,7 +205,7 @@ async function resumeOnce(
   const wanted = flags.acceptChanges ? flags.script : undefined;
   const offline = manifest.replay_of?.live === false && flags.live !== true;
   const given = { runDir, fresh, script: wanted, offline };
-  const ready = await goOn(current, manifest, given, flags, doors);
+  const ready = await prepareResume(current, manifest, given, flags, doors);
   if ('problems' in ready) return ready;
   const { casting, caps, script } = ready;
   const { replay_of: of } = ready.manifest;
@@ -214,14 +214,14 @@ async function resumeOnce(
       ? ready.manifest
       : { ...ready.manifest, replay_of: { ...of, live: true } };
   const change = { manifest: next, files: fresh?.files ?? {}, script };
-  return drive(current, runDir, { casting, inputs, caps, resumed: true, change }, flags, doors);
+  return executeRun(current, runDir, { casting, inputs, caps, resumed: true, change }, flags, doors);
 }
 
 const storedGraph = ({ pipeline_path, pipeline }: Manifest): Graph | undefined =>
   readGraph(pipeline_path, pipeline.text).graph;
 
-/** Whether the flags let a run go on that ended at no exit. */
-const asksForMore = (flags: RunFlags, { caps }: Manifest): boolean =>
+/** Whether the flags change something that lets a run continue that ended at no exit. */
+const raisesLimits = (flags: RunFlags, { caps }: Manifest): boolean =>
   flags.acceptChanges ||
   flags.live === true ||
   flags.prices !== undefined ||
@@ -232,19 +232,19 @@ const asksForMore = (flags: RunFlags, { caps }: Manifest): boolean =>
     [flags.maxCostUsd, caps.max_cost_usd],
     [flags.maxTokens, caps.max_tokens],
     [flags.unknownCost, caps.unknown_cost],
-  ].some(([asked, had]) => asked !== undefined && asked !== had);
+  ].some(([now, before]) => now !== undefined && now !== before);
 
-/** What a run goes on with: who answers, its limits, and the manifest that says so. The agent's script is the one that
- *  `given.script` names (a path as it was typed), else the one that the run in `given.runDir` has kept. */
-export async function goOn(
+/** The agents, limits and manifest of a resumed or forked run. The agent's script is the one that `given.script` names (a path
+ *  as typed), else the one that the run in `given.runDir` has kept. */
+export async function prepareResume(
   current: Graph,
   manifest: Manifest,
   given: {
     readonly runDir: string;
-    /** Inputs that take the place of the manifest's. */
+    /** Inputs that replace the manifest's. */
     readonly fresh: Inputs | undefined;
     readonly script: string | undefined;
-    /** Nobody is to be asked: no agent is made ready. */
+    /** Uses recorded answers only: no agent is created. */
     readonly offline?: boolean;
   },
   flags: RunFlags,
@@ -254,7 +254,7 @@ export async function goOn(
       readonly casting: Casting;
       readonly caps: Caps;
       readonly manifest: Manifest;
-      /** Text of a script that the run is to keep; undefined where it has one or needs none. */
+      /** Text of a script for the run directory; undefined if it has one or needs none. */
       readonly script: string | undefined;
       readonly answers: LoadedScript | undefined;
     }
@@ -278,13 +278,13 @@ export async function goOn(
     if (text === undefined)
       return refused(
         'agent-script-file',
-        `run ${manifest.run_id} no longer has the script that answers in it (${path})`,
-        'put back a copy of the file, or name one with --script (a resume takes it with --accept-changes)',
+        `the agent script of run ${manifest.run_id} is missing (${path})`,
+        'restore the file, or name one with --script (a resume also needs --accept-changes)',
       );
     const { parseAgentScript } = await import('../model/agent-script.ts');
     const parsed = parseAgentScript(path, text);
     if ('diagnostics' in parsed) return { problems: parsed.diagnostics };
-    // What an outcome says of the script is the same before and after a resume: it names the file as it was given.
+    // The original path, so that outcomes name the same file before and after a resume.
     script = { path: manifest.agent.script.path, script: parsed.script, text };
   }
   const scriptNamed = flags.script !== undefined && given.script !== undefined;
@@ -292,7 +292,7 @@ export async function goOn(
     given.offline === true
       ? { plans: new Map(), main: undefined }
       : cast(current, kinds, {
-          // The run goes on with the agent it began with, whatever the environment now prefers.
+          // The run keeps its agent, whatever the environment sets now.
           env: { ...doors.env, FACTORY_EFFORT: undefined, ...override(manifest, flags.agent) },
           flag: flags.agent ?? (scriptNamed || manifest.agent.name === '' ? undefined : manifest.agent.name),
           ...(flags.agent === undefined ? { flagBy: 'the run' } : {}),
@@ -316,14 +316,14 @@ export async function goOn(
     parkAfterMs: flags.parkAfterMs ?? kept.parkAfterMs,
     parkUnsaid: flags.parkUnsaid,
   };
-  // Prices only say how the same calls are counted, so another table changes nothing of the run.
+  // Other prices change only how calls are counted, so they need no --accept-changes.
   const priced =
     flags.prices === undefined
       ? { kept: manifest.prices }
       : await readPriceFile(undefined, flags.prices, {}, doors.cwd);
   if ('problems' in priced) return priced;
   const main = casting.main;
-  // The manifest says what the run goes on with, so that the next resume finds nothing changed.
+  // The manifest gets the new settings, so that the next resume finds no change.
   const { parked: _, goal: began, forked_from: fork, ...awake } = manifest;
   const goal = given.fresh === undefined ? began : goalOf(current);
   const next: Manifest = {
@@ -374,7 +374,7 @@ const withNewTexts = (fork: ForkedFrom): ForkedFrom => ({
   changed: [...new Set([...fork.changed, 'pipeline'])],
 });
 
-/** The variable that has one agent answer in every node, whomever the node names: as it was when the run began. */
+/** The variable that replaces every node's agent, as it was when the run started. */
 function override({ agent: { name, chosen_by, flags } }: Manifest, flag: string | undefined) {
   if (name === '') return {};
   const asBegun = name === 'fake' && /^ATTRACT(?:ION|OR)_BACKEND$/.test(chosen_by);
@@ -382,7 +382,7 @@ function override({ agent: { name, chosen_by, flags } }: Manifest, flag: string 
   return { ATTRACTION_BACKEND: isFake ? name : undefined, ATTRACTOR_BACKEND: undefined };
 }
 
-/** The run's limits. Where the graph itself set one, it is that of the graph as it is now; what a flag has set stays. */
+/** The run's limits: those that the graph set follow the current graph; those that a flag set stay. */
 function limitsNow({ caps, pipeline, pipeline_path }: Manifest, current: Graph) {
   const limitsOf = (graph: Graph | undefined) =>
     graph === undefined ? {} : readAttributes(graph.attrs, graphAttributes).values;

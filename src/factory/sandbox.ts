@@ -1,4 +1,4 @@
-/** How this machine can confine the stages of a pipeline; refused where it cannot and somebody wants it. */
+/** The sandbox of a run on this machine; refused if the run requires one that does not work. */
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
@@ -25,13 +25,13 @@ export type Sandbox = {
   readonly account: ReturnType<typeof account>;
 };
 
-/** What confines the stages of `graph`. Absolute places; `workdir` is empty where there is none. */
+/** The sandbox for the nodes of `graph`. Paths are absolute; `workdir` is empty if there is none. */
 export async function sandboxOf(
   graph: Graph,
   where: {
     readonly runsDir: string;
     readonly workdir: string;
-    /** As the manifest names it: `workdir`, or a folder. */
+    /** As in the manifest: `workdir`, or a folder. */
     readonly holdoutFrom?: string | undefined;
   },
   flag: SandboxWord | undefined,
@@ -43,23 +43,23 @@ export async function sandboxOf(
   if (variable !== '' && environment === undefined)
     return refused(
       'sandbox',
-      `FACTORY_SANDBOX is "${variable}", which is none of ${sandboxWords.join(', ')}`,
+      `FACTORY_SANDBOX is "${variable}", which is not one of ${sandboxWords.join(', ')}`,
     );
-  const said = { flag, environment };
+  const settings = { flag, environment };
   const stages = [...graph.nodes.values()].filter((node) => kindOf(node, kinds)?.executable === true);
-  const asked = [undefined, ...stages].map((node) => ({ node, asked: askedOf(graph, node, said) }));
+  const asked = [undefined, ...stages].map((node) => ({ node, asked: askedOf(graph, node, settings) }));
   const ladder = asked.some(({ asked: { word } }) => word !== 'none')
     ? await ladderOf(env)
     : await lowestRung(env);
   const { bwrap } = ladder;
   for (const { node, asked: by } of 'missing' in bwrap ? asked : [])
     if (by.word === 'bwrap' && 'missing' in bwrap) return notHere(node, by, bwrap.missing);
-  // What the next attempt may find to work is not given up for all of a run.
+  // A temporary lack of processes must not disable the sandbox for the whole run.
   if ('missing' in bwrap && bwrap.noRoom === true)
     return refused(
       'sandbox',
-      `this machine has no room to start programs: ${bwrap.missing}`,
-      'try again when less is running, or raise the limits on processes and open files (ulimit -u, ulimit -n); sandbox=none does without bubblewrap',
+      `this machine cannot start more programs: ${bwrap.missing}`,
+      'try again when less is running, or raise the limits on processes and open files (ulimit -u, ulimit -n); sandbox=none needs no bubblewrap',
     );
   const judge = judgePlaces(graph, where, env);
   const bad = await badBind(graph, stages, { ...where, judge }, env['HOME']);
@@ -70,13 +70,13 @@ export async function sandboxOf(
     ladder,
     confinement: {
       able,
-      ...said,
+      ...settings,
       workdir: where.workdir,
       judge: judge.map(({ place }) => place),
       own: ['dist', 'package.json', 'pipelines', 'prompts', 'examples'].map((name) => join(root, name)),
       nests: () => nests(ladder, env),
     },
-    account: account(askedOf(graph, undefined, said), able),
+    account: account(askedOf(graph, undefined, settings), able),
   };
 }
 
@@ -92,13 +92,13 @@ function notHere(node: Node | undefined, { by }: Asked, missing: string): Refusa
   const whose = node === undefined ? '' : ` for node "${node.id}"`;
   return refused(
     'sandbox',
-    `sandbox=bwrap (said by ${by})${whose}, but ${missing}`,
-    'install bubblewrap, or allow what it needs (user namespaces); or set sandbox=auto to run with what there is',
+    `sandbox=bwrap (set by ${by})${whose}, but ${missing}`,
+    'install bubblewrap, or allow user namespaces, which it needs; or set sandbox=auto to run without it',
   );
 }
 
-/** Where keys of sealed stores and the files of a judge lie, by their names and by their real ones. Those in the workdir
- *  count too: our own program, which stages see, may lie there. */
+/** The folders of keys and holdout files, by their names and their real paths. Those in the workdir count too: factory itself,
+ *  which nodes may read, may be installed there. */
 function judgePlaces(
   graph: Graph,
   { workdir, holdoutFrom: from }: { readonly workdir: string; readonly holdoutFrom?: string | undefined },
@@ -117,7 +117,7 @@ function judgePlaces(
   return all.filter(({ place }, n) => all.findIndex((other) => other.place === place) === n);
 }
 
-/** The first bind that would show what no stage may see, or that shows nothing. */
+/** The first `sandbox_bind` that would show files that no node may see, or that does not exist. */
 async function badBind(
   graph: Graph,
   stages: readonly Node[],
@@ -127,15 +127,15 @@ async function badBind(
   const given = [
     {
       words: readAttributes(graph.attrs, graphAttributes).values.sandbox_bind,
-      said: present(graph.attrs, 'sandbox_bind'),
+      attribute: present(graph.attrs, 'sandbox_bind'),
     },
     ...stages.map(({ attrs }) => ({
       words: readAttributes(attrs, executableAttributes).values.sandbox_bind,
-      said: present(attrs, 'sandbox_bind'),
+      attribute: present(attrs, 'sandbox_bind'),
     })),
   ];
   const places = { runsDir: real(where.runsDir), workdir: real(where.workdir) };
-  for (const { words, said } of given) {
+  for (const { words, attribute } of given) {
     for (const word of words ?? []) {
       const bind = bindOf(word, home);
       const at = ifReal(bind.path);
@@ -145,18 +145,18 @@ async function badBind(
         workdir: places.workdir,
         judge: where.judge,
       });
-      if (problem !== undefined) return { problems: [wrong(graph, said, problem)] };
+      if (problem !== undefined) return { problems: [wrong(graph, attribute, problem)] };
     }
   }
   return undefined;
 }
 
-const wrong = (graph: Graph, said: Attribute | undefined, problem: string) => ({
+const wrong = (graph: Graph, attribute: Attribute | undefined, problem: string) => ({
   code: 'sandbox-bind',
   severity: 'error' as const,
   message: `sandbox_bind: ${problem}`,
-  ...(said === undefined ? {} : { place: { file: graph.file, span: said.valueSpan } }),
-  fix: 'name what the stage needs and nothing around it; work in the workspace, or say access="run" for the run directory',
+  ...(attribute === undefined ? {} : { place: { file: graph.file, span: attribute.valueSpan } }),
+  fix: 'name exactly the path that the node needs; use files in the workspace, or set access="run" for the run directory',
 });
 
 const real = (path: string): string => (path === '' ? '' : realOrSame(path));

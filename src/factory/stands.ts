@@ -1,4 +1,4 @@
-/** How a run stands, as its own records tell it. */
+/** Loads the state of a run from its records. */
 import { readFile } from 'node:fs/promises';
 import type { Begun } from '../engine/building.ts';
 import type { Refusal } from '../engine/casting.ts';
@@ -8,8 +8,8 @@ import { type Loaded, loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { refused } from './types.ts';
 
-/** The manifest of a run and its last checkpoint, or why it cannot go on from them. */
-export async function standing(runDir: string): Promise<Begun | Refusal> {
+/** The manifest of a run and its last checkpoint, or why it cannot be resumed from them. */
+export async function loadRunState(runDir: string): Promise<Begun | Refusal> {
   const readRun = await readManifest(runDir);
   if (!readRun.ok) return refused('manifest', readRun.why);
   const read = await loadCheckpoint(layout(runDir).checkpoint);
@@ -17,8 +17,8 @@ export async function standing(runDir: string): Promise<Begun | Refusal> {
   return { manifest: readRun.manifest, read: await withNext(runDir, read) };
 }
 
-/** Where a resume has changed the run and was cut before its first checkpoint: what it had made of the workspace counts
- *  from the moment on in which the new manifest stood there. */
+/** If a resume changed the run and was interrupted before its first checkpoint, its snapshot of the workspace counts as soon as
+ *  the new manifest is in place. */
 async function withNext(runDir: string, read: Loaded): Promise<Loaded> {
   const { manifest_next, snapshot_next: snapshot } = read.vouched;
   if (snapshot === undefined) return read;

@@ -1,5 +1,4 @@
-/** A run from its beginning: inputs read, agents cast, the run's folder made. */
-
+/** Starts runs: reads the inputs, chooses the agents, creates the run directory. */
 import { resolve } from 'node:path';
 import type { Caps } from '../engine/caps.ts';
 import { defaultCaps, spendCapsOf } from '../engine/caps.ts';
@@ -32,7 +31,7 @@ import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript } from './types.ts';
 
-/** Starts a run and runs it to its end. Refuses, with nothing left behind, what cannot be started. */
+/** Starts a run and runs it to its end. Leaves nothing behind if it refuses. */
 export async function startRun(
   graph: Graph,
   where: { readonly runsDir: string; readonly runId: string },
@@ -70,12 +69,12 @@ export async function startRun(
     const whole = await selfContained(loaded.script);
     if ('problems' in whole) return whole;
     keep[keptScript] = `${JSON.stringify(whole, null, 2)}\n`;
-    // As a resume has it: a file of answers that changes under way changes nothing.
+    // The run uses the stored copy, as a resume does, so that later changes of the answer files have no effect.
     casting = castWith({ ...loaded.script, script: whole });
     if ('problems' in casting) return casting;
   }
   const workdir = workdirOf(graph, flags, doors.cwd);
-  const judge = await wantedHoldout(graph, {
+  const found = await wantedHoldout(graph, {
     flag: flags.holdout,
     cwd: doors.cwd,
     variables: inputs.variables,
@@ -83,8 +82,8 @@ export async function startRun(
     runsDir: where.runsDir,
     env: doors.env,
   });
-  if ('problem' in judge) return { problems: [judge.problem] };
-  const holdout = judge.wanted;
+  if ('problem' in found) return { problems: [found.problem] };
+  const holdout = found.wanted;
   const sandbox = await sandboxOf(
     graph,
     { runsDir: where.runsDir, workdir: workdir ?? '', holdoutFrom: holdout?.from },

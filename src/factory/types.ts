@@ -7,7 +7,7 @@ import type { Clock } from '../system/clock.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the wiring needs from the process that calls it. */
+/** The process that executes a run, as the run sees it. */
 export type Doors = {
   readonly cwd: string;
   readonly env: Environment;
@@ -16,63 +16,63 @@ export type Doors = {
   readonly watcher: Watcher;
   readonly log: Log;
   readonly called?: Called;
-  /** Told, once there is a run, the command that goes on with it, for the case that we are ended before we can say so. */
+  /** Called with the resume command as soon as the run exists, for the case that the process is killed before it can print it. */
   readonly parting?: (command: string) => void;
-  /** Given what is to be done right before the process ends, when all is told; without it, that is done at once. */
+  /** Registers work for right before the process ends, after all output; without it, the work is done at once. */
   readonly atLast?: (work: () => Promise<void>) => void;
 };
 
-/** What a person asked for with flags; only what was given. */
+/** The flags that were set. */
 export type RunFlags = {
   readonly workdir?: string;
   readonly vars: Readonly<Record<string, string>>;
   readonly agent?: string;
   readonly model?: string;
   readonly effort?: string;
-  /** Sampling temperature that the model is asked with. */
+  /** Sampling temperature of the model. */
   readonly temperature?: number;
   readonly script?: string;
   readonly envPass: readonly string[];
   readonly allowDirty: boolean;
   readonly acceptChanges: boolean;
-  /** Go on with the texts that the run keeps, whatever their files say by now. */
+  /** Resume with the run's stored texts, and do not compare their files. */
   readonly keepsTexts?: boolean;
   readonly maxSteps?: number;
   readonly maxVisits?: number;
   readonly maxWallMs?: number;
   readonly maxCostUsd?: number;
   readonly maxTokens?: number;
-  /** Whether a cost that nobody knows passes under a limit. */
+  /** Whether an unknown cost passes under a limit. */
   readonly unknownCost?: 'stop' | 'allow';
   readonly parkAfterMs?: number;
   readonly parkUnsaid?: boolean;
-  /** A file of prices, as it was typed. */
+  /** A price file, as typed. */
   readonly prices?: string;
-  /** Wait for as long as the run is parked for a quota, and go on. */
+  /** Wait while the run is suspended for a quota, then resume it. */
   readonly wait?: boolean;
-  /** Go on with a parked run before its time. */
+  /** Resume a suspended run before its time. */
   readonly now?: boolean;
-  /** The commit of the workdir to begin with, in place of its HEAD. */
+  /** The commit of the workdir to start with, instead of its HEAD. */
   readonly base?: string;
-  /** Carry out work orders again that commits of the workdir say they carried out. */
+  /** Execute work orders again that commits of the workdir have already executed. */
   readonly redo?: boolean;
   /** Milliseconds that each command of a verification and each model call may take. */
   readonly commandTimeoutMs?: number;
   /** Absolute folders in the workdir that are not copied. */
   readonly exclude?: readonly string[];
-  /** Go on although the run's owner is stopped or out of sight, without waiting until it has been silent for long. */
+  /** Resume although the run's owner is stopped or not visible, without waiting until its heartbeat is overdue. */
   readonly takeOver?: boolean;
-  /** `--sandbox`: how stages are confined where neither node nor pipeline says. */
+  /** `--sandbox`: for nodes where neither node nor pipeline sets a sandbox. */
   readonly sandbox?: SandboxWord;
-  /** A folder that what judges is taken from, as it was typed. */
+  /** The folder of the holdout, as typed. */
   readonly holdout?: string;
-  /** Let agents answer themselves where a replay leaves its record. */
+  /** Let agents answer where a replay has no recorded answer. */
   readonly live?: boolean;
-  /** Files that the run keeps in its `inputs/`, by name. */
+  /** Files for the run's `inputs/`, by name. */
   readonly keep?: Readonly<Record<string, string>>;
 };
 
-/** What a run may spend, reach and wait for: every command that begins one has these flags. */
+/** Flags of every command that starts a run: budget, sandbox, waiting. */
 export type Bounds = Pick<
   RunFlags,
   'maxCostUsd' | 'maxTokens' | 'unknownCost' | 'prices' | 'parkAfterMs' | 'sandbox' | 'wait' | 'now'
@@ -81,7 +81,7 @@ export type Bounds = Pick<
 export type { Refusal };
 export type Finished = { readonly result: RunResult; readonly code: number };
 
-/** A refusal of one sentence. */
+/** A refusal with one diagnostic. */
 export const refused = (code: string, message: string, fix?: string): Refusal => ({
   problems: [{ code, severity: 'error', message, ...(fix === undefined ? {} : { fix }) }],
 });

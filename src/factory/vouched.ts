@@ -1,4 +1,4 @@
-/** A run goes on, and others build upon it, only from records that are what was written there. */
+/** Checks the integrity of a run's records before a resume, fork or replay. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
@@ -11,9 +11,9 @@ import { notAsVouched } from '../store/marks.ts';
 import { readManifest } from '../store/run-store.ts';
 import { refused } from './types.ts';
 
-/** Refuses a run of which the checkpoint, the visits, the manifest, or what the checkpoint counts of the other journals
- *  was changed since it was written. What stands behind that does not matter: a kill or a power cut may have torn it. To
- *  be asked by the run's owner; each file is read once. */
+/** Refuses a run whose checkpoint, `visits.jsonl`, manifest, or the part of other journals that the checkpoint counts was
+ *  changed. Lines after that part do not matter: a kill or a power cut may have torn them. Only the run's owner may call it;
+ *  each file is read once. */
 export async function changedRecords(
   runDir: string,
   runId: string,
@@ -30,25 +30,24 @@ export async function changedRecords(
   const run = quoteWord(runDir);
   return refused(
     'records-changed',
-    `${paths.join(' and ')} ${paths.length === 1 ? 'is' : 'are'} no longer what the engine wrote there, so run ${runId} does not go on from ${paths.length === 1 ? 'it' : 'them'}; nothing was changed`,
-    `put back a copy of the run directory (factory verify ${run} tells more), or go on in a run of its own from a visit that you trust: factory fork ${run} --at NODE@VISIT`,
+    `${paths.join(' and ')} ${paths.length === 1 ? 'was' : 'were'} changed after the engine wrote ${paths.length === 1 ? 'it' : 'them'}, so run ${runId} cannot be resumed; nothing was changed`,
+    `restore a copy of the run directory (factory verify ${run} shows more), or fork the run from an execution that you trust: factory fork ${run} --at NODE@VISIT`,
   );
 }
 
-/** Folder of what a replay follows, in `manifest.files`. */
+/** Folder of the records that a replay follows, in `manifest.files`. */
 const followed = '.replay/';
 
-/** Refuses where the manifest, the lines of its visits or the files that it was begun with were changed. */
+/** Refuses if the manifest, the lines of `visits.jsonl` or the files of the run's start were changed. */
 export async function changedIn(runDir: string): Promise<Refusal | undefined> {
   const at = layout(runDir);
   const read = await readManifest(runDir);
   if (!read.ok) return refused('manifest', read.why);
   const loaded = await loadCheckpoint(at.checkpoint);
   if (!loaded.ok) return refused('run-files', loaded.why);
-  if (loaded.changed !== undefined)
-    return damaged(loaded.changed, 'is no longer what the engine wrote there');
+  if (loaded.changed !== undefined) return damaged(loaded.changed, 'was changed after the engine wrote it');
   if (await isAnotherManifest(runDir, loaded.vouched))
-    return damaged(at.manifest, 'is not the manifest that the checkpoint knows');
+    return damaged(at.manifest, 'does not match the hash in the checkpoint');
   const files = Object.entries(read.manifest.files ?? {});
   return changedFile(
     runDir,
@@ -56,7 +55,7 @@ export async function changedIn(runDir: string): Promise<Refusal | undefined> {
   );
 }
 
-/** The same of what a replay keeps of the run that it follows. */
+/** The same for the records that a replay follows. */
 export async function changedInFollowed(runDir: string): Promise<Refusal | undefined> {
   const read = await readManifest(runDir);
   if (!read.ok) return refused('manifest', read.why);
@@ -81,10 +80,13 @@ async function changedFile(
   for (const [path, sha256] of files) {
     const is = await hashFile(keptPath(runDir, path));
     if (is !== sha256)
-      return damaged(join(runDir, path), is === undefined ? 'is missing' : 'is not as the run began with it');
+      return damaged(
+        join(runDir, path),
+        is === undefined ? 'is missing' : 'was changed after the start of the run',
+      );
   }
   return undefined;
 }
 
 const damaged = (path: string, what: string): Refusal =>
-  refused('replay-damaged', `${path} ${what}`, 'put back a copy of that file; nothing of the run was used');
+  refused('replay-damaged', `${path} ${what}`, 'restore a copy of that file; nothing of the run was used');

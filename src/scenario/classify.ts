@@ -1,4 +1,4 @@
-/** Whose failure a failed phase of a scenario is, from what the harness observed itself and never from words in a product's
+/** Classifies the failure of a scenario's phase from the observations of the harness, never from the text of a product's
  *  output. Pure. */
 import { classSaid, infraCode, isFromOutside, notRunnable } from '../policy/blame.ts';
 import { missingProgram, scriptError } from '../policy/script-errors.ts';
@@ -9,30 +9,30 @@ export type Phase = 'syntax' | 'selftest' | 'live';
 const scenarioClasses = ['product', 'scenario', 'infra'] as const;
 export type ScenarioClass = (typeof scenarioClasses)[number];
 
-/** What is known of a phase that did not end with exit code 0. */
+/** The observations of a phase that did not end with exit code 0. */
 export type Seen = {
   readonly phase: Phase;
   readonly ended: Exit;
-  /** The class that the script named itself, as a line on standard error. */
+  /** The class that the script printed on standard error. */
   readonly marker?: ScenarioClass;
   /** The end of its standard error. */
   readonly stderr: string;
-  /** How its command line names the script, and the product's folder (as real path too). */
+  /** The script as named on its command line, and the product's folder (its real path too). */
   readonly script: string;
   readonly app: readonly string[];
-  /** Of one that ran out of time: whether a program of the product was running. */
+  /** After a timeout: whether a program of the product was running. */
   readonly productRan?: boolean;
-  /** Lines that it printed and that are in its own text: they are not the product's. */
+  /** Printed lines that are in the script's text, so that they are not the product's. */
   readonly ownLines?: readonly string[];
-  /** A host that live needs and that takes no connection. */
+  /** A host that live needs and that does not accept connections. */
   readonly unreachable?: string;
 };
 export type Verdict = { readonly class: ScenarioClass; readonly why: string };
 
-/** The script's own word first, then the evidence in order of strength. */
+/** The class that the script printed counts first, then the evidence in order of strength. */
 export function classify(seen: Seen): Verdict {
   const { ended } = seen;
-  if (seen.marker !== undefined) return { class: seen.marker, why: 'the script says so' };
+  if (seen.marker !== undefined) return { class: seen.marker, why: 'the script reports this class' };
   switch (ended.kind) {
     case 'not_found':
       return {
@@ -43,7 +43,7 @@ export function classify(seen: Seen): Verdict {
       return timedOut(seen, ended.afterMs);
     case 'signalled':
       return isFromOutside(ended.signal)
-        ? { class: 'infra', why: `the script was ended from outside by ${ended.signal}` }
+        ? { class: 'infra', why: `another process ended the script with ${ended.signal}` }
         : { class: 'scenario', why: `the script's interpreter died of ${ended.signal}` };
     case 'cancelled':
       return { class: 'infra', why: 'it was cancelled' };
@@ -59,17 +59,17 @@ function exited(seen: Seen, code: number): Verdict {
   if (notRunnable.includes(code)) return notRun(seen, code);
   const error = scriptError([script], stderr);
   if (error !== undefined) return { class: 'scenario', why: `the script itself cannot be run: ${error.why}` };
-  if (phase === 'selftest') return { class: 'scenario', why: 'it fails by itself, without the product' };
+  if (phase === 'selftest') return { class: 'scenario', why: 'it fails in selftest, without the product' };
   if (unreachable !== undefined) return { class: 'infra', why: `${unreachable} cannot be reached` };
   const words = seen.ownLines?.map(wordsOfTheWorld).find((found) => found !== undefined);
-  if (words !== undefined) return { class: 'infra', why: `it says itself "${words}"` };
+  if (words !== undefined) return { class: 'infra', why: `the script reports "${words}"` };
   return { class: 'product', why: `exit code ${code} in live` };
 }
 
-/** Exit code 126 or 127: the product's where it is the product that lacks a program, or is the program that is missing. */
+/** Exit code 126 or 127: the product's failure if the product lacks a program, or is itself the missing program. */
 function notRun({ stderr, app }: Seen, code: number): Verdict {
   const { speaker = '', program = '' } = missingProgram(stderr) ?? {};
-  // A scenario begins in the product's folder: a relative path is the product's.
+  // A scenario starts in the product's folder: relative paths are the product's.
   const isProduct = (path: string): boolean =>
     (path.includes('/') && !/^[/~]/.test(path)) ||
     app.some((folder) => path === folder || path.startsWith(`${folder}/`));
@@ -81,8 +81,8 @@ function notRun({ stderr, app }: Seen, code: number): Verdict {
       };
 }
 
-/** A product that does not end is the product's failure; a scenario that waits while no program of the product runs is
- *  its own. */
+/** A product that does not end is the product's failure; a scenario that waits while no program of the product runs is the
+ *  scenario's. */
 function timedOut({ phase, unreachable, productRan }: Seen, afterMs: number): Verdict {
   const late = `it did not end within ${afterMs / 1000}s`;
   if (phase !== 'live') return { class: 'scenario', why: `${late}, without the product` };
@@ -93,13 +93,13 @@ function timedOut({ phase, unreachable, productRan }: Seen, afterMs: number): Ve
     : { class: 'product', why: late };
 }
 
-/** The lines of an output that the script's text has word for word. */
+/** The lines of an output that are also in the script's text. */
 export const ownLines = (text: string, output: string): readonly string[] =>
   output.split('\n').filter((line) => isOwnLine(line, text));
 
-/** The last line of standard error that names a class, and nothing else. */
+/** The class in the last line of standard error that names only a class. */
 export const markerIn = (stderr: string): ScenarioClass | undefined => classSaid(stderr, scenarioClasses);
 
-/** Of several failures the one that decides: a failing product must be fixed whatever else is wrong. */
+/** The class that decides among several failures: a failing product must be fixed in any case. */
 export const worst = (classes: readonly ScenarioClass[]): ScenarioClass | undefined =>
   scenarioClasses.find((word) => classes.includes(word));

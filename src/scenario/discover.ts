@@ -1,13 +1,13 @@
-/** Which files of a folder are scenarios, and by which program each is run. */
+/** Finds the scenarios of a folder and the interpreter of each. */
 import { open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 
 export type Scenario = {
   /** The file's name. */
   readonly name: string;
-  /** The folder it lies in; helpers lie there too. */
+  /** Its folder, which may contain helpers too. */
   readonly folder: string;
-  /** What comes before the file on its command line: none where the file is a program by itself. */
+  /** The words before the file on its command line; none for an executable file. */
   readonly interpreter: readonly string[];
 };
 
@@ -25,20 +25,20 @@ const interpreters: Readonly<Record<string, readonly string[]>> = {
 
 /** `check_user_scenarios.sh`, `api_component_checks.py`, `login_scenario.js`, … */
 const scenarioName = /(^|[_.-])(user_scenarios?|component_checks?|scenarios?)$/i;
-/** What the harness itself consists of, and what scenarios only lean on. */
+/** Files of the harness, and helpers of scenarios. */
 const harness = /^(preflight|lint)_|^codex-wrapper/i;
 const helper = /^(lib|helper|common|util|setup|_|\.|readme|makefile|dockerfile|license)/i;
-/** Of a helper's words those that go on: `library_user_scenarios.sh` may be meant as a scenario. */
+/** Longer words that start like a helper's: `library_user_scenarios.sh` may be a scenario. */
 const longer = /^(?!(?:lib|helper|util)s[_.-])(?:lib|helper|common|util|setup|license)[a-z0-9]/i;
 
 export type Discovered = {
   readonly scenarios: readonly Scenario[];
-  /** Scripts beside them that are none by their name; one that only begins like a helper's is told of, too. */
+  /** Scripts in the same folder that are skipped because of their names, except plain helpers. */
   readonly passedOver: readonly string[];
 };
 
-/** The scenarios directly in a folder, by name: those that are called so, or else every script that is no helper and no
- *  part of the harness. A file is a scenario whatever it is called. Rejects where neither is there. */
+/** The scenarios directly in a folder, sorted: scripts with a scenario's name or, if there are none, every script except helpers
+ *  and the harness. A single file is a scenario whatever its name. Rejects if `place` does not exist. */
 export async function discover(place: string): Promise<Discovered> {
   if ((await stat(place)).isFile()) {
     const folder = dirname(place);
@@ -73,7 +73,7 @@ async function asScript(folder: string, name: string): Promise<Scenario | undefi
   if (is?.isFile() !== true) return undefined;
   const known = interpreters[extname(name).toLowerCase()];
   const executable = (is.mode & 0o111) !== 0;
-  // A shell script is bash's by contract; any other that says whose it is, is that one's.
+  // Shell scripts are run by bash; any other executable script with a shebang by its interpreter.
   const itself =
     executable && (known === undefined || (known[0] !== 'bash' && (await hasShebang(join(folder, name)))));
   if (itself) return { name, folder, interpreter: [] };

@@ -1,4 +1,4 @@
-/** One scenario and one product: the scenario by itself, then live, in a copy of both that nobody else sees. */
+/** Runs one scenario against one product: first its selftest, then live, in private copies of both. */
 import { randomBytes } from 'node:crypto';
 import { type CopyOptions, constants, lstatSync, type Stats } from 'node:fs';
 import { copyFile, cp, mkdir, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
@@ -22,7 +22,7 @@ export type JudgeOptions = {
   readonly app: string;
   /** `selftest` leaves the product alone. */
   readonly mode: 'selftest' | 'live';
-  /** Whether live is run at all; where it is not, a scenario is `skipped` after its selftest. */
+  /** Whether live is run at all; without it, a scenario is `skipped` after its selftest. */
   readonly live: boolean;
   readonly timeoutMs: number;
 };
@@ -37,12 +37,12 @@ export type Judged = {
   readonly cancelled: boolean;
 };
 
-/** Runs it once, in a room of its own below the system's temporary folder that is gone afterwards. */
+/** Runs a scenario once, in a separate temporary folder that is removed afterwards. */
 export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors: Doors): Promise<Judged> {
   const room = await makeRoom(doors.env);
   const cleared = makingFolder(room);
   try {
-    // Each in a folder of its own: a product may make something beside itself, and nobody does beside the judge.
+    // Separate folders: a product may create files next to itself, but no program may do so next to the scenarios.
     const [judge, product] = [join(room, 'judge'), join(room, 'product')];
     const app = join(product, 'app');
     const folder = join(judge, 'scenarios');
@@ -54,14 +54,14 @@ export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors
     const own = ownFiles(folder, scenario.folder, [room, judge]);
     await copy(options.app, app, room, [scenario.folder]);
     const judged = await phases(scenario, options, doors, { app, folder, temporary, outputs, room }, own);
-    // The room is gone when this is read: `app/bin/x` says more than its place.
+    // The temporary folder does not exist when this is read: shows `app/bin/x` instead of the full path.
     const shorter = (text: string): string =>
-      [judge, product, room].reduce((said, place) => said.replaceAll(`${place}/`, ''), text);
+      [judge, product, room].reduce((shortened, place) => shortened.replaceAll(`${place}/`, ''), text);
     const { stdout, stderr } = judged.output;
     const evidence = { ...judged.evidence, why: shorter(judged.evidence.why) };
     return { ...judged, evidence, output: { stdout: shorter(stdout), stderr: shorter(stderr) } };
   } catch (error) {
-    // What is written there by several hands at once does not always say where.
+    // Errors of parallel file operations do not always name a path.
     throw named(room, error);
   } finally {
     await removeTree(room);
@@ -100,7 +100,7 @@ async function phases(
   const check = syntaxCheck(script);
   if (check !== undefined) {
     const checked = await run('syntax', check);
-    // Without the checker itself the run will tell.
+    // If the checker is missing, the next phase reports errors.
     if (checked.seen !== undefined && checked.ended.kind !== 'not_found') return failed('selftest', checked);
   }
   const modes = !isComponentCheck(scenario.name) || knowsModes(text);
@@ -110,12 +110,11 @@ async function phases(
     if (options.mode === 'selftest') return passed('selftest', selftest);
   }
   if (!modes && options.mode === 'selftest')
-    return skipped('selftest', 'it has no modes: it is run once, as live');
-  if (!options.live)
-    return skipped('live', 'live was not wanted (REQUIRE_LIVE=0): nothing was said of the product');
+    return skipped('selftest', 'it has no modes: it runs once, as live');
+  if (!options.live) return skipped('live', 'live is off (REQUIRE_LIVE=0): the product was not tested');
   const missing = needs.variables.find((name) => (doors.env[name] ?? '') === '');
   if (missing !== undefined)
-    return lacking(`${missing} is not set (where a pipeline runs this, env_pass="${missing}" hands it on)`);
+    return lacking(`${missing} is not set (in a pipeline, pass it with env_pass="${missing}")`);
   const unreachable = await firstUnreachable(needs, doors);
   if (unreachable !== undefined) return lacking(`${unreachable} cannot be reached`);
   own.begin();
@@ -142,7 +141,7 @@ const skipped = (mode: 'selftest' | 'live', why: string): Judged => ({
   output: silent,
   cancelled: false,
 });
-/** It passed, and not by what it says: a product that it runs may have rewritten it. */
+/** It passed, but its files were changed meanwhile: the product that it runs may have rewritten it. */
 const meddled = ({ stdout, stderr }: PhaseEnd, changed: readonly string[]): Judged => {
   const named = changed.slice(0, 5).join(', ');
   const why = `exit code 0, but files of the scenario were changed while it ran: ${named}. The product must leave them alone; what the scenario writes itself belongs in SCENARIO_TMP`;
@@ -155,7 +154,7 @@ const meddled = ({ stdout, stderr }: PhaseEnd, changed: readonly string[]): Judg
     cancelled: false,
   };
 };
-/** Live could not be begun. */
+/** Live could not be started. */
 const lacking = (why: string): Judged => ({
   mode: 'live',
   outcome: 'fail',
@@ -184,14 +183,14 @@ const endOf = (ended: Exit) => ({
   timeout: ended.kind === 'timed_out' ? ended.afterMs : null,
 });
 
-/** A command that says whether the text can be run at all, for the languages that have one. */
+/** A command that checks the script's syntax, for languages that have one. */
 export function syntaxCheck(script: string): readonly [string, ...string[]] | undefined {
   if (/\.(sh|bash)$/i.test(script)) return ['bash', '-n', script];
   if (/\.[cm]?js$/i.test(script)) return ['node', '--check', script];
   if (/\.py$/i.test(script))
     return [
       'python3',
-      // It begins in the product's folder, whose `ast.py` is none of ours.
+      // Isolated mode: the product's folder, where it starts, may contain an `ast.py`.
       '-I',
       '-c',
       'import ast, sys; ast.parse(open(sys.argv[1], "rb").read(), sys.argv[1])',
@@ -200,7 +199,7 @@ export function syntaxCheck(script: string): readonly [string, ...string[]] | un
   return undefined;
 }
 
-/** Ours without git's and the engine's own: a scenario, and the product in it, must not speak for a stage. */
+/** The environment without variables of git and of the engine: a scenario or product must not write a node's output. */
 function environment(
   env: Environment,
   mode: 'selftest' | 'live',
@@ -219,15 +218,15 @@ function environment(
     SCENARIO_RUN_ID: id,
   };
 }
-/** By these the engine finds what a stage leaves behind, and `factory` its Node. */
+/** Variables by which the engine finds leftover processes, and `factory` its Node.js. */
 const keptOfEngine: ReadonlySet<string> = new Set([
   'FACTORY_RUN_MARKER',
   'FACTORY_NODE_EXEC',
   'FACTORY_SANDBOX',
 ]);
 
-/** Copies a tree without `.git` and `.factory`, without `leaveOut` (absolute) and what is `unwanted` (relative), sockets and
- *  pipes, and without this room and those beside it, where other scenarios lie. */
+/** Copies a tree except `.git`, `.factory`, `leaveOut` (absolute), `unwanted` (relative), sockets and pipes, and the temporary
+ *  folders of this and other scenarios. */
 async function copy(
   from: string,
   to: string,
@@ -253,7 +252,7 @@ async function copy(
   });
 }
 
-/** In the copy `to` the files that links of `from` lead to outside of it: a relative one leads nowhere from there. */
+/** Replaces links in the copy `to` that lead to files outside `from` by these files: a relative link would be broken there. */
 async function followLinks(from: string, to: string): Promise<void> {
   const top = await realpath(from);
   for (const entry of await readdir(to, { recursive: true, withFileTypes: true })) {
@@ -268,8 +267,8 @@ async function followLinks(from: string, to: string): Promise<void> {
 
 type How = CopyOptions & { readonly filter: (path: string) => boolean };
 
-/** Folder by folder where the copy lies in the original, which `cp` refuses whatever is left out: a product may hold the
- *  system's temporary folder. */
+/** `cp` refuses to copy a folder into itself, so that is done folder by folder: a product may contain the system's temporary
+ *  folder. */
 async function copyInto(from: string, to: string, how: How): Promise<void> {
   if (!to.startsWith(`${from}/`)) return cp(from, to, how);
   await mkdir(to);

@@ -1,4 +1,4 @@
-/** What is wrong with scenario scripts, before they judge anybody. */
+/** Checks scenario scripts without running them. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type Environment, withoutGit } from '../system/git.ts';
@@ -19,8 +19,8 @@ type LintDoors = {
   readonly signal: AbortSignal;
 };
 
-/** Reads every script directly in a folder, helpers too, or the one file. `shown` is how findings name the place;
- *  `scratch` an empty folder for what the checkers of languages print. */
+/** Checks every script directly in a folder, helpers too, or the one file. `shown` is the path in findings; `io.scratch` an empty
+ *  folder for output of syntax checkers. */
 export async function lintScenarios(place: string, shown: string, io: LintDoors): Promise<Linted> {
   const alone = (await stat(place)).isFile();
   const folder = alone ? dirname(place) : place;
@@ -54,15 +54,15 @@ async function syntaxOf(path: string, shown: string, io: LintDoors): Promise<rea
     signal: io.signal,
   });
   if (ended.kind !== 'exited' || ended.code === 0) return [];
-  const said = (await readSome(stderrFile, 16_384)) ?? '';
-  // `x.sh: line 3:`, `x.mjs:3`, `File "x.py", line 3`: the last one is the script's own, whoever read it.
-  const line = /^\D{0,8}(\d+)/.exec(said.slice(said.lastIndexOf(path)).slice(path.length))?.[1];
+  const stderr = (await readSome(stderrFile, 16_384)) ?? '';
+  // `x.sh: line 3:`, `x.mjs:3`, `File "x.py", line 3`: the last mention of the script has its line.
+  const line = /^\D{0,8}(\d+)/.exec(stderr.slice(stderr.lastIndexOf(path)).slice(path.length))?.[1];
   const what =
-    /: line \d+: (.*)/.exec(said)?.[1] ?? said.split('\n').findLast((one) => /Error: /.test(one)) ?? '';
-  return [{ path: shown, line: Number(line ?? 1), message: `no valid text: ${what.trim()}` }];
+    /: line \d+: (.*)/.exec(stderr)?.[1] ?? stderr.split('\n').findLast((one) => /Error: /.test(one)) ?? '';
+  return [{ path: shown, line: Number(line ?? 1), message: `syntax error: ${what.trim()}` }];
 }
 
-/** A name that holds a provider's model. */
+/** A variable that names a provider's model. */
 const model =
   '(?:\\w*LIVE_MODEL|(?:OPENAI|ANTHROPIC|GEMINI|GOOGLE|MISTRAL|GROQ|XAI|DEEPSEEK|OPENROUTER|AZURE|BEDROCK|COHERE|TOGETHER)_\\w*MODEL)';
 /** `X="y"`, `${X:-y}`, `env.get("X", "y")`, `env.X ?? 'y'`. */
@@ -74,7 +74,7 @@ const literalModel = [
 const modelName = new RegExp(model);
 const fixedPlace = /(?<![\w})./])\/(?:var\/|private\/)?tmp\/[\w.$-]/;
 
-/** The rules that look at the text alone. Pure. */
+/** The rules that need only the text. Pure. */
 export function lintText(name: string, text: string, shown: string): readonly Finding[] {
   const lines = text.split('\n');
   const finding = (at: number, message: string): Finding => ({ path: shown, line: at + 1, message });
@@ -89,7 +89,7 @@ export function lintText(name: string, text: string, shown: string): readonly Fi
         ? [
             finding(
               at,
-              `${modelName.exec(line)?.[0]} names a model by default: leave it empty and ask the provider which there are`,
+              `${modelName.exec(line)?.[0]} has a default model: leave it empty and query the provider for its models`,
             ),
           ]
         : []),
@@ -97,7 +97,7 @@ export function lintText(name: string, text: string, shown: string): readonly Fi
         ? [
             finding(
               at,
-              'a fixed place for temporary files is shared with others: use $SCENARIO_TMP, or mktemp -d',
+              'a fixed path for temporary files is shared with other processes: use $SCENARIO_TMP, or mktemp -d',
             ),
           ]
         : []),

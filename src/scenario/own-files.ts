@@ -1,15 +1,15 @@
-/** What a scenario consists of, and whether somebody wrote there while it ran. */
+/** Detects changes of a scenario's files while it runs. */
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
 import { mayTouch } from '../policy/touching.ts';
 
-/** Caches of Python, which it believes without a look at what they were made of. */
+/** Caches of Python, which it may load without checking their source. */
 export const isCache = (path: string): boolean => /(?:^|\/)__pycache__(?:\/|$)|\.pyc$/.test(path);
 
 const isModules = (name: string): boolean => name === 'node_modules';
 
-/** What an interpreter finds by name beside the script that it runs, and prefers to its own. */
+/** Files that an interpreter loads by name from the folder of the script that it runs. */
 const isLoaded = (path: string): boolean =>
   isCache(path) ||
   path.split('/').some(isModules) ||
@@ -31,23 +31,24 @@ const loadedEnds: ReadonlySet<string> = new Set([
 const loadedNames: ReadonlySet<string> = new Set(['package.json', 'pytest.ini', 'tox.ini', 'setup.cfg']);
 
 export type OwnFiles = {
-  /** From here on nothing of it may be touched; before, its text may be written again by its own selftest. */
+  /** Starts the watch: from here on no file may be changed, not even temporarily. Before, the selftest may rewrite files with
+   *  the same content. */
   begin(): void;
-  /** What is not as it was copied, or was not all the while since `begin`; sorted. */
+  /** Files that differ from their copies, or were changed since `begin`; sorted. */
   changed(): readonly string[];
 };
 
-/** The files and links of the folder that a scenario was copied to from `source`, as they are now. What is new in it later is
- *  nobody's, unless it is what a program of the scenario would load. `above` are the folders around it in which nobody makes
- *  anything, from the outermost on. */
+/** Records the current files and links of `folder`, the copy of a scenario's folder `source`. Files that are created later do not
+ *  count, unless a program of the scenario would load them. `above` are the folders around it, in which no program creates
+ *  files, from the outermost. */
 export function ownFiles(folder: string, source: string, above: readonly string[]): OwnFiles {
   const copied = filesIn(folder);
   const known = new Set(copied);
   const contents = copied.map((path) => contentOf(join(folder, path)));
   const texts = [...textsOf(folder, copied)];
   const hashed = mayTouch(texts);
-  /** What its own text names it may well make itself. Nobody names a cache, or means it when others load it. */
-  const isSpokenOf = (path: string): boolean =>
+  /** The scenario itself may create files that its text names, except caches. */
+  const isNamed = (path: string): boolean =>
     !isCache(path) && texts.some((text) => text.includes(path.split('/').find(isModules) ?? basename(path)));
   const changed = new Set(
     copied.filter((path, n) => contents[n] !== contentOf(join(source, path), join(folder, path))),
@@ -66,7 +67,7 @@ export function ownFiles(folder: string, source: string, above: readonly string[
       for (const [n, path] of copied.entries())
         if (factsOf(join(folder, path), hashed) !== facts[n]) changed.add(path);
       for (const path of filesIn(folder))
-        if (!known.has(path) && isLoaded(path) && !isSpokenOf(path)) changed.add(path);
+        if (!known.has(path) && isLoaded(path) && !isNamed(path)) changed.add(path);
       for (const path of movedIn(places, hashed))
         changed.add(path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : basename(folder));
       return [...changed].sort();
@@ -97,7 +98,7 @@ function* textsOf(folder: string, paths: readonly string[]): Generator<Buffer> {
 
 const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
-/** Empty for what cannot be read. `as`: a link is followed where a file stands there, which has its content. */
+/** Hash of a file; empty if it cannot be read. A link is followed unless `as` is a link too. */
 function contentOf(path: string, as = path): string {
   try {
     if (lstatSync(as).isSymbolicLink()) return 'link';
@@ -107,12 +108,13 @@ function contentOf(path: string, as = path): string {
   }
 }
 
-/** The change time tells of every write, but of a mode that was set as well. Empty for what cannot be looked at. */
+/** Facts that change with every write. The change time changes with the mode too, so `hashed` uses the content instead. Empty
+ *  for an entry that cannot be examined. */
 function factsOf(path: string, hashed: boolean): string {
   try {
     const is = lstatSync(path, { bigint: true });
-    const told = !hashed ? is.ctimeNs : is.isFile() ? sha256(readFileSync(path)) : '';
-    return `${is.ino} ${is.size} ${is.mtimeNs} ${told}`;
+    const content = !hashed ? is.ctimeNs : is.isFile() ? sha256(readFileSync(path)) : '';
+    return `${is.ino} ${is.size} ${is.mtimeNs} ${content}`;
   } catch {
     return '';
   }
@@ -122,9 +124,8 @@ type Place = { readonly ino: bigint; readonly ctimeNs: bigint } | undefined;
 
 const placeOf = (path: string): Place => lstatSync(path, { bigint: true, throwIfNoEntry: false });
 
-/** Folders that were elsewhere for a while, so that another one could answer in their place, or still are. Of the files in it
- *  that tells nothing; of the folder and of the one around it the change time does, and only a new file in both does as much:
- *  around the outermost one there always is one. */
+/** Folders that were renamed, even temporarily, so that another folder could replace them. The files in it do not show that, but
+ *  the change times of the folder and of its parent do: apart from a rename, both change only if a file is created in each. */
 function* movedIn(places: ReadonlyMap<string, Place>, hashed: boolean): Generator<string> {
   const isOther = (path: string): boolean => {
     const was = places.get(path);

@@ -1,4 +1,4 @@
-/** One phase of a scenario: its process from start to end, within its time, and what was seen of it. */
+/** Runs one phase of a scenario within its timeout, and collects the observations for `classify`. */
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
 import type { Environment } from '../system/git.ts';
@@ -9,7 +9,7 @@ import type { Exit, Spawn } from '../system/spawn.ts';
 import { markerIn, type Phase, type Seen } from './classify.ts';
 import type { Needs } from './text.ts';
 
-/** What running scenarios needs of the world. */
+/** The system as scenarios need it. */
 export type Doors = {
   readonly spawn: Spawn;
   readonly clock: Clock;
@@ -19,18 +19,18 @@ export type Doors = {
   readonly signal: AbortSignal;
 };
 
-/** One phase to be run. */
+/** One phase to run. */
 export type PhaseRequest = {
   readonly phase: Phase;
   readonly argv: readonly [string, ...string[]];
-  /** As the command line names it. */
+  /** As named on the command line. */
   readonly script: string;
-  /** The product's folder; the phase begins in it. */
+  /** The product's folder, the working directory of the phase. */
   readonly app: string;
   readonly env: Readonly<Record<string, string>>;
   /** `NAME=value` of `env` that no other process has. */
   readonly marker: string;
-  /** For what it prints. */
+  /** Folder for its output. */
   readonly outputs: string;
   readonly timeoutMs: number;
   readonly needs: Needs;
@@ -40,13 +40,14 @@ export type PhaseEnd = {
   readonly ended: Exit;
   readonly stdout: string;
   readonly stderr: string;
-  /** What failed, for `classify`; undefined when it passed. */
+  /** The observations of a failure, for `classify`; undefined if it passed. */
   readonly seen?: Seen;
 };
 
-/** Bytes that are kept of each stream, and shown of it. */
+/** Bytes of each stream that are written to its file, and that are shown. */
 const most = { kept: 4 * 1024 * 1024, shown: 16 * 1024 };
 
+/** Runs a phase to its end or timeout. */
 export async function runPhase(request: PhaseRequest, doors: Doors): Promise<PhaseEnd> {
   const { phase, timeoutMs } = request;
   const files = (['stdout', 'stderr'] as const).map((name) => join(request.outputs, `${phase}.${name}`));
@@ -62,7 +63,7 @@ export async function runPhase(request: PhaseRequest, doors: Doors): Promise<Pha
   const watch = doors.clock.sleep(timeoutMs, over.signal).then(() => {
     if (over.signal.aborted || stop.signal.aborted) return;
     late = true;
-    // Asked before anything is ended: afterwards nobody knows what it was at.
+    // Examined before the processes are ended.
     productRan = group === undefined ? undefined : productRuns(doors.programsOf(group), request);
     stop.abort();
   });
@@ -104,7 +105,7 @@ export async function runPhase(request: PhaseRequest, doors: Doors): Promise<Pha
   return { ended, stdout, stderr, seen };
 }
 
-/** The first host that takes no connection, as `HOST:PORT`. Behind a proxy nobody can tell. */
+/** The first host that does not accept a connection, as `HOST:PORT`. Behind a proxy that cannot be determined. */
 export async function firstUnreachable(needs: Needs, doors: Doors): Promise<string | undefined> {
   if (proxies.some((name) => (doors.env[name] ?? '') !== '')) return undefined;
   for (const place of needs.hosts) if (!(await doors.reach(place))) return `${place.host}:${place.port}`;
@@ -112,18 +113,18 @@ export async function firstUnreachable(needs: Needs, doors: Doors): Promise<stri
 }
 const proxies = ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'];
 
-/** Programs with which a scenario itself waits. */
+/** Programs that scenarios use to wait. */
 const waiting: ReadonlySet<string> = new Set(['sleep', 'curl', 'wget', 'nc', 'tail', 'cat', 'tee']);
 
-/** Whether one of the programs is the product's: its command line names a file of the product, or it works in the
- *  product's folder and is none that only waits. Undefined where nobody can tell. */
+/** Whether one of the programs is the product's: its command line names a file of the product, or it runs in the product's folder
+ *  and does not only wait. Undefined if that cannot be determined. */
 export function productRuns(
   programs: readonly Program[] | undefined,
   { app, argv }: { readonly app: string; readonly argv: readonly string[] },
 ): boolean | undefined {
   const own = argv.join('\0');
   if (programs === undefined) return undefined;
-  let untold = false;
+  let unknown = false;
   for (const { args, cwd } of programs) {
     // The script and its subshells have the product's folder as an argument.
     if (args.join('\0') === own) continue;
@@ -131,9 +132,9 @@ export function productRuns(
     const name = args[0]?.split('/').at(-1) ?? '';
     if (waiting.has(name) || isOwnShell(args, argv)) continue;
     if (cwd === app || cwd?.startsWith(`${app}/`) === true) return true;
-    untold ||= cwd === undefined;
+    unknown ||= cwd === undefined;
   }
-  return untold ? undefined : false;
+  return unknown ? undefined : false;
 }
 
 /** The interpreter by its own path, with the same script. */

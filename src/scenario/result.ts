@@ -1,48 +1,48 @@
-/** What is said of a scenario that was run. */
+/** The result of a scenario, and the report of all. */
 import type { Phase, ScenarioClass } from './classify.ts';
 
-/** `pass`; `fail` (of the product, or for want of the world around it: the class says which); `flaky`: it failed and,
- *  again in a clean copy, did not; `broken`: the scenario's own failure; `skipped`: live was not wanted. */
+/** `pass`; `fail`: the product or its environment failed, see the class; `flaky`: it failed, but passed in a second clean copy;
+ *  `broken`: the scenario itself failed; `skipped`: live was off. */
 export const scenarioOutcomes = ['pass', 'fail', 'flaky', 'broken', 'skipped'] as const;
 export type ScenarioOutcome = (typeof scenarioOutcomes)[number];
 
-/** What the harness saw. */
+/** The observations of the harness. */
 export type Evidence = {
   readonly phase: Phase;
   readonly exit_code: number | null;
   readonly signal: string | null;
-  /** Milliseconds after which it was ended, where its time ran out. */
+  /** Milliseconds after which it was ended, if it timed out. */
   readonly timeout: number | null;
-  /** The class that the script named itself. */
+  /** The class that the script printed. */
   readonly marker: ScenarioClass | null;
-  /** In a sentence, which of these decided. */
+  /** Why the outcome is what it is, as a sentence. */
   readonly why: string;
-  /** Of the second run, in a clean copy, where there was one. */
+  /** The second run, in a clean copy, if there was one. */
   readonly rerun: { readonly outcome: ScenarioOutcome; readonly exit_code: number | null } | null;
 };
 
-/** Every field is there, so that a reader of the JSON need not ask. */
+/** Every field is always set, for readers of the JSON. */
 export type ScenarioResult = {
   readonly scenario: string;
   readonly mode: 'selftest' | 'live';
   readonly outcome: ScenarioOutcome;
   readonly failure_class: ScenarioClass | null;
   readonly evidence: Evidence;
-  /** Of all its runs together. */
+  /** Sum of all its runs. */
   readonly duration_ms: number;
-  /** Ends of what the deciding run printed. */
+  /** Tails of the output of the deciding run. */
   readonly output: { readonly stdout: string; readonly stderr: string };
-  /** How often it was run and how often it passed; the run that tells a flake does not count. */
+  /** How often it ran and passed; a second run that checks for a flake does not count. */
   readonly runs: { readonly total: number; readonly passed: number; readonly rate: number };
 };
 
 export type ScenarioReport = {
   readonly schema_version: 1;
-  /** `none`: nothing was run that could judge. */
+  /** `none`: all scenarios were skipped. */
   readonly status: 'pass' | 'fail' | 'none';
   readonly exit_code: number;
   readonly failure_class: ScenarioClass | null;
   readonly results: readonly ScenarioResult[];
-  /** Scripts beside the scenarios that are none by their name. */
+  /** Scripts in the same folder that were skipped because of their names. */
   readonly passed_over: readonly string[];
 };

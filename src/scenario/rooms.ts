@@ -1,5 +1,5 @@
-/** The rooms that scenarios are run in: below the system's temporary folder, so that those of a killed one, with scenarios
- *  in plain sight, are cleared by the next. */
+/** Temporary folders that scenarios run in. They are below the system's temporary folder, so that the next run removes those of
+ *  a killed one, which contain readable scenarios. */
 import { realpath } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { Environment } from '../system/git.ts';
@@ -12,6 +12,6 @@ export const makeRoom = async (env: Environment): Promise<string> =>
 
 export const clearRooms = (env: Environment): Promise<void> => clearTemporaries(temporaryOf(env), kind);
 
-/** Whether `path` is `room`, or lies beside it and is called as rooms are. */
+/** Whether `path` is the temporary folder of this or another scenario. */
 export const isRoomBeside = (room: string, path: string): boolean =>
   dirname(path) === dirname(room) && basename(path).startsWith(`${kind}-`);

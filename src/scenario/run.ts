@@ -1,4 +1,4 @@
-/** All scenarios of a folder against one product, several at a time. */
+/** Runs all scenarios of a folder against one product, several at a time. */
 import { type ScenarioClass, worst } from './classify.ts';
 import type { Discovered, Scenario } from './discover.ts';
 import { type Judged, type JudgeOptions, judgeOnce } from './judge.ts';
@@ -7,13 +7,13 @@ import type { ScenarioReport, ScenarioResult } from './result.ts';
 import { clearRooms } from './rooms.ts';
 
 export type RunOptions = JudgeOptions & {
-  /** How often each is run. */
+  /** How often each one runs. */
   readonly repeat: number;
-  /** How many are run at a time. */
+  /** How many run at a time. */
   readonly jobs: number;
 };
 
-/** Judges them all; undefined when the signal fired meanwhile. Results are in the order of the scenarios. */
+/** Runs them all; undefined if the signal fired meanwhile. Results are in the order of the scenarios. */
 export async function runScenarios(
   { scenarios, passedOver }: Discovered,
   options: RunOptions,
@@ -27,7 +27,7 @@ export async function runScenarios(
     async (scenario): Promise<Timed> => {
       const began = doors.clock.monotonic();
       const first = await judgeOnce(scenario, options, doors);
-      // Of many runs each is the other's second one.
+      // With several runs, a second one is not needed to recognise a flake.
       const again =
         options.repeat === 1 && isDoubtful(first) ? await judgeOnce(scenario, options, doors) : undefined;
       return { scenario, first, again, took: doors.clock.monotonic() - began };
@@ -63,8 +63,8 @@ type Timed = {
   readonly took: number;
 };
 
-/** Whether a second run could tell another story: what ran to its end and failed, unless the scenario itself said that it
- *  was not the product, or could not run at all. */
+/** Whether a second run could pass: after a failure that ran to its end, unless the scenario reported another class than
+ *  `product`, or could not run at all. */
 const isDoubtful = ({ verdict, evidence, cancelled }: Judged): boolean =>
   verdict !== undefined &&
   !cancelled &&
@@ -78,11 +78,11 @@ function resultOf(scenario: Scenario, runs: readonly Timed[]): ScenarioResult {
   const judged = runs.map((one) => one.first);
   const again = runs[0]?.again;
   const passed = judged.filter((one) => one.outcome === 'pass').length;
-  // The failure that weighs most speaks for all.
+  // The most important failure decides for all runs.
   const decides = worst(judged.flatMap((one) => one.verdict?.class ?? []));
   const speaks = judged.find((one) => one.verdict?.class === decides && decides !== undefined) ?? judged[0];
   if (speaks === undefined) throw new Error(`Internal: ${scenario.name} was never run`);
-  // What was missing in the world now and then is no flake of the scenario.
+  // Failures of class `infra` now and then are no flake of the scenario.
   const flaky = again?.outcome === 'pass' || (passed > 0 && passed < judged.length && decides !== 'infra');
   const { mode, evidence, output } = speaks;
   return {
@@ -92,7 +92,7 @@ function resultOf(scenario: Scenario, runs: readonly Timed[]): ScenarioResult {
     failure_class: flaky ? 'scenario' : (decides ?? null),
     evidence: {
       ...evidence,
-      why: flaky ? `${evidence.why}, and then again not, in a copy as clean` : evidence.why,
+      why: flaky ? `${evidence.why}, but another run in a clean copy passed` : evidence.why,
       rerun: again === undefined ? null : { outcome: again.outcome, exit_code: again.evidence.exit_code },
     },
     duration_ms: Math.round(runs.reduce((sum, one) => sum + one.took, 0)),
@@ -101,7 +101,7 @@ function resultOf(scenario: Scenario, runs: readonly Timed[]): ScenarioResult {
   };
 }
 
-/** Carries out the tasks, `jobs` at a time; the answers are in the tasks' order. None is begun once the signal fired. */
+/** Runs the tasks, `jobs` at a time; the answers are in the tasks' order. None is started after the signal fired. */
 async function pooled<T, R>(
   tasks: readonly T[],
   { jobs, signal }: { readonly jobs: number; readonly signal: AbortSignal },
@@ -115,7 +115,7 @@ async function pooled<T, R>(
       if (task !== undefined) answers[at] = await carryOut(task);
     }
   };
-  // All of them are waited for, also when one throws: nothing may be left running.
+  // Waits for all, also when one throws: no process may be left running.
   const ended = await Promise.allSettled(Array.from({ length: Math.min(jobs, tasks.length) }, worker));
   for (const one of ended) if (one.status === 'rejected') throw one.reason;
   return answers;

@@ -1,7 +1,7 @@
-/** What a scenario's own text says of it: what it needs, and whether it knows its modes. Pure. */
+/** Reads a scenario's requirements and modes from its text. Pure. */
 
-/** Anything that opens a comment, then the word, then what is needed. What follows the opening is read in one way only: a
- *  line of sixty `#` must not be tried in every way to cut it into pieces. */
+/** The values of comment lines `word: VALUE…`. The pattern has only one way to match the comment's start: otherwise a long line
+ *  of `#` would take exponential time. */
 const declared = (text: string, word: string): readonly string[] =>
   text
     .split('\n')
@@ -29,5 +29,5 @@ export function needsOf(text: string): Needs {
   };
 }
 
-/** Whether it looks at SCENARIO_MODE at all. */
+/** Whether it uses SCENARIO_MODE. */
 export const knowsModes = (text: string): boolean => text.includes('SCENARIO_MODE');

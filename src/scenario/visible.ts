@@ -1,12 +1,12 @@
 /** The part of a failing scenario's output that a builder may see: what was expected and observed, without the scenario's
  *  own text. Pure. */
 
-/** Lines and characters that are passed on. */
+/** Upper bounds of the visible lines and characters. */
 const most = { lines: 40, characters: 4000 } as const;
-/** Characters from which on a line of a scenario is its own. */
+/** Length from which a line of a scenario is recognised in the output. */
 const distinctive = 12;
 
-/** A line that begins what a failing check says. */
+/** The first line of a failing check's report. */
 const report =
   /^\s*(?:\[?fail(?:ed|ure)?\b|not ok\b|✗|✘|×|expected\b|observed\b|actual\b|got\b|wanted\b|but\b|assert)/i;
 
@@ -21,8 +21,8 @@ export function visibleFailure(
     .flatMap((text) => text.split('\n'))
     .map((line) => line.trimEnd())
     .filter((line) => line.trim() !== '' && !/^\s*failure_class=/.test(line) && !isSecret(line, secret));
-  const told = failing(lines);
-  const chosen = told.length > 0 ? told.slice(0, most.lines) : lines.slice(-20);
+  const reports = failing(lines);
+  const chosen = reports.length > 0 ? reports.slice(0, most.lines) : lines.slice(-20);
   return [...chosen.join('\n')].slice(0, most.characters).join('');
 }
 

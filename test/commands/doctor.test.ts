@@ -65,7 +65,7 @@ test('what is missing is told with what mends it', async () => {
   expect(found['git']).toMatchObject({ state: 'bad', fix: 'install git' });
   expect(found['sandbox']).toMatchObject({ state: 'less' });
   expect(found['sandbox']?.more.join()).toContain('not enforced: files');
-  expect(found['runs']).toMatchObject({ state: 'bad', fix: 'name another place with --runsdir' });
+  expect(found['runs']).toMatchObject({ state: 'bad', fix: 'name another folder with --runsdir' });
   expect(found['runs']?.says).toContain(`${join(it.path, 'file')} is no folder`);
   expect(found['codex']).toMatchObject({ state: 'absent' });
   expect((await doctor(it.path, bare, { runsdir: 'file/runs' })).out).toMatch(/\nto be mended: git, runs\n$/);
@@ -76,7 +76,7 @@ test('a disk that keeps no modes is no place for runs', async (context) => {
   using disk = diskIn(it.path, 'FAT (FUSE)');
   if (disk === undefined) return context.skip();
   const found = await findings(it.path, { PATH: path, HOME: it.path }, 'disk/runs');
-  expect(found['runs']).toMatchObject({ state: 'bad', fix: 'name another place with --runsdir' });
+  expect(found['runs']).toMatchObject({ state: 'bad', fix: 'name another folder with --runsdir' });
   expect(readdirSync(disk.path)).toEqual([]);
 });
 
@@ -86,7 +86,7 @@ test('what serves the disk of the runs has ended: that is told of them, and all 
   if (disk === undefined) return context.skip();
   disk.end();
   const found = await findings(it.path, { PATH: path, HOME: it.path }, 'disk/runs');
-  expect(found['runs']).toMatchObject({ state: 'bad', fix: 'name another place with --runsdir' });
+  expect(found['runs']).toMatchObject({ state: 'bad', fix: 'name another folder with --runsdir' });
   expect(found['keys']?.state).toBe('good');
 });
 

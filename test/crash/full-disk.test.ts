@@ -119,7 +119,7 @@ test('a work order without disk space for its records and lock reports the reaso
   expect(ran.code, ran.stderr).toBe(1);
   const last = ran.stderr.slice(ran.stderr.indexOf('error['));
   expect(last).toContain(`${join(disk, '.factory/runs/r1')}/verify/`);
-  expect(last).toMatch(/fix: mend that .*, then: .*resume r1/);
+  expect(last).toMatch(/fix: fix that .*, then: .*resume r1/);
   await rm(fill);
   await writeFile(join(it.path, 'go'), '');
   const resumed = await it.factory(['resume', 'r1'], { cwd: disk });

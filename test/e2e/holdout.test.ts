@@ -327,7 +327,7 @@ describe('a run that is stopped', () => {
     const other = await it.factory(['run', 'p.dot', '--resume', '--run-id', 'r1', '--holdout', 'w'], {});
     expect(other.code).toBe(2);
     expect(other.stderr).toContain(
-      '--holdout w is not what the run has sealed: scripts/scenarios of its workdir',
+      "--holdout w differs from the run's holdout: scripts/scenarios of its workdir",
     );
     const on = await it.factory(['resume', 'r1']);
     expect(on.code, on.stderr).toBe(0);

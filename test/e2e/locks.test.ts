@@ -174,7 +174,7 @@ test('a run whose owner is on another host can be taken over after a missed hear
     env: { FLAG: env.FLAG, FACTORY_SANDBOX: 'none' },
   });
   expect(taken.code, taken.stderr).toBe(0);
-  expect(taken.stderr).toContain('took the run over from an engine out of sight');
+  expect(taken.stderr).toContain('took the run over: its previous owner missed its heartbeat');
   const unasked = await it.factory(['run', 'p.dot', '--take-over'], { env });
   expect(unasked.code).toBe(2);
   expect(unasked.stderr).toContain('--take-over goes with --resume');

@@ -177,7 +177,7 @@ describe('a resume refuses', () => {
     expect(gone.stderr).toContain('--var n cannot be changed: the pipeline p.dot cannot be read');
     expect(gone.code).toBe(2);
     const kept = await it.factory(['resume', 'r1', '--accept-changes']);
-    expect(kept.stderr).toContain('the run goes on with the texts that it keeps');
+    expect(kept.stderr).toContain('the run keeps its texts');
     expect(kept.code, kept.stderr).toBe(0);
     const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'one' };
     await it.factory(['replay', 'r1', '--run-id', 'r2'], { env });

@@ -30,7 +30,7 @@ test.skipIf(!heldUserCanRun()).for([
   chmodSync(run, 0o755);
   expect(stopped.code, stopped.stderr).toBe(1);
   expect(stopped.stderr).toMatch(names);
-  expect(stopped.stderr).toMatch(/fix: mend that .*permissions.*, then: node \S.+cli\.js'? resume r1$/m);
+  expect(stopped.stderr).toMatch(/fix: fix that .*permissions.*, then: node \S.+cli\.js'? resume r1$/m);
   expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject({ next_node: 'two' });
   const resumed = await it.factory(['resume', 'r1'], { env, ...asHeldUser });
   expect(resumed.code, resumed.stderr).toBe(0);
@@ -49,7 +49,9 @@ test.skipIf(process.getuid?.() !== 0 || !heldUserCanRun())(
     const roots = () => execFileSync('find', [it.path, '-user', '0'], { encoding: 'utf8' });
     const byRoot = await it.factory(['resume', 'r1'], { env });
     expect(byRoot.code).toBe(2);
-    expect(byRoot.stderr).toMatch(/run-owner.*user 65534’s, and this is user 0:.*\n.*sudo -u '#65534'/);
+    expect(byRoot.stderr).toMatch(
+      /run-owner.*belongs to user 65534, and this is user 0:.*\n.*sudo -u '#65534'/,
+    );
     expect(roots()).toBe('');
     execFileSync('chown', ['-hR', '0', run]);
     expect((await it.factory(['resume', 'r1'], { env, ...asHeldUser })).stderr).toContain('run-owner');

@@ -4,7 +4,7 @@ import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeRun } from '../../src/engine/prepare.ts';
-import { standing } from '../../src/factory/stands.ts';
+import { loadRunState } from '../../src/factory/stands.ts';
 import { type Doors, readPipeline, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { thisProcess } from '../../src/system/proc.ts';
@@ -61,7 +61,7 @@ test('a run that was just made stands as its files tell', async () => {
     }),
   });
   if ('problem' in made) throw new Error(made.problem.message);
-  const read = await standing(made.runDir);
+  const read = await loadRunState(made.runDir);
   if ('problems' in read) throw new Error(JSON.stringify(read.problems));
   expect(made.begun?.manifest).toEqual(read.manifest);
   const { vouched, ...stands } = read.read;
@@ -79,9 +79,9 @@ test('a run that somebody else has had since it was made is read from its files'
   const at = layout(join(it.path, 'runs/r1'));
   const doors: Doors = {
     ...quietDoors(it.path, { FACTORY_SANDBOX: 'none' }),
-    // Told of the link when the run is made, and before its lock is taken.
+    // Logged when the run is created, before its lock is taken.
     log: (_, message) => {
-      if (!message.startsWith('kept as a link') || existsSync(at.locks)) return;
+      if (!message.startsWith('copied as a link') || existsSync(at.locks)) return;
       mkdirSync(at.locks);
       const { id, host, pidSpace } = thisProcess();
       const lock = {

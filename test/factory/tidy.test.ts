@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { tidy } from '../../src/factory/ended.ts';
+import { removeLeftovers } from '../../src/factory/ended.ts';
 import { home } from '../support/cli.ts';
 import { asHeldByModes } from '../workspace/folders.ts';
 
@@ -15,7 +15,7 @@ test.each([
   `exchanges/bodies/${torn('f0')}`,
 ])('what a killed engine was writing goes: %s', async (name) => {
   await using it = await home({ [name]: 'half', 'visits.jsonl': '' });
-  await tidy(it.path);
+  await removeLeftovers(it.path);
   expect(existsSync(join(it.path, name))).toBe(false);
   expect(existsSync(join(it.path, 'visits.jsonl'))).toBe(true);
 });
@@ -25,7 +25,7 @@ test.each(['events.jsonl', 'trace.jsonl', 'calls.jsonl', 'exchanges/calls.jsonl'
   async (name) => {
     const whole = '{"seq":1,"epoch":1}\n{"seq":2,"epoch":1}\n';
     await using it = await home({ [name]: `${whole}{"seq":3,"ep` });
-    await tidy(it.path);
+    await removeLeftovers(it.path);
     expect(await it.read(name)).toBe(whole);
   },
 );
@@ -40,7 +40,7 @@ test('folders that are closed keep no run from being tidied, by somebody whom mo
   });
   const [hidden, scratch] = [join(it.path, '.hidden'), join(it.path, '.scratch')];
   for (const path of [hidden, scratch, join(it.path, 'a')]) chmodSync(path, 0);
-  await asHeldByModes(it.path, () => tidy(it.path));
+  await asHeldByModes(it.path, () => removeLeftovers(it.path));
   expect(statSync(hidden).mode & 0o777).toBe(0);
   for (const path of [hidden, scratch]) chmodSync(path, 0o700);
   expect(await it.list('a')).toEqual(['stage.json']);
@@ -50,6 +50,6 @@ test('folders that are closed keep no run from being tidied, by somebody whom mo
 
 test('a file of the workspace stays, whatever it is called', async () => {
   await using it = await home({ [`workspace/${torn('mine')}`]: 'of the product', 'visits.jsonl': '' });
-  await tidy(it.path);
+  await removeLeftovers(it.path);
   expect(await it.read(`workspace/${torn('mine')}`)).toBe('of the product');
 });
