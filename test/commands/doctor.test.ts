@@ -101,7 +101,7 @@ test.for([
 
 test.for([
   ['there is no home', {}, 'HOME is not set'],
-  ['the home is no folder', { HOME: '/dev/null' }, '/dev/null is no folder'],
+  ['the home is not a folder', { HOME: '/dev/null' }, '/dev/null is no folder'],
   ['nothing can be written at home', { HOME: '/proc' }, '/proc/.local/state/factory/keys: nothing can be'],
   ['the folder that is named depends on where one stands', { FACTORY_KEYS: 'keys' }, 'no absolute path'],
 ] as const)(
@@ -118,7 +118,7 @@ test.for([
 test('keys may not lie among the runs that they open', async () => {
   await using it = await house({});
   const env = { PATH: path, FACTORY_KEYS: join(it.path, 'runs/keys') };
-  const says = expect.stringContaining('would lie in the folder of runs');
+  const says = expect.stringContaining('would lie in the runs directory');
   expect((await findings(it.path, env, 'runs'))['keys']).toMatchObject({ state: 'less', says });
   expect((await findings(it.path, env, 'others'))['keys']).toMatchObject({ state: 'good' });
 });
