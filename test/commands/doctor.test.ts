@@ -66,7 +66,7 @@ test('what is missing is told with what mends it', async () => {
   expect(found['sandbox']).toMatchObject({ state: 'less' });
   expect(found['sandbox']?.more.join()).toContain('not enforced: files');
   expect(found['runs']).toMatchObject({ state: 'bad', fix: 'name another folder with --runsdir' });
-  expect(found['runs']?.says).toContain(`${join(it.path, 'file')} is no folder`);
+  expect(found['runs']?.says).toContain(`${join(it.path, 'file')} is not a folder`);
   expect(found['codex']).toMatchObject({ state: 'absent' });
   expect((await doctor(it.path, bare, { runsdir: 'file/runs' })).out).toMatch(/\nto be mended: git, runs\n$/);
 });

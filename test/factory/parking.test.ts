@@ -83,7 +83,7 @@ test('a long wait for a quota parks the run: state, wake time, exit code 75, and
     wake_at,
   });
   expect(parked.out.trimEnd().split('\n').at(-1)).toMatch(/factory resume r1 --wait$/);
-  expect(parked.out).toContain(`parked until ${wake_at}`);
+  expect(parked.out).toContain(`suspended until ${wake_at}`);
 
   const holds = async () =>
     (await verifyRun({ runDir: join(it.path, '.factory/runs/r1'), env: { PATH: process.env['PATH'] } }))
