@@ -101,7 +101,7 @@ test.for([
 
 test.for([
   ['there is no home', {}, 'HOME is not set'],
-  ['the home is not a folder', { HOME: '/dev/null' }, '/dev/null is no folder'],
+  ['the home is not a folder', { HOME: '/dev/null' }, '/dev/null is not a folder'],
   ['nothing can be written at home', { HOME: '/proc' }, '/proc/.local/state/factory/keys: nothing can be'],
   ['the folder that is named depends on where one stands', { FACTORY_KEYS: 'keys' }, 'no absolute path'],
 ] as const)(
