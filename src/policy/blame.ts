@@ -1,5 +1,5 @@
-/** Whose failure a failed command of a tool or verification node is. The first that applies decides: its own word, the
- *  evidence of how it ended, for a scenario a guess from its words, else the product. Pure. */
+/** Classifies the failure of a tool or verification node. The first rule that applies decides: the class the node
+ *  reports itself, the evidence of how it ended, for a scenario a guess from its output, else the product. Pure. */
 
 import type { Attribution, Rerun } from '../model/attribution.ts';
 import type { FailureClass } from '../model/outcome.ts';
@@ -7,7 +7,7 @@ import { scenariosNamed } from './scenarios.ts';
 import { missingProgram, scriptError, selftestOf } from './script-errors.ts';
 import { isOwnLine, wordsOfTheWorld } from './world-words.ts';
 
-/** A class that a node names itself, and where it does. */
+/** A class that a node reports itself, and in which place. */
 export type Word = { readonly class: FailureClass; readonly where: string };
 
 /** A command that failed. */
@@ -27,7 +27,7 @@ export type Ended = {
   /** The ends of both streams. */
   readonly stdout: string;
   readonly stderr: string;
-  /** The texts of the scenario scripts that it names. */
+  /** The texts of the scenario scripts that the command names. */
   readonly texts: readonly string[];
 };
 
@@ -36,7 +36,7 @@ export const infraCode = 86;
 /** Exit codes of a shell whose command cannot be run, or is missing. */
 export const notRunnable: readonly number[] = [126, 127];
 
-/** Signals that are sent from outside; the others are crashes. */
+/** Signals that are sent by other processes; all others are crashes. */
 export const isFromOutside = (signal: string): boolean =>
   ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGKILL', 'SIGTERM'].includes(signal);
 
@@ -52,15 +52,15 @@ export function saidIn(stderr: string, stdout: string): Word | undefined {
   return undefined;
 }
 
-/** The class of the last line that is `failure_class=` and one of `classes`. Line by line: a pattern that may begin with
- *  white space takes quadratic time in a row of empty lines. */
+/** The class of the last line that is `failure_class=` and one of `classes`. Searched line by line: a pattern that
+ *  may begin with white space takes quadratic time in a row of empty lines. */
 export function classSaid<T extends string>(text: string, classes: readonly T[]): T | undefined {
   const lines = text.split(/[\n\r]/).map((line) => line.trim());
   const last = lines.findLast((line) => classes.some((one) => line === `failure_class=${one}`));
   return classes.find((one) => last === `failure_class=${one}`);
 }
 
-/** Whether a command's verdict is that of a scenario. */
+/** Whether a command's result is a scenario's verdict. */
 export const isJudge = ({ command, scenarios, judge }: Pick<Ended, 'command' | 'scenarios' | 'judge'>) =>
   judge || scenariosNamed(command, scenarios).length > 0;
 
@@ -78,7 +78,7 @@ export function blame(ended: Ended): Attribution {
 
 type Evidence = readonly [FailureClass, string] | undefined;
 
-/** What shows that a scenario itself, or the environment, failed. */
+/** Evidence that the scenario itself, or the environment, failed. */
 function scenarioEvidence(ended: Ended): Evidence {
   const { exit, command, scenarios, stderr, stdout } = ended;
   if (exit.kind === 'timed_out') return ['timeout', 'it was still running when its time was over'];
@@ -98,7 +98,7 @@ function scenarioEvidence(ended: Ended): Evidence {
     : undefined;
 }
 
-/** What the way it ended shows. A missing program of the workspace is the product's, any other the configuration's. */
+/** What the exit shows. A missing program of the workspace is the product's fault, any other the configuration's. */
 function exitEvidence(ended: Ended): Evidence {
   const { exit, scenarios, stderr } = ended;
   if (exit.kind === 'signalled') return ['product', `ended by ${exit.signal}`];
@@ -119,7 +119,7 @@ function exitEvidence(ended: Ended): Evidence {
   return exit.code === 2 && script !== undefined ? ['config', `there is no script ${script}`] : undefined;
 }
 
-/** Words of a live service in a line that the scenario has in its own text: any other line may be the product's. */
+/** Words about a live service in a line that is in the scenario's own text: any other line may be the product's. */
 const ownWords = ({ stderr, stdout, texts }: Ended): string | undefined =>
   `${stderr}\n${stdout}`
     .split('\n')
@@ -134,7 +134,7 @@ export type Second = {
   readonly exitCode: number | null;
 };
 
-/** What a second run in a clean copy makes of a first failure of class product. */
+/** The class of a first failure of class product after a second run in a clean copy. */
 export function blameAgain(
   first: { readonly attribution: Attribution; readonly exitCode: number | null },
   second: Second,
@@ -148,7 +148,8 @@ export function blameAgain(
     return { result: 'alike', attribution: { ...was, how: was.how === 'said' ? 'said' : 'rerun', why } };
   }
   const result = 'differently';
-  // A word decides, the later one first. A second run that breaks by itself (86, the machine) shows nothing of the product.
+  // A reported class decides, the later one first. A second run that fails by itself (86, the machine) shows nothing
+  // about the product.
   if (then !== undefined && (then.how === 'said' || then.class === 'infra'))
     return { result, attribution: { ...then, why: `${then.why}, in a clean copy` } };
   if (was.how === 'said') return { result, attribution: was };

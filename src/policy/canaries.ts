@@ -1,5 +1,5 @@
-/** Canaries: distinctive lines of sealed files, and lines that an author has marked. One that is found elsewhere has
- *  leaked from there. */
+/** Canaries: distinctive lines of holdout files, and lines that an author has marked. If one is found elsewhere, it
+ *  leaked. */
 import { isUtf8 } from 'node:buffer';
 import type { SealedFile } from '../model/sealed.ts';
 import { isCommon, wordsOf } from './common-words.ts';
@@ -8,10 +8,10 @@ import { fold, lineAt, TextSearch } from './folded-text.ts';
 
 /** A canary that was found. Its text is not repeated: a report of the leak must not spread it. */
 export type Sighting = {
-  /** 0-based number of the sealed file in the list given, and the 1-based line of it. */
+  /** 0-based index of the holdout file in the given list, and the 1-based line in it. */
   readonly file: number;
   readonly line: number;
-  /** 1-based line of the text that shows it; 0 where it was decoded first. */
+  /** 1-based line of the text that contains it; 0 where the text was decoded first. */
   readonly at: number;
   /** Whether an author marked it as a canary. */
   readonly marked: boolean;
@@ -19,26 +19,26 @@ export type Sighting = {
 
 export interface Canaries {
   readonly size: number;
-  /** Each canary that the text shows, once: also with other white space, punctuation or case, escaped as in JSON or a URL,
-   *  in base64, and in what gzip, zlib or zip compressed. */
+  /** Each canary in the text, once: also with other white space, punctuation or case, escaped as in JSON or a URL,
+   *  in base64, and in data that gzip, zlib or zip compressed. */
   find(text: Buffer | string): Sighting[];
 }
 
 interface CanaryChoice {
-  /** A text that the builder had from the start: a line that is in it is no canary, unless it is marked. */
+  /** A text that the builder had from the start: its lines are no canaries, unless they are marked. */
   known(text: Buffer): void;
   chosen(): Canaries;
 }
 
-/** Characters of a line, and of them letters and digits. */
+/** The minimum length of a line, and of the letters and digits in it. */
 const leastLine = 24;
 const leastFolded = 16;
 /** The same for the text of a marker. */
 const leastMarker = 8;
 const leastFoldedMarker = 6;
-/** Distinctive lines of one file that are searched for: each takes memory. */
+/** The most distinctive lines searched for per file: each takes memory. */
 const mostOfFile = 2000;
-/** Bytes of known texts, and of one of them, whose words count as known. */
+/** The most bytes of known texts in all, and of one of them, whose words count as known. */
 const mostKnownWords = 32 * 1024 * 1024;
 const largestKnown = 1024 * 1024;
 
@@ -70,7 +70,8 @@ export function chooseCanaries(files: readonly SealedFile[]): CanaryChoice {
   };
 }
 
-/** The marked lines of a file, and its distinctive ones: of very many, which are data, some at equal distances. */
+/** The marked lines of a file and its distinctive ones; of a file with very many (data), a sample at equal
+ *  distances. */
 function candidatesIn(sealed: SealedFile, file: number): Candidate[] {
   const all = linesOf(sealed).flatMap((text, index) => {
     const found = markerIn(text) ?? distinctiveLine(text);
@@ -90,7 +91,7 @@ function markerIn(line: string): Pick<Candidate, 'folded' | 'marked' | 'words'> 
   return { folded, marked: true, words: [] };
 }
 
-/** Lines that many files have, whatever words are in them. */
+/** Lines that many files contain, whatever words are in them. */
 const boilerplate =
   /^(?:#!|set\s+[-+]|(?:import|from|use|using|package|#include|source)\s|(?:const|let|var)\s.*\brequire\()|\bcopyright\b|\bspdx-|eslint-|shellcheck|json-schema\.org|www\.w3\.org/i;
 
@@ -104,7 +105,7 @@ function distinctiveLine(line: string): Pick<Candidate, 'folded' | 'marked' | 'w
   return { folded, marked: false, words };
 }
 
-/** The lines of a text file; none of a licence, a binary file, a link or a folder. */
+/** The lines of a text file; none for a licence, a binary file, a link or a folder. */
 function linesOf({ kind, path, content }: SealedFile): string[] {
   if (kind !== 'file' || /(?:^|\/)(?:licen[cs]e|copying|notice)[^/]*$/i.test(path)) return [];
   if (content.subarray(0, 8192).includes(0) || !isUtf8(content)) return [];

@@ -1,16 +1,16 @@
-/** What the commands of a run's checks lead to: scripts, targets and files, through package.json, makefiles and shell
+/** What the commands of a run's checks use: scripts, targets and files, through package.json, makefiles and shell
  *  scripts. */
 
 import { readShell } from './shell.ts';
 import { settingsIn } from './test-settings.ts';
 
-/** A command as a shell reads it, or in words. */
+/** A command as shell text, or in words. */
 export type CheckCommand = string | readonly string[];
 
 export type Reached = {
   /** As `settingsIn` calls them. */
   readonly settings: ReadonlySet<string>;
-  /** Whether a command runs this file for its verdict, or loads it into a test runner. */
+  /** Whether a command runs this file to get its result, or loads it into a test runner. */
   runs(path: string): boolean;
 };
 
@@ -27,7 +27,8 @@ export async function reachedBy(
   for (const [path, text] of texts)
     for (const [name, value] of settingsIn(path, text)) known.set(name, [...(known.get(name) ?? []), value]);
   const settings = new Set<string>();
-  /** Files by their names in commands; false where the workspace has none of that path: a command may change its folder. */
+  /** Files by their names in commands; false where the workspace has no such path: a command may change its
+   *  directory. */
   const files = new Map<string, boolean>();
   const open = [...commands];
   for (let command = open.pop(); command !== undefined; command = open.pop())
@@ -59,7 +60,7 @@ const inShell = (text: string): Found[] =>
     ),
   );
 
-/** The lines of a target, and the targets that it needs first. */
+/** The lines of a target, and the targets that it depends on. */
 function recipe(text: string): string[] {
   const [head = '', ...lines] = text.split('\n');
   const needs = head.slice(head.indexOf(':') + 1).replace(/#.*/, '');
@@ -85,11 +86,12 @@ const isScript = (word: string): boolean =>
   /\.(?:ba|z)?sh$/.test(word) || (word.includes('/') && checkWord.test(word));
 const plain = (word: string): string => word.replace(/^(?:\.\/)+/, '');
 
-/** Words that may stand before a program. */
+/** Words that may precede a program. */
 const before =
   /^(?:\w+=.*|!|if|then|elif|else|while|until|do|time|exec|env|command|nohup|timeout|\d+[smh]?)$/s;
 
-/** What a command of these words runs. Where its output is `piped` into another command, that one gives the verdict. */
+/** What a command of these words runs. If its output is `piped` into another command, that one determines the
+ *  result. */
 function inWords(words: readonly string[], piped: boolean): Found {
   const found: Found = { settings: [], files: [], commands: [] };
   const first = words.find((word) => !before.test(word)) ?? '';

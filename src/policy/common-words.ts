@@ -1,4 +1,4 @@
-/** Words that programs and sentences everywhere have: a line of these alone could be anybody's. */
+/** Words that are common in programs and sentences: a line of these alone does not identify its source. */
 
 const common = new Set(
   `
@@ -45,8 +45,8 @@ export const isCommon = (word: string): boolean =>
   common.has(word) ||
   endings.some((ending) => word.endsWith(ending) && common.has(word.slice(0, -ending.length)));
 
-/** The words and numbers of a text from four characters on, in lower case; each part of a camel-case name by itself.
- *  Bytes beyond ASCII count as letters. */
+/** The words and numbers of a text with at least four characters, in lower case; each part of a camel-case name
+ *  separately. Bytes beyond ASCII count as letters. */
 export const wordsOf = (text: Buffer): string[] =>
   (text.toString('latin1').match(/[A-Z][a-z\x80-\xff]{3,}|[a-z\x80-\xff]{4,}|[A-Z]{4,}|\d{4,}/g) ?? []).map(
     (word) => word.toLowerCase(),

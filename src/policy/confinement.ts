@@ -1,4 +1,4 @@
-/** What a stage may read, write and reach, and how far it may grow: decided here, each decision with its reason. */
+/** What a node may read, write and reach, and its resource limits: decided here, each decision with its reason. */
 import { basename, dirname, join, normalize } from 'node:path';
 import type { Bind, Confinement, Limits, Rung } from '../system/sandbox/confinement.ts';
 import { systemFolders } from '../system/sandbox/confinement.ts';
@@ -6,10 +6,10 @@ import { systemFolders } from '../system/sandbox/confinement.ts';
 export type SandboxWord = 'auto' | 'bwrap' | 'none';
 export const sandboxWords: readonly SandboxWord[] = ['auto', 'bwrap', 'none'];
 
-/** The word that counts, and who said it. */
+/** The effective `sandbox` value, and where it was set. */
 export type Asked = { readonly word: SandboxWord; readonly by: string };
 
-/** A node's word, else the graph's, else `--sandbox`, else FACTORY_SANDBOX, else `auto`. */
+/** The node's value, else the graph's, else `--sandbox`, else FACTORY_SANDBOX, else `auto`. */
 export function askedFor(said: {
   readonly node?: SandboxWord | undefined;
   readonly graph?: SandboxWord | undefined;
@@ -23,27 +23,27 @@ export function askedFor(said: {
   return { word: 'auto', by: 'nobody: it is the default' };
 }
 
-/** What a machine can do, as far as it matters here. */
+/** What the machine supports, as far as it matters here. */
 export type Able = {
   /** Undefined where bubblewrap works; else why it does not. */
   readonly noBwrap: string | undefined;
-  /** Whether bubblewrap, or else `unshare`, can take the network away; and whether there is a loopback then. */
+  /** Whether bubblewrap, or else `unshare`, can remove the network; and whether there is a loopback then. */
   readonly noNetwork: boolean;
   readonly loopback: boolean;
   /** Whether limits on memory and processes can be set for any program, and on processes at all. */
   readonly prlimit: boolean;
-  /** We are root, and nothing holds its processes to a number. */
+  /** This process runs as root, and no control group can limit root's processes. */
   readonly root: boolean;
 };
 
-/** The rung that carries out a word, for a stage with or without network. */
+/** The rung that implements a `sandbox` value, for a node with or without network. */
 export function rungFor(word: SandboxWord, able: Able, network: boolean): Rung {
   if (word === 'none') return 'group';
   if (able.noBwrap === undefined) return 'bwrap';
   return !network && able.noNetwork ? 'unshare' : 'group';
 }
 
-/** What is enforced and what is not, in words, for people and records. */
+/** What is enforced and what is not, as text for people and records. */
 export function account(
   asked: Asked,
   able: Able,
@@ -91,7 +91,7 @@ function whyUsed({ word, by }: Asked, used: Rung, { noBwrap }: Able): string {
     : `${said}, and ${noBwrap ?? 'nothing more works'}`;
 }
 
-/** Where things are. Absolute; `workdir` is empty when the run began with an empty tree. */
+/** Where things are. Absolute; `workdir` is empty when the run started with an empty tree. */
 export type Places = {
   readonly runDir: string;
   readonly workspace: string;
@@ -100,26 +100,26 @@ export type Places = {
   readonly scratch: string;
   readonly workdir: string;
   readonly home: string | undefined;
-  /** Where keys of sealed stores and the files of a judge lie. */
+  /** Folders with keys of sealed stores and with holdout files. */
   readonly judge: readonly string[];
-  /** Folders of the stage's PATH. */
+  /** Folders of the node's PATH. */
   readonly path: readonly string[];
-  /** What our own program consists of. */
+  /** The folders of this program. */
   readonly own: readonly string[];
-  /** The Node that runs us. */
+  /** The Node executable that runs this program. */
   readonly node: string;
   /** Files and folders of certificates that the environment names. */
   readonly certificates: readonly string[];
 };
 
-/** What a stage's author and program want. */
+/** What a node's author and program request. */
 export type Wanted = {
   readonly verification: boolean;
-  /** Whether it is to see the run's history of commits. */
+  /** Whether the node sees the run's history of commits. */
   readonly history: boolean;
-  /** What the node says of the run's directory. */
+  /** The node's setting for the run directory. */
   readonly access: 'run' | 'run:ro' | undefined;
-  /** What the node or the graph says. */
+  /** The setting of the node or the graph. */
   readonly network: boolean | undefined;
   readonly limits: Limits;
   readonly bind: readonly string[];
@@ -129,14 +129,15 @@ export type Wanted = {
     | undefined;
 };
 
-/** Bytes of a file and number of processes that a stage may have when nobody says otherwise: far beyond honest work. */
+/** Default limits on file size and processes of a node: far above normal use. */
 export const defaultLimits: Limits = { fileSize: 8 * 1024 ** 3, processes: 8192 };
 
-/** Whether a stage has the network: what its author says, else what its program declares, else not for verification. */
+/** Whether a node has network access: its author's setting, else what its program declares, else yes except for
+ *  verification. */
 export const networkOf = ({ network, program, verification }: Wanted): boolean =>
   network ?? program?.network ?? !verification;
 
-/** Everything that a stage may, on one rung. Pure. */
+/** The complete confinement of a node on one rung. Pure. */
 export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement {
   const { home, runDir, workspace, nodeDir } = places;
   const runs = dirname(runDir);
@@ -152,7 +153,7 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
     ...(wanted.program?.home ?? []),
     ...wanted.bind.map((word) => bindOf(word, home)),
   ];
-  // Only where something shows the folders around it: a mask makes the folder that it covers.
+  // Only where a mount shows the folders around it: a mask creates the folder that it covers.
   const shown = places.judge.filter((place) =>
     [...systemFolders, ...binds.map(({ path }) => path), ...places.own].some((path) => isWithin(place, path)),
   );
@@ -170,7 +171,7 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
     home: own,
     scratch: places.scratch,
     binds,
-    // Wherever they lie, and whatever shows the folders around them.
+    // Hidden wherever they lie, and whatever shows the folders around them.
     masks: [...new Set([runs, ...(places.workdir === '' ? [] : [places.workdir]), ...shown])],
     inside: [
       ...reads(places.own),
@@ -181,19 +182,19 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
             { path: nodeDir, write: true },
             ...reads([join(nodeDir, 'visits')]),
           ]),
-      // It may lie in the workdir; of the runs nothing more is shown for it.
+      // The node's folder may lie in the workdir; nothing else of the runs is shown.
       ...(program === undefined || isWithin(program, runs) ? [] : reads([program])),
       { path: workspace, write: true },
     ],
     covers: [],
     pinned: [],
-    // The product is not to see the run that its build's steps work on.
+    // The product must not see the run that its build belongs to.
     ...(wanted.access === undefined ? {} : { parts: true }),
   };
 }
 
-/** Where users live whom nobody logs in as (`/dev/null`, `/usr/sbin`): what is there is no home to lay another one over.
- *  `/usr/home/ada` is one. */
+/** Homes of system users (`/dev/null`, `/usr/sbin`): they are no homes to cover with a private one. `/usr/home/ada`
+ *  is one. */
 const homeOfNobody = /^\/(?:bin|dev|proc|sbin|sys)(?:\/|$)|^\/usr\/[^/]+$/;
 
 const defined = (limits: Limits): Limits =>
@@ -202,11 +203,11 @@ const defined = (limits: Limits): Limits =>
 const isWithin = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 
-/** A home that lies in the workdir, or is it, keeps its toolchains. */
+/** A home that lies in the workdir, or is the workdir, keeps its toolchains. */
 const inWorkdir = (path: string, { workdir, home }: Places): boolean =>
   workdir !== '' && isWithin(path, workdir) && (home === undefined || !isWithin(home, workdir));
 
-/** A bind as its author wrote it; lint has seen it. */
+/** A bind as its author wrote it; lint has checked it. */
 export function bindOf(word: string, home: string | undefined): Bind {
   const path = word.replace(/:(?:rw|ro)$/, '');
   return {
@@ -215,10 +216,10 @@ export function bindOf(word: string, home: string | undefined): Bind {
   };
 }
 
-/** A folder that belongs to the judge. */
+/** A folder with holdout data. */
 export type JudgePlace = { readonly what: string; readonly place: string };
 
-/** Why a bind cannot be: it would show what no stage may see. `real` are the places with links resolved. */
+/** Why a bind is refused: it would show what no node may see. `real` are the paths with links resolved. */
 export function bindProblem(
   bind: Bind,
   real: {
@@ -254,8 +255,8 @@ function words(text: string): readonly string[] {
   return text.split(' ');
 }
 
-/** What a folder of PATH needs to work: itself and what programs of its kind find beside it, but no more of a home than
- *  that: what lies there may be logins. */
+/** What a folder of PATH needs to work: itself and the folders next to it that its programs use, but no more of a
+ *  home, which may hold credentials. */
 export function toolchain(entry: string, home: string | undefined): readonly string[] {
   if (systemFolders.some((path) => isWithin(entry, path))) return [];
   const parent = dirname(entry);
@@ -274,17 +275,17 @@ export function toolchain(entry: string, home: string | undefined): readonly str
   return [entry, ...besideBin.map((name) => join(parent, name))];
 }
 
-/** An agent's program, and the packages it is made of. */
+/** An agent's program, and the packages that it consists of. */
 function programFiles(file: string): readonly string[] {
   const at = file.indexOf('/node_modules/');
   return at < 0 ? [file] : [file.slice(0, at + '/node_modules'.length)];
 }
 
-/** Variables that name places a confined stage does not see; without them the usual places below HOME count. */
+/** Variables for places that a confined node does not see; without them the default places below HOME apply. */
 const outsideVariables =
   /^(?:XDG_(?:CACHE|CONFIG|DATA|STATE)_HOME|XDG_RUNTIME_DIR|npm_config_(?:cache|userconfig|prefix)|NPM_CONFIG_(?:CACHE|USERCONFIG|PREFIX)|PIP_CACHE_DIR|UV_CACHE_DIR|GOCACHE|GOMODCACHE|GOPATH|YARN_CACHE_FOLDER|CARGO_HOME|SSH_AUTH_SOCK|DBUS_SESSION_BUS_ADDRESS|GPG_AGENT_INFO|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY)$/;
 
-/** A confined stage's environment: places that it sees, private ones in place of those that it does not. */
+/** A confined node's environment: variables for hidden places point to private ones instead. */
 export function confinedEnvironment(
   env: Readonly<Record<string, string>>,
   { home, binds }: Pick<Confinement, 'home' | 'binds'>,
@@ -299,7 +300,7 @@ export function confinedEnvironment(
   return seen;
 }
 
-/** Variables that name certificates, which a stage must see to talk to anybody. */
+/** Variables that name certificates, which a node needs for TLS connections. */
 const certificateVariables = words(
   'NODE_EXTRA_CA_CERTS SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE GIT_SSL_CAINFO PIP_CERT NIX_SSL_CERT_FILE AWS_CA_BUNDLE',
 );

@@ -4,7 +4,7 @@ import { constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 /** A reading of a text; the lines of a `decoded` one are not lines of the text. */
 export type Reading = { readonly bytes: Buffer; readonly decoded: boolean };
 
-/** Encodings within encodings that are read. */
+/** How many encodings within encodings are decoded. */
 const deepest = 2;
 
 /** The text unchanged, then decoded by each encoding that it seems to contain. */
@@ -41,8 +41,8 @@ const base64Run = new RegExp(
 );
 const lineEnds = new RegExp(lineEnd, 'g');
 
-/** Characters that are searched at once: a pattern remembers every step of a run, and there is no memory for millions.
- *  The next piece starts with the end of the last one. */
+/** Characters that are searched at a time: a pattern remembers every step of a match, and millions do not fit in
+ *  memory. The next piece starts with the end of the last one. */
 const pieceSize = 1024 * 1024;
 const overlap = 64 * 1024;
 
@@ -50,7 +50,7 @@ const overlap = 64 * 1024;
 function* base64In(text: string): Generator<Buffer> {
   const runs: string[] = [];
   for (let at = 0; at === 0 || at + overlap < text.length; at += pieceSize - overlap)
-    // Names and paths, which look alike, seldom have all three.
+    // Names and paths, which look similar, seldom have all three.
     for (const run of text.slice(at, at + pieceSize).match(base64Run) ?? [])
       if (/[A-Z]/.test(run) && /[a-z]/.test(run) && /\d/.test(run)) runs.push(run.replace(lineEnds, ''));
   if (runs.length === 0) return;
@@ -58,15 +58,15 @@ function* base64In(text: string): Generator<Buffer> {
     yield Buffer.concat(runs.flatMap((run) => [Buffer.from(run.slice(skip), 'base64'), between]));
 }
 
-/** Bytes that one stream, and all together, may have; streams that are tried. */
+/** The most bytes of one stream and of all together, and the most streams tried. */
 const largestStream = 32 * 1024 * 1024;
 const largestSum = 128 * 1024 * 1024;
 const mostStreams = 20_000;
 
-/** Gzip with deflate; the four usual heads of zlib; an entry of a zip archive. */
+/** Gzip with deflate; the four usual headers of zlib; an entry of a zip archive. */
 const heads = /\x1f\x8b\x08|\x78[\x01\x5e\x9c\xda]|PK\x03\x04/g;
 
-/** All streams, one after the other; nothing where there is none. */
+/** All decompressed streams, concatenated; empty where there is none. */
 function* compressedIn(bytes: Buffer, text: string): Generator<Buffer> {
   const found: Buffer[] = [];
   let size = 0;
@@ -81,7 +81,7 @@ function* compressedIn(bytes: Buffer, text: string): Generator<Buffer> {
   if (found.length > 0) yield Buffer.concat(found);
 }
 
-/** The content of a stream, also of one that is cut off; undefined where it only looked like one. */
+/** The content of a stream, even if truncated; undefined where it only looked like one. */
 function streamAt(bytes: Buffer, head: string): Buffer | undefined {
   const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: largestStream };
   try {

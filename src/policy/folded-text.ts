@@ -1,4 +1,4 @@
-/** Text compared without white space, punctuation, quotes and case, and a search for many lines in it at once. */
+/** Compares texts without white space, punctuation, quotes and case, and searches one for many lines at once. */
 
 const backslash = 0x5c;
 const newline = 0x0a;
@@ -14,8 +14,8 @@ const kept = Uint8Array.from({ length: 256 }, (_, byte) =>
 /** Escapes that stand for white space: `\n`, `\r`, `\t`. */
 const blanks = new Set(['n', 'r', 't'].map((letter) => letter.charCodeAt(0)));
 
-/** Letters, digits and bytes beyond ASCII, one character per byte. Escapes of JSON, in any depth, count as what they
- *  stand for; indentation, comment signs, prefixes of diffs and line breaks make no difference. */
+/** Letters, digits and bytes beyond ASCII, one character per byte. JSON escapes, nested to any depth, count as the
+ *  characters they encode; indentation, comment signs, diff prefixes and line breaks make no difference. */
 export function fold(text: Buffer): string {
   const bytes = text.includes('\\u') ? withoutUnicodeEscapes(text) : text;
   const folded = Buffer.allocUnsafe(bytes.length);
@@ -28,8 +28,8 @@ export function fold(text: Buffer): string {
   return folded.toString('latin1', 0, size);
 }
 
-/** Escapes in a row, since some characters are two of them. Backslashes count from the first of a row only: starting at
- *  each of them would take quadratic time. */
+/** Consecutive escapes, since some characters are two of them. Only the first backslash of a row starts a match:
+ *  starting at each of them would take quadratic time. */
 const unicodeEscapes = /(?<!\\)(?:\\+u[0-9a-fA-F]{4})+/g;
 
 const withoutUnicodeEscapes = (text: Buffer): Buffer =>
@@ -61,8 +61,8 @@ export function lineAt(text: Buffer, position: number): number {
 const block = 8;
 const leastBlocks = 2 * block - 1;
 
-/** Finds where texts first occur in a folded one. Only every eighth block of it is looked up, so that the number of texts
- *  makes little difference; a text too short to contain one is searched for by itself. */
+/** Finds where texts first occur in a folded one. Only every eighth block of it is looked up, so that the number of
+ *  texts makes little difference; a text too short to contain a block is searched for separately. */
 export class TextSearch {
   private readonly short: number[] = [];
   private readonly blocks = new Map<string, { readonly text: number; readonly offset: number }[]>();

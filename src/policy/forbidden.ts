@@ -1,10 +1,10 @@
-/** What a work order forbids, as far as its words name paths: the rest is for the model to read. */
+/** Paths that a work order forbids, as far as its entries name paths: the model reads the rest. */
 import { posix } from 'node:path';
 
-/** The first entry that names one of the files `path` may be, undefined when none does. An entry names files when it is
- *  a path (a folder stands for all below it), a pattern (`*.lock`, `src/**`), or a plain sentence that begins with not
- *  touching them ("do not modify a.txt or src/*"). A sentence that says more than that ("… except its imports") is not
- *  enforced: it may allow what its paths alone would rule out. */
+/** The first entry that names one of the files `path` may be, undefined when none does. An entry names files when
+ *  it is a path (a folder includes all below it), a pattern (`*.lock`, `src/**`), or a plain sentence that starts
+ *  with a prohibition ("do not modify a.txt or src/*"). A sentence with more than that ("… except its imports") is
+ *  not enforced: it may allow what its paths alone would forbid. */
 export function forbiddenBy(entries: readonly string[], path: string): string | undefined {
   return entries.find((entry) => named(entry).some((pattern) => matches(pattern, path)));
 }
@@ -25,7 +25,7 @@ function named(entry: string): string[] {
   if (rest === undefined) return [];
   const words = rest.split(/\s*,\s*(?:and |or )?|\s+(?:and|or)\s+|\s+/).filter((word) => word !== '');
   const paths = words.map(bare);
-  // A word without a dot or slash may be any word of the language.
+  // A word without a dot or slash may be an ordinary word.
   const are = paths.every((word) => word !== undefined && /[./*]/.test(word));
   return are ? paths.filter((word) => word !== undefined) : [];
 }
@@ -41,16 +41,16 @@ function matches(pattern: string, path: string): boolean {
   if (wanted === '' || wanted === '.' || wanted.startsWith('..')) return false;
   if (!/[*?[{]/.test(wanted)) return path === wanted || path.startsWith(`${wanted}/`);
   const glob = compiled(wanted);
-  // A pattern without a slash is about names at any depth, as in a .gitignore.
+  // A pattern without a slash matches names at any depth, as in a .gitignore.
   const parts = path.split('/');
   const candidates = wanted.includes('/') ? parts.map((_, at) => parts.slice(0, at + 1).join('/')) : parts;
   return candidates.some((candidate) => glob.test(candidate));
 }
 
-/** One piece of a pattern: from the places reached so far in a path to those reached behind it. */
+/** One piece of a pattern: maps the positions reached so far in a path to those reached after it. */
 type Piece = (path: string, from: ReadonlySet<number>) => Set<number>;
 
-/** Carried on from every place that can be reached at once, so that many stars cost no more than their number. */
+/** Matches from all reachable positions at once, so that many stars cost no more than their number. */
 const isWhole = (pieces: readonly Piece[], path: string): boolean =>
   through(pieces, path, new Set([0])).has(path.length);
 
@@ -62,7 +62,7 @@ const oneOf =
   (path, from) =>
     new Set([...from].filter((at) => at < path.length && is(path.charAt(at))).map((at) => at + 1));
 
-/** Any number of characters that `is`, and of the places behind them those that `ends` takes. */
+/** Any number of characters that `is` accepts; of the positions after them those that `ends` accepts. */
 const many =
   (is: (character: string) => boolean, ends: (path: string, at: number) => boolean = () => true): Piece =>
   (path, from) => {
@@ -78,10 +78,10 @@ const many =
 const notSlash = (character: string): boolean => character !== '/';
 const any = (): boolean => true;
 
-/** Braces in braces; a pattern with more of them names nothing. */
+/** The depth of nested braces; a deeper pattern names nothing. */
 const mostNested = 100;
 
-/** `**` crosses folders, `*` and `?` do not; `[…]` and `{a,b}` as in a shell. A range that runs backwards names nothing. */
+/** `**` crosses folders, `*` and `?` do not; `[…]` and `{a,b}` as in a shell. A reversed range matches nothing. */
 function compiled(pattern: string): { test(path: string): boolean } {
   let at = 0;
   let isMeant = true;

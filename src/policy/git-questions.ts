@@ -1,5 +1,5 @@
-/** The git commands that a check may run where commits hold sealed files: they print how the workspace differs from the
- *  commits, and the commits' names. Any other command prints content, or starts a program that could. */
+/** The git commands that a check may run where commits hold holdout files: they print how the workspace differs
+ *  from the commits, and the commits' names. Any other command prints content, or starts a program that could. */
 const file = String.raw`(?!-|.*\.\.)[\w./-]*`;
 const words = (...each: readonly string[]): RegExp => new RegExp(`^(?:${each.join('|')})$`);
 const questions: Readonly<Record<string, RegExp>> = {
@@ -13,10 +13,10 @@ const questions: Readonly<Record<string, RegExp>> = {
   'rev-parse': words('--verify|--quiet|-q|--short|--is-inside-work-tree|--show-toplevel|HEAD'),
 };
 
-/** Behind `--`, where a name is a path's, whatever it is. */
+/** After `--`, every name is a path. */
 const path = words(file);
 
-/** Whether an argv of git is one of these. */
+/** Whether an argv of git is one of these commands. */
 export function showsNoCommit([program, question = '', ...more]: readonly string[]): boolean {
   const asked = Object.hasOwn(questions, question) ? questions[question] : undefined;
   const end = more.includes('--') ? more.indexOf('--') : more.length;

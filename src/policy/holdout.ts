@@ -1,13 +1,13 @@
-/** Which paths of a workspace belong to the judge, and not to the builder. Pure. */
+/** Which paths of a workspace are holdouts, hidden from the builder. Pure. */
 
-/** What is sealed where nobody says otherwise. */
+/** The default holdout path. */
 export const usualHoldout = 'scripts/scenarios/';
 
-/** Names the sealed paths, with commas between, to a stage in whose workspace they are: what lists files for a model
- *  leaves them out. */
+/** The variable that lists the holdout paths, separated by commas, for a node whose workspace has them: file
+ *  listings for a model leave them out. */
 export const holdoutVariable = 'FACTORY_HOLDOUT';
 
-/** What the engine keeps in a workspace, and what git does: neither can be sealed. */
+/** Folders of the engine and of git in a workspace: neither can be a holdout. */
 const kept: ReadonlySet<string> = new Set(['.git', '.factory']);
 
 /** Drops `.` and empty components, and a trailing slash. */
@@ -17,8 +17,8 @@ const clean = (word: string): string =>
     .filter((part) => part !== '' && part !== '.')
     .join('/');
 
-/** The sealed paths that words of `holdout` name, sorted as they were written, each once and none below another; or why
- *  one of them cannot be sealed. `listed` answers how the workdir spells a path. */
+/** The holdout paths in `holdout`, sorted as they were written, each once and none below another; or why one of
+ *  them cannot be sealed. `listed` returns how the workdir spells a path. */
 export function holdoutPaths(
   words: readonly string[],
   listed: (path: string) => string = (path) => path,
@@ -42,6 +42,6 @@ export function holdoutPaths(
 export const isAtOrBelow = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(`${folder}/`);
 
-/** Whether a path is one of the sealed ones or lies below one. */
+/** Whether a path is a holdout path or lies below one. */
 export const isSealedPath = (path: string, sealed: readonly string[]): boolean =>
   sealed.some((one) => isAtOrBelow(path, one));

@@ -3,7 +3,7 @@ import type { Graph } from '../model/graph.ts';
 
 const reached = new WeakMap<Graph, Map<string, ReadonlySet<string>>>();
 
-/** The nodes that can be reached from `from` by one edge or more; found once for a graph. */
+/** The nodes that can be reached from `from` by one edge or more; computed once per graph. */
 function reachable(graph: Graph, from: string): ReadonlySet<string> {
   const known = reached.get(graph) ?? new Map<string, ReadonlySet<string>>();
   reached.set(graph, known);
@@ -27,11 +27,11 @@ function reachable(graph: Graph, from: string): ReadonlySet<string> {
   return found;
 }
 
-/** Whether a run that is at `from` may come to `to`, which may be the same node. */
+/** Whether a run at `from` may reach `to`, which may be the same node. */
 export const leadsTo = (graph: Graph, from: string, to: string): boolean =>
   from === to || reachable(graph, from).has(to);
 
-/** The nodes that lie on a way from `from` back to `failed`, `from` among them; empty when there is none. */
+/** The nodes on a path from `from` back to `failed`, `from` among them; empty when there is none. */
 export function loopOf(graph: Graph, from: string, failed: string): readonly string[] {
   if (!leadsTo(graph, from, failed)) return [];
   return [from, ...reachable(graph, from)].filter(

@@ -1,11 +1,11 @@
-/** What a word may not say about paths: nodes work inside their workspace and name everything relative to it. */
+/** Path rules for words: nodes work inside their workspace and name everything relative to it. */
 
 /** `..` between the ends of a path component, whatever punctuation the path is embedded in. */
 const parent = /(?:^|[\s/;&|()'"`=:,{<>@])\.\.(?=$|[\s/;&|()'"`:,}<>])/;
 /** `-I/usr`, `-I../x`, `-cf/tmp/x`: a path in one word with its option. */
 const glued = /^-[A-Za-z]+(\/.+|\.\.(?:\/.*)?)$/s;
 
-/** What is wrong with a word (quotes removed), to be read after "contains"; undefined when nothing is. A `pattern` may
+/** The problem with a word (quotes removed), to follow "contains"; undefined when there is none. A `pattern` may
  *  begin with a slash. */
 export function pathProblem(word: string, isPattern = false): string | undefined {
   const inOption = isPattern ? '' : (glued.exec(word)?.[1] ?? '');
@@ -21,8 +21,8 @@ const isAbsolute = (path: string): boolean =>
   (path.startsWith('/') && !/^\/dev\/(?:null|stdin|stdout|stderr|fd\/\d+)$/.test(path)) ||
   /^file:\//i.test(path);
 
-/** Where a path may begin in a word: at its head, after `name=` or `--flag=`, and in the lists that assignments of
- *  variables such as `PATH` hold. */
+/** Where a path may begin in a word: at its start, after `name=` or `--flag=`, and in the lists of variables such
+ *  as `PATH`. */
 function beginnings(word: string): readonly string[] {
   const found = [word];
   let rest = word;

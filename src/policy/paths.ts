@@ -9,22 +9,22 @@ const clean = (path: string): string =>
 
 type Entry = { readonly path: string; readonly folder: boolean };
 
-/** Entries as written in `allowed_write_paths`. One that is absolute allows nothing: paths are relative. */
+/** Entries as written in `allowed_write_paths`. An absolute one allows nothing: paths are relative. */
 const entries = (allowed: readonly string[]): Entry[] =>
   allowed
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '' && !entry.startsWith('/'))
     .map((entry) => ({ path: clean(entry), folder: entry.endsWith('/') }));
 
-/** The entry `./` is the folder of everything, and its path is empty. */
+/** The entry `./` is the whole workspace, and its path is empty. */
 const isBelow = (path: string, folder: string): boolean => folder === '' || path.startsWith(`${folder}/`);
 
 const covers = (entry: Entry, path: string): boolean =>
   path !== '' && (entry.folder ? isBelow(path, entry.path) : path === entry.path);
 
 /** True when `path` (relative to the workspace) is an entry, or lies under an entry that ends in `/`. An entry
- *  `src` is the file `src` and no folder. An empty list allows nothing: whether a node is guarded at all is the
- *  caller's to decide. */
+ *  `src` is the file `src` and no folder. An empty list allows nothing: the caller decides whether a node is
+ *  restricted at all. */
 export const inScope = (path: string, allowed: readonly string[]): boolean =>
   outsideScope([path], allowed).length === 0;
 
@@ -36,7 +36,8 @@ export function outsideScope(changes: readonly string[], allowed: readonly strin
     .sort();
 }
 
-/** True when a folder may appear (or vanish): it leads to an entry, is one, or lies under an entry that ends in `/`. */
+/** True when a folder may appear (or disappear): it leads to an entry, is one, or lies under an entry that ends in
+ *  `/`. */
 export function folderInScope(folder: string, allowed: readonly string[]): boolean {
   if (folder.startsWith('/')) return false;
   const path = clean(folder);
@@ -46,8 +47,9 @@ export function folderInScope(folder: string, allowed: readonly string[]): boole
   );
 }
 
-/** Whether a path leads into git's own folder, at any depth: a repository may lie in any folder. On some systems `.GIT` is the
- *  same folder, and so are names that differ by characters which those leave out; git puts none of them into a commit. */
+/** Whether a path leads into git's folder, at any depth: a repository may lie in any folder. On some systems `.GIT`
+ *  is the same folder, and so are names with additional characters that the file system ignores; git adds none of
+ *  them to a commit. */
 export const namesGit = (path: string): boolean =>
   path.split('/').some((part) => /^(?:\.git|git~1)[ .]*(?::.*)?$/i.test(part.replace(leftOut, '')));
 const leftOut = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;

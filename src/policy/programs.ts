@@ -1,5 +1,5 @@
-/** What the words of a command mean to the program that gets them: which word is the program, which is a pattern, which
- *  is the text of a program. */
+/** What the words of a command mean to its program: which word is the program, which a pattern, which a program's
+ *  text. */
 import { basename } from 'node:path/posix';
 
 const keywords: ReadonlySet<string> = new Set('if then elif else while until do ! { time'.split(' '));
@@ -11,11 +11,11 @@ const wrappers: ReadonlySet<string> = new Set(
 const wrapperValue = /^-[uCkIgd]$|^--(?:unset|chdir|signal|kill-after|user|group|delimiter)$/;
 const declarations: ReadonlySet<string> = new Set('export readonly declare typeset local'.split(' '));
 
-/** The name that a word assigns when it stands before a program; undefined when it is no assignment. */
+/** The name that a word assigns when it precedes a program; undefined when it is no assignment. */
 export const assignedName = (word: string): string | undefined => /^([A-Za-z_]\w*)\+?=/.exec(word)?.[1];
 
 type Invocation = {
-  /** Where the program stands among the words; their number when there is none. */
+  /** The program's index among the words; their number when there is none. */
   readonly at: number;
   /** Its name without folders. */
   readonly program: string;
@@ -23,7 +23,7 @@ type Invocation = {
   readonly assigned: readonly string[];
 };
 
-/** Looks past keywords, assignments and programs such as `env` for the program that a command is about. */
+/** Skips keywords, assignments and programs such as `env` to find the program that a command runs. */
 export function invocation(words: readonly string[]): Invocation {
   const assigned: string[] = [];
   let isWrapped = false;
@@ -42,8 +42,9 @@ export function invocation(words: readonly string[]): Invocation {
   return { at: Math.min(at, words.length), program, assigned };
 }
 
-/** What follows an option of a program that takes a pattern: the pattern, so that no operand is one; `instead`: a file
- *  of patterns, or nothing, and no operand is a pattern; a text that may begin with a slash; one other word; two. */
+/** What follows an option of a program that takes a pattern: the pattern, so that no operand is one; `instead`: a
+ *  file of patterns, or nothing, and no operand is a pattern; a text that may begin with a slash; one other word;
+ *  two. */
 type OptionKind = 'pattern' | 'instead' | 'text' | 'value' | 'values';
 type Options = ReadonlyMap<string, OptionKind>;
 const options = (kinds: Partial<Record<OptionKind, string>>): Options =>
@@ -85,7 +86,7 @@ const matchers: ReadonlyMap<string, Options> = new Map([
   ['jq', jq],
 ]);
 
-/** Which words are patterns (of grep, sed, awk, rg, jq), alone or in one word with their option. */
+/** Which words are patterns (of grep, sed, awk, rg, jq), alone or joined with their option. */
 export function patternWords(words: readonly string[]): ReadonlySet<number> {
   const found = new Set<number>();
   const { at, program } = invocation(words);
@@ -129,7 +130,7 @@ function optionOf(word: string, known: Options): { kind: OptionKind | undefined;
 type Language = 'shell' | 'python' | 'javascript' | 'other';
 type ProgramText = { readonly at: number; readonly text: string; readonly language: Language };
 
-/** Interpreters, their language, and the options after which a program's text comes. */
+/** Interpreters, their language, and the options that a program's text follows. */
 const interpreters: readonly (readonly [name: RegExp, language: Language, option: RegExp])[] = [
   [/^(?:(?:r?ba|da|a|z|k|mk|fi)?sh|\$(?:SHELL|BASH))$/, 'shell', /^-[A-Za-z]*c[A-Za-z]*$/],
   [/^(?:python|pypy)[\d.]*$/, 'python', /^-[A-Za-z]*c$/],
@@ -137,8 +138,8 @@ const interpreters: readonly (readonly [name: RegExp, language: Language, option
   [/^(?:bun|deno|tsx|perl|ruby|lua|php|R|Rscript|julia)$/, 'other', /^-[A-Za-z]*[eEpr]$|^--eval(?:=|$)/],
 ];
 
-/** The programs whose text is among the words: after `sh -c`, `python -c`, `node -e` and the like. Shells are looked for
- *  anywhere, because `find -exec` and many others start one. */
+/** The program texts among the words: after `sh -c`, `python -c`, `node -e` and the like. Shells are searched for
+ *  at any position, because `find -exec` and many others start one. */
 export function programTexts(words: readonly string[]): readonly ProgramText[] {
   const program = invocation(words).at;
   return words.flatMap((word, from) => {
@@ -153,7 +154,7 @@ export function programTexts(words: readonly string[]): readonly ProgramText[] {
   });
 }
 
-/** Where the text stands, after the last such option before the operands or in one word with it; -1 where there is none. */
+/** The index of the text, after the last such option before the operands or joined with it; -1 where there is none. */
 function textAt(words: readonly string[], from: number, option: RegExp): number {
   const operand = words.findIndex((word, at) => at >= from && !/^-./.test(word));
   const leading = words.slice(from, operand < 0 ? words.length : operand);
@@ -162,7 +163,7 @@ function textAt(words: readonly string[], from: number, option: RegExp): number 
   return leading[found]?.includes('=') === true ? from + found : from + found + 1;
 }
 
-/** The same for a shell, whose `-c` may stand anywhere among its options. */
+/** The same for a shell, whose `-c` may be anywhere among its options. */
 function scriptAt(words: readonly string[], from: number, option: RegExp): number {
   let isText = false;
   for (let at = from; at < words.length; at++) {

@@ -1,9 +1,9 @@
-/** Context keys that belong to the engine. */
+/** Context keys that only the engine sets. */
 
 const reserved = ['internal', 'last_failure', 'graph', 'outcome', 'current_node'];
 const namespaces = ['internal.', 'last_failure.', 'graph.'];
 
-/** The first key of `updates` that neither an agent nor a tool may set, undefined when all are theirs to set. */
+/** The first key of `updates` that neither an agent nor a tool may set; undefined when all are allowed. */
 export function reservedKeyIn(updates: Readonly<Record<string, unknown>>): string | undefined {
   return Object.keys(updates).find(
     (key) => reserved.includes(key) || namespaces.some((namespace) => key.startsWith(namespace)),

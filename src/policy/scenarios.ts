@@ -23,7 +23,7 @@ export function scenariosNamed(command: string, holdout: readonly string[]): str
   return [...new Set(named)];
 }
 
-/** The files and folders that a command names, as far as its words show: with a slash, or the ending of a file name. */
+/** The files and folders that a command names: words with a slash, or with the ending of a file name. */
 export function filesNamed(command: string): string[] {
   const words = pathWords(command).filter(
     (word) => /^(?!\/|~)[\w@%+,./-]+$/.test(word) && (word.includes('/') || /\.[A-Za-z]\w{0,5}$/.test(word)),

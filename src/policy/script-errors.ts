@@ -1,7 +1,7 @@
-/** What shells, interpreters and the scenario harness print when a scenario itself is broken. Pure. */
+/** Messages of shells, interpreters and the scenario harness that show that a scenario itself is broken. Pure. */
 
-/** The first of `scripts` that its interpreter could not run, by standard error: it is missing, not executable, no valid
- *  text, or uses a name that it has not defined. */
+/** The first of `scripts` that its interpreter could not run, by standard error: it is missing, not executable or
+ *  no valid text, or it uses an undefined name. */
 export function scriptError(
   scripts: readonly string[],
   stderr: string,
@@ -21,7 +21,7 @@ function errorsOf(script: string): RegExp[] {
     `^${shell}${name}: ((?:not found|No such file|Permission denied|cannot execute|.*bad interpreter|Is a directory|Exec format error|command not found).*)$`,
     `^${shell}${name}: ((?:line )?\\d+: (?:[Ss]yntax error.*|unexpected EOF.*|.*(?:unbound variable|parameter not set|[Bb]ad substitution)))$`,
     `(?:^${shell}|: )((?:cannot|can't) open(?: file)?|Cannot find module) '?(?:file://)?${name}'?`,
-    // Python, and Node right below the place: what a script throws may quote the product's output.
+    // For Python and Node right below the location: an exception of the script may quote the product's output.
     `^ *File "${name}", line \\d+.*\\n(?: {4}.*\\n)*((?:Syntax|Indentation|Tab|Name|UnboundLocal)Error\\b.*)$`,
     `^${name}:\\d+\\n(?:.*\\n){1,3}?((?:Syntax|Reference)Error\\b.*)$`,
   ].map((source) => new RegExp(source, 'm'));
@@ -36,7 +36,7 @@ export function missingProgram(
   return { speaker, program: program.replace(/^.*\/workspace\//, '').replace(/^(?:\.\/)+/, './') };
 }
 
-/** Why a failure happened in the scenario's selftest, before it came to the product; undefined where it did not. */
+/** Why a failure happened in the scenario's selftest, before it reached the product; undefined where it did not. */
 export function selftestOf(command: string, output: string): string | undefined {
   const line = output
     .split('\n')

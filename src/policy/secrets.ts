@@ -5,10 +5,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const secretName = /_KEY$|_TOKEN$|_SECRET$|PASSWORD/i;
 const ownName = /^(FACTORY|ATTRACTOR|ATTRACTION)_/;
 
-/** Shorter values are too common in ordinary output to be replaced. */
+/** Shorter values are too common in ordinary output to be masked. */
 const shortestMasked = 8;
 
-/** Sorted names of the variables that hold secrets. The engine's own settings are none, whatever their names. */
+/** Sorted names of the variables that hold secrets. The engine's settings are no secrets, whatever their names. */
 export function secretNames(env: Environment): string[] {
   return Object.keys(env)
     .filter((name) => env[name] !== undefined && secretName.test(name) && !ownName.test(name))
@@ -16,16 +16,16 @@ export function secretNames(env: Environment): string[] {
 }
 
 export type StageEnvironment = {
-  /** What the stage gets. */
+  /** What the node gets. */
   readonly env: Record<string, string>;
-  /** Sorted names of the secrets it does not get. */
+  /** Sorted names of the secrets that it does not get. */
   readonly withheld: string[];
-  /** Values to hide in all that is written, passed or withheld. */
+  /** Values to mask in all output, whether the node gets them or not. */
   readonly mask: string[];
 };
 
-/** The environment of a stage: everything but secrets, and those secrets that `pass` names. `also` names variables that
- *  are secrets whatever they are called: they pass, and their values are hidden. */
+/** The environment of a node: everything but secrets, and those secrets that `pass` names. `also` names variables
+ *  that are secrets whatever they are called: they pass, and their values are masked. */
 export function stageEnvironment(
   env: Environment,
   pass: readonly string[],

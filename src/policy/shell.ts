@@ -1,5 +1,5 @@
-/** Reads a command line into words as a POSIX shell would, so that rules look at words instead of searching text. It is
- *  no shell: here-documents, arithmetic, `${…}` and texts on which shells differ are not looked into. */
+/** Splits a command line into words as a POSIX shell does, so that rules check words instead of searching text. It
+ *  is no complete shell: here-documents, arithmetic, `${…}` and texts on which shells differ are not examined. */
 
 type ShellWord = {
   /** Quotes and backslashes removed; `$NAME` as written, `$()` and `${}` in place of longer expansions. */
@@ -23,7 +23,8 @@ export type ShellCommand = {
 type ShellText = {
   /** The commands of pipelines, lists, groups and substitutions. */
   readonly commands: readonly ShellCommand[];
-  /** What a shell would act on outside quotes, as written: operators, redirections, substitutions, comments, line ends. */
+  /** What a shell interprets outside quotes, as written: operators, redirections, substitutions, comments, line
+   *  ends. */
   readonly operators: readonly string[];
 };
 
@@ -42,16 +43,16 @@ type Level = {
 
 const operator = /&&|\|\||\|&|;;|(?:&>>?|<<<|<<-?|<>|>>|>\||[<>]&(?:\d+|-)?|[<>])|[|&;]/y;
 const hereDocument = /<<-?[ \t]*\\?(['"]?)([\w.-]+)\1/g;
-/** Characters of `${…}` or `$((…))`: in a longer one the end is not looked for. */
+/** Characters of `${…}` or `$((…))`: the end of a longer one is not searched for. */
 const longestExpansion = 500;
 const quotedPiece = '\u0001';
 
-/** Reads any text: one that a shell would refuse is read as far as it makes sense. */
+/** Reads any text; an invalid one is read as far as it makes sense. */
 export function readShell(text: string): ShellText {
   return new Reader(withoutDocuments(text)).read();
 }
 
-/** Leaves out the bodies of here-documents. What no later line ends is none: `1 << 2`. */
+/** Removes the bodies of here-documents. One without an end line is none: `1 << 2`. */
 function withoutDocuments(text: string): string {
   const lines = text.split('\n');
   const last = new Map(lines.map((line, at) => [line.replace(/^\t+/, ''), at]));
@@ -173,13 +174,13 @@ class Reader {
       this.open(')', '$(');
       this.at += 2;
     } else if (!this.level.inDouble && (next === "'" || next === '"')) {
-      // Shells differ about `$'…'` and `$"…"`; the quotes are read as usual ones.
+      // Shells differ on `$'…'` and `$"…"`; the quotes are read as ordinary ones.
       this.at++;
     } else this.add(char);
     return true;
   }
 
-  /** The text after the `$` here up to the bracket that closes the one it begins with; empty where there is none. */
+  /** The text after this `$` up to the matching closing bracket; empty where there is none. */
   private bracketed(open: string, close: string): string {
     const rest = this.source.slice(this.at + 1, this.at + longestExpansion);
     let depth = 0;
@@ -194,7 +195,7 @@ class Reader {
     this.endWord();
     if (char === '(') this.open(')', '');
     else if (this.level.closer === ')') this.close();
-    // One that nothing opened ends a pattern of `case`.
+    // A closing parenthesis without an opening one ends a pattern of `case`.
     else this.endCommand();
     this.at++;
   }
@@ -219,7 +220,7 @@ class Reader {
     const found = operator.exec(this.source)?.[0] ?? char;
     const isRedirection = /[<>]/.test(found);
     const { word } = this.level;
-    // A number right before a redirection is a part of it.
+    // A number directly before a redirection is a part of it.
     const number = isRedirection && word !== undefined && /^\d+$/.test(word.bare) ? word.bare : '';
     if (number === '') this.endWord();
     this.level.word = undefined;

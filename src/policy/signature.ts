@@ -1,4 +1,4 @@
-/** What two failures have in common: their messages without the parts that differ from run to run. Pure. */
+/** Identifies equal failures: their messages without the parts that differ between runs. Pure. */
 import { createHash } from 'node:crypto';
 import { stripVTControlCharacters } from 'node:util';
 
@@ -6,11 +6,11 @@ const inPath = '[^\\s\'"`:;,()[\\]{}<>]*';
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 const temporaryPlaces = '(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm|run/user)';
 
-/** In this order: longer and more specific ones first. */
+/** In this order: longer and more specific patterns first. */
 const replaced: readonly (readonly [RegExp, string])[] = [
-  // The patterns below read a number again from each of its digits: a very long one would take minutes.
+  // The patterns below rescan a number from each of its digits: a very long one would take minutes.
   [/\d(?:[.,:]?\d){63,}/g, '#'],
-  // Times as ISO 8601 and `date` write them.
+  // Times in the formats of ISO 8601 and `date`.
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?/g, '#'],
   [/\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|AM|PM)\b/g, '#'],
   // UUIDs, run ids, hex numbers, hex words with a digit.
@@ -24,8 +24,8 @@ const replaced: readonly (readonly [RegExp, string])[] = [
   [/#(?:[ \t,:.-]*#)+/g, '#'],
 ];
 
-/** The message without colours, times, durations, numbers (a digit that belongs to a name stays), hex words, paths below
- *  folders for temporary files, of which `temporary` is one too, and extra white space. */
+/** The message without colours, times, durations, numbers (a digit in a name stays), hex words, paths below folders
+ *  for temporary files, of which `temporary` is one too, and extra white space. */
 export function normalMessage(text: string, temporary = ''): string {
   const folder = temporary.replace(/\/+$/, '');
   // With "/" every path would be temporary.
@@ -40,13 +40,13 @@ export function normalMessage(text: string, temporary = ''): string {
     .join('\n');
 }
 
-/** Characters of the end of a normalised output that count. */
+/** Characters at the end of a normalised output that count. */
 const mostCounted = 4000;
 
 type Signature = { readonly id: string; readonly head: string };
 
-/** Equal for failures of the same node, class and command with the same message. `output` is the end of what the command
- *  printed, `temporary` the folder for temporary files, an absolute path. */
+/** Equal for failures of the same node, class and command with the same message. `output` is the end of what the
+ *  command printed, `temporary` the folder for temporary files, an absolute path. */
 export function signatureOf(failure: {
   readonly node: string;
   readonly class: string;
@@ -70,6 +70,6 @@ const leftovers: readonly RegExp[] = [
   /\.(?:pyc|pyo|log|tmp|swp|tsbuildinfo|profraw|gcda)$/,
 ];
 
-/** Whether a change at this path may matter to a failure: caches, logs, reports of tools and the engine's own files do
+/** Whether a change at this path may affect a failure: caches, logs, reports of tools and the engine's files do
  *  not. */
 export const isRelevant = (path: string): boolean => !leftovers.some((leftover) => leftover.test(path));

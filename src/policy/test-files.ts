@@ -28,7 +28,7 @@ const declarations = [
 ].map((pattern) => pattern.source);
 const declaration = new RegExp(declarations.join('|'), 'gm');
 
-/** Marks by which a declared test, or a group of tests, does not run. */
+/** Markers that keep a declared test, or a group of tests, from running. */
 const skipped =
   /\b(?:describe|context|suite)\.skip\b|\bx(?:describe|context)\b|@(?:pytest\.mark\.|unittest\.)?(?:skip|xfail|expectedFailure)\b|^[ \t]*pytestmark\b.*\b(?:skip|xfail)\b|^\tt\.Skip(?:Now|f)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b|\bSkip\s*=\s*"|\{\s*skip:\s*(?:true|['"])|^[ \t]*__test__\s*=\s*False\b/gm;
 /** With one of these only the marked tests of a file run. */
@@ -37,11 +37,11 @@ const only = /\b(?:it|test|describe|context|suite)\.only\b|\bf(?:it|describe|con
 export type Tests = {
   /** The first line of each declaration, white space folded. */
   readonly names: readonly string[];
-  /** How many of them run, as far as marks in the file say. */
+  /** How many of them run, according to the markers in the file. */
   readonly count: number;
 };
 
-/** The tests that a text declares. A text that is not there declares none. */
+/** The tests that a text declares; none for an absent text. */
 export function testsIn(text = ''): Tests {
   const bare = text.replace(comments, '');
   const names = [...bare.matchAll(declaration)].map(([found]) => found.replace(/^[;{}>]|\s+/g, ' ').trim());

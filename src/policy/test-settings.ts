@@ -1,5 +1,5 @@
-/** What decides how tests run: scripts, targets, runner settings, hooks, and modules that a runner would load instead of
- *  the real ones. */
+/** Settings that determine how tests run: scripts, targets, runner settings, hooks, and modules that a runner would
+ *  load instead of the real ones. */
 import { isInstalled } from './test-files.ts';
 
 const whole =
@@ -7,13 +7,13 @@ const whole =
 const makefile = /(?:^|\/)(?:GNUmakefile|[Mm]akefile|[Jj]ustfile)$|\.mk$/;
 const sectioned = /(?:^|\/)(?:pyproject\.toml|setup\.cfg|tox\.ini|Cargo\.toml)$/;
 const packageFile = /(?:^|\/)package\.json$/;
-/** Keys of a package.json, besides its scripts, that decide how its tests are loaded. */
+/** Keys of a package.json, other than its scripts, that determine how its tests are loaded. */
 const packageKeys = ['type', 'imports', 'config', 'jest', 'vitest', 'mocha', 'ava', 'tap', 'c8', 'nyc'];
 
 export const hasCommands = (path: string): boolean => packageFile.test(path) || makefile.test(path);
 
-/** The settings of a file, by what messages call them; of a file with one purpose the whole text, as `file`. A text that
- *  cannot be read as what its name says is one setting. */
+/** The settings of a file, by their names in messages; for a file with one purpose the whole text, as `file`. A
+ *  text that cannot be parsed in the format of its name is one setting. */
 export function settingsIn(path: string, text: string | undefined): ReadonlyMap<string, string> {
   if (text === undefined || isInstalled(path)) return new Map();
   if (packageFile.test(path)) return packageSettings(text);
@@ -52,18 +52,18 @@ function blocks(text: string, begins: RegExp, kind: string, ends = begins): Map<
 const testWord =
   /(?:^|[\s:._-])(?:pre|post)?(?:tests?|check|verify|lint|ci|coverage|e2e|spec|typecheck|validate)(?:$|[:._-])/i;
 
-/** Whether a setting concerns tests whatever commands run: by its name, or because its file has no other purpose. */
+/** Whether a setting affects tests whatever commands run: by its name, or because its file has no other purpose. */
 export const concernsTests = (setting: string): boolean =>
   !/^(?:script|target) /.test(setting) || testWord.test(setting.slice(setting.indexOf(' ') + 1));
 
 const runners =
   /(?:^|(.*)\/)(?:unittest|pytest|_pytest|pluggy|nose2?|doctest|coverage|xdist|hypothesis|minitest|rspec)(?:\/.+)?\.(?:py|rb)$/;
-/** Modules of Python that unittest and pytest import: one of the same name in the folder that they start in comes first. */
+/** Python modules that unittest and pytest import: one of the same name in their start folder takes precedence. */
 const imported =
   /^(?:argparse|ast|asyncio|collections|contextlib|copy|difflib|enum|fnmatch|functools|importlib|inspect|io|json|linecache|logging|os|pathlib|pprint|re|runpy|shutil|signal|string|subprocess|tempfile|threading|time|token|tokenize|traceback|types|typing|warnings|weakref)(?:\/__init__)?\.py$/;
 
-/** The folder in which a new file of this path would be loaded in place of a test runner's own module; undefined where it
- *  would not. */
+/** The folder in which a new file of this path would be loaded in place of a test runner's module; undefined where
+ *  it would not. */
 export function shadowFolder(path: string): string | undefined {
   if (isInstalled(path)) return undefined;
   const found = runners.exec(path);

@@ -1,13 +1,13 @@
-/** Which workspace paths the tools of a model may see and write. Pure: what links do with a path is looked at where the
- *  path is opened, and the place that it really leads to is asked about here as well. */
+/** Which workspace paths the tools of a model may see and write. Pure: links are resolved where a path is opened,
+ *  and the resolved path is checked here as well. */
 import { folded } from '../system/spelled.ts';
 import { inScope, namesGit } from './paths.ts';
 
-/** Entries are paths relative to the workspace; what lies below one belongs to it. */
+/** Entries are paths relative to the workspace; each includes everything below it. */
 export type ToolScope = {
-  /** Neither seen nor written. */
+  /** Neither visible nor writable. */
   readonly hidden: readonly string[];
-  /** When given, of the rest only these, what lies below them and the folders above them are seen. */
+  /** When given, only these, everything below them and the folders above them are visible. */
   readonly only?: readonly string[];
   /** As in `allowed_write_paths`; undefined where everything may be written. */
   readonly writable?: readonly string[];
@@ -16,8 +16,8 @@ export type ToolScope = {
 /** Characters of the longest path that a file system takes. */
 const longest = 4096;
 
-/** The path as it is meant, relative to the workspace and without `.` and empty components ('' is the workspace itself);
- *  or why it is none. */
+/** The path relative to the workspace, without `.` and empty components ('' is the workspace itself); or why it is
+ *  not valid. */
 export function toolPath(said: string): { readonly path: string } | { readonly problem: string } {
   const problem = (why: string) => ({
     problem: `${shown(said)} ${why}: name paths relative to the workspace, such as "src/main.ts"`,
@@ -30,7 +30,7 @@ export function toolPath(said: string): { readonly path: string } | { readonly p
   return parts.includes('..') ? problem('has ".." in it') : { path: parts.join('/') };
 }
 
-/** Why a path (as `toolPath` gives it) may not be seen, or undefined. */
+/** Why a path (as `toolPath` returns it) may not be read, or undefined. */
 export function sightProblem(path: string, scope: ToolScope): string | undefined {
   if (namesGit(path)) return `${shown(path)} belongs to git, and no tool touches it`;
   if (isHidden(path, scope)) return `${shown(path)} is out of the read scope of this stage`;
@@ -50,7 +50,7 @@ export function writeProblem(path: string, scope: ToolScope): string | undefined
       writable.length === 0 ? 'this stage writes nothing' : `this stage writes ${writable.join(', ')}`;
     return `${shown(path)} is not in allowed_write_paths: ${where}`;
   }
-  // A stage that is meant to leave something there for the engine's pipelines says so in so many words.
+  // A node that is meant to write the engine's files there lists them explicitly.
   const named = (writable ?? []).some((entry) => isOwn(clean(entry)));
   if (isOwn(path) && !named)
     return `${shown(path)} belongs to the factory, and allowed_write_paths does not name it`;
@@ -59,7 +59,7 @@ export function writeProblem(path: string, scope: ToolScope): string | undefined
 
 const isOwn = (path: string): boolean => path.split('/')[0]?.toLowerCase() === '.factory';
 
-// Some file systems tell neither case nor forms of an accent apart; hiding more than was named does no harm.
+// Some file systems ignore case and the Unicode form of accents; hiding more than was named does no harm.
 const isHidden = (path: string, { hidden }: ToolScope): boolean =>
   hidden.map(clean).some((one) => one !== '' && isBelow(folded(path), folded(one)));
 

@@ -1,4 +1,4 @@
-/** Whether a fix can work at all: whose failure the last one is, and what an agent may write. Pure. */
+/** Whether a fix can work at all: the class of the last failure, and what an agent may write. Pure. */
 import { present } from '../model/attribute.ts';
 import type { LastFailure } from '../model/checkpoint.ts';
 import type { Graph, Node } from '../model/graph.ts';
@@ -14,8 +14,8 @@ const remedies: Partial<Record<LastFailure['class'], string>> = {
 };
 
 /** Why no change that the agent of `node` may make can fix the last failure, or undefined. `allowed` is its
- *  `allowed_write_paths`. An agent cannot fix a scenario, the machine or the configuration: one from which the run leads
- *  back to such a failure does not start. An agent with a write scope is also checked against the failed scripts. */
+ *  `allowed_write_paths`. An agent cannot fix a scenario, the machine or the configuration: an agent on a path back
+ *  to such a failure does not start. An agent with a write scope is also checked against the failed scripts. */
 export function unfixableSource(
   graph: Graph,
   node: Node,
@@ -29,7 +29,7 @@ export function unfixableSource(
   const { attribution } = last;
   const remedy = remedies[last.class];
   if (remedy !== undefined && (last.class_said || (attribution ?? { how: 'default' }).how !== 'default')) {
-    // Only the scenario itself settles what it said.
+    // Only a new run of the scenario can clear its failure.
     const settled = last.executable_success_since && last.judge !== true;
     if (!inOwnScope && (settled || !leadsTo(graph, node.id, last.node))) return undefined;
     const why = attribution?.why ?? `failure_class=${last.class}`;
@@ -42,7 +42,7 @@ export function unfixableSource(
   return `${prefix} references ${outside.join(',')} outside allowed_write_paths for ${node.id}`;
 }
 
-/** Whether a run that ended for this reason continues by running the failed node again: a resume would come to the agent
- *  that cannot fix it. */
+/** Whether a run that ended for this reason resumes at the failed node: otherwise the resume would start with the
+ *  agent that cannot fix it. */
 export const wantsStageAgain = (reason: string): boolean =>
   reason.startsWith('unfixable_failure_source: ') && reason.endsWith(' --before)');

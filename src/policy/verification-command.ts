@@ -4,7 +4,7 @@ import { pathProblem, shown } from './path-rules.ts';
 import { invocation, patternWords, programTexts } from './programs.ts';
 import { splitWords, wordFrom } from './words.ts';
 
-/** Syntax that only a shell understands. It is refused in quotes too, as the seed does. */
+/** Syntax that only a shell understands. It is refused in quotes too, as in the seed. */
 const shellSyntax = ['&&', '||', ';', '|', '`', '$(', '>', '<', '\r', '\n'];
 
 /** Why a verification command is refused, undefined when it may run. `allowed` are the entries of
@@ -27,8 +27,9 @@ export function verificationCommandProblem(command: string, allowed: readonly st
 
 const operators = '| || |& & && ; ;; > >> >| >& &> &>> < << <<< <& <>'.split(' ');
 
-/** Why a work order's command is refused where `verification.allowed_commands="@plan"` allows what the plan says.
- *  Operators inside a program's text are that program's; a word that is one means that a shell was expected. */
+/** Why a work order's command is refused where `verification.allowed_commands="@plan"` allows the commands of the
+ *  plan. Operators inside a program's text are part of it; a word that is an operator shows that a shell was
+ *  expected. */
 export function plannedCommandProblem(command: string): string | undefined {
   const parsed = takeApart(command);
   const refused = (why: string) => `verification command rejected: ${why}: ${shown(command)}`;
@@ -43,7 +44,7 @@ export function plannedCommandProblem(command: string): string | undefined {
 
 const guardrail = (problem: string) => `verification command rejected by guardrail: contains ${problem}`;
 
-/** What is wrong with assignments and words, `isText` left out. */
+/** The problem in assignments and words, `isText` left out. */
 function wordProblem(
   { assignments, words }: Parsed,
   isText: (word: string, at: number) => boolean = () => false,
@@ -72,8 +73,8 @@ function beginsWith(words: readonly string[], entry: string): boolean {
   return wanted.length > 0 && wanted.every((word, at) => word === words[at]);
 }
 
-/** What a verification command runs: nothing is expanded but `$PWD` in the assignments before the program. `cwd` is the
- *  absolute folder it will run in. The problem reads on after "the command is rejected: ". */
+/** What a verification command runs: nothing is expanded but `$PWD` in the assignments before the program. `cwd` is
+ *  the absolute folder that it will run in. The problem continues the text "the command is rejected: ". */
 export function parseVerificationCommand(
   command: string,
   cwd: string,
@@ -136,8 +137,8 @@ function isWrapped(text: string): boolean {
   return false;
 }
 
-/** Variables by which a program loads code or takes settings that name programs: with them, an allowed command could be
- *  any command. npm reads its settings in any case. */
+/** Variables by which a program loads code or takes settings that name programs: with them, an allowed command
+ *  could run any command. npm reads its settings in any case. */
 const loaders: readonly RegExp[] = [
   /^(?:LD|DYLD|GIT|BASH_FUNC)_/,
   /^(?:PATH|SHELL|ENV|BASH_ENV|SHELLOPTS|BASHOPTS)$/,

@@ -1,4 +1,4 @@
-/** The verification plan that an agent or a tool hands to a verification node. */
+/** The verification plan that an agent or a tool passes to a verification node. */
 import { posix } from 'node:path';
 import type { Json } from '../model/json.ts';
 
@@ -6,8 +6,9 @@ import type { Json } from '../model/json.ts';
 export type VerificationPlan = { readonly files: string[]; readonly commands: string[] };
 
 /** Reads a plan: an object with string arrays `files` and `commands`, either of which may be absent or null; other
- *  keys are ignored. `workspace` is absolute: an absolute file inside it is made relative. A plan `byTool` may have no
- *  commands, and file names with `~` or with blanks at their ends. The problem reads on after "the plan is not valid: ". */
+ *  keys are ignored. `workspace` is absolute: an absolute file inside it is made relative. A plan `byTool` may have
+ *  no commands, and file names with `~` or with blanks at their ends. The problem continues the text "the plan is
+ *  not valid: ". */
 export function parseVerificationPlan(
   value: Json,
   options: { readonly workspace: string; readonly byTool?: boolean },
@@ -34,7 +35,7 @@ export function parseVerificationPlan(
 
 const problem = (why: string) => ({ problem: why });
 
-/** A list's items; nothing for what is absent; what is no list stands as its own item and fails as one. */
+/** A list's items; none for an absent list; any other value becomes the only item, whose check then fails. */
 function listOf(value: Json | undefined): readonly (Json | undefined)[] {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? value : [undefined];

@@ -2,13 +2,13 @@
 
 export type Words = { readonly words: string[] } | { readonly problem: string; readonly at: number };
 
-/** A word and where it stands in the text it was read from. */
+/** A word and its offset in the source text. */
 export type PlacedWord = { readonly text: string; readonly start: number; readonly end: number };
 
 const isBlank = (char: string): boolean => char === ' ' || char === '\t' || char === '\r' || char === '\n';
 
 /** Reads the word that begins at `start` (no blank there). Inside double quotes a backslash escapes only `"` and
- *  `\`; outside quotes it escapes whatever follows, a line end included. */
+ *  `\`; outside quotes it escapes any character, including a line end. */
 function readWord(source: string, start: number): PlacedWord | { problem: string; at: number } {
   let text = '';
   let at = start;
@@ -64,8 +64,8 @@ export function splitWords(source: string): Words {
   }
 }
 
-/** One word of a POSIX shell that stands for exactly `text`, whatever is in it. */
+/** One POSIX shell word that evaluates to exactly `text`. */
 export function quoteWord(text: string): string {
-  // No `=` here: at the head of a command a bare `a=b` would be an assignment.
+  // `=` must be quoted: at the start of a command a bare `a=b` would be an assignment.
   return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,6 @@
-/** A guess from words: lines in which a scenario reports that a live service failed it. Pure. */
+/** Guesses from words: lines in which a scenario reports that a live service failed. Pure. */
 
-/** A line that compares is an assertion about the product, and one that names this machine is about its server. */
+/** A line with a comparison is an assertion about the product, and one that names this machine is about its server. */
 const unlike =
   /\b(?:expect\w*|assert\w*|want\w*|got|actual\w*|should|received)\b|localhost|\b127\.0\.0\.1\b|\[?::1\]?/i;
 const ofTheWorld: readonly RegExp[] = [
@@ -23,6 +23,6 @@ export function wordsOfTheWorld(line: string): string | undefined {
   return found?.trim().slice(0, 80);
 }
 
-/** Whether a script's text has a printed line word for word. A line of a word or two may be the product's too. */
+/** Whether a script's text contains a printed line literally. A line of a word or two may be the product's too. */
 export const isOwnLine = (line: string, text: string): boolean =>
   line.trim().length >= 12 && text.includes(line.trim());
