@@ -1,7 +1,7 @@
 /** Keeps git from reporting sealed paths: they are removed from the workspace and restored, and no order commits them. */
 import * as z from 'zod';
 import { isMissing, writeFileAtomic, writeJson } from '../system/files.ts';
-import { type Git, nobodysNews } from '../system/git.ts';
+import { type Git, ignoreFactory } from '../system/git.ts';
 import { inHistory } from './in-history.ts';
 import { readRecord } from './record.ts';
 
@@ -13,7 +13,7 @@ export async function noteSealed(historyDir: string, paths: readonly string[]): 
   const { sealed, exclude } = inHistory(historyDir);
   await writeJson(sealed, { version: 1, paths: [...paths] } satisfies z.infer<typeof SealedPaths>);
   const literal = (path: string) => path.replace(/[\\*?[\]!# ]/g, '\\$&');
-  await writeFileAtomic(exclude, nobodysNews + paths.map((path) => `/${literal(path)}\n`).join(''));
+  await writeFileAtomic(exclude, ignoreFactory + paths.map((path) => `/${literal(path)}\n`).join(''));
 }
 
 /** Makes git treat tracked files at sealed paths as present and unchanged. `git` must use the index that commands of nodes

@@ -7,7 +7,7 @@ import { isSnapshotName, momentText, parsePoint } from '../model/point.ts';
 import { findMoment } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
 import { readManifest } from '../store/run-store.ts';
-import { diskTrouble, mendDisk } from '../system/disk-trouble.ts';
+import { diskTrouble, fixDisk } from '../system/disk-trouble.ts';
 import { isCode, systemWords } from '../system/files.ts';
 import { modeLost } from '../workspace/checkout.ts';
 import { treeOf, unlike } from '../workspace/inspect.ts';
@@ -67,7 +67,7 @@ export async function checkoutCommand(
     tree = there ?? (await snapshots.checkout(wanted.snapshot, folder));
   } catch (error) {
     if (error instanceof WorkspaceError && diskTrouble(error) !== undefined)
-      return refused(wrong('checkout', `${folder}: ${messageOf(error)}`, mendDisk), options, io, 1);
+      return refused(wrong('checkout', `${folder}: ${messageOf(error)}`, fixDisk), options, io, 1);
     if (error instanceof WorkspaceError || !(error instanceof Error && 'code' in error))
       return refused(wrong('checkout', messageOf(error)), options, io, 1);
     throw error;

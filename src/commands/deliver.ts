@@ -20,7 +20,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { quoteWord } from '../policy/words.ts';
 import { ownerOf } from '../store/lock.ts';
 import { findRun, readManifest } from '../store/run-store.ts';
-import { DiskStop, diskTrouble, mendDisk, tellsOfDisk } from '../system/disk-trouble.ts';
+import { DiskStop, diskTrouble, fixDisk, tellsOfDisk } from '../system/disk-trouble.ts';
 import { isMissing } from '../system/files.ts';
 import { GitError, isNoTop, sourceGit, startGitAgain } from '../system/git.ts';
 import { isFolder } from '../system/read.ts';
@@ -110,7 +110,7 @@ async function attempt(run: string, options: DeliverOptions, io: DeliverIo): Pro
     if (error instanceof GitError) return refuse(1, error.message, gitFix(error));
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
-    return refuse(1, error instanceof DiskStop ? error.message : diskWords(trouble), mendDisk);
+    return refuse(1, error instanceof DiskStop ? error.message : diskWords(trouble), fixDisk);
   }
 }
 
@@ -120,7 +120,7 @@ const gitFix = ({ message, missing, unanswered }: GitError): string =>
     : unanswered
       ? startGitAgain
       : tellsOfDisk(message)
-        ? mendDisk
+        ? fixDisk
         : 'check that repository, and the space and permissions there, then run the same command again';
 
 /** `typed`: the run and its place, as typed, for commands that are proposed. */

@@ -73,7 +73,7 @@ export function blame(ended: Ended): Attribution {
   const words = isJudge(ended) ? ownWords(ended) : undefined;
   if (words !== undefined) return { class: 'infra', how: 'words', why: `it printed "${words}"` };
   const why = exit.kind === 'exited' ? `exit code ${exit.code}` : exit.kind;
-  return { class: 'product', how: 'default', why: `${why}, and nothing shows another cause` };
+  return { class: 'product', how: 'default', why: `${why}; no evidence of another cause` };
 }
 
 type Evidence = readonly [FailureClass, string] | undefined;
@@ -84,7 +84,7 @@ function scenarioEvidence(ended: Ended): Evidence {
   if (exit.kind === 'timed_out') return ['timeout', 'it was still running when its time was over'];
   if (exit.kind === 'exited' && exit.code === infraCode) return ['infra', `exit code ${infraCode}`];
   if (exit.kind === 'not_found' && exit.noRoom === true)
-    return ['infra', `this machine had no room to start ${exit.program}`];
+    return ['infra', `this machine lacked the resources to start ${exit.program}`];
   const named = scenariosNamed(command, scenarios);
   const broken = scriptError(named, stderr);
   if (broken !== undefined) return ['scenario', `${broken.script} itself cannot be run: ${broken.why}`];
@@ -94,7 +94,7 @@ function scenarioEvidence(ended: Ended): Evidence {
   const selftest = selftestOf(command, `${stderr}\n${stdout}`);
   if (selftest !== undefined) return ['scenario', selftest];
   return exit.kind === 'signalled' && isFromOutside(exit.signal)
-    ? ['infra', `ended from outside by ${exit.signal}`]
+    ? ['infra', `killed by ${exit.signal}`]
     : undefined;
 }
 

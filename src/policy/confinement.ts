@@ -20,7 +20,7 @@ export function askedFor(said: {
   if (said.graph !== undefined) return { word: said.graph, by: 'the pipeline' };
   if (said.flag !== undefined) return { word: said.flag, by: '--sandbox' };
   if (said.environment !== undefined) return { word: said.environment, by: 'FACTORY_SANDBOX' };
-  return { word: 'auto', by: 'nobody: it is the default' };
+  return { word: 'auto', by: 'the default' };
 }
 
 /** What the machine supports, as far as it matters here. */
@@ -66,29 +66,29 @@ export function account(
   enforces.push('memory (max_memory, where it is set)');
   if (used === 'bwrap') {
     enforces.unshift(
-      'files: the system is read-only; of the run a stage sees its workspace and its own folder, nothing of the workdir and the home',
-      'processes of others cannot be seen, and all of a stage end with it',
+      'files: the system is read-only; of the run a node sees only its workspace and its node directory, nothing of the workdir and the home',
+      'processes: a node sees only its own, and all of them end with it',
     );
   } else {
     missing.unshift(
-      'files: stages see the whole machine; scopes are held by putting back what was written outside them in the workspace',
+      'files: nodes see the whole machine; changes outside allowed_write_paths are reverted, in the workspace only',
     );
   }
   if (used === 'group' || (used === 'bwrap' && !able.noNetwork))
     missing.push('network: network=off has no effect');
   else {
     enforces.push('network (network=off, the default of verification)');
-    if (!able.loopback) missing.push('network: a stage with network=off has no loopback either');
+    if (!able.loopback) missing.push('network: a node with network=off has no loopback either');
   }
   return { asked: asked.word, by: asked.by, used, why: whyUsed(asked, used, able), enforces, missing };
 }
 
 function whyUsed({ word, by }: Asked, used: Rung, { noBwrap }: Able): string {
-  const said = `sandbox=${word} (said by ${by})`;
+  const said = `sandbox=${word} (${by})`;
   if (word === 'none') return said;
   return used === 'bwrap'
-    ? `${said}, and bubblewrap works here`
-    : `${said}, and ${noBwrap ?? 'nothing more works'}`;
+    ? `${said}: bubblewrap works`
+    : `${said}: ${noBwrap ?? 'bubblewrap cannot be used'}`;
 }
 
 /** Where things are. Absolute; `workdir` is empty when the run started with an empty tree. */
@@ -229,13 +229,13 @@ export function bindProblem(
     readonly judge?: readonly JudgePlace[];
   },
 ): string | undefined {
-  if (bind.path.startsWith('~')) return `"${bind.path}" is below the home, and there is no HOME`;
+  if (bind.path.startsWith('~')) return `"${bind.path}" is below the home directory, but HOME is not set`;
   if (real.bind === undefined) return `there is no ${bind.path}`;
   if (['/proc', '/dev', '/sys'].some((path) => isWithin(real.bind ?? '', path)))
-    return `"${bind.path}" belongs to the system, and every stage has its own`;
+    return `"${bind.path}" belongs to the system; each node gets its own`;
   const exposed = (what: string, place: string) =>
     place !== '' && real.bind !== undefined && (isWithin(place, real.bind) || isWithin(real.bind, place))
-      ? `"${bind.path}" would show ${what} ${place}, which no stage may see`
+      ? `"${bind.path}" would show ${what} ${place}, which no node may see`
       : undefined;
   const judge = (real.judge ?? []).map(({ what, place }) => exposed(what, place));
   return (

@@ -33,21 +33,21 @@ export function toolPath(said: string): { readonly path: string } | { readonly p
 /** Why a path (as `toolPath` returns it) may not be read, or undefined. */
 export function sightProblem(path: string, scope: ToolScope): string | undefined {
   if (namesGit(path)) return `${shown(path)} belongs to git, and no tool touches it`;
-  if (isHidden(path, scope)) return `${shown(path)} is out of the read scope of this stage`;
+  if (isHidden(path, scope)) return `${shown(path)} is out of the read scope of this node`;
   if (scope.only === undefined || path === '') return undefined;
   const seen = scope.only.map(clean).some((one) => isBelow(path, one) || isBelow(one, path));
-  return seen ? undefined : `${shown(path)} is out of the read scope of this stage`;
+  return seen ? undefined : `${shown(path)} is out of the read scope of this node`;
 }
 
 /** Why a path may not be written, or undefined. */
 export function writeProblem(path: string, scope: ToolScope): string | undefined {
   if (path === '') return 'the path is empty: name a file';
   if (namesGit(path)) return `${shown(path)} belongs to git, and no tool touches it`;
-  if (isHidden(path, scope)) return `${shown(path)} is out of the scope of this stage`;
+  if (isHidden(path, scope)) return `${shown(path)} is out of the scope of this node`;
   const { writable } = scope;
   if (writable !== undefined && !inScope(path, writable)) {
     const where =
-      writable.length === 0 ? 'this stage writes nothing' : `this stage writes ${writable.join(', ')}`;
+      writable.length === 0 ? 'this node may write nothing' : `this node may write ${writable.join(', ')}`;
     return `${shown(path)} is not in allowed_write_paths: ${where}`;
   }
   // A node that is meant to write the engine's files there lists them explicitly.

@@ -2,7 +2,7 @@
 import { lstatSync } from 'node:fs';
 import * as z from 'zod';
 import { isMissing } from '../system/files.ts';
-import { isAlive, isStopped, isTold, type Self } from '../system/proc.ts';
+import { hasStartTime, isAlive, isStopped, type Self } from '../system/proc.ts';
 import { readPlain } from '../system/read.ts';
 
 export const LockFile = z.object({
@@ -153,7 +153,7 @@ function outOfSight(lock: LockFile, self: Self): string | undefined {
   if (lock.host !== self.host) return 'which cannot be seen from here';
   if (!isHere(lock, self)) return 'before a restart or in another container';
   // A system that does not report when processes started: another one may have the pid by now.
-  return isAlive(idOf(lock)) && !isTold(idOf(lock)) ? 'which may be another process by now' : undefined;
+  return isAlive(idOf(lock)) && !hasStartTime(idOf(lock)) ? 'which may be another process by now' : undefined;
 }
 
 const idOf = ({ pid, start_time, boot }: LockFile) => ({

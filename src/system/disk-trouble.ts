@@ -96,10 +96,10 @@ export function toldTrouble(text: string, runDir: string): Error {
   const code = codeToldBy(text);
   const path = /^error\[system\]: (\/.*?): /m.exec(text)?.[1] ?? runDir;
   const syscall = code === 'ENOENT' ? { syscall: 'mkdtemp' } : {};
-  return Object.assign(new Error('the disk has stopped it'), { code, path, ...syscall });
+  return Object.assign(new Error('stopped by a disk error'), { code, path, ...syscall });
 }
 
-export const mendDisk = 'mend that (space, permissions, the disk or its mount), then do it again';
+export const fixDisk = 'fix that (space, permissions, the disk or its mount), then retry';
 
 /** A command that a disk error stopped. The message names the file, `fix` what to do. */
 export class DiskStop extends Error {

@@ -243,7 +243,7 @@ export function systemWords(error: unknown): string {
   return known ?? (error instanceof Error ? error.message : String(error));
 }
 
-const gone = 'the file system there has gone away: what serves it has ended or does not answer';
+const gone = 'the file system there has gone away: its server has ended or does not answer';
 
 const meanings: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
@@ -254,13 +254,13 @@ const meanings: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is used up',
   EFBIG: 'the file would be larger than the system allows (its limit: ulimit -f)',
   ENOENT: 'the file system takes no new folders there',
-  ENOTDIR: 'a file stands where a folder would be',
-  EEXIST: 'a file stands where a folder would be',
+  ENOTDIR: 'a file exists where a folder is needed',
+  EEXIST: 'a file exists where a folder is needed',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many files are open (their limit: ulimit -n)',
   EAGAIN: 'the system has no process or memory left for it',
   ENOMEM: 'the system has no memory left for it',
-  ELOOP: 'its links lead in a circle',
+  ELOOP: 'its symbolic links form a loop',
   EISDIR: 'it is a folder',
   ENOSYS: 'the file system there cannot do that (it may be read-only, or keep no modes)',
   ENOTSUP: 'the file system there cannot do that (it may be read-only, or keep no modes)',

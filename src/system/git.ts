@@ -56,7 +56,7 @@ export class GitError extends Error {
 }
 
 /** What to do when git could not be started or was killed. */
-export const startGitAgain = 'see that the machine has processes and memory to spare, then do it again';
+export const startGitAgain = 'free processes and memory on the machine, then retry';
 
 /** Whether git reports that a folder is in no working tree, rather than that it could not read one. */
 export const isNoTop = (why: string): boolean =>
@@ -212,9 +212,9 @@ export async function makeRepository(
  *  git does everywhere; filters and keyword expansion are off. `.factory/` is ignored. */
 export async function keepToLineEnds(gitDir: string): Promise<void> {
   await writeFileAtomic(join(gitDir, 'info', 'attributes'), '* -ident -filter -working-tree-encoding\n');
-  await writeFileAtomic(join(gitDir, 'info', 'exclude'), nobodysNews);
+  await writeFileAtomic(join(gitDir, 'info', 'exclude'), ignoreFactory);
 }
-export const nobodysNews = '/.factory/\n';
+export const ignoreFactory = '/.factory/\n';
 
 /** The most files that a call opens, including pipes. */
 const filesOfACall = 12;
@@ -295,7 +295,7 @@ function git(setup: {
     if (pipe !== undefined)
       return {
         ok: false,
-        why: `${pipe} is a pipe, in which git would wait for ever: put git's own file there again`,
+        why: `${pipe} is a pipe, on which git would wait forever: restore git's file`,
         missing: false,
       };
     const ended = await collect('git', [...options, ...args], {

@@ -159,7 +159,7 @@ export function processId(pid: number): ProcessId | undefined {
 
 /** Whether the start time is known. Without it only the pid identifies the process, and another one may have it by
  *  now. */
-export const isTold = ({ startTime }: ProcessId): boolean => startTime !== '';
+export const hasStartTime = ({ startTime }: ProcessId): boolean => startTime !== '';
 
 /** Whether this exact process still runs. False for a zombie and, where it can be distinguished, for another
  *  process with the same pid. */
@@ -170,7 +170,7 @@ export function isAlive(id: ProcessId): boolean {
     const facts = factsOf(id.pid);
     return facts?.alive === true && facts.startTime === id.startTime;
   }
-  if (!isTold(id)) return isThere(id.pid) && !psTells();
+  if (!hasStartTime(id)) return isThere(id.pid) && !psTells();
   return psSays(id.pid, 'lstart=') === id.startTime && psSays(id.pid, 'stat=')?.startsWith('Z') === false;
 }
 

@@ -48,14 +48,14 @@ export function readPlainBytes(path: string, most = mostAtOnce, cut?: 'cut'): Pl
   } catch (error) {
     if (isMissing(error)) return { kind: 'missing' };
     if (isCode(error, 'ENXIO')) return { kind: 'none', why: 'is no file' };
-    if (isCode(error, 'ELOOP')) return { kind: 'none', why: 'is a link that leads in a circle' };
+    if (isCode(error, 'ELOOP')) return { kind: 'none', why: 'is a symbolic link in a loop' };
     throw error;
   }
   try {
     const is = fstatSync(file);
     if (!is.isFile()) return { kind: 'none', why: is.isDirectory() ? 'is a folder' : 'is no file' };
     if (is.size > most && cut === undefined)
-      return { kind: 'none', why: `has ${is.size} bytes, more than are ever written there` };
+      return { kind: 'none', why: `has ${is.size} bytes, more than factory ever writes there` };
     const bytes = Buffer.allocUnsafe(Math.min(is.size, most));
     let read = 0;
     for (let got = 1; got > 0 && read < bytes.length; read += got)

@@ -115,8 +115,8 @@ function noInterpreter(path: string): string {
     // A program that may be run but not read.
   }
   return named !== undefined && kindOf(named) === undefined
-    ? `${path} is there, but its first line names the interpreter ${JSON.stringify(named)}, which is not`
-    : `${path} is there, but not the interpreter that its first line or header names`;
+    ? `${path} exists, but its first line names the interpreter ${JSON.stringify(named)}, which does not`
+    : `${path} exists, but not the interpreter that its first line or header names`;
 }
 
 const sizeOf = ({ argv, env }: SpawnRequest): number => {

@@ -417,13 +417,13 @@ describe('before a model is paid', () => {
       'an output folder that is a file',
       { named: 'spec.md', outdir: 'bytes', overwrite: true },
       1,
-      /output directory .*bytes cannot be written: a file stands where a folder would be/,
+      /output directory .*bytes cannot be written: a file exists where a folder is needed/,
     ],
     [
       'an output folder below a file',
       { named: 'spec.md', outdir: 'bytes/below', overwrite: true },
       1,
-      /below cannot be written: a file stands where a folder would be/,
+      /below cannot be written: a file exists where a folder is needed/,
     ],
     [
       'an output folder below a link that leads nowhere',

@@ -13,10 +13,10 @@ test.for([
   ['EROFS', 'mount that one with writing allowed'],
   ['ENOSPC', 'make room there'],
   ['EIO', 'check the disk'],
-  ['ENOTCONN', 'has gone away: what serves it has ended or does not answer\n  = fix: mount it again'],
+  ['ENOTCONN', 'has gone away: its server has ended or does not answer\n  = fix: mount it again'],
   ['ENOSYS', 'use a place on another file system'],
   ['ERR_ACCESS_DENIED', 'start it without --permission'],
-  ['ELOOP', 'its links lead in a circle'],
+  ['ELOOP', 'its symbolic links form a loop'],
   ['ENOTDIR', 'take away what is in its place'],
   ['EEXIST', 'put what belongs there back'],
 ])('%s: %s', async ([code, fix]) => {

@@ -16,7 +16,7 @@ type Row = readonly [
 ];
 
 const rows: readonly Row[] = [
-  // Its own word.
+  // The class that it reports.
   ['a scenario that says product', { stderr: 'x\nfailure_class=product\n' }, 'product', 'said'],
   ['a scenario that says scenario', { stderr: 'failure_class=scenario\n' }, 'scenario', 'said'],
   ['a scenario that says infra', { stderr: 'failure_class=infra' }, 'infra', 'said'],
@@ -208,7 +208,7 @@ const rows: readonly Row[] = [
     'default',
   ],
   [
-    'the harness was at its selftest of a script that has the word live in its name',
+    'the harness was at its selftest of a script with "live" in its name',
     { command: harness, stdout: '[preflight] selftest: a-live.sh\n' },
     'scenario',
     'evidence',
@@ -290,7 +290,7 @@ const rows: readonly Row[] = [
     'config',
     'evidence',
   ],
-  ['a scenario that somebody ended', { exit: { kind: 'signalled', signal: 'SIGKILL' } }, 'infra', 'evidence'],
+  ['a scenario that a signal ended', { exit: { kind: 'signalled', signal: 'SIGKILL' } }, 'infra', 'evidence'],
   [
     'any other command that a signal ended',
     { command: 'node app', exit: { kind: 'signalled', signal: 'SIGKILL' } },
@@ -323,7 +323,7 @@ const rows: readonly Row[] = [
     'scenario',
     'evidence',
   ],
-  // Words, of a scenario only.
+  // Words in a scenario's output only.
   ['a key that is missing', { stderr: 'OPENAI_API_KEY is not set\n' }, 'infra', 'words'],
   ['a live service that refuses', { stderr: 'models: status 401 from the API\n' }, 'infra', 'words'],
   ['a quota', { stdout: 'You exceeded your current quota\n' }, 'infra', 'words'],
@@ -341,12 +341,12 @@ const rows: readonly Row[] = [
   ['an assertion about a status', { stdout: 'want status 200, got status 404\n' }, 'product', 'default'],
   ['the product’s own server', { stderr: 'connect ECONNREFUSED 127.0.0.1:8080\n' }, 'product', 'default'],
   ['the product’s own connection', { stdout: 'FAIL keeps the connection open\n' }, 'product', 'default'],
-  // Nothing speaks for anything else.
+  // No evidence of another cause.
   ['a plain failure', {}, 'product', 'default'],
   ['a plain failure of any command', { command: 'npm test' }, 'product', 'default'],
 ];
 
-describe('whose failure it is', () => {
+describe('the class of a failure', () => {
   test.for(rows)('%s', ([, given, of, how]) => {
     const { stdout = '', stderr = '' } = given;
     const ended: Ended = {
@@ -357,7 +357,7 @@ describe('whose failure it is', () => {
       judge: false,
       stdout,
       stderr,
-      // The scenario says it all itself.
+      // The scenario's text contains every line.
       texts: [stdout, stderr],
       ...given,
     };
@@ -366,7 +366,7 @@ describe('whose failure it is', () => {
     expect(found.why).not.toBe('');
   });
 
-  test('a node that is said to be a judge is one whatever its command names', () => {
+  test('a node with judge=true counts as a scenario, whatever its command names', () => {
     const ended = { command: 'make live', scenarios: [], judge: true };
     expect(isJudge(ended)).toBe(true);
     expect(isJudge({ ...ended, judge: false })).toBe(false);
@@ -381,7 +381,7 @@ describe('whose failure it is', () => {
     expect(found).toEqual({ class: 'infra', how: 'words', why: 'it printed "quota"' });
   });
 
-  test('what a product prints tells nothing of the world, and what the scenario has in its own text does', () => {
+  test('only lines in the text of the scenario count as evidence about a live service, not the output of the product', () => {
     const of = (texts: readonly string[]) =>
       blame({
         said: undefined,
@@ -431,7 +431,7 @@ describe('a second run in a clean copy', () => {
       'said',
     ],
     [
-      'with a word of its own is believed',
+      'with a reported class decides',
       first(),
       second('product', 'said', 2),
       'differently',
@@ -462,7 +462,7 @@ describe('a second run in a clean copy', () => {
   });
 });
 
-test('a command names scenarios by any spelling of their place', () => {
+test('a command names scenarios by any spelling of their path', () => {
   const named = (command: string) => scenariosNamed(command, ['scripts/scenarios/', 'judge']);
   expect(named('bash "scripts/scenarios/a.sh" app && ./scripts//scenarios/b.sh')).toEqual([
     'scripts/scenarios/a.sh',

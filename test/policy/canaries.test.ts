@@ -10,7 +10,7 @@ const number = harbour.split('\n').indexOf(line) + 1;
 const json = (value: unknown) => JSON.stringify(value);
 const utf16 = (text: string) => Buffer.from(text, 'utf16le');
 
-/** As zip archives begin. */
+/** The header of a zip archive. */
 function zipEntry(name: string, text: string): Buffer {
   const head = Buffer.alloc(30);
   head.write('PK\x03\x04', 'latin1');
@@ -76,7 +76,7 @@ test.for(carried)('a holdout line is found %s', ([, text]) => {
   expect(canaries.find(text).map(({ file, line }) => [file, line])).toContainEqual([1, number]);
 });
 
-test('a sighting says where the line stands, and where it was seen', () => {
+test('a sighting has the line number in the holdout and in the text', () => {
   const [seen] = canaries.find(`a\nb\n  ${line}\n`);
   expect(seen).toEqual({ file: 1, line: number, at: 3, marked: false });
 });
@@ -86,7 +86,7 @@ test.for([
   ['in capitals, with other signs', 'ZX81_BLUE'],
   ['in base64', Buffer.from('zx81-blue').toString('base64')],
   ['in a JSON text', '{"a":"\\"zx81-blue\\""}'],
-] as const)('what an author marks as a canary is found %s, though it is short', ([, text]) => {
+] as const)('a marked canary is found %s, although it is short', ([, text]) => {
   expect(canaries.find(text)).toMatchObject([{ file: 1, marked: true }]);
 });
 
@@ -105,11 +105,11 @@ test.for([
   expect(found.find('q7-violet')).toMatchObject([{ file: 0, line: 2, marked: true }]);
 });
 
-test('a marker of less than eight characters is none', () => {
+test('a marker of less than eight characters is ignored', () => {
   expect(chooseCanaries([sealed('a', '# canary: seven77\n')]).chosen().size).toBe(0);
 });
 
-test('what an author marks in letters of another script is found as well', () => {
+test('a marked canary in another script is found', () => {
   const found = chooseCanaries([sealed('a', '# canary: синяя цапля\n')]).chosen();
   expect(found.find('она видела: «синяя цапля»')).toMatchObject([{ line: 1, marked: true }]);
   expect(found.find('она видела: «серая цапля»')).toEqual([]);
@@ -126,7 +126,7 @@ test('a holdout line is found in lower case, unless it was known in some case', 
   for (const known of [text, text.toLowerCase(), text.toUpperCase()]) expect(found(known)).toEqual([]);
 });
 
-test('a line that the workspace or the spec had is no canary, but a marker stays one', () => {
+test('a line of the workspace or the spec is no canary, unless it is marked', () => {
   const choosing = chooseCanaries(judge);
   choosing.known(Buffer.from(`The spec says:\n\n    ${line}\n\nand zx81-blue`));
   const found = choosing.chosen();
@@ -148,7 +148,7 @@ test.for([
   ],
   ['a check of it', 'self.assertEqual(result.returncode, 0, result.stderr)'],
   ['the end of a Python program', 'if __name__ == "__main__": raise SystemExit(main())'],
-  // Text that is judged: nothing of ours is silenced.
+  // Ordinary text of the product.
   ['a setting of a linter', '# eslint-disable-next-line @typescript-eslint/no-unsafe-member-access'],
   ['a rule', '# ----------------------------------------------------------------'],
   ['brackets', '}}}}]]]]))))}}}}]]]]))))}}}}'],
@@ -174,7 +174,7 @@ test('links, folders and binary files have no canaries', () => {
   expect(chooseCanaries(files).chosen().size).toBe(0);
 });
 
-test('a text of ten megabytes is gone over once, and what is at its end is found', () => {
+test('a text of ten megabytes is searched once, to its end', () => {
   const text = `${'const ship = fleet[index] ?? { name: "gull", quay: 12 };\n'.repeat(180_000)}${line}\n`;
   expect(canaries.find(text)).toMatchObject([{ line: number, at: 180_001 }]);
 });
@@ -186,7 +186,7 @@ test('a line is found anywhere in any text, however it is indented', () => {
       fc.string({ unit: 'grapheme' }),
       fc.constantFrom('', ' ', '\t', '\n+ '),
       (a, b, gap) => {
-        // Hex before it, or an entity, would run on into it.
+        // Preceding hex digits, or an entity, would merge with it.
         const text = `${a}\n${gap}${line.split(' ').join(` ${gap === '\n+ ' ? '' : gap}`)}\n${b}`;
         expect(canaries.find(text).some(({ line: at }) => at === number)).toBe(true);
       },
@@ -195,7 +195,7 @@ test('a line is found anywhere in any text, however it is indented', () => {
   );
 });
 
-test('a run of millions of symbols is read', () => {
+test('a run of millions of symbols is decoded', () => {
   // In the middle, and where a piece of the run may end.
   for (const [before, behind] of [
     [6_000_000, 2_000_000],
@@ -210,7 +210,7 @@ test('a run of millions of symbols is read', () => {
   }
 });
 
-test('of a data file with very many lines, some at equal distances are canaries', () => {
+test('in a data file with very many lines, a sample at equal distances are canaries', () => {
   const rows = Array.from({ length: 20_000 }, (_, n) => `kittiwake ${n} moored, gannet ${n * 7919} fledged`);
   const found = chooseCanaries([sealed('rows.txt', rows.join('\n'))]).chosen();
   expect(found.size).toBe(2000);

@@ -225,7 +225,7 @@ test.for<[command: string, what: string]>([
   expect(problem).toContain(what);
 });
 
-test('the refusal shows the word, on one line and cut', () => {
+test('the refusal shows the word on one line, truncated', () => {
   expect(toolCommandProblem('cat /etc/passwd')).toBe(
     'tool_command rejected by guardrail: contains an absolute path: /etc/passwd',
   );
@@ -234,7 +234,7 @@ test('the refusal shows the word, on one line and cut', () => {
   expect(problem.length).toBeLessThan(160);
 });
 
-test('however a bad path is quoted or nested, it is found', () => {
+test('a forbidden path is found however it is quoted or nested', () => {
   const path = fc.constantFrom('/etc/passwd', '../x', '~/x', 'a/../../b', '/');
   const quote = fc.constantFrom<(word: string) => string>(
     (word) => word,
@@ -254,7 +254,7 @@ test('however a bad path is quoted or nested, it is found', () => {
     (command) => `true && ${command}`,
     (command) => `(${command})`,
     (command) => `if true; then ${command}; fi`,
-    // Without the blanks `$((` would begin a sum.
+    // Without the blanks `$((` would begin an arithmetic expansion.
     (command) => `echo "$( ${command} )"`,
     (command) => `sh -c ${quoteWord(command)}`,
     (command) => `env A=1 bash -ec ${quoteWord(command)} name`,
@@ -269,7 +269,7 @@ test('however a bad path is quoted or nested, it is found', () => {
   );
 });
 
-test('no text makes the check throw', () => {
+test('the check throws for no text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
       toolCommandProblem(text);

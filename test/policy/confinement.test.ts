@@ -48,9 +48,9 @@ const shown = (more: Partial<Wanted> = {}, at: Partial<Places> = {}) => {
   return [...binds, ...inside].map(({ path, write }) => (write ? `${path} rw` : path));
 };
 
-describe('who says how stages are confined', () => {
+describe('the effective sandbox setting', () => {
   test.for([
-    [{}, 'auto', 'nobody: it is the default'],
+    [{}, 'auto', 'the default'],
     [{ environment: 'none' }, 'none', 'FACTORY_SANDBOX'],
     [{ environment: 'none', flag: 'bwrap' }, 'bwrap', '--sandbox'],
     [{ environment: 'none', flag: 'bwrap', graph: 'auto' }, 'auto', 'the pipeline'],
@@ -71,8 +71,8 @@ describe('the rung', () => {
     expect(rungFor(word, what, network)).toBe(rung),
   );
 
-  test('is accounted for: whatever is not enforced is said to be missing', () => {
-    const auto = { word: 'auto', by: 'nobody: it is the default' } as const;
+  test('lists what is not enforced as missing', () => {
+    const auto = { word: 'auto', by: 'the default' } as const;
     const whole = account(auto, able);
     expect(whole).toMatchObject({ used: 'bwrap', missing: [] });
     const bare = account(auto, { ...without, noNetwork: false, root: true });
@@ -83,37 +83,37 @@ describe('the rung', () => {
   });
 });
 
-describe('what a stage sees', () => {
-  test.for(['/', '/dev/null', '/usr/sbin'])('%s is no home to lay a private one over', (home) => {
+describe('what a node sees', () => {
+  test.for(['/', '/dev/null', '/usr/sbin'])('%s is no home to cover with a private one', (home) => {
     expect(confine('bwrap', { ...places, home }, wanted).home).toBeUndefined();
   });
 
-  test.for(['/usr/home/ada', '/usr/local/home/ada', '/etc/openvpn'])('%s is one', (home) => {
+  test.for(['/usr/home/ada', '/usr/local/home/ada', '/etc/openvpn'])('%s is a home', (home) => {
     expect(confine('bwrap', { ...places, home }, wanted).home).toBe(home);
   });
 
-  test('of the run: its workspace and its own folder', () => {
+  test('of the run only its workspace and node directory', () => {
     const run = shown().filter((path) => path.startsWith(places.runDir));
     expect(run).toEqual([`${places.nodeDir} rw`, `${places.nodeDir}/visits`, `${places.workspace} rw`]);
     expect(confine('bwrap', places, wanted).masks).toEqual(['/home/ada/p/.factory/runs', '/home/ada/p']);
-    // Of the judge's places those that lie under something that is shown.
+    // Of the holdout folders those below a mount.
     const judge = ['/home/ada/.local/state/factory/keys', '/data/conda/bin/judge', '/usr/share/judge'];
     expect(confine('bwrap', { ...places, judge }, wanted).masks.slice(2)).toEqual(judge.slice(1));
     const bound = { ...wanted, bind: ['~/.local:rw'] };
     expect(confine('bwrap', { ...places, judge }, bound).masks.slice(2)).toEqual(judge);
   });
 
-  test('with access="run" all of the run; the history only where its own git is to see it', () => {
+  test('with access="run" the whole run; the history only where the node requests it', () => {
     expect(shown({ access: 'run' })).toContain(`${places.runDir} rw`);
     expect(shown({ history: true })).toContain(places.history);
   });
 
-  test('with access="run:ro" all of the run to read, and no more to write than without', () => {
+  test('with access="run:ro" the whole run, read-only', () => {
     const run = shown({ access: 'run:ro', history: true }).filter((path) => path.startsWith(places.runDir));
     expect(run).toEqual([places.runDir, ...shown().filter((path) => path.startsWith(places.runDir))]);
   });
 
-  test("of PATH what is no system's and not the workdir's, with what lies beside it", () => {
+  test('the folders of PATH outside the system and the workdir, with the folders next to them', () => {
     const seen = shown();
     expect(seen).toContain('/home/ada/.nvm');
     expect(seen).toContain('/data/conda/bin');
@@ -121,7 +121,7 @@ describe('what a stage sees', () => {
     expect(seen.filter((path) => path.startsWith('/usr/bin') || path.includes('node_modules'))).toEqual([]);
   });
 
-  test('of an agent: what it declares, its program, and its whole package', () => {
+  test('of an agent the paths that it declares, its program and its whole package', () => {
     const file = '/opt2/lib/node_modules/@openai/codex/bin/codex.js';
     const seen = shown({
       program: { network: true, home: [{ path: '/home/ada/.codex', write: true }], file },
@@ -143,7 +143,7 @@ describe('what a stage sees', () => {
     expect(toolchain(entry, '/home/ada')).toEqual(seen),
   );
 
-  test('no folder of PATH shows the logins beside it', () => {
+  test('no folder of PATH shows the credentials next to it', () => {
     for (const entry of ['.cargo', '.docker', '.local', '.config/tool', '.npm-global'].map(
       (at) => `/home/ada/${at}/bin`,
     ))
@@ -205,7 +205,7 @@ describe('sandbox_bind', () => {
   });
 });
 
-test('the environment names no place that a stage does not see', () => {
+test('the environment names no path that a node does not see', () => {
   const env = {
     PATH: '/usr/bin',
     HOME: '/home/ada',
@@ -226,7 +226,7 @@ test('the environment names no place that a stage does not see', () => {
   expect(confinedEnvironment({ HOME: '/' }, { home: undefined, binds: [] })).toEqual({ HOME: '/tmp' });
 });
 
-test('certificates that the environment names stay in sight', () => {
+test('certificates that the environment names stay visible', () => {
   expect(
     certificatesIn({ SSL_CERT_FILE: '/srv/ca.pem', CURL_CA_BUNDLE: '/srv/ca.pem', PIP_CERT: 'x' }),
   ).toEqual(['/srv/ca.pem']);

@@ -41,6 +41,6 @@ test.for([
   expect(showsNoCommit(['git', ...text.split(' ')])).toBe(false);
 });
 
-test('and no other program', () => {
+test('no other program is allowed', () => {
   expect(showsNoCommit(['./git', 'status'])).toBe(false);
 });

@@ -19,7 +19,7 @@ describe('the words of holdout', () => {
     },
   );
 
-  it('mean what lies below them, and nothing that only begins alike', () => {
+  it('include everything below them, and no path that only shares a prefix', () => {
     const sealed = ['scripts/scenarios'];
     expect(
       ['scripts/scenarios', 'scripts/scenarios/a/b', 'scripts/scenarios2', 'scripts'].map((path) =>

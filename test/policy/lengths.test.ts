@@ -1,5 +1,5 @@
-/** What agents, products and servers write may be of any length and any shape: it is read in a time that grows with its
- *  length. A pattern that goes over it again from each character would not end within a test's time here. */
+/** Texts of agents, products and servers may have any length and form: they are read in linear time. A pattern with
+ *  quadratic time would exceed the timeout of these tests. */
 import { describe, expect, test } from 'vitest';
 import { blame, saidIn } from '../../src/policy/blame.ts';
 import { chooseCanaries } from '../../src/policy/canaries.ts';
@@ -19,7 +19,7 @@ const sealed = [
   { kind: 'file', path: 's/x_scenario.sh', mode: 0o644, content: Buffer.from(content) },
 ] as const;
 
-describe('a megabyte of anything is looked through at once', () => {
+describe('a megabyte of any text is searched in linear time', () => {
   for (const [what, text] of [
     ['signs behind a letter', `a${'='.repeat(million)}a`],
     ['backslashes', '\\'.repeat(million)],
@@ -44,7 +44,7 @@ describe('a megabyte of anything is looked through at once', () => {
     });
 });
 
-test('a line of comment signs of any length is read in one way', () => {
+test('a line of comment signs of any length is read in linear time', () => {
   for (const sign of ['#', '/', '-', '*', '#/', '//#'])
     expect(needsOf(`${sign.repeat(200)}\n# requires-env: A`).variables).toEqual(['A']);
   expect(needsOf(`${'#'.repeat(200)} requires-env: B\n * requires-env: C\n`).variables).toEqual(['B', 'C']);
@@ -56,13 +56,13 @@ test('a pattern of many stars costs no more than their number', () => {
   expect(forbiddenBy([`${'*a'.repeat(60)}`], 'a'.repeat(400))).toBeDefined();
 });
 
-test('a pattern of braces in braces names nothing once nobody means it any more', () => {
+test('a pattern with too deeply nested braces names nothing', () => {
   expect(forbiddenBy([`src/${'{'.repeat(100_000)}`], 'src/a')).toBeUndefined();
   expect(forbiddenBy([`${'{'.repeat(100_000)}a${'}'.repeat(100_000)}`], 'a')).toBeUndefined();
   expect(forbiddenBy([`${'{x,'.repeat(20)}a${'}'.repeat(20)}`], 'a')).toBeDefined();
 });
 
-test('a line ends as people end it anywhere', () => {
+test('every common line ending is recognised', () => {
   for (const end of ['\n', '\r\n', '\r'])
     expect(saidIn(`x${end}failure_class=infra${end}y`, '')).toMatchObject({ class: 'infra' });
 });

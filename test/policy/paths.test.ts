@@ -30,7 +30,7 @@ test.for<[path: string, allowed: string[], inside: boolean]>([
   expect(inScope(path, allowed)).toBe(inside);
 });
 
-test('what lies outside is listed once and sorted', () => {
+test('paths outside the scope are listed once, sorted', () => {
   expect(outsideScope(['z', 'src/a', 'b', 'z', 'Z'], ['src/'])).toEqual(['Z', 'b', 'z']);
   expect(outsideScope(['src/a'], ['src/'])).toEqual([]);
 });
@@ -53,7 +53,7 @@ test.for<[folder: string, allowed: string[], inside: boolean]>([
   expect(folderInScope(folder, allowed)).toBe(inside);
 });
 
-test('every folder on the way to an allowed path may appear', () => {
+test('every parent folder of an allowed path may appear', () => {
   const name = fc.stringMatching(/^[a-z]{1,3}$/);
   fc.assert(
     fc.property(fc.array(name, { minLength: 2, maxLength: 5 }), fc.boolean(), (parts, folder) => {

@@ -27,7 +27,7 @@ test.for([
   expect(reservedKeyIn({ [key]: 1 })).toBeUndefined();
 });
 
-test('the first reserved key is the one that is named', () => {
+test('the first reserved key is returned', () => {
   expect(reservedKeyIn({ a: 1, 'graph.goal': 2, outcome: 3 })).toBe('graph.goal');
   expect(reservedKeyIn({})).toBeUndefined();
 });

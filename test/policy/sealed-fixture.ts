@@ -1,4 +1,4 @@
-/** A judge for tests: scripts, fixtures and a picture, as a project might seal them. */
+/** Holdouts for tests: scripts, fixtures and a picture, as a project might seal them. */
 import { createHash } from 'node:crypto';
 import type { SealedFile } from '../../src/model/sealed.ts';
 
@@ -60,7 +60,7 @@ tide table  springs at 04:17, neaps at 11:52
 harbour dues 1,204.50 guilders
 `;
 
-/** Bytes that nobody else has. */
+/** Unique bytes. */
 export const picture = Buffer.concat(
   Array.from({ length: 40 }, (_, n) => createHash('sha256').update(`tile ${n}`).digest()),
 );

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { secretNames, stageEnvironment } from '../../src/policy/secrets.ts';
 import { masker, maskStream } from '../../src/system/mask.ts';
 
-test('secrets are known by their names', () => {
+test('secrets are recognised by their names', () => {
   const secret = {
     OPENAI_API_KEY: '',
     GITHUB_TOKEN: '',
@@ -26,7 +26,7 @@ test('secrets are known by their names', () => {
   expect(secretNames({ ...secret, ...open })).toEqual(Object.keys(secret).sort());
 });
 
-test('a stage gets the secrets that are named, and all values are masked', () => {
+test('a node gets the named secrets, and all values are masked', () => {
   const env = {
     A_KEY: 'value-of-a',
     B_KEY: 'value-of-b',
@@ -42,7 +42,7 @@ test('a stage gets the secrets that are named, and all values are masked', () =>
   });
 });
 
-test('what is a secret whatever it is called reaches the stage, and is masked', () => {
+test('a variable that is listed as secret reaches the node and is masked', () => {
   const env = { LOGIN: 'value-of-login', A_KEY: 'value-of-a' };
   expect(stageEnvironment(env, [], ['LOGIN', 'A_KEY'])).toEqual({
     env,
@@ -71,7 +71,7 @@ test.for<[values: string[], text: string, masked: string]>([
   expect(masker(values)(text)).toBe(masked);
 });
 
-/** Few letters, so that values overlap, repeat and begin over again. */
+/** Few letters, so that values overlap and repeat. */
 const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '\n'), minLength: 1, maxLength: 6 });
 
 test('masked text never contains a value, and without values nothing changes', () => {
@@ -107,7 +107,7 @@ test('a stream is masked like the whole text, however it is cut', () => {
   );
 });
 
-test('bytes that are no text pass a stream unharmed', () => {
+test('binary bytes pass a stream unchanged', () => {
   const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xc3]);
   const stream = maskStream(['secret12']);
   expect(Buffer.concat([stream.push(bytes), stream.end()])).toEqual(bytes);

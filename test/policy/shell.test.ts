@@ -62,17 +62,17 @@ test.for<[text: string, read: string[][]]>([
   expect(commands(text)).toEqual(read);
 });
 
-test('a command knows that its output goes into a pipe', () => {
+test('a command whose output goes into a pipe is marked', () => {
   const read = readShell('a | b || c |& d; e').commands;
   expect(read.map(({ piped }) => piped)).toEqual([true, false, true, false, false]);
 });
 
-test('operators are named as written, outside quotes only', () => {
+test('operators are returned as written, outside quotes only', () => {
   const { operators } = readShell(`a 2>&1 '>' "$(b | c)" >d;e\\&&f # g\n$(h) \`i\` $((1))`);
   expect(operators).toEqual(['2>&1', '>', ';', '&', '#', "a line's end", '$(', '`', '$((']);
 });
 
-test('a word knows what of it is quoted, and whether it expands HOME', () => {
+test('a word has its unquoted part, and whether it expands HOME', () => {
   const [command] = readShell(`a'b c'\\d "$HOME/x" \${HOME} '$HOME' $HOMES`).commands;
   expect(command?.words.map(({ raw, bare, home }) => [raw, bare, home])).toEqual([
     ["a'b c'\\d", 'a\u0001\u0001', false],
@@ -84,13 +84,13 @@ test('a word knows what of it is quoted, and whether it expands HOME', () => {
 });
 
 test.for(['$(', '"$(', '${', '$((', '(', '`', '<<a\n', "'", 'a=', 'sh -c '])(
-  'however often %j is repeated, the text is read',
+  'many repetitions of %j are read',
   (piece) => {
     expect(() => readShell(piece.repeat(20_000))).not.toThrow();
   },
 );
 
-test('any text is read without a throw, and the words come from the text', () => {
+test('reading throws for no text, and the words come from the text', () => {
   const piece = fc.constantFrom(
     ...["'", '"', '\\', '`', '$', '$(', '$((', '${', '}', ')', '(', '<<E', '\nE\n', '<', '>', ';', '&', '|'],
     ...['#', ' ', '\n', 'a', '/x', '..', '=', 'case ', ' in ', 'esac', "$'", '{', ',', ':-', '2', '\r', '\0'],
@@ -105,7 +105,7 @@ test('any text is read without a throw, and the words come from the text', () =>
   );
 });
 
-test('a word in quotes is one word wherever it stands', () => {
+test('a quoted word is one word at any position', () => {
   const safe = fc.string({
     unit: fc.constantFrom('a', '/', ' ', '..', '~', ';', '$(x)', '"', '>', '\n', '#'),
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isRelevant, normalMessage, signatureOf } from '../../src/policy/signature.ts';
 
-describe('a message without what differs from run to run', () => {
+describe('a normalised message', () => {
   test.for([
     ['numbers', 'got 12 of 345, 1,024.5 left', 'got 99 of 1, 2 left'],
     ['durations', 'ok after 12ms, done in 1m 2.5s', 'ok after 1.250s, done in 59 seconds'],
@@ -27,7 +27,7 @@ describe('a message without what differs from run to run', () => {
     ['names with a digit', 'test_case1 failed', 'test_case2 failed'],
     ['places of the workspace', 'src/a.js: no', 'src/b.js: no'],
     ['how much was said', 'no', 'no\nno'],
-  ] as const)('keeps apart: %s', ([, one, other]) => {
+  ] as const)('distinguishes: %s', ([, one, other]) => {
     expect(normalMessage(one)).not.toBe(normalMessage(other));
   });
 
@@ -63,7 +63,7 @@ describe('a message without what differs from run to run', () => {
         return `a.ts:${n}:${n % 80}`;
     }
   };
-  test('two fillings of the same gaps are one message, and normalising twice changes nothing', () => {
+  test('messages that differ only in variable parts are equal, and normalising twice changes nothing', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(word, gap), { minLength: 1, maxLength: 12 }), (parts) => {
         const [one, other] = [0, 1].map((side) =>
@@ -101,7 +101,7 @@ describe('a signature', () => {
   ])('differs with %o', (more) => {
     expect(signatureOf({ ...failure, ...more }).id).not.toBe(signatureOf(failure).id);
   });
-  test('looks at the end of long outputs, and its head stays short', () => {
+  test('uses the end of long outputs, and its head stays short', () => {
     const long = (start: string) => `${start}\n${'the same line\n'.repeat(1000)}`;
     const one = signatureOf({ ...failure, output: long('a') });
     expect(one.id).toBe(signatureOf({ ...failure, output: long('b') }).id);
@@ -109,7 +109,7 @@ describe('a signature', () => {
   });
 });
 
-test('what tools leave behind by themselves is no change that counts', () => {
+test('caches and logs of tools do not count as changes', () => {
   for (const path of [
     'a/__pycache__/x.pyc',
     '.factory/order/state.json',

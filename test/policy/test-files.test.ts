@@ -43,13 +43,13 @@ test.for([
 const two = "it('a', f);\nit('b', f);\n";
 test.for([
   ['a skipped test', "it.skip('a', f);\nit('b', f);\n", 1],
-  ['a test that is to be written', `${two}it.todo('c');\n`, 2],
+  ['a test marked todo', `${two}it.todo('c');\n`, 2],
   ['a group that is skipped', `describe.skip('d', () => {\n${two}});\n`, 1],
   ['a test that runs alone', "it.only('a', f);\nit('b', f);\n", 1],
   ['a test in a comment', "// it('a', f);\nit('b', f);\n", 1],
   ['tests in a block of comments', `/*\n${two}*/\nit('c', f);\n`, 1],
-  ['a mark on a Python test', '@unittest.skip("later")\ndef test_a(): pass\ndef test_b(): pass\n', 1],
-  ['a mark that depends on the machine', '@pytest.mark.skipif(x)\ndef test_a(): pass\n', 1],
+  ['a marker on a Python test', '@unittest.skip("later")\ndef test_a(): pass\ndef test_b(): pass\n', 1],
+  ['a marker that depends on the machine', '@pytest.mark.skipif(x)\ndef test_a(): pass\n', 1],
   ['an ignored Rust test', '#[test]\n#[ignore]\nfn a() {}\n#[test]\nfn b() {}\n', 1],
   ['a text that is not there', undefined, 0],
 ] as const)('%s does not count as one that runs', ([, text, count]) => {

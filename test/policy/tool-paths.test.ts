@@ -29,7 +29,7 @@ test.for([
   expect('problem' in read && read.problem).toContain('relative to the workspace');
 });
 
-test('whatever is said, a path that is taken neither climbs nor begins at the root', () => {
+test('an accepted path neither contains .. nor is absolute', () => {
   const part = fc.constantFrom('.', '..', '', 'a', '.git', '/', 'b.c');
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
@@ -59,7 +59,7 @@ test.for([
   ['.gitignore', true],
   ['.factory/in/spec.md', true],
   ['', true],
-] as const)('a stage with hidden paths sees %j: %j', ([path, seen]) => {
+] as const)('a node with hidden paths sees %j: %j', ([path, seen]) => {
   expect(sightProblem(path, scope) === undefined).toBe(seen);
 });
 
@@ -71,7 +71,7 @@ test.for([
   ['src', true],
   ['src/other.ts', false],
   ['README.md', false],
-] as const)('of a narrow read scope %j is seen: %j', ([path, seen]) => {
+] as const)('with a narrow read scope %j is visible: %j', ([path, seen]) => {
   const narrow = { hidden: [], only: ['docs/', './src/main.ts'] };
   expect(sightProblem(path, narrow) === undefined).toBe(seen);
 });
@@ -83,7 +83,7 @@ test.for([
   [undefined, 'scripts/scenarios/judge.sh', 'out of the scope'],
   [undefined, '', 'the path is empty'],
   [['src/'], 'src/a.ts', undefined],
-  [['src/'], 'other.ts', 'is not in allowed_write_paths: this stage writes src/'],
+  [['src/'], 'other.ts', 'is not in allowed_write_paths: this node may write src/'],
   [['src'], 'src/a.ts', 'is not in allowed_write_paths'],
   [['./'], '.factory/x', 'belongs to the factory'],
   [['.factory/out/'], '.factory/out/x', undefined],

@@ -123,7 +123,7 @@ test.for([
   }
 });
 
-test('nothing is allowed by an empty list', () => {
+test('an empty list allows nothing', () => {
   expect(verificationCommandProblem('true', [])).toMatch(/rejected/);
   expect(verificationCommandProblem('true', ['', ' '])).toMatch(/rejected/);
 });
@@ -148,7 +148,7 @@ test.for<[command: string, env: Record<string, string>, argv: string[]]>([
   expect(parseVerificationCommand(command, '/w')).toEqual({ env, argv });
 });
 
-test('a folder with a dollar in its name is put in as it is', () => {
+test('a folder with a dollar in its name is inserted unchanged', () => {
   expect(parseVerificationCommand('A=$PWD true', "/a$&b$'")).toMatchObject({ env: { A: "/a$&b$'" } });
 });
 
@@ -218,7 +218,7 @@ test.for<[command: string, why: RegExp]>([
   expect(problem).toMatch(why);
 });
 
-test('no text makes the checks throw, and what is allowed can be run', () => {
+test('the checks throw for no text, and an allowed command can be run', () => {
   const unit = fc.constantFrom(
     "'",
     '"',

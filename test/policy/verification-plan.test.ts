@@ -15,7 +15,7 @@ test.for<[value: Json, files: string[], commands: string[]]>([
   expect(parseVerificationPlan(value, { workspace })).toEqual({ plan: { files, commands } });
 });
 
-test('a file of a plan by a tool is called as it says, blanks and all', () => {
+test('a file name in a plan by a tool keeps its blanks', () => {
   const value = { files: ['a ', ' b/c.txt'], commands: [] };
   expect(parseVerificationPlan(value, { workspace, byTool: true })).toEqual({ plan: value });
 });
@@ -47,7 +47,7 @@ test.for<[value: Json, why: RegExp]>([
   expect(parseVerificationPlan(value, { workspace })).toEqual({ problem: expect.stringMatching(why) });
 });
 
-test('a plan without commands passes where that is allowed', () => {
+test('a plan without commands is valid where that is allowed', () => {
   expect(parseVerificationPlan({ files: ['a'], commands: [] }, { workspace, byTool: true })).toEqual({
     plan: { files: ['a'], commands: [] },
   });

@@ -37,7 +37,7 @@ test.for<[text: string, at: number]>([
   expect(splitWords(text)).toMatchObject({ problem: expect.stringMatching(/quote|backslash/), at });
 });
 
-test('a quoted text is split back into itself', () => {
+test('splitting a quoted text returns the text', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary' })), (texts) => {
       expect(splitWords(texts.map(quoteWord).join(' '))).toEqual({ words: texts });
@@ -45,7 +45,7 @@ test('a quoted text is split back into itself', () => {
   );
 });
 
-test('splitting never throws, and what it splits holds no separator outside quotes', () => {
+test('splitting never throws, and no separator stays outside quotes', () => {
   const text = fc.string({ unit: fc.constantFrom("'", '"', '\\', ' ', '\n', 'a', '$', '#', '|') });
   fc.assert(
     fc.property(text, (command) => {

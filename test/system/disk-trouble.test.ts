@@ -69,7 +69,7 @@ test.for([
   ['error[system]: /a: the disk reports an error (input/output error)', 'EIO'],
   ['error[system]: too many files are open', 'EMFILE'],
   ['fatal: unable to read tree: Transport endpoint is not connected', 'ENOTCONN'],
-  ['error[system]: /a: the file system there has gone away: what serves it', 'ENOTCONN'],
+  ['error[system]: /a: the file system there has gone away: its server', 'ENOTCONN'],
   ['error[system]: /proc/x: the file system takes no new folders there', 'ENOENT'],
 ] as const)('%s: %s', ([text, code]) => expect(codeToldBy(text)).toBe(code));
 

@@ -47,7 +47,7 @@ test.for(['HEAD', 'config', 'packed-refs', 'info/exclude'])(
       expect(await sourceGit(from, bareEnv(it.path)).run(['rev-parse', '--show-toplevel'])).toEqual({
         ok: false,
         missing: false,
-        why: `${place} is a pipe, in which git would wait for ever: put git's own file there again`,
+        why: `${place} is a pipe, on which git would wait forever: restore git's file`,
       });
     expect(await headCommit(it.path, bareEnv(it.path))).toBeNull();
     const own = ownGit({

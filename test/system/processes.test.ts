@@ -413,7 +413,7 @@ describe('a program that cannot be started', () => {
     {
       name: 'names an interpreter that is missing',
       argv: ['./script'],
-      why: /script is there, but its first line names the interpreter "\/no\/such\/interpreter\\r", which is not/,
+      why: /script exists, but its first line names the interpreter "\/no\/such\/interpreter\\r", which does not/,
     },
     { name: 'has no name', argv: [''], why: /name is empty/ },
     { name: 'has a NUL in an argument', argv: ['echo', 'a\0b'], why: /argument 1 contains a NUL/ },

@@ -235,14 +235,14 @@ test('a .factoryignore that is a folder names nothing', async () => {
 });
 
 test.each<[string, (at: string) => void]>([
-  ['a link that leads in a circle', (at) => symlinkSync('.factoryignore', at)],
+  ['a symbolic link to itself', (at) => symlinkSync('.factoryignore', at)],
   ['a pipe', (at) => void execFileSync('mkfifo', [at])],
 ])('a .factoryignore that is %s keeps everything from being copied', async (_, put) => {
   await using it = tempFolder();
   make(it.path, { 'work/a': 'a' });
   put(join(it.path, 'work/.factoryignore'));
   await expect(copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] })).rejects.toThrow(
-    /^cannot read "\.factoryignore": it is (?:no file|a link that leads in a circle)$/,
+    /^cannot read "\.factoryignore": it is (?:no file|a symbolic link in a loop)$/,
   );
 });
 

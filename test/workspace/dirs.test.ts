@@ -25,7 +25,7 @@ test.for([
   ['dangling', 'runs', 'workdir', 'does not exist'],
   ['file', 'runs', 'workdir', 'is not a folder'],
   ['file/x', 'runs', 'workdir', 'cannot be reached'],
-  ['loop', 'runs', 'workdir', 'cannot be reached: its links lead in a circle'],
+  ['loop', 'runs', 'workdir', 'cannot be reached: its symbolic links form a loop'],
   ['up/work', 'up/work', 'runsdir', 'is the workdir itself'],
   ['up/work', 'up/work/x/..', 'runsdir', 'is the workdir itself'],
   ['up/work', 'link-to-work', 'runsdir', 'is the workdir itself'],

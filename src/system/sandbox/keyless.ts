@@ -72,7 +72,7 @@ function made(): string | null {
 /** A descriptor to read the filter from, for one program; the caller closes it. */
 export function openFilter(): number {
   const path = filterPlace();
-  if (path === undefined) throw new Error('Internal: a stage asks for a filter that is not there');
+  if (path === undefined) throw new Error('Internal: no filter was made for this node');
   return openSync(path, 'r');
 }
 

@@ -47,7 +47,7 @@ export function lowestRung(env: Environment): Promise<Ladder> {
 
 async function probeLowest(path: string): Promise<Ladder> {
   return {
-    bwrap: { missing: 'nothing of this run asks for it' },
+    bwrap: { missing: 'not requested by this run' },
     unshare: undefined,
     prlimit: process.platform === 'linux' ? find('prlimit', path) : undefined,
     root: process.getuid?.() === 0,

@@ -63,7 +63,7 @@ async function runWithin(
 
 const starter = ({ bwrap }: Ladder): readonly [string, ...string[]] => {
   if ('missing' in bwrap)
-    throw new Error(`Internal: a stage asks for a sandbox that is not there: ${bwrap.missing}`);
+    throw new Error(`Internal: a node requests an unavailable sandbox: ${bwrap.missing}`);
   return bwrap.argv;
 };
 
@@ -93,7 +93,7 @@ function outer(request: SpawnRequest, limits: SpawnRequest['argv'], ended: Exit,
   const refused = /^bwrap: ([^\n]*)\n$/.exec(said)?.[1];
   if (refused === undefined || found !== null || by === undefined) return ended;
   const why =
-    whyNotHere(request) ?? `the sandbox could not be made: ${refused} (sandbox=none does without one)`;
+    whyNotHere(request) ?? `the sandbox could not be created: ${refused} (sandbox=none runs without one)`;
   const noRoom = saysNoRoom(refused);
   return { kind: 'not_found', program: request.argv[0], why, ...(noRoom ? { noRoom } : {}) };
 }
@@ -112,8 +112,8 @@ const codes: Readonly<Record<string, string>> = {
 /** A program that exists outside the sandbox, but not inside. */
 function isHidden({ argv: [program] }: SpawnRequest, why: string): string | undefined {
   const there = program.startsWith('/') && statSync(program, { throwIfNoEntry: false })?.isFile() === true;
-  return there && why.includes('is there, but not')
-    ? `${program} is there, but not in the sandbox, or its interpreter is not: name its folder in sandbox_bind`
+  return there && why.includes('exists, but not')
+    ? `${program} exists, but not in the sandbox, or its interpreter is not: name its folder in sandbox_bind`
     : undefined;
 }
 

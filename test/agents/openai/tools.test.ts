@@ -221,7 +221,7 @@ test.for([
   ['src/sub', 'is a folder'],
   ['src/sub/', 'names a folder'],
   ['src/a.txt/b', 'lies below "src/a.txt", which is no folder'],
-  ['other.txt', 'is not in allowed_write_paths: this stage writes src/'],
+  ['other.txt', 'is not in allowed_write_paths: this node may write src/'],
   ['scripts/scenarios/judge.sh', 'out of the scope'],
   ['.git/hooks/post-commit', 'belongs to git'],
   ['.factory/plan/answer.json', 'is not in allowed_write_paths'],

@@ -114,7 +114,7 @@ export async function machine(): Promise<Machine> {
         ...request,
       });
       // A sandbox that is not made holds everything: no test may take that for a success.
-      if (exit.kind === 'not_found' && exit.why.includes('could not be made')) throw new Error(exit.why);
+      if (exit.kind === 'not_found' && exit.why.includes('could not be created')) throw new Error(exit.why);
       // A stage may delete what it prints into.
       const said = (file: string) => readFile(file, 'utf8').catch(() => '');
       return { exit, said: (await said(out)) + (await said(err)) };
