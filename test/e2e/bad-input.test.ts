@@ -436,6 +436,6 @@ test('a resume with a damaged snapshot is refused with the name of the file, and
   const again = await at.factory(['resume', 'one']);
   expect(again.code).toBe(2);
   expect(again.stderr).toContain('snapshots/pack has 1 bytes where 5 were written');
-  expect(again.stderr).toContain('begin a new run');
+  expect(again.stderr).toContain('start a new run');
   expect(await readFile(join(run, 'workspace/made'), 'utf8')).toBe('made\n');
 });
