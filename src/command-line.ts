@@ -102,7 +102,7 @@ export async function factory(argv: readonly string[], doors: CommandDoors): Pro
       const { resumeCommand } = await import('./commands/run.ts');
       exitCode = await resumeCommand(run, options, { ...doors, signal: doors.stopping() });
     });
-  // The other commands are not told of where it is clear that none of them is meant.
+  // `run` needs no other command.
   if (argv[0] !== 'run') await withOthers(program, call);
 
   try {

@@ -31,7 +31,7 @@ process.stdout.on('error', (error) => {
 });
 process.stderr.on('error', () => {});
 
-/** Where we were started. A shell stays in a folder that somebody has removed; paths mean nothing there. */
+/** The current directory. It may have been removed; then paths mean nothing. */
 function startedIn(): string {
   try {
     return process.cwd();
@@ -61,7 +61,7 @@ const io: Io = {
   called: { program, ...(again === undefined ? {} : { again }) },
 };
 
-/** The command that goes on with the run under way. */
+/** The command that resumes the active run. */
 let resumeWith: string | undefined;
 
 /** Whether signals are ours to answer. */
@@ -125,7 +125,7 @@ function stopping(): AbortSignal {
         if (signal === controller.signal.reason && realClock.monotonic() - first < oneSignalMs) return;
         if (leaving !== undefined) return leaving.abort();
         dropEverything();
-        if (resumeWith !== undefined) io.err(`stopped at once by ${signal}; go on with:\n${resumeWith}\n`);
+        if (resumeWith !== undefined) io.err(`stopped at once by ${signal}; resume with:\n${resumeWith}\n`);
         process.exit(130);
       }
       first = realClock.monotonic();
@@ -139,7 +139,7 @@ const parting = (command: string): void => {
   resumeWith = command;
 };
 
-/** What is done when all is told. */
+/** Work after all output is written. */
 const last: (() => Promise<void>)[] = [];
 
 const doors: CommandDoors = {

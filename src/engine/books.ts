@@ -172,7 +172,7 @@ export function endedCalls(records: Iterable<{ readonly run: string; readonly ca
     } else if (call.type === 'CallTold') {
       if (begun !== undefined) open.set(run, { ...begun, told: call });
     } else {
-      // The end of a call of its own nested run does not end the open call.
+      // The end of a call of a nested run does not end the open call.
       if (call.run === undefined) open.delete(run);
       ended.push({ ...call, run });
     }

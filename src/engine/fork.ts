@@ -58,7 +58,7 @@ export type NewFork = {
   readonly manifest: (workspace: string, holdout: Holdout | undefined) => Manifest;
   /** Of a replay: all records of the recorded run, and whether they answer tools and verifications as well. */
   readonly replay: { readonly records: readonly RunRecord[]; readonly tools: boolean } | undefined;
-  /** Copies the history; undefined for a run without commits. `workspace` is as it was at the checkpoint. */
+  /** Copies the history; undefined for a run without commits. `workspace` has the state of the checkpoint. */
   readonly history: ((from: string, to: string, workspace: string) => Promise<void>) | undefined;
 };
 

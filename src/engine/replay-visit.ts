@@ -109,7 +109,7 @@ export function recordedExecutions(
         await snapshots.restore(wanted, undefined, { times: 'now' });
         after = await snapshots.take(snapshot);
         if (after.id !== was.after && !isNothing(diff(wanted, after)))
-          throw new WorkspaceError('the workspace cannot be restored as it was recorded');
+          throw new WorkspaceError('the recorded workspace cannot be restored');
       }
       if (hasRunAccess(node)) await followHistory?.(commandOf(node));
       return after;

@@ -41,7 +41,7 @@ import { checkRunOwner } from './whose.ts';
 /** Milliseconds between two looks at the clock during a wait: the machine may have been asleep. */
 const lookMs = 60_000;
 
-/** Resumes a run from its checkpoint. `graph` is the pipeline as it is now, when it can be read (undefined for a fork that
+/** Resumes a run from its checkpoint. `graph` is the present pipeline, if it can be read (undefined for a fork that
  *  keeps its texts). A suspended run is resumed at its time: with `flags.wait` after waiting for that, each time. */
 export async function resumeRun(
   runDir: string,
@@ -374,7 +374,7 @@ const withNewTexts = (fork: ForkedFrom): ForkedFrom => ({
   changed: [...new Set([...fork.changed, 'pipeline'])],
 });
 
-/** The variable that replaces every node's agent, as it was when the run started. */
+/** The variable that replaces every node's agent, from the start of the run. */
 function override({ agent: { name, chosen_by, flags } }: Manifest, flag: string | undefined) {
   if (name === '') return {};
   const asBegun = name === 'fake' && /^ATTRACT(?:ION|OR)_BACKEND$/.test(chosen_by);

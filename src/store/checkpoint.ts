@@ -136,8 +136,8 @@ function hasAtMost(record: object, most: number): boolean {
 export interface Ledger {
   /** Appends the line of a finished execution (or the Start record), then replaces the checkpoint, which counts it. */
   save(state: RunState, visit?: VisitFacts, cover?: Cover): Promise<void>;
-  /** As `save`, but settles when the new checkpoint is renamed; the answer waits for the rest. The checkpoint waits for
-   *  `beside`, which runs together with its own flushes. */
+  /** As `save`, but settles when the new checkpoint is renamed; the answer waits for the rest. It also waits
+   *  for the work of the third parameter, which runs together with its flushes. */
   put(state: RunState, visit?: VisitFacts, beside?: () => Promise<void>, cover?: Cover): Promise<OnDisk>;
   close(): Promise<void>;
 }

@@ -108,7 +108,7 @@ function lineOf(exchange: Exchange): string {
   return `${text.slice(0, -1)},"sha256":"${sha256(text)}"}`;
 }
 
-/** An exchange as it was read. */
+/** An exchange that was read from disk. */
 export type StoredExchange = {
   readonly exchange: Exchange;
   /** The hash that its line carries. */

@@ -144,7 +144,7 @@ export async function openJournal(path: string, options: JournalOptions): Promis
 /** Opening a pipe would block; a node without a sandbox may have created one. */
 function openToAppend(path: string): number {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
-  // What is written there would not reach the disk.
+  // Data written to it would not reach the disk.
   const noFile = () => Object.assign(new Error(`${path} is no file`), { code: 'EPERM', path });
   let file: number;
   try {

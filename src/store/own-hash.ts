@@ -1,4 +1,4 @@
-/** JSON files with the hash of their own text. */
+/** JSON files that contain the hash of their text. */
 import { sha256 } from '../model/sha256.ts';
 
 const tail = /,\n {2}"sha256": "([0-9a-f]{64})"\n\}\n$/;

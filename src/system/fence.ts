@@ -10,7 +10,7 @@ type Fence = { readonly check: () => void; readonly sign: string | undefined };
 const fences = new Map<string, Fence>();
 
 /** Calls `check` before each write at or below `folder` (absolute), which throws `Superseded` when the folder is no longer
- *  ours. `sign` is a file that exists as soon as it is not, for a process that can only check a file. The returned function
+ *  ours. `sign` is a file that exists once the folder is lost, for a process that can only check a file. The returned function
  *  removes the fence. */
 export function fence(folder: string, check: () => void, sign?: string): () => void {
   const ours = { check, sign };

@@ -25,7 +25,7 @@ export async function patchOf(
   snapshots: Pick<Snapshots, 'read'>,
   options: {
     readonly env: Environment;
-    /** Name contents as a SHA-256 repository does: git applies a binary patch only by ids of its own hash. */
+    /** Name contents as a SHA-256 repository does: git applies a binary patch only by ids of the same hash. */
     readonly sha256?: boolean;
     readonly colour: boolean;
     /** For reading: of a binary file the patch only says that it differs; otherwise its bytes are included. */

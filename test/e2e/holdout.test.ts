@@ -107,7 +107,7 @@ find . -name 'judge*' -o -name scenarios > found.txt; grep -rl SEALED-7319 . >> 
       /sealed +scripts\/scenarios: 3 files from the workdir\n +sha256 [0-9a-f]{64}/,
     );
     const out = await it.factory(['checkout', 'r1', 'look'], { env });
-    expect(out.stdout).toContain('what is sealed is left out: scripts/scenarios');
+    expect(out.stdout).toContain('holdout paths are left out: scripts/scenarios');
     expect(existsSync(join(it.path, 'look/scripts/scenarios'))).toBe(false);
   },
 );

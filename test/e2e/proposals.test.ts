@@ -55,7 +55,7 @@ const envOf = () => ({ PATH: process.env['PATH'], HOME: it.path, FACTORY_SANDBOX
 
 const resumed = { status: 1, stderr: expect.stringContaining('stage started node=work') };
 test.for([
-  ['a run of that name', ['run', 'p.dot', '--run-id', 'r'], 'go on with it: '],
+  ['a run of that name', ['run', 'p.dot', '--run-id', 'r'], 'resume it: '],
   ['a fork of that name', ['fork', 'r', '--at', 'start', '--run-id', 'r'], 'continue it: '],
   ['a resume without a pipeline', ['run', '--resume', '--run-id', 'r'], 'fix: '],
   ['no order run', ['order', 'run', '--resume', '--run-id', 'r'], 'fix: '],
