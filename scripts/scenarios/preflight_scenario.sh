@@ -188,11 +188,11 @@ class=''
 why=''
 classify() {
   word=$(own_word)
-  if [ -n "$word" ]; then class=$word why="the script says so"; return; fi
+  if [ -n "$word" ]; then class=$word why="the script reports this class"; return; fi
   if [ -f "$work/timeout" ]; then classify_timeout "$1"; return; fi
   if [ -f "$work/signal" ]; then
     case $(cat "$work/signal") in
-      1 | 2 | 9 | 15) class=infra why="the script was ended from outside by signal $(cat "$work/signal")" ;;
+      1 | 2 | 9 | 15) class=infra why="another process ended the script with signal $(cat "$work/signal")" ;;
       *) class=scenario why="the script's interpreter died of signal $(cat "$work/signal")" ;;
     esac
     return
@@ -204,7 +204,7 @@ classify() {
     if in_app "${said%%: *}" || is_below "${said%%: *}"; then
       class=product why="the product has no program ${said%%: *} that can be run"
     elif in_app "${last%%: *}" || product_says "$last"; then
-      class=product why="the product says: $last"
+      class=product why="the product reports: $last"
     else
       class=scenario why="exit code $phase_code: a program that the scenario needs is missing or cannot be run"
     fi
@@ -215,10 +215,10 @@ classify() {
   esac
   if [ "$1" = live ]; then
     told=$(told_of_the_world)
-    if [ -n "$told" ]; then class=infra why="it says itself: $told"; return; fi
+    if [ -n "$told" ]; then class=infra why="the script reports: $told"; return; fi
   fi
   if [ ! -d "$app" ]; then class=product why="there is no product in $app"; return; fi
-  if [ "$1" = selftest ]; then class=scenario why="it fails by itself, without the product"; return; fi
+  if [ "$1" = selftest ]; then class=scenario why="it fails in selftest, without the product"; return; fi
   gone=$(unreachable)
   if [ -n "$gone" ]; then class=infra why="$gone cannot be reached"; return; fi
   class=product why="exit code $phase_code in live"

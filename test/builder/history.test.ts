@@ -96,7 +96,7 @@ describe('a history', () => {
     }
     expect(await begin(it.path, join(workdir, 'part'))).toMatchObject({
       kind: 'folder',
-      notes: [expect.stringContaining(`--workdir ${workdir} builds upon the repository`)],
+      notes: [expect.stringContaining(`--workdir ${workdir} builds on the repository`)],
     });
     // A folder that is in no commit of the repository is not part of it.
     expect(await begin(it.path, join(workdir, 'new'))).toMatchObject({ kind: 'folder', notes: [] });
