@@ -41,13 +41,13 @@ lint() {
       for line in $(lines "(^|[^A-Za-z0-9_])$models=$literal" "$file") \
         $(lines "[{]$models:?[-=]$literal" "$file"); do
         name=$(sed -n "${line}p" "$file" | grep -oE "$models" | head -n 1)
-        finding "$file" "$line" "$name names a model by default: leave it empty and ask the provider which there are"
+        finding "$file" "$line" "$name has a default model: leave it empty and query the provider for its models"
       done
       ;;
   esac
   # The folder is written apart, so that this script is none of what it looks for.
   for line in $(lines "(^|[^A-Za-z0-9_})./])/(var/|private/)?tm""p/[A-Za-z0-9_.\$-]" "$file"); do
-    finding "$file" "$line" 'a fixed place for temporary files is shared with others: use $SCENARIO_TMP, or mktemp -d'
+    finding "$file" "$line" 'a fixed path for temporary files is shared with other processes: use $SCENARIO_TMP, or mktemp -d'
   done
 }
 

@@ -47,7 +47,7 @@ test('pipes and sockets that a node leaves are removed, as after a crash, and a 
   });
   const ran = await run(it);
   expect(ran.code, ran.stderr).toBe(0);
-  expect(ran.stderr).toMatch(/were removed node=t count=2/);
+  expect(ran.stderr).toMatch(/removed sockets, pipes and devices .*node=t count=2/);
   // A program that has ended leaves its socket behind; that is no violation.
   expect(await status(it, 't')).toMatchObject({ outcome: 'success' });
   expect(await status(it, 'u')).toMatchObject({

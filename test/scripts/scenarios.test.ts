@@ -238,7 +238,7 @@ describe('lint_scenarios.sh', () => {
 test('a finding about a model names the variable, in the script and in the command', async () => {
   const text = 'm=$SCENARIO_MODE\nX="${ANTHROPIC_LIVE_MODEL:-claude-x}"\n';
   await using place = await home({ 's/a_user_scenarios.sh': text });
-  const words = /a_user_scenarios\.sh:2: ANTHROPIC_LIVE_MODEL names a model by default/;
+  const words = /a_user_scenarios\.sh:2: ANTHROPIC_LIVE_MODEL has a default model/;
   expect((await bash('lint_scenarios.sh', ['s'], { cwd: place.path })).stdout).toMatch(words);
   const told = await place.factory(['scenario', 'lint', 's']);
   expect(told.stdout + told.stderr).toMatch(words);
