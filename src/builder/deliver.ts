@@ -111,8 +111,10 @@ async function copyObjects(from: Git, revisions: readonly string[], into: Git, e
   const folder = await makeTemporary(temporaryOf(env), 'factory-pack');
   try {
     const input = `${revisions.join('\n')}\n`;
-    const name = await from.text(['pack-objects', '--quiet', '--revs', join(folder, 'out')], { input });
-    await into.text(['index-pack', '--stdin'], { inputFile: join(folder, `out-${name.trim()}.pack`) });
+    // Not by name: git would rename the pack out of the source repository, which may be on another device.
+    const pack = join(folder, 'pack');
+    await from.text(['pack-objects', '--quiet', '--revs', '--stdout'], { input, outputFile: pack });
+    await into.text(['index-pack', '--stdin'], { inputFile: pack });
   } finally {
     await removeTree(folder);
   }

@@ -15,24 +15,33 @@ export type CollectOptions = {
   /** Passed on standard input; without `input` and `inputFile` standard input is empty. */
   readonly input?: string | Uint8Array;
   readonly inputFile?: string;
+  /** Receives standard output instead of memory; created or replaced. */
+  readonly outputFile?: string;
   /** The program gets a separate process group and is not ended with this process. */
   readonly detached?: boolean;
 };
 
-/** Runs `program` with `args` until it exits. Rejects only if `inputFile` cannot be opened. */
+/** Runs `program` with `args` until it exits. Rejects only if `inputFile` or `outputFile` cannot be opened. */
 export async function collect(
   program: string,
   args: readonly string[],
   options: CollectOptions,
 ): Promise<Collected> {
-  const { cwd, env, input, inputFile, detached = false } = options;
-  const file = inputFile === undefined ? undefined : openSync(inputFile, 'r');
-  const stdin = file ?? (input === undefined ? 'ignore' : 'pipe');
+  const { cwd, env, input, detached = false } = options;
+  const files: number[] = [];
+  const opened = (path: string | undefined, flags: string): number | undefined => {
+    if (path === undefined) return undefined;
+    const file = openSync(path, flags);
+    files.push(file);
+    return file;
+  };
   try {
-    const child = start(program, args, { cwd, env, detached, stdio: [stdin, 'pipe', 'pipe'] });
+    const stdin = opened(options.inputFile, 'r') ?? (input === undefined ? 'ignore' : 'pipe');
+    const stdout = opened(options.outputFile, 'w') ?? 'pipe';
+    const child = start(program, args, { cwd, env, detached, stdio: [stdin, stdout, 'pipe'] });
     return 'error' in child ? { kind: 'not_started', ...child } : await untilClosed(child, input, detached);
   } finally {
-    if (file !== undefined) closeSync(file);
+    for (const file of files) closeSync(file);
   }
 }
 

@@ -24,6 +24,8 @@ export type GitCall = {
   /** Passed on standard input; without it standard input is empty. */
   readonly input?: string | Uint8Array;
   readonly inputFile?: string;
+  /** Receives standard output, for what is too large for memory. */
+  readonly outputFile?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** In a separate process group that is not ended with this process: Ctrl-C must not interrupt a command that
    *  moves a user's files. */
@@ -303,6 +305,7 @@ function git(setup: {
       env: { ...setup.env, ...call.env },
       ...(call.input === undefined ? {} : { input: call.input }),
       ...(call.inputFile === undefined ? {} : { inputFile: call.inputFile }),
+      ...(call.outputFile === undefined ? {} : { outputFile: call.outputFile }),
       ...(call.apart === true ? { detached: true } : {}),
     });
     if (ended.kind === 'exited' && ended.code === 0)

@@ -43,11 +43,11 @@ test.for<readonly [Partial<Parameters<typeof nextOf>[0]>, string]>([
 });
 
 test.for<readonly [readonly RunSummary['status'][], string]>([
-  [['completed'], '1 run: none wants anybody, 1 completed'],
-  [['failed'], '1 run: 1 wants somebody (1 failed)'],
+  [['completed'], '1 run: none needs attention, 1 completed'],
+  [['failed'], '1 run: 1 needs attention (1 failed)'],
   [
     ['running', 'failed', 'completed', 'paused_auth', 'failed', 'completed'],
-    '6 runs: 3 want somebody (2 failed, 1 paused_auth), 1 running, 2 completed',
+    '6 runs: 3 need attention (2 failed, 1 paused_auth), 1 running, 2 completed',
   ],
 ])('runs that are %s are counted as: %s', ([stands, words]) =>
   expect(countOf(stands.map((status) => ({ status })))).toBe(words),

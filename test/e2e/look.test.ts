@@ -97,7 +97,7 @@ test('an ended run whose records were changed since is not shown as unchanged', 
   writeFileSync(path, (await it.read('.factory/runs/r/visits.jsonl')).replace('success', 'fail'));
   const { code, stdout, stderr } = await it.factory(['resume', 'r']);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(/records-changed\]: \S*visits\.jsonl is no longer what/);
+  expect(stderr).toMatch(/records-changed\]: \S*visits\.jsonl was changed after/);
 });
 
 test('a process that waits for a run in another folder prints the command that lists it', async () => {

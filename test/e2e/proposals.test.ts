@@ -82,7 +82,7 @@ test('the command proposed for a run with changed records finds the run', async 
   writeFileSync(file, readFileSync(file, 'utf8').replace('"PipelineStarted"', '"PipelineBegun"'));
   const ran = await it.factory(['resume', 'changed', '--runsdir', runs]);
   expect(ran.stderr).toContain('records-changed');
-  expect(paste(ran.stderr, '(', (line) => line.replace(/ tells more.*/, ''))).toMatchObject({
+  expect(paste(ran.stderr, '(', (line) => line.replace(/ shows more.*/, ''))).toMatchObject({
     status: 1,
     stdout: expect.stringContaining('does not hold'),
   });

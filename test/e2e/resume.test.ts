@@ -182,7 +182,7 @@ describe('a resume refuses', () => {
     const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'one' };
     await it.factory(['replay', 'r1', '--run-id', 'r2'], { env });
     const replay = await it.factory(['resume', 'r2', ...other]);
-    expect(replay.stderr).toContain('--var n cannot be taken over: run r2 is a replay');
+    expect(replay.stderr).toContain('--var n cannot be changed: run r2 is a replay');
     expect(replay.code).toBe(2);
   });
   test('changed records, and names the file', async () => {
@@ -203,7 +203,7 @@ describe('a resume refuses', () => {
       expect(await readFile(path, 'utf8')).not.toBe(whole);
       const refused = await it.factory(['resume', 'r1', '--accept-changes']);
       expect(refused.stderr).toMatch(
-        new RegExp(`records-changed\\]: \\S*${name} is no longer what .*\\n.*fork \\S*r1 --at`),
+        new RegExp(`records-changed\\]: \\S*${name} was changed after .*\\n.*fork \\S*r1 --at`),
       );
       expect(refused.code).toBe(2);
       if (name === 'visits.jsonl') {

@@ -43,7 +43,7 @@ test('a second signal ends a run at once, although the node ignores signals, and
     env,
     watch: (line, engine) => {
       if (line.includes('stage started node=one')) void gone().then(() => engine.kill('SIGTERM'));
-      if (line.includes('once more stops at once')) engine.kill('SIGINT');
+      if (line.includes('a second signal stops at once')) engine.kill('SIGINT');
     },
   });
   expect(ran.code).toBe(130);

@@ -99,7 +99,7 @@ test.skipIf(!heldUserCanRun())('a run that this user may not read is listed as u
   const listed = await it.factory(['runs'], asHeldUser);
   chmodSync(join(it.path, '.factory/runs/r1'), 0o755);
   expect(shown.stderr).toMatch(/^error\[system\]: \S+r1\/manifest\.json: permission denied$/m);
-  expect(listed.stdout).toMatch(/^r1 +unreadable .*closed to this user/m);
+  expect(listed.stdout).toMatch(/^r1 +unreadable .*not readable for this user/m);
 });
 
 test.for(['/dev/null', 'a name that leads in a circle'])(

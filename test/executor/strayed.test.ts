@@ -55,7 +55,7 @@ test('a history that a check has moved is neither landed nor delivered', async (
   expect(JSON.parse(ran.stdout)).toMatchObject({
     verdict: 'FAIL',
     commit: null,
-    reason: expect.stringContaining('or a check of it, has moved it'),
+    reason: expect.stringContaining('or one of its checks has moved it'),
   });
   expect(git(repo, 'branch', '--list', 'mine')).toBe('');
   const delivered = await it.factory(['deliver', 'o', '--runsdir', 'runs', '--to', 'out']);

@@ -336,7 +336,7 @@ test('without git, commits are reported as not checked', async () => {
     expect(checked).not.toHaveProperty('commits');
     const told = await it.fork('b', { at: 'start', runId: 'f' });
     expect(told.code).toBe(2);
-    expect(told.err).toMatch(/cannot be taken over: git is not installed.*\n.*fix: install git/);
+    expect(told.err).toMatch(/cannot be copied: git is not installed.*\n.*fix: install git/);
   } finally {
     vi.unstubAllEnvs();
   }

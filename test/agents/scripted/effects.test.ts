@@ -68,7 +68,7 @@ test.for([
   [{ path: '../x', content: '' }, 'must be a path inside the workspace'],
   [{ path: '/x', content: '' }, 'must be a path inside the workspace'],
   [{ path: 'x' }, 'must have exactly one of content'],
-  [{ path: 'x', content: '', delete: true }, 'and has content and delete'],
+  [{ path: 'x', content: '', delete: true }, 'but has content and delete'],
   [{ path: 'x', content: '', mode: '999' }, 'must be an octal mode'],
   [{ path: 'x', content: '', size: 1 }, 'unknown key "size"'],
 ] as const)('the change %j is refused where the script is read', ([effect, why]) => {
