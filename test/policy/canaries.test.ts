@@ -149,6 +149,7 @@ test.for([
   ['a check of it', 'self.assertEqual(result.returncode, 0, result.stderr)'],
   ['the end of a Python program', 'if __name__ == "__main__": raise SystemExit(main())'],
   // Ordinary text of the product.
+  // Text that the leak detector must not take for a canary; no linter reads it.
   ['a setting of a linter', '# eslint-disable-next-line @typescript-eslint/no-unsafe-member-access'],
   ['a rule', '# ----------------------------------------------------------------'],
   ['brackets', '}}}}]]]]))))}}}}]]]]))))}}}}'],
