@@ -1,4 +1,5 @@
 /** Compares expected with actual values and describes the differences. */
+import { constants } from 'node:os';
 
 /** A short form of a value. */
 export function short(value) {
@@ -20,6 +21,12 @@ export function same(a, b) {
     keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]))
   );
 }
+
+/** The exit code of a process as cases give it: a process that a signal ended has the negative number of the signal. */
+export const exitCodeOf = ({ code, signal }) => code ?? (signal ? -constants.signals[signal] : null);
+
+/** Whether a process ended with the expected exit code, or one of several. */
+export const endedWith = (run, expected) => [expected].flat().includes(exitCodeOf(run));
 
 /** Whether `value` has everything that `part` has. */
 export function includes(value, part) {

@@ -70,6 +70,16 @@ beforeAll(async () => {
           ...noPlan,
           expect: { accepted: false, errors: refusal, parse_error: true },
         },
+        {
+          name: 'writes its keys in order',
+          tags: ['core'],
+          manifest: { system_overview: ['a text'], work_orders: [order] },
+          repoFiles: ['scripts/verify.sh'],
+          expect: {
+            accepted: true,
+            key_order: { 'WO-01': [...Object.keys(order), 'verify_exempt', 'provenance'] },
+          },
+        },
         { name: 'does not hold', tags: ['core'], ...noPlan },
         { name: 'is a quirk', tags: ['quirk'], ...noPlan },
         { name: 'is of no known kind' },
@@ -111,6 +121,14 @@ beforeAll(async () => {
       ],
     },
     'pipelines/passes/case.json': { name: 'visits', expect: [{ visited: ['start', 't', 'end'] }] },
+    // A process that a signal ended has the negative number of the signal as its exit code.
+    'pipelines/killed/case.json': {
+      name: 'is killed',
+      cmd: ['sh', '-c', 'kill -9 $$'],
+      expectExit: 'fail',
+      exitCode: -9,
+      expect: [{ exit: -9 }],
+    },
     'pipelines/fails/case.json': { name: 'writes', expect: [{ file: 'ws:hi', is: 'ho\n' }] },
   };
   for (const [name, content] of Object.entries(files)) await writeJson(join(folder, name), content);
@@ -138,7 +156,7 @@ test('failing cases are printed with expected and actual values, and quirks and 
   expect(stdout).toContain('- changed paths: expected ["repo/b.txt"], got []');
   expect(stdout).toContain('skip plans.json: is of no known kind: its format is not known');
   expect(stdout).toContain('1 quirks are not counted: 1 of them differ');
-  expect(stdout.split('\n').at(-1)).toBe('5 passed, 5 failed');
+  expect(stdout.split('\n').at(-1)).toBe('7 passed, 5 failed');
   expect(exitCode).toBe(1);
 });
 

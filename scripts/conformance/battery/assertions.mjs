@@ -1,7 +1,7 @@
 /** Expectations of a run: one object each, distinguished by the key of the checked item. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { short } from '../compare.mjs';
+import { exitCodeOf, short } from '../compare.mjs';
 import { isAlive } from '../processes.mjs';
 import { argv } from './argv.mjs';
 import { dig, fits, mismatch } from './match.mjs';
@@ -12,7 +12,7 @@ const isFolder = (path) => existsSync(path) && statSync(path).isDirectory();
 
 /** Each takes the expectation and the state of the case; returns null or the problem. */
 const kinds = {
-  exit: (e, { last }) => about('exit code', mismatch(last.code, e.exit)),
+  exit: (e, { last }) => about('exit code', mismatch(exitCodeOf(last), e.exit)),
   elapsedMs: (e, { last }) => about('milliseconds', mismatch(last.elapsed, e.elapsedMs)),
   stderr: (e, { last }) => about('stderr', mismatch(text(last.err), e.stderr)),
   stdout: (e, { last }) => about('stdout', mismatch(text(last.out), e.stdout)),

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { short } from '../compare.mjs';
+import { endedWith, short } from '../compare.mjs';
 import { inFolder } from '../folders.mjs';
 import { cleanEnv, clearUp, isAlive, killGroup, runProcess, waitFor } from '../processes.mjs';
 import { assertion } from './assertions.mjs';
@@ -130,7 +130,9 @@ function exitProblem(step, { code, signal, error, timedOut, elapsed }, err) {
     return `exit: expected to be killed, got exit code ${code}`;
   if (wanted !== 'fail') return undefined;
   if (step.exitCode !== undefined)
-    return code === step.exitCode ? undefined : `exit code: expected ${step.exitCode}, got ${got}`;
+    return endedWith({ code, signal }, step.exitCode)
+      ? undefined
+      : `exit code: expected ${step.exitCode}, got ${got}`;
   if (step.cmd !== undefined)
     return code === 0 || code === null ? `exit code: expected not 0, got ${got}` : undefined;
   return code === 1 || code === 2 ? undefined : `exit code: expected 1 or 2, got ${got}`;

@@ -1,14 +1,14 @@
 /** Checks output and files of a step's command, except the repository. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { at, same } from '../compare.mjs';
+import { at, endedWith, same } from '../compare.mjs';
 import { newestRun, readJson, stagesOf } from './command.mjs';
 
 export function checkEnding({ step, run }, found) {
   const expected = step.expect;
   if (run.error !== undefined) found.differs('the command', 'a start', run.error.message);
   if (run.timedOut) found.differs('the command', 'an end', `none within ${Math.round(run.elapsed / 1000)} s`);
-  else if (expected.exitCode !== undefined && ![expected.exitCode].flat().includes(run.code)) {
+  else if (expected.exitCode !== undefined && !endedWith(run, expected.exitCode)) {
     const said = (run.stderr.trim() === '' ? run.stdout : run.stderr).slice(-300);
     found.differs('exit code', expected.exitCode, `${run.code ?? run.signal}, saying ${said}`);
   }

@@ -1,7 +1,7 @@
 /** One `factory plan` against scripted HTTP exchanges. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { at, findings, includes } from '../compare.mjs';
+import { at, endedWith, findings, includes } from '../compare.mjs';
 import { inFolder } from '../folders.mjs';
 import { clearUp } from '../processes.mjs';
 import { factory, newestRun, readJson } from './command.mjs';
@@ -31,7 +31,7 @@ export const checkExchange = (one, setting) =>
     const expected = one.expect;
     if (run.timedOut)
       found.differs('the command', 'an end', `none within ${Math.round(run.elapsed / 1000)} s`);
-    else if (expected.exitCode !== undefined && ![expected.exitCode].flat().includes(run.code))
+    else if (expected.exitCode !== undefined && !endedWith(run, expected.exitCode))
       found.differs(
         'exit code',
         expected.exitCode,
