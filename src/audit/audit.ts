@@ -2,15 +2,16 @@
  *  not change the run. */
 import { readGraph } from '../dot/read.ts';
 import type { AuditFinding, AuditReport } from '../model/audit.ts';
+import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Exchange } from '../model/exchange.ts';
 import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import { own } from '../model/own.ts';
 import { kindOf, type Recognised } from '../model/resolve.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import type { Canaries } from '../policy/canaries.ts';
-import { readJournal } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readSealed } from '../store/sealed.ts';
@@ -51,7 +52,7 @@ export async function auditRun(
   await auditor.texts(records);
   const inVisits = await auditor.visits(records, start, end);
   const inCommits = await auditor.commits(env);
-  await auditor.stopped();
+  auditor.stopped(soFar.checkpoint);
   auditor.tampering(inVisits, inCommits, await aboutChecks(records, start, end, snapshots));
   return { report: auditor.report(records, sealed) };
 }
@@ -90,7 +91,7 @@ class Auditor {
   private readonly notes = new Set<string>();
   private readonly counts = { texts: 0, files: 0, commits: 0 };
   /** Texts already searched, by execution and hash. */
-  private readonly told = new Set<string>();
+  private readonly searched = new Set<string>();
   /** Contents of files already searched. */
   private readonly seen = new Set<string>();
   private readonly exchanges: Exchange[] = [];
@@ -133,8 +134,8 @@ class Auditor {
 
   private look({ node, visit, where, text }: Evidence): void {
     const key = `${node}@${visit} ${sha256(text)}`;
-    if (this.told.has(key)) return;
-    this.told.add(key);
+    if (this.searched.has(key)) return;
+    this.searched.add(key);
     this.counts.texts++;
     if (this.canaries === undefined || this.isExempt(node)) return;
     this.findings.push(...leaksIn(this.canaries, text, { node, visit, where, path: null }));
@@ -226,41 +227,26 @@ class Auditor {
     return changes;
   }
 
-  /** The leaks that failed the run: their changes were undone, so that other evidence may be missing. */
-  async stopped(): Promise<void> {
-    let node: string | null = null;
-    let visit: number | null = null;
-    let last: AuditFinding | undefined;
-    // One record at a time: the records of agents may exceed the memory.
-    for await (const entry of readJournal(layout(this.runDir).events)) {
-      if (entry.kind !== 'record') continue;
-      const { record } = entry;
-      // The run was resumed and the node executed again.
-      if (last !== undefined) this.findings.push({ ...last, severity: 'warning' });
-      last = undefined;
-      if (record['type'] === 'StageStarted') {
-        node = String(record['node_id']);
-        visit = Number(record['visit']);
-      }
-      const said = record['type'] === 'PipelineFailed' ? String(record['error']) : '';
-      const leak = /^holdout_leak: (.*) shows line (\d+) of a sealed file$/s.exec(said);
-      const known = (one: AuditFinding) =>
-        one.code.startsWith('holdout-') && one.node === node && one.visit === visit;
-      if (leak === null || this.findings.some(known)) continue;
-      last = {
-        code: 'holdout-canary',
-        severity: 'error',
-        sure: 'certain',
-        node,
-        visit,
-        where: 'events.jsonl',
-        path: null,
-        line: null,
-        message: `ended the run: ${leak[1]} showed line ${leak[2]} of a sealed file; what the node wrote was put back`,
-        fix: leakFix,
-      };
-    }
-    if (last !== undefined) this.findings.push(last);
+  /** The leak that failed the run: its changes were undone, so that there may be no other evidence. */
+  stopped({ ended, next_node: node, visits }: Checkpoint): void {
+    const leak = /^holdout_leak: (.*) shows line (\d+) of a sealed file$/s.exec(ended?.reason ?? '');
+    const visit = node === null ? null : (own(visits, node) ?? 0) + 1;
+    const isKnown = this.findings.some(
+      (one) => one.code.startsWith('holdout-') && one.node === node && one.visit === visit,
+    );
+    if (leak === null || isKnown) return;
+    this.findings.push({
+      code: 'holdout-canary',
+      severity: 'error',
+      sure: 'certain',
+      node,
+      visit,
+      where: 'result.json',
+      path: null,
+      line: null,
+      message: `failed the run: ${leak[1]} showed line ${leak[2]} of a sealed file; the changes of the node were undone`,
+      fix: leakFix,
+    });
   }
 
   /** Changes of tests and of the files that run them, in executions, then in commits; a commit of a known change is not

@@ -46,7 +46,6 @@ export async function verifyCommand(
   run: string,
   options: VerifyOptions,
   io: Io & { readonly clock: Clock },
-  tries = 3,
 ): Promise<number> {
   const no = async (code: string, message: string, fix?: string): Promise<number> => {
     await refuse([wrong(code, message, fix)], io, options);
@@ -75,8 +74,8 @@ export async function verifyCommand(
   const going = () =>
     no(
       'run-going',
-      `run ${found.id} is going on: its files change while they are checked`,
-      `wait for its end; ${listingOf(runDir, io.cwd)} tells how it stands`,
+      `run ${found.id} is running: its files change while they are checked`,
+      `wait until it ends; ${listingOf(runDir, io.cwd)} shows its status`,
     );
   const owners = locksIn(runDir).length;
   if (await isGoing()) return going();
@@ -95,27 +94,13 @@ export async function verifyCommand(
     // The run may have been removed or resumed meanwhile, which is no change of what it wrote.
     const still = await find();
     if (!still.ok) return no('no-run', still.why);
-    if (await isGoing()) return going();
-    if (locksIn(runDir).length > owners) {
-      if (tries > 1) return verifyCommand(run, options, io, tries - 1);
-      return no(
-        'run-going',
-        `run ${found.id} was gone on with whenever its files were being checked: nothing can be said of them`,
-        'verify it when nothing resumes it any more',
-      );
-    }
+    if ((await isGoing()) || locksIn(runDir).length > owners) return going();
   }
   const { manifest, ...report } = verified;
   if (options.json === true) {
-    const told = {
-      schema_version: 1,
-      run_id: manifest?.run_id ?? found.id,
-      status: code === 0 ? 'holds' : 'changed',
-      exit_code: code,
-      ...report,
-      run_dir: runDir,
-    };
-    io.out(`${JSON.stringify(told, null, 2)}\n`);
+    const status = code === 0 ? 'holds' : 'changed';
+    const run = { schema_version: 1, run_id: manifest?.run_id ?? found.id, status, exit_code: code };
+    io.out(`${JSON.stringify({ ...run, ...report, run_dir: runDir }, null, 2)}\n`);
     return code;
   }
   const paint = painter(paints(io, io.outIsTerminal, options.color));

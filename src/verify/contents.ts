@@ -37,11 +37,11 @@ export async function checkSnapshots(
   if (latest !== null) needed.add(latest);
   for (const id of needed)
     if (!trees.has(id) && !found.isWrong(`snapshots/trees/${id}.json`))
-      found.add('missing', `snapshots/trees/${id}.json`, 'visits name this snapshot, and it is missing');
+      found.add('missing', `snapshots/trees/${id}.json`, 'executions name this snapshot, and it is missing');
 }
 
 /** Compares the workspace with the snapshot of the last execution. `isDescribed`: `result.json` is of the run's latest
- *  end. `sealed`: the holdout, if its key is available. */
+ *  end. */
 export async function checkWorkspace(
   runDir: string,
   manifest: Manifest,
@@ -49,7 +49,6 @@ export async function checkWorkspace(
   state: {
     readonly underWay: boolean;
     readonly isDescribed: boolean;
-    readonly sealed: readonly SealedFile[] | undefined;
   },
   found: Findings,
 ): Promise<void> {
@@ -58,7 +57,7 @@ export async function checkWorkspace(
   if (!hasEnded || !state.isDescribed) {
     const why = hasEnded
       ? 'they are flushed before result.json, which is missing'
-      : 'the run was stopped in the middle of a node';
+      : 'the run was stopped while a node ran';
     found.cannot(`the files in workspace/: ${why}; a resume restores them`);
     return;
   }
@@ -83,48 +82,27 @@ export async function checkWorkspace(
     for (const { path, how } of await unlike(at.workspace, read.tree, isSealed))
       found.add(how, `workspace/${shown(path)}`, `the workspace's file ${words[how]}`);
     found.count('workspace files', read.tree.size);
-    if (manifest.holdout !== undefined) checkHoldout(at.workspace, manifest.holdout, state.sealed, found);
+    if (manifest.holdout !== undefined) checkHoldout(at.workspace, manifest.holdout, found);
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
     found.add('unreadable', 'workspace', error.message);
   }
 }
 
-/** Checks the holdout that the end of the run restored into the workspace: file by file, or without the key as a whole. */
-function checkHoldout(
-  workspace: string,
-  { paths, sha256 }: Holdout,
-  sealed: readonly SealedFile[] | undefined,
-  found: Findings,
-): void {
-  const there: SealedFile[] = [];
-  const add = (code: 'changed' | 'missing' | 'added', path: string, message: string) =>
-    found.add(code, `workspace/${shown(path)}`, message);
-  for (const path of paths)
+/** Checks the holdout that the end of the run restored into the workspace. */
+function checkHoldout(workspace: string, { paths, sha256 }: Holdout, found: Findings): void {
+  const read = (path: string): readonly SealedFile[] => {
     try {
       const how = { as: path, leaveOut: () => false, most: Number.POSITIVE_INFINITY };
-      there.push(...readForSealing(workspace, path, how));
+      return readForSealing(workspace, path, how);
     } catch (error) {
-      if (!(error instanceof WorkspaceError)) throw error;
-      add('changed', path, `the holdout cannot be read there: ${error.message}`);
-      return;
+      if (error instanceof WorkspaceError) return [];
+      throw error;
     }
-  if (sealedHash(there) === sha256) return;
-  if (sealed === undefined) {
-    for (const path of paths) add('changed', path, 'the holdout is not as the run put it back');
-    return;
-  }
-  const hashes = (files: readonly SealedFile[]) =>
-    new Map(
-      files.map((one) => [one.path, sealedHash([one.kind === 'link' ? { ...one, mode: 0o777 } : one])]),
-    );
-  const [is, should] = [hashes(there), hashes(sealed)];
-  for (const path of new Set([...is.keys(), ...should.keys()]))
-    if (!should.has(path)) add('added', path, 'the holdout has no such file');
-    else if (!is.has(path))
-      add('missing', path, 'the run put this file of the holdout back, and it is missing');
-    else if (is.get(path) !== should.get(path))
-      add('changed', path, 'this file of the holdout is not as the run put it back');
+  };
+  if (sealedHash(paths.flatMap(read)) === sha256) return;
+  for (const path of paths)
+    found.add('changed', `workspace/${shown(path)}`, 'the holdout is not as the run restored it');
 }
 
 /** Checks prompts and answers of agents: each line by its hash, each text by its name. `where` names the folder `dir` in
@@ -161,8 +139,8 @@ export async function checkFollowed(
   const where = basename(followed);
   const known = of === undefined ? [] : Object.values(followedLayout('')).filter(isText);
   for (const name of namesIn(followed)) {
-    const isBegun = name !== basename(at.proof) || files[`${where}/${name}`] !== undefined;
-    if ((!known.includes(name) || !isBegun) && !isTemporary(name))
+    const isRecorded = name !== basename(at.proof) || files[`${where}/${name}`] !== undefined;
+    if ((!known.includes(name) || !isRecorded) && !isTemporary(name))
       found.add('added', `${where}/${name}`, 'no replay puts this there');
   }
   if (of === undefined) return;
@@ -176,11 +154,9 @@ export async function checkFollowed(
         : [],
     ),
   );
-  const what = 'what a recorded node left';
   for (const name of new Set([...namesIn(at.artifacts), ...left])) {
-    const path = `${where}/artifacts/${name}`;
-    if (visits.ok && !left.has(name)) found.add('added', path, `it is not ${what}`);
-    else found.hash(path, name, await hashFile(at.artifact(name)), what);
+    const is = await hashFile(at.artifact(name));
+    found.hash(`${where}/artifacts/${name}`, name, is, 'an artifact of a recorded node');
   }
 }
 

@@ -1,17 +1,14 @@
 /** Checks work orders, their commits, and the delivered branch. */
 import { existsSync } from 'node:fs';
-import { basename } from 'node:path';
 import { type CommitFacts, lookAtBranch, lookAtHistory } from '../builder/check-history.ts';
-import { headText, inHistory, readHistoryStart } from '../builder/in-history.ts';
+import { headText, readHistoryStart } from '../builder/in-history.ts';
 import { loadOrders } from '../builder/orders.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
-import { inWorkspace, layout } from '../model/layout.ts';
+import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { Commit } from '../model/result.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import type { Environment } from '../system/git.ts';
-import { readPlain } from '../system/read.ts';
-import { treeOf } from '../workspace/inspect.ts';
 import type { Findings } from './report.ts';
 
 const where = 'history.git';
@@ -38,11 +35,11 @@ export async function checkHistory(
 ): Promise<void> {
   const { history, workspace } = layout(run.dir);
   if (run.manifest.git === undefined) {
-    if (existsSync(history)) found.add('added', where, 'the run was not begun with a history');
+    if (existsSync(history)) found.add('added', where, 'the run started without a history');
     return;
   }
   if (!existsSync(history)) {
-    found.add('missing', where, 'the history of the run is gone');
+    found.add('missing', where, 'the history of the run is missing');
     return;
   }
   const commits = commitsOf(run.checkpoint);
@@ -59,13 +56,12 @@ export async function checkHistory(
       should: headText.trim(),
       is: look.head.trim(),
     });
-  await checkStates(run, found);
   // A changed or missing file is reported with the immutable files.
   const start = await readHistoryStart(history).catch(() => undefined);
   const parents = [start?.first_commit ?? '', ...ids];
   await checkCommits(run, workspace, commits, look.commits, parents, found);
   if (run.underWay) {
-    found.cannot('the refs of the history: the run was stopped in the middle of a node');
+    found.cannot('the refs of the history: the run was stopped while a node ran');
     return;
   }
   const last = parents.at(-1) ?? '';
@@ -118,36 +114,6 @@ async function checkCommits(
   }
 }
 
-/** The commands of a build that record its state. */
-const notesState = /(?:^|\s)factory order (?:next|prompt|apply|commit|rollback)\b/;
-
-/** The list of states recorded by the build: later steps accept no others. It must contain the last one, which is in the
- *  snapshot after the step that recorded it. */
-async function checkStates(
-  run: { readonly dir: string; readonly records: readonly RunRecord[] },
-  found: Findings,
-): Promise<void> {
-  const at = layout(run.dir);
-  const { states } = inHistory(at.history);
-  const name = `${where}/${basename(states)}`;
-  const read = readPlain(states);
-  const noted = read.kind === 'text' ? read.text.split('\n').slice(0, -1) : [];
-  if (read.kind !== 'text' || noted.some((line) => !/^[0-9a-f]{64}$/.test(line))) {
-    found.add(read.kind === 'missing' ? 'missing' : 'changed', name, 'it is not a list of hashes');
-    return;
-  }
-  const last = run.records.findLast(
-    (record) =>
-      record.type === 'Visit' &&
-      record.commands?.some(({ argv, exit_code }) => exit_code === 0 && notesState.test(argv.join(' '))),
-  );
-  if (last?.type !== 'Visit' || last.replayed !== undefined) return;
-  const after = await treeOf(at.snapshots, last.after);
-  const state = 'tree' in after ? after.tree.get(inWorkspace.orderState)?.hash : undefined;
-  if (state !== undefined && !noted.includes(state))
-    found.add('changed', name, `it lacks the state that node ${last.node} noted`, { should: state });
-}
-
 /** Commits of another run: inherited by a fork, or taken from the replayed record. */
 function inheritedCommits(manifest: Manifest, records: readonly RunRecord[]): ReadonlySet<string> {
   const until = manifest.forked_from?.seq ?? 1;
@@ -184,7 +150,7 @@ export async function checkDelivery(
     found.add(
       'delivery',
       to.repo,
-      `the branch "${to.branch}" has the commits of the run, and others upon them`,
+      `the branch "${to.branch}" has the commits of the run, and others after them`,
       { should: last, is: look.at },
       'note',
     );

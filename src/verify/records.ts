@@ -52,7 +52,7 @@ function compareState(says: Readonly<Record<string, Json>>, visits: Checkpoint, 
     const said = says[key];
     const value = state[key] ?? null;
     if (said === undefined || canonicalHash(said) === canonicalHash(value)) continue;
-    found.add('contradiction', 'checkpoint.json', `"${key}" is not what the visits come to`, {
+    found.add('contradiction', 'checkpoint.json', `"${key}" is not the value that the executions give`, {
       should: shortJson(value),
       is: shortJson(said),
     });

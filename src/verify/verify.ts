@@ -2,7 +2,6 @@
  *  spec to the commits. */
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import type { SealedFile } from '../model/sealed.ts';
 import type { Environment } from '../system/git.ts';
 import { checkArtifacts } from './artifacts.ts';
 import { checkExchanges, checkFollowed, checkSnapshots, checkWorkspace } from './contents.ts';
@@ -30,22 +29,21 @@ export async function verifyRun(asked: Asked): Promise<Verified> {
   const found = new Findings();
   const standing = await checkStanding(runDir, found);
   const manifest = await checkManifest(runDir, standing?.vouched, found);
-  let sealed: readonly SealedFile[] | undefined;
   if (manifest !== undefined) {
     await checkKept(runDir, manifest, found);
-    sealed = await checkSealed(runDir, manifest, env, found);
+    await checkSealed(runDir, manifest, found);
     await checkFollowed(runDir, manifest, found);
   }
   await checkExchanges(layout(runDir).exchanges, 'exchanges', found);
   const { checkpoint, records = [] } = standing ?? {};
   await checkSnapshots(runDir, records, checkpoint?.snapshot ?? null, found);
   if (standing === undefined || checkpoint === undefined || manifest === undefined) {
-    found.cannot('visits, artifacts, commits and the result: a file that they depend on cannot be read');
+    found.cannot('executions, artifacts, commits and the result: a file that they depend on cannot be read');
     return { ...found.report(), manifest };
   }
   const chain = standing.vouched.visits_sha256 ?? '';
   if (asked.chain !== undefined && !chain.startsWith(asked.chain.toLowerCase()))
-    found.add('changed', 'visits.jsonl', 'the visits have another hash than the one that was noted', {
+    found.add('changed', 'visits.jsonl', 'the executions have another hash than the expected one', {
       should: asked.chain,
       is: chain,
     });
@@ -60,7 +58,7 @@ export async function verifyRun(asked: Asked): Promise<Verified> {
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
   const { underWay } = story;
   const isDescribed = result?.isLatest === true && !story.wentOn;
-  await checkWorkspace(runDir, manifest, checkpoint, { underWay, isDescribed, sealed }, found);
+  await checkWorkspace(runDir, manifest, checkpoint, { underWay, isDescribed }, found);
   await checkHistory({ dir: runDir, manifest, checkpoint, records, underWay }, env, found);
   if (result !== undefined) {
     const latest = { ...result, isLatest: isDescribed };

@@ -1,12 +1,30 @@
 /** Runs to verify, with tools, checks and a scripted agent, made in this process. */
+import { chmodSync, existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifyRun } from '../../src/verify/verify.ts';
+import { emptySha } from '../builder/support.ts';
 import { root } from '../support/cli.ts';
 import { house } from '../support/house.ts';
 
 const long = 'good '.repeat(600);
 
-/** One wrong answer, so that there are earlier executions; a large file, a long answer, a file variable. */
+const order = (id: string, path: string) => ({
+  id,
+  title: 'One file',
+  intent: 'A file.',
+  preconditions: [],
+  postconditions: [{ kind: 'file_exists', path }],
+  allowed_files: [path],
+  forbidden: [],
+  acceptance_commands: [`grep -q 1 ${path}`],
+  context_files: [path],
+  notes: null,
+});
+const proposal = (path: string) => ({
+  json: { summary: 's', writes: [{ path, base_sha256: emptySha, content: '1\n' }] },
+});
+
+/** One wrong answer, so that there are earlier executions; a large file, a long answer, a file variable; a plan of two orders. */
 export const files = {
   'work/keep.txt': 'kept\n',
   'spec.md': 'Write something good.\n',
@@ -26,6 +44,15 @@ export const files = {
   'fails.dot': `digraph f { start [shape=Mdiamond]; done [shape=Msquare]
     check [shape=parallelogram, tool_command="echo no >&2; exit 3"]
     start -> check; check -> done [condition="outcome=success"] }`,
+  'plan.json': JSON.stringify({
+    system_overview: ['Two files.'],
+    verify_contract: null,
+    work_orders: [order('WO-01', 'f.txt'), order('WO-02', 'g.txt')],
+  }),
+  'build.json': JSON.stringify({
+    format: 'factory-script/1',
+    answers: { propose: [proposal('f.txt'), proposal('g.txt')] },
+  }),
 } as const;
 
 export type Ground = Awaited<ReturnType<typeof ground>>;
@@ -37,9 +64,40 @@ export async function ground(more: Readonly<Record<string, string>> = {}) {
     FACTORY_KEYS: join(path, 'keys'),
   }));
   const dir = (id: string) => join(it.path, '.factory/runs', id);
+  const verify = (id: string, chain?: string) =>
+    verifyRun({ runDir: dir(id), env: { PATH: process.env['PATH'] }, chain });
+  /** The problems of a run with one change, which is undone afterwards. */
+  async function changed(id: string, name: string, change: (path: string) => void) {
+    const path = join(dir(id), name);
+    const top = join(dir(id), name.split('/')[0] ?? '');
+    const [kept, elsewhere] = [join(it.path, 'kept'), join(it.path, 'elsewhere')];
+    const is = lstatSync(path, { throwIfNoEntry: false });
+    const hadTop = existsSync(top);
+    if (is?.isFile() === true) {
+      writeFileSync(kept, readFileSync(path));
+      chmodSync(path, is.mode | 0o200);
+    }
+    change(path);
+    try {
+      const { problems, unchecked } = await verify(id);
+      return { found: problems.map(({ code, where }) => `${code} ${where}`), problems, unchecked };
+    } finally {
+      if (existsSync(elsewhere)) {
+        rmSync(path);
+        renameSync(elsewhere, path);
+      } else if (is === undefined) rmSync(hadTop ? path : top, { recursive: true, force: true });
+      if (is?.isFile() === true) {
+        rmSync(path, { force: true });
+        writeFileSync(path, readFileSync(kept), { mode: is.mode });
+        chmodSync(path, is.mode);
+      }
+    }
+  }
   return {
     ...it,
     dir,
+    verify,
+    changed,
     start: (id: string, pipeline = 'p.dot', stop?: (line: string) => boolean) =>
       it.run(
         pipeline,
@@ -60,11 +118,5 @@ export async function ground(more: Readonly<Record<string, string>> = {}) {
       });
       if (ended.code !== 0) throw new Error(ended.err + ended.out);
     },
-    verify: (id: string, more: { readonly chain?: string; readonly keys?: string } = {}) =>
-      verifyRun({
-        runDir: dir(id),
-        env: { PATH: process.env['PATH'], FACTORY_KEYS: more.keys ?? join(it.path, 'keys') },
-        chain: more.chain,
-      }),
   };
 }

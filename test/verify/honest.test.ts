@@ -22,6 +22,17 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => it[Symbol.asyncDispose]());
 
+/** Interrupts a run when the second execution of `check` starts. */
+async function cut(id: string): Promise<void> {
+  let seen = 0;
+  const ended = await it.start(
+    id,
+    'p.dot',
+    (line) => line.includes('stage started node=check') && ++seen === 2,
+  );
+  expect(ended.code).toBe(130);
+}
+
 test('completed, failed, stopped, resumed, forked, replayed and copied runs pass', async () => {
   const holds = async (id: string) => {
     const { problems, notes } = await it.verify(id);
@@ -31,9 +42,7 @@ test('completed, failed, stopped, resumed, forked, replayed and copied runs pass
   await holds('done');
   expect(failed.code).toBe(1);
   await holds('failed');
-  let seen = 0;
-  const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
-  expect((await it.start('cut', 'p.dot', second)).code).toBe(130);
+  await cut('cut');
   await holds('cut');
   expect((await it.verify('cut')).unchecked.join()).toContain('workspace/');
   expect((await it.resume('cut')).code).toBe(0);
@@ -47,9 +56,7 @@ test('completed, failed, stopped, resumed, forked, replayed and copied runs pass
 });
 
 test('an execution whose stage.json a power cut destroyed does not hide artifacts of the one before', async () => {
-  let seen = 0;
-  const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
-  expect((await it.start('torn', 'p.dot', second)).code).toBe(130);
+  await cut('torn');
   const stage = join(it.dir('torn'), 'check/stage.json');
   expect(JSON.parse(readFileSync(stage, 'utf8')).visit).toBe(2);
   // Its name was flushed with other files but its content was not, or neither was.
@@ -66,9 +73,7 @@ test('an execution whose stage.json a power cut destroyed does not hide artifact
 });
 
 test('an execution whose files were being moved at a crash is complete', async () => {
-  let seen = 0;
-  const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
-  expect((await it.start('moving', 'p.dot', second)).code).toBe(130);
+  await cut('moving');
   const folder = join(it.dir('moving'), 'check');
   for (const name of readdirSync(folder))
     if (name !== 'visits') rmSync(join(folder, name), { recursive: true });
@@ -104,11 +109,11 @@ test('a recorded execution is finished, even if a crash lost the event of its en
 test.each(['done', 'failed'])(
   'after a power cut right before the result of a run that has %s only that is reported',
   async (id) => {
-    const cut = `${id}-cut`;
-    cpSync(it.dir(id), it.dir(cut), { recursive: true, preserveTimestamps: true });
-    rmSync(join(it.dir(cut), 'result.json'));
-    writeFileSync(join(it.dir(cut), 'workspace/keep.txt'), '');
-    const { problems, unchecked } = await it.verify(cut);
+    const copy = `${id}-cut`;
+    cpSync(it.dir(id), it.dir(copy), { recursive: true, preserveTimestamps: true });
+    rmSync(join(it.dir(copy), 'result.json'));
+    writeFileSync(join(it.dir(copy), 'workspace/keep.txt'), '');
+    const { problems, unchecked } = await it.verify(copy);
     expect(problems).toMatchObject([{ code: 'missing', where: 'result.json' }]);
     expect(unchecked.join()).toContain('the files in workspace/');
   },
@@ -133,9 +138,7 @@ test.each(['done', 'failed'])(
 );
 
 test('a resume that was killed or lost power does not change the earlier result', async () => {
-  let seen = 0;
-  const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
-  expect((await it.start('halted', 'p.dot', second)).code).toBe(130);
+  await cut('halted');
   const at = (name: string) => join(it.dir('halted'), name);
   const kept = ['checkpoint.json', 'result.json', 'visits.jsonl', 'events.jsonl', 'trace.jsonl'];
   const before = new Map(kept.map((name) => [name, readFileSync(at(name), 'utf8')]));
@@ -174,14 +177,14 @@ test('an execution that was reported, lost in a power cut and repeated is not a 
     for (const name of names) kept.set(name, readFileSync(at(name)));
   };
   let checks = 0;
-  const cut = await it.start('lost', 'p.dot', (line) => {
+  const lost = await it.start('lost', 'p.dot', (line) => {
     // The files flushed at the start of the execution, and later ones that may be on disk too.
     if (line.includes('stage started node=check') && ++checks === 1) keep('checkpoint.json');
     const told = checks === 1 && line.includes('stage started node=write');
     if (told) keep('visits.jsonl', 'events.jsonl', 'trace.jsonl');
     return told;
   });
-  expect(cut.code).toBe(130);
+  expect(lost.code).toBe(130);
   rmSync(at('result.json'));
   for (const [name, text] of kept) writeFileSync(at(name), text);
   expect((await it.resume('lost')).code).toBe(0);
@@ -203,9 +206,9 @@ test('a verification is read-only, counts the checked items and names the unchec
 
 test('a noted hash of the executions is compared', async () => {
   const { chain } = it.json('.factory/runs/done/result.json').evidence;
-  expect((await it.verify('done', { chain: chain.slice(0, 12) })).problems).toEqual([]);
-  expect((await it.verify('done', { chain: chain.toUpperCase() })).problems).toEqual([]);
-  expect((await it.verify('done', { chain: 'abcdef012345' })).problems).toMatchObject([
+  expect((await it.verify('done', chain.slice(0, 12))).problems).toEqual([]);
+  expect((await it.verify('done', chain.toUpperCase())).problems).toEqual([]);
+  expect((await it.verify('done', 'abcdef012345')).problems).toMatchObject([
     { code: 'changed', where: 'visits.jsonl' },
   ]);
 });

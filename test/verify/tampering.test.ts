@@ -1,5 +1,6 @@
 /** Every change in a run directory is found, and the file is named. */
 import {
+  appendFileSync,
   chmodSync,
   lstatSync,
   mkdirSync,
@@ -13,230 +14,220 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { sealedHash, writeSealed } from '../../src/store/sealed.ts';
-import { emptySha } from '../builder/support.ts';
+import { withOwnHash } from '../../src/store/own-hash.ts';
 import { type Ground, ground } from './ground.ts';
-
-const order = {
-  id: 'WO-01',
-  title: 'One file',
-  intent: 'A file.',
-  preconditions: [],
-  postconditions: [{ kind: 'file_exists', path: 'f.txt' }],
-  allowed_files: ['f.txt', 'scripts/verify.sh'],
-  forbidden: [],
-  acceptance_commands: ['grep -q 1 f.txt'],
-  context_files: ['f.txt'],
-  notes: null,
-};
-const plan = {
-  system_overview: ['One file.'],
-  verify_contract: { command: 'bash scripts/verify.sh', requires: [] },
-  work_orders: [order],
-};
-const writes = ['scripts/verify.sh', 'f.txt'].map((path) => ({
-  path,
-  base_sha256: emptySha,
-  content: '1\n',
-}));
-const answers = {
-  format: 'factory-script/1',
-  answers: {
-    propose: [
-      {
-        json: {
-          summary: 's',
-          writes: writes.map((w) => (w.path === 'f.txt' ? w : { ...w, content: 'grep -q 1 f.txt\n' })),
-        },
-      },
-    ],
-  },
-};
 
 let it: Ground;
 beforeAll(async () => {
-  it = await ground({ 'plan.json': JSON.stringify(plan), 'build.json': JSON.stringify(answers) });
-  await it.start('r');
+  it = await ground({ 'work/scripts/scenarios/judge.sh': '#!/bin/sh\ngrep -q good out.txt\n' });
+  for (const started of [await it.start('r'), await it.start('f', 'fails.dot')])
+    if (started.code > 1) throw new Error(started.err + started.out);
+  if ((await it.replay('r', { runId: 'again' })).code !== 0) throw new Error('no replay');
   await it.build('b');
 }, 180_000);
 afterAll(() => it[Symbol.asyncDispose]());
 
-/** Changes a run directory and restores it afterwards. */
-async function tampered(id: string, names: readonly string[], act: (path: (name: string) => string) => void) {
-  const path = (name: string) => join(it.dir(id), name);
-  const kept = names.map((name) => {
-    const is = lstatSync(path(name), { throwIfNoEntry: false });
-    return { name, bytes: is?.isFile() === true ? readFileSync(path(name)) : undefined, mode: is?.mode };
+type Change = (path: string) => void;
+const text =
+  (change: (text: string) => string): Change =>
+  (path) =>
+    writeFileSync(path, change(readFileSync(path, 'utf8')));
+const instead = (was: string | RegExp, is: string) => text((all) => all.replace(was, is));
+const lines = (change: (...all: string[]) => string[]) =>
+  text((all) => change(...all.split('\n')).join('\n'));
+const inJson = (change: (value: Record<string, unknown>) => object) =>
+  text((all) => `${JSON.stringify({ ...JSON.parse(all), ...change(JSON.parse(all)) }, null, 2)}\n`);
+/** The same, with the file's own hash updated. */
+const forged = (change: (value: Record<string, unknown>) => object) =>
+  text((all) => {
+    const { sha256: _, ...value } = JSON.parse(all);
+    return withOwnHash(JSON.parse(JSON.stringify({ ...value, ...change(value) }))).toString();
   });
-  for (const { name, bytes } of kept) if (bytes !== undefined) chmodSync(path(name), 0o644);
-  act(path);
-  try {
-    return (await it.verify(id)).problems;
-  } finally {
-    for (const { name, bytes, mode } of kept) {
-      rmSync(path(name), { recursive: true, force: true });
-      if (bytes === undefined) continue;
-      mkdirSync(dirname(path(name)), { recursive: true });
-      writeFileSync(path(name), bytes);
-      chmodSync(path(name), (mode ?? 0o644) & 0o7777);
-    }
-  }
-}
-
-type Way =
-  | 'flip'
-  | 'delete'
-  | 'add'
-  | 'append'
-  | 'swap lines'
-  | 'drop line'
-  | 'link'
-  | ((text: string) => string);
-
-function tamper(path: string, way: Way): void {
-  if (way === 'delete') rmSync(path);
-  else if (way === 'link') {
-    rmSync(path);
-    symlinkSync('status.json', path);
-  } else if (way === 'add') {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, 'new\n');
-  } else if (way === 'flip') {
-    const bytes = readFileSync(path);
-    const middle = Math.floor(bytes.length / 2);
-    bytes[middle] = (bytes[middle] ?? 0) ^ 1;
-    writeFileSync(path, bytes);
-  } else {
-    const text = readFileSync(path, 'utf8');
-    writeFileSync(path, changed(text, way));
-  }
-}
-
-function changed(text: string, way: Exclude<Way, 'delete' | 'link' | 'add' | 'flip'>): string {
-  const [a = '', b = '', c = '', ...rest] = text.split('\n');
-  switch (way) {
-    case 'append':
-      return `${text}${text.split('\n').at(-2) ?? 'x'}`;
-    case 'swap lines':
-      return [a, c, b, ...rest].join('\n');
-    case 'drop line':
-      return [a, b, ...rest].join('\n');
-    default:
-      return way(text);
-  }
-}
-
-const inJson = (change: (value: Record<string, never>) => void) => (text: string) => {
-  const value = JSON.parse(text);
-  change(value);
-  return `${JSON.stringify(value, null, 2)}\n`;
+const flip: Change = (path) => {
+  const bytes = readFileSync(path);
+  const middle = Math.floor(bytes.length / 2);
+  bytes[middle] = (bytes[middle] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
 };
-const instead = (was: string | RegExp, is: string) => (text: string) => text.replace(was, is);
+const remove: Change = (path) => rmSync(path, { recursive: true });
+const add: Change = (path) => {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, '{}\n');
+};
+/** Moves it elsewhere and replaces it by a link. */
+const link: Change = (path) => {
+  renameSync(path, join(it.path, 'elsewhere'));
+  symlinkSync(join(it.path, 'elsewhere'), path);
+};
+const linkToItself: Change = (path) => {
+  renameSync(path, join(it.path, 'elsewhere'));
+  symlinkSync(path, path);
+};
+const append = text((all) => `${all}${all.split('\n').at(-2) ?? 'x'}`);
+const swapLines = lines((a = '', b = '', c = '', ...rest) => [a, c, b, ...rest]);
+const dropLine = lines((a = '', b = '', _, ...rest) => [a, b, ...rest]);
+/** Inserts a line of that epoch in the middle. */
+const late = (epoch: number) =>
+  lines((...all) => all.toSpliced(2, 0, JSON.stringify({ ...JSON.parse(all[1] ?? ''), epoch })));
+/** Adds a line that starts another session. */
+const session = text((all) => {
+  const records = all.trimEnd().split('\n');
+  return `${all}${JSON.stringify({ ...JSON.parse(records[0] ?? ''), seq: records.length + 1, epoch: 2 })}\n`;
+});
 /** The first file of a folder with unknown names. */
-const first = (folder: string) => join(folder, readdirSync(join(it.dir('r'), folder)).sort()[0] ?? '');
+const first =
+  (folder: string, id = 'r') =>
+  () =>
+    join(folder, readdirSync(join(it.dir(id), folder)).sort()[0] ?? '');
+const scenarios = 'workspace/scripts/scenarios';
+const judge = `${scenarios}/judge.sh`;
 
-const rows: readonly (readonly [string | (() => string), Way])[] = [
-  ['manifest.json', 'flip'],
-  ['manifest.json', 'delete'],
-  ['manifest.json', instead('Please write', 'Please forget')],
-  ['manifest.json', instead('grep -q good', 'grep -q bad')],
-  ['manifest.json', instead('"started_at": "2', '"started_at": "1')],
-  ['manifest.json', instead('{\n', '{\n\n')],
-  ['checkpoint.json', 'flip'],
-  ['checkpoint.json', 'delete'],
-  ['checkpoint.json', inJson((value) => Object.assign(value, { elapsed_ms: 1 }))],
-  ['checkpoint.json', instead('"status": "completed"', '"status": "failed"')],
-  ['visits.jsonl', 'flip'],
-  ['visits.jsonl', 'delete'],
-  ['visits.jsonl', 'append'],
-  ['visits.jsonl', 'swap lines'],
-  ['visits.jsonl', 'drop line'],
-  ['visits.jsonl', instead('"exit_code":1', '"exit_code":0')],
-  ['events.jsonl', 'flip'],
-  ['events.jsonl', 'delete'],
-  ['events.jsonl', 'append'],
-  ['events.jsonl', 'swap lines'],
-  ['events.jsonl', 'drop line'],
-  ['events.jsonl', (text) => `${text}${text.trimEnd().split('\n').at(-1)}\n`],
-  ['trace.jsonl', 'flip'],
-  ['trace.jsonl', 'delete'],
-  ['trace.jsonl', 'swap lines'],
-  ['trace.jsonl', (text) => text.split('\n').slice(0, -2).join('\n')],
-  ['result.json', 'flip'],
-  ['result.json', 'delete'],
-  ['result.json', inJson((value) => Object.assign(value, { exit_code: 1 }))],
-  ['result.json', instead('"what": "verification"', '"what": "scenario"')],
-  ['audit.json', 'flip'],
-  ['audit.json', 'delete'],
-  ['audit.json', (text) => `{${text}`],
-  ['exchanges/calls.jsonl', 'flip'],
-  ['exchanges/calls.jsonl', 'drop line'],
-  ['exchanges/calls.jsonl', 'delete'],
-  [() => first('exchanges/bodies'), 'flip'],
-  [() => first('exchanges/bodies'), 'delete'],
-  ['exchanges/bodies/more.txt', 'add'],
-  ['inputs/spec.md', 'flip'],
-  ['inputs/spec.md', 'delete'],
-  ['inputs/agent-script.json', 'flip'],
-  ['inputs/more.json', 'add'],
-  ['package.json', 'flip'],
-  ['check/tool.stderr.txt', 'add'],
-  ['check/tool.exitcode.txt', 'flip'],
-  ['check/tool.exitcode.txt', 'link'],
+/** Changes of run `r`, found under the name of the changed file. */
+const named: readonly (readonly [string | (() => string), ...(readonly Change[])])[] = [
+  [
+    'manifest.json',
+    flip,
+    remove,
+    instead('Please write', 'Please forget'),
+    instead('grep -q good', 'grep -q bad'),
+  ],
+  ['manifest.json', instead('"started_at": "2', '"started_at": "1'), instead('{\n', '{\n\n')],
+  ['checkpoint.json', flip, remove, inJson(() => ({ elapsed_ms: 1 })), inJson(() => ({ status: 'failed' }))],
+  ['visits.jsonl', flip, remove, append, swapLines, dropLine, instead('"exit_code":1', '"exit_code":0')],
+  ['events.jsonl', flip, remove, append, swapLines, dropLine, instead('"run_id":"r"', '"run_id":"s"')],
+  ['events.jsonl', text((all) => `${all}${all.trimEnd().split('\n').at(-1)}\n`)],
+  ['trace.jsonl', flip, remove, swapLines, lines((...all) => all.slice(0, -2))],
+  ['trace.jsonl', instead('"outcome":"success"', '"outcome":"skipped"')],
+  ['result.json', flip, remove, inJson(() => ({ exit_code: 1 }))],
+  ['audit.json', flip, remove, text((all) => `{${all}`)],
+  ['exchanges/calls.jsonl', flip, dropLine, remove],
+  [first('exchanges/bodies'), flip, remove],
+  ['inputs/spec.md', flip, remove],
+  ['inputs/agent-script.json', flip],
+  ['package.json', flip],
+  ['check/tool.exitcode.txt', flip, link],
   ['check/visits/1/tool.exitcode.txt', instead('1', '0')],
-  ['check/visits/1/status.json', 'delete'],
-  ['check/visits/9', 'add'],
-  ['check/stage.json', 'delete'],
-  ['write/prompt.md', 'flip'],
-  ['write/response.md', 'delete'],
-  ['plan/own.txt', 'flip'],
-  ['plan/output.json', 'flip'],
+  ['check/visits/1/status.json', remove],
+  ['check/stage.json', remove],
+  ['write/prompt.md', flip],
+  ['write/response.md', remove],
+  ['plan/own.txt', flip],
   ['verify/verification.results.json', instead('"exit_code": 0', '"exit_code": 1')],
-  ['verify/verification.0.stdout.txt', 'flip'],
-  ['verify/nobody.txt', 'add'],
-  ['nobody', 'add'],
-  ['.sealed', 'add'],
-  ['snapshots/pack', 'flip'],
-  ['snapshots/pack', 'delete'],
-  [() => first('snapshots/trees'), 'flip'],
-  [() => first('snapshots/trees'), instead(/"boot":"./, '"boot":"_')],
-  [() => first('snapshots/large'), 'flip'],
-  [() => first('snapshots/large'), 'delete'],
-  ['snapshots/trees/more.json', 'add'],
-  ['workspace/keep.txt', 'flip'],
-  ['workspace/out.txt', 'delete'],
-  ['workspace/more.txt', 'add'],
+  ['snapshots/pack', flip, remove],
+  [first('snapshots/trees'), flip, instead(/"boot":"./, '"boot":"_')],
+  [first('snapshots/large'), flip, remove],
+  ['workspace/keep.txt', flip, (path) => chmodSync(path, 0o755)],
+  ['workspace/out.txt', remove],
+  ['workspace/d', (path) => mkdirSync(path)],
 ];
 
 test('every change of a file of a run is found under the name of that file', async () => {
   const wrong: unknown[] = [];
-  for (const [file, way] of rows) {
-    const name = typeof file === 'string' ? file : file();
-    const is = await tampered('r', [name], (path) => tamper(path(name), way));
-    const places = new Set(is.map(({ where }) => where));
-    // A missing record leaves further files without a hash.
-    const others = /^(?:checkpoint|manifest|result)\.json$|\.jsonl$|^snapshots\//.test(name) ? 99 : 1;
-    if (!places.has(name) || places.size > others) wrong.push([name, String(way), is.slice(0, 3)]);
-  }
+  for (const [file, ...ways] of named)
+    for (const [n, way] of ways.entries()) {
+      const name = typeof file === 'string' ? file : file();
+      const { problems } = await it.changed('r', name, way);
+      const places = new Set(problems.map(({ where }) => where));
+      // A missing record leaves further files without a hash.
+      const others = /^(?:checkpoint|manifest|result)\.json$|\.jsonl$|^snapshots\//.test(name) ? 99 : 1;
+      if (!places.has(name) || places.size > others) wrong.push([name, n, problems.slice(0, 3)]);
+    }
   expect(wrong).toEqual([]);
-  expect((await it.verify('r')).problems).toEqual([]);
 }, 120_000);
 
-test('changed modes of files and new folders in the workspace are found', async () => {
-  const mode = await tampered('r', ['workspace/keep.txt'], (path) =>
-    chmodSync(path('workspace/keep.txt'), 0o755),
+const added = ['visits', 'stage.json', 'other', 'inputs/new.tmp', 'exchanges/bodies/more.txt'];
+added.push('check/other.txt', 'check/visits/9', 'verify/other.txt', 'snapshots/trees/more.json');
+added.push('.replay/visits.jsonl', 'workspace/more.txt', 'inputs/more.json');
+const linked = [
+  'checkpoint.json',
+  'exchanges/calls.jsonl',
+  'exchanges/bodies',
+  'lock',
+  'check',
+  'check/visits',
+];
+linked.push('check/visits/1', 'snapshots/trees', 'workspace', scenarios);
+const zeros = '0'.repeat(64);
+
+/** Changes and exactly what is found. */
+const exact: readonly (readonly [string, string | (() => string), string, Change])[] = [
+  ...added.map((name) => ['r', name, 'added', add] as const),
+  ...linked.map((name) => ['r', name, 'changed', link] as const),
+  ...['new.json', 'proof.json', 'divergence.json'].map(
+    (name) => ['again', `.replay/${name}`, 'added', add] as const,
+  ),
+  ['again', '.replay', 'changed', link],
+  ['again', first('.replay/artifacts', 'again'), 'missing', remove],
+  ['again', `.replay/artifacts/${zeros}`, 'changed', add],
+  ['r', judge, `changed ${scenarios}`, text((all) => `${all}exit 0\n`)],
+  ['r', judge, `changed ${scenarios}`, remove],
+  ['r', `${scenarios}/new.sh`, `changed ${scenarios}`, add],
+  ['r', '.sealed', 'changed', flip],
+  ['b', '.sealed', 'added', add],
+  ['r', 'visits.jsonl', 'added', late(0)],
+  ['r', 'events.jsonl', 'added', late(-1)],
+  ['r', 'trace.jsonl', 'added', late(0.5)],
+  ['r', 'events.jsonl', 'added', session],
+  ['r', 'trace.jsonl', 'added', session],
+  ['b', 'history.git/refs/factory/head', 'changed', text(() => `${'0'.repeat(40)}\n`)],
+  ['b', 'history.git/refs/heads/factory', 'changed', remove],
+  ['b', 'history.git/HEAD', 'changed', text(() => 'ref: refs/heads/main\n')],
+  ['b', 'history.git/factory-start.json', 'changed', flip],
+  ['b', 'history.git/info/attributes', 'missing', remove],
+  ['b', 'history.git/hooks/pre-push', 'added', add],
+];
+
+test('added files, links in place of files, another holdout and another history are found', async () => {
+  const wrong: unknown[] = [];
+  for (const [id, file, says, change] of exact) {
+    const name = typeof file === 'string' ? file : file();
+    const { found } = await it.changed(id, name, change);
+    const should = says.includes(' ') ? says : `${says} ${name}`;
+    // A git hook is also a folder that git does not make.
+    if (!found.includes(should) || (id !== 'b' && found.length > 1)) wrong.push([id, name, should, found]);
+  }
+  expect(wrong).toEqual([]);
+}, 60_000);
+
+test('a change that also updates the own hash of its file contradicts other records', async () => {
+  const checkpoint: readonly [string, (value: Record<string, unknown>) => object][] = [
+    ['completed_nodes', () => ({ completed_nodes: [] })],
+    ['retry_counts', () => ({ retry_counts: { check: 1 } })],
+    ['context', ({ context }) => ({ context: { ...(context as object), x: '1' } })],
+    ['next_node', () => ({ next_node: 'check' })],
+    ['last_outcome', () => ({ last_outcome: null })],
+  ];
+  const result: typeof checkpoint = [
+    ['status', () => ({ status: 'failed' })],
+    ['exit_node', () => ({ exit_node: 'check' })],
+    ['reason', () => ({ reason: 'another' })],
+    ['evidence.commands', ({ evidence }) => ({ evidence: { ...(evidence as object), commands: [] } })],
+    ['evidence.chain', ({ evidence }) => ({ evidence: { ...(evidence as object), chain: zeros } })],
+  ];
+  for (const [name, rows] of [
+    ['checkpoint.json', checkpoint],
+    ['result.json', result],
+  ] as const)
+    for (const [key, change] of rows) {
+      const { problems } = await it.changed('r', name, forged(change));
+      const messages = problems.map(
+        ({ code, where, message }) => `${code} ${where}: ${message.split(' ')[0]}`,
+      );
+      expect(messages, key).toContain(`contradiction ${name}: "${key}"`);
+    }
+  const withoutHash = text((all) => all.replace(/,\n {2}"sha256": "[0-9a-f]{64}"\n\}\n$/, '\n}\n'));
+  for (const name of ['checkpoint.json', 'result.json'])
+    expect((await it.changed('r', name, withoutHash)).problems[0]?.message).toMatch(
+      'its own hash is missing',
+    );
+  const withoutAudit = forged(() => ({ audit: undefined }));
+  expect((await it.changed('r', 'result.json', withoutAudit)).found).toEqual(['added audit.json']);
+  const earlier = await it.changed(
+    'r',
+    'result.json',
+    forged(() => ({ stages: 1 })),
   );
-  expect(mode).toMatchObject([{ code: 'changed', where: 'workspace/keep.txt' }]);
-  const folder = await tampered('r', ['workspace/d'], (path) => mkdirSync(path('workspace/d')));
-  expect(folder).toMatchObject([{ code: 'added', where: 'workspace/d' }]);
-  const moved = join(it.path, 'moved');
-  const link = await tampered('r', [], (path) => {
-    renameSync(path('workspace'), moved);
-    symlinkSync(moved, path('workspace'));
-  });
-  rmSync(join(it.dir('r'), 'workspace'));
-  renameSync(moved, join(it.dir('r'), 'workspace'));
-  expect(link).toMatchObject([{ code: 'changed', where: 'workspace' }]);
+  expect(earlier.problems[0]?.message).toContain('it is the result of an earlier end');
 });
 
 test('one bit anywhere in any file is found, and the file is named', async () => {
@@ -246,21 +237,20 @@ test('one bit anywhere in any file is found, and the file is named', async () =>
     return seed % below;
   };
   const dir = it.dir('r');
-  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => {
+  const all = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => {
     const is = lstatSync(join(dir, name));
     return is.isFile() && is.size > 0 && !notCovered.test(name);
   });
   const missed: unknown[] = [];
-  for (let round = 0; round < 60; round++) {
-    const name = files[random(files.length)] ?? '';
+  for (let round = 0; round < 25; round++) {
+    const name = all[random(all.length)] ?? '';
     const at = random(statSync(join(dir, name)).size);
-    const bit = 1 << random(8);
-    const is = await tampered('r', [name], (path) => {
-      const bytes = readFileSync(path(name));
-      bytes[at] = (bytes[at] ?? 0) ^ bit;
-      writeFileSync(path(name), bytes);
+    const { problems } = await it.changed('r', name, (path) => {
+      const bytes = readFileSync(path);
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << random(8));
+      writeFileSync(path, bytes);
     });
-    if (!is.some(({ where }) => where === name)) missed.push([name, at, bit]);
+    if (!problems.some(({ where }) => name.startsWith(where))) missed.push([name, at]);
   }
   expect(missed).toEqual([]);
 }, 120_000);
@@ -268,64 +258,57 @@ test('one bit anywhere in any file is found, and the file is named', async () =>
 /** Files of a running engine; docs/verify.md names them. */
 const notCovered = /^lock\/|^\.scratch\/|(?:^|\/)stage\.json$/;
 
-test('a changed holdout store is found without the key, its contents with the key', async () => {
-  const env = { FACTORY_KEYS: join(it.path, 'keys') };
-  const sealed = [
-    { path: 'scenarios/a.sh', kind: 'file' as const, mode: 0o755, content: Buffer.from('exit 0\n') },
-  ];
-  const problems = await tampered('r', ['.sealed', 'manifest.json', 'checkpoint.json'], () => {});
-  expect(problems).toEqual([]);
-  const sealing = await writeSealed(it.dir('r'), sealed, env);
-  if ('problem' in sealing) throw new Error(sealing.problem.message);
-  expect(sealing.sha256).toBe(sealedHash(sealed));
-  const changed = await tampered('r', ['.sealed', 'manifest.json'], (path) => {
-    const withHoldout = {
-      ...it.json('.factory/runs/r/manifest.json'),
-      holdout: { paths: ['scenarios'], from: 'workdir', ...sealing },
-    };
-    writeFileSync(path('manifest.json'), `${JSON.stringify(withHoldout, null, 2)}\n`);
-    tamper(path('.sealed'), 'flip');
-  });
-  rmSync(join(it.dir('r'), '.sealed'));
-  expect(changed.map(({ where }) => where)).toContain('.sealed');
+test('a file or folder that is a link to itself is found', async () => {
+  for (const name of ['check', 'check/visits', 'events.jsonl', 'lock', 'snapshots/trees', 'snapshots'])
+    expect((await it.changed('r', name, linkToItself)).found.join(), name).toContain(` ${name}`);
 });
 
-test('the chain from the plan to the commits is checked: orders, objects, refs, trailers', async () => {
-  expect((await it.verify('b')).problems).toEqual([]);
-  expect((await it.verify('b')).checked).toMatchObject({ commits: 1, 'work orders': 1 });
-  const dir = join(it.dir('b'), 'history.git');
-  const objects = readdirSync(join(dir, 'objects'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /^[0-9a-f]{2}\/[0-9a-f]{38}$/.test(name))
-    .sort();
-  const [object = ''] = objects;
-  const head = readFileSync(join(dir, 'refs/factory/head'), 'utf8');
-  const zeros = '0'.repeat(40);
-  const cases: readonly (readonly [string, Way, string])[] = [
-    [`history.git/objects/${object}`, 'flip', 'history.git'],
-    [`history.git/objects/${head.slice(0, 2)}/${head.slice(2).trim()}`, 'delete', 'history.git'],
-    ['history.git/refs/factory/head', () => `${zeros}\n`, 'history.git/refs/factory/head'],
-    ['history.git/refs/heads/factory', 'delete', 'history.git/refs/heads/factory'],
-    ['history.git/HEAD', () => 'ref: refs/heads/main\n', 'history.git/HEAD'],
-    ['history.git/config', 'append', 'history.git/config'],
-    ['history.git/factory-start.json', 'flip', 'history.git/factory-start.json'],
-    ['history.git/info/attributes', 'delete', 'history.git/info/attributes'],
-    ['history.git/factory-states', 'delete', 'history.git/factory-states'],
-    ['history.git/factory-states', () => '', 'history.git/factory-states'],
-    ['history.git/factory-states', (all) => `${all}x\n`, 'history.git/factory-states'],
-    ['workspace/.factory/in/plan.json', instead('A file.', 'A fine.'), 'workspace/.factory/in/plan.json'],
-  ];
-  const wrong: unknown[] = [];
-  for (const [name, way, where] of cases) {
-    const is = await tampered('b', [name], (path) => tamper(path(name), way));
-    if (!is.some((one) => one.where === where)) wrong.push([name, is]);
+test('without a result the checkpoint covers the flushed part of every journal', async () => {
+  const result = join(it.dir('r'), 'result.json');
+  renameSync(result, `${it.path}/result.json`);
+  try {
+    for (const name of ['events.jsonl', 'trace.jsonl'])
+      expect((await it.changed('r', name, instead('"at":"2', '"at":"1'))).found).toEqual([
+        'missing result.json',
+        `changed ${name}`,
+      ]);
+  } finally {
+    renameSync(`${it.path}/result.json`, result);
   }
-  expect(wrong).toEqual([]);
-  mkdirSync(join(dir, 'hooks'));
-  writeFileSync(join(dir, 'hooks/pre-push'), '#!/bin/sh\n', { mode: 0o755 });
-  const hooked = await it.verify('b');
-  rmSync(join(dir, 'hooks'), { recursive: true });
-  expect(hooked.problems).toMatchObject([{ code: 'added', where: 'history.git/hooks/pre-push' }]);
-}, 120_000);
+});
+
+test('late lines of a previous owner and remains of a killed node are reported as not checked', async () => {
+  for (const name of ['events.jsonl', 'trace.jsonl']) {
+    const { found, unchecked } = await it.changed('f', name, (path) => {
+      const records = it.records(`.factory/runs/f/${name}`);
+      const line = (epoch: number) => JSON.stringify({ ...records[0], seq: records.length + 1, epoch });
+      appendFileSync(path, `${line(2)}\n${line(1)}\n`);
+    });
+    expect(found).toEqual([]);
+    expect(unchecked.join()).toContain(`1 line of ${name} that an owner wrote while a later one had the run`);
+  }
+  for (const name of ['.change/x', '.hidden/x', '.hidden.json']) {
+    const { found, unchecked } = await it.changed('r', name, add);
+    expect(found).toEqual([]);
+    expect(unchecked.join()).toContain(`${name.split('/')[0]}: a node or a resume that was killed`);
+  }
+});
+
+test('the chain from the plan to the commits is checked', async () => {
+  const { problems, checked } = await it.verify('b');
+  expect(problems).toEqual([]);
+  expect(checked).toMatchObject({ commits: 2, 'work orders': 2 });
+  const head = readFileSync(join(it.dir('b'), 'history.git/refs/factory/head'), 'utf8').trim();
+  const object = `history.git/objects/${head.slice(0, 2)}/${head.slice(2)}`;
+  const plan = 'workspace/.factory/in/plan.json';
+  for (const [name, change, where] of [
+    [object, flip, 'history.git'],
+    [object, remove, 'history.git'],
+    ['history.git/config', append, 'history.git/config'],
+    [plan, instead('A file.', 'A fine.'), plan],
+  ] as const)
+    expect((await it.changed('b', name, change)).problems.map((one) => one.where)).toContain(where);
+}, 60_000);
 
 test('without git, commits are reported as not checked', async () => {
   vi.stubEnv('PATH', '/nowhere');
@@ -334,10 +317,14 @@ test('without git, commits are reported as not checked', async () => {
     expect(problems).toEqual([]);
     expect(unchecked).toContain('the history and its commits: git is not installed, or not on PATH');
     expect(checked).not.toHaveProperty('commits');
-    const told = await it.fork('b', { at: 'start', runId: 'f' });
-    expect(told.code).toBe(2);
-    expect(told.err).toMatch(/cannot be copied: git is not installed.*\n.*fix: install git/);
+    const forked = await it.fork('b', { at: 'start', runId: 'forked' });
+    expect(forked.code).toBe(2);
+    expect(forked.err).toMatch(/cannot be copied: git is not installed.*\n.*fix: install git/);
   } finally {
     vi.unstubAllEnvs();
   }
+});
+
+test('all changes were undone', async () => {
+  for (const id of ['r', 'f', 'again', 'b']) expect((await it.verify(id)).problems).toEqual([]);
 });
