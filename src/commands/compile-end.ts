@@ -1,6 +1,7 @@
 /** The end of `factory plan SPEC`: export, report and exit code. */
 import { join } from 'node:path';
 import { openaiDefaults } from '../agents/openai/defaults.ts';
+import { readRecord } from '../builder/record.ts';
 import type { Finished } from '../factory.ts';
 import { layout } from '../model/layout.ts';
 import { readIfThere } from '../planner/desk.ts';
@@ -14,13 +15,13 @@ import {
   plannerRecords,
   reportsSuccess,
 } from '../planner/records.ts';
-import type { PlanRequest } from '../planner/request.ts';
+import { PlanRequest, planRequestFile } from '../planner/request.ts';
 import { exportFindings, exportOrders, recordsDirectory, writeRecords } from '../planner/shelf.ts';
 import { quoteWord } from '../policy/words.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
 import { systemWords } from '../system/files.ts';
-import { compileDefaults, readPlanRequest, refusedByFiles, usageWrong } from './compile-request.ts';
+import { compileDefaults, refusedByFiles, usageWrong } from './compile-request.ts';
 import type { RunDoors } from './run.ts';
 
 export const modelFailed = 3;
@@ -47,16 +48,14 @@ export const defaults: PlanDefaults = {
   },
 };
 
-/** Exports the work orders and writes the report of a run that has ended. Repeating it leaves the same files, and exports
- *  nothing again once that is reported. `overwrite` replaces orders in the output directory, as does the request. */
+/** Exports the work orders and writes the report of a run that has ended. A success that is reported already is not exported
+ *  again. */
 export async function finishCompile(
   runDir: string,
   ended: Finished,
   io: Pick<RunDoors, 'clock'>,
-  overwrite = false,
 ): Promise<FinishedCompile> {
-  const request = await readPlanRequest(runDir);
-  if (request === undefined) throw new Error(`Internal: ${runDir} is no run of a compilation`);
+  const request = await readRecord(join(layout(runDir).inputs, planRequestFile), PlanRequest);
   const { result } = ended;
   const dir = recordsDirectory(request.artifacts, result.run_id);
   const read = await loadCheckpoint(layout(runDir).checkpoint);
@@ -67,12 +66,11 @@ export async function finishCompile(
   };
   const succeeded = result.status === 'completed';
   const evidence = await gather(runDir, succeeded);
-  const exported = { ...times, code: 0, reason: result.reason, exportedTo: request.outdir };
   const reported = succeeded ? await readIfThere(join(dir, 'run.json')) : undefined;
-  const isReported = reported !== undefined && reportsSuccess(reported, exported);
+  const isReported = reported !== undefined && reportsSuccess(reported);
   const ending = isReported
-    ? exported
-    : { ...times, ...(await exportPlan(request, evidence, ended, overwrite)) };
+    ? { ...times, code: 0, reason: '', exportedTo: request.outdir }
+    : { ...times, ...(await exportPlan(request, evidence, ended)) };
   const records = plannerRecords(result.run_id, request, evidence, ending, defaults);
   // Without the workspace there is nothing to write the report from.
   if (!isReported || evidence.output[manifestFile] !== undefined)
@@ -91,7 +89,6 @@ async function exportPlan(
   request: PlanRequest,
   evidence: Evidence,
   ended: Finished,
-  overwrite: boolean,
 ): Promise<Pick<PlanEnding, 'code' | 'reason' | 'exportedTo'>> {
   const { outdir } = request;
   const { reason } = ended.result;
@@ -100,7 +97,7 @@ async function exportPlan(
   if (outdir === null || (code !== 0 && findings === undefined)) return { code, reason, exportedTo: null };
   const problem =
     findings === undefined
-      ? await exportOrders(outdir, evidence.output, overwrite || request.overwrite)
+      ? await exportOrders(outdir, evidence.output, request.overwrite)
       : await exportFindings(outdir, findings);
   if (problem === undefined) return { code, reason, exportedTo: outdir };
   const both = reason === '' ? problem.problem : `${reason}; ${problem.problem}`;

@@ -10,12 +10,10 @@ import type { Paint } from './print.ts';
 const mostShown = 3;
 const widest = 100;
 
-/** The attempts after the first `printed`, with their findings; then places and figures. */
-export function compileReport(end: FinishedCompile, verbose: boolean, paint: Paint, printed = 0): string {
+/** The attempts with their findings; then places and figures. */
+export function compileReport(end: FinishedCompile, verbose: boolean, paint: Paint): string {
   const { attempts, output } = end.evidence;
-  const lines = attempts
-    .slice(printed)
-    .flatMap((it) => attemptLines(it, end.request.max_attempts, verbose, paint));
+  const lines = attempts.flatMap((it) => attemptLines(it, end.request.max_attempts, verbose, paint));
   const row = (key: string, value: string) => lines.push(`  ${paint.dim(`${key}:`.padEnd(14))} ${value}`);
   row('Compile hash', end.request.compile_hash);
   row('Run ID', end.runId);
@@ -45,7 +43,7 @@ export function endingLines(end: FinishedCompile, paint: Paint): string {
 }
 
 /** The lines of one attempt. */
-export function attemptLines(
+function attemptLines(
   it: Pick<AttemptEvidence, 'attempt' | 'checked'>,
   most: number,
   verbose: boolean,

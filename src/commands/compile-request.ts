@@ -1,17 +1,13 @@
 /** Makes the request of `factory plan SPEC` from its flags, or says why it cannot be carried out. */
 import { stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { readRecord } from '../builder/record.ts';
-import { layout } from '../model/layout.ts';
+import { resolve } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
 import { type Problem, readUserText } from '../planner/desk.ts';
 import { compileHash } from '../planner/hash.ts';
-import { PlanRequest, planRequestFile } from '../planner/request.ts';
+import type { PlanRequest } from '../planner/request.ts';
 import { artifactsRoot, exportConflict, exportProblem } from '../planner/shelf.ts';
 import { hasPlaceholder, withDoctrine } from '../planner/template.ts';
 import { bundled, readDoctrine } from '../planner/texts.ts';
-import { readManifest } from '../store/run-store.ts';
-import { isMissing } from '../system/files.ts';
 import { ownCommit } from '../system/own-commit.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 import type { BoundOptions, RunDoors } from './run.ts';
@@ -35,8 +31,6 @@ export type CompileOptions = ViewOptions &
     readonly script?: string;
     readonly runsdir?: string;
     readonly runId?: string;
-    readonly resume?: boolean;
-    readonly acceptChanges?: boolean;
     readonly json?: boolean;
   };
 
@@ -113,25 +107,11 @@ export async function requestOf(
 }
 
 /** The limit of answers that are checked. */
-export function attemptsWanted({ maxAttempts }: CompileOptions): number | Wrong {
+function attemptsWanted({ maxAttempts }: CompileOptions): number | Wrong {
   const attempts = Number(maxAttempts ?? compileDefaults.attempts);
   return Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= mostAttempts
     ? attempts
     : wrong(usageWrong, `--max-attempts ${maxAttempts} is not a whole number from 1 to ${mostAttempts}`);
-}
-
-/** The request that started the run in `runDir`, with the attempts that a resume has set; undefined for any other run. Rejects
- *  with a BadRecord when it is damaged. */
-export async function readPlanRequest(runDir: string): Promise<PlanRequest | undefined> {
-  const path = join(layout(runDir).inputs, planRequestFile);
-  const request = await readRecord(path, PlanRequest).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
-  if (request === undefined) return undefined;
-  const read = await readManifest(runDir);
-  const attempts = Number(read.ok ? read.manifest.variables['attempts']?.value : undefined);
-  return { ...request, max_attempts: Number.isSafeInteger(attempts) ? attempts : request.max_attempts };
 }
 
 /** Problems that are found before a model is paid. */

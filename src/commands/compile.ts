@@ -3,25 +3,20 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readPipeline } from '../factory/pipeline.ts';
-import { resumeRun } from '../factory/resume.ts';
 import { startRun } from '../factory/start.ts';
 import type { Finished, Refusal, RunFlags } from '../factory.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { type PlanRequest, planRequestFile } from '../planner/request.ts';
 import { recordsDirectory, recordsProblem } from '../planner/shelf.ts';
-import { attemptsIn } from '../planner/state.ts';
-import { findRun, namedRun, newRunId, validRunId } from '../store/run-store.ts';
+import { namedRun, newRunId, validRunId } from '../store/run-store.ts';
 import { packageRoot } from '../system/package.ts';
-import { realOrSame } from '../workspace/dirs.ts';
 import { type FinishedCompile, finishCompile, modelFailed } from './compile-end.ts';
-import { attemptLines, compileReport, endingLines } from './compile-report.ts';
+import { compileReport, endingLines } from './compile-report.ts';
 import {
-  attemptsWanted,
   type CompileOptions,
   compileDefaults,
   problemBefore,
-  readPlanRequest,
   refusedByFiles,
   requestOf,
   usageWrong,
@@ -68,8 +63,6 @@ export function withCompile(
     .option('--script <file>', 'agent script with prepared answers for the nodes plan and revise')
     .option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)', present)
     .option('--run-id <id>', 'id of the run (default: a ULID)')
-    .option('--resume', 'resume the run --run-id')
-    .option('--accept-changes', 'resume with a changed pipeline or prompts')
     .option('--json', 'print the run record as JSON')
     .action(async (spec: string | undefined, options: CompileOptions) =>
       io.exit(await compileCommand(spec, options, { ...io, signal: io.stopping() })),
@@ -94,10 +87,6 @@ export async function compileCommand(
   if (named !== undefined && options.spec !== undefined && named !== options.spec)
     return say(wrong(usageWrong, `two specs are named: ${named} and ${options.spec}`));
   const specPath = named ?? options.spec;
-  if (options.resume === true) return resumeCompile(specPath, options, runsDir, io, view);
-
-  if (options.acceptChanges === true)
-    return say(wrong(usageWrong, '--accept-changes needs --resume: factory plan --resume --run-id ID'));
   if (specPath === undefined) return say(wrong(usageWrong, 'no spec is named: factory plan SPEC'));
   const asked = await requestOf(specPath, options, io);
   if ('problem' in asked) return say(asked);
@@ -108,7 +97,7 @@ export async function compileCommand(
     return say(
       wrong(
         usageWrong,
-        `there is a run "${runId}" in ${runsDir} already: leave out --run-id, or pass --resume`,
+        `there is a run "${runId}" in ${runsDir} already: leave out --run-id, or: factory resume ${namedRun(join(runsDir, runId), io.cwd)}`,
       ),
     );
 
@@ -117,78 +106,14 @@ export async function compileCommand(
   if (inUse !== undefined) return say({ ...inUse, code: refusedByFiles });
   const problem = await problemBefore(request, template, options, runsDir);
   if (problem !== undefined) return say(problem);
-  const live = printing(join(runsDir, runId), request.max_attempts, options, io, view);
-  const ended = await start(request, runId, runsDir, options, io, live.view);
+  const ended = await start(request, runId, runsDir, options, io, view);
   if ('problems' in ended) {
     const code = ended.code ?? codeOfRefusal(ended, options);
     await refuse(ended.problems, io, options, code);
     return code;
   }
   const done = await finishCompile(layout(join(runsDir, runId)).root, ended, io);
-  return report(done, options, io, live.printed());
-}
-
-async function resumeCompile(
-  specPath: string | undefined,
-  options: CompileOptions,
-  runsDir: string,
-  io: RunDoors,
-  view: View,
-): Promise<number> {
-  const say = (problem: Wrong) => refusal(problem, options, io);
-  if (options.runId === undefined) return say(wrong(usageWrong, '--resume needs --run-id'));
-  const found = await findRun(runsDir, options.runId);
-  if (!found.ok) return say(wrong(usageWrong, found.why));
-  const request = await readPlanRequest(found.dir);
-  if (request === undefined)
-    return say(
-      wrong(
-        usageWrong,
-        `the run ${found.id} was not started by factory plan: factory resume ${namedRun(found.dir, io.cwd)}`,
-      ),
-    );
-  const other = notAsAsked(options, request, io.cwd);
-  if (other !== undefined)
-    return say(wrong(usageWrong, `a resume cannot change that: ${other}; leave out the flag`));
-  const wanted = options.maxAttempts === undefined ? request.max_attempts : attemptsWanted(options);
-  if (typeof wanted === 'object') return say(wanted);
-  const vars = {
-    ...(specPath === undefined ? {} : { spec: resolve(io.cwd, specPath) }),
-    ...(options.template === undefined ? {} : { plan_prompt: resolve(io.cwd, options.template) }),
-    ...(options.maxAttempts === undefined ? {} : { attempts: String(wanted) }),
-    ...(options.strict === true ? { rules: 'strict' } : {}),
-  };
-  const flags = {
-    ...flagsOf(options, vars, options.repo === undefined ? undefined : resolve(io.cwd, options.repo)),
-    acceptChanges: options.acceptChanges === true,
-    ...(options.model === undefined ? {} : { model: options.model }),
-    ...(options.effort === undefined ? {} : { effort: options.effort }),
-  };
-  const read = await readPipeline(compilePipeline(), io.cwd);
-  const live = printing(found.dir, wanted, options, io, view);
-  const ended = await resumeRun(found.dir, read.graph, flags, doorsOf(io, live.view));
-  if ('problems' in ended) {
-    const code = ended.code ?? codeOfRefusal(ended, options);
-    await refuse(ended.problems, io, options, code);
-    return code;
-  }
-  const done = await finishCompile(found.dir, ended, io, options.overwrite);
-  return report(done, options, io, live.printed());
-}
-
-/** The first flag about the report that differs from the run's. */
-function notAsAsked(
-  { outdir, artifactsDir }: CompileOptions,
-  request: PlanRequest,
-  cwd: string,
-): string | undefined {
-  const differs = (path: string | undefined, was: string | null) =>
-    path !== undefined && (was === null || realOrSame(resolve(cwd, path)) !== realOrSame(was));
-  if (differs(outdir, request.outdir))
-    return `--outdir ${outdir} is not the run's, ${request.outdir ?? 'which has none'}`;
-  if (differs(artifactsDir, request.artifacts))
-    return `--artifacts-dir ${artifactsDir} is not the run's, ${request.artifacts}`;
-  return undefined;
+  return report(done, options, io);
 }
 
 const compilePipeline = () => join(packageRoot(), 'pipelines/compile.dot');
@@ -253,39 +178,13 @@ async function refusal({ code, problem }: Wrong, options: CompileOptions, io: Ru
   return code;
 }
 
-/** The view, which also prints each attempt on standard output as soon as its answer is checked. */
-function printing(runDir: string, most: number, options: CompileOptions, io: RunDoors, view: View) {
-  let printed = 0;
-  const silent = options.json === true || options.quiet === true;
-  const print = () => {
-    const state = attemptsIn(layout(runDir).workspace);
-    const paint = painter(paints(io, io.outIsTerminal, options.color));
-    for (const { attempt, findings, parse_error: parseError } of state.slice(printed)) {
-      const it = { attempt, checked: { findings, parseError } };
-      view.clear();
-      io.out(`${attemptLines(it, most, options.verbose === true, paint).join('\n')}\n`);
-    }
-    printed = Math.max(printed, state.length);
-  };
-  const watcher: View['watcher'] = {
-    ...view.watcher,
-    event(event) {
-      view.watcher.event(event);
-      const checked = event.type === 'StageCompleted' || event.type === 'StageFailed';
-      if (!silent && checked && event.node_id === 'check') print();
-    },
-  };
-  return { view: { ...view, watcher }, printed: () => printed };
-}
-
-/** Prints the end; `printed`: attempts that are printed already. */
-function report(done: FinishedCompile, options: CompileOptions, io: RunDoors, printed: number): number {
+function report(done: FinishedCompile, options: CompileOptions, io: RunDoors): number {
   if (options.json === true) {
     const more: JsonObject = { exit_code: done.code, artifacts_dir: done.dir, run_dir: done.runDir };
     io.out(`${JSON.stringify({ ...done.records.run, ...more }, null, 2)}\n`);
   } else if (options.quiet !== true) {
     const paint = painter(paints(io, io.outIsTerminal, options.color));
-    io.out(compileReport(done, options.verbose === true, paint, printed));
+    io.out(compileReport(done, options.verbose === true, paint));
   }
   if (options.printSummary === true && options.json !== true)
     io.out(done.records.files.get('compile/compile_summary.json') ?? '');

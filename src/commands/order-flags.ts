@@ -6,9 +6,6 @@ import { everyAgent, present, withBounds, withLogOptions } from './run-words.ts'
 /** The default model. */
 export const defaultModel = 'gpt-5.2';
 
-/** Defaults of `order run`. */
-export const orderDefaults = { maxAttempts: 5, timeoutSeconds: 600, push: true } as const;
-
 const whole = (word: string): number => {
   const value = Number(word);
   if (!/^[+-]?\d+$/.test(word)) throw new InvalidArgumentError('It must be a whole number.');
@@ -43,16 +40,11 @@ export function orderRunCommands(
         )
         .option('--out <dir>', 'also copy the artifacts to this directory outside the repository', present)
         .option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)', present)
-        .option('--max-attempts <n>', 'attempts per work order', whole, orderDefaults.maxAttempts)
+        .option('--max-attempts <n>', 'attempts per work order', whole, 5)
         .option('--llm-model <name>', `model to use (default: ${defaultModel})`, present)
         .option('--model <name>', 'same as --llm-model', present)
         .option('--llm-temperature <n>', 'sampling temperature (default: not sent)', temperature)
-        .option(
-          '--timeout-seconds <n>',
-          'time limit of each command and model call',
-          number,
-          orderDefaults.timeoutSeconds,
-        )
+        .option('--timeout-seconds <n>', 'time limit of each command and model call', number, 600)
         .option('--commit-hash <revision>', 'start point of a new branch (default: HEAD)')
         .option('--branch <name>', 'branch for the commits (default: factory/…)')
         .option('--reuse-branch', 'require that the branch exists')
@@ -66,12 +58,8 @@ export function orderRunCommands(
       'print only the result and errors',
     );
   verb('run', 'Build one work order and put its commit on a branch')
-    .option('--work-order <file>', 'file with a work order or a plan of several', present)
+    .option('--work-order <file>', 'file with the work order', present)
     .option('--run-id <id>', 'id of the run (default: a ULID)')
-    .option('--resume', 'resume the run --run-id')
-    .option('--wait', 'with --resume: wait while the run is suspended, then resume it')
-    .option('--now', 'with --resume: resume a suspended run before its time')
-    .option('--take-over', 'with --resume: take over a run whose owner is stopped or on another host')
     .action(async (options: OrderRunOptions) => {
       const { orderRun } = await import('./order-run.ts');
       io.exit(await orderRun(options, io));

@@ -7,11 +7,19 @@ import type { OrderResult } from '../executor/settle.ts';
 import { quoteWord } from '../policy/words.ts';
 import { asCalled } from './called.ts';
 import { paints } from './io.ts';
-import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
+import type { OrderRunIo } from './order-run.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
+import type { ViewOptions } from './view.ts';
 
-export function progressOf(count: number, options: OrderRunOptions, io: OrderRunIo): BatchProgress {
+type PrintOptions = ViewOptions & {
+  readonly repo?: string;
+  readonly runsdir?: string;
+  readonly commitHash?: string;
+  readonly json?: boolean;
+};
+
+export function progressOf(count: number, options: PrintOptions, io: OrderRunIo): BatchProgress {
   const out = options.json === true || options.quiet === true ? () => {} : io.out;
   return {
     begins: (number, name, title) => out(`[${number}/${count}] ${name}: ${title}\n`),
@@ -23,7 +31,7 @@ export function progressOf(count: number, options: OrderRunOptions, io: OrderRun
 /** Prints the end of the command; answers with its exit code. */
 export async function printEnd(
   ended: OrderResult | OrderRefusal | BatchResult | BatchRefusal,
-  options: OrderRunOptions,
+  options: PrintOptions,
   io: OrderRunIo,
 ): Promise<number> {
   if ('problems' in ended) {
@@ -58,7 +66,7 @@ function whereStopped(last: BatchResult['orders'][number] | undefined): string {
 }
 
 /** Warnings of another run, whose interrupted landing was completed first. */
-export function printInterrupted(result: OrderResult, options: OrderRunOptions, io: OrderRunIo): void {
+export function printInterrupted(result: OrderResult, options: PrintOptions, io: OrderRunIo): void {
   if (result.exit_code !== 0)
     io.err(
       `WARNING: the landing of run ${result.run_id} on "${result.branch}" was interrupted and could not be completed: ${result.reason}\n`,
@@ -66,7 +74,7 @@ export function printInterrupted(result: OrderResult, options: OrderRunOptions, 
   printWarnings(result, options, io);
 }
 
-function printWarnings(result: OrderResult, options: OrderRunOptions, io: OrderRunIo): void {
+function printWarnings(result: OrderResult, options: PrintOptions, io: OrderRunIo): void {
   for (const note of result.notes) io.err(`WARNING: ${asCalled(note, io.called?.program)}\n`);
   if (result.push !== null && !result.push.ok && result.push.remote !== '') {
     const command = pushCommand(options.repo ?? result.repo, result.push, result.branch);
@@ -74,7 +82,7 @@ function printWarnings(result: OrderResult, options: OrderRunOptions, io: OrderR
   }
 }
 
-function printResult(result: OrderResult, options: OrderRunOptions, io: OrderRunIo): void {
+function printResult(result: OrderResult, options: PrintOptions, io: OrderRunIo): void {
   printWarnings(result, options, io);
   if (options.json === true) return;
   const paint = painter(paints(io, io.outIsTerminal, options.color));
@@ -100,10 +108,10 @@ function printResult(result: OrderResult, options: OrderRunOptions, io: OrderRun
 /** Interrupted or suspended. */
 const isUnfinished = (code: number): boolean => code === 130 || code === 75;
 
-function resumeLine(result: OrderResult, options: OrderRunOptions, { called }: OrderRunIo): string {
+function resumeLine(result: OrderResult, options: PrintOptions, { called }: OrderRunIo): string {
   const runs = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
   const raised = raisedLimit(result.reason);
   const more = raised === undefined ? '' : ` ${raised}`;
-  const command = `factory order run --resume --run-id ${result.run_id}${runs}${more}`;
+  const command = `factory resume ${result.run_id}${runs}${more}`;
   return `to resume: ${asCalled(command, called?.program)}\n`;
 }

@@ -6,18 +6,16 @@ import { inspect } from '../builder/repository.ts';
 import { type BatchItem, runBatch } from '../executor/batch.ts';
 import { withRepository } from '../executor/hold.ts';
 import { type OrderRefusal, refused } from '../executor/refusal.ts';
-import { findRequest, type OrderRequest, StoredFlags } from '../executor/request.ts';
+import { readRequest } from '../executor/request.ts';
 import { type OrderDoors, type OrderSettings, resumeOrder, runOrder } from '../executor/run.ts';
 import type { OrderResult } from '../executor/settle.ts';
-import { type OrderSource, readSources } from '../executor/source.ts';
-import { findRun, namedRun, newRunId, validRunId } from '../store/run-store.ts';
-import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
+import { type OrderSource, readSource } from '../executor/source.ts';
+import { namedRun, newRunId, validRunId } from '../store/run-store.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { isWithin, realOrSame } from '../workspace/dirs.ts';
-import { defaultModel, orderDefaults } from './order-flags.ts';
+import { defaultModel } from './order-flags.ts';
 import { printEnd, printInterrupted, progressOf } from './order-print.ts';
-import { type BoundOptions, boundNames, boundsOf, checkedBounds } from './run.ts';
-import { diskWords } from './trouble.ts';
+import { type BoundOptions, boundNames, boundsOf, checkedBounds, type RunOptions } from './run.ts';
 import { openView, type ViewIo, type ViewOptions } from './view.ts';
 
 /** Options as typed, and commander's defaults. */
@@ -30,11 +28,6 @@ export type OrderRunOptions = ViewOptions &
     readonly artifactsDir?: string;
     readonly runsdir?: string;
     readonly runId?: string;
-    readonly resume?: boolean;
-    /** Of a resume, as `now` and `takeOver`: see `RunFlags`. */
-    readonly wait?: boolean;
-    readonly now?: boolean;
-    readonly takeOver?: boolean;
     readonly maxAttempts: number;
     readonly llmModel?: string;
     readonly llmTemperature?: number;
@@ -57,26 +50,14 @@ export type OrderRunIo = ViewIo & {
   readonly signal: () => AbortSignal;
 };
 
-/** Builds one work order; a plan with several is a batch. Answers with the exit code. */
+/** Builds one work order. Answers with the exit code. */
 export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promise<number> {
   const wrong = wrongFlags(options);
   if (wrong !== undefined) return printEnd(wrong, options, io);
-  if (options.resume === true) return printEnd(await resume(options, io), options, io);
   if (options.repo === undefined || options.workOrder === undefined)
     return printEnd(refused(2, 'order run needs --repo and --work-order'), options, io);
-  const path = resolve(io.cwd, options.workOrder);
-  const sources = await readSources(path);
-  if ('problems' in sources) return printEnd(sources, options, io);
-  if (sources.length > 1) {
-    if (options.runId === undefined) {
-      const items = sources.map((one) => ({ name: one.loaded.order.id, read: async () => one }));
-      return batch(items, path, options.repo, options, io);
-    }
-    const why = `--run-id names one run, and ${options.workOrder} has ${sources.length} work orders with a run each`;
-    return printEnd(refused(2, why, 'leave out --run-id'), options, io);
-  }
-  const [source] = sources;
-  if (source === undefined) throw new Error('Internal: a work order file without orders');
+  const source = await readSource(resolve(io.cwd, options.workOrder));
+  if ('problems' in source) return printEnd(source, options, io);
   return printEnd(await single(source, resolve(io.cwd, options.repo), options, io), options, io);
 }
 
@@ -99,7 +80,7 @@ async function single(source: OrderSource, repo: string, options: OrderRunOption
     const dir = join(settings.runsDir, runId);
     if ((await stat(dir).catch(() => undefined)) === undefined)
       return runOrder(there, source, { ...settings, runId }, doors);
-    const fix = `factory order run --resume --run-id ${namedRun(dir, io.cwd)}`;
+    const fix = `factory resume ${namedRun(dir, io.cwd)}`;
     return refused(2, `there is a run "${runId}" in ${settings.runsDir} already`, fix);
   });
 }
@@ -121,17 +102,7 @@ export async function orderRunAll(options: OrderRunOptions, io: OrderRunIo): Pro
     );
   if (names.length === 0)
     return printEnd(refused(1, `there are no work orders (WO-*.json) in ${folder}`), options, io);
-  const items = names.map((name) => ({
-    name,
-    read: async () => {
-      const found = await readSources(join(folder, name), 'listed');
-      if ('problems' in found) return found;
-      const [source] = found;
-      return source === undefined || found.length > 1
-        ? refused(1, `${name} has several work orders`)
-        : source;
-    },
-  }));
+  const items = names.map((name) => ({ name, read: () => readSource(join(folder, name), 'listed') }));
   if (options.json !== true && options.quiet !== true) io.out(`Found ${items.length} work order(s)\n`);
   return batch(items, await realpath(folder), options.repo, options, io);
 }
@@ -146,66 +117,43 @@ async function batch(
   const repo = resolve(io.cwd, repository);
   const doors = await doorsOf(options, io);
   const progress = progressOf(items.length, options, io);
-  try {
-    const ended = await withRepository(repo, doors, (interrupted) => {
-      if (interrupted !== undefined) printInterrupted(interrupted.result, options, io);
-      return runBatch(repo, items, settingsOf(repo, id, options, io), doors, progress);
-    });
-    return await printEnd(ended, options, io);
-  } catch (error) {
-    // The disk stops the whole batch. With --commit-hash the same command would start again from there.
-    const trouble = diskTrouble(error);
-    const again = io.called?.again;
-    if (trouble === undefined || again === undefined || options.commitHash !== undefined) throw error;
-    const what = error instanceof DiskStop ? error.message : diskWords(trouble);
-    throw new DiskStop(what, `fix that (space, permissions, the disk or its mount), then: ${again}`, error);
-  }
+  const ended = await withRepository(repo, doors, (interrupted) => {
+    if (interrupted !== undefined) printInterrupted(interrupted.result, options, io);
+    return runBatch(repo, items, settingsOf(repo, id, options, io), doors, progress);
+  });
+  return printEnd(ended, options, io);
 }
 
-async function resume(options: OrderRunOptions, io: OrderRunIo): Promise<OrderResult | OrderRefusal> {
-  if (options.runId === undefined)
-    return refused(2, '--resume needs --run-id', 'factory order run --resume --run-id ID');
-  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), options.runId);
-  if (!found.ok) return refused(2, found.why);
-  const request = await findRequest(found.dir);
-  if (request === undefined) {
-    const why = `${options.runId} was not started by "factory order run"`;
-    return refused(2, why, `factory resume ${namedRun(found.dir, io.cwd)}`);
+/** Resumes a run that `factory order run` or `run-all` started. Answers with the exit code. */
+export async function resumeOrderRun(runDir: string, options: RunOptions, io: OrderRunIo): Promise<number> {
+  const fixed = Object.entries(options).find(
+    ([name, value]) => value !== undefined && !resumeFlags.has(name),
+  )?.[0];
+  if (fixed !== undefined) {
+    const flag = `--${fixed.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const why = `a resume of a work order cannot change ${flag}`;
+    return printEnd(refused(2, why, 'leave it out, or start a new run'), options, io);
   }
-  const flag = changedFlag(options, request);
-  if (flag !== undefined)
-    return refused(2, `a resume cannot change ${flag}`, 'leave it out, or start a new run');
+  const bounds = boundsOf(options);
+  if ('problems' in bounds) return printEnd({ ...bounds, code: 2 }, options, io);
+  const request = await readRequest(runDir);
   const doors = { ...(await doorsOf(options, io)), takeOver: options.takeOver === true };
-  return withRepository<OrderResult | OrderRefusal>(
+  const ended = await withRepository<OrderResult | OrderRefusal>(
     request.repo,
     { ...doors, resumes: request.run_id },
     (interrupted) => {
       if (interrupted !== undefined) printInterrupted(interrupted.result, options, io);
-      return resumeOrder(resolve(io.cwd, found.dir), doors, checkedBounds(options));
+      return resumeOrder(resolve(io.cwd, runDir), doors, bounds);
     },
   );
+  return printEnd(ended, options, io);
 }
 
-/** Flags that a resume takes anew. */
+/** Flags that a resume may have. */
 const resumeFlags = new Set<string>([
-  ...['runId', 'resume', 'runsdir', 'takeOver', 'wait', 'now', ...boundNames],
-  ...['json', 'quiet', 'verbose', 'color', 'logLevel', 'logFormat', 'python'],
+  ...['runsdir', 'takeOver', 'json', 'quiet', 'verbose', 'color', 'logLevel', 'logFormat'],
+  ...boundNames,
 ]);
-
-/** The flags that a resume cannot change, without defaults. */
-function startFlags(options: OrderRunOptions): readonly (readonly [name: string, value: unknown])[] {
-  const defaults: Readonly<Record<string, unknown>> = orderDefaults;
-  return Object.entries(options).filter(
-    ([name, value]) => value !== undefined && !resumeFlags.has(name) && value !== defaults[name],
-  );
-}
-
-function changedFlag(options: OrderRunOptions, { flags }: OrderRequest): string | undefined {
-  const changed = startFlags(options).find(([name, value]) => flags[name] !== value)?.[0];
-  if (changed === undefined) return undefined;
-  const name = changed === 'push' ? 'no-push' : changed;
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
 
 function wrongFlags(options: OrderRunOptions): OrderRefusal | undefined {
   if (options.maxAttempts < 1) return refused(1, '--max-attempts must be at least 1');
@@ -217,10 +165,6 @@ function wrongFlags(options: OrderRunOptions): OrderRefusal | undefined {
   const { model, llmModel } = options;
   if (model !== undefined && llmModel !== undefined && model !== llmModel)
     return refused(2, `--llm-model ${llmModel} and --model ${model} name two models`, 'give one of them');
-  if (options.resume !== true && (options.takeOver === true || options.now === true)) {
-    const flag = options.now === true ? '--now' : '--take-over';
-    return refused(2, `${flag} needs --resume`, `factory order run --resume --run-id ID ${flag}`);
-  }
   const bounds = boundsOf(options);
   return 'problems' in bounds ? { ...bounds, code: 2 } : undefined;
 }
@@ -256,11 +200,13 @@ function settingsOf(
     script: options.script,
     bounds: checkedBounds(options),
     batch,
-    flags: StoredFlags.parse(Object.fromEntries(startFlags(options))),
   };
 }
 
-async function doorsOf(options: OrderRunOptions, io: OrderRunIo): Promise<OrderDoors> {
+async function doorsOf(
+  options: ViewOptions & { readonly python?: string },
+  io: OrderRunIo,
+): Promise<OrderDoors> {
   const view = await openView(options, io);
   if (options.python !== undefined)
     view.log('info', '--python has no effect: commands run with the PATH of this process');

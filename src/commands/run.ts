@@ -113,11 +113,9 @@ async function orderOf(
   if (!found.ok) return undefined;
   const { requestFile } = await import('../executor/request.ts');
   if (!existsSync(join(layout(found.dir).inputs, requestFile))) return undefined;
-  const { orderRun } = await import('./order-run.ts');
-  const { orderDefaults } = await import('./order-flags.ts');
+  const { resumeOrderRun } = await import('./order-run.ts');
   const { realSpawn } = await import('../system/processes.ts');
-  const doors = { ...io, spawn: realSpawn, signal: () => io.signal };
-  return () => orderRun({ ...orderDefaults, ...options, resume: true, runId: found.id }, doors);
+  return () => resumeOrderRun(found.dir, options, { ...io, spawn: realSpawn, signal: () => io.signal });
 }
 
 /** A run of `factory plan` has records outside its run directory, whichever command ends it. */

@@ -16,8 +16,6 @@ export const PlannerReference = z.object({
   manifest_sha256: hash,
 });
 
-export const StoredFlags = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
-
 export const OrderRequest = z.object({
   version: z.literal(1),
   run_id: z.string(),
@@ -43,7 +41,6 @@ export const OrderRequest = z.object({
   timeout_seconds: z.number(),
   batch: z.string().nullable().describe('Directory or plan of a batch'),
   started_at: z.string(),
-  flags: StoredFlags.default({}).describe('As typed: a resume may repeat them, not change them'),
   program: z
     .object({ git_commit: z.string().nullable(), git_dirty: z.boolean().nullable() })
     .default({ git_commit: null, git_dirty: null }),

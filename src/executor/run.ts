@@ -41,8 +41,6 @@ export type OrderSettings = {
   readonly bounds?: Bounds;
   /** The directory or plan whose orders are built one after the other. */
   readonly batch: string | null;
-  /** The flags as typed, for a resume to compare. */
-  readonly flags: OrderRequest['flags'];
 };
 
 /** `takeOver`: of a resume; see `RunFlags`. */
@@ -106,7 +104,6 @@ export async function runOrder(
     timeout_seconds: settings.timeoutSeconds,
     batch: settings.batch,
     started_at: doors.clock.now().toISOString(),
-    flags: settings.flags,
     program: await ownCommit(doors.env),
   };
   const unusable = await placesProblem(request, settings, doors);

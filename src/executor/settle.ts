@@ -157,8 +157,7 @@ async function landRun(
   });
   const named = namedRun(result.run_dir, doors.cwd);
   if ('halfDone' in landed) {
-    const batch = request.batch !== null && request.baseline_source === 'HEAD' && doors.called?.again;
-    const next = batch || `factory order run --resume --run-id ${named}`;
+    const next = `factory resume ${named}`;
     return { ...made, reason: landed.halfDone, ended: false, notes: [`check the repository, then: ${next}`] };
   }
   if ('problem' in landed) {

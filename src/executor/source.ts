@@ -1,6 +1,6 @@
-/** Work orders as files: one order, or a plan that holds several. */
+/** Work orders as files. */
 import { readFile, stat } from 'node:fs/promises';
-import { checkOrder, isOneOrder, type LoadedOrder } from '../builder/orders.ts';
+import { checkOrder, type LoadedOrder } from '../builder/orders.ts';
 import { said } from '../builder/scope.ts';
 import type { JsonObject } from '../model/json.ts';
 import { sha256 } from '../model/sha256.ts';
@@ -18,19 +18,16 @@ export type OrderSource = {
 /** Bytes. */
 const limit = 10_485_760;
 
-/** The orders of a file: one of a work order, all of a plan. A pipe can be read, unless it was `listed` in a directory. */
-export async function readSources(
-  path: string,
-  listed?: 'listed',
-): Promise<readonly OrderSource[] | OrderRefusal> {
+/** The work order of a file. A pipe can be read, unless it was `listed` in a directory. */
+export async function readSource(path: string, listed?: 'listed'): Promise<OrderSource | OrderRefusal> {
   let bytes: Buffer;
-  let value: unknown;
+  let raw: unknown;
   try {
     if (listed === 'listed' && !(await stat(path)).isFile())
       return refused(1, `the work order ${path} is not a file`, 'name a work order, a JSON file');
     bytes = await readFile(path);
     if (bytes.length > limit) return refused(1, `${path} is larger than 10 MiB`);
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    raw = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
     return refused(
       1,
@@ -38,18 +35,13 @@ export async function readSources(
       'name a work order, a JSON file',
     );
   }
-  const list = isOneOrder(value) ? [value] : listOf(value);
-  if (list === undefined || list.length === 0) return refused(1, `${path} holds no work order`);
-  const sources: OrderSource[] = [];
-  for (const [n, raw] of list.entries()) {
-    const from = list.length === 1 ? path : `${path} (work order ${n + 1})`;
-    if (!isObject(raw)) return refused(1, `${from} is not a work order: it is not a JSON object`);
-    // Whether an order may be exempt is decided before its run.
-    const loaded = checkOrder({ from, value: raw, alone: true }, { allowExempt: true });
-    if ('problem' in loaded) return refused(1, loaded.problem);
-    sources.push({ path, sha256: sha256(bytes), raw, loaded });
-  }
-  return sources;
+  if (!isObject(raw)) return refused(1, `${path} is not a work order: it is not a JSON object`);
+  if ('work_orders' in raw)
+    return refused(1, `${path} is a plan`, 'name a work order, or a directory of them to order run-all');
+  // Whether an order may be exempt is decided before its run.
+  const loaded = checkOrder({ from: path, value: raw, alone: true }, { allowExempt: true });
+  if ('problem' in loaded) return refused(1, loaded.problem);
+  return { path, sha256: sha256(bytes), raw, loaded };
 }
 
 const isSystems = (error: unknown): boolean =>
@@ -57,8 +49,3 @@ const isSystems = (error: unknown): boolean =>
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function listOf(value: unknown): readonly unknown[] | undefined {
-  const list = isObject(value) ? value['work_orders'] : undefined;
-  return Array.isArray(list) ? list : undefined;
-}

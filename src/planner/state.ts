@@ -1,9 +1,8 @@
 /** `.factory/plan/state.json`: the state of a plan between `factory plan` commands. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { inWorkspace } from '../model/layout.ts';
-import { isMissing, writeJson } from '../system/files.ts';
+import { writeJson } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
 
 const source = z.object({ path: z.string().describe('As given by the user'), sha256: z.string() });
@@ -74,17 +73,6 @@ export async function readState(
     return {
       problem: `${inWorkspace.planState} is not JSON: ${error instanceof Error ? error.message : error}`,
     };
-  }
-}
-
-/** The attempts that were checked so far, for progress reports; empty if they cannot be read. */
-export function attemptsIn(workspace: string): PlanState['attempts'] {
-  try {
-    const text = readFileSync(join(workspace, inWorkspace.planState), 'utf8');
-    return PlanState.safeParse(JSON.parse(text)).data?.attempts ?? [];
-  } catch (error) {
-    if (isMissing(error) || error instanceof SyntaxError) return [];
-    throw error;
   }
 }
 

@@ -3,7 +3,7 @@ import { flagsFirst } from '../../src/commands/argv.ts';
 
 test.for([
   ['-q run x --json', 'run x -q --json'],
-  ['-q --json order run --resume', 'order run -q --json --resume'],
+  ['-q --json order run --no-push', 'order run -q --json --no-push'],
   ['-v run --workdir w x', 'run -v --workdir w x'],
   ['-q runs', 'runs -q'],
   ['run -q x', 'run -q x'],

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compileCommand } from '../../src/commands/compile.ts';
 import type { CompileOptions } from '../../src/commands/compile-request.ts';
+import { resumeCommand } from '../../src/commands/run.ts';
 import { realClock } from '../../src/system/clock.ts';
 import { cleanEnv, cli, type Home, home } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
@@ -230,51 +231,6 @@ describe('a compilation', () => {
     expect(Object.keys(files)).toContain('output/WO-01.json');
   });
 
-  test('is resumed as it began: a changed flag is refused', async () => {
-    await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
-    const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'brief' };
-    const begin = ['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1', '--outdir', 'out'];
-    expect((await it.factory([...begin, '--accept-changes'])).stderr).toContain('needs --resume');
-    expect((await it.factory(begin, { env })).code).toBe(1);
-    for (const [wants, ...flags] of [
-      ["--outdir other is not the run's", '--outdir', 'other'],
-      ["--artifacts-dir other is not the run's", '--artifacts-dir', 'other'],
-      ["--var rules differs from the run's", '--strict'],
-    ] as const) {
-      const refused = await it.factory(['plan', '--resume', '--run-id', 'R1', ...flags]);
-      expect(refused.stderr).toContain(wants);
-      expect(refused.code).toBe(2);
-    }
-    // Orders of somebody else's that have come meanwhile are replaced by who says so.
-    await mkdir(join(it.path, 'out'), { recursive: true });
-    await writeFile(join(it.path, 'out/WO-07.json'), '{}');
-    const kept = await it.factory([...begin, '--resume']);
-    expect(kept.stderr).toContain('pass --overwrite');
-    expect(kept.code).toBe(1);
-    const resumed = await it.factory([...begin, '--resume', '--overwrite']);
-    expect(resumed.code, resumed.stderr).toBe(0);
-    expect(await readdir(join(it.path, 'out'))).not.toContain('WO-07.json');
-  });
-
-  test('can be resumed with more attempts', async () => {
-    await using it = await home({
-      'spec.md': 'S',
-      's.json': script({ json: bad }, { json: bad }, { json: good }),
-    });
-    const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'plan' };
-    const begin = ['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1', '--max-attempts', '2'];
-    expect((await it.factory(begin, { env })).code).toBe(1);
-    const more = ['plan', '--resume', '--run-id', 'R1', '--accept-changes', '--max-attempts'];
-    const refused = await it.factory([...more, 'many']);
-    expect(refused.stderr).toContain('--max-attempts many is not a whole number');
-    const resumed = await it.factory([...more, '3']);
-    expect(resumed.code, resumed.stderr).toBe(0);
-    const counted = /Attempt 1\/3 - fail.*Attempt 2\/3 - fail.*Attempt 3\/3 - PASS/s;
-    expect(resumed.stdout).toMatch(counted);
-    expect((await it.factory(['plan', '--resume', '--run-id', 'R1'])).stdout).toMatch(counted);
-    expect((await artifacts(it, 'R1'))['run.json']).toContain('"max_compile_attempts": 3');
-  });
-
   test('whose node had just begun at a power cut can be resumed, and interrupted again', async () => {
     await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
     const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'brief' };
@@ -289,8 +245,7 @@ describe('a compilation', () => {
       ...{ env: { PATH: process.env['PATH'], HOME: it.path }, out: () => {}, err: () => {} },
       every: () => () => {},
     };
-    const options = { resume: true, runId: 'R1' };
-    const go = (signal: AbortSignal) => compileCommand('spec.md', options, { ...io, signal });
+    const go = (signal: AbortSignal) => resumeCommand('R1', {}, { ...io, signal });
     expect(await go(AbortSignal.abort('SIGTERM'))).toBe(130);
     expect(await go(new AbortController().signal)).toBe(0);
   });
@@ -341,12 +296,12 @@ describe('a compilation', () => {
     expect(inTree(half, 'run.json')).toMatchObject({ success: false, failure_reason: 'test_stop' });
     expect(Object.keys(half)).toContain('compile/llm_raw_response_attempt_2.txt');
     expect(Object.keys(half)).not.toContain('output/WO-01.json');
-    const resumed = await it.factory(['plan', '--resume', '--run-id', 'RUN2'], { cwd });
+    const resumed = await it.factory(['resume', 'RUN2'], { cwd });
     // A resume of a run that has ended changes nothing, and exports nothing again.
     await writeFile(join(it.path, 'out/WO-01.json'), 'mine');
     await rm(join(cwd, '.factory/runs/RUN2/workspace'), { recursive: true });
     const before = await artifacts({ ...it, path: cwd }, 'RUN2');
-    const again = await it.factory(['plan', '--resume', '--run-id', 'RUN2'], { cwd });
+    const again = await it.factory(['resume', 'RUN2'], { cwd });
     expect(again.code, again.stderr).toBe(0);
     expect(await readFile(join(it.path, 'out/WO-01.json'), 'utf8')).toBe('mine');
     expect(await artifacts({ ...it, path: cwd }, 'RUN2')).toEqual(before);
@@ -356,7 +311,6 @@ describe('a compilation', () => {
     expect(await artifacts({ ...it, path: cwd }, 'RUN1')).toEqual(records);
     expect(await readFile(join(it.path, 'out/WO-01.json'), 'utf8')).toBe('mine');
     expect(resumed.code, resumed.stderr).toBe(0);
-    expect(resumed.stdout).toContain('WO-01 of the plan');
 
     const plain = async (id: string) =>
       Object.fromEntries(
@@ -437,7 +391,6 @@ describe('before a model is paid', () => {
     ['no attempts', { named: 'spec.md', maxAttempts: '0' }, 2, /--max-attempts 0/],
     ['an unknown effort', { named: 'spec.md', effort: 'huge' }, 2, /--effort huge is unknown: .*medium/],
     ['a run id that is none', { named: 'spec.md', runId: '../x' }, 2, /--run-id/],
-    ['a resume of nothing', { resume: true, runId: 'R9' }, 2, /no run "R9"/],
   ];
   test.for(refusals)('%s is refused without a report', async ([, given, code, words]) => {
     await using it = await home({ 'spec.md': 'S', 'tpl.md': '{{PRODUCT_SPEC}}', 'full/WO-07.json': '{}' });
@@ -467,33 +420,6 @@ describe('before a model is paid', () => {
     expect(await tree(join(it.path, 'artifacts'))).toEqual({});
     expect(await tree(join(it.path, 'full'))).toEqual({ 'WO-07.json': '{}' });
     expect(await tree(join(it.path, '.factory'))).toEqual({});
-  });
-
-  test('each attempt is printed as soon as it is checked, once, with the findings', async () => {
-    await using it = await home({ 'spec.md': 'S' });
-    let out = '';
-    let before = 'not asked';
-    await using server = await startModelServer((_, index) => {
-      if (index === 1) before = out;
-      return { json: index === 0 ? bad : good };
-    });
-    const io = {
-      ...{ cwd: it.path, outIsTerminal: false, errIsTerminal: false, width: 80, clock: realClock },
-      env: {
-        ...{ PATH: process.env['PATH'], HOME: it.path },
-        ...{ OPENAI_API_KEY: 'sk-testing', OPENAI_BASE_URL: server.url },
-      },
-      out: (text: string) => {
-        out += text;
-      },
-      err: () => {},
-      every: () => () => {},
-      signal: new AbortController().signal,
-    };
-    expect(await compileCommand('spec.md', {}, io)).toBe(0);
-    expect(before).toMatch(/^ {2}Attempt 1\/5 - fail\n {4}\[E003\] WO-01: [^\n]*\n$/);
-    expect(out.match(/Attempt/g)).toHaveLength(2);
-    expect(out).toContain('Attempt 2/5 - PASS');
   });
 
   test('a step of a plan is still a step, whatever flags a compilation has', async () => {

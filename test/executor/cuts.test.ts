@@ -4,10 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { quoteWord } from '../../src/policy/words.ts';
 import { isStopped, processId } from '../../src/system/proc.ts';
 import { emptySha, git, put, repository } from '../builder/support.ts';
-import { cli, home } from '../support/cli.ts';
+import { home } from '../support/cli.ts';
 
 const order = JSON.stringify({
   id: 'WO-01',
@@ -105,7 +104,7 @@ test('a signal at any node leaves the repository unchanged byte for byte, and th
     else expect(ran.code, ran.stderr).toBe(130);
     expect(everything(it.repo), `${at} ${signal}`).toEqual(was);
     const [id = ''] = readdirSync(join(it.path, '.factory/runs'));
-    next = ['order', 'run', '--resume', '--run-id', id];
+    next = ['resume', id];
   }
   const ran = await it.factory(next);
   expect(ran.code, ran.stderr).toBe(0);
@@ -217,49 +216,6 @@ test('a full disk amid the files leaves the landing to the next run, which compl
   it.landed();
 });
 
-test('a full disk before files are switched is reported, and the next run lands', async () => {
-  await using it = await place('good\n');
-  const env = killer(it.path, ['full', 'switch --quiet']);
-  const ran = await it.factory(it.command, { env });
-  expect(ran.code, ran.stderr).toBe(1);
-  expect(ran.stdout).toMatch(/Reason: .*unable to write file[\s\S]*Verdict: PASS, but not landed/);
-  expect(ran.stderr).toMatch(/check the repository, then: .* order run --resume --run-id/);
-  expect(`${ran.stdout}${ran.stderr}`).not.toMatch(/has changed since|another branch/);
-  const on = await it.factory(it.command, { env });
-  expect(on.code, on.stderr).toBe(0);
-  it.landed();
-});
-
-test('a batch that a full disk stops as the branch lands proposes the command for the whole batch', async () => {
-  await using it = await place('good\n');
-  const first = JSON.parse(order);
-  const second = {
-    ...first,
-    id: 'WO-02',
-    title: 'Two',
-    allowed_files: ['g.txt'],
-    acceptance_commands: ['test -f g.txt'],
-  };
-  second.postconditions = [{ kind: 'file_exists', path: 'g.txt' }];
-  const more = {
-    json: { summary: 's', writes: [{ path: 'g.txt', base_sha256: emptySha, content: 'g\n' }] },
-  };
-  const answers = { propose: [answer('good\n'), more] };
-  put(it.path, { 'script.json': JSON.stringify({ format: 'factory-script/1', answers }) });
-  // The word that stands for a run in our texts may be in a path of the user's.
-  put(it.path, { 'RUN-orders/WO-01.json': order, 'RUN-orders/WO-02.json': JSON.stringify(second) });
-  const others = it.command.slice(2).filter((word) => !/work-order|wo\.json/.test(word));
-  const command = ['order', 'run-all', ...others, '--workdir', 'RUN-orders'];
-  const env = { ...killer(it.path, ['full', 'switch --quiet']), FACTORY_SANDBOX: 'none' };
-  const ran = await it.factory(command, { env });
-  expect(ran.code, ran.stderr).toBe(1);
-  expect(ran.stderr).toContain(`, then: node ${quoteWord(cli)} ${command.join(' ')}\n`);
-  expect(ran.stderr).not.toMatch(/resume/);
-  const on = await it.factory(command, { env });
-  expect(on.code, on.stderr).toBe(0);
-  expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-02: Two\nWO-01: One');
-});
-
 test('an unreadable record of a landing is reported, with what to do', async () => {
   await using it = await place('good\n');
   const note = join(it.repo, '.git/factory/landing.json');
@@ -270,17 +226,6 @@ test('an unreadable record of a landing is reported, with what to do', async () 
   expect(ran.stderr).toContain('remove that file, then run the same command again');
   rmSync(note);
   const on = await it.factory(it.command, { env });
-  expect(on.code, on.stderr).toBe(0);
-  it.landed();
-});
-
-test('a full disk when a node commits stops the run, which can be resumed', async () => {
-  await using it = await place('good\n');
-  const env = { ...killer(it.path, ['full', 'commit-tree']), FACTORY_SANDBOX: 'none' };
-  const ran = await it.factory(it.command, { env });
-  expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('no space is left on the disk')]);
-  const [run = ''] = readdirSync(join(it.path, '.factory/runs'));
-  const on = await it.factory(['resume', run], { env });
   expect(on.code, on.stderr).toBe(0);
   it.landed();
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { inspect } from '../../src/builder/repository.ts';
 import { runOrder } from '../../src/executor/run.ts';
-import { readSources } from '../../src/executor/source.ts';
+import { readSource } from '../../src/executor/source.ts';
 import { plainDoors } from '../../src/factory/embedded.ts';
 import { realSpawn } from '../../src/system/processes.ts';
 import { bareEnv, git, put, repository } from '../builder/support.ts';
@@ -83,16 +83,16 @@ test('a second run with the same id removes nothing of the first', async () => {
   // The state after both have found that the run does not exist.
   put(it.path, { 'runs/A/x': '', 'artifacts/factory/A/attempt_1/x': 'first' });
   const env = bareEnv(it.path);
-  const [sources, repo] = [await readSources(join(it.path, 'order.json')), await inspect(it.repo, env)];
-  if ('problems' in sources || 'problem' in repo || sources[0] === undefined) throw new Error('no order');
+  const [source, repo] = [await readSource(join(it.path, 'order.json')), await inspect(it.repo, env)];
+  if ('problems' in source || 'problem' in repo) throw new Error('no order');
   const wish = {
     ...{ runId: 'A', runsDir: join(it.path, 'runs'), artifacts: join(it.path, 'artifacts'), out: undefined },
     ...{ branch: 'mine', reuse: false, create: false, commit: undefined, push: false, allowExempt: false },
     ...{ model: 'm', temperature: undefined, maxAttempts: 1, timeoutSeconds: 9, batch: null },
-    ...{ agent: 'scripted', script: join(it.path, 'script.json'), flags: {} },
+    ...{ agent: 'scripted', script: join(it.path, 'script.json') },
   };
   const doors = { ...plainDoors({ cwd: it.path, env }), spawn: realSpawn };
-  const told = await runOrder(repo, sources[0], wish, doors);
+  const told = await runOrder(repo, source, wish, doors);
   expect(told).toMatchObject({ problems: [{ message: expect.stringContaining('there is a run "A"') }] });
   expect(await it.read('artifacts/factory/A/attempt_1/x')).toBe('first');
 });

@@ -89,7 +89,7 @@ test('an agent that is not installed is not retried', async () => {
   expect(ran.stdout).toContain('npm install -g @openai/codex');
   // Once it is installed, the same run asks it.
   expect(JSON.parse(ran.stdout)).toMatchObject({ resumable: true });
-  expect(ran.stderr).toMatch(/\nto resume: \S.* order run --resume --run-id \w+\n$/);
+  expect(ran.stderr).toMatch(/\nto resume: factory resume \w+\n$/);
 });
 
 const refusal = (status: number, code: string | null, message: string) => ({
@@ -110,9 +110,9 @@ test.for([
     const ran = await it.factory(['order', 'run', ...flags, '--run-id', 'r1', '--branch', 'w'], { env });
     expect([ran.code, server.requests.length], ran.stderr).toEqual([code, 1]);
     for (const part of [reaction.body.error.message, mend]) expect(ran.stdout).toContain(part);
-    expect(ran.stderr).toContain('order run --resume --run-id r1');
+    expect(ran.stderr).toContain('factory resume r1');
     expect(it.newest('run_summary.json').verdict).toBe(verdict);
-    const again = await it.factory(['order', 'run', '--resume', '--run-id', 'r1', '--json'], { env });
+    const again = await it.factory(['resume', 'r1', '--json'], { env });
     expect(again.code, again.stderr).toBe(0);
     expect(JSON.parse(again.stdout)).toMatchObject({ verdict: 'PASS', attempts: 1, resumable: false });
     expect(server.requests).toHaveLength(2);
@@ -219,11 +219,9 @@ test('an interrupted order can be resumed, and the repository is unchanged until
   expect(it.newest('run.json')).toMatchObject({ verdict: null, status: 'interrupted' });
   expect(it.newest('run_summary.json')).toMatchObject({ verdict: 'ERROR', attempts: [] });
   const again = ran.stderr.trim().split('\n').at(-1) ?? '';
-  expect(again).toMatch(/: factory order run --resume/);
-  const id = /--run-id (\S+)/.exec(again)?.[1] ?? '';
+  const id = /: factory resume (\S+)$/.exec(again)?.[1] ?? '';
 
   writeFileSync(join(it.path, '.factory/runs', id, 'go'), '');
-  // What `factory runs` proposes does the same as the command that was printed.
   const resumed = await it.factory(['resume', id]);
   expect(resumed.code, resumed.stderr).toBe(0);
   expect(git(it.repo, 'branch', '--show-current')).toBe('w');
@@ -294,15 +292,6 @@ test('the report names an unmet precondition, and a command that could not be ru
   expect(await brief(2)).toMatchObject({ stage: 'acceptance_failed', command: 'echo "x', exit_code: null });
 });
 
-test('--run-id is refused for a plan of several orders', async () => {
-  await using it = await place([order(1), order(2)], answer('f1.txt', '1\n'));
-  writeFileSync(join(it.path, 'plan.json'), JSON.stringify({ work_orders: [order(1), order(2)] }));
-  const ran = await it.order('run', '--work-order', 'plan.json', '--run-id', 'mine');
-  expect(ran.code).toBe(2);
-  expect(ran.stderr).toContain('--run-id names one run, and plan.json has 2 work orders');
-  expect(existsSync(join(it.path, 'art'))).toBe(false);
-});
-
 test('a repository that another run holds is refused, with its owner', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   mkdirSync(join(it.repo, '.git/factory'));
@@ -359,15 +348,13 @@ test.for<[string, string[], string]>([
   ['a commit that is not there', ['--commit-hash', 'nope'], 'no commit'],
   ['a file for a repository', ['--repo', 'script.json'], 'script.json does not exist'],
   ['an order that is not there', ['--work-order', 'wos/none.json'], 'cannot be read'],
-  ['a plan without orders', ['--work-order', 'wos/empty.json'], 'empty.json holds no work order'],
-  ['a plan with something else', ['--work-order', 'wos/mixed.json'], '(work order 2) is not a work order'],
+  ['a plan', ['--work-order', 'wos/plan.json'], 'plan.json is a plan'],
   ['a file that is too large', ['--work-order', 'wos/large.json'], 'larger than 10 MiB'],
 ])('%s is refused before anything is made', async ([, flags, words]) => {
   await using it = await place([order(1)]);
   git(it.repo, 'branch', 'there');
   put(it.path, {
-    'wos/empty.json': '{"work_orders": []}',
-    'wos/mixed.json': JSON.stringify({ work_orders: [order(1), 7] }),
+    'wos/plan.json': '{"work_orders": []}',
     'wos/large.json': '',
   });
   truncateSync(join(it.path, 'wos/large.json'), 10_485_761);
@@ -424,9 +411,9 @@ test('flags limit what a work order may cost and reach', async () => {
 
   // A resume can change limits, and nothing else.
   const withVariable = await it.factory(['resume', 'R1', '--var', 'attempts=9']);
-  expect(withVariable.stderr).toContain('a resume cannot change --var');
+  expect(withVariable.stderr).toContain('a resume of a work order cannot change --var');
   const other = await it.factory(['resume', 'R1', '--accept-changes']);
-  expect(other.stderr).toContain('a resume cannot change --accept-changes');
+  expect(other.stderr).toContain('a resume of a work order cannot change --accept-changes');
   const more = await it.factory(['resume', 'R1', '--max-tokens', '400000']);
   expect(more.code, more.stderr).toBe(0);
   // The repository is named by its path.
@@ -450,7 +437,7 @@ test('a work order is resumed with its pipeline, also by a version with another 
   );
   expect(ran.exitCode, ran.stderr).toBe(1);
   appendFileSync(join(other, 'pipelines/build.dot'), '// In other words.\n');
-  const more = await it.factory(['order', 'run', '--resume', '--run-id', 'R1', '--max-tokens', '400000']);
+  const more = await it.factory(['resume', 'R1', '--max-tokens', '400000']);
   expect(more.code, more.stderr).toBe(0);
   expect(git(it.repo, 'show', 'w:f1.txt')).toBe('1');
 });
