@@ -17,6 +17,7 @@ import { programsOf } from '../system/programs.ts';
 import { realReach } from '../system/reach.ts';
 import { removeTree } from '../system/remove.ts';
 import { makeTemporary, temporaryOf } from '../system/temporary.ts';
+import { copyTree } from '../workspace/copy.ts';
 import type { Io } from './io.ts';
 import { refuse } from './refuse.ts';
 import { scenarioNotes, scenarioTable } from './scenario-words.ts';
@@ -83,6 +84,8 @@ export async function scenarioRun(
     jobs: flags.jobs ?? Math.min(4, availableParallelism()),
   };
   const signal = io.signal();
+  // Before any product could change them.
+  const texts = await textsBeside(folder);
   const { spawn, clock, env } = io;
   const report = await runScenarios(found, options, {
     spawn,
@@ -91,12 +94,13 @@ export async function scenarioRun(
     signal,
     programsOf,
     reach: realReach,
+    copyProduct: (from, to, exclude) => copyTree(from, to, { exclude, whole: true }),
   });
   if (report === undefined) {
     io.err('interrupted: every scenario was ended\n');
     return 130;
   }
-  await tell(report, await textsBeside(folder), flags, io);
+  await tell(report, texts, flags, io);
   return report.exit_code;
 }
 

@@ -1,20 +1,18 @@
 /** Runs one scenario against one product: first its selftest, then live, in private copies of both. */
 import { randomBytes } from 'node:crypto';
-import { type CopyOptions, constants, lstatSync, type Stats } from 'node:fs';
-import { copyFile, cp, mkdir, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
-import { basename, join, relative, resolve, sep } from 'node:path';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { checkEnvironment } from '../policy/check-environment.ts';
-import { named } from '../system/disk-trouble.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
-import { makingFolder } from '../system/live.ts';
 import { removeTree } from '../system/remove.ts';
 import type { Exit } from '../system/spawn.ts';
 import { classify, ownLines, type Phase, type Verdict } from './classify.ts';
 import { isComponentCheck, type Scenario } from './discover.ts';
-import { isCache, type OwnFiles, ownFiles } from './own-files.ts';
+import { type OwnFiles, ownFiles } from './own-files.ts';
 import { type Doors, firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
 import type { Evidence, ScenarioOutcome } from './result.ts';
-import { isRoomBeside, makeRoom } from './rooms.ts';
+import { roomsBeside } from './rooms.ts';
+import { copyOfSource, type Source } from './source.ts';
 import { knowsModes, needsOf } from './text.ts';
 
 export type JudgeOptions = {
@@ -37,36 +35,50 @@ export type Judged = {
   readonly cancelled: boolean;
 };
 
-/** Runs a scenario once, in a separate temporary folder that is removed afterwards. */
-export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors: Doors): Promise<Judged> {
-  const room = await makeRoom(doors.env);
-  const cleared = makingFolder(room);
+/** Runs a scenario once, in a separate folder below `room` that is removed afterwards. */
+export async function judgeOnce(
+  scenario: Scenario,
+  options: JudgeOptions,
+  doors: Doors,
+  { room, source }: { readonly room: string; readonly source: Source },
+): Promise<Judged> {
+  // Names that no product can know from another run.
+  const base = join(room, word());
+  await mkdir(base);
   try {
     // Separate folders: a product may create files next to itself, but no program may do so next to the scenarios.
-    const [judge, product] = [join(room, 'judge'), join(room, 'product')];
+    const [judge, product] = [join(base, `judge-${word()}`), join(base, 'product')];
     const app = join(product, 'app');
     const folder = join(judge, 'scenarios');
-    const temporary = join(room, 'tmp');
-    const outputs = join(room, 'out');
+    const temporary = join(base, 'tmp');
+    const outputs = join(base, 'out');
     for (const made of [judge, product, temporary, outputs]) await mkdir(made);
-    await copy(scenario.folder, folder, room, [], isCache);
-    await followLinks(scenario.folder, folder);
-    const own = ownFiles(folder, scenario.folder, [room, judge]);
-    await copy(options.app, app, room, [scenario.folder]);
-    const judged = await phases(scenario, options, doors, { app, folder, temporary, outputs, room }, own);
+    if ((await copyOfSource(source, folder)) === undefined) return meddled(options.mode);
+    const own = ownFiles(folder, source.folder, [base, judge]);
+    await doors.copyProduct(options.app, app, await besideProduct(scenario, options, room));
+    const judged = await phases(
+      scenario,
+      options,
+      doors,
+      { app, folder, temporary, outputs, room: base },
+      own,
+    );
     // The temporary folder does not exist when this is read: shows `app/bin/x` instead of the full path.
     const shorter = (text: string): string =>
-      [judge, product, room].reduce((shortened, place) => shortened.replaceAll(`${place}/`, ''), text);
+      [judge, product, base].reduce((shortened, place) => shortened.replaceAll(`${place}/`, ''), text);
     const { stdout, stderr } = judged.output;
     const evidence = { ...judged.evidence, why: shorter(judged.evidence.why) };
     return { ...judged, evidence, output: { stdout: shorter(stdout), stderr: shorter(stderr) } };
-  } catch (error) {
-    // Errors of parallel file operations do not always name a path.
-    throw named(room, error);
   } finally {
-    await removeTree(room);
-    cleared();
+    await removeTree(base);
   }
+}
+
+const word = (): string => randomBytes(8).toString('hex');
+
+/** What is not copied with the product: the engine's folder, the scenarios, and folders of other runs of scenarios. */
+async function besideProduct({ folder }: Scenario, { app }: JudgeOptions, room: string): Promise<string[]> {
+  return [join(app, '.factory'), folder, ...(await roomsBeside(room))];
 }
 
 type Room = Readonly<Record<'app' | 'folder' | 'temporary' | 'outputs' | 'room', string>>;
@@ -121,7 +133,7 @@ async function phases(
   const live = await run('live', argv);
   if (live.seen !== undefined) return failed('live', live, text);
   const changed = own.changed();
-  return changed.length === 0 ? passed('live', live) : meddled(live, changed);
+  return changed.length === 0 ? passed('live', live) : meddled('live', live, changed);
 }
 
 const nothing = { exit_code: null, signal: null, timeout: null, marker: null } as const;
@@ -141,16 +153,19 @@ const skipped = (mode: 'selftest' | 'live', why: string): Judged => ({
   output: silent,
   cancelled: false,
 });
-/** It passed, but its files were changed meanwhile: the product that it runs may have rewritten it. */
-const meddled = ({ stdout, stderr }: PhaseEnd, changed: readonly string[]): Judged => {
-  const named = changed.slice(0, 5).join(', ');
-  const why = `exit code 0, but files of the scenario were changed while it ran: ${named}. The product must leave them alone; what the scenario writes itself belongs in SCENARIO_TMP`;
+/** The scenario's files were changed: before it ran, or while it passed. The product may have rewritten it. */
+const meddled = (mode: 'selftest' | 'live', end?: PhaseEnd, changed: readonly string[] = []): Judged => {
+  const when =
+    end === undefined
+      ? 'files of the scenario were changed after they were copied, before it was run'
+      : `exit code 0, but files of the scenario were changed while it ran: ${changed.slice(0, 5).join(', ')}`;
+  const why = `${when}. The product must leave them alone; what the scenario writes itself belongs in SCENARIO_TMP`;
   return {
-    mode: 'live',
+    mode,
     outcome: 'broken',
     verdict: { class: 'scenario', why },
-    evidence: { ...nothing, phase: 'live', exit_code: 0, why },
-    output: { stdout, stderr },
+    evidence: { ...nothing, phase: mode, exit_code: end === undefined ? null : 0, why },
+    output: end === undefined ? silent : { stdout: end.stdout, stderr: end.stderr },
     cancelled: false,
   };
 };
@@ -224,54 +239,3 @@ const keptOfEngine: ReadonlySet<string> = new Set([
   'FACTORY_NODE_EXEC',
   'FACTORY_SANDBOX',
 ]);
-
-/** Copies a tree except `.git`, `.factory`, `leaveOut` (absolute), `unwanted` (relative), sockets and pipes, and the temporary
- *  folders of this and other scenarios. */
-async function copy(
-  from: string,
-  to: string,
-  room: string,
-  leaveOut: readonly string[],
-  unwanted: (path: string) => boolean = () => false,
-): Promise<void> {
-  const top = await realpath(from);
-  const out = await Promise.all(leaveOut.map((path) => realpath(path).catch(() => resolve(path))));
-  await copyInto(top, to, {
-    recursive: true,
-    verbatimSymlinks: true,
-    preserveTimestamps: true,
-    mode: constants.COPYFILE_FICLONE,
-    filter: (path) => {
-      if (path === top) return true;
-      if (out.includes(path) || basename(path) === '.git' || isRoomBeside(room, path)) return false;
-      const at = relative(top, path);
-      if (at.split(sep)[0] === '.factory' || unwanted(at)) return false;
-      const is: Stats | undefined = lstatSync(path, { throwIfNoEntry: false });
-      return is !== undefined && (is.isFile() || is.isDirectory() || is.isSymbolicLink());
-    },
-  });
-}
-
-/** Replaces links in the copy `to` that lead to files outside `from` by these files: a relative link would be broken there. */
-async function followLinks(from: string, to: string): Promise<void> {
-  const top = await realpath(from);
-  for (const entry of await readdir(to, { recursive: true, withFileTypes: true })) {
-    if (!entry.isSymbolicLink()) continue;
-    const place = join(entry.parentPath, entry.name);
-    const real = await realpath(join(top, relative(to, place))).catch(() => undefined);
-    if (real === undefined || real.startsWith(`${top}${sep}`) || !(await stat(real)).isFile()) continue;
-    await rm(place);
-    await copyFile(real, place);
-  }
-}
-
-type How = CopyOptions & { readonly filter: (path: string) => boolean };
-
-/** `cp` refuses to copy a folder into itself, so that is done folder by folder: a product may contain the system's temporary
- *  folder. */
-async function copyInto(from: string, to: string, how: How): Promise<void> {
-  if (!to.startsWith(`${from}/`)) return cp(from, to, how);
-  await mkdir(to);
-  for (const name of await readdir(from))
-    if (how.filter(join(from, name))) await copyInto(join(from, name), join(to, name), how);
-}

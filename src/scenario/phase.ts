@@ -17,6 +17,8 @@ export type Doors = {
   readonly programsOf: (group: number) => readonly Program[] | undefined;
   readonly env: Environment;
   readonly signal: AbortSignal;
+  /** Copies the product without `.git` and the `exclude`d absolute paths. */
+  readonly copyProduct: (from: string, to: string, exclude: readonly string[]) => Promise<unknown>;
 };
 
 /** One phase to run. */

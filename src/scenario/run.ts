@@ -1,10 +1,16 @@
 /** Runs all scenarios of a folder against one product, several at a time. */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { named } from '../system/disk-trouble.ts';
+import { makingFolder } from '../system/live.ts';
+import { removeTree } from '../system/remove.ts';
 import { type ScenarioClass, worst } from './classify.ts';
 import type { Discovered, Scenario } from './discover.ts';
 import { type Judged, type JudgeOptions, judgeOnce } from './judge.ts';
 import type { Doors } from './phase.ts';
 import type { ScenarioReport, ScenarioResult } from './result.ts';
-import { clearRooms } from './rooms.ts';
+import { makeRoom } from './rooms.ts';
+import { copySource, type Source } from './source.ts';
 
 export type RunOptions = JudgeOptions & {
   /** How often each one runs. */
@@ -19,17 +25,40 @@ export async function runScenarios(
   options: RunOptions,
   doors: Doors,
 ): Promise<ScenarioReport | undefined> {
-  await clearRooms(doors.env);
+  const folder = scenarios[0]?.folder;
+  if (folder === undefined) throw new Error('Internal: there are no scenarios to run');
+  const room = await makeRoom(doors.env);
+  const cleared = makingFolder(room);
+  try {
+    const source = await copySource(folder, join(room, `source-${randomBytes(8).toString('hex')}`), room);
+    return await judgeAll({ scenarios, passedOver }, options, doors, { room, source });
+  } catch (error) {
+    // Errors of parallel file operations do not always name a path.
+    throw named(room, error);
+  } finally {
+    await removeTree(room);
+    cleared();
+  }
+}
+
+async function judgeAll(
+  { scenarios, passedOver }: Discovered,
+  options: RunOptions,
+  doors: Doors,
+  place: { readonly room: string; readonly source: Source },
+): Promise<ScenarioReport | undefined> {
   const tasks = scenarios.flatMap((scenario) => Array.from({ length: options.repeat }, () => scenario));
   const done = await pooled(
     tasks,
     { jobs: options.jobs, signal: doors.signal },
     async (scenario): Promise<Timed> => {
       const began = doors.clock.monotonic();
-      const first = await judgeOnce(scenario, options, doors);
+      const first = await judgeOnce(scenario, options, doors, place);
       // With several runs, a second one is not needed to recognise a flake.
       const again =
-        options.repeat === 1 && isDoubtful(first) ? await judgeOnce(scenario, options, doors) : undefined;
+        options.repeat === 1 && isDoubtful(first)
+          ? await judgeOnce(scenario, options, doors, place)
+          : undefined;
       return { scenario, first, again, took: doors.clock.monotonic() - began };
     },
   );

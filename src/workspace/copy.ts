@@ -39,7 +39,7 @@ type Reader = (path: string, bytes: Buffer, copy: CopyFacts, hash?: string) => v
 /** Copies the tree at `from` (a folder or a link to one) to `to`, which must be missing or empty. Modes are exact
  *  whatever the umask, modification times are kept, links stay links, hard links become separate files. Left
  *  out: anything called `.git`, `.factory/runs` at the top, `exclude`, `to` itself, and what `.factoryignore` at the
- *  top names. Paths in the answer are slash paths, sorted. Rejects with a WorkspaceError that names the path when
+ *  top names (unless `whole`). Paths in the answer are slash paths, sorted. Rejects with a WorkspaceError that names the path when
  *  something cannot be read or written; what was copied until then stays. Nothing is written once it has settled.
  *  `crew`: the worker threads, which make it faster. */
 export async function copyTree(
@@ -53,7 +53,11 @@ export async function copyTree(
   if (!lstatSync(top).isDirectory())
     throw new WorkspaceError(`cannot copy "${shown(from)}": it is not a folder`);
   const target = prepareTarget(to);
-  const leaveOut = exclusions(top, [...options.exclude, target], ignoreOf(top));
+  const leaveOut = exclusions(
+    top,
+    [...options.exclude, target],
+    options.whole === true ? () => false : ignoreOf(top),
+  );
 
   // Large files are copied by the thread pool while small ones are copied here one by one, since a call through the pool
   // costs more than the copy. Of many small ones worker threads copy whole batches.

@@ -47,6 +47,8 @@ export type CopyOptions = {
   readonly exclude: readonly string[];
   /** Called before each entry and before each piece of a large file; an error that it throws ends the copy. */
   readonly goOn?: () => void;
+  /** `.factoryignore` is not applied: what it names is copied too. */
+  readonly whole?: true;
 };
 
 export type Copied = {

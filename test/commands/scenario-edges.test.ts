@@ -1,6 +1,6 @@
 /** `factory scenario run` beside its edges: what the product's copy has, what live needs, and what is run again. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmod, readFile, symlink } from 'node:fs/promises';
+import { chmod, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scenarioRun } from '../../src/commands/scenario.ts';
@@ -17,6 +17,7 @@ async function reportOf(
   env: Readonly<Record<string, string>> = {},
   place = 's',
   mode: 'selftest' | 'live' = 'live',
+  jobs = 2,
 ): Promise<ScenarioReport> {
   let out = '';
   const io = {
@@ -34,7 +35,7 @@ async function reportOf(
     clock: realClock,
     signal: () => new AbortController().signal,
   };
-  await scenarioRun(place, mode, { app: 'app', json: true, jobs: 2 }, io);
+  await scenarioRun(place, mode, { app: 'app', json: true, jobs }, io);
   return JSON.parse(out);
 }
 const resultOf = async (it: Home, env?: Readonly<Record<string, string>>) =>
@@ -198,17 +199,17 @@ test('a scenario may make code beside itself that its own text names', async () 
 });
 
 test.for([
-  ['a folder of it', 'cd ../../judge/scenarios; mv lib l; mkdir lib', 'rm -r lib; mv l lib', 'lib'],
+  ['a folder of it', 'cd ../../judge-*/scenarios; mv lib l; mkdir lib', 'rm -r lib; mv l lib', 'lib'],
   [
     'all of it',
-    'cd ../../judge; mv scenarios s; mkdir -p scenarios/lib; cd scenarios',
+    'cd ../../judge-*; mv scenarios s; mkdir -p scenarios/lib; cd scenarios',
     'cd ..; rm -r scenarios; mv s scenarios',
     'scenarios',
   ],
   [
     'its whole room',
-    'r=${1%/product/app}; mv "$r" "$r-"; mkdir -p "$r/judge/scenarios/lib"; cd "$r/judge/scenarios"',
-    'r=${PWD%/judge/scenarios}; rm -r "$r"; mv "$r-" "$r"',
+    'r=${1%/product/app}; s=$(echo "$r"/judge-*/scenarios); mv "$r" "$r-"; mkdir -p "$s/lib"; cd "$s"',
+    'r=${PWD%/judge-*}; rm -r "$r"; mv "$r-" "$r"',
     'scenarios',
   ],
 ] as const)(
@@ -233,7 +234,7 @@ test('a scenario is broken whose copy the product of another one has rewritten b
     's/a_scenario.sh': `${modes}sh "$1/app.sh" "$1"\n`,
     's/b_scenario.sh': `${selftest}\n[ "$SCENARIO_MODE" = selftest ]\n`,
     'app/app.sh':
-      'cd "${1%/product/app}/.."; until t=$(ls scenario-*/tmp/b); do :; done 2>/dev/null\ncd "${t%/tmp/b}/judge/scenarios"; echo "exit 0 # right" >n; mv n b_scenario.sh\n',
+      'cd "${1%/product/app}/.."; until t=$(ls */tmp/b); do :; done 2>/dev/null\ncd "${t%/tmp/b}"/judge-*/scenarios; echo "exit 0 # right" >n; mv n b_scenario.sh\n',
   });
   const { results } = await reportOf(it, { MARK: join(it.path, 'mark') });
   expect(results).toMatchObject([
@@ -242,10 +243,34 @@ test('a scenario is broken whose copy the product of another one has rewritten b
   ]);
 });
 
+test('a product that rewrites the source of the scenarios between two of them leaves the second one broken', async () => {
+  await using it = await home({
+    's/a_scenario.sh': `${modes}sh "$1/app.sh"\n`,
+    's/b_scenario.sh': `${modes}exit 1\n`,
+    's/c/x': 'x',
+    'app/app.sh': 'for f in ../../../source-*/b_scenario.sh; do echo "exit 0" >"$f"; done\n',
+  });
+  const { results } = await reportOf(it, {}, 's', 'live', 1);
+  expect(results).toMatchObject([
+    { outcome: 'pass' },
+    {
+      outcome: 'broken',
+      failure_class: 'scenario',
+      evidence: { why: expect.stringContaining('files of the scenario were changed') },
+    },
+  ]);
+  // The folder itself, which a product may know, no longer matters once it was copied.
+  await writeFile(join(it.path, 'app/app.sh'), 'echo "exit 0" >"$OWN/b_scenario.sh"\n');
+  expect((await reportOf(it, { OWN: join(it.path, 's') }, 's', 'live', 1)).results).toMatchObject([
+    { outcome: 'pass' },
+    { outcome: 'fail', failure_class: 'product' },
+  ]);
+});
+
 test('whether a scenario of Python can be read is asked of Python’s own modules, not of the product’s', async () => {
   await using it = await home({
     's/a_scenario.py': 'import os, sys\nsys.exit(os.environ["SCENARIO_MODE"] != "selftest")\n',
-    'app/ast.py': 'import glob\nfor f in glob.glob("../../judge/scenarios/*"): open(f, "w").close()\n',
+    'app/ast.py': 'import glob\nfor f in glob.glob("../../judge-*/scenarios/*"): open(f, "w").close()\n',
   });
   expect(await resultOf(it)).toMatchObject({ outcome: 'fail', evidence: { phase: 'live', exit_code: 1 } });
 });

@@ -54,6 +54,7 @@ describe('scenarios of any language', () => {
     await using it = await home({
       'app/bin': 'x',
       'app/.git/config': '',
+      'app/.factoryignore': 'bin',
       'app/.factory/runs/r/x': '',
       'app/scripts/scenarios/a_scenario.sh': `${modes}. "$(dirname "$0")/lib.sh"\n`,
       'app/scripts/scenarios/lib.sh': look,
@@ -70,10 +71,10 @@ describe('scenarios of any language', () => {
     ]);
     expect(told.code).toBe(0);
     const [first] = reportOf(told).results;
-    expect(first?.output.stdout).toBe('bin mark scripts app\n');
+    expect(first?.output.stdout).toBe('.factoryignore bin mark scripts app\n');
     // Nothing is left beside the product, nor in it.
     expect(await it.list('.')).toEqual(['app']);
-    expect(await it.list('app')).toEqual(['.factory', '.git', 'bin', 'scripts']);
+    expect(await it.list('app')).toEqual(['.factory', '.factoryignore', '.git', 'bin', 'scripts']);
   });
 
   test.for([
@@ -125,7 +126,8 @@ describe('a failure that does not come again in a clean copy', () => {
 
 describe('a product that writes into its judge', () => {
   const wanted = `${modes}out=$(sh app.sh); ok=$(cat "\${0%/*}/wanted.txt"); [ "$out" = "$ok" ]\n`;
-  const meddling = (what: string) => `for f in "$PWD"/../../judge/scenarios/*; do ${what}; done; echo mine\n`;
+  const meddling = (what: string) =>
+    `for f in "$PWD"/../../judge-*/scenarios/*; do ${what}; done; echo mine\n`;
   test.for([
     ['gives it other words', '', meddling('echo mine > "$f"'), 'broken'],
     [
@@ -151,7 +153,7 @@ describe('a product that writes into its judge', () => {
     [
       'or only beside it',
       '',
-      'echo x > "$PWD/../new"; echo x > "$PWD/../../judge/scenarios/new"; echo right\n',
+      'echo x > "$PWD/../new"; for f in "$PWD"/../../judge-*/scenarios; do echo x > "$f/new"; done; echo right\n',
       'pass',
     ],
   ] as const)('%s', async ([, text, app, outcome]) => {
@@ -167,7 +169,7 @@ describe('a product that writes into its judge', () => {
 });
 
 test('the room of one that was killed, and no other, is gone with the next run', async () => {
-  await using it = await home({ 's/a_scenario.sh': `${modes}ls "$TMPDIR/../.." >"$SEEN"\n`, 'app/x': '' });
+  await using it = await home({ 's/a_scenario.sh': `${modes}ls "$TMPDIR/../../.." >"$SEEN"\n`, 'app/x': '' });
   const env = { SEEN: join(it.path, 'seen') };
   await run(it, {}, env);
   const own = /scenario-\S+/.exec(await it.read('seen'))?.[0] ?? '';
