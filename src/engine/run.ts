@@ -34,7 +34,6 @@ import { advance, type Change } from './state.ts';
 import type { Ending, Step } from './step.ts';
 import { step } from './step.ts';
 import { eventWriter } from './teller.ts';
-import { outOfEveryScope } from './unfixable.ts';
 import { executeNode } from './visit.ts';
 
 /** A run that is ready to execute: its settings, state, limits and journals. */
@@ -217,13 +216,6 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (kind.type === 'codergen') {
       const hopeless = unfixableSource(graph, node, wants.allowed_write_paths ?? [], state.last_failure);
       if (hopeless !== undefined) return stop(hopeless);
-      const foreign = outOfEveryScope(graph, prepared.kinds, node, state.last_failure);
-      if (foreign.length > 0)
-        setting.log('warn', 'the files that the failed command names are in no write scope of the loop', {
-          failed: state.last_failure?.node ?? '',
-          paths: [...foreign],
-          agent: node.id,
-        });
     }
 
     const diverged = await setting.replay?.checkNode(node.id, visits + 1, state.steps + 1);

@@ -22,11 +22,3 @@ export function scenariosNamed(command: string, holdout: readonly string[]): str
     .filter((word) => folders.some((folder) => word === folder || word.startsWith(`${folder}/`)));
   return [...new Set(named)];
 }
-
-/** The files and folders that a command names: words with a slash, or with the ending of a file name. */
-export function filesNamed(command: string): string[] {
-  const words = pathWords(command).filter(
-    (word) => /^(?!\/|~)[\w@%+,./-]+$/.test(word) && (word.includes('/') || /\.[A-Za-z]\w{0,5}$/.test(word)),
-  );
-  return [...new Set(words.map(clean))].filter((word) => word !== '' && !word.startsWith('..'));
-}

@@ -18,7 +18,7 @@ test('of a maker that has ended it goes, of one at work it stays', async () => {
   const names = [
     mine,
     `.r1.x.${here}.${ended.pid}.${startTime}.new`,
-    // The pid of somebody who was started later.
+    // The pid of a process that was started later.
     `.r1.x.${here}.${pid}.00000000.new`,
     'r2',
     '.other.new',

@@ -9,7 +9,6 @@ import type { Caps } from '../../src/engine/caps.ts';
 import { openDesk } from '../../src/engine/desk.ts';
 import { gather } from '../../src/engine/shared-budget.ts';
 import type { CallRecord } from '../../src/model/call-record.ts';
-import { Spent } from '../../src/model/spent.ts';
 import { openJournal } from '../../src/store/journal.ts';
 import { taskFor } from '../agents/contract.ts';
 
@@ -106,7 +105,7 @@ test.for([
   ['stop', undefined],
   ['allow', 'allow'],
 ] as const)(
-  'where the run says unknown_cost=%s, an agent that counts for itself is told %s',
+  'where the run says unknown_cost=%s, an agent that counts for itself receives %s',
   async ([word, told]) => {
     const { ask } = counter({ unknownCost: word });
     const one = saying('one', answered(used('m', null)));
@@ -115,7 +114,7 @@ test.for([
   },
 );
 
-test('an agent of many calls is told before each what the limits leave, and when one is used up the run ends', async () => {
+test('an agent of many calls receives before each what the limits leave, and when one is used up the run ends', async () => {
   const { desk } = counter({ maxTokens: 3_000_000, maxCostUsd: 5 });
   const told: unknown[] = [];
   const agent: Agent = {
@@ -173,28 +172,6 @@ test('no more calls are made when what they use cannot be written down, and the 
   expect(more).toEqual({ empty: 'its usage cannot be recorded' });
 });
 
-test('within the work, too, a limit on money counts by price', async () => {
-  const { desk } = counter({ maxCostUsd: 100.5 });
-  const told: unknown[] = [];
-  const agent: Agent = {
-    name: 'many',
-    describe: 'many',
-    modelFor: () => 'dear',
-    async work(task) {
-      told.push(await task.purse?.(undefined, 10), await task.purse?.(used('dear', null), 10_000));
-      return answered(used('dear', null));
-    },
-  };
-  await desk.paying(agent, 1).work(taskFor(), new AbortController().signal);
-  expect(told).toEqual([
-    { tokens: undefined },
-    {
-      empty:
-        'max_cost_usd: the run has spent 100 USD, the next call would send about 1 USD, and its limit is 100.5 USD (max_cost_usd on the graph, --max-cost-usd)',
-    },
-  ]);
-});
-
 const cutInTheMidst = (more: Partial<Agent>, ...told: readonly Usage[]): Agent => ({
   name: 'many',
   describe: 'many',
@@ -234,7 +211,7 @@ test('a call of which a part was not told counts at least what was', async () =>
   expect(openBooks(records, books.prices, async () => {}).run()).toEqual(books.run());
 });
 
-test('calls of other runs are told apart, and one without an end was cut off', () => {
+test('calls of other runs are distinguished, and one without an end was interrupted', () => {
   const at = { schema_version: 1, at: '', node: 'a', visit: 1, attempt: 1 } as const;
   const begin = { ...at, type: 'CallStarted', agent: 'm', model: 'cheap', input_tokens: 9 } as const;
   const end = { ...at, type: 'CallEnded', ended: 'told', usage: used('cheap', 1), cost_usd: 1 } as const;
@@ -272,22 +249,6 @@ test('what a run of a stage has spent is taken over once, also by who follows an
   expect(books().run()).toEqual(later.run());
   expect(existsSync(join(nodeDir, 'spent.jsonl'))).toBe(false);
   rmSync(nodeDir, { recursive: true });
-});
-
-test('records of calls that tell what no call can have used leave books that can be written down', () => {
-  const stamp = {
-    schema_version: 1,
-    at: '2026-01-02T03:04:05.678Z',
-    node: 'a',
-    visit: 1,
-    attempt: 1,
-  } as const;
-  const usage = { model: 'm', input_tokens: -10, output_tokens: 1e300, cost_usd: -1 };
-  const ended = { ...stamp, type: 'CallEnded', ended: 'told', usage, cost_usd: -1 } as const;
-  const begun = { ...stamp, type: 'CallStarted', agent: 'openai', model: 'm', input_tokens: 5 } as const;
-  const noPrices = { dated: '2026-01-01', from: 'test', models: new Map() };
-  const spent = openBooks([begun, ended], noPrices, async () => {}).run();
-  expect(Spent.parse(spent)).toMatchObject({ calls: 1, input_tokens: 0, output_tokens: 0, cost_usd: 0 });
 });
 
 test('a secret that a program or a stage’s run calls its model by is in no book', async () => {

@@ -1,4 +1,4 @@
-/** What the stages after a failed one are told of it. */
+/** What the nodes after a failed one receive about it. */
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { alikeAfter } from '../../src/engine/breaker.ts';
@@ -24,7 +24,7 @@ const resultsOf = (last: string) => ({
 });
 const no = failed('verification command failed: npm test (exit=1)', 'product', { exitCode: 1 });
 
-test('what the failed check of many printed is told, however much the others had to say', async () => {
+test('the output of the failed check among many is reported, however much the others printed', async () => {
   await using it = await temp();
   await writeFile(it.at('verification.results.json'), JSON.stringify(resultsOf('1 of 7 is wrong')));
   const told = await feedback(it.dir, { node: 'check', type: 'verification', at: '' }, no);

@@ -4,7 +4,7 @@ import { delta } from '../../src/engine/context.ts';
 import { fullTrace, inFull } from '../../src/engine/full-trace.ts';
 import type { Context } from '../../src/model/outcome.ts';
 
-test('a small context stands in every record, a large one now and then', () => {
+test('a small context is in every record, a large one in some', () => {
   const large: Context = { text: 'x'.repeat(5000) };
   expect(inFull({ a: 1 }, 7)).toBe(true);
   expect(inFull(large, 7)).toBe(false);
@@ -43,7 +43,7 @@ test('whatever was left out of a trace is put back', () => {
   );
 });
 
-test('a fork is told of from the context that it began with', () => {
+test('a fork is recorded with the context that it began with', () => {
   const began = { type: 'ForkLoaded', context: { a: 1, b: 2 } };
   const records = [
     began,

@@ -1,4 +1,4 @@
-/** Where what judges comes from: the flag, the graph, or the folder beside a file. */
+/** Where the holdout comes from: the flag, the graph, or the folder next to a file. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readGraph } from '../../src/dot/read.ts';
@@ -14,7 +14,7 @@ const graphOf = (attributes: string) => {
   return graph;
 };
 
-test('the flag comes before the graph, and the graph before what lies beside a file', async () => {
+test('the flag comes before the graph, and the graph before the folder next to a file', async () => {
   await using it = await home({
     'docs/spec.md': 'x',
     'docs/scenarios/a.sh': '',
@@ -27,16 +27,19 @@ test('the flag comes before the graph, and the graph before what lies beside a f
   });
   const ask = (attributes: string, source: string, flag?: string) =>
     holdoutSource(graphOf(attributes), of(source), at('p/p.dot'), flag);
-  const beside = 'vars="spec=@x"; holdout_beside=spec;';
-  const both = `${beside} holdout_from="../judge";`;
+  const byFolder = 'vars="spec=@x"; holdout_beside=spec;';
+  const both = `${byFolder} holdout_from="../judge";`;
   expect(ask(both, 'docs/spec.md', at('mine'))).toEqual({ folder: at('mine'), setting: 'flag' });
   expect(ask(both, 'docs/spec.md')).toEqual({ folder: at('judge'), setting: 'graph' });
-  expect(ask(beside, 'docs/spec.md')).toEqual({ folder: at('docs/scenarios'), setting: 'beside' });
+  expect(ask(byFolder, 'docs/spec.md')).toEqual({
+    folder: at('docs/scenarios'),
+    setting: expect.stringMatching(/^beside$/),
+  });
   // Another spec is never judged by the scenarios of the first.
-  expect(ask(beside, 'bare/spec.md')).toBeUndefined();
-  expect(ask(beside, 'odd/spec.md')).toBeUndefined();
+  expect(ask(byFolder, 'bare/spec.md')).toBeUndefined();
+  expect(ask(byFolder, 'odd/spec.md')).toBeUndefined();
   expect(ask('', 'docs/spec.md')).toBeUndefined();
   expect(
-    holdoutSource(graphOf(beside), { spec: { value: 'text' } }, at('p/p.dot'), undefined),
+    holdoutSource(graphOf(byFolder), { spec: { value: 'text' } }, at('p/p.dot'), undefined),
   ).toBeUndefined();
 });

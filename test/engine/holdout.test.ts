@@ -51,7 +51,7 @@ const named = (found: Awaited<ReturnType<typeof wanted>>) =>
       };
 
 describe('a run seals', () => {
-  test('what lies in the usual place where nobody says anything, and nothing where nothing does', async () => {
+  test('the default folder, and nothing if it does not exist', async () => {
     expect(named(await wanted(''))).toEqual({
       paths: ['scripts/scenarios'],
       own: ['scripts/scenarios', 'scripts/scenarios/judge.sh'],
@@ -75,7 +75,7 @@ describe('a run seals', () => {
     });
   });
 
-  test('a folder from elsewhere in place of the first path, beside what else is named', async () => {
+  test('a folder from elsewhere in place of the first path, and the other named paths', async () => {
     const found = await wanted('holdout="hidden/judge/, tests/hidden"', 'judge');
     expect(named(found)).toEqual({
       paths: ['hidden/judge', 'tests/hidden'],
@@ -99,7 +99,12 @@ test.for<[string, string | undefined, string, RegExp]>([
     'holdout_from="x"',
     /^holdout_from: .*x does not/,
   ],
-  ['a path that nobody has', undefined, 'holdout="tests/none/"', /there is no "tests\/none" in the workdir/],
+  [
+    'a path that does not exist',
+    undefined,
+    'holdout="tests/none/"',
+    /there is no "tests\/none" in the workdir/,
+  ],
   ['a link', undefined, 'holdout="door"', /"door" cannot be sealed: it is a link/],
   [
     'a way over a link',

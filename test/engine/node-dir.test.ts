@@ -1,6 +1,5 @@
 /** A node's folder between two visits: whatever a stage has left there, and while another engine takes the run over. */
 import {
-  chmodSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -117,19 +116,6 @@ test.each([
   expect(JSON.parse(readFileSync(join(dir, 'visits', '1', 'stage.json'), 'utf8'))).toEqual(stage);
 });
 
-test('an archived visit’s folder that nobody may enter is opened for the rest of a cut move', async () => {
-  await using it = await temp();
-  const dir = it.at('check');
-  const archive = join(dir, 'visits', '1');
-  mkdirSync(archive, { recursive: true });
-  chmodSync(archive, 0);
-  const stage = { schema_version: 1, visit: 1, attempt: 1, marker: 'm', process: null };
-  writeFileSync(join(dir, 'stage.json'), JSON.stringify(stage));
-  await openVisit(dir, 2, 'm');
-  expect(statSync(archive).mode & 0o700).toBe(0o700);
-  expect(readdirSync(archive)).toEqual(['stage.json']);
-});
-
 const noted = (visit: number, marker = 'm') =>
   JSON.stringify({ schema_version: 1, visit, attempt: 1, marker, process: null });
 
@@ -172,7 +158,7 @@ test.each([
   expect(names(join(dir, 'visits'))).toEqual(['2']);
 });
 
-test('visits that a stage has made up go, and so does what stands in its own place', async () => {
+test('executions that a node has invented are removed, and so is an entry in its place', async () => {
   await using it = await temp();
   const dir = it.at('n');
   await closeVisit(dir, 1, 'm', await openVisit(dir, 1, 'm'));

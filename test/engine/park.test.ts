@@ -1,4 +1,4 @@
-/** What a failed call makes a run wait for, and which edges go on all the same. */
+/** What a failed call suspends a run for, and which edges are taken all the same. */
 import { expect, test } from 'vitest';
 import { suspension } from '../../src/engine/park.ts';
 import { route } from '../../src/engine/route.ts';
@@ -28,7 +28,7 @@ test.for<[string, Park, string, boolean]>([
   ['a quota', { kind: 'quota' }, 'x=1 && failure_class=infra', false],
   ['a quota', { kind: 'quota' }, 'x=1 && outcome=fail', true],
   ['a quota', { kind: 'quota' }, 'failure_class!=product', false],
-])('%s %o waits beside an edge for %s: %s', ([, park, condition, is]) => {
+])('%s %o suspends although there is an edge for %s: %s', ([, park, condition, is]) => {
   expect(waits(park, condition) !== undefined).toBe(is);
 });
 

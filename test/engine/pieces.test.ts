@@ -26,7 +26,7 @@ test.for<[string, (piece: string) => ExchangeItem]>([
   expect(JSON.stringify(kept)).not.toContain(halves[1]);
 });
 
-test('what is said between its pieces in another text hides no secret, and stays', () => {
+test('text of another stream between its pieces hides no secret, and stays', () => {
   const [first = '', second = ''] = halves;
   const kept = withoutSplit([output(first), thought('let me see'), output(second)], mask);
   expect(kept).toEqual([output('***'), thought('let me see'), output('***')]);

@@ -135,7 +135,7 @@ test('what it copied goes again also where a folder of it may not be written in'
   await chmod(join(it.path, 'work/locked'), 0o755);
 });
 
-test.for(['nowhere', 'work'])('a link to %s that has its name is told as a run that is there', async (to) => {
+test.for(['nowhere', 'work'])('a link to %s with the run’s name counts as an existing run', async (to) => {
   await using it = await home({ 'work/a.txt': 'a', 'runs/other/a.txt': 'a' });
   await symlink(to, join(it.path, 'runs/r1'));
   const { historian: _, ...plain } = wanted(join(it.path, 'runs'), async () => {});

@@ -14,7 +14,7 @@ import type { NodeKind } from '../../src/nodes/kind.ts';
 import { executableAttributes, kind } from '../../src/nodes/kind.ts';
 import { openLedger } from '../../src/store/checkpoint.ts';
 import { openJournal } from '../../src/store/journal.ts';
-import type { Snapshot, Snapshots } from '../../src/workspace/snapshot.ts';
+import type { Snapshots } from '../../src/workspace/snapshot.ts';
 import { freshState } from '../support/graph.ts';
 
 /** A kind of node that ends as `outcome` says. */
@@ -28,7 +28,7 @@ export const work = (outcome: () => Outcome): NodeKind =>
     run: async () => outcome(),
   });
 
-/** A run in `dir` of which nothing is real but its records; `saved` is told every state that was saved. */
+/** A run in `dir` of which nothing is real but its records; `saved` receives every saved state. */
 export async function prepared(
   dir: string,
   graph: Graph,
@@ -102,27 +102,14 @@ export async function prepared(
   };
 }
 
-/** Snapshots that count how often the workspace was walked. */
-/** Snapshots of nothing, which count how often the workspace is walked. */
-export function counting(): { readonly snapshots: Snapshots; walks: number } {
-  const counted = {
-    walks: 0,
-    snapshots: {
-      take: async (since?: Snapshot): Promise<Snapshot> => {
-        counted.walks++;
-        return since ?? { id: 's0', tree: new Map() };
-      },
-      load: async () => ({ id: 's0', tree: new Map() }),
-      restore: async () => {},
-      read: async () => Buffer.alloc(0),
-      async *pieces() {},
-      copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
-      goOnFrom: () => {},
-      strays: () => [],
-      checkout: async () => new Map(),
-      letGo: () => {},
-      rest: () => {},
-    },
-  };
-  return counted;
-}
+/** Snapshots of an empty workspace. */
+export const noSnapshots: Snapshots = {
+  take: async (since) => since ?? { id: 's0', tree: new Map() },
+  load: async () => ({ id: 's0', tree: new Map() }),
+  restore: async () => {},
+  read: async () => Buffer.alloc(0),
+  async *pieces() {},
+  copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
+  strays: () => [],
+  checkout: async () => new Map(),
+};

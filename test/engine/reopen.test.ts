@@ -35,7 +35,7 @@ test('links and pipes that a stage left go, and a folder is there again where it
     await symlink(name === 'visits' ? join(dir.dir, 'away') : name, join(node, name));
   execFileSync('mkfifo', [join(node, 'parked.json')]);
   await writeFile(join(node, 'response.md'), '');
-  // What somebody is about to judge stays until then.
+  // Files that a check is about to read stay.
   reopen(node, join(node, 'parked.json'));
   expect((await readdir(node, { recursive: true })).sort()).toEqual(['parked.json', 'response.md', 'x']);
   reopen(node);

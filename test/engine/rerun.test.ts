@@ -1,4 +1,4 @@
-/** The second run of a failed scenario: what it is given, and what is kept of it. */
+/** The second run of a failed scenario: its input, and which of its output stays. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -85,7 +85,7 @@ test('has what the first run has left of the time, and none where that is nothin
   expect(times).toEqual([2000]);
 });
 
-test('asks git with an index of its own, and tells the output of the command that failed', async () => {
+test('uses git with a separate index, and reports the output of the command that failed', async () => {
   await using it = await temp();
   const told = await again(it.dir, 0, ({ historyEnv, nodeDir, workspace }) => {
     const { GIT_INDEX_FILE: index = '', ...more } = historyEnv;

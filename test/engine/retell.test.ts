@@ -1,4 +1,4 @@
-/** Stories with a gap, as a kill between the checkpoint and the events leaves them: whoever goes on closes it. */
+/** Event logs with a gap, as a kill between the checkpoint and the events leaves them: the resume closes it. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type Doors, readPipeline, resumeRun, startRun } from '../../src/factory.ts';
@@ -37,10 +37,10 @@ const bare = (lines: readonly Line[]): Line[] =>
   lines.map(({ at: _, seq: __, epoch: ___, elapsed_ms: ____, ...rest }) => rest);
 
 /** As if the engine had been killed when the checkpoint after `node` stood and `events` and `trace` so many lines of its
- *  visit had; then resumed. Answers with what an undisturbed run tells of the visit, and with what this one does. */
+ *  visit had; then resumed. Returns the records of the execution in an uninterrupted run, and in this one. */
 async function killedAfter(node: string, kept: { readonly events: number; readonly trace: number }) {
   await using it = await temp();
-  // A line of its own journal may be longer than what is looked at first.
+  // A line of the journal may be longer than the first part that is read.
   writeFileSync(it.at('p.dot'), dot('x'.repeat(node === 'long' ? 2 << 20 : 1)));
   writeFileSync(it.at('script.json'), script);
   mkdirSync(it.at('runs'));

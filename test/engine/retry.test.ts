@@ -17,7 +17,7 @@ const policy = (more: Partial<RetryPolicy> = {}): RetryPolicy => ({
 const again = { ...saidNothing, status: 'retry', reason: '' } as const;
 
 describe('an outcome of retry', () => {
-  test('is not repeated unless the node says so', () => {
+  test('is not repeated unless the node sets max_retries', () => {
     expect(retry(policy(), 1, again)).toMatchObject({
       again: false,
       outcome: { status: 'fail', reason: 'retry_exhausted' },
@@ -63,7 +63,7 @@ describe('a failure', () => {
     expect(retry(policy({ maxRetries: 1 }), 1, failed('x', 'infra'))).toEqual({ again: true, delayMs: 500 });
     expect(retry(policy(), 1, failed('x', 'infra'))).toMatchObject({ again: false });
   });
-  test('that a long wait or somebody’s mend must come before is not repeated', () => {
+  test('that needs a long wait or a fix first is not repeated', () => {
     const agent = policy({ isAgent: true });
     const quota = (retryAfterMs: number) =>
       failed('x', 'infra', { park: { kind: 'quota' as const }, retryAfterMs });
@@ -72,7 +72,7 @@ describe('a failure', () => {
     const unpaid = failed('x', 'infra', { park: { kind: 'billing' as const } });
     expect(retry(agent, 1, unpaid)).toMatchObject({ again: false });
   });
-  test('of class infra gets two retries of its own in an agent node, backed off', () => {
+  test('of class infra gets two retries with backoff in an agent node', () => {
     const agent = policy({ isAgent: true });
     expect([1, 2].map((n) => retry(agent, n, failed('x', 'infra')))).toEqual([
       { again: true, delayMs: 1000 },
@@ -80,7 +80,7 @@ describe('a failure', () => {
     ]);
     expect(retry(agent, 3, failed('x', 'infra'))).toMatchObject({ again: false });
   });
-  test('gives an agent node no retry of its own when max_retries=0 says none', () => {
+  test('gives an agent node no retry with max_retries=0', () => {
     expect(retry(policy({ isAgent: true, maxRetries: 0 }), 1, failed('x', 'infra'))).toMatchObject({
       again: false,
     });

@@ -43,8 +43,8 @@ describe('the five steps', () => {
     },
     {
       says: 'a preferred label chooses an unconditional edge',
-      edges: 'a -> b [weight=9]; a -> c [label="[Y] Go On"]',
-      outcome: succeeded({ label: ' go on ' }),
+      edges: 'a -> b [weight=9]; a -> c [label="[Y] Next One"]',
+      outcome: succeeded({ label: ' next one ' }),
       to: 'c',
       how: 'label',
     },

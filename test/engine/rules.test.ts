@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { capHit, raisedLimit, spendHit } from '../../src/engine/caps.ts';
-import { outOfEveryScope, truthGate } from '../../src/engine/unfixable.ts';
+import { truthGate } from '../../src/engine/unfixable.ts';
 import type { Attribution } from '../../src/model/attribution.ts';
 import type { LastFailure } from '../../src/model/checkpoint.ts';
 import { nothingSpent } from '../../src/model/spent.ts';
-import { kinds } from '../../src/nodes/index.ts';
 import { unfixableSource } from '../../src/policy/unfixable.ts';
 import { graphOf } from '../support/graph.ts';
 
@@ -32,13 +31,13 @@ describe('caps', () => {
     ['but nothing is left of it for a call', { maxCostUsd: 0.75 }, { ...small, costUsd: 0 }, undefined, true],
     ['nor of the tokens', { maxTokens: 110 }, { ...small, tokens: 0 }, undefined, true],
     ['a call that fits', { maxCostUsd: 0.9, maxTokens: 120 }, small, undefined, false],
-    ['a call into the money that is kept', { maxCostUsd: 1 }, small, { usd: 0.2, tokens: 0 }, true],
-    ['a call into the tokens that are kept', { maxTokens: 130 }, small, { usd: 0, tokens: 11 }, true],
-    ['a call beside what is kept', { maxTokens: 130 }, small, { usd: 9, tokens: 10 }, false],
+    ['a call into the reserved money', { maxCostUsd: 1 }, small, { usd: 0.2, tokens: 0 }, true],
+    ['a call into the reserved tokens', { maxTokens: 130 }, small, { usd: 0, tokens: 11 }, true],
+    ['a call that leaves the reserve', { maxTokens: 130 }, small, { usd: 9, tokens: 10 }, false],
   ])('%s', ([, limits, call, kept, hit]) => {
     expect(spendHit(purse(limits), undefined, call, kept) !== undefined).toBe(hit);
   });
-  test('one call that tells nothing is enough for a limit to be held by nobody', () => {
+  test('one call of unknown usage makes a limit unenforceable', () => {
     const untold = { ...spent, unknown_tokens: 1, unknown_cost: 1 };
     for (const limits of [{ maxTokens: 500 }, { maxCostUsd: 5 }]) {
       expect(spendHit({ caps: limits, spent: untold }, undefined)).toContain('1 call');
@@ -49,7 +48,7 @@ describe('caps', () => {
     [capHit(caps, { ...node, visits: 3 }, { steps: 0, elapsedMs: 0 }), '--max-visits 6'],
     [capHit(caps, node, { steps: 10, elapsedMs: 0 }), '--max-steps 20'],
     [capHit({ maxSteps: 1, maxWallMs: 90_000 }, node, { steps: 0, elapsedMs: 90_000 }), '--max-wall 180s'],
-    // What is no whole second is told to the millisecond: rounded, it would be a limit of nothing.
+    // Parts of a second are written in milliseconds: rounded, the limit would be zero.
     [capHit({ maxSteps: 1, maxWallMs: 400 }, node, { steps: 0, elapsedMs: 900 }), '--max-wall 1600ms'],
     [capHit({ maxSteps: 1, maxWallMs: 1500 }, node, { steps: 0, elapsedMs: 1501 }), '--max-wall 3000ms'],
     [capHit(caps, { ...node, maxWallMs: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 }), undefined],
@@ -73,7 +72,7 @@ describe('caps', () => {
   });
 });
 
-describe('a failure that no fix can mend', () => {
+describe('a failure that no change can fix', () => {
   const graph = graphOf(
     't [type=tool, tool_command="bash scripts/check.sh agent"]; u [shape=parallelogram, tool_command="sh scripts/check.sh"]; fix',
   );
@@ -167,7 +166,7 @@ describe('a failure that is not the product’s', () => {
     ['shown by exit code 86', 'fix', last('infra', 'evidence', { exit_code: 86 }), true],
     ['shown by exit code 127', 'fix', last('config', 'evidence', { exit_code: 127 }), true],
     ['shown by a second run', 'fix', last('scenario', 'rerun'), true],
-    ['told by the words of a scenario', 'fix', last('infra', 'words'), true],
+    ['shown by the words of a scenario', 'fix', last('infra', 'words'), true],
     ['of a verification too', 'fix', last('infra', 'said', verified), true],
     ['does not stop one who leads nowhere back', 'report', last('infra', 'said'), false],
     ['stops the agent further down the loop', 'plan', last('infra', 'said', since), true],
@@ -200,38 +199,7 @@ describe('a failure that is not the product’s', () => {
   });
 });
 
-describe('what a failed command names', () => {
-  const graph = (fix: string, other: string) =>
-    graphOf(
-      `judge [shape=parallelogram, tool_command="x"]; fix [${fix}]; other [${other}]; judge -> fix -> other -> judge`,
-    );
-  const last = (command: string): LastFailure => ({
-    node: 'judge',
-    node_type: 'tool',
-    class: 'product',
-    class_said: false,
-    reason: 'no',
-    exit_code: 1,
-    model: null,
-    executable_success_since: false,
-    command,
-  });
-  const src = 'allowed_write_paths="src/"';
-  test.for([
-    ['and no agent of the loop may write', src, src, 'node test/a.mjs src2/x', ['test/a.mjs', 'src2/x']],
-    ['but somebody may write', src, 'allowed_write_paths="test/"', 'node test/a.mjs', []],
-    ['of which one is a folder of theirs', src, src, 'node test/a.mjs ./src', []],
-    ['and somebody may write everything', src, '', 'node test/a.mjs', []],
-    ['is nothing', src, src, 'make', []],
-  ] as const)('%s', ([, fix, other, command, wanted]) => {
-    const own = graph(fix, other);
-    const agent = own.nodes.get('fix');
-    if (agent === undefined) throw new Error('no fix');
-    expect(outOfEveryScope(own, kinds, agent, last(command))).toEqual(wanted);
-  });
-});
-
-test('a truth gate holds only while the tool stands at success', () => {
+test('a truth gate holds only while the last outcome of the tool is success', () => {
   const wants = { requires_tool_success: true, required_tool_node: 't' };
   const stands = (status: 'success' | 'fail') => ({
     t: { status, label: '', notes: '', reason: '', class: null },

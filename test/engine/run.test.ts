@@ -17,7 +17,7 @@ import { readVisits, stateAfter } from '../../src/store/visits.ts';
 import { StoreTrouble } from '../../src/workspace/trouble.ts';
 import { graphOf } from '../support/graph.ts';
 import { temp } from '../system/temp.ts';
-import { counting, prepared, work } from './prepared-run.ts';
+import { noSnapshots, prepared, work } from './prepared-run.ts';
 
 const updates = fc.dictionary(
   fc.constantFrom('a', 'b', 'constructor', 'last_failure.x'),
@@ -50,7 +50,7 @@ const loop = graphOf(`
   d -> done
 `);
 
-test('after every stage visits.jsonl, folded, tells the state that the loop went on with', async () => {
+test('after every stage visits.jsonl, folded, gives the state that the loop continued with', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(outcomes, { minLength: 12, maxLength: 12 }), async (given) => {
       await using it = await temp();
@@ -91,39 +91,8 @@ test('after every stage visits.jsonl, folded, tells the state that the loop went
   );
 });
 
-test('the workspace is walked once for each attempt, and not at all for a start, an exit or a diamond', async () => {
-  await using it = await temp();
-  const counted = counting();
-  const results: Outcome[] = [
-    { ...succeeded(), status: 'retry', reason: 'not yet' },
-    succeeded(),
-    succeeded(),
-  ];
-  const ready = await prepared(
-    it.dir,
-    graphOf(`
-      start [shape=Mdiamond]
-      a [shape=parallelogram, max_retries=1]
-      d [shape=diamond]
-      b [shape=parallelogram]
-      done [shape=Msquare]
-      start -> a -> d -> b -> done
-    `),
-    {
-      kinds: [start, exit, conditional, work(() => results.shift() ?? failed('none left', 'internal'))],
-      attempt: (setting) => localAttempt(setting, counted.snapshots),
-    },
-  );
-  const end = await run(ready);
-  await ready.close();
-  expect(end.ending).toMatchObject({ ok: true });
-  expect(end.state).toMatchObject({ steps: 5, retry_counts: { a: 1 } });
-  expect(counted.walks).toBe(3);
-});
-
 test('snapshots that cannot be written stop the run before the stage, which is not blamed for them', async () => {
   await using it = await temp();
-  const { snapshots } = counting();
   const take = async () => {
     throw new StoreTrouble(
       'cannot write a snapshot into "/r/snapshots": the system does not permit it (EPERM)',
@@ -139,7 +108,7 @@ test('snapshots that cannot be written stop the run before the stage, which is n
     `),
     {
       kinds: [start, exit, work(() => succeeded())],
-      attempt: (setting) => localAttempt(setting, { ...snapshots, take }),
+      attempt: (setting) => localAttempt(setting, { ...noSnapshots, take }),
     },
   );
   const end = await run(ready);
@@ -148,37 +117,7 @@ test('snapshots that cannot be written stop the run before the stage, which is n
   expect(end.state).toMatchObject({ next_node: 'a', steps: 1, last_failure: null });
 });
 
-test('the record of a stage is no larger at the sixtieth stage than at the tenth', async () => {
-  await using it = await temp();
-  const nodes = Array.from({ length: 60 }, (_, n) => `n${1000 + n}`);
-  const text = nodes.map((id) => `${id} [shape=parallelogram]`).join('\n');
-  const edges = `start -> ${nodes.join(' -> ')} -> done`;
-  const sizes: number[] = [];
-  const ready = await prepared(
-    it.dir,
-    graphOf(`start [shape=Mdiamond]\n${text}\ndone [shape=Msquare]\n${edges}`),
-    {
-      kinds: [start, exit, work(() => succeeded())],
-      attempt: () => ({
-        run: async ({ before }) => ({ outcome: succeeded(), after: before, violations: [] }),
-      }),
-    },
-  );
-  const ended = await run({
-    ...ready,
-    caps: { ...ready.caps, maxSteps: 1000 },
-    save: async (_state, visit) => {
-      sizes.push(JSON.stringify(visit ?? '').length);
-      return () => Promise.resolve();
-    },
-  });
-  await ready.close();
-  expect(ended.ending.ok).toBe(true);
-  // But for the digits of the number of steps.
-  expect((sizes[58] ?? 0) - (sizes[12] ?? 0)).toBeLessThan(4);
-});
-
-test('the checkpoint of the visit that shows a loop to stand still says that the run has ended', async () => {
+test('the checkpoint of the execution at which the breaker stops a loop records the end of the run', async () => {
   await using it = await temp();
   const states: RunState[] = [];
   const graph =
@@ -286,82 +225,4 @@ test('a stage starts when the checkpoint before it is on the disk, and its story
     if (line.endsWith(' saved') && line !== 'start saved') expect(log[index - 1]).not.toContain('on disk');
   const between = log.join('; ').split(/\w+ saved/);
   for (const part of between.slice(1)) expect(part).toMatch(/on disk.*story/);
-});
-
-test('where a limit stops a run, what was told is flushed before the checkpoint that says so', async () => {
-  await using it = await temp();
-  const log: string[] = [];
-  const ready = await prepared(
-    it.dir,
-    graphOf(`
-      start [shape=Mdiamond]
-      a [shape=parallelogram]
-      done [shape=Msquare]
-      start -> a -> done
-    `),
-    {
-      kinds: [start, exit, work(() => succeeded())],
-      attempt: () => ({
-        run: async ({ before }) => ({ outcome: succeeded(), after: before, violations: [] }),
-      }),
-    },
-  );
-  const events = {
-    ...ready.events,
-    flush: async () => {
-      await ready.events.flush();
-      log.push('story');
-    },
-  };
-  await run({
-    ...ready,
-    caps: { ...ready.caps, maxSteps: 1 },
-    events,
-    save: async (state, visit) => {
-      log.push(state.status);
-      return ready.save(state, visit);
-    },
-  });
-  await ready.close();
-  expect(log.slice(log.indexOf('failed') - 1)).toEqual(['story', 'failed', 'story']);
-});
-
-test('each attempt of a stage is a debug record, so that one which goes on can be told from one that hangs', async () => {
-  await using it = await temp();
-  const ready = await prepared(
-    it.dir,
-    graphOf(`
-      start [shape=Mdiamond]
-      a [shape=parallelogram, max_retries=1, retry_delay="1ms"]
-      done [shape=Msquare]
-      start -> a -> done
-    `),
-    {
-      kinds: [start, exit, work(() => succeeded())],
-      attempt: () => ({
-        run: async ({ before, visit: { node, attempt } }) => ({
-          outcome: node.id === 'a' && attempt === 1 ? failed('once', 'infra') : succeeded(),
-          after: before,
-          violations: [],
-        }),
-      }),
-    },
-  );
-  const log: unknown[] = [];
-  const setting = {
-    ...ready.setting,
-    log: (...record: unknown[]) => {
-      if (record[1] === 'node attempt') log.push(record);
-    },
-  };
-  await run({ ...ready, setting });
-  await ready.close();
-  expect(log).toEqual(
-    [
-      { node: 'start', visit: 1, attempt: 1 },
-      { node: 'a', visit: 1, attempt: 1 },
-      { node: 'a', visit: 1, attempt: 2 },
-      { node: 'done', visit: 1, attempt: 1 },
-    ].map((fields) => ['debug', 'node attempt', fields]),
-  );
 });

@@ -21,7 +21,7 @@ test.for([
   ['fails with another one', failed('tool_exit_code_1', 'product', { exitCode: 1 }), false],
   ['succeeds', succeeded(), false],
 ] as const)(
-  'a stage that %s after a run of its own was parked waits as well: %s',
+  'a node that %s after its nested run was suspended is suspended too: %s',
   async ([, outcome, is]) => {
     await using it = await temp();
     writeFileSync(it.at('parked.json'), JSON.stringify(waits));
@@ -33,7 +33,7 @@ test.for([
         park: { kind: 'auth', within: true },
       });
     else expect(told).toEqual(outcome);
-    // The next attempt is told nothing of it.
+    // The next attempt does not see it.
     expect(existsSync(it.at('parked.json'))).toBe(false);
   },
 );

@@ -103,7 +103,7 @@ describe('exit codes say whose fault it was', () => {
 describe('goal gates', () => {
   const gate =
     'g [goal_gate=true]; b; exit [shape=Msquare]; g -> b [condition="outcome=fail"]; g -> exit; b -> exit';
-  test('a visited gate that does not stand at success fails the run at the exit', () => {
+  test('an executed gate whose last outcome is no success fails the run at the exit', () => {
     const end = play(graphOf(gate), [
       ['g', 'codergen', failed('not yet', 'product')],
       ['b', 'tool', succeeded()],
@@ -160,7 +160,7 @@ describe('what is remembered of a failure', () => {
   test('a failed stage fills last_failure', () => {
     expect(played([['a', 'tool', failed('x', 'product')]]).context['last_failure.node_id']).toBe('a');
   });
-  test('of an earlier failure nothing stays beside a later one', () => {
+  test('a later failure replaces all of an earlier one', () => {
     const stage = facts('a', 'codergen', { 'last_failure.hopeless': true });
     const before = freshState('start');
     const { now } = step(graph, before, stage, failed('x', 'config')).change;
@@ -213,7 +213,7 @@ test('no edge: the run fails with the node and its outcome, and a resume visits 
   expect(end.state.next_node).toBe('a');
 });
 
-test('no edge for what is kept for verification: the limit itself is why the run fails', () => {
+test('no edge after a limit that reserves for verification: the limit is the reason of the failure', () => {
   const end = play(graphOf('a; b; a -> b [condition="outcome=success"]'), [
     ['a', 'codergen', failed('max_tokens: the run has spent 9 tokens', 'budget')],
   ]);

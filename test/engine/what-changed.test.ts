@@ -1,4 +1,4 @@
-/** What a resume refuses to go on with unless it is told to: everything that is no longer as the run began. */
+/** What a resume refuses without a flag: everything that differs from the start of the run. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type Given, whatChanged } from '../../src/engine/resume.ts';
@@ -49,7 +49,7 @@ test.for<[string, Partial<Given>]>([
   ['the agent, its model and its effort as they were', { agent: 'scripted', model: 'm', effort: 'low' }],
   ['a script of the same text', { script: 'same.json' }],
   ['the same workdir by another name', { workdir: './.' }],
-])('a resume with %s goes on', async ([, flags]) => {
+])('a resume with %s continues', async ([, flags]) => {
   expect(await changed(flags)).toEqual([]);
 });
 

@@ -22,14 +22,14 @@ async function ran(dir: string, times: number, stage: (kept: string) => void) {
   const { workspace, snapshots: at } = layout(dir);
   const kept = join(workspace, 'kept');
   mkdirSync(workspace, { recursive: true });
-  writeFileSync(kept, 'as it was');
+  writeFileSync(kept, 'the original');
   const real = await openSnapshots({ workspace, dir: at });
   const snapshot = await real.take();
   let left = times;
   const busy: Snapshots = Object.assign(Object.create(real), {
     async restore(...asked: Parameters<Snapshots['restore']>) {
       await real.restore(...asked);
-      if (left-- > 0) writeFileSync(kept, 'by somebody');
+      if (left-- > 0) writeFileSync(kept, 'by another');
     },
   });
   const ready = await prepared(dir, graphOf(text), {
@@ -63,7 +63,7 @@ test.for(stages)('of a stage that %s: undone with it', async ([, stage]) => {
   await using it = await temp();
   const { end, kept } = await ran(it.dir, 2, stage);
   expect(end).toMatchObject({ state: { status: 'completed' } });
-  expect(kept).toBe('as it was');
+  expect(kept).toBe('the original');
 });
 
 test.for(stages)('of a stage that %s: without end, it ends the run', async ([, stage]) => {

@@ -7,7 +7,7 @@ import { maxAnswerCharacters, strip } from '../../src/model/json-text.ts';
 import { normalizePath, relativePathProblem, WorkOrder, workPlanSchema } from '../../src/model/work-order.ts';
 import { checkPlan } from '../../src/planner/compile.ts';
 import { emit, fileText } from '../../src/planner/emit.ts';
-import { isError, toDiagnostic } from '../../src/planner/finding.ts';
+import { toDiagnostic } from '../../src/planner/finding.ts';
 import { asciiJson, canonicalHash, compileHash } from '../../src/planner/hash.ts';
 import { normalizeOrder } from '../../src/planner/normalize.ts';
 import { ordinaryModules } from '../../src/planner/python.ts';
@@ -64,57 +64,6 @@ describe('an answer that cannot be read', () => {
     const pad = '😀'.repeat(maxAnswerCharacters - 30);
     expect(checkPlan(`{"work_orders":[],"p":"${pad}"}`, none).parseError).toBe(false);
   });
-});
-
-test('any JSON answer is accepted or refused with an error, without a crash', () => {
-  const keys = [
-    ...Object.keys(order('WO-01', [])),
-    'verify_exempt',
-    'kind',
-    'path',
-    'requires',
-    '__proto__',
-    'constructor',
-  ];
-  const { json } = fc.letrec((tie) => ({
-    json: fc.oneof(
-      { maxDepth: 6 },
-      fc.constantFrom(
-        null,
-        true,
-        0,
-        1.5,
-        'WO-01',
-        'a',
-        '../b',
-        'x | y',
-        "'",
-        'file_exists',
-        'file_absent',
-        '\ud800',
-        '',
-      ),
-      fc.constantFrom("node -e 'require(a)'", 'bash scripts/verify.sh', 'node -e "("', 'scripts/verify.sh'),
-      fc.array(tie('json'), { maxLength: 4 }),
-      fc.dictionary(fc.constantFrom(...keys), tie('json'), { maxKeys: 8 }),
-    ),
-  }));
-  const plan = fc.record(
-    {
-      work_orders: fc.oneof(json, fc.array(json, { maxLength: 3 })),
-      verify_contract: json,
-      system_overview: json,
-    },
-    { requiredKeys: [] },
-  );
-  fc.assert(
-    fc.property(fc.oneof(plan, json), (value) => {
-      const checked = checkPlan(JSON.stringify(value), { repoFiles: ['a', 'scripts/verify.sh'] });
-      expect(checked.plan === undefined).toBe(checked.findings.some(isError));
-      if (checked.plan !== undefined) emit(checked.plan, ['a'], { plannerRunId: 'r', compileHash: 'h' });
-    }),
-    { numRuns: 1500 },
-  );
 });
 
 test('an accepted plan is accepted again in its written form, with the same hash', () => {
@@ -260,10 +209,6 @@ test('the hundredth work order is one too many', () => {
   );
   expect(codes(planOf(...orders.slice(0, 99)))).toEqual([]);
   expect(codes(planOf(...orders))).toEqual(['E001']);
-});
-
-test('digits of other scripts are not allowed in ids', () => {
-  expect(codes(planOf(order('WO-０１', ['a'])))).toEqual(['E001']);
 });
 
 test('values of the wrong type give one finding and no follow-up findings', () => {

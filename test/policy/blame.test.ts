@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Attribution } from '../../src/model/attribution.ts';
 import { blame, blameAgain, type Ended, isJudge, saidIn } from '../../src/policy/blame.ts';
-import { filesNamed, scenariosNamed } from '../../src/policy/scenarios.ts';
+import { scenariosNamed } from '../../src/policy/scenarios.ts';
 
 const script = 'scripts/scenarios/links.sh';
 const judge = `bash ${script} app`;
@@ -470,8 +470,4 @@ test('a command names scenarios by any spelling of their path', () => {
   ]);
   expect(named('SCRIPT=judge/x node judge')).toEqual(['judge/x', 'judge']);
   expect(named('cat scripts/scenarios.md judges/x /scripts/scenarios/a.sh')).toEqual([]);
-  expect(filesNamed('node --test ./test/a.test.js out=x.txt app 3.14 && ls')).toEqual([
-    'test/a.test.js',
-    'x.txt',
-  ]);
 });

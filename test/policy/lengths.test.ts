@@ -8,7 +8,6 @@ import { normalMessage } from '../../src/policy/signature.ts';
 import { testsIn } from '../../src/policy/test-files.ts';
 import { settingsIn } from '../../src/policy/test-settings.ts';
 import { markerIn } from '../../src/scenario/classify.ts';
-import { needsOf } from '../../src/scenario/text.ts';
 
 const million = 1_000_000;
 const content = Array.from(
@@ -42,18 +41,6 @@ describe('a megabyte of any text is searched in linear time', () => {
       const ended = { said: undefined, exit, command: 'x', scenarios: ['x'], judge: true, texts: [] };
       expect(blame({ ...ended, stdout: text, stderr: text }).class).toBe('product');
     });
-});
-
-test('a line of comment signs of any length is read in linear time', () => {
-  for (const sign of ['#', '/', '-', '*', '#/', '//#'])
-    expect(needsOf(`${sign.repeat(200)}\n# requires-env: A`).variables).toEqual(['A']);
-  expect(needsOf(`${'#'.repeat(200)} requires-env: B\n * requires-env: C\n`).variables).toEqual(['B', 'C']);
-});
-
-test('a pattern of many stars costs no more than their number', () => {
-  expect(forbiddenBy([`${'**/'.repeat(60)}x`], `${'a/'.repeat(200)}y`)).toBeUndefined();
-  expect(forbiddenBy([`${'*a'.repeat(60)}x`], 'a'.repeat(400))).toBeUndefined();
-  expect(forbiddenBy([`${'*a'.repeat(60)}`], 'a'.repeat(400))).toBeDefined();
 });
 
 test('a pattern with too deeply nested braces names nothing', () => {

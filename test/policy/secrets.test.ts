@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { secretNames, stageEnvironment } from '../../src/policy/secrets.ts';
-import { masker, maskStream } from '../../src/system/mask.ts';
+import { masker } from '../../src/system/mask.ts';
 
 test('secrets are recognised by their names', () => {
   const secret = {
@@ -83,32 +83,4 @@ test('masked text never contains a value, and without values nothing changes', (
       if (!values.some((value) => text.includes(value))) expect(masked).toBe(text);
     }),
   );
-});
-
-test('a stream is masked like the whole text, however it is cut', () => {
-  fc.assert(
-    fc.property(
-      fc.array(letters, { maxLength: 4 }),
-      fc.array(letters),
-      fc.array(fc.nat(8)),
-      (values, parts, cuts) => {
-        const bytes = Buffer.from(parts.join(''));
-        const stream = maskStream(values);
-        const out: Buffer[] = [];
-        let at = 0;
-        for (const size of [...cuts, bytes.length]) {
-          out.push(stream.push(bytes.subarray(at, at + size)));
-          at = Math.min(at + size, bytes.length);
-        }
-        out.push(stream.end());
-        expect(Buffer.concat(out).toString()).toBe(masker(values)(bytes.toString()));
-      },
-    ),
-  );
-});
-
-test('binary bytes pass a stream unchanged', () => {
-  const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xc3]);
-  const stream = maskStream(['secret12']);
-  expect(Buffer.concat([stream.push(bytes), stream.end()])).toEqual(bytes);
 });

@@ -21,7 +21,7 @@ const say = (word: string): string => `echo failure_class=${word} >&2`;
 export const labelled: readonly Labelled[] = [
   { what: 'passes', live: 'exit 0', outcome: 'pass', class: null, code: 0 },
   { what: 'fails in live', live: 'exit 1', outcome: 'fail', class: 'product', code: 1 },
-  { what: 'fails with a code of its own', live: 'exit 7', outcome: 'fail', class: 'product', code: 7 },
+  { what: 'fails with another code', live: 'exit 7', outcome: 'fail', class: 'product', code: 7 },
   {
     what: 'shows a product that prints timeout, quota and status 401',
     live: 'cat "$1/says.txt"; exit 1',
@@ -58,7 +58,7 @@ export const labelled: readonly Labelled[] = [
     code: 86,
   },
   {
-    what: 'says itself that the product should not tell of quotas',
+    what: 'prints that the product should not report quotas',
     live: 'echo "FAIL: expected no word of a quota" >&2; exit 1',
     outcome: 'fail',
     class: 'product',

@@ -1,4 +1,4 @@
-/** What is decided without running anything: which files are scenarios, what they need, what may be told of them. */
+/** What is decided without running anything: which files are scenarios, what they need, what may be shown of them. */
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -87,7 +87,7 @@ describe('which files are scenarios', () => {
   });
 });
 
-test('what live needs stands in comments of any language', () => {
+test('the needs of a live phase are read from comments of any language', () => {
   const text =
     '# requires-env: A_KEY, B_KEY\n// requires-network: api.example.org 127.0.0.1:80\necho "requires-env: C"\n -- requires-env: D\n';
   expect(needsOf(text)).toEqual({
@@ -221,7 +221,7 @@ test.for([
   expect(productRuns(programs, { app: '/app', argv: ['bash', '/s/x.sh', '/app'] })).toBe(is);
 });
 
-describe('what a builder is told of a failing check', () => {
+describe('what a builder sees of a failing check', () => {
   const sealed = ['# canary: red-42\ncheck "$(run a)" "the answer" || exit 1\nfi\n'];
   test('is what was expected and observed', () => {
     const stdout = 'all sorts\nFAIL: the sum\n  expected: 5\n  observed: 6\ndone\n';
@@ -229,7 +229,7 @@ describe('what a builder is told of a failing check', () => {
       'FAIL: the sum\n  expected: 5\n  observed: 6',
     );
   });
-  test('is the end of what was printed where no line says so', () => {
+  test('is the end of the output where no line reports a failure', () => {
     expect(visibleFailure({ stdout: 'a\nb\n', stderr: 'c\n' }, sealed)).toBe('a\nb\nc');
   });
   test('holds no line of the scenario, whatever it prints', () => {
@@ -266,7 +266,7 @@ test.for([
   expect(lintText(name, text, name).map(({ line }) => line)).toEqual(lines);
 });
 
-test('behind a proxy nobody can tell whether a host is there', async () => {
+test('behind a proxy no host counts as unreachable', async () => {
   const needs = { variables: [], hosts: [{ host: 'h', port: 1 }] };
   const doors = (env: Readonly<Record<string, string>>, there: boolean) =>
     ({ env, reach: async () => there }) as unknown as Parameters<typeof firstUnreachable>[1];
@@ -277,7 +277,7 @@ test('behind a proxy nobody can tell whether a host is there', async () => {
     expect(await firstUnreachable(needs, doors({ [name]: 'http://p' }, false))).toBeUndefined();
 });
 
-test('a line that names a canary is told to nobody, also one that no sealed file has', () => {
+test('a line that names a canary is never shown, also if no holdout file has it', () => {
   const output = { stdout: 'expected 1\n  CANARY: 77\nobserved 2\n', stderr: '' };
   expect(visibleFailure(output, [])).toBe('expected 1\nobserved 2');
   expect(withoutSealed(output.stdout, [])).not.toContain('77');

@@ -24,7 +24,7 @@ const graph = (attributes: string) => `digraph g {
 const nobody = 64999;
 const mayBeNobody = (name: Name, sandbox: Word): boolean => {
   if (process.getuid?.() !== 0) return false;
-  // Codex has a folder of its own in /tmp, whatever TMPDIR says; not every machine lets everybody write there.
+  // Codex has a separate folder in /tmp, whatever TMPDIR says; not every machine lets everybody write there.
   const tried = `const { accessSync } = require('node:fs');
     for (const file of process.argv.slice(1)) accessSync(file);
     ${name === 'codex' && sandbox === 'none' ? "accessSync('/tmp', 2);" : ''}`;
@@ -231,7 +231,7 @@ for (const { name, sandbox, skipped } of cases) {
           expect(begun.filter((line) => line.includes(words)).length, words).toBeGreaterThanOrEqual(2);
         expect(await it.read('.factory/runs/r1/workspace/made.txt')).toBe('made');
         const { spent } = (await it.json('.factory/runs/r1/result.json')) as { readonly spent: object };
-        // A call that was cut off has cost at least what was told of it by then, and of codex, which tells nothing before
+        // An interrupted call has cost at least what was reported until then, and for codex, which reports nothing before
         // the end of a turn, its prompt (four characters to a token); the rest is unknown.
         const told = name === 'codex' ? { input: 2, output: 0 } : { input: 11, output: 1 };
         expect(spent).toMatchObject({

@@ -1,4 +1,4 @@
-/** The real program claude against a model server of ours (`npm run test:system`), with a home of its own, so that
+/** The real program claude against a model server of ours (`npm run test:system`), with a separate home, so that
  *  nobody's own login is ever touched. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -115,7 +115,7 @@ describe.skipIf(program === '')(`the real claude${skipped}`, { timeout: 120_000 
     expect(await it.work()).toMatchObject({ kind: 'failed', ...trouble });
   });
 
-  test('that has no turns left says so', async () => {
+  test('that has no turns left reports it', async () => {
     await using it = await rig([bash('true')], { 'claude.max_turns': '2' });
     expect(await it.work()).toMatchObject({
       kind: 'failed',

@@ -1,4 +1,4 @@
-/** The real program codex against a model server of ours (`npm run test:system`), with a home of its own, so that
+/** The real program codex against a model server of ours (`npm run test:system`), with a separate home, so that
  *  nobody's own login is ever touched. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -81,7 +81,7 @@ test.for([
   ],
   ['error[system]: too many files are open', '/runs/r', 'EMFILE'],
   ['', '/runs/r', 'ENOSPC'],
-] as const)('what a tool of ours says of the disk (%s) is told of %s', ([text, path, code]) =>
+] as const)('the report of a tool about the disk (%s) names %s', ([text, path, code]) =>
   expect(diskTrouble(toldTrouble(text, '/runs/r'))).toMatchObject({ path, code }),
 );
 

@@ -20,7 +20,7 @@ test("git variables do not pass, but those that say where the user's settings ar
   expect(withoutGit(env, new Set(['GIT_CONFIG_GLOBAL']))).toEqual({ GIT_CONFIG_GLOBAL: '/g', PATH: '/bin' });
 });
 
-test('a failure is an answer with what git said, or an error where there is no going on', async () => {
+test('a failure is an answer with what git said, or an error where the caller cannot continue', async () => {
   using it = folder();
   const repo = sourceGit(it.path, { ...bareEnv(it.path), GIT_CEILING_DIRECTORIES: it.path });
   expect(await repo.run(['rev-parse', 'HEAD'])).toMatchObject({
@@ -36,7 +36,7 @@ test('a failure is an answer with what git said, or an error where there is no g
 });
 
 test.for(['HEAD', 'config', 'packed-refs', 'info/exclude'])(
-  'a pipe in place of %s is told, and nobody waits for what it has to say',
+  'a pipe in place of %s is reported and not waited for',
   async (name) => {
     using it = folder({ 'a.txt': 'a\n', 'below/b.txt': 'b\n' });
     repository(it.path);
@@ -73,7 +73,7 @@ test("nothing that a repository's settings name is run", async () => {
     git(it.path, 'config', `hook.on-${event}.command`, `touch ${ran}`);
   }
   const repo = sourceGit(it.path, bareEnv(it.path));
-  // Gits that know no hooks in settings are told the same.
+  // Older versions of git, without hooks in settings, get the same.
   expect(await repo.text(['config', '--get-all', 'hook.reference-transaction.enabled'])).toBe('false');
   await repo.text(['status', '--porcelain']);
   await repo.text(['update-ref', 'refs/heads/x', 'HEAD']);

@@ -17,7 +17,7 @@ function kept(stream: Buffer, lengths: readonly number[], most: number): Buffer 
 const streams = fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(bytes));
 const cuts = fc.array(fc.nat(60), { maxLength: 20 });
 
-test('a stream within the limit is kept as it is, however it is cut', () => {
+test('a stream within the limit stays unchanged, however it is divided', () => {
   fc.assert(
     fc.property(streams, cuts, fc.nat(200), (stream, lengths, more) => {
       expect(kept(stream, lengths, stream.length + more).equals(stream)).toBe(true);

@@ -17,7 +17,7 @@ test('what a killed writer left goes, and nothing that only looks alike', async 
     '.x.0123456789AB.tmp',
   ];
   for (const name of names) writeFileSync(join(it.path, name), '');
-  // A run directory may come from somebody else: a folder that is called so keeps nobody from going on.
+  // A run directory may come from another machine: a folder of that name stops no resume.
   mkdirSync(join(it.path, '.manifest.json.0123456789ab.tmp', 'x'), { recursive: true });
   expect(await hasNeighbours(it.path)).toBe(true);
   await removeNeighbours(it.path);
@@ -43,7 +43,7 @@ test('a file that this very process is just replacing is not among them', async 
   expect(readdirSync(it.path)).toEqual(['lock.json']);
 });
 
-test('nothing goes any more once the folder is somebody else’s', async () => {
+test('nothing goes any more once another process owns the folder', async () => {
   await using it = await home({ '.lock.json.0123456789ab.tmp': '' });
   const open = fence(it.path, () => {
     throw new Superseded();

@@ -1,14 +1,13 @@
 /** The files of a program's output, and the pipes: where their names stand as long as they have any. */
-import fs, { chmodSync, closeSync, mkdirSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { chmodSync, closeSync, mkdirSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { openOutput, realPipes } from '../../src/system/outputs.ts';
 import { asHeldByModes } from '../workspace/folders.ts';
 import { temp } from './temp.ts';
 
-test('pipes are made beside the output, where a resume tidies, and leave no name there', async () => {
+test('pipes are created next to the output, where a resume cleans up, and leave no name there', async () => {
   await using it = await temp();
-  // Whoever is killed leaves nothing in a folder that is nobody's.
+  // A killed process leaves nothing in a folder that nothing cleans up.
   vi.stubEnv('TMPDIR', it.at('nowhere'));
   try {
     const pipes = await realPipes(it.dir);
@@ -37,81 +36,6 @@ test('where the folder can have no pipes they are made in the one for temporary 
     }
     expect(readdirSync(it.dir)).toEqual([]);
   } finally {
-    vi.unstubAllEnvs();
-  }
-});
-
-test('where the descriptors run out in the middle of a pipe, its first end is closed again', async () => {
-  await using it = await temp();
-  const { openSync, closeSync } = fs;
-  const held = new Set<number>();
-  let opened = 0;
-  fs.openSync = (path, ...rest) => {
-    if (!String(path).includes('.pipes-')) return openSync(path, ...rest);
-    // The second end of the second pipe.
-    if (++opened % 4 === 0) throw Object.assign(new Error('too many open files'), { code: 'EMFILE', path });
-    const file = openSync(path, ...rest);
-    held.add(file);
-    return file;
-  };
-  fs.closeSync = (file) => {
-    held.delete(file);
-    closeSync(file);
-  };
-  syncBuiltinESMExports();
-  try {
-    // Those that are left from before come first.
-    for (let taken = 0; opened === 0 && taken < 18; taken += 2)
-      for (const { reader, writer } of (await realPipes(it.dir)) ?? [])
-        for (const end of [reader, writer]) closeSync(end);
-    expect(opened).toBeGreaterThan(0);
-    expect([...held]).toEqual([]);
-  } finally {
-    Object.assign(fs, { openSync, closeSync });
-    syncBuiltinESMExports();
-  }
-});
-
-test('where a pipe without a name is nothing any more, as through FUSE, pipes are made elsewhere', async () => {
-  await using it = await temp();
-  for (const folder of ['near', 'tmp']) mkdirSync(it.at(folder));
-  vi.stubEnv('TMPDIR', it.at('tmp'));
-  const { openSync, closeSync, fstatSync } = fs;
-  const near = new Set<number>();
-  let opened = 0;
-  fs.openSync = (path, ...rest) => {
-    const file = openSync(path, ...rest);
-    if (!String(path).startsWith(it.at('near'))) return file;
-    opened++;
-    near.add(file);
-    return file;
-  };
-  fs.closeSync = (file) => {
-    near.delete(file);
-    closeSync(file);
-  };
-  fs.fstatSync = ((file: number) => {
-    if (near.has(file)) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
-    return fstatSync(file);
-  }) as typeof fstatSync;
-  syncBuiltinESMExports();
-  try {
-    // Those that are left from before come first.
-    for (let taken = 0; opened === 0 && taken < 18; taken += 2) {
-      const pipes = await realPipes(it.at('near'));
-      expect(pipes).toHaveLength(2);
-      for (const { reader, writer } of pipes ?? [])
-        for (const end of [reader, writer]) {
-          expect(fs.fstatSync(end).isFIFO()).toBe(true);
-          closeSync(end);
-        }
-    }
-    expect(opened).toBeGreaterThan(0);
-    expect([...near]).toEqual([]);
-    for (const folder of ['near', 'tmp']) expect(readdirSync(it.at(folder))).toEqual([]);
-  } finally {
-    Object.assign(fs, { openSync, closeSync, fstatSync });
-    syncBuiltinESMExports();
     vi.unstubAllEnvs();
   }
 });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { fromPs } from '../../src/system/programs.ts';
 import { temp } from './temp.ts';
 
-/** A program in a group of its own, with more words than a terminal has columns. */
+/** A program in a separate group, with more words than a terminal has columns. */
 function waiting(): { readonly pid: number; readonly words: readonly string[] } {
   const words = [process.execPath, '-e', 'setInterval(Object,1e6)', 'x'.repeat(200), 'last'];
   const child = spawn(words[0] ?? '', words.slice(1), { detached: true, stdio: 'ignore' });

@@ -12,7 +12,7 @@ const much = 1024 * 1024;
 const asked = AbortSignal.abort();
 const never = new AbortController().signal;
 
-/** A pipe into which more was written than it holds, and the end that nobody has read from. */
+/** A pipe into which more was written than it holds, and its unread end. */
 async function full() {
   const it = await temp();
   execFileSync('mkfifo', [it.at('pipe')]);
@@ -31,7 +31,7 @@ async function full() {
   };
 }
 
-/** Reads what is there of it. */
+/** Reads what has arrived. */
 function bite(end: number, bytes: number): number {
   try {
     return readSync(end, Buffer.alloc(bytes));
@@ -40,7 +40,7 @@ function bite(end: number, bytes: number): number {
   }
 }
 
-test('who goes on reading after we were asked to end gets all, however slowly', async () => {
+test('a reader that continues after the request to end gets everything, however slowly', async () => {
   await using pipe = await full();
   let isOver = false;
   const over = untilRead([pipe.stream], { asked, enough: never }, 400).then(() => {

@@ -20,7 +20,7 @@ const known = (pid: number | undefined): ProcessId => {
   return id;
 };
 
-/** Starts bash in a group and a session of its own; the answer comes with the number that it prints first. */
+/** Starts bash in a new group and session; the answer comes with the number that it prints first. */
 async function bash(script: string, env: Readonly<Record<string, string>> = {}) {
   const child = spawn('bash', ['-c', script], {
     env: { PATH, ...env },
@@ -42,22 +42,19 @@ async function sleeper(env: Readonly<Record<string, string>> = {}): Promise<[Chi
   return [child, known(child.pid)];
 }
 
-test.runIf(linux)('its session, of a process in a group of its own', async () => {
+test.runIf(linux)('its session, of a process in another group', async () => {
   const { id, member } = await bash('set -m; env -i sleep 1000 >&- & echo $!; read');
   expect(factsOf(member.pid)).toMatchObject({ group: member.pid, session: id.pid });
   await endAll({ leader: id });
   expect([isAlive(member), isAlive(id)]).toEqual([false, false]);
 });
 
-test.runIf(linux)(
-  'its parent, of a process in a session of its own and with another environment',
-  async () => {
-    const mark = randomUUID();
-    const { id, member } = await bash('setsid env -i sleep 1000 >&- & echo $!; read', { MARK: mark });
-    expect(await sweep(`MARK=${mark}`)).toBe(2);
-    expect([isAlive(member), isAlive(id)]).toEqual([false, false]);
-  },
-);
+test.runIf(linux)('its parent, of a process in another session with another environment', async () => {
+  const mark = randomUUID();
+  const { id, member } = await bash('setsid env -i sleep 1000 >&- & echo $!; read', { MARK: mark });
+  expect(await sweep(`MARK=${mark}`)).toBe(2);
+  expect([isAlive(member), isAlive(id)]).toEqual([false, false]);
+});
 
 test.runIf(linux)('a process that is older than the stage stays, though it carries the marker', async () => {
   const mark = randomUUID();
@@ -77,16 +74,13 @@ test.runIf(linux)('a process that is to be spared stays, though it carries the m
   expect(isAlive(spared)).toBe(true);
 });
 
-test.runIf(linux)(
-  'whoever has got the number of a stage that is over stays, and so does its group',
-  async () => {
-    const { id, member } = await bash('sleep 1000 >&- & echo $!; read');
-    const stage = { ...id, startTime: '1' };
-    expect(await endAll({ leader: stage })).toBe(0);
-    askOthers(stage);
-    expect([isAlive(id), isAlive(member)]).toEqual([true, true]);
-  },
-);
+test.runIf(linux)('a process with the reused pid of an ended node stays, and so does its group', async () => {
+  const { id, member } = await bash('sleep 1000 >&- & echo $!; read');
+  const stage = { ...id, startTime: '1' };
+  expect(await endAll({ leader: stage })).toBe(0);
+  askOthers(stage);
+  expect([isAlive(id), isAlive(member)]).toEqual([true, true]);
+});
 
 test.runIf(linux)('who watches over a group is not asked to end with it', async () => {
   const { child, id, member } = await bash('sleep 1000 >&- & echo $!; wait; echo over; read');
@@ -96,7 +90,7 @@ test.runIf(linux)('who watches over a group is not asked to end with it', async 
   await endAll({ leader: id });
 });
 
-test.runIf(linux)('our own group is not ended, whoever names it', async () => {
+test.runIf(linux)('the own group is never ended', async () => {
   await using it = await temp();
   const source = (name: string) => JSON.stringify(join(import.meta.dirname, '../../src/system', name));
   await build({

@@ -72,6 +72,6 @@ test('they lie where TMPDIR says, unless that is no folder', async () => {
   writeFileSync(it.at('file'), '');
   const named = [it.dir, it.at('none'), it.at('file'), it.at('file', 'x'), '', undefined];
   expect(named.map((TMPDIR) => temporaryOf({ TMPDIR }))).toEqual([it.dir, ...Array(5).fill('/tmp')]);
-  // Those who are told of it do not all stand here.
+  // Not every caller is listed here.
   expect(temporaryOf({ TMPDIR: relative('.', it.dir) })).toBe(it.dir);
 });

@@ -53,7 +53,7 @@ const rows: readonly [string, Entries, Entries, Partial<Changes>][] = [
   ],
 ];
 
-test.for(rows)('%s is told as such', ([, before, after, told]) => {
+test.for(rows)('%s is reported as such', ([, before, after, told]) => {
   expect(diff(snapshot(before), snapshot(after))).toEqual({ ...nothing, ...told });
 });
 
@@ -81,15 +81,7 @@ const entry = fc.oneof(
 );
 const snapshots = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e'), entry).map(snapshot);
 
-test('a snapshot does not differ from itself', () => {
-  fc.assert(
-    fc.property(snapshots, (s) => {
-      expect(diff(s, s)).toEqual(nothing);
-    }),
-  );
-});
-
-test('every path that differs is told exactly once a side, and no other', () => {
+test('every path that differs is reported exactly once a side, and no other', () => {
   fc.assert(
     fc.property(snapshots, snapshots, (before, after) => {
       const { created, modified, deleted, folders } = diff(before, after);
@@ -104,30 +96,4 @@ test('every path that differs is told exactly once a side, and no other', () => 
       for (const path of [...deleted, ...folders.deleted]) expect(before.tree.has(path)).toBe(true);
     }),
   );
-});
-
-test('the way back tells what was created as deleted', () => {
-  fc.assert(
-    fc.property(snapshots, snapshots, (a, b) => {
-      const there = diff(a, b);
-      const back = diff(b, a);
-      expect([back.created, back.modified, back.deleted]).toEqual([
-        there.deleted,
-        there.modified,
-        there.created,
-      ]);
-    }),
-  );
-});
-
-test('trees have one id exactly when they are equal', () => {
-  fc.assert(
-    fc.property(snapshots, snapshots, (a, b) => {
-      expect(a.id === b.id).toBe(JSON.stringify([...a.tree]) === JSON.stringify([...b.tree]));
-    }),
-  );
-});
-
-test('names that differ only in bytes that are no UTF-8 make different trees', () => {
-  expect(snapshot({ '\uDCFF': file() }).id).not.toBe(snapshot({ '\uDCFE': file() }).id);
 });

@@ -6,7 +6,7 @@ import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { DamagedStore } from '../../src/workspace/trouble.ts';
 import { rig } from './rig.ts';
 
-test('a snapshot that tells of other places is refused, before another takes them over', async () => {
+test('a snapshot with wrong places of contents is refused, before another one copies them', async () => {
   await using it = await rig({ a: 'aaaa', b: 'bbbb' });
   const dir = join(it.path, 'snaps');
   const file = join(dir, 'trees', `${it.before.id}.json`);

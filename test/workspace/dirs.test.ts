@@ -68,7 +68,7 @@ test('a workdir that this user may not read is refused, and so is one behind a c
   ]);
 });
 
-test('a real path is told also of what is behind a circle of links, or closed', async () => {
+test('a real path is returned also behind a loop of links or a closed folder', async () => {
   await using it = tempFolder();
   symlinkSync('loop', join(it.path, 'loop'));
   mkdirSync(join(it.path, 'closed/inner'), { recursive: true });

@@ -50,7 +50,7 @@ export function diskIn(folder: string, kind: keyof typeof mounts) {
   };
 }
 
-/** An overlay below `folder`: what is written there lands on `upper`, a disk that can hold it. */
+/** An overlay below `folder`: writes there land on `upper`, a disk that can hold it. */
 export function overlayIn(folder: string, lower: string, upper: string, ...options: readonly string[]) {
   const path = join(folder, 'over');
   const [up, work] = [join(upper, 'up'), join(upper, 'work')];

@@ -32,7 +32,7 @@ test('contents are on the disk, and their names, before a snapshot names them, a
   expect(span(told, `flushed ${trees}/.`).last).toBeLessThan(tree);
   expect(told.lastIndexOf(`flushed ${trees}`)).toBeGreaterThan(tree);
 
-  // What comes later, into what is there.
+  // Later contents, into existing files.
   told.length = 0;
   make(workspace, { more: 'more', larger: 'y'.repeat(1_200_000) });
   expect((await snapshots.take(first)).id).not.toBe(first.id);
@@ -55,7 +55,7 @@ test('the name of a large content whose flush has failed is flushed before a sna
   disk.fail(large);
   await expect(snapshots.take(first)).rejects.toThrow('EIO');
   disk.mend();
-  // Finds what is there.
+  // Finds the existing contents.
   await snapshots.load(first.id);
   disk.told.length = 0;
   await snapshots.take(first);
@@ -63,20 +63,7 @@ test('the name of a large content whose flush has failed is flushed before a sna
   expect(disk.told.slice(0, tree)).toContain(`flushed ${large}`);
 });
 
-test('of a copy that holds nothing the place of its snapshots is on the disk all the same', async () => {
-  await using it = tempFolder();
-  const [from, workspace, dir] = [join(it.path, 'from'), join(it.path, 'ws'), join(it.path, 'snaps')];
-  make(it.path, { from: {} });
-  using disk = noteDisk();
-  const { openSnapshots } = await import('../../src/workspace/snapshots.ts');
-  const snapshots = await openSnapshots({ workspace, dir });
-  await snapshots.copyIn(from, { exclude: [] });
-  await snapshots.take();
-  const tree = span(disk.told, `moved ${join(dir, 'trees')}/.`).first;
-  expect(disk.told.slice(0, tree)).toContain(`flushed ${dir}`);
-});
-
-test('the list of what is hidden is on the disk, name and all, before anything is moved', async () => {
+test('the list of hidden paths is on the disk, with its name, before anything is moved', async () => {
   await using it = tempFolder();
   const ws = join(it.path, 'ws');
   make(ws, { a: 'a', b: 'b' });

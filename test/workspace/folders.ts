@@ -51,7 +51,7 @@ export function make(root: string, wanted: Wanted): void {
 }
 
 /** Everything below `root` as lines, read without any cleverness: kind, mode, path, content. What we may not look into (as
- *  root: nothing) is a line of its own. */
+ *  root: nothing) is a separate line. */
 export function picture(root: string): string[] {
   const lines: string[] = [];
   const look = (folder: Buffer, shown: string): void => {

@@ -1,70 +1,11 @@
 /** A store looked at, and a folder. */
 import { execFileSync } from 'node:child_process';
-import fs, {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { inspectStore, unlike } from '../../src/workspace/inspect.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { asHeldByModes, make, tempFolder } from './folders.ts';
-
-/** How many files are open at once, at most, of those that are opened meanwhile. */
-async function mostOpenIn(act: () => Promise<unknown>): Promise<number> {
-  const { openSync, closeSync } = fs;
-  const open = new Set<number>();
-  let most = 0;
-  fs.openSync = (...args) => {
-    const file = openSync(...args);
-    most = Math.max(most, open.add(file).size);
-    return file;
-  };
-  fs.closeSync = (file) => {
-    open.delete(file);
-    closeSync(file);
-  };
-  syncBuiltinESMExports();
-  try {
-    await act();
-  } finally {
-    Object.assign(fs, { openSync, closeSync });
-    syncBuiltinESMExports();
-  }
-  expect([...open]).toEqual([]);
-  return most;
-}
-
-test('a store with a pack from each of many owners is looked at with few of them open', async () => {
-  await using it = tempFolder();
-  const ws = join(it.path, 'ws');
-  const dir = join(it.path, 'snaps');
-  mkdirSync(ws);
-  const owners = 40;
-  let last = '';
-  // Each closes what it has opened.
-  const mostOfOwners = await mostOpenIn(async () => {
-    for (let owner = 0; owner < owners; owner++) {
-      const snapshots = await openSnapshots({ workspace: ws, dir });
-      writeFileSync(join(ws, `of-${owner}`), `content of ${owner}`);
-      last = (await snapshots.take(last === '' ? undefined : await snapshots.load(last))).id;
-    }
-  });
-  expect(mostOfOwners).toBeLessThan(20);
-  expect(readdirSync(dir).filter((name) => name.startsWith('pack')).length).toBe(owners);
-  let found: unknown;
-  const most = await mostOpenIn(async () => {
-    found = await inspectStore(dir);
-  });
-  expect(found).toMatchObject({ problems: [], contents: owners });
-  expect(most).toBeLessThan(20);
-});
 
 test('a content that lies in two packs is looked at in each', async () => {
   await using it = tempFolder();
@@ -89,7 +30,7 @@ test('a content that lies in two packs is looked at in each', async () => {
   expect(await inspectStore(dir)).toMatchObject({ problems: [], contents: 4 });
 });
 
-test('where a folder is unlike a snapshot is told path by path', async () => {
+test('differences of a folder from a snapshot are reported path by path', async () => {
   await using it = tempFolder();
   const workspace = join(it.path, 'ws');
   make(workspace, { a: 'a', b: 'b', c: 'c', d: 'd', 'f/x': 'x', link: { link: 'a' }, gone: 'g', left: 'l' });
@@ -112,7 +53,7 @@ test('where a folder is unlike a snapshot is told path by path', async () => {
   ]);
 });
 
-test('a whole tree under the name of another is told, and one that may not be read is not called changed', async () => {
+test('a tree under the name of another is reported, and one that may not be read is not called changed', async () => {
   await using it = tempFolder();
   const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
   make(workspace, { a: 'a' });

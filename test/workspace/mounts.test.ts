@@ -68,7 +68,7 @@ test.for([
   expect((await snapshots.take(last)).id).toBe(last.id);
 });
 
-test('a folder that is a disk of its own may be checked out into', async (context) => {
+test('a mount point may be checked out into', async (context) => {
   await using it = await rig({ a: 'a' });
   const disk = join(it.path, 'disk');
   mkdirSync(disk);

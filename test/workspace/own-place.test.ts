@@ -22,7 +22,7 @@ test.for([
   expect(namesPlace(place)(Buffer.from(text))).toBe(names);
 });
 
-test('a copy and a fork tell of files that name the place where they were, .factoryignore leaves them out', async () => {
+test('a copy and a fork warn about files that contain their old path, .factoryignore leaves them out', async () => {
   await using it = await house({
     'p.dot': `digraph g { start [shape=Mdiamond] exit [shape=Msquare]
       t [shape=parallelogram, tool_command="pwd > here"] start -> t -> exit }`,

@@ -109,7 +109,7 @@ test.for([
     ['d', 'd/x'],
   ],
   [
-    'a pipe lies beside a bad file',
+    'a pipe is next to a bad file',
     {},
     (ws: string) => {
       make(ws, { 'n/bad': 'x' });
@@ -133,14 +133,6 @@ test.for([
   await putBack(it.snapshots, it.before, offending, () => false);
   expect(picture(it.ws).map((line) => line.split(' ')[0])).toEqual(expected);
   if (expected.length > 0) expect(picture(it.ws)).toEqual(it.was);
-});
-
-test('a folder in place of a file goes with all that is in it, though the file alone is to be put back', async () => {
-  await using it = await rig({ a: 'a' });
-  rmSync(it.at('a'));
-  make(it.ws, { 'a/b/c': 'c', 'a/d': 'd' });
-  await it.snapshots.restore(it.before, (path) => path === 'a');
-  expect(picture(it.ws)).toEqual(it.was);
 });
 
 test('of a new folder that is to go only what is to go with it does', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { make, picture, tempFolder, type Wanted } from './folders.ts';
 
-/** A workspace `ws` beside a folder `outside`, a snapshot of it, and how it looked then. */
+/** A workspace `ws` next to a folder `outside`, a snapshot of it, and its picture at that time. */
 export async function rig(wanted: Wanted) {
   const it = tempFolder();
   const ws = join(it.path, 'ws');

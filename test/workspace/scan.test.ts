@@ -95,16 +95,6 @@ test('a file whose folder has become a file before it is read is not there', asy
   expect((await it.scan()).get('d')?.kind).toBe('file');
 });
 
-test('a file that has vanished before it is read is not there', async () => {
-  await using it = rig({ a: 'a', b: 'b' });
-  const tree = await it.scan((place) => {
-    rmSync(join(it.ws, 'b'), { force: true });
-    return hashFile(place);
-  });
-  expect([...tree.keys()]).toEqual(['a']);
-  expect([...(await it.scan()).keys()]).toEqual(['a']);
-});
-
 test('a file that has grown before it is read is read again, however old it looks', async () => {
   await using it = rig({ a: 'a' });
   settle(it.path);

@@ -113,7 +113,7 @@ function told(before: readonly string[], after: readonly string[]): Changes {
 
 const storm = fc.array(deed, { maxLength: 12 });
 
-test('whatever happens to a workspace is told exactly, and undone exactly, warm and cold', async () => {
+test('whatever happens to a workspace is reported exactly, and undone exactly, warm and cold', async () => {
   await fc.assert(
     fc.asyncProperty(storm, storm, storm, fc.boolean(), async (first, second, third, cold) => {
       await using it = tempFolder();

@@ -16,7 +16,7 @@ const treeOf = (count: number): ReadonlyMap<string, Entry> => {
   return new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 };
 
-test('a tree is read as it was written, with the places of its contents', () => {
+test('a tree that was written is read back, with the places of its contents', () => {
   const tree = treeOf(400);
   const place = { pack: 'pack-1', offset: 7, size: 1 };
   const read = readTree(Buffer.concat(writeTree(tree, 'boot', () => place)), treeId(tree), 'boot');

@@ -128,7 +128,7 @@ describe.skipIf(noBwrap !== undefined)(`a confined stage cannot read${skipped}`,
 });
 
 const writes: readonly (readonly [string, string])[] = [
-  ['beside its workspace', 'echo x > ../x && test -s ../x'],
+  ['next to its workspace', 'echo x > ../x && test -s ../x'],
   ['to the checkpoint', 'echo x > ../checkpoint.json'],
   ['to /etc', 'echo x > /etc/factory-escape'],
   ['to /usr', 'echo x > /usr/local/bin/factory-escape'],
@@ -142,9 +142,9 @@ const writes: readonly (readonly [string, string])[] = [
   ['to the kernel', 'echo 1 > /proc/sys/kernel/sysrq'],
   ["to the kernel, which would start a program of the stage's", ': >> /proc/sys/kernel/core_pattern'],
   ['to a disk', 'ls /dev/sd* /dev/vd* /dev/nvme* /dev/mem'],
-  ['a device of its own', 'mknod d b 8 0'],
+  ['a new device', 'mknod d b 8 0'],
   [
-    'in a user namespace of its own',
+    'in a new user namespace',
     'unshare -Urm sh -c "mount -o remount,rw,bind /usr && echo x > /usr/factory-escape"',
   ],
   ['to the cgroups', 'mkdir /sys/fs/cgroup/factory-escape'],
@@ -189,7 +189,7 @@ describe.skipIf(noBwrap !== undefined)('the modes of files are to a confined sta
       expect(said.endsWith(root ? 'two\n' : 'one\n')).toBe(true);
   });
 
-  test.runIf(root)('of no use against what is shown read-only, whoever it belongs to', async () => {
+  test.runIf(root)('of no use against what is shown read-only, whatever its owner', async () => {
     const deeds = [
       'chmod u+w /etc/passwd',
       'chown 0 /usr/bin/env',

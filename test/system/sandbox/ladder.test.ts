@@ -135,7 +135,7 @@ test.for([
     ['/usr/bin/prlimit', '--fsize=10', '--as=20', '--', 'node', 'x'],
   ],
   [['node', 'x'], {}, ['node', 'x']],
-] as const)('%j within %j is %j: nobody is given more than we have', ([argv, limits, within]) =>
+] as const)('%j within %j is %j: no limit exceeds the current one', ([argv, limits, within]) =>
   expect(limited([...argv] as [string, ...string[]], limits, at)).toEqual(within),
 );
 

@@ -16,7 +16,7 @@ export const ladder: Ladder = await ladderOf(process.env);
 /** Why the tests of bubblewrap are skipped; undefined where they run. */
 export const noBwrap = 'missing' in ladder.bwrap ? ladder.bwrap.missing : undefined;
 
-/** Stands in everything that no stage may see. */
+/** Part of everything that no node may see. */
 export const secret = 'TOP-SECRET-4711';
 
 export type Machine = {

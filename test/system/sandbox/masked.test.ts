@@ -22,7 +22,7 @@ describe.skipIf(noBwrap !== undefined)('by another way', () => {
     expect(said).toBe('looked\n');
   });
 
-  test('nor one beside a folder of PATH that leads to a folder around the workdir', async () => {
+  test('nor one next to a folder of PATH that leads to a folder around the workdir', async () => {
     mkdirSync(at('tools/bin'), { recursive: true });
     writeFileSync(at('tools/bin/mine'), '#!/bin/sh\necho mine\n');
     chmodSync(at('tools/bin/mine'), 0o755);

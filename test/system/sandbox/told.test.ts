@@ -1,4 +1,4 @@
-/** What is told of a program that could not be started, and by whom. */
+/** Reports about a program that could not be started. */
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ test.for([
   ['like dash', 'echo "sh: 1: exec: $1: not found" >&2; exit 127'],
   ['like bash', 'echo "sh: line 1: exec: $1: not found" >&2; exit 127'],
   ['like that of busybox', 'echo "sh: exec: line 0: $1: not found" >&2; exit 127'],
-])('a program that a shell %s was to become is told as one that is not there', async ([, text]) => {
+])('a program that a shell %s should have become is reported as missing', async ([, text]) => {
   const ladder: Ladder = {
     bwrap: { missing: 'none' },
     unshare: { argv: ['sh', '-c', text ?? '', 'sh'], loopback: true },

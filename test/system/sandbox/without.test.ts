@@ -22,6 +22,6 @@ test.skipIf(noBwrap !== undefined)(
   },
 );
 
-test('where there is no bubblewrap, a program is started as it is', async () => {
+test('where there is no bubblewrap, a program is started unchanged', async () => {
   expect(await without('/tmp', '/', { spawn: realSpawn, env: { PATH: '/nowhere' } })).toEqual([]);
 });
