@@ -1,6 +1,7 @@
 /** Work done by an agent: assembles and stores the prompt; the agent's report becomes the outcome. */
 import type { AgentProgram, AgentReport, AgentTask } from '../agents/agent.ts';
 import { efforts, toolNames } from '../agents/agent.ts';
+import { type Answer, parseAnswer } from '../agents/program/answer.ts';
 import {
   count,
   duration,
@@ -14,9 +15,8 @@ import {
   words,
 } from '../model/attribute.ts';
 import type { JsonObject } from '../model/json.ts';
-import type { AnsweredBy, Outcome } from '../model/outcome.ts';
-import { failed, outcomeSynonyms, outcomeWords, saidNothing, succeeded } from '../model/outcome.ts';
-import { own } from '../model/own.ts';
+import type { AnsweredBy, Outcome, Said } from '../model/outcome.ts';
+import { failed, saidNothing, succeeded } from '../model/outcome.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
 import { agentAttributes, stallAttributes } from './agent-attributes.ts';
 import { modelOf } from './escalation.ts';
@@ -298,16 +298,15 @@ async function settle(
             ? report.updates
             : { ...report.updates, [planKey]: report.verificationPlan },
       };
-      switch (report.outcome) {
-        case 'fail':
-          return failed(report.reason, 'product', said);
-        case 'retry':
-          return { ...said, status: 'retry', reason: report.reason };
-        default:
-          return { ...said, status: report.outcome };
-      }
+      return outcomeOf(report, said);
     }
   }
+}
+
+/** The outcome that an agent answered. */
+function outcomeOf({ outcome, reason }: Pick<Answer, 'outcome' | 'reason'>, said: Said): Outcome {
+  if (outcome === 'fail') return failed(reason, 'product', said);
+  return outcome === 'retry' ? { ...said, status: 'retry', reason } : { ...said, status: outcome };
 }
 
 /** Whether a retry would fail too until the user fixes the cause: only a quota recovers by itself. */
@@ -329,33 +328,14 @@ async function storeReportFiles(
 }
 
 /** A goal gate needs an explicit verdict: prose alone does not count as success. */
-function verdictIn(answer: string): Outcome {
-  const none = failed(
-    'a goal gate needs an explicit verdict, and the answer is not a JSON object with an "outcome"',
-    'agent',
-    { broke: true, model: 'output' },
-  );
-  let said: unknown;
-  try {
-    said = JSON.parse(answer);
-  } catch {
-    return none;
-  }
-  if (typeof said !== 'object' || said === null || !('outcome' in said) || typeof said.outcome !== 'string')
-    return none;
-  const spoken = said.outcome;
-  const outcome = own(outcomeSynonyms, spoken) ?? outcomeWords.find((w) => w === spoken);
-  const reason =
-    'failure_reason' in said && typeof said.failure_reason === 'string' ? said.failure_reason : '';
-  switch (outcome) {
-    case undefined:
-    case 'skipped':
-      return none;
-    case 'fail':
-      return failed(reason === '' ? 'the agent reported that the goal is not reached' : reason, 'product');
-    case 'retry':
-      return { ...saidNothing, status: 'retry', reason };
-    default:
-      return { ...saidNothing, status: outcome };
-  }
+function verdictIn(text: string): Outcome {
+  const read = parseAnswer(text);
+  if ('problem' in read)
+    return failed(`a goal gate needs an explicit verdict, and the answer ${read.problem}`, 'agent', {
+      broke: true,
+      model: 'output',
+    });
+  const { outcome, reason } = read.answer;
+  const why = reason === '' ? 'the agent reported that the goal is not reached' : reason;
+  return outcomeOf({ outcome, reason: outcome === 'fail' ? why : reason }, saidNothing);
 }

@@ -55,7 +55,7 @@ test('tool calls are visible in the workspace, the events, the transcript and th
 
 test('writes of a program outside the scope are undone and fail the node', async () => {
   await using server = await startModelServer([
-    calls(call('run', { argv: ['sh', '-c', 'echo x > free.txt'] })),
+    calls(call('run', { command: "sh -c 'echo x > free.txt'" })),
     finish,
   ]);
   await using it = await home(files('allowed_write_paths="src/"'));

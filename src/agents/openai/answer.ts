@@ -192,35 +192,30 @@ const countsIn = (usage: NonNullable<Body['usage']>) =>
   });
 
 /** The answer's text and refusals. Where a model also comments its work in messages, only those marked as the final
- *  answer count; else what the server itself calls the text. */
+ *  answer count. */
 function saidIn(body: Body): { readonly text: string; readonly refusal: string } {
   const messages = matching(Message, body.output);
   const final = messages.filter(({ phase }) => phase === 'final_answer');
-  const parts = (final.length > 0 ? final : messages).flatMap(({ content }) =>
-    matching(ContentPart, content),
-  );
-  const joined = (type: string, key: 'text' | 'refusal') =>
-    parts.map((part) => (part.type === type ? (part[key] ?? '') : '')).join('');
-  const text = joined('output_text', 'text');
-  const named = body.output_text ?? '';
-  const isNamed = named.trim() !== '' && (final.length === 0 || text.trim() === '');
-  return { text: isNamed ? named : text, refusal: joined('refusal', 'refusal') };
+  const parts = (final.length > 0 ? final : messages).flatMap(({ content }) => content);
+  const text = textsOf(parts, 'output_text').join('') || (body.output_text ?? '');
+  return { text, refusal: textsOf(parts, 'refusal').join('') };
 }
 
 /** The summary of the reasoning in paragraphs, or the reasoning itself where a server gives no summary. */
-function reasoningIn(body: Body): string {
-  const paragraphs = (parts: unknown, type: string) =>
-    matching(ContentPart, parts)
-      .filter((part) => part.type === type)
-      .map(({ text }) => (text ?? '').trim())
-      .filter((text) => text !== '');
-  return matching(Reasoning, body.output)
+const reasoningIn = (body: Body): string =>
+  matching(Reasoning, body.output)
     .flatMap(({ summary, content }) => {
-      const summed = paragraphs(summary, 'summary_text');
-      return summed.length > 0 ? summed : paragraphs(content, 'reasoning_text');
+      const paragraphs = [textsOf(summary, 'summary_text'), textsOf(content, 'reasoning_text')];
+      return paragraphs.map((texts) => texts.map((one) => one.trim()).filter((one) => one !== ''));
     })
-    .join('\n\n');
-}
+    .find((paragraphs) => paragraphs.length > 0)
+    ?.join('\n\n') ?? '';
+
+/** The texts of the parts of this type. */
+const textsOf = (parts: unknown, type: string): string[] =>
+  matching(ContentPart, parts).flatMap((part) =>
+    part.type === type ? (part.text ?? part.refusal ?? []) : [],
+  );
 
 const callsIn = (items: readonly unknown[]): FunctionCall[] =>
   matching(Call, items).map(({ call_id, name, arguments: args }) => ({ id: call_id, name, arguments: args }));

@@ -37,8 +37,8 @@ async function once(request: Request, { watch, onText, refused }: Call): Promise
       request.record?.({ kind: 'event', event });
       answer.add(event);
     }
-    const reason = `the answer from ${request.shown} ended before it was whole`;
-    return answer.end(watch.stopped !== undefined) ?? failed(lost(reason), answer.arrived());
+    const cut = lost(`the answer from ${request.shown} ended before it was whole`);
+    return answer.end(watch.stopped !== undefined) ?? failed(cut, answer.arrived());
   });
   // An answer that was whole before the connection broke is not asked, and paid, for again.
   return got.kind === 'trouble' && got.trouble.lost === true ? (answer.end(true) ?? got) : got;
@@ -77,14 +77,12 @@ function gathering(request: Request, onText: Call['onText']) {
     call.arguments += text(piece.function?.arguments);
   };
   const addDelta = (delta: Delta): void => {
-    const content = contentOf(delta.content);
-    const toolCalls = delta.tool_calls ?? [];
     said.add(text(delta.reasoning_content ?? delta.reasoning), 'reasoning');
+    const content = contentOf(delta.content);
     said.add(content, 'answer');
     refusal += text(delta.refusal);
-    for (const call of toolCalls) addCall(call);
-    if (finish === undefined || (content === '' && text(delta.refusal) === '' && toolCalls.length === 0))
-      return;
+    for (const call of delta.tool_calls ?? []) addCall(call);
+    if (finish === undefined || (content === '' && !delta.tool_calls?.length)) return;
     isEarly = true;
     finish = undefined;
   };
@@ -108,11 +106,14 @@ function gathering(request: Request, onText: Call['onText']) {
       }));
       const all = { ...arrived, ...(usage === undefined ? {} : { usage }), calls: numbered };
       const raw = { finish_reason: finish, content: arrived.text, refusal, calls };
-      if (finish === 'length')
-        return incomplete(all, 'it does not fit into the tokens that its server allows', raw, request);
-      return finish === 'content_filter'
-        ? incomplete(all, finish, raw, request)
-        : completed(all, refusal, raw, request);
+      if (finish === 'length' || finish === 'content_filter')
+        return incomplete(
+          all,
+          finish === 'length' ? 'it does not fit into the tokens that its server allows' : finish,
+          raw,
+          request,
+        );
+      return completed(all, refusal, raw, request);
     },
   };
 }

@@ -1,17 +1,15 @@
 /** A model at work: it calls tools, gets their results, and reports in the end how it went. */
 import { realpath } from 'node:fs/promises';
-import type { JsonObject } from '../../model/json.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { AgentReport, AgentTask, Usage } from '../agent.ts';
 import { type Answer, type AskDeps, ask, stopReport } from './ask.ts';
 import { callRunner } from './calls.ts';
 import { finishTool, instructionsFor, lastMessage } from './finish.ts';
-import { limitNotes, limitReached, tokensToSend } from './limits.ts';
 import type { Loop } from './mode.ts';
 import type { Request, Turn } from './request.ts';
 import { tools } from './tools/index.ts';
 import { resolvedScope } from './tools/place.ts';
-import { asJson, transcript } from './transcript.ts';
+import { transcript } from './transcript.ts';
 
 type LoopDeps = Omit<AskDeps, 'mayGrow'> & {
   readonly clock: Clock;
@@ -37,7 +35,6 @@ export async function toolLoop(
   deps: LoopDeps,
 ): Promise<AgentReport> {
   const { clock, watch, used } = deps;
-  const began = clock.monotonic();
   const record = transcript(task, clock, deps.mask);
   const instructions = instructionsFor(loop);
   const { scope, ...limits } = loop;
@@ -64,12 +61,9 @@ export async function toolLoop(
     clock,
     stopped: () => (watch.stopped === undefined ? undefined : stopReport(watch.stopped, task, first)),
   });
-  const noteFor = limitNotes(loop, task.timeoutMs);
   const turns: Turn[] = [];
-  /** Turns that the transcript has; turns that the server's last count of tokens, `counted`, includes. */
-  let recorded = 0;
-  let included = 0;
-  let counted: number | undefined;
+  /** Tokens of the conversation so far, by the server's last count: the next turn sends at least these. */
+  let sends = 0;
   let said = '';
   let empty = 0;
 
@@ -87,39 +81,39 @@ export async function toolLoop(
   async function roomFor(
     turn: number,
   ): Promise<{ readonly tokens: number } | { readonly report: AgentReport }> {
+    const { maxTurns, maxTokens = Number.POSITIVE_INFINITY } = loop;
     const tokens = tokensOf(used());
-    const sends = tokensToSend(counted, turns.slice(included));
-    const taken = { turn, tokens, sends, elapsedMs: clock.monotonic() - began };
-    const reached = limitReached(loop, taken);
-    if (reached !== undefined) return { report: agentFailed(reached) };
+    if (turn > maxTurns)
+      return { report: agentFailed(`the work was not done within ${maxTurns} turns (max_turns)`) };
+    if (tokens >= maxTokens || tokens + sends > maxTokens) {
+      const next = tokens < maxTokens ? `, and the next call would send about ${sends}` : '';
+      const limit = `${maxTokens} tokens (max_tokens; ${tokens} were used${next})`;
+      return { report: agentFailed(`the work was not done within ${limit}`) };
+    }
     const budget = await task.purse?.(used(), sends);
     if (budget !== undefined && 'empty' in budget)
       return { report: { kind: 'failed', class: 'budget', reason: budget.empty } };
-    addNote(turns, noteFor(taken));
-    const ofLoop = loop.maxTokens === undefined ? Number.POSITIVE_INFINITY : loop.maxTokens - tokens;
-    return { tokens: Math.min(ofLoop, budget?.tokens ?? Number.POSITIVE_INFINITY) };
+    addNote(turns, nearLimit(loop, turn, tokens));
+    return { tokens: Math.min(maxTokens - tokens, budget?.tokens ?? Number.POSITIVE_INFINITY) };
   }
 
   async function askModel(turn: number, left: number) {
     const budget = Math.max(leastBudget, Math.min(first.budget, left));
-    included = turns.length;
-    record.add({ type: 'request', turn, budget, sends: turns.slice(recorded).flatMap(shownTurn) });
-    recorded = turns.length;
     const talk = { instructions, turns, tools: specs };
     const capped = left !== Number.POSITIVE_INFINITY;
     const asked = clock.monotonic();
     const got = await ask({ ...first, budget, capped, talk }, { ...deps, mayGrow: 2 * budget <= left });
     if ('report' in got) return { report: ofLoop(got.report) };
+    const { text, reasoning, calls = [], usage } = got.answer;
     const ms = Math.round(clock.monotonic() - asked);
-    record.add({ ...shownAnswer(got.answer, deps), turn, ms });
+    record.add({ type: 'answer', turn, text, reasoning, calls, usage: usage ?? null, ms });
     await record.save();
     return got;
   }
 
   async function take(answer: Answer, turn: number): Promise<Step> {
     const { text, usage, items = [], calls = [] } = answer;
-    counted = usage?.input_tokens ?? undefined;
-    if (counted === undefined) included = 0;
+    sends = usage?.input_tokens ?? 0;
     if (text.trim() !== '') said = text;
     // What the model says in two turns are two paragraphs.
     if (text !== '' && calls.length > 0) show(task, '\n\n');
@@ -175,6 +169,18 @@ function show(task: AgentTask, text: string): void {
   }
 }
 
+/** A warning for the model that its turns or tokens are nearly used up, or undefined. */
+function nearLimit({ maxTurns, maxTokens, finish }: Loop, turn: number, tokens: number): string | undefined {
+  const left = maxTurns - turn + 1;
+  const near = [
+    ...(left <= 3 ? [`turns left: ${left}`] : []),
+    ...(maxTokens !== undefined && tokens >= 0.8 * maxTokens ? [`tokens left: ${maxTokens - tokens}`] : []),
+  ];
+  return near.length === 0
+    ? undefined
+    : `[note: ${near.join(', ')}; ${finish ? 'call finish' : 'give your answer'} soon]`;
+}
+
 /** Adds a note to the last result: not every server takes a message between results and answer. */
 function addNote(turns: Turn[], note: string | undefined): void {
   if (note === undefined) return;
@@ -186,24 +192,3 @@ function addNote(turns: Turn[], note: string | undefined): void {
 
 const tokensOf = (usage: Usage | undefined): number =>
   (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
-
-/** A turn for the transcript, which has a result with its call already; notes were added to it since. */
-function shownTurn(turn: Turn): JsonObject[] {
-  if (turn.by === 'model') return [];
-  if (turn.by === 'user') return [{ by: 'us', text: turn.text }];
-  const notes = turn.text.match(/(?:\n\n\[note: [^\n]*\])+$/)?.[0].trim();
-  return [{ by: 'tool', id: turn.call.id, ...(notes === undefined ? {} : { notes }) }];
-}
-
-function shownAnswer(answer: Answer, { api, known }: LoopDeps) {
-  const { text, reasoning, usage, items = [], calls = [] } = answer;
-  return {
-    type: 'answer',
-    api: api === 'auto' ? (known.api ?? null) : api,
-    text,
-    ...(reasoning === '' ? {} : { reasoning }),
-    calls: calls.map(({ id, name, arguments: args }) => ({ id, name, arguments: asJson(args) })),
-    ...(items.length === 0 ? {} : { items }),
-    usage: usage ?? null,
-  };
-}

@@ -1,4 +1,4 @@
-/** The record of a tool loop, `openai.transcript.jsonl`: what was sent, answered, called and told, in order. */
+/** The record of a tool loop, `openai.transcript.jsonl`: what was asked, answered and called, in order. */
 import { type Json, mostGivenLevels, parseJson } from '../../model/json.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { AgentTask } from '../agent.ts';
@@ -6,7 +6,7 @@ import type { AgentTask } from '../agent.ts';
 const transcriptName = 'openai.transcript.jsonl';
 
 export interface Transcript {
-  /** Adds a record. `type` says which; times are added. */
+  /** Adds a record. `type` says which; the time is added. */
   add(record: { readonly type: string; readonly [key: string]: unknown }): void;
   /** Writes what there is. */
   save(): Promise<void>;
@@ -16,20 +16,15 @@ export interface Transcript {
  *  made a link of would be a record of nothing. */
 export function transcript(task: AgentTask, clock: Clock, mask: (text: string) => string): Transcript {
   const lines: string[] = [];
-  const began = clock.monotonic();
   return {
     add({ type, ...rest }) {
-      const at = clock.now().toISOString();
-      const record = { seq: lines.length + 1, type, at, elapsed_ms: elapsed(clock, began), ...rest };
-      lines.push(mask(JSON.stringify(record)));
+      lines.push(mask(JSON.stringify({ type, at: clock.now().toISOString(), ...rest })));
     },
     save: () => task.keep(transcriptName, lines.map((line) => `${line}\n`).join('')),
   };
 }
 
-const elapsed = (clock: Clock, began: number): number => Math.round(clock.monotonic() - began);
-
-/** The arguments of a call as JSON, as far as they are any that can be gone through. */
+/** The arguments of a call as JSON; the text where it is not valid. */
 export function asJson(text: string): Json {
   try {
     // What is parsed is JSON; its type cannot say so.

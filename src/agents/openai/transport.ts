@@ -1,5 +1,5 @@
-/** The connection to the server: the SDK's client, with a `fetch` that notices every byte and lets only events through
- *  that the SDK can read. */
+/** The connection to the server: the SDK's client, with a `fetch` that notices every byte and brings what servers send in
+ *  place of events or errors into the form that the SDK reads. */
 import type { ClientOptions, OpenAI } from 'openai';
 import { mostGivenLevels, parseJson } from '../../model/json.ts';
 import { type Arrived, type Exchange, failed, tooLarge } from './answer.ts';
@@ -7,8 +7,6 @@ import { NotTheApi, rootCause, TooLarge, troubleOf } from './failure.ts';
 import type { Request } from './request.ts';
 import type { Watch } from './watch.ts';
 
-/** Bytes of an error's body that are read. */
-const mostOfError = 256 * 1024;
 /** Milliseconds: the longest that a timer of Node takes. */
 const longestTimer = 2 ** 31 - 1;
 
@@ -27,7 +25,9 @@ export async function exchange(
     request.record?.({ kind: 'request', to: `${request.shown}${sent.path}`, body: sent.body });
   const ended = async (): Promise<Exchange> => {
     try {
-      return await read(clientFor(request, openai.OpenAI, ear.heard, sent.stream === true));
+      const got = read(clientFor(request, openai.OpenAI, ear.heard, sent.stream === true));
+      // A body that is not compressed as it claims never ends, whatever aborts it.
+      return await Promise.race([got, stoppedBy(watch.signal)]);
     } catch (error) {
       if (rootCause(error) instanceof TooLarge) return tooLarge(arrived(), request);
       return failed(troubleOf(error, openai, request), arrived());
@@ -44,6 +44,14 @@ export async function exchange(
     });
   return got;
 }
+
+/** Rejects when the signal fires. */
+const stoppedBy = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const stop = () => reject(new Error('stopped'));
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+  });
 
 /** A client for a request of which nothing is read. */
 export async function connect(request: Request): Promise<OpenAI> {
@@ -71,13 +79,13 @@ function clientFor(request: Request, Client: typeof OpenAI, heard: () => void, s
     fetch: async (input, init) => {
       const response = await globalThis.fetch(input, init);
       heard();
-      return readable(response, init?.signal, { heard, stream, limit: eventLimit(request) });
+      return readable(response, { heard, stream, limit: eventLimit(request) });
     },
   });
 }
 
-/** Characters of the longest event or body that is kept in memory; events repeat the answer in JSON. */
-const eventLimit = ({ maxAnswerBytes }: Request): number => 3 * maxAnswerBytes + 1024 * 1024;
+/** Bytes of the longest event, or of any other body: the answer is in it more than once. */
+const eventLimit = ({ maxAnswerBytes }: Request): number => maxAnswerBytes + 1024 * 1024;
 
 type Dispatch = (options: object, handler: unknown) => boolean;
 
@@ -95,66 +103,48 @@ function withoutTimeouts(): NonNullable<ClientOptions['fetchOptions']> {
   return { dispatcher: { dispatch } } as object;
 }
 
-type Reading = { readonly heard: () => void; readonly stream: boolean; readonly limit: number };
-
-/** The response with a body that the SDK reads without loss. */
+/** The response as the SDK can read it; `heard` is called with every chunk of its body. */
 async function readable(
   response: Response,
-  signal: AbortSignal | null | undefined,
-  { heard, stream, limit }: Reading,
+  { heard, stream, limit }: { readonly heard: () => void; readonly stream: boolean; readonly limit: number },
 ): Promise<Response> {
   const { status, headers, body } = response;
   if (body === null) return response;
-  const bytes = chunks(body, signal, heard);
-  if (!response.ok) return new Response(errorBody(await textOf(bytes, mostOfError)), { status, headers });
   const type = headers.get('content-type') ?? '';
-  if (stream && type !== '' && !/\b(?:json|html)\b/i.test(type)) {
-    const events = ReadableStream.from(jsonEvents(bytes, limit)) as ReadableStream<Uint8Array>;
-    return new Response(events, { status, headers });
-  }
-  const value = parsed(await textOf(bytes, limit, 'whole'));
+  const isEvents = response.ok && stream && type !== '' && !/\b(?:json|html)\b/i.test(type);
+  const watched = new Response(body.pipeThrough(watchedBytes(heard, limit, isEvents)), { status, headers });
+  if (isEvents) return watched;
+  if (!response.ok) return new Response(errorBody(await watched.text()), { status, headers });
+  const value = parsed(await watched.text());
   if (typeof value !== 'object' || value === null)
     throw new NotTheApi(`answered with ${type || 'no content type'}, which is no answer of the API`);
   // Some servers do not stream: their whole answer becomes the only event. It is paid for.
-  return stream
-    ? new Response(event(value), { status, headers })
-    : new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json' } });
+  return new Response(stream ? `data: ${JSON.stringify(value)}\n\n` : JSON.stringify(value), {
+    status,
+    headers: { 'content-type': stream ? 'text/event-stream' : 'application/json' },
+  });
 }
 
-/** The chunks of a body. Ends with `signal`, also where fetch does not: a body that is not compressed as it claims. */
-async function* chunks(
-  body: ReadableStream<Uint8Array>,
-  signal: AbortSignal | null | undefined,
+/** Passes a body on. More than `limit` bytes in one line of events, or in another body, are an error. The last event may
+ *  lack the empty line that ends it. */
+function watchedBytes(
   heard: () => void,
-): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader();
-  const stop = () => void reader.cancel().catch(() => {});
-  signal?.addEventListener('abort', stop, { once: true });
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
+  limit: number,
+  isEvents: boolean,
+): TransformStream<Uint8Array, Uint8Array> {
+  let size = 0;
+  return new TransformStream({
+    transform(chunk, passed) {
       heard();
-      yield value;
-    }
-    signal?.throwIfAborted();
-  } finally {
-    signal?.removeEventListener('abort', stop);
-    stop();
-  }
-}
-
-/** The text of a body. Beyond `limit` characters a `whole` one is an error, another one is cut. */
-async function textOf(bytes: AsyncIterable<Uint8Array>, limit: number, whole?: 'whole'): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of bytes) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length <= limit) continue;
-    if (whole !== undefined) throw new TooLarge();
-    break;
-  }
-  return text;
+      const end = isEvents ? chunk.lastIndexOf(10) : -1;
+      size = end < 0 ? size + chunk.length : chunk.length - end - 1;
+      if (size > limit) throw new TooLarge();
+      passed.enqueue(chunk);
+    },
+    flush(passed) {
+      if (isEvents) passed.enqueue(Buffer.from('\n\n'));
+    },
+  });
 }
 
 /** An error in the form of the API, of which alone the SDK reads the message: some servers leave out the `error` around
@@ -163,37 +153,6 @@ function errorBody(text: string): string {
   const value = parsed(text);
   const isOther = typeof value === 'object' && value !== null && !('error' in value);
   return isOther ? JSON.stringify({ error: { message: text } }) : text;
-}
-
-/** The `data` lines that are JSON, one event each, up to `[DONE]`. The SDK would give the whole stream up for one line
- *  of noise. A server spells its lines in one way: a line with another number of blanks is noise. */
-async function* jsonEvents(bytes: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Uint8Array> {
-  let spelling: string | undefined;
-  for await (const line of linesOf(bytes, limit)) {
-    const [, own, data = ''] = /^(data: ?)(.*)$/s.exec(line) ?? [];
-    if (own === undefined) continue;
-    spelling ??= own;
-    if (data.trim() === '[DONE]') return;
-    const value = own === spelling ? parsed(data) : undefined;
-    if (value !== undefined) yield event(value);
-  }
-}
-
-const event = (value: unknown): Buffer<ArrayBuffer> => Buffer.from(`data: ${JSON.stringify(value)}\n\n`);
-
-async function* linesOf(bytes: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let pending = '';
-  for await (const chunk of bytes) {
-    const [first = '', ...others] = decoder.decode(chunk, { stream: true }).split(/\r\n|\n|\r/);
-    pending += first;
-    if (pending.length > limit) throw new TooLarge();
-    for (const next of others) {
-      yield pending;
-      pending = next;
-    }
-  }
-  yield pending;
 }
 
 function parsed(text: string): unknown {

@@ -40,7 +40,7 @@ const noStream: Reaction = {
 test('an answer whose connection is torn behind its last byte is not asked for again', async () => {
   const body = { id: 'resp_x', status: 'completed', output_text: 'fine', output: [] };
   const last = `data: ${JSON.stringify({ type: 'response.completed', response: body })}`;
-  const { report, requests } = await tell([{ events: [last], after: 'tear' }]);
+  const { report, requests } = await tell([{ events: [last, ''], after: 'tear' }]);
   expect(report).toMatchObject({ kind: 'answered', text: 'fine' });
   expect(requests).toHaveLength(1);
 });

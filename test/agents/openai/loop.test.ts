@@ -195,7 +195,7 @@ describe.for([
       expect.stringMatching(/^error: the arguments of read do not fit: .*path/),
       expect.stringMatching(/^error: the arguments of read do not fit: .*object/),
       expect.stringMatching(/^error: the arguments of write do not fit: .*content/),
-      expect.stringMatching(/^error: a.txt is unchanged: the edit does not apply/),
+      expect.stringMatching(/^error: a.txt is unchanged: edit 1 of 1 does not apply/),
       'exit code 1\nstdout: nothing\nstderr: nothing',
       expect.stringMatching(/^error: other calls of this turn failed/),
       expect.stringMatching(/^error: the answer has the outcome "great"/),
@@ -388,7 +388,7 @@ test('a model that works for many turns is nothing that Node warns of', async ()
   expect(warned).toEqual([]);
 });
 
-test('at the cap of turns the work has failed, and the model was warned before', async () => {
+test('the work fails at the limit of turns, and the model is warned before', async () => {
   let n = 0;
   await using it = await job(() => calls(call('write', { path: 'n', content: String(n++) })), {
     attributes: { max_turns: '5' },
@@ -400,8 +400,8 @@ test('at the cap of turns the work has failed, and the model was warned before',
     usage: { input_tokens: 55, output_tokens: 35 },
   });
   expect(it.server.requests).toHaveLength(5);
-  const notes = it.told().map((text) => /\[note: (.*): come/.exec(text)?.[1]);
-  expect(notes).toEqual([undefined, '3 turns are left', undefined, 'this is your last turn']);
+  const notes = it.told().map((text) => /\[note: (.*); call/.exec(text)?.[1]);
+  expect(notes).toEqual([undefined, 'turns left: 3', 'turns left: 2', 'turns left: 1']);
 });
 
 test('at the cap of tokens no further call is made, and no answer may be longer than what is left', async () => {
@@ -418,7 +418,7 @@ test('at the cap of tokens no further call is made, and no answer may be longer 
     reason: 'the work was not done within 1000 tokens (max_tokens; 1000 were used)',
   });
   expect(it.server.requests.map(({ body }) => body?.['max_output_tokens'])).toEqual([1000, 150]);
-  expect(it.told()).toEqual([expect.stringContaining('150 tokens are left')]);
+  expect(it.told()).toEqual([expect.stringContaining('[note: tokens left: 150; call finish soon]')]);
 });
 
 test('a call that would send more tokens than are left is not made', async () => {
@@ -430,7 +430,7 @@ test('a call that would send more tokens than are left is not made', async () =>
     kind: 'failed',
     class: 'agent',
     reason: expect.stringMatching(
-      /1000 tokens \(max_tokens; 650 were used, and the next call would send about 4[5-9]\d\)/,
+      /1000 tokens \(max_tokens; 650 were used, and the next call would send about 400\)/,
     ),
   });
   expect(it.server.requests).toHaveLength(1);
@@ -497,24 +497,20 @@ test.for([
   },
 );
 
-test('when the time of the node comes to its end the model is warned, and then stopped', async () => {
+test('the work ends at the timeout of the node', async () => {
   const clock = agentClock(1000);
-  await using it = await job(
-    (_, index) => {
-      if (index === 1) clock.advance(85_000);
-      return index < 3 ? calls(call('list', { depth: index + 1 })) : { hang: true };
-    },
-    { clock, task: { timeoutMs: 100_000 } },
-  );
+  await using it = await job((_, index) => (index === 0 ? calls(call('list')) : { hang: true }), {
+    clock,
+    task: { timeoutMs: 100_000 },
+  });
   const work = it.work();
-  await it.server.arrived(4);
-  clock.advance(15_000);
+  await it.server.arrived(2);
+  clock.advance(100_000);
   expect(await work).toMatchObject({
     kind: 'failed',
     class: 'timeout',
     reason: expect.stringContaining("within 100 s (the node's timeout)"),
   });
-  expect(it.told().map((text) => text.includes('15 seconds are left'))).toEqual([false, true, false]);
 });
 
 test('a stream that is cut in the middle of a call is asked for again, and the half call is not carried out', async () => {
@@ -565,19 +561,15 @@ test('over chat completions a cut stream is asked for again too', async () => {
   expect(it.inWorkspace()).toEqual([]);
 });
 
-test.for(['tear', 'hang'] as const)(
-  'a whole chat answer is one where the server does %s, and asked for once',
-  async (after) => {
-    const whole = { choices: [{ index: 0, delta: { content: 'fine' }, finish_reason: 'stop' }] };
-    const end = after === 'hang' ? ['data: [DONE]', ''] : [];
-    await using it = await job([{ events: [whole, ...end], after }], {
-      speaks: ['chat'],
-      attributes: { 'agent.mode': 'single', 'openai.api': 'chat' },
-    });
-    expect(await it.work()).toMatchObject({ kind: 'answered', text: 'fine' });
-    expect(it.server.requests).toHaveLength(1);
-  },
-);
+test('a whole chat answer whose connection breaks is not asked for again', async () => {
+  const whole = { choices: [{ index: 0, delta: { content: 'fine' }, finish_reason: 'stop' }] };
+  await using it = await job([{ events: [whole], after: 'tear' }], {
+    speaks: ['chat'],
+    attributes: { 'agent.mode': 'single', 'openai.api': 'chat' },
+  });
+  expect(await it.work()).toMatchObject({ kind: 'answered', text: 'fine' });
+  expect(it.server.requests).toHaveLength(1);
+});
 
 type Piece = { readonly index?: number; readonly id?: string; readonly name?: string; readonly said: string };
 const wholeA = JSON.stringify({ path: 'a', content: 'x' });
@@ -697,7 +689,7 @@ test('the results of a turn have room together: the later ones are shortened', a
 
 test('work that is stopped while a program runs leaves nothing of it, and no success', async () => {
   const stop = new AbortController();
-  await using it = await job([calls(call('run', { argv: ['sh', '-c', 'echo $$ > pid; exec sleep 1000'] }))]);
+  await using it = await job([calls(call('run', { command: "sh -c 'echo $$ > pid; exec sleep 1000'" }))]);
   const work = it.work(stop.signal);
   await vi.waitFor(() => expect(it.text('pid')).toMatch(/\n$/), { timeout: 20_000, interval: 5 });
   stop.abort();
@@ -708,32 +700,26 @@ test('work that is stopped while a program runs leaves nothing of it, and no suc
   expect(existsSync(`/proc/${it.text('pid').trim()}`)).toBe(false);
 });
 
-test('everything is in the transcript: what was sent, answered, called and told, without the key', async () => {
-  await using it = await job(
-    [calls(call('write', { path: 'key.txt', content: `it is ${apiKey}` })), calls(done())],
-    { files: {} },
-  );
+test('the transcript has the prompt, answers, calls and the end, without the key', async () => {
+  await using it = await job([
+    calls(call('write', { path: 'key.txt', content: `it is ${apiKey}` })),
+    calls(done()),
+  ]);
   await it.work();
   const record = it.record();
-  expect(record.map(({ type }) => type)).toEqual([
-    'start',
-    'request',
-    'answer',
-    'call',
-    'request',
-    'answer',
-    'end',
+  expect(record).toMatchObject([
+    { type: 'start', model: 'gpt-test', prompt: 'do it', limits: { maxTurns: 50 } },
+    { type: 'answer', turn: 1, usage: { input_tokens: 11 } },
+    {
+      type: 'call',
+      name: 'write',
+      arguments: { path: 'key.txt', content: 'it is ***' },
+      ok: true,
+      result: expect.stringMatching(/^key.txt: written/),
+    },
+    { type: 'answer', turn: 2 },
+    { type: 'end', kind: 'finished', outcome: 'success', usage: { input_tokens: 22 } },
   ]);
-  expect(record.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
-  expect(record[0]).toMatchObject({ model: 'gpt-test', prompt: 'do it', limits: { maxTurns: 50 } });
-  expect(record[2]).toMatchObject({ turn: 1, api: 'responses', usage: { input_tokens: 11 } });
-  expect(record[3]).toMatchObject({
-    name: 'write',
-    arguments: { path: 'key.txt', content: 'it is ***' },
-    ok: true,
-    result: expect.stringMatching(/^key.txt: written/),
-  });
-  expect(record.at(-1)).toMatchObject({ kind: 'finished', outcome: 'success', usage: { input_tokens: 22 } });
   expect(it.read('openai.transcript.jsonl')).not.toContain(apiKey);
 });
 

@@ -239,7 +239,7 @@ test.for([
   writeFileSync(it.at('../elsewhere/x.txt'), 'untouched');
   for (const [name, args] of [
     ['write', { path, content: 'a' }],
-    ['patch', { path, diff: '@@ -1 +1 @@\n-a\n+b\n' }],
+    ['patch', { path, edits: [{ find: 'a', replace: 'b' }] }],
   ] as const)
     expect(await it.use(name, args)).toMatchObject({ ok: false, text: expect.stringContaining(why) });
   expect(readFileSync(it.at('../elsewhere/x.txt'), 'utf8')).toBe('untouched');
@@ -254,7 +254,7 @@ test('a file with several names is replaced under one of them: the others keep w
   expect(readFileSync(it.at('../outside.txt'), 'utf8')).toBe('outside\n');
 });
 
-test('patch changes by edits or by a diff, and nothing where one of them does not fit', async () => {
+test('patch makes all edits, or none where one of them does not apply', async () => {
   await using it = await desk({ 'a.txt': 'one\ntwo\n' });
   chmodSync(it.at('a.txt'), 0o640);
   const edits = [
@@ -269,15 +269,17 @@ test('patch changes by edits or by a diff, and nothing where one of them does no
   expect(await it.use('patch', { path: 'a.txt', edits: edits.slice(0, 1) })).toMatchObject({
     ok: true,
   });
-  expect(
-    await it.use('patch', { path: 'a.txt', diff: '@@ -1,2 +1,3 @@\n 1\n two\n+three\n', edits: [] }),
-  ).toMatchObject({ ok: true });
-  expect(readFileSync(it.at('a.txt'), 'utf8')).toBe('1\ntwo\nthree\n');
+  expect(readFileSync(it.at('a.txt'), 'utf8')).toBe('1\ntwo\n');
   expect(statSync(it.at('a.txt')).mode & 0o777).toBe(0o640);
   expect((await it.use('patch', { path: 'no.txt', edits })).text).toContain(
     'there is no "no.txt" in the workspace: use write',
   );
-  expect((await it.use('patch', { path: 'a.txt' })).text).toContain('give either "edits" or "diff"');
+  await it.use('write', { path: 'crlf.txt', content: 'a\r\na\r\nb\r\n' });
+  const twice = [{ find: 'a\n', replace: 'c' }];
+  expect((await it.use('patch', { path: 'crlf.txt', edits: twice })).text).toContain('is at lines 1 and 2');
+  const once = [{ find: 'a\nb\n', replace: 'c\nd\n' }];
+  expect(await it.use('patch', { path: 'crlf.txt', edits: once })).toMatchObject({ ok: true });
+  expect(readFileSync(it.at('crlf.txt'), 'utf8')).toBe('a\r\nc\r\nd\r\n');
 });
 
 test('run tells exit code and output, and runs without a shell, out of sight of hidden files', async () => {
@@ -286,7 +288,9 @@ test('run tells exit code and output, and runs without a shell, out of sight of 
     ok: true,
     text: 'exit code 0\nstdout (21 bytes):\nscripts:\n\nsrc:\na.txt\nstderr: nothing',
   });
-  const failing = await it.use('run', { argv: ['sh', '-c', 'echo "a | b"; echo oh >&2; exit 3'] });
+  const failing = await it.use('run', {
+    command: `sh -c 'echo "a | b"; echo oh >&2; exit 3'`,
+  });
   expect(failing).toMatchObject({
     ok: true,
     text: 'exit code 3\nstdout (6 bytes):\na | b\nstderr (3 bytes):\noh',
@@ -306,17 +310,16 @@ test('a long output is shortened to head and tail for the model, and kept whole'
 });
 
 test.for([
-  [{ command: 'ls | wc' }, 'it runs without a shell, so "|" cannot be used'],
-  [{ command: 'echo a > b' }, 'so ">" cannot be used'],
+  [{ command: 'ls | wc' }, 'it runs without a shell, so | outside quotes means nothing'],
+  [{ command: 'echo a > b' }, 'so > outside quotes'],
   [{ command: 'cat ../x' }, 'a ".." path component: ../x'],
   [{ command: 'cat /etc/passwd' }, 'an absolute path: /etc/passwd'],
-  [{ argv: ['sh', '-c', 'cat ~/.ssh/id_rsa'] }, 'a home reference'],
-  [{ argv: ['bash', '-lc', 'cd .. && ls'] }, 'a ".." path component'],
+  [{ command: "sh -c 'cat ~/.ssh/id_rsa'" }, 'a home reference'],
+  [{ command: "bash -lc 'cd .. && ls'" }, 'a ".." path component'],
   [{ command: 'echo "a' }, 'a double quote is never closed (at character 6)'],
-  [{ command: ' ' }, 'give either "command" or "argv"'],
-  [{ command: 'ls', argv: ['ls'] }, 'give either "command" or "argv"'],
-  [{ argv: [''] }, 'the program has no name'],
-  [{ argv: ['echo', 'a\0b'] }, 'a NUL'],
+  [{ command: ' ' }, 'the program has no name'],
+  [{ command: "''" }, 'the program has no name'],
+  [{ command: 'echo a\0b' }, 'a NUL'],
   [{ command: 'no-such-program-here x' }, '"no-such-program-here" cannot be run'],
   [{ command: 'sleep 100', timeout_seconds: 0.05 }, 'ended after 0.05 s'],
 ] as const)('run %j is refused or in vain: %s', async ([args, why]) => {

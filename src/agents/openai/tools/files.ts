@@ -1,7 +1,6 @@
 /** The tools that read and change one file: `read`, `write` and `patch`. */
 import * as z from 'zod';
 import { systemWords, writeFileAtomic } from '../../../system/files.ts';
-import { applyDiff, applyEdits } from './diff.ts';
 import { decoded, longestFile, placeToSee, placeToWrite, type Target, textAt } from './place.ts';
 import { bounded, did, refused, type ToolResult, tool } from './tool.ts';
 
@@ -57,30 +56,54 @@ export const write = tool({
 export const patch = tool({
   name: 'patch',
   description:
-    'Changes a text file of the workspace; give either "edits" or "diff". Each edit replaces "find", which must be in ' +
-    'the file exactly once, blanks and indentation included. "diff" is a unified diff of this file with exact context. ' +
-    'All of it is done, or nothing.',
+    'Changes a text file of the workspace. Each edit replaces "find", which must be in the file exactly once, blanks and ' +
+    'indentation included. All edits are made, or none.',
   args: z.object({
     path: pathArgument,
-    edits: z.array(z.object({ find: z.string(), replace: z.string() })).nullish(),
-    diff: z.string().nullish(),
+    edits: z.array(z.object({ find: z.string().min(1), replace: z.string() })).min(1),
   }),
   action: ({ path }) => ({ action: 'file_change', detail: path }),
-  async run({ path, edits, diff }, context) {
-    const asEdits = edits != null && edits.length > 0;
-    const asDiff = diff != null && diff.trim() !== '';
-    if (asEdits === asDiff) return refused('give either "edits" or "diff", and one of them');
+  async run({ path, edits }, context) {
     const target = await placeToWrite(path, context);
     if ('problem' in target) return refused(target.problem);
-    if (target.before === undefined && asEdits)
+    if (target.before === undefined)
       return refused(`there is no "${target.path}" in the workspace: use write`);
-    const text = decoded(target.before?.bytes ?? new Uint8Array());
+    const text = decoded(target.before.bytes);
     if (text === undefined) return refused(`"${target.path}" is a binary file (or no UTF-8)`);
-    const applied = asDiff ? applyDiff(text, diff) : applyEdits(text, edits ?? []);
+    const applied = applyEdits(text, edits);
     if ('problem' in applied) return refused(`${target.path} is unchanged: ${applied.problem}`);
     return put(target, applied.text);
   },
 });
+
+type Edit = { readonly find: string; readonly replace: string };
+
+/** Replaces texts, one after the other; each must be in the text exactly once. */
+function applyEdits(
+  text: string,
+  edits: readonly Edit[],
+): { readonly text: string } | { readonly problem: string } {
+  // A file whose lines all end in CR LF is edited as if they ended in LF.
+  const isCrLf = text.includes('\r\n') && !/(?<!\r)\n/.test(text);
+  const asInFile = (piece: string): string =>
+    isCrLf && !piece.includes('\r') ? piece.replaceAll('\n', '\r\n') : piece;
+  let edited = text;
+  for (const [n, edit] of edits.entries()) {
+    const which = `edit ${n + 1} of ${edits.length}`;
+    const find = asInFile(edit.find);
+    const at = edited.indexOf(find);
+    if (at < 0) return { problem: `${which} does not apply: its "find" is nowhere in the file` };
+    const again = edited.indexOf(find, at + 1);
+    if (again >= 0) {
+      const lines = [at, again].map((offset) => edited.slice(0, offset).split('\n').length).join(' and ');
+      return {
+        problem: `${which} is ambiguous: its "find" is at lines ${lines}; take more of the lines around it`,
+      };
+    }
+    edited = edited.slice(0, at) + asInFile(edit.replace) + edited.slice(at + find.length);
+  }
+  return { text: edited };
+}
 
 /** Replaces a file as a whole or not at all; permission bits stay. */
 async function put({ path, place, before }: Target, content: string): Promise<ToolResult> {

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { createContext, Script } from 'node:vm';
 import * as z from 'zod';
 import { sightProblem } from '../../../policy/tool-paths.ts';
-import type { Clock } from '../../../system/clock.ts';
 import { systemWords } from '../../../system/files.ts';
-import { placeToSee, textAt, within } from './place.ts';
+import { placeToSee, type Seen, textAt, within } from './place.ts';
 import { bounded, did, refused, type ToolContext, tool, wellFormed } from './tool.ts';
 
 /** Entries of the longest list. */
@@ -29,14 +28,10 @@ export const list = tool({
     if (!seen.is.isDirectory()) return refused(`"${shown}" is no folder: use read`);
     const rows: string[] = [];
     let isCut = false;
-    try {
-      for await (const entry of entriesBelow(seen.real, seen.path, context, depth ?? 1)) {
-        isCut = rows.length === mostEntries;
-        if (isCut) break;
-        rows.push(await row(entry));
-      }
-    } catch (error) {
-      return refused(`"${shown}": ${systemWords(error)}`);
+    for await (const entry of entriesBelow(seen.real, seen.path, context, depth ?? 1)) {
+      isCut = rows.length === mostEntries;
+      if (isCut) break;
+      rows.push(await row(entry));
     }
     if (rows.length === 0) return did(`"${shown}" has nothing in it`);
     const count = `${isCut ? 'the first ' : ''}${rows.length} ${rows.length === 1 ? 'entry' : 'entries'}`;
@@ -74,7 +69,8 @@ async function* entriesBelow(
   depth: number,
   skip?: string,
 ): AsyncGenerator<Entry> {
-  const entries = await readdir(real, { withFileTypes: true });
+  // A folder that cannot be opened, or is gone, has nothing to show.
+  const entries = await readdir(real, { withFileTypes: true }).catch(() => []);
   for (const kind of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (context.signal.aborted) return;
     const at = path === '' ? kind.name : `${path}/${kind.name}`;
@@ -82,12 +78,7 @@ async function* entriesBelow(
     const names = [at, within(context.root, there) ?? ''];
     if (kind.name === skip || names.some((name) => sightProblem(name, context.scope) !== undefined)) continue;
     yield { path: at, real: there, kind };
-    if (!kind.isDirectory() || depth === 1) continue;
-    try {
-      yield* entriesBelow(there, at, context, depth - 1, skip);
-    } catch {
-      // A folder that cannot be opened, or is gone, has nothing to show.
-    }
+    if (kind.isDirectory() && depth > 1) yield* entriesBelow(there, at, context, depth - 1, skip);
   }
 }
 
@@ -107,99 +98,81 @@ export const search = tool({
   }),
   action: ({ pattern }) => ({ action: 'tool_call', detail: `search ${pattern}` }),
   async run({ pattern, path, regex, ignore_case }, context) {
-    const match = matcher(pattern, regex === true, ignore_case === true ? 'i' : '', context.clock);
-    if ('problem' in match) return refused(match.problem);
+    const matching = matcher(pattern, regex === true, ignore_case === true ? 'i' : '');
+    if ('problem' in matching) return refused(matching.problem);
     const seen = await placeToSee(path ?? '', context);
     if ('problem' in seen) return refused(seen.problem);
     const hits: string[] = [];
-    let files = 0;
-    let bytes = 0;
-    /** Why the search ends, or undefined. */
-    const look = async (at: string, real: string): Promise<string | undefined> => {
-      const file = await textAt({ path: at, real });
-      if ('problem' in file) return undefined;
-      files += 1;
-      bytes += file.text.length;
-      const found = match.lines(file.text, most.hits + 1 - hits.length);
-      if (found === undefined) return `the pattern takes too long (in ${at}): make it simpler`;
-      hits.push(...found.map(({ line, text }) => `${at}:${line}: ${shortLine(text)}`));
-      if (hits.length > most.hits) return `more than ${most.hits} lines match`;
-      return files >= most.files || bytes >= most.bytes
-        ? `only ${files} files were looked through`
-        : undefined;
-    };
+    const looked = { files: 0, bytes: 0, ms: 0 };
     let short: string | undefined;
-    try {
-      if (!seen.is.isDirectory()) {
-        const file = await textAt(seen);
-        if ('problem' in file) return refused(file.problem);
-        short = await look(seen.path, seen.real);
-      } else
-        for await (const { path: at, real, kind } of entriesBelow(
-          seen.real,
-          seen.path,
-          context,
-          100,
-          'node_modules',
-        )) {
-          if (kind.isFile()) short = await look(at, real);
-          if (short !== undefined) break;
-        }
-    } catch (error) {
-      return refused(`"${seen.path === '' ? '.' : seen.path}": ${systemWords(error)}`);
+    for await (const { path: at, real } of filesOf(seen, context)) {
+      const file = await textAt({ path: at, real });
+      if ('problem' in file) continue;
+      const began = context.clock.monotonic();
+      const found = matching.lines(file.text, most.hits + 1 - hits.length, most.ms - looked.ms);
+      looked.ms += context.clock.monotonic() - began;
+      looked.files += 1;
+      looked.bytes += file.text.length;
+      hits.push(...(found ?? []).map(({ line, text }) => `${at}:${line}: ${shortLine(text)}`));
+      if (found === undefined) short = `the pattern takes too long (in ${at}): make it simpler`;
+      else if (hits.length > most.hits) short = `more than ${most.hits} lines match`;
+      else if (looked.files >= most.files || looked.bytes >= most.bytes)
+        short = `only ${looked.files} files were looked through`;
+      if (short !== undefined) break;
     }
     if (hits.length === 0)
-      return short === undefined ? did(`nothing found in ${files} text files`) : refused(short);
+      return short === undefined ? did(`nothing found in ${looked.files} text files`) : refused(short);
     const rest = short === undefined ? '' : `\n[… ${short}: narrow the path or the pattern …]`;
     return did(`${hits.slice(0, most.hits).join('\n')}${rest}`);
   },
 });
 
+/** The file itself, or those below the folder. */
+async function* filesOf(seen: Seen, context: ToolContext): AsyncGenerator<Pick<Seen, 'path' | 'real'>> {
+  if (!seen.is.isDirectory()) yield seen;
+  else
+    for await (const entry of entriesBelow(seen.real, seen.path, context, 100, 'node_modules'))
+      if (entry.kind.isFile()) yield entry;
+}
+
 const shortLine = (text: string): string =>
   text.length <= most.line ? text : `${wellFormed(text.slice(0, most.line))}… (${text.length} characters)`;
 
-type Lines = readonly { readonly line: number; readonly text: string }[];
+type Lines = { readonly line: number; readonly text: string }[];
 
-/** Finds the lines (from 1) that match; undefined when it takes too long. A pattern comes from a model: it may never
- *  end, and only a context with a timeout can stop one. */
+/** Finds the lines (from 1) that match; `lines` is undefined when it takes more than `ms` milliseconds. */
 function matcher(
   pattern: string,
   isRegex: boolean,
   flags: string,
-  clock: Clock,
-): { lines(text: string, limit: number): Lines | undefined } | { readonly problem: string } {
+): { lines(text: string, limit: number, ms: number): Lines | undefined } | { readonly problem: string } {
   if (pattern === '') return { problem: 'the pattern is empty' };
   let found: RegExp;
   try {
     found = new RegExp(isRegex ? pattern : pattern.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags);
   } catch (error) {
-    return {
-      problem: `the pattern is no regular expression: ${error instanceof Error ? error.message : ''}`,
-    };
+    return { problem: `the pattern is no regular expression: ${systemWords(error)}` };
   }
   const world = { work: () => {} };
-  const context = createContext(world);
-  let left: number = most.ms;
+  const inside = createContext(world);
   return {
-    lines(text, limit) {
-      const hits: { line: number; text: string }[] = [];
+    lines(text, limit, ms) {
+      const hits: Lines = [];
       world.work = () => {
         for (const [n, line] of text.split('\n').entries()) {
           if (found.test(line)) hits.push({ line: n + 1, text: line.replace(/\r$/, '') });
           if (hits.length >= limit) return;
         }
       };
-      if (left <= 0) return undefined;
-      const began = clock.monotonic();
       try {
-        call.runInContext(context, { timeout: Math.ceil(left) });
+        // A model's pattern may never end, and only a context with a timeout can stop one.
+        call.runInContext(inside, { timeout: Math.max(1, Math.ceil(ms)) });
+        return hits;
       } catch (error) {
         // Made in the other context, it is no `Error` of this one.
         if ((error as { code?: unknown } | null)?.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
         return undefined;
       }
-      left -= clock.monotonic() - began;
-      return hits;
     },
   };
 }

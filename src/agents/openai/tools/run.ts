@@ -1,7 +1,8 @@
 /** The tool `run`: a program in the workspace, without a shell. */
 import * as z from 'zod';
 import { toolCommandProblem } from '../../../policy/commands.ts';
-import { quoteWord, splitWords } from '../../../policy/words.ts';
+import { readShell } from '../../../policy/shell.ts';
+import { splitWords } from '../../../policy/words.ts';
 import { headAndTail } from '../../../system/head-and-tail.ts';
 import type { Exit } from '../../../system/spawn.ts';
 import { did, refused, type ToolResult, tool } from './tool.ts';
@@ -9,28 +10,21 @@ import { did, refused, type ToolResult, tool } from './tool.ts';
 /** Bytes of either stream that the model gets; all of it is in the node's folder. */
 const mostShown = 16 * 1024;
 
-/** What only a shell understands. It is looked for in quotes too: "argv" takes it literally. */
-const shellSyntax = ['&&', '||', ';', '|', '`', '$(', '>', '<', '\n'];
-
 export const run = tool({
   name: 'run',
   description:
-    'Runs a program in the workspace and answers with its exit code and what it printed. No shell: "command" is split into ' +
-    'words, and pipes, redirections, globs and variables mean nothing in it. "argv" gives the words themselves. Programs ' +
-    'are named as on PATH, files relative to the workspace. Whatever it leaves running is ended with it.',
+    'Runs a program in the workspace and answers with its exit code and what it printed. No shell: the command is split into ' +
+    'words, and pipes, redirections, globs and variables mean nothing in it. Programs are named as on PATH, files relative ' +
+    'to the workspace. Whatever it leaves running is ended with it.',
   args: z.object({
-    command: z.string().nullish().describe('a command line, such as: npm test'),
-    argv: z.array(z.string()).nullish().describe('the program and its arguments, in place of "command"'),
+    command: z.string().describe('a command line, such as: npm test'),
     timeout_seconds: z.number().positive().max(86_400).nullish(),
   }),
-  action: ({ command, argv }) => ({
-    action: 'command',
-    detail: command?.trim() || (argv ?? []).map(quoteWord).join(' '),
-  }),
-  async run({ command, argv, timeout_seconds }, { task, root, scope, runMs, call }) {
-    const words = wordsOf(command?.trim() ?? '', argv ?? []);
+  action: ({ command }) => ({ action: 'command', detail: command.trim() }),
+  async run({ command, timeout_seconds }, { task, root, scope, runMs, call }) {
+    const words = wordsOf(command);
     if ('problem' in words) return refused(words.problem);
-    const rule = toolCommandProblem(words.argv.map(quoteWord).join(' '));
+    const rule = toolCommandProblem(command);
     if (rule !== undefined) return refused(rule.replace(/^tool_command rejected/, 'the command is rejected'));
     const { hidden, only } = scope;
     const [out, err] = [collector(), collector()];
@@ -53,23 +47,18 @@ export const run = tool({
 });
 
 function wordsOf(
-  line: string,
-  argv: readonly string[],
+  command: string,
 ): { readonly argv: readonly [string, ...string[]] } | { readonly problem: string } {
-  if ((line === '') === (argv.length === 0))
-    return { problem: 'give either "command" or "argv", and one of them' };
-  const syntax = shellSyntax.find((piece) => line.includes(piece));
+  const [syntax] = readShell(command).operators;
   if (syntax !== undefined)
     return {
-      problem:
-        `it runs without a shell, so ${JSON.stringify(syntax)} cannot be used in "command": run one program after ` +
-        'the other, or give the words in "argv"',
+      problem: `it runs without a shell, so ${syntax} outside quotes means nothing: run one program after the other`,
     };
-  const split = line === '' ? { words: argv } : splitWords(line);
+  const split = splitWords(command);
   if ('problem' in split) return { problem: `${split.problem} (at character ${split.at + 1})` };
   const [program, ...rest] = split.words;
   if (program === undefined || program === '') return { problem: 'the program has no name' };
-  if (split.words.some((word) => word.includes('\0'))) return { problem: 'a word has a NUL in it' };
+  if (command.includes('\0')) return { problem: 'the command has a NUL in it' };
   return { argv: [program, ...rest] };
 }
 
