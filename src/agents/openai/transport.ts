@@ -84,7 +84,7 @@ function clientFor(request: Request, Client: typeof OpenAI, heard: () => void, s
   });
 }
 
-/** Bytes of the longest event, or of any other body: the answer is in it more than once. */
+/** Bytes of the longest event, or of a body of another kind. */
 const eventLimit = ({ maxAnswerBytes }: Request): number => maxAnswerBytes + 1024 * 1024;
 
 type Dispatch = (options: object, handler: unknown) => boolean;
