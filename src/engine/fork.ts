@@ -18,8 +18,6 @@ import { writeSealed } from '../store/sealed.ts';
 import { openVisits, stateAfter } from '../store/visits.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
 import { copyStore } from '../workspace/copy-store.ts';
-import { realOf } from '../workspace/dirs.ts';
-import { filesNaming, noteOf } from '../workspace/own-place.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -99,8 +97,6 @@ async function fill(
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
   const then = await loaded(snapshots, wanted.snapshot);
   await snapshots.restore(then);
-  const old = realOf(from.workspace);
-  const namingOld = await filesNaming(old, then.tree, at.workspace);
   await wanted.history?.(from.history, at.history, at.workspace);
   for (const [stored, text] of Object.entries({ ...wanted.files, ...wanted.keep })) {
     await writeFileAtomic(join(at.inputs, stored), text);
@@ -133,7 +129,6 @@ async function fill(
     notes: [
       ...lost.map((execution) => `the artifacts of ${execution} no longer exist and are not copied`),
       ...(uncopied === undefined ? [] : [uncopied]),
-      ...noteOf(namingOld, old),
     ],
   };
 }

@@ -1,6 +1,8 @@
 /** Texts of two runs of one pipeline in a form in which they can be compared: run ids, run directories, times, durations,
  *  process ids and commit hashes are alike. */
-import type { Json } from '../model/json.ts';
+import { sortedKeys } from '../model/canonical.ts';
+import type { Json, JsonObject } from '../model/json.ts';
+import { own } from '../model/own.ts';
 import { realOf } from '../workspace/dirs.ts';
 
 /** A run as its texts name it. */
@@ -56,6 +58,42 @@ export function renameDirsIn(value: Json, dirs: readonly string[], to: string): 
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, renameDirsIn(one, dirs, to)]));
 }
+
+export type FieldDifference = {
+  /** Dotted path; empty for the whole value. */
+  readonly field: string;
+  /** The two values as JSON, shortened. */
+  readonly was: string;
+  readonly is: string;
+};
+
+/** The first field in which two JSON values differ in their normal form; undefined if there is none. */
+export function firstDifferentField(
+  was: Json | undefined,
+  is: Json | undefined,
+  normal: (text: string) => string,
+  path: readonly string[] = [],
+): FieldDifference | undefined {
+  // The key is part of the text: the normal form of a duration depends on its name.
+  const textOf = (value: Json | undefined) =>
+    JSON.stringify(value === undefined ? null : sortedKeys({ [path.at(-1) ?? '']: value }));
+  const [a, b] = [textOf(was), textOf(is)];
+  if (a === b || normal(a) === normal(b)) return undefined;
+  if (isContainer(was) && isContainer(is))
+    for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
+      const found = firstDifferentField(own(was, key), own(is, key), normal, [...path, key]);
+      if (found !== undefined) return found;
+    }
+  return { field: path.join('.'), was: shown(was), is: shown(is) };
+}
+
+const isContainer = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null;
+
+const shown = (value: Json | undefined): string => {
+  const text = value === undefined ? '(nothing)' : JSON.stringify(value);
+  return text.length > 300 ? `${text.slice(0, 299)}…` : text;
+};
 
 /** The first line in which two texts differ: in a sentence, and as a diff. */
 export function firstDifference(

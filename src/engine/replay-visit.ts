@@ -2,7 +2,6 @@
 import { chmodSync, constants, copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { present } from '../model/attribute.ts';
-import { sortedKeys } from '../model/canonical.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Node } from '../model/graph.ts';
 import type { Json } from '../model/json.ts';
@@ -18,7 +17,7 @@ import { GitError } from '../system/git.ts';
 import { diff, isNothing } from '../workspace/changes.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { StoreTrouble, WorkspaceError } from '../workspace/trouble.ts';
-import { firstDifference, renameDirsIn, runNames } from './normal.ts';
+import { firstDifferentField, renameDirsIn, runNames } from './normal.ts';
 import type { RecordedRun, ReplayingRun } from './replay.ts';
 
 /** An execution that is about to run. */
@@ -153,40 +152,22 @@ export function recordedExecutions(
   }
 }
 
-/** What of the run's state, as a node may see it, is not the recorded one. */
+/** How the run's state, as a node may see it, is not the recorded one; undefined where it is. */
 function otherState(
   id: string,
   then: RunState,
   now: RunState,
   normal: (text: string) => string,
 ): string | undefined {
-  const [was, is] = [
-    visibleState({ ...then, context: { ...then.context, current_node: id } }),
-    visibleState(now),
-  ];
-  for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
-    // Written by the engine, whatever the nodes do.
-    if (key === 'context key last_failure.at') continue;
-    const [a, b] = [textOf(own(was, key)), textOf(own(is, key))];
-    if (a === b) continue;
-    const [old, fresh] = [normal(a), normal(b)];
-    if (old !== fresh) return `${key} is not the recorded one: ${firstDifference(old, fresh).sentence}`;
-  }
-  return undefined;
+  const was = visibleState({ ...then, context: { ...then.context, current_node: id } });
+  const found = firstDifferentField(was, visibleState(now), normal);
+  return found && `${found.field} is not the recorded one: it was ${found.was} and is ${found.is}`;
 }
 
-const textOf = (value: unknown): string =>
-  JSON.stringify(value === undefined ? null : sortedKeys(value as Json));
-
-function visibleState({ context, origins, outcomes, last_outcome, last_failure }: RunState) {
-  const named = (what: string, values: Readonly<Record<string, unknown>>) =>
-    Object.entries(values).map(([key, value]): [string, unknown] => [`${what} ${key}`, value]);
-  return Object.fromEntries([
-    ...named('context key', context),
-    ...named('the origin of context key', origins),
-    ...named('the outcome of', outcomes),
-    ...named('the last', { outcome: last_outcome, failure: last_failure }),
-  ]);
+function visibleState({ context, origins, outcomes, last_outcome, last_failure }: RunState): Json {
+  // The engine writes the time, whatever the nodes do.
+  const { 'last_failure.at': _, ...values } = context;
+  return JSON.parse(JSON.stringify({ context: values, origins, outcomes, last_outcome, last_failure }));
 }
 
 const commandOf = (node: Node): string => present(node.attrs, 'tool_command')?.value.text ?? '';

@@ -1,6 +1,5 @@
 /** Writes the events and trace records that are missing after a crash: if the engine was killed between the checkpoint and the
  *  records of an execution, resume writes them first, so that they have no gap. */
-import { statSync } from 'node:fs';
 import { readGraph } from '../dot/read.ts';
 import type { EventFacts } from '../model/event.ts';
 import { layout } from '../model/layout.ts';
@@ -8,42 +7,20 @@ import type { Manifest } from '../model/manifest.ts';
 import { own } from '../model/own.ts';
 import type { TraceFacts } from '../model/trace.ts';
 import type { Loaded } from '../store/checkpoint.ts';
-import { beginning, readJournal } from '../store/journal-read.ts';
+import { readJournal } from '../store/journal-read.ts';
 import { readVisits, stateAfter } from '../store/visits.ts';
 import { conditionLookup, delta } from './context.ts';
 import { outputCaptured, stageEnded } from './records.ts';
 import { route } from './route.ts';
 import type { EventWriter } from './teller.ts';
 
-/** Bytes at a journal's end that are read first: they usually contain the whole last execution. */
-const endBytes = 1024 * 1024;
-
 /** The types of records that a journal has of an execution, after its latest start. */
 type Written = { readonly began: boolean; readonly types: ReadonlySet<string> };
 
 async function writtenOf(path: string, begins: string, node: string, visit: number): Promise<Written> {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  // Reads further back until the start is found; only one line is in memory at a time.
-  for (let bytes = endBytes; ; bytes *= 8) {
-    const offset = Math.max(0, size - bytes);
-    const written = await writtenFrom(offset, path, begins, node, visit);
-    if (written !== undefined) return written;
-    if (offset === 0) return { began: false, types: new Set() };
-  }
-}
-
-/** Undefined if no execution starts after `offset`. */
-async function writtenFrom(
-  offset: number,
-  path: string,
-  begins: string,
-  node: string,
-  visit: number,
-): Promise<Written | undefined> {
-  let began: boolean | undefined;
+  let began = false;
   let types = new Set<string>();
-  // A line that is cut at the offset is not a record, and is skipped.
-  for await (const entry of readJournal(path, { ...beginning, offset })) {
+  for await (const entry of readJournal(path)) {
     if (entry.kind !== 'record') continue;
     const { type, node_id, visit: number, last_completed_node, from_node } = entry.record;
     if (typeof type !== 'string') continue;
@@ -52,7 +29,7 @@ async function writtenFrom(
       types = new Set();
     } else if ((node_id ?? last_completed_node ?? from_node ?? node) === node) types.add(type);
   }
-  return began === undefined ? undefined : { began, types };
+  return { began, types };
 }
 
 /** Writes the missing events and trace records of the checkpoint's last execution and, if the run ended with it, of the end.

@@ -31,7 +31,7 @@ export async function openReplay(
   if (replayOf === undefined) return { replay: undefined };
   const { followed, history, workspace } = layout(runDir);
   const at = followedLayout(followed);
-  const changed = await changedInFollowed(runDir);
+  const changed = await changedInFollowed(runDir, manifest);
   if (changed !== undefined) return changed;
   const visits = await readVisits(at.visits);
   if (!visits.ok) return refused('replay-records', visits.why);

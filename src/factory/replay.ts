@@ -21,7 +21,6 @@ import {
 } from '../store/exchanges.ts';
 import { findMoment, type Moment, readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
-import type { Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { forkRun, storedGraph } from './fork.ts';
@@ -128,6 +127,7 @@ export async function readRecord(runDir: string): Promise<
     : { manifest, records, exchanges: [] };
 }
 
+/** Whether texts and files of the exchanges are damaged. */
 async function damageIn(
   runDir: string,
   run: string,
@@ -135,36 +135,26 @@ async function damageIn(
 ): Promise<Refusal | undefined> {
   const at = layout(runDir);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-  for (const stored of exchanges) {
-    const why = await damageOf(at.exchanges, snapshots, stored);
-    const { node, call } = stored.exchange;
-    if (why !== undefined)
+  for (const { exchange } of exchanges)
+    try {
+      for (const body of bodiesOf(exchange)) await readBody(at.exchanges, body);
+      const { after, changes = [] } = exchange.files ?? {};
+      if (after !== undefined && changes.length > 0) await snapshots.load(after);
+      for (const { sha256 } of changes) if (sha256 !== undefined) await drain(snapshots.pieces(sha256));
+    } catch (error) {
+      if (!(error instanceof DamagedExchange || error instanceof WorkspaceError)) throw error;
       return refused(
         'replay-damaged',
-        `the record of call ${call} of node "${node}" in run ${run} is damaged: ${why}`,
+        `the record of call ${exchange.call} of node "${exchange.node}" in run ${run} is damaged: ${error.message}`,
         'restore that file from a copy; nothing was replayed',
       );
-  }
+    }
   return undefined;
 }
 
-async function damageOf(
-  exchanges: string,
-  snapshots: Snapshots,
-  { exchange }: StoredExchange,
-): Promise<string | undefined> {
-  try {
-    for (const body of bodiesOf(exchange)) await readBody(exchanges, body);
-    const { files } = exchange;
-    if (files === null || files.changes.length === 0) return undefined;
-    await snapshots.load(files.after);
-    for (const { sha256 } of files.changes)
-      if (sha256 !== undefined) for await (const _ of snapshots.pieces(sha256));
-    return undefined;
-  } catch (error) {
-    if (error instanceof DamagedExchange || error instanceof WorkspaceError) return error.message;
-    throw error;
-  }
+/** Reads a content to its end, which checks its hash. */
+async function drain(pieces: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of pieces);
 }
 
 /** The pipeline with prompts replaced by statements at its end; undefined where none is replaced. */
@@ -181,13 +171,10 @@ function withPrompts(
   }
   const statements = wanted.map(([id, text]) => `  ${id} [prompt="${quoted(text)}"]\n`).join('');
   const { text } = manifest.pipeline;
-  // The last brace may be in a comment: the one that ends the graph is the one where the statements have an effect.
-  for (let at = text.lastIndexOf('}'); at > 0; at = text.lastIndexOf('}', at - 1)) {
-    const changed = readGraph(graph.file, `${text.slice(0, at)}\n${statements}${text.slice(at)}`).graph;
-    if (changed === undefined) continue;
-    const hasPrompt = ([id, prompt]: readonly [string, string]) =>
-      present(changed.nodes.get(id)?.attrs ?? new Map(), 'prompt')?.value.text === prompt;
-    if (!wanted.every(hasPrompt)) continue;
+  const at = text.lastIndexOf('}');
+  const changed = readGraph(graph.file, `${text.slice(0, at)}\n${statements}${text.slice(at)}`).graph;
+  const promptOf = (id: string) => present(changed?.nodes.get(id)?.attrs ?? new Map(), 'prompt')?.value.text;
+  if (changed !== undefined && wanted.every(([id, prompt]) => promptOf(id) === prompt)) {
     const errors = lint(changed, kinds, { toRun: true }).filter(({ severity }) => severity === 'error');
     return errors.length > 0 ? { problems: errors } : changed;
   }
@@ -204,27 +191,24 @@ function promptProblem(
   id: string,
   text: string,
 ): { readonly what: string; readonly fix: string } | undefined {
-  const names = [...graph.nodes.values()]
-    .filter((one) => kindOf(one, kinds)?.type === 'codergen')
-    .map((one) => one.id);
-  if (!names.includes(id)) {
+  const agents = [...graph.nodes.values()].filter((one) => kindOf(one, kinds)?.type === 'codergen');
+  const names = agents.map((one) => one.id);
+  const node = agents.find((one) => one.id === id);
+  if (node === undefined) {
     const meant = nearest(id, names);
     return {
       what: graph.nodes.has(id) ? `node "${id}" is not an agent node` : `the pipeline has no node "${id}"`,
       fix: `${meant === undefined ? '' : `did you mean "${meant}"? `}agent nodes: ${names.join(', ') || '(none)'}`,
     };
   }
-  if (present(graph.nodes.get(id)?.attrs ?? new Map(), 'prompt_file') !== undefined)
+  if (present(node.attrs, 'prompt_file') !== undefined)
     return {
       what: 'the prompt of the node is the workspace file that prompt_file names, which an earlier node writes',
       fix: 'change what writes that file: a variable (--var) or another prompt',
     };
-  if (text.trim() === '' || text.startsWith('@'))
-    return {
-      what: text.startsWith('@') ? 'a prompt cannot begin with "@"' : 'the text is empty',
-      fix: 'for example --set prompt.plan=@new-plan.md',
-    };
-  return undefined;
+  const fix = 'for example --set prompt.plan=@new-plan.md';
+  if (text.startsWith('@')) return { what: 'a prompt cannot begin with "@"', fix };
+  return text.trim() === '' ? { what: 'the text is empty', fix } : undefined;
 }
 
 const quoted = (text: string): string =>

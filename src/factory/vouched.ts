@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
 import { keptPath, manifestHash } from '../engine/kept.ts';
 import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
 import { quoteWord } from '../policy/words.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { type Loaded, loadCheckpoint } from '../store/checkpoint.ts';
@@ -48,23 +49,12 @@ export async function changedIn(runDir: string): Promise<Refusal | undefined> {
   if (loaded.changed !== undefined) return damaged(loaded.changed, 'was changed after the engine wrote it');
   if (await isAnotherManifest(runDir, loaded.vouched))
     return damaged(at.manifest, 'does not match the hash in the checkpoint');
-  const files = Object.entries(read.manifest.files ?? {});
-  return changedFile(
-    runDir,
-    files.filter(([path]) => !path.startsWith(followed)),
-  );
+  return changedFile(runDir, read.manifest, (path) => !path.startsWith(followed));
 }
 
 /** The same for the records that a replay follows. */
-export async function changedInFollowed(runDir: string): Promise<Refusal | undefined> {
-  const read = await readManifest(runDir);
-  if (!read.ok) return refused('manifest', read.why);
-  const files = Object.entries(read.manifest.files ?? {});
-  return changedFile(
-    runDir,
-    files.filter(([path]) => path.startsWith(followed)),
-  );
-}
+export const changedInFollowed = (runDir: string, manifest: Manifest): Promise<Refusal | undefined> =>
+  changedFile(runDir, manifest, (path) => path.startsWith(followed));
 
 async function isAnotherManifest(runDir: string, vouched: Loaded['vouched']): Promise<boolean> {
   const { manifest_sha256, manifest_next } = vouched;
@@ -75,9 +65,11 @@ async function isAnotherManifest(runDir: string, vouched: Loaded['vouched']): Pr
 
 async function changedFile(
   runDir: string,
-  files: readonly (readonly [path: string, sha256: string])[],
+  { files = {} }: Manifest,
+  counts: (path: string) => boolean,
 ): Promise<Refusal | undefined> {
-  for (const [path, sha256] of files) {
+  for (const [path, sha256] of Object.entries(files)) {
+    if (!counts(path)) continue;
     const is = await hashFile(keptPath(runDir, path));
     if (is !== sha256)
       return damaged(

@@ -1,10 +1,6 @@
 /** Files that contain the absolute path of their folder, as build folders, worktrees and virtual environments do: in a copy
  *  of that folder they still refer to the original. */
-import { lstat } from 'node:fs/promises';
-import { largeFrom, readSmall } from './content.ts';
-import { below, shown, toBytes } from './names.ts';
-import type { Tree } from './snapshot.ts';
-import { isDenied } from './trouble.ts';
+import { shown, toBytes } from './names.ts';
 
 /** Whether a file's content names `place` (an absolute path) or something in it. Only texts count: binaries name the place of
  *  their sources, which no tool follows. */
@@ -29,33 +25,8 @@ function isOfName(byte: number | undefined): boolean {
   return byte !== undefined && (byte > 0x7f || /[\w.-]/.test(String.fromCharCode(byte)));
 }
 
-/** The files of a tree, which is in `folder`, that name `place`. Large and unreadable files are left out. */
-export async function filesNaming(place: string, tree: Tree, folder: string): Promise<readonly string[]> {
-  const namesIt = namesPlace(place);
-  const found: string[] = [];
-  let looked = 0;
-  for (const [path, { kind, size = 0 }] of tree) {
-    if (kind !== 'file' || size > largeFrom || size < place.length || isOurs(path)) continue;
-    looked += 1;
-    // Ctrl-C gets a turn.
-    if (looked % 256 === 0) await lstat(folder);
-    const bytes = allowed(() => readSmall(below(folder, path), size));
-    if (bytes !== undefined && namesIt(bytes)) found.push(path);
-  }
-  return found;
-}
-
 /** What pipelines keep in a workspace: records, which no tool follows. */
 export const isOurs = (path: string): boolean => path.startsWith('.factory/');
-
-function allowed<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (isDenied(error)) return undefined;
-    throw error;
-  }
-}
 
 /** The warning about such files in a copy of `place`; nothing where there are none. */
 export function noteOf(paths: readonly string[], place: string): readonly string[] {
