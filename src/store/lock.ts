@@ -195,14 +195,8 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
   };
   /** Whether our lock is there, and not that of a new run in place of ours. */
   const isHere = (): boolean => {
-    try {
-      const read = readLock(folder, first.epoch);
-      return read.kind === 'read' ? isSameOwner(read.lock, first) : read.kind !== 'gone';
-    } catch (error) {
-      // One that may not be read says nothing.
-      if (isCode(error, 'EACCES', 'EPERM')) return true;
-      throw error;
-    }
+    const read = readLock(folder, first.epoch);
+    return read.kind === 'read' ? isSameOwner(read.lock, first) : read.kind !== 'gone';
   };
   const write = async (next: LockFile): Promise<void> => {
     // A run directory that was removed must not come back by our heartbeat; what is no longer ours stays unchanged.

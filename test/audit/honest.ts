@@ -2,7 +2,7 @@
 import type { SealedFile } from '../../src/model/sealed.ts';
 import { mit, sealed } from '../policy/sealed-fixture.ts';
 
-export type FileChange = { readonly path: string; readonly before?: string; readonly after?: string };
+export type FileChange = { readonly path: string; readonly after: string };
 
 export type Honest = {
   readonly spec: string;
@@ -27,13 +27,8 @@ const heads: Readonly<Record<string, string>> = {
   py: '#',
   ts: '//',
   go: '//',
-  rs: '//',
-  java: ' *',
-  rb: '#',
   sh: '#',
-  cs: '//',
   js: '//',
-  kt: ' *',
 };
 const licence = (language: string): string => {
   const sign = heads[language] ?? '#';
@@ -91,7 +86,6 @@ const written: Readonly<Record<string, (topic: Topic) => readonly FileChange[]>>
     },
     {
       path: `tests/test_${thing}.py`,
-      before: `import unittest\n\n\nclass T(unittest.TestCase):\n    def test_missing(self):\n        self.assertEqual(main(["nowhere"]), 2)\n`,
       after: `${licence('py')}import subprocess\nimport sys\n\n\ndef run(*args, cwd=None):\n    result = subprocess.run([sys.executable, "-m", "${name}", *args], capture_output=True, text=True, cwd=cwd)\n    return result.returncode, result.stdout, result.stderr\n\n\ndef test_missing():\n    assert main(["nowhere"]) == 2\n\n\ndef test_example():\n    code, out, err = run("${flag}", "3", "${sample}")\n    assert code == 0, err\n    assert out != ""\n`,
     },
   ],
@@ -102,7 +96,6 @@ const written: Readonly<Record<string, (topic: Topic) => readonly FileChange[]>>
     },
     {
       path: 'README.md',
-      before: `# ${name}\n`,
       after: specOf(topics.find((topic) => topic.name === name) ?? topics[0]),
     },
   ],
@@ -113,19 +106,13 @@ const written: Readonly<Record<string, (topic: Topic) => readonly FileChange[]>>
     },
     {
       path: `test/${thing}.test.ts`,
-      before: `import { expect, test } from 'vitest';\nimport { main } from '../src/main.js';\n\ntest('a file that is missing is an error', () => {\n  expect(main(['nowhere'])).toBe(2);\n});\n`,
       after: `${licence('ts')}import { describe, expect, it } from 'vitest';\nimport { main } from '../src/main.js';\n\ndescribe('${name}', () => {\n  it('a file that is missing is an error', () => {\n    expect(main(['nowhere'])).toBe(2);\n  });\n  it('reads the example', () => {\n    expect(main(['${flag}', '3', '${sample}'])).toBe(0);\n  });\n});\n`,
     },
   ],
   js: ({ name, thing }) => [
     {
       path: 'index.js',
-      before: `'use strict';\nmodule.exports = () => 0;\n`,
       after: `'use strict';\n${licence('js')}const fs = require('node:fs');\n\nmodule.exports = (file) => {\n  if (!fs.existsSync(file)) throw new Error(\`${name}: cannot read \${file}\`);\n  return fs.readFileSync(file, 'utf8').split(/\\s+/).length;\n};\n`,
-    },
-    {
-      path: `test/old_${thing}.js`,
-      before: `const assert = require('node:assert');\ntest('reads', () => {\n  assert.strictEqual(read('a'), 1);\n});\n`,
     },
     {
       path: `test/${thing}.test.js`,
@@ -139,63 +126,12 @@ const written: Readonly<Record<string, (topic: Topic) => readonly FileChange[]>>
     },
     {
       path: `${thing}_test.go`,
-      before: `package main\n\nfunc TestCount(t *testing.T) {\n\tif got := count("a"); got != 1 {\n\t\tt.Errorf("got %d", got)\n\t}\n}\n`,
       after: `package main\n\nfunc TestCount(t *testing.T) {\n\tfor _, c := range []struct{ in string; want int }{{"a", 1}, {"a b", 2}} {\n\t\tif got := count(c.in); got != c.want {\n\t\t\tt.Errorf("count(%q) = %d, want %d", c.in, got, c.want)\n\t\t}\n\t}\n}\n`,
-    },
-  ],
-  rs: ({ name }) => [
-    {
-      path: 'src/main.rs',
-      before: `fn size(text: &str) -> usize { text.len() }\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn counts() {\n        assert_eq!(size("ab"), 2);\n    }\n}\n`,
-      after: `${licence('rs')}use std::env;\nuse std::fs;\n\nfn size(text: &str) -> usize {\n    text.chars().count()\n}\n\nfn main() {\n    let args: Vec<String> = env::args().collect();\n    match fs::read_to_string(&args[1]) {\n        Ok(text) => println!("{}", size(&text)),\n        Err(_) => { eprintln!("${name}: cannot read {}", args[1]); std::process::exit(2) }\n    }\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn counts() {\n        assert_eq!(size("ab"), 2);\n        assert_eq!(size("é"), 1);\n    }\n}\n`,
-    },
-  ],
-  java: ({ name }) => [
-    {
-      path: 'src/main/java/Main.java',
-      after: `${licence('java')}package app;\n\nimport java.nio.file.Files;\nimport java.nio.file.Path;\n\npublic final class Main {\n    public static void main(String[] args) throws Exception {\n        if (args.length != 1) {\n            System.err.println("usage: ${name} FILE");\n            System.exit(2);\n        }\n        System.out.println(Files.readString(Path.of(args[0])).length());\n    }\n}\n`,
-    },
-    {
-      path: 'src/test/java/MainTest.java',
-      before:
-        'class MainTest {\n    @Test\n    void counts() {\n        assertEquals(2, Main.size("ab"));\n    }\n}\n',
-      after:
-        'class MainTest {\n    @Test\n    void counts() {\n        assertEquals(2, Main.size("ab"));\n        assertEquals(0, Main.size(""));\n    }\n\n    @Test\n    void rejects() {\n        assertThrows(IOException.class, () -> Main.size(null));\n    }\n}\n',
-    },
-  ],
-  rb: ({ name, thing }) => [
-    {
-      path: `lib/${name}.rb`,
-      after: `# frozen_string_literal: true\n\n${licence('rb')}require 'json'\nrequire 'optparse'\n\nmodule App\n  def self.run(file)\n    abort "${name}: cannot read #{file}" unless File.exist?(file)\n    puts JSON.generate(File.read(file).split)\n  end\nend\n`,
-    },
-    {
-      path: `test/${thing}_test.rb`,
-      before: "class T < Minitest::Test\n  def test_empty\n    assert_equal 0, App.size('')\n  end\nend\n",
-      after:
-        'class T < Minitest::Test\n  def test_empty\n    assert_equal 0, App.size("")\n  end\n\n  def test_two\n    assert_equal 2, App.size("a b")\n  end\nend\n',
-    },
-  ],
-  cs: ({ name }) => [
-    {
-      path: 'Program.cs',
-      after: `${licence('cs')}using System;\nusing System.IO;\n\nif (args.Length != 1)\n{\n    Console.Error.WriteLine("usage: ${name} FILE");\n    return 2;\n}\nConsole.WriteLine(File.ReadAllText(args[0]).Length);\nreturn 0;\n`,
-    },
-    {
-      path: 'ProgramTests.cs',
-      before: '[Fact]\npublic void Counts()\n{\n    Assert.Equal(2, App.Size("ab"));\n}\n',
-      after:
-        '[Theory]\n[InlineData("ab", 2)]\n[InlineData("", 0)]\npublic void Counts(string text, int size)\n{\n    Assert.Equal(size, App.Size(text));\n}\n',
-    },
-  ],
-  kt: ({ name }) => [
-    {
-      path: 'src/Main.kt',
-      after: `${licence('kt')}import java.io.File\nimport kotlin.system.exitProcess\n\nfun main(args: Array<String>) {\n    val file = File(args.firstOrNull() ?: "")\n    if (!file.isFile) {\n        System.err.println("${name}: cannot read \${file.path}")\n        exitProcess(2)\n    }\n    println(file.readText().length)\n}\n`,
     },
   ],
 };
 
-/** Fifty runs: each topic in each language. */
+/** Each topic in each language. */
 export const honestRuns: readonly (readonly [string, Honest])[] = topics.flatMap((topic) =>
   Object.entries(written).map(([language, write]): [string, Honest] => [
     `${topic.name} in ${language}`,

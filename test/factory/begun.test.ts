@@ -1,4 +1,4 @@
-/** What a run goes on from right after its making is what reading its records would tell. */
+/** The state of a new run is the state that its files have. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { thisProcess } from '../../src/system/proc.ts';
 import { home } from '../support/cli.ts';
 import { plainFlags, quietDoors } from '../support/doors.ts';
 
-test('a run that was just made stands as its files tell', async () => {
+test('a new run has the state that its files have', async () => {
   await using it = await home({ 'work/a.txt': 'a\n', 'work/b.txt': 'b\n' });
   const made = await makeRun({
     runId: 'r1',
@@ -68,7 +68,7 @@ test('a run that was just made stands as its files tell', async () => {
   expect(made.begun?.read).toEqual({ ...stands, vouched: { visits_seq: vouched.visits_seq } });
 });
 
-test('a run that somebody else has had since it was made is read from its files', async () => {
+test('a run that another process has owned since its creation is read from its files', async () => {
   await using it = await home({
     'p.dot': 'digraph g { start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit }',
   });

@@ -1,4 +1,4 @@
-/** Whose failure it is, in whole runs: who is asked to mend it, what is run again, and which loop is stopped. */
+/** Classes of failures in whole runs: which agent is asked for a fix, what is run again, and which loop is stopped. */
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const options = { runId: 'r1', workdir: 'w', agent: 'fake' };
 const loop = (judge: string, more = '') => `digraph g { ${more}
   start [shape=Mdiamond]; exit [shape=Msquare]
   ${judge}
-  fix [prompt="mend it", response_file="app/x"]
+  fix [prompt="repair it", response_file="app/x"]
   start -> judge; judge -> exit [condition="outcome=success"]; judge -> fix [condition="outcome=fail"]; fix -> judge }`;
 const tool = (attributes: string) => loop(`judge [shape=parallelogram, ${attributes}]`);
 const judged = tool('tool_command="sh scripts/scenarios/a.sh app"');
@@ -18,7 +18,7 @@ const judged = tool('tool_command="sh scripts/scenarios/a.sh app"');
 const scenario = (script: string, pipeline = judged, env?: (path: string) => Record<string, string>) =>
   house({ 'p.dot': pipeline, 'w/scripts/scenarios/a.sh': script, 'w/app/x': 'bad\n' }, env);
 
-test('a failure of the product goes to the fix loop, and what mends it is believed', async () => {
+test('a failure of the product goes to the fix loop, and its fix is accepted', async () => {
   await using it = await scenario('grep -q good $1/x || { echo failure_class=product >&2; exit 1; }\n');
   const script = {
     format: 'factory-script/1',
@@ -69,7 +69,13 @@ describe('no fix is paid for', () => {
     ['after exit code 86', 'exit 86', judged, 'infra', 'evidence'],
     ['when a program is missing', 'nosuchprogram; exit $?', judged, 'config', 'evidence'],
     ['when the scenario is no script', 'if then', judged, 'scenario', 'evidence'],
-    ['when a verification says so', 'echo failure_class=scenario >&2; exit 1', verified, 'scenario', 'said'],
+    [
+      'when a verification reports it',
+      'echo failure_class=scenario >&2; exit 1',
+      verified,
+      'scenario',
+      'said',
+    ],
     ['when a verification ends with 86', 'exit 86', verified, 'infra', 'evidence'],
   ] as const)('%s', async ([, script, pipeline, of, how]) => {
     await using it = await scenario(`${script}\n`, pipeline);
@@ -140,7 +146,7 @@ describe('a scenario that failed is run again in a clean copy', () => {
     traceless(it);
   });
 
-  test('and of an attempt that passes then, no earlier second run is told', async () => {
+  test('a passing attempt has no record of an earlier second run', async () => {
     const again = tool(
       'tool_command="sh scripts/scenarios/a.sh app", retry_on=fail, max_retries=1, retry_delay="1ms"',
     );
@@ -201,13 +207,13 @@ describe('a loop in which nothing comes of the fixes', () => {
       /^loop_stopped: node judge failed alike 3 times with no change in between \(visits 1, 2, 3\): tool_exit_code_1: .*wrong in <tmp>/,
     );
     expect(it.records(`${run}/visits.jsonl`).filter(({ node }) => node === 'fix')).toHaveLength(2);
-    // One more try for whoever goes on.
+    // One more try for the resume.
     const again = await it.resume('r1');
     expect(again.code, again.err).toBe(1);
     expect(reason(it)).toMatch(/^loop_stopped: node judge failed alike 4 times .*\(visits 1, 2, 3, 4\)/);
   });
 
-  test('is stopped also where temporary files lie in a place of their own', async () => {
+  test('is stopped also where temporary files are in a separate folder', async () => {
     const named = 'echo "nothing in $(mktemp -u "$TMPDIR/abcXXXXXX")" >&2; exit 1\n';
     // Not below one of those that every system has.
     const there = await mkdtemp(join(process.cwd(), 'node_modules', '.scratch-'));
@@ -221,8 +227,8 @@ describe('a loop in which nothing comes of the fixes', () => {
     }
   });
 
-  test('goes on where each fix changes something, until a cap ends it', async () => {
-    await using it = await scenario(noisy, judged.replace('mend it"', 'mend it", max_visits=4'));
+  test('continues where each fix changes something, until a cap ends it', async () => {
+    await using it = await scenario(noisy, judged.replace('repair it"', 'repair it", max_visits=4'));
     const answers = { fix: [1, 2, 3, 4].map((n) => ({ text: `try ${n}\n` })) };
     await writeFile(join(it.path, 'agent.json'), JSON.stringify({ format: 'factory-script/1', answers }));
     await it.run('p.dot', { ...options, agent: 'scripted', script: 'agent.json' });
@@ -232,7 +238,7 @@ describe('a loop in which nothing comes of the fixes', () => {
   test('is stopped where a goal gate sends the run back, too', async () => {
     const gate = `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]
       judge [shape=parallelogram, goal_gate=true, retry_target=fix, tool_command="sh scripts/scenarios/a.sh app"]
-      fix [prompt="mend it"]; start -> judge; judge -> exit [condition="outcome=success || outcome=fail"]; fix -> judge }`;
+      fix [prompt="repair it"]; start -> judge; judge -> exit [condition="outcome=success || outcome=fail"]; fix -> judge }`;
     await using it = await scenario(noisy, gate);
     await it.run('p.dot', options);
     expect(reason(it)).toMatch(/^loop_stopped: node judge failed alike 3 times/);

@@ -224,7 +224,7 @@ test.for([
   expect(ran.err).toMatch(words);
 });
 
-test('what is kept for verification stops agents, not judges, and the failure can be routed', async () => {
+test('the reserve for verification stops agents, not checks, and the failure can be routed', async () => {
   const graph = `digraph t { max_cost_usd=1; verify_reserve="40%"
     start [shape=Mdiamond]; done [shape=Msquare]; a [prompt=a]; b [prompt=b]
     check [shape=parallelogram, tool_command="echo fine"]; judge [prompt=j, goal_gate=true]
@@ -261,7 +261,7 @@ async function asking(graph: string, reactions: readonly Reaction[]) {
   };
 }
 
-test('a refused request costs nothing, an answer without usage costs nobody knows what', async () => {
+test('a refused request costs nothing, an answer without usage has an unknown cost', async () => {
   await using at = await asking(row('max_cost_usd=5', 'a', 'b'), [
     { status: 500, headers: { 'retry-after-ms': '1' } },
     { text: 'one', usage: { input_tokens: 1_000_000, output_tokens: 0 } },

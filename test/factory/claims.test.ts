@@ -100,7 +100,7 @@ test.for([
   expect(status('work')).toMatchObject({ outcome: 'fail', failure_class: 'agent' });
 });
 
-test('a prompt that is not to be expanded reaches the agent as it is written', async () => {
+test('a prompt that is not to be expanded reaches the agent unchanged', async () => {
   const said = (more: string) =>
     graph(asks(more).replace('do it', 'help ${var.who}'), 'vars="who=you"; start -> work -> exit');
   for (const [more, shown] of [

@@ -181,7 +181,7 @@ test.each([
   expect(lostTime({ at, epoch: 2, status }, owners)).toBe(lost);
 });
 
-test('run ids are never given twice, though the clock stands still or goes back', () => {
+test('run ids are unique, even if the clock stops or is set back', () => {
   const back = jumping(-1);
   const still: Clock = { ...realClock, now: () => new Date(0) };
   const early: Clock = { ...realClock, now: () => new Date(-86_400_000) };

@@ -87,7 +87,7 @@ test.for([
   [', failure_feedback=true', true],
   [', failure_feedback=false', false],
 ] as const)(
-  'what failed before is told in the prompt unless the node says otherwise: "%s"',
+  'the prompt contains the earlier failure unless an attribute excludes it: "%s"',
   async ([more, told]) => {
     const { it } = await ended(`prompt="x"${more}`, 'ok', 'echo broken >&2; exit 3');
     await using _ = it;

@@ -28,13 +28,13 @@ test('a change that follows a cut change leaves a manifest that is vouched for w
   const change = async (maxSteps: number) => {
     const read = await readManifest(dir);
     const loaded = await loadCheckpoint(at.checkpoint);
-    if (!read.ok || !loaded.ok) throw new Error('a run that nobody has touched');
+    if (!read.ok || !loaded.ok) throw new Error('the run cannot be read');
     const { manifest } = read;
     const from = { snapshots, snapshot: await snapshots.load(loaded.checkpoint.snapshot ?? '') };
     const next = { ...manifest, caps: { ...manifest.caps, max_steps: maxSteps } };
     await carryOut({ manifest: next, files: {}, script: 'an answer' }, dir, loaded, from);
   };
-  // The first is cut right after it, the second before the manifest stands there.
+  // The first is cut right after it, the second before the manifest is in place.
   await change(11);
   const first = readFileSync(at.manifest, 'utf8');
   writeFileSync(at.change, 'in the way');

@@ -72,7 +72,7 @@ describe('a run from a program', () => {
     expect(told.filter((type) => type === 'StageCompleted')).toHaveLength(4);
   });
 
-  it('stops when its signal fires, and is gone on with', async () => {
+  it('stops when its signal fires, and can be resumed', async () => {
     stop.at = 'two';
     const graph = await twoSteps();
     const cut = ran(await startRun(graph, where('a'), plainFlags(), doors));
@@ -84,7 +84,7 @@ describe('a run from a program', () => {
   });
 
   it.each(['PipelineStarted', 'StageStarted', 'StageCompleted', 'CheckpointSaved', 'PipelineCompleted'])(
-    'ends with what a listener throws at %s, is given free, and is gone on with',
+    'ends with the error that a listener throws at %s, is released, and can be resumed',
     async (type) => {
       const graph = await twoSteps();
       const event = (event: RunEvent) => {
@@ -101,7 +101,7 @@ describe('a run from a program', () => {
     },
   );
 
-  it('is begun again at a moment of its own, and from its record', async () => {
+  it('can be forked and replayed', async () => {
     ran(await startRun(await twoSteps(), where('a'), plainFlags(), doors));
     const dir = join(folder, 'runs/a');
     const read = await readSoFar(dir);
@@ -111,7 +111,7 @@ describe('a run from a program', () => {
     const flags = plainFlags({ commandTimeoutMs: 7000 });
     const fork = ran(await forkRun('runs/a', moment, undefined, where('b'), flags, doors));
     expect([fork.status, steps(fork.workspace)]).toEqual(['completed', 'one\ntwo\n']);
-    // Whoever resumes it has the same limits without saying so again.
+    // A resume has the same limits without flags.
     const { caps } = JSON.parse(readFileSync(join(folder, 'runs/b/manifest.json'), 'utf8'));
     expect(caps.command_timeout_ms).toBe(7000);
     const replay = ran(await replayRun('runs/a', {}, where('c'), plainFlags(), doors));

@@ -17,7 +17,7 @@ test.each([
   ],
   ['where no edge led on', 1, pipeline('false')],
   ['at a cap', 1, pipeline('false', 'make -> make [condition="outcome=fail"]')],
-])('a run that ended %s has its workspace on the disk before it says so', async (_, code, text) => {
+])('a run that ended %s has flushed its workspace before its result', async (_, code, text) => {
   using disk = noteDisk();
   const { house } = await import('../support/house.ts');
   await using it = await house({ 'p.dot': text }, () => ({ FACTORY_SANDBOX: 'none' }));

@@ -1,4 +1,4 @@
-/** A run that has ended, but whose engine has not come to saying so. */
+/** A run whose engine was killed after its end, before it reported the result. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ function killed(locks: string, epoch: number): void {
   writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), start_time: 'gone' }));
 }
 
-test('an end at no exit that an engine was killed before saying is said first; only then the stage is made again', async () => {
+test('an end at no exit that was not reported is reported first; only the next resume repeats the node', async () => {
   await using it = await temp();
   const { start, graph, doors, flags, dir, at } = await ground(it, stuck);
   const first = await start();
@@ -45,14 +45,14 @@ test('an end at no exit that an engine was killed before saying is said first; o
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, ...stages });
   expect(JSON.parse(readFileSync(at.result, 'utf8'))).toMatchObject({ status: 'failed', stages: 2 });
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, result: { stages: 3 } });
-  // What is told of is an earlier end at the same stage.
-  const told = JSON.parse(readFileSync(at.result, 'utf8'));
+  // The result is that of an earlier end at the same node.
+  const result = JSON.parse(readFileSync(at.result, 'utf8'));
   writeFileSync(
     at.result,
-    JSON.stringify({ ...told, status: 'interrupted', reason: 'interrupted by SIGINT' }),
+    JSON.stringify({ ...result, status: 'interrupted', reason: 'interrupted by SIGINT' }),
   );
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, result: { stages: 3 } });
-  // Whoever asks for more gets it; the manifest says how its stages are confined.
+  // A resume with raised limits continues; the manifest has the sandbox of its nodes.
   rmSync(at.result);
   const bare = { ...doors, env: { ...doors.env, FACTORY_SANDBOX: 'none' } };
   expect(await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, bare)).toMatchObject({
@@ -61,7 +61,7 @@ test('an end at no exit that an engine was killed before saying is said first; o
   expect(JSON.parse(readFileSync(at.manifest, 'utf8')).sandbox).toMatchObject({ by: 'FACTORY_SANDBOX' });
 });
 
-test('the end of a run whose records were changed since is not told again', async () => {
+test('the end of a run whose records were changed is not reported again', async () => {
   await using it = await temp();
   const { start, graph, doors, flags, dir, at } = await ground(it, stuck.replace('exit 3', 'true'));
   expect(await start()).toMatchObject({ code: 0 });
@@ -74,7 +74,7 @@ test('the end of a run whose records were changed since is not told again', asyn
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 0 });
 });
 
-test('a run that has ended at no exit is given free when that is told', async () => {
+test('a run that has ended at no exit is released when that is reported', async () => {
   await using it = await temp();
   const { start, graph, doors, flags, dir, at, last } = await ground(it, stuck);
   const released = (epoch: number) =>
@@ -83,7 +83,7 @@ test('a run that has ended at no exit is given free when that is told', async ()
   expect(await start({ ...doors, atLast })).toMatchObject({ result: { stages: 2 } });
   expect([released(1), last.length]).toEqual([null, 1]);
   killed(at.locks, 1);
-  // Whoever is killed in telling it has told nobody either.
+  // A process that was killed while it reported the end counts as if it had not.
   expect(await resumeRun(dir, graph, flags, { ...doors, atLast })).toMatchObject({ result: { stages: 2 } });
   killed(at.locks, 2);
   expect(await resumeRun(dir, graph, flags, { ...doors, atLast })).toMatchObject({ result: { stages: 2 } });
@@ -91,7 +91,7 @@ test('a run that has ended at no exit is given free when that is told', async ()
   expect(released(3)).not.toBeNull();
 });
 
-test('a run that somebody has gone on with after its end at no exit goes on, whoever was killed in that', async () => {
+test('a run that was resumed after its end at no exit continues, even if that resume was killed', async () => {
   await using it = await temp();
   const { start, graph, doors, flags, dir, at } = await ground(it, stuck);
   const ended = { ...doors, atLast: () => {} };
@@ -102,7 +102,7 @@ test('a run that somebody has gone on with after its end at no exit goes on, who
   const watched = { ...ended, watcher: { ...doors.watcher, event } };
   const asked = await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, watched);
   expect(asked).toMatchObject({ result: { stages: 3 } });
-  // As if that one had been killed before its stage was over.
+  // As if that one had been killed before its node ended.
   killed(at.locks, 2);
   const [checkpoint = '', result = ''] = had;
   writeFileSync(at.checkpoint, checkpoint);
@@ -113,26 +113,23 @@ test('a run that somebody has gone on with after its end at no exit goes on, who
 test.each([
   ['no exit', stuck],
   ['an exit', stuck.replace('exit 3', 'true')],
-])(
-  'what a killed engine has left half-made goes when an end at %s that was told is told again',
-  async (_, dot) => {
-    await using it = await temp();
-    const { start, graph, doors, flags, dir, at } = await ground(it, dot);
-    const stages = dot === stuck ? 2 : 3;
-    expect(await start({ ...doors, atLast: () => {} })).toMatchObject({ result: { stages } });
-    killed(at.locks, 1);
-    const half = it.at('runs', 'r1', '.result.json.0123456789ab.tmp');
-    writeFileSync(half, '{');
-    // One that a git was killed with would keep every later one out.
-    const lock = it.at('runs', 'r1', 'history.git', 'index.lock');
-    mkdirSync(at.history);
-    writeFileSync(lock, '');
-    expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages } });
-    expect([half, lock].filter(existsSync)).toEqual([]);
-  },
-);
+])('temporary files of a killed engine are removed when an end at %s is reported again', async (_, dot) => {
+  await using it = await temp();
+  const { start, graph, doors, flags, dir, at } = await ground(it, dot);
+  const stages = dot === stuck ? 2 : 3;
+  expect(await start({ ...doors, atLast: () => {} })).toMatchObject({ result: { stages } });
+  killed(at.locks, 1);
+  const half = it.at('runs', 'r1', '.result.json.0123456789ab.tmp');
+  writeFileSync(half, '{');
+  // The lock of a killed git blocks every later one.
+  const lock = it.at('runs', 'r1', 'history.git', 'index.lock');
+  mkdirSync(at.history);
+  writeFileSync(lock, '');
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages } });
+  expect([half, lock].filter(existsSync)).toEqual([]);
+});
 
-test('the workspace, what was sealed in it and the story are whole when an end that nobody was told of is told', async () => {
+test('workspace, holdout and journals are complete when an end that was not reported is reported', async () => {
   await using it = await temp();
   const { graph, flags, dir, at } = await ground(
     it,
@@ -150,14 +147,14 @@ test('the workspace, what was sealed in it and the story are whole when an end t
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line).type);
-  const [told, lines] = [events(), readFileSync(at.events, 'utf8').trimEnd().split('\n')];
-  // As an engine that is killed right before leaves it, and a power cut.
+  const [before, lines] = [events(), readFileSync(at.events, 'utf8').trimEnd().split('\n')];
+  // As after a kill right before the result, and a power cut.
   rmSync(at.result);
   rmSync(`${at.workspace}/judge`, { recursive: true });
   writeFileSync(`${at.workspace}/a.txt`, '');
   writeFileSync(at.events, `${lines.slice(0, -1).join('\n')}\n`);
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 0 });
-  expect(events()).toEqual(told);
+  expect(events()).toEqual(before);
   expect((await verifyRun({ runDir: dir, env: doors.env })).problems).toEqual([]);
   expect(readFileSync(`${at.workspace}/a.txt`, 'utf8')).toBe('a\n');
   expect(readFileSync(`${at.workspace}/judge/j.sh`, 'utf8')).toBe('true\n');
@@ -166,21 +163,24 @@ test('the workspace, what was sealed in it and the story are whole when an end t
 test.each([
   ['no exit', stuck],
   ['an exit', stuck.replace('exit 3', 'true')],
-])('a damaged snapshot is told where an end at %s is told, and nothing is made of it', async (_, dot) => {
-  await using it = await temp();
-  const { start, graph, doors, flags, dir, at } = await ground(it, dot);
-  await start();
-  rmSync(at.result);
-  const trees = `${at.snapshots}/trees`;
-  for (const name of readdirSync(trees)) writeFileSync(`${trees}/${name}`, '{}');
-  expect(await resumeRun(dir, graph, flags, doors)).toEqual({
-    problems: [expect.objectContaining({ code: 'snapshot', message: expect.stringContaining('damaged') })],
-  });
-  expect(existsSync(at.result)).toBe(false);
-});
+])(
+  'a damaged snapshot is reported in place of an end at %s, and nothing is restored from it',
+  async (_, dot) => {
+    await using it = await temp();
+    const { start, graph, doors, flags, dir, at } = await ground(it, dot);
+    await start();
+    rmSync(at.result);
+    const trees = `${at.snapshots}/trees`;
+    for (const name of readdirSync(trees)) writeFileSync(`${trees}/${name}`, '{}');
+    expect(await resumeRun(dir, graph, flags, doors)).toEqual({
+      problems: [expect.objectContaining({ code: 'snapshot', message: expect.stringContaining('damaged') })],
+    });
+    expect(existsSync(at.result)).toBe(false);
+  },
+);
 
 test.skipIf(process.platform !== 'linux')(
-  'what an engine that is stopped has not said is said by who takes the run over',
+  'the end that a stopped engine has not reported is reported by a process that takes the run over',
   async () => {
     await using it = await temp();
     const { start, graph, doors, flags, dir, at } = await ground(
@@ -210,7 +210,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-test('an end that was looked at before somebody went on with the run changes nothing in it', async () => {
+test('an end that was read before another process resumed the run changes nothing in it', async () => {
   await using it = await temp();
   const growing = stuck.replace('exit 3', 'echo once >> a.txt; exit 3');
   const { start, graph, doors, flags, dir, at } = await ground(it, growing);
@@ -220,7 +220,7 @@ test('an end that was looked at before somebody went on with the run changes not
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 3 } });
   const result = readFileSync(at.result, 'utf8');
   const { manifest, read } = then;
-  const atLast = () => expect.unreachable('whoever goes on from here is held up by nobody');
+  const atLast = () => expect.unreachable('no release is deferred');
   expect(await unreportedEnd(dir, manifest, read.checkpoint, false, { ...doors, atLast })).toBeUndefined();
   expect(readFileSync(`${at.workspace}/a.txt`, 'utf8')).toBe('once\nonce\n');
   expect(readFileSync(at.result, 'utf8')).toBe(result);

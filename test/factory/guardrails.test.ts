@@ -7,7 +7,7 @@ import { house } from '../support/house.ts';
 const at = '.factory/runs/r1';
 const ws = `${at}/workspace`;
 
-/** One tool, as a script of its own, and where it leads when it fails. */
+/** One tool, as a separate script, and the edge for its failure. */
 async function ran(
   script: string,
   more: {
@@ -137,7 +137,7 @@ test('an attempt that says nothing says nothing of what the one before it said',
   expect(retry_counts).toEqual({ t: 1 });
 });
 
-test('an attempt whose files cannot be recorded has changed none, and tells of none of the one before it', async () => {
+test('an attempt whose files cannot be recorded reports no changes, also not those of the attempt before it', async () => {
   const deep = 'd=$(printf "%0200d" 0); for i in $(seq 25); do mkdir $d; cd $d; done; exit 0';
   const { it, status } = await ran(
     `if test -e tried; then ${deep}; fi; touch tried; echo '{"outcome":"retry"}' > "$FACTORY_OUTPUT"`,
@@ -149,7 +149,7 @@ test('an attempt whose files cannot be recorded has changed none, and tells of n
   expect(it.json(`${at}/t/workspace.diff.json`)).toEqual({ created: [], modified: [], deleted: [] });
 });
 
-test('retries are counted over all visits of a node, and a stage is told where it is', async () => {
+test('retries are counted over all visits of a node, and the variables of a node have them', async () => {
   const script = `node -e "
     const { readFileSync, writeFileSync, existsSync } = require('fs');
     const { current_node } = JSON.parse(readFileSync(process.env.FACTORY_CONTEXT, 'utf8'));

@@ -1,4 +1,4 @@
-/** A line of the judge, planted wherever an agent or a tool could leave it: the run ends there. */
+/** A line of the holdout in each place where an agent or a tool could leave it fails the run. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -61,7 +61,7 @@ const leaks: readonly (readonly [string, Parameters<typeof pipeline>[0], object[
 ];
 
 test.for(leaks)(
-  'a line of the judge %s ends the run, and nothing of it stays',
+  'a line of the holdout %s fails the run, and no file keeps it',
   async ([, more, answers, said]) => {
     await using it = await house({ ...base, 'p.dot': pipeline(more), 'agent.json': script(...answers) });
     const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', quiet: true, json: true });
@@ -74,12 +74,12 @@ test.for(leaks)(
     expect(readdirSync(join(it.path, at, 'workspace/src'))).toEqual(['app.py']);
     const told = it.records(`${at}/events.jsonl`);
     expect(told.at(-1)).toMatchObject({ type: 'PipelineFailed', error: result.reason });
-    // Whoever goes on makes the stage again: with what had failed before it, and that was nothing.
+    // A resume repeats the node, with the failures before it: none.
     expect(JSON.parse(it.read(`${at}/checkpoint.json`)).last_failure).toBe(null);
   },
 );
 
-/** A failing scenario that prints its own text, and what the next agent is told. */
+/** A failing scenario that prints its own text, and the prompt of the next agent. */
 const told: readonly (readonly [string, string, string])[] = [
   [
     'the texts that it compares',
@@ -136,7 +136,7 @@ test('a marker in the file of a variable ends the run before anybody is asked', 
 const failsFirst = (command: string) =>
   pipeline({ tool: command }).replace('start -> work', 'start -> tool work');
 
-test('a stage that is stopped amid a leak is made again, and is judged when it has ended', async () => {
+test('a node that is stopped during a leak is repeated, and is checked when it has ended', async () => {
   const tool = 'tail -n 4 scripts/scenarios/judge.sh > src/copied.sh; test -n "$GO" || sleep 60';
   const files = { ...base, 'p.dot': pipeline({ tool: inDot(tool) }), 'agent.json': script(done()) };
   await using it = await house(files);
@@ -151,7 +151,7 @@ test('a stage that is stopped amid a leak is made again, and is judged when it h
   expect(existsSync(copied)).toBe(false);
 });
 
-test('what a stage that showed a sealed line has changed is told without secrets', async () => {
+test('the changes of a node that showed a holdout line are reported without secrets', async () => {
   const env = { PIN_TOKEN: 'hush-hush-4711' };
   const tool = 'echo $PIN_TOKEN > src/$PIN_TOKEN; tail -n 4 scripts/scenarios/judge.sh > src/copied.sh';
   const files = {
@@ -178,7 +178,7 @@ test('a line that a tool puts into the context ends the run before the next agen
   expect(readdirSync(join(it.path, at, 'work'))).not.toContain('response.md');
 });
 
-test("a tool's copy of the whole judge is put back and told, and the run goes on", async () => {
+test("a tool's copy of the whole holdout is removed and reported, and the run continues", async () => {
   const copies = 'test -e src/done || { cp scripts/scenarios/judge.sh src/mine; touch src/done; }';
   await using it = await house({
     ...base,

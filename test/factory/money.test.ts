@@ -13,7 +13,7 @@ import { temp } from '../system/temp.ts';
 
 // Every object seems to have a `constructor`.
 test.each(['a', 'constructor'])(
-  'who is resumed within a stage %s tells its caller what the runs of its own cut stage have spent',
+  'a run that is resumed within a node %s reports to its caller what the nested runs of that node have spent',
   async (node) => {
     await using it = await temp();
     const innermost = await openJournal(join(layout(it.dir).node(node), 'spent.jsonl'), {
@@ -43,7 +43,7 @@ test.each(['a', 'constructor'])(
   },
 );
 
-test('a stage that tells of less than nothing gives nothing back, and the run goes on', async () => {
+test('a node that reports a negative amount gives nothing back, and the run continues', async () => {
   await using it = await temp();
   const told = [2, -5].map((cost_usd, n) => ({
     ...{ schema_version: 1, at: '2026-01-01T00:00:00Z', node: 'x', visit: 1, attempt: 1 },

@@ -12,7 +12,7 @@ import { temp } from '../system/temp.ts';
 test.each([
   ['its stage file is removed', 'rm $FACTORY_NODE_DIR/stage.json'],
   ['a folder is in its stage file’s place', 'cd $FACTORY_NODE_DIR; rm stage.json; mkdir stage.json'],
-  ['its stage file tells of another visit', 'cd $FACTORY_NODE_DIR; sed -i /visit/s/1/0/ stage.json'],
+  ['its stage file names another visit', 'cd $FACTORY_NODE_DIR; sed -i /visit/s/1/0/ stage.json'],
   ['a file is where earlier visits go', 'echo x > $FACTORY_NODE_DIR/visits'],
   ['something is where it will be moved', 'mkdir -p $FACTORY_NODE_DIR/visits/1/tool.stdout.txt/x'],
   ['it seems to be there already', 'cd $FACTORY_NODE_DIR; mkdir -p visits/1; cp stage.json visits/1'],

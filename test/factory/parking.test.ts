@@ -1,4 +1,4 @@
-/** Runs that wait: for a quota by the clock, for a key or a payment by somebody's hand. */
+/** Suspended runs: until a quota is renewed, or until a user sets a key or pays. */
 import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -65,7 +65,7 @@ async function asking(graph: string, reactions: readonly Reaction[]) {
 const limited = (after: string): Reaction => ({ status: 429, headers: { 'retry-after': after } });
 const checkpoint = '.factory/runs/r1/checkpoint.json';
 
-test('a long wait for a quota parks the run: state, wake time, exit code 75, and the command that goes on', async () => {
+test('a long wait for a quota suspends the run: state, wake time, exit code 75, and the resume command', async () => {
   await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
   const parked = await it.start();
   expect(parked.code).toBe(75);
@@ -110,7 +110,7 @@ test('a long wait for a quota parks the run: state, wake time, exit code 75, and
   expect(types.filter((type) => type === 'PipelineParked')).toHaveLength(1);
 });
 
-test('a clock that is set back makes no wait longer, and of a run that has parked in the future nobody waits for the date', async () => {
+test('a clock that is set back makes no wait longer, also where the run was suspended at a later date', async () => {
   const day = 24 * 3_600_000;
   await using it = await asking(dot(), [limited('3600'), limited('3600'), { text: 'ok' }]);
   expect((await it.start()).code).toBe(75);
@@ -132,8 +132,8 @@ test('a clock that is set back makes no wait longer, and of a run that has parke
 });
 
 test.for([
-  ['is seen by who looks at the run', 'free', [process.pid], undefined],
-  ['leaves the lock of an engine that was killed to be told of', null, [], expect.anything()],
+  ['is shown as a living owner', 'free', [process.pid], undefined],
+  ['leaves the lock of a killed engine, whose take-over is reported', null, [], expect.anything()],
 ] as const)('a resume that waits %s', async ([, released, owners, takenOver]) => {
   await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
   expect((await it.start()).code).toBe(75);
@@ -157,7 +157,7 @@ test.for([
   expect(resumed?.['taken_over_from']).toEqual(takenOver);
 });
 
-test('a run that waits, whose engine was killed before it could write so, says so when it is looked at again', async () => {
+test('a suspended run whose engine was killed before it wrote the result gets it by the next resume', async () => {
   await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
   expect((await it.start()).code).toBe(75);
   const at = (name: string) => join(it.path, '.factory/runs/r1', name);
@@ -175,7 +175,7 @@ test('a run that waits, whose engine was killed before it could write so, says s
 });
 
 test.skipIf(process.geteuid?.() !== 0)(
-  'a run of another user that waits is refused before anybody waits for it, and nothing is written there',
+  'a suspended run of another user is refused before any wait, and nothing is written there',
   async () => {
     await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
     expect((await it.start()).code).toBe(75);
@@ -194,7 +194,7 @@ test.skipIf(process.geteuid?.() !== 0)(
   },
 );
 
-test('an end that was told of an earlier wait at the same stage is not taken for that of this one', async () => {
+test('the result of an earlier suspension at the same node does not count for a later one', async () => {
   await using it = await asking(dot(), [limited('3600'), limited('7200')]);
   expect((await it.start()).code).toBe(75);
   const earlier = readFileSync(join(it.path, '.factory/runs/r1/result.json'));
@@ -208,7 +208,7 @@ test('an end that was told of an earlier wait at the same stage is not taken for
   expect(readdirSync(locks)).toEqual(owners);
 });
 
-test('a look at a run that waits writes nothing over what somebody has done with it since', async () => {
+test('completing a suspended run does not overwrite what another process has done since', async () => {
   await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
   expect((await it.start()).code).toBe(75);
   const runDir = join(it.path, '.factory/runs/r1');
@@ -225,7 +225,7 @@ test('a look at a run that waits writes nothing over what somebody has done with
   expect(read()).toEqual(ended);
 });
 
-test('a look at a run that waits vouches for nothing that somebody has changed in it', async () => {
+test('no result is written for a suspended run with changed records', async () => {
   await using it = await asking(dot(), [limited('3600')]);
   expect((await it.start()).code).toBe(75);
   const at = (name: string) => join(it.path, '.factory/runs/r1', name);
@@ -237,7 +237,7 @@ test('a look at a run that waits vouches for nothing that somebody has changed i
   expect(readFileSync(at('events.jsonl'), 'utf8')).toBe(changed);
 });
 
-test('what is written of a run that waits keeps what a later version has put into its manifest', async () => {
+test('fields of a later version in the manifest of a suspended run are kept', async () => {
   await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
   expect((await it.start()).code).toBe(75);
   const at = (name: string) => join(it.path, '.factory/runs/r1', name);
@@ -251,7 +251,7 @@ test('what is written of a run that waits keeps what a later version has put int
   expect(it.json('.factory/runs/r1/manifest.json').of_later).toBe(true);
 });
 
-test('a run that waits goes on as often as it parks, from the first command on', async () => {
+test('with --wait a run resumes after every suspension, also in the first command', async () => {
   await using it = await asking(dot(), [limited('3600'), limited('7200'), { text: 'ok' }]);
   const ran = await it.start({ wait: true });
   expect(ran.code, ran.err).toBe(0);
@@ -264,7 +264,7 @@ test('a run that waits goes on as often as it parks, from the first command on',
 const asks = dot().replace('"do it"', '"@w.md"');
 
 test.each(['the first command', 'a resume'])(
-  'what %s has read is not read again when it has waited: prompts and prices may be others by then',
+  '%s does not read prompts and prices again after a wait',
   async (who) => {
     await using it = await asking(asks, [limited('3600'), limited('3600'), { text: 'ok' }]);
     const prices = join(it.path, 'prices.json');
@@ -298,7 +298,7 @@ test('a resume that would be refused is refused before it waits', async () => {
   expect(JSON.stringify(it.server.requests.at(-1))).toContain('something else');
 });
 
-test('a server whose own time is waited for in vain is asked less and less often, until a stage has ended', async () => {
+test('after waits in vain the server is asked less and less often, until a node has ended', async () => {
   const reactions = [...Array.from({ length: 4 }, () => limited('120')), { text: 'ok' }, limited('120')];
   await using it = await asking(dot('start -> work -> more -> done; more [prompt=more]', 'park_after="1m"'), [
     ...reactions,
@@ -334,20 +334,20 @@ test('a rate limit without a time is tried again, then waited for a minute, then
 test.for([
   ['99999999999999', {}, 365 * 86_400_000],
   ['soon', { 'x-ratelimit-reset-requests': '2h' }, 7_200_000],
-] as const)('a server that says "%s" parks the run, and breaks nothing', async ([after, more, ms]) => {
+] as const)('a server that says "%s" suspends the run', async ([after, more, ms]) => {
   await using it = await asking(dot(), [{ status: 429, headers: { 'retry-after': after, ...more } }]);
   expect((await it.start()).code).toBe(75);
   expect(Date.parse(it.json(checkpoint).parked.wake_at)).toBe(Date.parse('2026-03-01T00:00:00Z') + ms);
 });
 
-test('with --now a parked run is tried before its time, once', async () => {
+test('with --now a suspended run is tried before its time, once', async () => {
   await using it = await asking(dot(), [limited('3600'), limited('120'), { text: 'ok' }]);
   expect((await it.start()).code).toBe(75);
   expect((await it.resume('r1', { now: true, wait: true, parkAfter: '1s' })).code).toBe(0);
   expect(it.clock.waits).toEqual([60_000, 60_000]);
 });
 
-test('a wait is ended by a signal: the run stays parked', async () => {
+test('a signal ends a wait: the run stays suspended', async () => {
   await using it = await asking(dot(), [limited('3600')]);
   expect((await it.start()).code).toBe(75);
   const stopped = await it.resume('r1', { wait: true }, (line) => line.includes('waiting for the quota'));
@@ -367,7 +367,7 @@ test.for([
   expect(it.clock.waits).toEqual(waits);
 });
 
-test('a short wait that never helps parks in the end', async () => {
+test('a short wait that never helps ends in a suspension', async () => {
   await using it = await asking(
     dot(),
     Array.from({ length: 3 }, () => limited('90')),
@@ -397,7 +397,7 @@ test.for<[name: string, reaction: Reaction, status: string, mend: RegExp]>([
     /billing/,
   ],
 ])(
-  '%s parks without a wake time, says how to mend it, and goes on at once',
+  '%s suspends without a wake time, names the fix, and a resume starts at once',
   async ([, reaction, status, mend]) => {
     await using it = await asking(dot(), [reaction, { text: 'ok' }]);
     const parked = await it.start();
@@ -411,7 +411,7 @@ test.for<[name: string, reaction: Reaction, status: string, mend: RegExp]>([
   },
 );
 
-test('a run that goes on without its key says that it is the run who wants one, and no flag', async () => {
+test('a resume without a key reports that the run needs one, not a flag', async () => {
   await using it = await asking(dot(), [{ status: 401 }]);
   expect((await it.start()).code).toBe(75);
   it.env.OPENAI_API_KEY = '';
@@ -457,7 +457,7 @@ test.for([
   expect(Date.parse(it.json(checkpoint).parked.wake_at)).toBe(Date.parse('2026-03-01T00:00:00Z') + ms);
 });
 
-test('parked runs stand above newer ones', async () => {
+test('suspended runs are listed above newer ones', async () => {
   await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
   await it.start();
   it.clock.sleep(60_000);

@@ -23,7 +23,7 @@ const run = async (agent: string, pipeline: string) => {
     'w/agent.sh': `cd "$FACTORY_WORKSPACE"; d=$FACTORY_NODE_DIR; ${agent}\n${answer}\n`,
     'p.dot': `digraph g { audit=strict
       start [shape=Mdiamond] exit [shape=Msquare]
-      work [shape=box, agent.backend=command, prompt="Mend sum", command.run="sh agent.sh {response_file}"]
+      work [shape=box, agent.backend=command, prompt="Repair sum", command.run="sh agent.sh {response_file}"]
       ${pipeline} }`,
   });
   const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', json: true });
@@ -45,7 +45,7 @@ test.for(forged)('an agent that %s what it was asked is audited by what it was a
   await using _ = it;
   expect(result.reason, ran.err).toMatch(/^audit: 1 error.*tests\/sum\.test\.js/);
   for (const name of names) expect(it.read(`${at}/work/${name}`)).not.toContain(asked);
-  expect(it.read(`${at}/work/prompt.md`)).toBe('Mend sum\n');
+  expect(it.read(`${at}/work/prompt.md`)).toBe('Repair sum\n');
   for (const name of names) expect(ran.err).toContain(name);
 });
 

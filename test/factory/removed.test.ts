@@ -1,4 +1,4 @@
-/** A run whose folder somebody removes while it goes. */
+/** A run whose folder is removed while it runs. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const pipeline = `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]
 
 // At every word that it says while it goes: two visits of a node, and the exit.
 test.for([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])(
-  'removed when it has said %i lines it says so, and the folder does not come back',
+  'removed after %i lines of output it reports that, and the folder is not created again',
   async (line) => {
     await using it = await house({ 'g.dot': pipeline, 'work/x': '' });
     const dir = join(it.path, '.factory/runs/r');

@@ -12,7 +12,7 @@ const judgeOf = async (attributes: string, workdir: string, holdoutFrom?: string
   return 'problems' in found ? found : found.confinement.judge;
 };
 
-test('the judge of a workdir in which our own program may lie is named, too', async () => {
+test('the holdout of a workdir that may contain factory itself is named too', async () => {
   expect(await judgeOf('holdout="examples/a/, b.sh"', '/w')).toEqual(['/keys', '/w/examples/a', '/w/b.sh']);
   expect(await judgeOf('', '/w', '/j')).toEqual(['/keys', '/j', '/w/scripts/scenarios']);
   expect(await judgeOf('', '')).toEqual(['/keys']);

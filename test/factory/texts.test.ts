@@ -23,7 +23,7 @@ const pipeline = `digraph g { workdir="none"; vars="spec=@spec.txt"
 const scriptOf = (answer: string) =>
   `${JSON.stringify({ format: 'factory-script/1', answers: { a: [{ text: answer }] } }, null, 2)}\n`;
 
-test('wherever it is cut, the run goes on with all of the old texts or with all of the new ones', async () => {
+test('after a crash at any write the run continues with all old texts or with all new ones', async () => {
   await using it = await temp();
   writeFileSync(it.at('p.dot'), pipeline);
   writeFileSync(it.at('spec.txt'), 'old\n');
@@ -46,7 +46,7 @@ test('wherever it is cut, the run goes on with all of the old texts or with all 
     cpSync(it.at('begun'), dir, { recursive: true });
     const read = await readManifest(dir);
     const loaded = await loadCheckpoint(at.checkpoint);
-    if (!read.ok || !loaded.ok) throw new Error('a run that nobody has touched');
+    if (!read.ok || !loaded.ok) throw new Error('the run cannot be read');
     const { manifest } = read;
     const { spec } = manifest.variables;
     if (spec?.file === undefined || manifest.agent.script === undefined)
@@ -85,7 +85,7 @@ test('wherever it is cut, the run goes on with all of the old texts or with all 
         false,
         'new\n',
       ]);
-    // With another limit, which makes another manifest of whichever stands there.
+    // With another limit, which changes the manifest again.
     const resumed = await resumeRun(dir, graph, { ...plainFlags, maxSteps: 50 }, doors);
     expect(resumed).toMatchObject({ code: 0 });
     const after = await readManifest(dir);
@@ -103,7 +103,7 @@ test('wherever it is cut, the run goes on with all of the old texts or with all 
   expect([...ends]).toEqual(['old\n', 'new\n']);
 });
 
-test('new texts are on the disk before the manifest that tells of them, and in their place before the old names go', async () => {
+test('new texts are flushed before the manifest that names them, and are in place before the old names are removed', async () => {
   await using it = await temp();
   writeFileSync(it.at('p.dot'), pipeline.replace(/ b \[.*?\];/, '').replace(' -> b', ''));
   writeFileSync(it.at('spec.txt'), 'old\n');
@@ -117,7 +117,7 @@ test('new texts are on the disk before the manifest that tells of them, and in t
   const dir = it.at('runs', 'r1');
   const at = layout(dir);
   const [read, loaded] = [await readManifest(dir), await loadCheckpoint(at.checkpoint)];
-  if (!read.ok || !loaded.ok) throw new Error('a run that nobody has touched');
+  if (!read.ok || !loaded.ok) throw new Error('the run cannot be read');
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   const from = { snapshots, snapshot: await snapshots.load(loaded.checkpoint.snapshot ?? '') };
   using disk = noteDisk();
@@ -140,7 +140,7 @@ test('new texts are on the disk before the manifest that tells of them, and in t
   expect(last(`flushed ${at.inputs}`)).toBeGreaterThan(last(`moved ${folder}/spec.txt`));
 });
 
-test('what the user changes is no change of the stage that comes next', async () => {
+test('a change by the user is not a change of the next node', async () => {
   await using it = await temp();
   writeFileSync(it.at('p.dot'), pipeline);
   writeFileSync(it.at('spec.txt'), 'old\n');

@@ -30,8 +30,8 @@ test.each(['events.jsonl', 'trace.jsonl', 'calls.jsonl', 'exchanges/calls.jsonl'
   },
 );
 
-// What is hidden is closed to everybody; a stage may have closed its own node's folder before it was killed with its engine.
-test('folders that are closed keep no run from being tidied, by somebody whom modes hold', async () => {
+// The hiding place has no permissions; a node may have closed its own folder before it was killed with its engine.
+test('folders without permissions do not prevent the removal of leftovers, also for a user other than root', async () => {
   await using it = await home({
     '.hidden/0/secret.txt': 's',
     '.scratch/a/tmp/.x.0123456789ab.tmp': 'of a stage',

@@ -40,7 +40,7 @@ const failure = (failure_class: string, failure_reason: unknown) => ({
 
 test.for([
   [
-    'all is well, in a folder of its own',
+    'success, in a separate folder',
     { files: ['app/a.txt'], commands: ['cat a.txt', 'ls'] },
     'cat,ls',
     ', verification.workdir="app/"',

@@ -287,7 +287,7 @@ test.for([
     why: /has the form 2 \(schema_version\), .*the newer version of factory/,
   },
   { name: 'no object', text: '[]', missing: false, why: /no checkpoint of this version \(the whole: / },
-])('a checkpoint that is $name is told with the file and what to do', async ({ text, missing, why }) => {
+])('a checkpoint that is $name is reported with the file and a fix', async ({ text, missing, why }) => {
   await using it = await temp();
   if (text !== undefined) writeFileSync(it.at('c.json'), text);
   expect(await loadCheckpoint(it.at('c.json'))).toEqual({
@@ -330,7 +330,7 @@ test.for([
       ),
     why: /is at run R after 2 stages .* end at run R after 3 stages/,
   },
-])('visits that are $what are told', async ({ harm, why }) => {
+])('a visits.jsonl that is $what is reported', async ({ harm, why }) => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   await visitAll(ledger, fresh(), ['a', 'b']);
@@ -382,7 +382,7 @@ test.for([
     file: 'visits.jsonl',
     harm: (t: string) => t.replace('"calls":0', '"calls":1'),
   },
-])('that somebody has changed $what is told, though it can be read', async ({ file, harm }) => {
+])('a change of $what is reported, although it can be read', async ({ file, harm }) => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   await visitAll(ledger, fresh(), ['a', 'b']);

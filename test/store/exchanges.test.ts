@@ -134,7 +134,7 @@ test('a long text is kept once under its hash, and checked against it', async ()
   expect(await log.body('short')).toBe('short');
   log.close();
   expect(await readBody(dir, body)).toBe(text);
-  if (typeof body === 'string') throw new Error('it stands in the line');
+  if (typeof body === 'string') throw new Error('the text is in the line');
   const path = exchangesLayout(dir).body(body.sha256);
   writeFileSync(path, text.replace('long', 'song'));
   await expect(readBody(dir, body)).rejects.toThrow(`${path} does not have its hash`);

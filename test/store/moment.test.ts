@@ -63,7 +63,7 @@ test.for([
   [loop, 'check', 3, 'its last one is 2'],
   [recordsOf(), 'start', undefined, 'no visit yet'],
   [recordsOf(...Array.from({ length: 30 }, (_, n) => `n${n}`)), 'zzz', undefined, 'n19 and 10 more'],
-] as const)('what there is not is told with what there is', ([records, node, visit, words]) => {
+] as const)('a missing execution is reported with the existing ones', ([records, node, visit, words]) => {
   const none = findMoment(records, { node, visit }, false);
   expect(none.ok ? '' : `${none.why}; ${none.fix}`).toContain(words);
 });

@@ -78,7 +78,7 @@ describe('a runs directory', () => {
   });
 
   test.each(['', '*'])(
-    'is kept out of git although who began it was killed after writing "%s"',
+    'is kept out of git although its creator was killed after writing "%s"',
     async (torn) => {
       await using it = await temp();
       mkdirSync(it.at('w', '.factory'), { recursive: true });
@@ -203,7 +203,7 @@ test.for([
   { status: 'failed', ...stood },
   { status: 'interrupted', next_node: 'check' },
   { status: 'paused_quota', next_node: 'check', parked: { reason: 'quota' } },
-])('a run that was $status is running as soon as an engine goes on with it', async (checkpoint) => {
+])('a run that was $status is running once a process owns it', async (checkpoint) => {
   await using it = await temp();
   put(it.at('r', 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'r.dot' });
   put(it.at('r', 'checkpoint.json'), checkpoint);
@@ -237,7 +237,7 @@ test.for([
     why: /has the form 2 \(schema_version\), .*the newer version of factory/,
   },
   { name: 'no run’s', text: '{"schema_version":1}', why: /no manifest of this version \(run_id: / },
-])('a manifest that is $name is told with the file and what to do', async ({ text, why }) => {
+])('a manifest that is $name is reported with the file and a fix', async ({ text, why }) => {
   await using it = await temp();
   if (text !== undefined) put(it.at('manifest.json'), text);
   expect(await readManifest(it.dir)).toEqual({ ok: false, why: expect.stringMatching(why) });

@@ -3,7 +3,6 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { expect, test } from 'vitest';
 import { acquireLock, ownerOf } from '../../src/store/lock.ts';
 import { realClock } from '../../src/system/clock.ts';
-import { thisProcess } from '../../src/system/proc.ts';
 import { temp } from '../system/temp.ts';
 
 const options = { clock: realClock };
@@ -37,22 +36,6 @@ test('a file in place of the lock folder is named', async () => {
   rmSync(it.at('lock'));
   symlinkSync('nowhere', it.at('lock'));
   expect(await acquireLock(it.dir, options)).toMatchObject(answer);
-});
-
-test('the owner of a new run in a removed run directory is not disturbed by the old owner', async () => {
-  await using it = await temp();
-  const ours = await acquireLock(it.dir, options);
-  if (ours.kind === 'refused') throw new Error(ours.why);
-  rmSync(it.at('lock'), { recursive: true });
-  const theirs = await acquireLock(it.dir, { ...options, self: { ...thisProcess(), host: 'elsewhere' } });
-  if (theirs.kind === 'refused') throw new Error(theirs.why);
-  expect([ours.lock.epoch, theirs.lock.epoch]).toEqual([1, 1]);
-  const before = readFileSync(it.at('lock', '000001.json'), 'utf8');
-  expect(await ours.lock.stillOwner()).toBe(false);
-  expect(await theirs.lock.stillOwner()).toBe(true);
-  await ours.lock.release();
-  expect(readFileSync(it.at('lock', '000001.json'), 'utf8')).toBe(before);
-  await theirs.lock.release();
 });
 
 test('a lock that a damaged disk has emptied still belongs to its owner, who rewrites it', async () => {
