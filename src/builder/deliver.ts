@@ -1,5 +1,5 @@
 /** Puts the commits of a run where people want them: on a branch of the source, or into a new repository. */
-import { chmod, copyFile, readdir, realpath, rename, stat } from 'node:fs/promises';
+import { chmod, copyFile, readdir, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isDisks, tellsOfDisk } from '../system/disk-trouble.ts';
 import { isCode, isMissing, makeFolder, syncFolder, systemWords } from '../system/files.ts';
@@ -76,26 +76,45 @@ export async function deliverBranch(options: {
   if (before === head) return undefined;
   if (before !== undefined && !options.reuse)
     return refuse(`the branch "${branch}" exists in ${source}`, fix);
-  const taken = await branchTaken(git, branch, { mayBeCurrent: false });
-  if (taken !== undefined) return refuse(taken, fix);
-  if (base !== null && !(await git.run(['cat-file', '-e', `${base}^{commit}`])).ok)
+  const problem = await bringCommits(git, options, { mayBeCurrent: false });
+  if (problem === 'gone')
     return refuse(
       `${source} no longer has the commit ${base} with which the run began`,
       'pass --to DIR for a new repository',
     );
-  await bring(options, base === null ? [] : [base], git);
+  if (problem !== undefined) return refuse(problem.taken, fix);
   if (before !== undefined && !(await git.run(['merge-base', '--is-ancestor', before, head])).ok)
     return refuse(`the branch "${branch}" has commits that the run does not have`, fix);
   // The old value (zeros for none) is compared, so that no other move is undone.
   const old = before ?? '0'.repeat(head.length);
   const moved = await git.run(['update-ref', '-m', 'factory deliver', '--no-deref', ref, head, old]);
-  // A second delivery at the same time may have done the same.
-  if (moved.ok || (await tip()) === head) return undefined;
+  if (moved.ok) return undefined;
   return refuse(`the branch "${branch}" could not be moved: ${moved.why}`, fix);
 }
 
+/** Brings the commits from `base` to `head` into the repository of `git`, for `branch`. Answers why that branch cannot have
+ *  them: it is taken (see `branchTaken`), or the commit `base` is gone; git would accept commits without their parents. */
+export async function bringCommits(
+  git: Git,
+  options: {
+    readonly historyDir: string;
+    readonly branch: string;
+    readonly base: string | null;
+    readonly head: string;
+    readonly env: Environment;
+  },
+  { mayBeCurrent }: { readonly mayBeCurrent: boolean },
+): Promise<'gone' | { readonly taken: string } | undefined> {
+  const { branch, base, head } = options;
+  const taken = await branchTaken(git, branch, { mayBeCurrent });
+  if (taken !== undefined) return { taken };
+  if (base !== null && !(await git.run(['cat-file', '-e', `${base}^{commit}`])).ok) return 'gone';
+  if (head !== base) await bring(options, base === null ? [] : [base], git);
+  return undefined;
+}
+
 /** Packs what `head` has beyond `without` and puts it into another repository's objects. */
-export const bring = (
+const bring = (
   from: { readonly historyDir: string; readonly head: string; readonly env: Environment },
   without: readonly string[],
   into: Git,
@@ -138,8 +157,7 @@ export async function deliverFolder(
   const notEmpty = await occupied(options.to);
   if (notEmpty !== undefined)
     return refuse(`${options.to} ${notEmpty}`, 'name a directory that does not exist');
-  // An empty directory that is a symbolic link is filled at its target.
-  const to = await realpath(options.to).catch(() => options.to);
+  const { to } = options;
   let temporary: string | undefined;
   try {
     makeFolder(dirname(to));

@@ -2,7 +2,7 @@
 import { tellsOfDisk } from '../system/disk-trouble.ts';
 import { type Environment, type Git, GitError, sourceGit } from '../system/git.ts';
 import type { Author } from './author.ts';
-import { branchTaken, bring } from './deliver.ts';
+import { bringCommits } from './deliver.ts';
 import { branchInUse, dirtyPaths, type Refused } from './repository.ts';
 
 /** `switched`: the working tree has the commits. */
@@ -42,15 +42,13 @@ export async function land(request: LandingRequest): Promise<LandingResult | Ref
     const before = existed ? `the run began with ${short(base)}` : 'it did not exist when the run began';
     return { problem: `the branch "${branch}" has moved to ${short(tip)}: ${before}`, fix: elsewhere };
   }
-  const taken = await branchTaken(git, branch, { mayBeCurrent: true });
-  if (taken !== undefined) return { problem: taken, fix: elsewhere };
-  // Git accepts commits whose parents are missing, and fails only later.
-  if (!(await git.run(['cat-file', '-e', `${base}^{commit}`])).ok)
+  const bad = await bringCommits(git, request, { mayBeCurrent: true });
+  if (bad === 'gone')
     return {
       problem: `${repo} no longer has the commit ${short(base)} with which the run began`,
       fix: 'the commits are in the run: factory deliver RUN --to DIR puts them into a new repository',
     };
-  if (head !== base) await bring(request, [base], git);
+  if (bad !== undefined) return { problem: bad.taken, fix: elsewhere };
   return (await branchInUse(git)) === branch
     ? fastForward(git, request)
     : moveAndSwitch(git, request, tip ?? '0'.repeat(head.length));

@@ -20,7 +20,7 @@ const isFix = (id: string): boolean => /^FIX-\d{2,}$/.test(id);
 
 /** Adds the order `FIX-NN` to the build, unless there are already `most` of them. It may write the files that the plan's
  *  orders may, has their acceptance commands, and states what the scenarios expected and observed. */
-export async function mend(
+export async function createFixOrder(
   books: Books,
   build: Build,
   wanted: { readonly failures: unknown; readonly most: number },

@@ -2,7 +2,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { pathsOf } from '../builder/commit.ts';
 import { branchProblem, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
 import { filterWarning } from '../builder/filtered.ts';
 import { assertPlainHistory, ForeignHistory, notYours } from '../builder/history-guard.ts';
@@ -11,8 +10,7 @@ import { type PushResult, push, pushCommand, pushFailure } from '../builder/push
 import { BadRecord, readRecord } from '../builder/record.ts';
 import { strayProblem } from '../builder/recorded.ts';
 import { commitNamed } from '../builder/repository.ts';
-import { type CommandIo, probeOf } from '../builder/tool.ts';
-import { verifyCommands } from '../builder/verify.ts';
+import type { CommandIo } from '../builder/tool.ts';
 import { BoundedCheckpoint } from '../model/checkpoint.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
@@ -20,7 +18,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { quoteWord } from '../policy/words.ts';
 import { ownerOf } from '../store/lock.ts';
 import { findRun, readManifest } from '../store/run-store.ts';
-import { DiskStop, diskTrouble, fixDisk, tellsOfDisk } from '../system/disk-trouble.ts';
+import { DiskStop, diskTrouble, fixDisk } from '../system/disk-trouble.ts';
 import { isMissing } from '../system/files.ts';
 import { GitError, isNoTop, sourceGit, startGitAgain } from '../system/git.ts';
 import { isFolder } from '../system/read.ts';
@@ -55,9 +53,8 @@ type Delivery = {
   readonly base: string | null;
   readonly head: string | null;
   readonly commits: readonly { readonly commit: string; readonly subject: string }[];
-  /** Files in no commit: those without which the checks failed, and the others that the workdir had. */
+  /** Files in no commit without which the checks failed. */
   readonly needed: readonly string[];
-  readonly not_delivered: readonly string[];
   readonly notes: readonly string[];
   readonly pushed: PushResult | null;
   readonly next: string;
@@ -114,14 +111,12 @@ async function attempt(run: string, options: DeliverOptions, io: DeliverIo): Pro
   }
 }
 
-const gitFix = ({ message, missing, unanswered }: GitError): string =>
+const gitFix = ({ missing, unanswered }: GitError): string =>
   missing
     ? 'install git'
     : unanswered
       ? startGitAgain
-      : tellsOfDisk(message)
-        ? fixDisk
-        : 'check that repository, and the space and permissions there, then run the same command again';
+      : 'check that repository, and the space and permissions there, then run the same command again';
 
 /** `typed`: the run and its place, as typed, for commands that are proposed. */
 type Run = { readonly typed: string; readonly dir: string; readonly manifest: Manifest };
@@ -151,7 +146,7 @@ async function deliverRun(run: Run, options: DeliverOptions, io: DeliverIo): Pro
   const source = start.kind === 'none' ? undefined : run.manifest.original_workdir;
   const nothing = {
     ...{ run_id, branch, source: source ?? null, to, base, head },
-    ...{ commits: [], needed: [], not_delivered: [], notes: [], pushed: null, next: '' },
+    ...{ commits: [], needed: [], notes: [], pushed: null, next: '' },
   };
   if (head === null || (head === base && to === null))
     return { ...nothing, notes: [`nothing to deliver: run ${run_id} changed no file`] };
@@ -166,17 +161,15 @@ async function deliverRun(run: Run, options: DeliverOptions, io: DeliverIo): Pro
   const done =
     to === null
       ? await toBranch(request, trusted, options, io)
-      : await toFolder({ ...request, source: trusted, to }, options.to ?? to, io);
+      : await toFolder({ ...request, source: trusted, to }, options.to ?? to);
   if ('refused' in done) return done;
   const { already, ...result } = done;
   if (already) return { ...nothing, ...result };
-  const committed = await pathsOf(files.history, head, env);
   return {
     ...nothing,
     ...result,
     commits: await commitsOf(files.history, base, head, env),
     needed,
-    not_delivered: start.left_out.filter((path) => !committed.has(path) && !needed.includes(path)),
   };
 }
 
@@ -276,30 +269,21 @@ async function sourceProblem(source: string, { env }: DeliverIo): Promise<string
 async function toFolder(
   request: Request & { readonly source: string | undefined; readonly to: string },
   typed: string,
-  io: DeliverIo,
 ): Promise<Done | Refused> {
-  const { to, branch, base, head, historyDir, env } = request;
-  const enter = `cd ${quoteWord(typed.startsWith('-') ? `./${typed}` : typed)}`;
+  const { to, branch, base, head, env } = request;
+  const next = `cd ${quoteWord(typed.startsWith('-') ? `./${typed}` : typed)} && git log`;
   // A directory in another repository is not a delivery.
   const own = (await stat(join(to, '.git')).catch(() => undefined))?.isDirectory() === true;
   if (own && (await commitNamed(sourceGit(to, env), `refs/heads/${branch}`)) === head) {
     const notes = [`delivered already: "${branch}" in ${to} has the commits of this run`];
-    return { already: true, notes, pushed: null, next: `${enter} && git log` };
+    return { already: true, notes, pushed: null, next };
   }
   const made = await deliverFolder(request);
   if ('problem' in made) return refuse(2, made.problem, made.fix);
   const notes = made.whole
     ? []
     : [`commits before ${base?.slice(0, 12)} are not included: the source no longer has them`];
-  const [check] = await verifyCommands(to, { verify_exempt: false }, { files: [], probe: probeOf(io) });
-  const isEmpty = (await pathsOf(historyDir, head, env)).size === 0;
-  const command = check ?? (isEmpty ? undefined : 'git log');
-  return {
-    already: false,
-    notes,
-    pushed: null,
-    next: command === undefined ? enter : `${enter} && ${command}`,
-  };
+  return { already: false, notes, pushed: null, next };
 }
 
 function print(done: Delivery, io: DeliverIo): void {
@@ -313,10 +297,6 @@ function print(done: Delivery, io: DeliverIo): void {
   if (done.needed.length > 0)
     io.err(
       `warning: the checks need files that no commit has, so they are not delivered: ${listed(done.needed)}\n`,
-    );
-  if (done.not_delivered.length > 0)
-    io.err(
-      `warning: not delivered: ${listed(done.not_delivered)} (untracked or ignored where the run began)\n`,
     );
   if (done.next !== '') io.out(`next: ${done.next}\n`);
 }

@@ -1,6 +1,6 @@
 /** `factory order mend`: creates a work order from failed holdout scenarios. */
 import { openBuild } from '../builder/build.ts';
-import { mend } from '../builder/mend.ts';
+import { createFixOrder } from '../builder/mend.ts';
 import { type CommandIo, contextOf } from '../builder/tool.ts';
 import { no, type OrderOptions, step, yes } from './order-step.ts';
 
@@ -13,7 +13,7 @@ export const orderMend = (
     const build = await openBuild(place, { allowExempt: false });
     if ('problem' in build) return no('config', build.problem);
     const failures = (await contextOf(io))['judge.failures'];
-    const made = await mend(place, build, { failures, most: options.fixes });
+    const made = await createFixOrder(place, build, { failures, most: options.fixes });
     if ('problem' in made) return no('config', made.problem);
     if ('usedUp' in made)
       return yes(`the product is still unfit after ${made.usedUp} of ${options.fixes} mendings; giving up`, {

@@ -184,17 +184,19 @@ async function placesProblem(
   const { repo } = request;
   const dirs = checkDirs({ workdir: repo, runsdir: runsDir });
   if (dirs !== undefined) return refused(1, dirs.message, dirs.fix);
-  const outside = 'name a directory outside the repository';
-  if (out !== undefined && isWithin(repo, out))
-    return refused(1, `--out ${out} is in the repository`, outside);
   for (const [flag, path] of [
     ['--runsdir', runsDir],
     ['--artifacts-dir', artifacts],
+    ['--out', out],
   ] as const) {
-    if (!isWithin(repo, path) || isWithin(join(repo, '.factory'), path)) continue;
+    if (path === undefined || !isWithin(repo, path) || isWithin(join(repo, '.factory'), path)) continue;
     const ignored = await sourceGit(repo, env).run(['check-ignore', '-q', '--', join(path, 'x')]);
     if (!ignored.ok)
-      return refused(1, `${flag} ${path} is in the repository, and git does not ignore it`, outside);
+      return refused(
+        1,
+        `${flag} ${path} is in the repository, and git does not ignore it`,
+        'name a directory outside the repository',
+      );
   }
   if (out !== undefined && [runsDir, join(artifacts, 'factory')].some((own) => isWithin(own, out)))
     return refused(1, `--out ${out} is a directory of runs or artifacts`, 'name another directory');

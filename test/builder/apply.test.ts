@@ -98,17 +98,6 @@ describe('a proposal', () => {
     expect(tree(it.path, [])).toEqual({ 'a.txt': 'a' });
   });
 
-  test('is refused if a parent folder is a link inside the workspace', async () => {
-    using it = folder({ 'src/app.py': 'x\n' });
-    symlinkSync('src', join(it.path, 'lib'));
-    const applied = await apply(it.path, ['lib/app.py'], write('lib/app.py', 'y\n', 'x\n'));
-    expect(applied.failure).toMatchObject({
-      stage: 'write_scope_violation',
-      reason: expect.stringContaining('lib'),
-    });
-    expect(tree(it.path)['src/app.py']).toBe('x\n');
-  });
-
   test.for([
     ['to git', 'settings', '.git/config', /^settings is a link to \.git\/config, which is never written$/],
     ['into the folder .factory', 'state', '.factory/x', /^state is a link to \.factory\/x, which is never/],
@@ -207,19 +196,6 @@ describe('a proposal', () => {
     expect(applied.failure?.stage).toMatch(/^write_(?:scope_violation|failed)$/);
     expect(applied.failure?.reason.length).toBeLessThan(2000);
     expect(seen()).toEqual(was);
-  });
-
-  test('with very many files is refused quickly, and not all of them are named', async () => {
-    using it = folder();
-    const writes = Array.from({ length: 150_000 }, (_, n) => write(`f${n}`, ''));
-    const { failure } = await applyProposal(it.path, { allowed_files: ['a'] }, { summary: '', writes });
-    expect(failure?.reason).toMatch(/^not in allowed_files: f0, .*, f19 and 149980 more$/);
-    const twice = await apply(it.path, ['a'], ...['a', 'b', 'a', 'a', 'b'].map((path) => write(path, '')));
-    expect(twice.failure?.reason).toBe('written more than once: a, b');
-    const wrong = parseProposal(
-      JSON.stringify({ summary: '', writes: Array.from({ length: 5000 }, () => 1) }),
-    );
-    expect('stage' in wrong && wrong.reason.length).toBeLessThan(2000);
   });
 
   test('with one stale hash writes nothing and reports the right hash', async () => {

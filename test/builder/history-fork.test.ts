@@ -53,7 +53,7 @@ const note = ({ run }: Begun, head: string | null, written: string | null): Prom
           },
   } satisfies BuildState);
 
-/** The workspace as it is now, kept for later. */
+/** The workspace unchanged, for later. */
 function keep(it: { readonly path: string }, begun: Begun, name: string): string {
   const kept = join(it.path, name);
   cpSync(begun.run.workspace, kept, { recursive: true });

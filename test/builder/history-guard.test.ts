@@ -73,7 +73,7 @@ const strange: readonly [string, string, string][] = [
   ],
   ['settings of a working tree', 'config.worktree', '[gpg]\n\tprogram = touch ran\n'],
   ['another repository', 'commondir', '../elsewhere.git\n'],
-  ["somebody's objects", 'objects/info/alternates', '/tmp\n'],
+  ['objects of another repository', 'objects/info/alternates', '/tmp\n'],
 ];
 test.each(strange)('git is not called in a history with %s', async (_, file, text) => {
   mkdirSync(join(history, 'objects/info'), { recursive: true });
@@ -105,6 +105,6 @@ test('git is not called in a history that is a link or a file', async () => {
 test('creating another repository does not rewrite existing settings, which a power failure could lose', async () => {
   const { settings: settingsFile } = inHistory(history);
   const { ino, mtimeMs } = statSync(settingsFile);
-  await makeRepository(join(top, 'beside.git'), { settingsFile, bare: true, branch: 'main', env });
+  await makeRepository(join(top, 'other.git'), { settingsFile, bare: true, branch: 'main', env });
   expect(statSync(settingsFile)).toMatchObject({ ino, mtimeMs });
 });

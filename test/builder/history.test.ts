@@ -12,7 +12,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { putFiles } from '../../src/builder/commit.ts';
 import { appliedOrders, recordBase, startHistory } from '../../src/builder/history.ts';
 import { headRef, readHistoryStart } from '../../src/builder/in-history.ts';
 import { bareEnv, beginRun, commitPaths, folder, git, put, repository, when } from './support.ts';
@@ -208,18 +207,6 @@ describe('a history', () => {
     repository(join(it.path, 'top'));
     for (const dir of ['top/sub', 'broken'])
       expect(await begin(it.path, join(it.path, dir))).toMatchObject({ kind: 'folder', baseCommit: null });
-  });
-
-  test('of a linked worktree begins at the HEAD of that worktree', async () => {
-    using it = folder({ 'main/a.txt': 'a\n' });
-    repository(join(it.path, 'main'));
-    git(join(it.path, 'main'), 'worktree', 'add', '-q', '-b', 'side', join(it.path, 'linked'));
-    put(join(it.path, 'linked'), { 'a.txt': 'side\n' });
-    git(join(it.path, 'linked'), 'commit', '-qam', 'side');
-    expect(await begin(it.path, join(it.path, 'linked'))).toMatchObject({
-      kind: 'git',
-      baseCommit: git(join(it.path, 'linked'), 'rev-parse', 'HEAD'),
-    });
   });
 
   test.for([
@@ -455,17 +442,6 @@ describe('a commit', () => {
     writeFileSync(join(run.run.history, 'index.lock'), '');
     expect(await run.commit(['a.txt'])).toMatchObject({ commit: expect.any(String) });
     expect(existsSync(join(run.run.history, 'index.lock'))).toBe(false);
-  });
-
-  test('restores single files with the given permission bits', async () => {
-    using it = folder();
-    const run = await begun(it.path);
-    const { history: historyDir, workspace } = run.run;
-    rmSync(join(workspace, 'a.txt'));
-    const tree = git(historyDir, 'rev-parse', `${headRef}^{tree}`);
-    await putFiles({ historyDir, workspace, env: run.env }, tree, [{ path: 'a.txt', mode: 0o640 }]);
-    expect(readFileSync(join(workspace, 'a.txt'), 'utf8')).toBe('a\n');
-    expect(statSync(join(workspace, 'a.txt')).mode & 0o777).toBe(0o640);
   });
 
   test('can be the first, replace a folder by a file, and remove deleted files', async () => {

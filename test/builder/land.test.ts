@@ -147,16 +147,6 @@ test('a branch that has the commits already is switched to', async () => {
   expect(on).toBe('work');
 });
 
-test('a branch with other new commits is refused also for a run without changes', async () => {
-  using it = folder();
-  const goOn = (repo: string): void => {
-    git(repo, 'switch', '-q', 'work');
-    git(repo, 'commit', '-q', '--allow-empty', '-m', 'mine');
-  };
-  const { told } = await landed(it.path, goOn, { changed: false });
-  expect(told).toMatchObject({ problem: expect.stringContaining('has moved to') });
-});
-
 test('a repository without the commit with which the run began gets no branch', async () => {
   using it = folder();
   const { told, tip, on } = await landed(

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Build } from '../../src/builder/build.ts';
-import { mend } from '../../src/builder/mend.ts';
+import { createFixOrder } from '../../src/builder/mend.ts';
 import { checkOrder, loadOrders } from '../../src/builder/orders.ts';
 import { readState } from '../../src/builder/state.ts';
 import { folder, put } from './support.ts';
@@ -63,7 +63,7 @@ const failures = [{ scenario: 'a_scenario.sh', said: 'FAIL: sum\n  expected: 5\n
 describe('a FIX order', () => {
   test('may write the files of all planned orders, and has their acceptance commands', async () => {
     using it = folder();
-    const made = await mend(books(it), buildOf(raws), { failures, most: 2 });
+    const made = await createFixOrder(books(it), buildOf(raws), { failures, most: 2 });
     if (!('order' in made)) throw new Error(JSON.stringify(made));
     expect(made.order).toMatchObject({
       id: 'FIX-01',
@@ -78,7 +78,7 @@ describe('a FIX order', () => {
     expect(made.order.intent).not.toContain('a_scenario.sh');
     const digests = (await readState(it.path))?.digests ?? {};
     expect(Object.keys(digests)).toEqual(['WO-01', 'WO-02', 'WO-03', 'FIX-01']);
-    // It is read after the orders of the plan, as it was written.
+    // It is read after the orders of the plan, unchanged.
     put(it.path, { '.factory/orders/WO-01.json': JSON.stringify(raws[0]) });
     const loaded = await loadOrders(it.path, { allowExempt: false });
     if ('problem' in loaded) throw new Error(loaded.problem);
@@ -91,20 +91,20 @@ describe('a FIX order', () => {
   test('is made up to the allowed number of times, each from the plan alone', async () => {
     using it = folder();
     const first = buildOf([...raws, order('FIX-01', { allowed_files: ['a.js'] })]);
-    expect(await mend(books(it), first, { failures, most: 1 })).toEqual({ usedUp: 1 });
-    expect(await mend(books(it), buildOf(raws), { failures, most: 0 })).toEqual({ usedUp: 0 });
-    expect(await mend(books(it), first, { failures, most: 2 })).toMatchObject({
+    expect(await createFixOrder(books(it), first, { failures, most: 1 })).toEqual({ usedUp: 1 });
+    expect(await createFixOrder(books(it), buildOf(raws), { failures, most: 0 })).toEqual({ usedUp: 0 });
+    expect(await createFixOrder(books(it), first, { failures, most: 2 })).toMatchObject({
       order: { id: 'FIX-02', allowed_files: ['a.js', 'b.js'] },
     });
     const silent = [{ scenario: 'x', said: '' }];
-    expect(await mend(books(it), buildOf(raws), { failures: silent, most: 2 })).toMatchObject({
+    expect(await createFixOrder(books(it), buildOf(raws), { failures: silent, most: 2 })).toMatchObject({
       order: { intent: expect.stringContaining('A check failed without output.') },
     });
   });
 
   test.for([[undefined], [[]], ['text'], [[{ scenario: 'x' }]]])('is not made from %j', async ([given]) => {
     using it = folder();
-    expect(await mend(books(it), buildOf(raws), { failures: given, most: 2 })).toEqual({
+    expect(await createFixOrder(books(it), buildOf(raws), { failures: given, most: 2 })).toEqual({
       problem: expect.stringContaining('judge.failures'),
     });
   });

@@ -86,6 +86,35 @@ test.for([
     },
     'FIX-01 asks not to be verified (verify_exempt), but WORK_ORDERS_MANIFEST.json is not the one that',
   ],
+  [
+    'a manifest alone',
+    { '.factory/in/plan/WORK_ORDERS_MANIFEST.json': planned },
+    ['WO-01', 'WO-02'].map(
+      (id, n) => `.factory/in/plan/WORK_ORDERS_MANIFEST.json (work order ${n + 1}) ${id}`,
+    ),
+  ],
+  [
+    'two orders with the same id',
+    { '.factory/in/plan.json': { work_orders: [order('WO-01'), order('WO-01')] } },
+    '(work order 2) and .factory/in/plan.json (work order 1) are both WO-01',
+  ],
+  ['an order that is not JSON', { '.factory/orders/WO-01.json': '{' }, 'JSON'],
+  [
+    'an order without commands',
+    { '.factory/orders/WO-01.json': order('WO-01', { acceptance_commands: [] }) },
+    'acceptance_commands',
+  ],
+  [
+    'a path out of the repository',
+    { '.factory/orders/WO-01.json': order('WO-01', { allowed_files: ['../x'] }) },
+    '../x',
+  ],
+  ['an order in a file with another number', { '.factory/orders/WO-01.json': order('WO-02') }, 'agree'],
+  [
+    'an order that exempts itself',
+    { '.factory/orders/WO-01.json': order('WO-01', { verify_exempt: true }) },
+    '--allow-verify-exempt',
+  ],
   ['a folder instead of an order', { '.factory/orders/WO-01.json/x': {} }, 'it is a folder'],
   ['neither an order nor a plan', { '.factory/in/plan.json': [order('WO-01')] }, 'neither a work order nor'],
 ] as const)('%s', async ([, files, wanted]) => {

@@ -1,14 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { filterWarning } from '../../src/builder/filtered.ts';
 import { push, pushFailure } from '../../src/builder/push.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
-import { sourceGit } from '../../src/system/git.ts';
-import { makerWord } from '../../src/system/maker.ts';
 import { realSpawn } from '../../src/system/processes.ts';
-import { asHeldByModes } from '../workspace/folders.ts';
 import { bareEnv, folder, git, put, repository } from './support.ts';
 
 /** The repository in `src` of a folder, with an empty one that is its first remote. */
@@ -77,32 +72,6 @@ test('the reason of a failed push is found in the output of git', async () => {
   expect(pushFailure('Counting objects\n[TIMEOUT] after 60 s')).toBe('[TIMEOUT] after 60 s');
 });
 
-test('a push removes the temporary directories of killed pushes, and no others', async () => {
-  using it = folder({ 'src/a.txt': 'a\n' });
-  const { repo } = withOrigin(it.path);
-  const tmp = join(it.path, 'tmp');
-  const { pid } = spawnSync('true');
-  const ended = makerWord().replace(/\.\d+\./, `.${pid}.`);
-  const left = [`factory-push-${makerWord()}-abcdef`, 'factory-push-mine', `other-${ended}-abcdef`];
-  for (const name of [...left, `factory-push-${ended}-abcdef`])
-    mkdirSync(join(tmp, name), { recursive: true });
-  const env = { ...bareEnv(it.path), TMPDIR: tmp };
-  expect(await push({ repo, branch: 'main', env }, realSpawn)).toMatchObject({ ok: true });
-  expect(readdirSync(tmp).sort()).toEqual(left.sort());
-});
-
-test('the receive-pack program of the settings is used', async () => {
-  using it = folder({ 'src/a.txt': 'a\n' });
-  const [repo, remote, own] = [join(it.path, 'src'), join(it.path, 'remote.git'), join(it.path, 'own')];
-  repository(repo);
-  git(it.path, 'init', '-q', '--bare', remote);
-  git(repo, 'remote', 'add', 'origin', remote);
-  writeFileSync(own, '#!/bin/sh\necho my own >&2\nexec git receive-pack "$@"\n', { mode: 0o755 });
-  git(repo, 'config', 'remote.origin.receivepack', own);
-  const pushed = await push({ repo, branch: 'main', env: bareEnv(it.path) }, realSpawn);
-  expect(pushed).toMatchObject({ ok: true, stderr: expect.stringContaining('my own') });
-});
-
 test('a commit with a file that a filter would have converted is not pushed, by later runs either, until the user has pushed it', async () => {
   using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '*.txt filter=turn\n' });
   const { repo, remote } = withOrigin(it.path);
@@ -124,7 +93,7 @@ test('a commit with a file that a filter would have converted is not pushed, by 
   expect(await push(given, realSpawn)).toMatchObject({ ok: true });
 });
 
-test.for([' log ', ' read-tree ', ' check-attr ', ' filter.turn.'])(
+test.for([' log ', ' check-attr '])(
   'where "git%s" fails, it is unknown what a filter would have converted, and nothing is pushed',
   async (asked) => {
     using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '*.txt filter=turn\n' });
@@ -166,23 +135,4 @@ test('links, submodules and changed modes are pushed: no filter converts them', 
   // Messages that are shown in other letters are found all the same.
   git(repo, 'config', 'i18n.logOutputEncoding', 'UTF-16');
   expect(await push(given, realSpawn)).toMatchObject({ ok: false, stderr: expect.stringContaining('a.txt') });
-});
-
-test('without a temporary directory there is no warning about filters, and no failure', async () => {
-  using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '*.txt filter=turn\n', 'tmp/x': '' });
-  const repo = join(it.path, 'src');
-  repository(repo);
-  git(repo, 'config', 'filter.turn.clean', 'cat');
-  const base = git(repo, 'rev-parse', 'HEAD').trim();
-  put(repo, { 'b.txt': 'b\n' });
-  git(repo, 'add', '.');
-  git(repo, 'commit', '-q', '-m', 'one');
-  const env = { ...bareEnv(it.path), TMPDIR: join(it.path, 'tmp') };
-  const told = () => filterWarning(sourceGit(repo, env), { base, head: 'HEAD' }, env);
-  await asHeldByModes(it.path, async () => {
-    expect((await told()).join()).toContain('b.txt');
-    chmodSync(env.TMPDIR, 0o500);
-    expect(await told()).toEqual([]);
-    chmodSync(env.TMPDIR, 0o700);
-  });
 });

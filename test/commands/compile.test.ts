@@ -250,21 +250,6 @@ describe('a compilation', () => {
     expect(await go(new AbortController().signal)).toBe(0);
   });
 
-  test('that is interrupted before its run began can be started again', async () => {
-    await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
-    const io = {
-      ...{ cwd: it.path, outIsTerminal: false, errIsTerminal: false, width: 80, clock: realClock },
-      ...{ env: { PATH: process.env['PATH'], HOME: it.path }, out: () => {}, err: () => {} },
-      every: () => () => {},
-    };
-    const options = { script: 's.json', runId: 'R1' };
-    expect(await compileCommand('spec.md', options, { ...io, signal: AbortSignal.abort('SIGTERM') })).toBe(
-      130,
-    );
-    expect(await artifacts(it, 'R1')).toEqual({});
-    expect(await compileCommand('spec.md', options, { ...io, signal: new AbortController().signal })).toBe(0);
-  });
-
   test('that is interrupted and resumed leaves the report of one that was not', async () => {
     await using it = await home({
       'repo/scripts/verify.sh': 'exit 0\n',
@@ -433,44 +418,5 @@ describe('before a model is paid', () => {
     expect(ran.code, ran.stderr).toBe(0);
     expect(JSON.parse(ran.stdout)).toMatchObject({ outcome: 'success' });
     expect(await it.list('.')).toEqual(['spec.md', 'tpl.md', 'work']);
-  });
-});
-
-test('what a compilation may cost and reach is said by flags, and wrong ones are refused', async () => {
-  const usage = { model: 'm', input_tokens: 90_000, output_tokens: 2_000 };
-  const prepared = { plan: [{ json: bad, usage }], revise: [{ json: good, usage }] };
-  await using it = await home({
-    'spec.md': 'SPEC\n',
-    's.json': JSON.stringify({ format: 'factory-script/1', answers: prepared }),
-    'prices.json': JSON.stringify({
-      format: 'factory-prices/1',
-      dated: '2026-01-31',
-      models: { m: { input: 1, output: 1 } },
-    }),
-  });
-  const args = ['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1'];
-  const wrong = await it.factory([...args, '--sandbox', 'glass']);
-  expect(wrong.code).toBe(2);
-  expect(wrong.stderr).toContain('--sandbox glass is none of auto, bwrap, none');
-  const limits = [
-    '--max-cost-usd',
-    '5',
-    '--max-tokens',
-    '90000',
-    '--prices',
-    'prices.json',
-    '--sandbox',
-    'none',
-  ];
-  const ran = await it.factory([...args, ...limits]);
-  expect(ran.code, ran.stderr).not.toBe(0);
-  expect(await it.json('.factory/runs/R1/result.json')).toMatchObject({
-    status: 'failed',
-    reason: expect.stringContaining('max_tokens: the run has spent 92000 tokens'),
-    spent: { calls: 1, cost_usd: 0.092 },
-  });
-  expect(await it.json('.factory/runs/R1/manifest.json')).toMatchObject({
-    caps: { max_cost_usd: 5, max_tokens: 90_000 },
-    sandbox: { asked: 'none', by: '--sandbox' },
   });
 });

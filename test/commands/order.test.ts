@@ -14,13 +14,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { headRef, inHistory } from '../../src/builder/in-history.ts';
 import type { CommandIo } from '../../src/builder/tool.ts';
 import {
   orderApply,
-  orderCommand,
   orderCommit,
   orderNext,
   orderPrompt,
@@ -29,7 +27,6 @@ import {
 } from '../../src/commands/order.ts';
 import {
   beginRun,
-  commitPaths,
   emptySha,
   type Files,
   folder,
@@ -38,7 +35,6 @@ import {
   repository,
   toolIo,
   tree,
-  when,
 } from '../builder/support.ts';
 
 const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -125,18 +121,6 @@ describe('a build', () => {
     ]);
   });
 
-  test('leaves no checkout of a proof that was killed, and takes none of another run', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)], null);
-    await b.propose(answer('f1.txt', '1\n'));
-    expect(await orderCommit({}, b.io)).toBe(0);
-    const places = join(it.path, 'tmp');
-    put(places, { 'factory-proof-r1.0123-Ab12Cd/proof/f1.txt': '1\n', 'factory-proof-r1.9-Ab12Cd/x': 'x' });
-    const env = { ...b.env, TMPDIR: places, FACTORY_RUN_MARKER: 'r1.0123' };
-    expect(await orderProof({}, { ...b.io, env })).toBe(0);
-    expect(readdirSync(places)).toEqual(['factory-proof-r1.9-Ab12Cd']);
-  });
-
   test('from an empty tree makes its first commit from its first order', async () => {
     using it = folder();
     const b = await build(it.path, [order(1)], null);
@@ -211,21 +195,6 @@ describe('a build', () => {
     });
   });
 
-  test('whose states were not noted when it began goes back to any that it had', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)]);
-    await orderNext({}, b.io);
-    const first = readFileSync(join(b.workspace, '.factory/order/state.json'), 'utf8');
-    await b.propose(answer('f1.txt', '1\n'));
-    rmSync(join(b.run.history, 'factory-states'));
-    const before = readFileSync(join(b.workspace, '.factory/order/state.json'), 'utf8');
-    expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
-    for (const state of [before, first]) {
-      put(b.workspace, { '.factory/order/state.json': state });
-      expect(await orderPrompt({}, b.io)).toBe(0);
-    }
-  });
-
   test('that failed leaves nothing of what its checks did with git to the next attempt', async () => {
     using it = folder();
     const b = await build(it.path, [order(1)]);
@@ -295,82 +264,6 @@ describe('next', () => {
       outcome: 'fail',
       failure_class: 'config',
       failure_reason: expect.stringContaining('.factory/orders'),
-    });
-  });
-
-  test.for([
-    [
-      'a compiled plan',
-      {
-        '.factory/in/plan.json': JSON.stringify({
-          system_overview: [],
-          verify_contract: null,
-          work_orders: [order(1), order(2)],
-        }),
-      },
-    ],
-    [
-      'a folder of orders',
-      {
-        '.factory/in/plan/WO-10.json': JSON.stringify({ ...order(1), id: 'WO-10' }),
-        '.factory/in/plan/WO-1.json': JSON.stringify(order(1)),
-      },
-    ],
-    [
-      'a folder with a manifest alone',
-      { '.factory/in/plan/WORK_ORDERS_MANIFEST.json': JSON.stringify({ work_orders: [order(1), order(2)] }) },
-    ],
-  ] as const)('takes %s given as the variable plan', async ([, files]) => {
-    using it = folder();
-    const b = await build(it.path, [], null);
-    put(b.workspace, files);
-    expect(await orderNext({}, b.io)).toBe(0);
-    expect(b.output().context_updates).toMatchObject({ 'order.id': 'WO-01', 'order.count': 2 });
-  });
-
-  test.for([
-    ['not JSON', '{', 'JSON'],
-    ['without commands', JSON.stringify(order(1, { acceptance_commands: [] })), 'acceptance_commands'],
-    ['with a path out of the repository', JSON.stringify(order(1, { allowed_files: ['../x'] })), '../x'],
-    ['under another number', JSON.stringify(order(2)), 'agree'],
-    ['exempt by its own word', JSON.stringify(order(1, { verify_exempt: true })), '--allow-verify-exempt'],
-  ] as const)('refuses an order %s', async ([, text, says]) => {
-    using it = folder();
-    const b = await build(it.path, [], null);
-    put(b.workspace, { '.factory/orders/WO-01.json': text });
-    expect(await orderNext({}, b.io)).toBe(1);
-    expect(b.output()).toMatchObject({
-      failure_class: 'config',
-      failure_reason: expect.stringContaining(says),
-    });
-  });
-
-  test("takes an exempt order by the planner's word or the caller's", async () => {
-    using it = folder();
-    const b = await build(it.path, [
-      order(1, { verify_exempt: true, provenance: { planner_run_id: 'P', bootstrap: true } }),
-    ]);
-    expect(await orderNext({}, b.io)).toBe(0);
-    put(b.workspace, {
-      '.factory/orders/WO-01.json': JSON.stringify(
-        order(1, { verify_exempt: true, provenance: { planner_run_id: 'P', bootstrap: true } }),
-      ),
-    });
-    using other = folder();
-    const c = await build(other.path, [order(1, { verify_exempt: true })]);
-    expect(await orderNext({ allowVerifyExempt: true }, c.io)).toBe(0);
-    expect(await c.propose(answer('f1.txt', '1'))).toBe(0);
-  });
-
-  test('refuses two orders of one id: the second would count as done with the first', async () => {
-    using it = folder();
-    const b = await build(it.path, [], null);
-    put(b.workspace, { '.factory/in/plan.json': JSON.stringify({ work_orders: [order(1), order(1)] }) });
-    expect(await orderNext({}, b.io)).toBe(1);
-    expect(b.output()).toMatchObject({
-      failure_class: 'config',
-      failure_reason:
-        '.factory/in/plan.json (work order 2) and .factory/in/plan.json (work order 1) are both WO-01',
     });
   });
 
@@ -971,40 +864,6 @@ test('line ends are kept as the attributes of the tree say, in commits, checkout
   expect(tree(source)['b.js']).toBe('x\r\n');
 });
 
-test('line ends that a repository has committed against its attributes stay', async () => {
-  using it = folder();
-  const source = join(it.path, 'src');
-  put(source, { 'a.txt': '1\r\n' });
-  repository(source);
-  put(source, { '.gitattributes': '* text=auto\n' });
-  git(source, 'add', '.gitattributes');
-  git(source, 'commit', '-qm', 'attributes');
-  const begun = await beginRun({ root: it.path, workdir: source });
-  put(begun.run.workspace, { 'a.txt': '1\r\n2\r\n' });
-  const made = await commitPaths({
-    historyDir: begun.run.history,
-    workspace: begun.run.workspace,
-    env: begun.env,
-    parent: begun.first,
-    touched: ['a.txt'],
-    order: { id: 'WO-01', title: 'a' },
-    digest: 'd',
-    runId: 'R',
-    author: begun.started.author,
-    date: when,
-  });
-  expect(made).toMatchObject({ commit: expect.any(String) });
-  expect(git(begun.run.history, 'cat-file', '-s', `${headRef}:a.txt`)).toBe('6');
-});
-
-test("git finds nothing new in the run's history but the order's files", async () => {
-  using it = folder();
-  const b = await build(it.path, [order(1)]);
-  await b.propose(answer('f1.txt', '1\n'));
-  const status = git(b.workspace, `--git-dir=${b.run.history}`, '--work-tree=.', 'status', '--short');
-  expect(status).toBe('?? f1.txt');
-});
-
 describe('proof', () => {
   const proven = async (root: string, files: Files, one: object) => {
     const b = await build(root, [one], files);
@@ -1185,16 +1044,4 @@ describe('proof', () => {
       failure_reason: expect.stringContaining('WO-01'),
     });
   });
-});
-
-test('the verbs are commands with flags', async () => {
-  using it = folder();
-  const b = await build(it.path, [order(1)]);
-  const codes: number[] = [];
-  const program = new Command('factory').exitOverride();
-  orderCommand(program, { ...b.io, exit: (code) => void codes.push(code) });
-  await program.parseAsync(['order', 'next', '--json'], { from: 'user' });
-  expect(codes).toEqual([0]);
-  expect(JSON.parse(b.said.join(''))).toMatchObject({ preferred_next_label: 'order' });
-  expect(when.getUTCFullYear()).toBe(2026);
 });

@@ -384,12 +384,6 @@ describe('factory plan emit', () => {
     ]);
   });
 
-  test('folders in the place of orders and of the manifest give way like those of an earlier plan', async () => {
-    await put({ '.factory/orders/WO-07.json/x': '', '.factory/orders/WORK_ORDERS_MANIFEST.json/x': '' });
-    expect(await emitted(order('WO-01', 'a'))).toBe(0);
-    expect(await listing('.factory/orders')).toEqual(['WO-01.json', 'WORK_ORDERS_MANIFEST.json']);
-  });
-
   test.for([
     ['plan.json', 'there is no checked plan (.factory/plan/plan.json)'],
     ['state.json', '.factory/plan/state.json is a folder'],
