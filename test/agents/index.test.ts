@@ -18,115 +18,44 @@ const choice = (request: Partial<AgentRequest>): string => {
   return 'plan' in chosen ? `${chosen.plan.name} (${chosen.plan.chosenBy})` : chosen.problem.code;
 };
 
-test.for<[string, Partial<AgentRequest>, string]>([
+const bundled = 'scripted (the script that the pipeline bundles)';
+type Env = Readonly<Record<string, string>>;
+
+test.for<[Env, Partial<AgentRequest>, string]>([
+  // ATTRACTION_BACKEND=fake wins over everything; other words in it count last, unknown ones not at all.
   [
-    'the override beats all',
-    {
-      env: { ATTRACTION_BACKEND: 'fake', FACTORY_AGENT: 'stub', ...key },
-      nodeBackend: 'openai',
-      flag: 'stub',
-      script,
-    },
+    { ATTRACTION_BACKEND: 'fake', ...key },
+    { nodeBackend: 'openai', flag: 'stub' },
     'fake (ATTRACTION_BACKEND)',
   ],
-  [
-    'its other spelling does too',
-    { env: { ATTRACTOR_BACKEND: 'fake' }, nodeBackend: 'stub' },
-    'fake (ATTRACTOR_BACKEND)',
-  ],
-  [
-    'the other spelling is read when the first is empty',
-    { env: { ATTRACTION_BACKEND: '', ATTRACTOR_BACKEND: 'fake' } },
-    'fake (ATTRACTOR_BACKEND)',
-  ],
-  [
-    'the other spelling is not read when the first says something',
-    { env: { ATTRACTION_BACKEND: 'stub', ATTRACTOR_BACKEND: 'fake' } },
-    'stub (ATTRACTION_BACKEND)',
-  ],
-  [
-    'a word that means nothing there is passed over',
-    { env: { ATTRACTION_BACKEND: 'FAKE', ...key } },
-    'openai (OPENAI_API_KEY)',
-  ],
-  [
-    'the node beats the flag',
-    { env: { FACTORY_AGENT: 'stub' }, nodeBackend: 'fake', flag: 'stub' },
-    "fake (the node's agent.backend)",
-  ],
-  [
-    'a script that is named answers, whatever keys there are',
-    { env: { FACTORY_AGENT: 'stub', ...key }, script, scriptNamed: true },
-    'scripted (--script)',
-  ],
-  [
-    'an agent that is named beats a script that is',
-    { env: key, flag: 'stub', script, scriptNamed: true },
-    'stub (--agent)',
-  ],
-  [
-    'the flag beats the environment',
-    { env: { FACTORY_AGENT: 'stub', ...key }, flag: ' fake ' },
-    'fake (--agent)',
-  ],
-  [
-    'FACTORY_AGENT beats ATTRACTOR_AGENT_BACKEND',
-    { env: { FACTORY_AGENT: 'fake', ATTRACTOR_AGENT_BACKEND: 'stub' } },
-    'fake (FACTORY_AGENT)',
-  ],
-  [
-    'ATTRACTOR_AGENT_BACKEND beats the key',
-    { env: { ATTRACTOR_AGENT_BACKEND: 'stub', ...key } },
-    'stub (ATTRACTOR_AGENT_BACKEND)',
-  ],
-  [
-    'ATTRACTOR_AGENT_BACKEND beats ATTRACTION_BACKEND=stub',
-    { env: { ATTRACTOR_AGENT_BACKEND: 'openai', ATTRACTION_BACKEND: 'stub', ...key } },
-    'openai (ATTRACTOR_AGENT_BACKEND)',
-  ],
-  [
-    'ATTRACTION_BACKEND=stub beats the key',
-    { env: { ATTRACTION_BACKEND: 'stub', ...key } },
-    'stub (ATTRACTION_BACKEND)',
-  ],
-  [
-    'ATTRACTION_BACKEND=codex is named, not passed over',
-    { env: { ATTRACTION_BACKEND: 'codex', ...key } },
-    'codex (ATTRACTION_BACKEND)',
-  ],
-  ['a key beats the script', { env: key, script }, 'openai (OPENAI_API_KEY)'],
-  [
-    'a blank key is none',
-    { env: { OPENAI_API_KEY: ' \t' }, script },
-    'scripted (the script that the pipeline bundles)',
-  ],
-  [
-    'blank words are none',
-    { env: { FACTORY_AGENT: ' ', ...key }, nodeBackend: '', flag: ' ' },
-    'openai (OPENAI_API_KEY)',
-  ],
-  ['the script may be asked for despite a key', { env: key, flag: 'scripted', script }, 'scripted (--agent)'],
-  ['the script must be there when asked for', { env: key, flag: 'scripted' }, 'agent-script-missing'],
-  ['a key must be there when openai is asked for', { env: {}, nodeBackend: 'openai', script }, 'agent-key'],
-  ['a key that cannot be one is refused before the run', { env: { OPENAI_API_KEY: 'sk a' } }, 'agent-key'],
-  ['nothing at all is a problem', { env: {} }, 'agent-none'],
-  [
-    'a base URL that is none is refused before the run',
-    { env: { ...key, OPENAI_BASE_URL: 'api.example/v1' } },
-    'agent-base-url',
-  ],
-  [
-    'a base URL of another kind too',
-    { env: { ...key, OPENAI_BASE_URL: 'ftp://api.example/v1' } },
-    'agent-base-url',
-  ],
-  [
-    'a base URL with a password too',
-    { env: { ...key, OPENAI_BASE_URL: 'https://u:p@api.example/v1' } },
-    'agent-base-url',
-  ],
-])('%s', ([, request, expected]) => {
-  expect(choice(request)).toBe(expected);
+  [{ ATTRACTOR_BACKEND: 'fake' }, { nodeBackend: 'stub' }, 'fake (ATTRACTOR_BACKEND)'],
+  [{ ATTRACTION_BACKEND: '', ATTRACTOR_BACKEND: 'fake' }, {}, 'fake (ATTRACTOR_BACKEND)'],
+  [{ ATTRACTION_BACKEND: 'stub', ATTRACTOR_BACKEND: 'fake' }, {}, 'stub (ATTRACTION_BACKEND)'],
+  [{ ATTRACTION_BACKEND: 'FAKE', ...key }, {}, 'openai (OPENAI_API_KEY)'],
+  [{ ATTRACTION_BACKEND: 'stub', ...key }, {}, 'stub (ATTRACTION_BACKEND)'],
+  [{ ATTRACTION_BACKEND: 'codex', ...key }, {}, 'codex (ATTRACTION_BACKEND)'],
+  // Then node, flag, --script, environment, key, bundled script.
+  [{ FACTORY_AGENT: 'stub' }, { nodeBackend: 'fake', flag: 'stub' }, "fake (the node's agent.backend)"],
+  [{ FACTORY_AGENT: 'stub', ...key }, { script, scriptNamed: true }, 'scripted (--script)'],
+  [key, { flag: 'stub', script, scriptNamed: true }, 'stub (--agent)'],
+  [{ FACTORY_AGENT: 'stub', ...key }, { flag: ' fake ' }, 'fake (--agent)'],
+  [{ FACTORY_AGENT: 'fake', ATTRACTOR_AGENT_BACKEND: 'stub' }, {}, 'fake (FACTORY_AGENT)'],
+  [{ ATTRACTOR_AGENT_BACKEND: 'stub', ...key }, {}, 'stub (ATTRACTOR_AGENT_BACKEND)'],
+  [{ ATTRACTOR_AGENT_BACKEND: 'fake', ATTRACTION_BACKEND: 'stub' }, {}, 'fake (ATTRACTOR_AGENT_BACKEND)'],
+  [key, { script }, 'openai (OPENAI_API_KEY)'],
+  [{ OPENAI_API_KEY: ' \t' }, { script }, bundled],
+  [{ FACTORY_AGENT: ' ', ...key }, { nodeBackend: '', flag: ' ' }, 'openai (OPENAI_API_KEY)'],
+  [key, { flag: 'scripted', script }, 'scripted (--agent)'],
+  // What is missing or invalid is found before the run.
+  [key, { flag: 'scripted' }, 'agent-script-missing'],
+  [{}, { nodeBackend: 'openai', script }, 'agent-key'],
+  [{ OPENAI_API_KEY: 'sk a' }, {}, 'agent-key'],
+  [{}, {}, 'agent-none'],
+  [{ ...key, OPENAI_BASE_URL: 'api.example/v1' }, {}, 'agent-base-url'],
+  [{ ...key, OPENAI_BASE_URL: 'ftp://api.example/v1' }, {}, 'agent-base-url'],
+  [{ ...key, OPENAI_BASE_URL: 'https://u:p@api.example/v1' }, {}, 'agent-base-url'],
+])('%j and %j choose %3$s', ([env, request, expected]) => {
+  expect(choice({ env, ...request })).toBe(expected);
 });
 
 test('nothing at all is answered with what could be set', () => {

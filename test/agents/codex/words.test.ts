@@ -59,59 +59,26 @@ test('every setting has its place', () => {
 });
 
 const env = (name: string, value: string): Words => ({ [`ATTRACTOR_CODEX_${name}`]: value });
-const rows: readonly (readonly [string, Words, Words, string])[] = [
+// The words before and after the workspace.
+test.for<[Words, Words, string, string?]>([
+  [{}, env('MODEL', 'e'), '-m e '],
+  [{ 'codex.model': 'n' }, env('MODEL', 'e'), '-m n '],
+  [{ 'codex.model': ' ' }, env('MODEL', 'e'), '-m e '],
+  [{ llm_model: 'l' }, env('MODEL', 'e'), '-m l '],
+  [{ 'codex.skip_git_repo_check': 'false' }, env('SKIP_GIT_REPO_CHECK', 'YES'), '', ' --skip-git-repo-check'],
+  [{}, env('DANGEROUS_BYPASS', 'maybe'), ''],
   [
-    'the environment speaks where the node does not',
-    {},
-    env('MODEL', 'e'),
-    `exec -s workspace-write -m e -C /w ${end}`,
-  ],
-  [
-    'the node wins over the environment',
-    { 'codex.model': 'n' },
-    env('MODEL', 'e'),
-    `exec -s workspace-write -m n -C /w ${end}`,
-  ],
-  [
-    'a blank attribute says nothing',
-    { 'codex.model': ' ' },
-    env('MODEL', 'e'),
-    `exec -s workspace-write -m e -C /w ${end}`,
-  ],
-  [
-    'llm_model is a model too',
-    { llm_model: 'l' },
-    env('MODEL', 'e'),
-    `exec -s workspace-write -m l -C /w ${end}`,
-  ],
-  [
-    'a node cannot switch off what the environment switches on',
-    { 'codex.skip_git_repo_check': 'false' },
-    env('SKIP_GIT_REPO_CHECK', 'YES'),
-    `exec -s workspace-write -C /w --skip-git-repo-check ${end}`,
-  ],
-  [
-    'other words switch nothing on',
-    {},
-    env('DANGEROUS_BYPASS', 'maybe'),
-    `exec -s workspace-write -C /w ${end}`,
-  ],
-  [
-    'an MCP override of the node stays the only one',
     { 'codex.disable_mcp': 'true', 'codex.config_overrides': 'mcp_servers.memory_ops.enabled = true' },
     {},
-    `exec -s workspace-write -c mcp_servers.memory_ops.enabled = true -C /w ${end}`,
+    '-c mcp_servers.memory_ops.enabled = true ',
   ],
-  [
-    'JSON lines are asked for with codex.json',
-    { 'codex.json': 'true' },
-    {},
-    `exec -s workspace-write -C /w --json ${end}`,
-  ],
-];
-test.for(rows)('%s', ([, attributes, environment, words]) => {
-  expect(argv(attributes, environment)).toBe(words);
-});
+  [{ 'codex.json': 'true' }, {}, '', ' --json'],
+])(
+  'the attributes %j and variables %j give the words "%s"',
+  ([attributes, environment, before, after = '']) => {
+    expect(argv(attributes, environment)).toBe(`exec -s workspace-write ${before}-C /w${after} ${end}`);
+  },
+);
 
 test("today's program is asked for JSON lines unless the node says no", () => {
   expect(argv({}, {}, true)).toBe(`exec -s workspace-write -C /w --skip-git-repo-check --json ${end}`);
@@ -151,39 +118,17 @@ test.for(times)('the time in %j with %j is %s ms', ([attributes, environment, ms
   expect(settings(attributes, environment).timeoutMs).toBe(ms);
 });
 
-const scopes: readonly (readonly [string, Words, object, boolean])[] = [
-  ['hides the scenarios', {}, { hidden: ['scripts/scenarios/'] }, false],
-  [
-    'hides what the node names too',
-    { 'codex.block_read_paths': 'a, b/' },
-    { hidden: ['scripts/scenarios/', 'a', 'b/'] },
-    false,
-  ],
-  [
-    'shows the scenarios with codex.allow_read_scenarios',
-    { 'codex.allow_read_scenarios': 'true', 'codex.block_read_paths': 'a' },
-    { hidden: ['a'] },
-    false,
-  ],
-  [
-    'is strict about the workdir, the added folders and the program',
-    {
-      'codex.strict_read_scope': 'true',
-      'codex.workdir': 'app',
-      'codex.add_dirs': 'docs,/elsewhere,/w/lib',
-      'codex.path': 'bin/codex',
-    },
-    { hidden: ['scripts/scenarios/'], only: ['app', 'docs', 'lib', 'bin/codex'] },
-    true,
-  ],
-  [
-    'is not strict about a program alone',
-    { 'codex.strict_read_scope': 'true', 'codex.path': 'bin/codex' },
-    { hidden: ['scripts/scenarios/'] },
-    false,
-  ],
-];
-test.for(scopes)('the read scope %s', ([, attributes, scope, narrow]) => {
+const judge = 'scripts/scenarios/';
+const strict = { 'codex.strict_read_scope': 'true', 'codex.path': 'bin/codex' };
+const folders = { 'codex.workdir': 'app', 'codex.add_dirs': 'docs,/elsewhere,/w/lib' };
+
+test.for<[Words, object, boolean]>([
+  [{}, { hidden: [judge] }, false],
+  [{ 'codex.block_read_paths': 'a, b/' }, { hidden: [judge, 'a', 'b/'] }, false],
+  [{ 'codex.allow_read_scenarios': 'true', 'codex.block_read_paths': 'a' }, { hidden: ['a'] }, false],
+  [{ ...strict, ...folders }, { hidden: [judge], only: ['app', 'docs', 'lib', 'bin/codex'] }, true],
+  [strict, { hidden: [judge] }, false],
+])('with %j the read scope is %j', ([attributes, scope, narrow]) => {
   expect(readScopeOf(settings(attributes), '/w')).toEqual({ scope, narrow });
 });
 
@@ -197,79 +142,42 @@ test.for([
   expect(isTemporary(home, environment)).toBe(temporary);
 });
 
+const auth = { class: 'config', park: { kind: 'auth' } };
+const billing = { class: 'config', park: { kind: 'billing' } };
+const quota = (retryAfterMs: number) => ({ class: 'infra', retryAfterMs, park: { kind: 'quota' } });
+const unsaid = { class: 'infra', park: { kind: 'quota', unsaid: true } };
+const retried = 'exceeded retry limit, last status: 429 Too Many Requests';
+const limit = "You've hit your usage limit.";
+const rate = 'rate limit exceeded:';
+
 // The sentences are those of the program; see test/system.
 test.for([
-  ['unexpected status 401 Unauthorized: no, url: http://x', { class: 'config', park: { kind: 'auth' } }],
-  ['unexpected status 403 Forbidden: try again in 7s', { class: 'config', park: { kind: 'auth' } }],
-  ['unexpected status 402 Payment Required: pay', { class: 'config', park: { kind: 'billing' } }],
-  [
-    'exceeded retry limit, last status: 429 Too Many Requests, try again in 3h',
-    { class: 'infra', retryAfterMs: 10_800_000, park: { kind: 'quota' } },
-  ],
-  [
-    'unexpected status 503 Service Unavailable: Please try again in 7s.',
-    { class: 'infra', retryAfterMs: 7000 },
-  ],
-  [
-    'exceeded retry limit, last status: 429 Too Many Requests',
-    { class: 'infra', park: { kind: 'quota', unsaid: true } },
-  ],
+  ['unexpected status 401 Unauthorized: no, url: http://x', auth],
+  ['unexpected status 403 Forbidden: try again in 7s', auth],
+  ['unexpected status 402 Payment Required: pay', billing],
+  [`${retried}, try again in 3h`, quota(10_800_000)],
+  [retried, unsaid],
+  ['unexpected status 503 Unavailable: Please try again in 7s.', { class: 'infra', retryAfterMs: 7000 }],
   ['unexpected status 404 Not Found: model', { class: 'agent' }],
   ['{"error":{"message":"Nope 429"}}', { class: 'agent' }],
-  ['Quota exceeded. Check your plan and billing details.', { class: 'config', park: { kind: 'billing' } }],
-  [
-    'Your workspace is out of credits. Add credits to continue.',
-    { class: 'config', park: { kind: 'billing' } },
-  ],
-  [
-    'You hit your spend cap set in your workspace. Increase your spend cap to continue.',
-    { class: 'config', park: { kind: 'billing' } },
-  ],
-  ['To use Codex with your ChatGPT plan, upgrade to Plus.', { class: 'config', park: { kind: 'billing' } }],
-  [
-    'rate limit exceeded: Rate limit. Please try again in 120ms.',
-    { class: 'infra', retryAfterMs: 120, park: { kind: 'quota' } },
-  ],
+  ['Quota exceeded. Check your plan and billing details.', billing],
+  ['Your workspace is out of credits. Add credits to continue.', billing],
+  ['You hit your spend cap set in your workspace. Increase your spend cap to continue.', billing],
+  ['To use Codex with your ChatGPT plan, upgrade to Plus.', billing],
   ['We’re currently experiencing high demand, which may cause temporary errors.', { class: 'infra' }],
   ['Selected model is at capacity. Please try a different model.', { class: 'infra' }],
   ['stream disconnected before completion: error sending request', { class: 'infra' }],
-  [
-    "You've hit your usage limit. Try again in 2 hours.",
-    { class: 'infra', retryAfterMs: 7_200_000, park: { kind: 'quota' } },
-  ],
-  [
-    'You’ve hit your usage limit. Visit https://x.test/usage to purchase more credits or try again at 7:30 AM.',
-    { class: 'infra', retryAfterMs: 7_260_000, park: { kind: 'quota' } },
-  ],
-  [
-    'You’ve hit your usage limit. Try again at Nov 26th, 2026 5:29 PM.',
-    { class: 'infra', retryAfterMs: 3 * 86_400_000 + 12 * 3_600_000, park: { kind: 'quota' } },
-  ],
-  [
-    "You've hit your usage limit. Try again at 5:29 AM.",
-    { class: 'infra', retryAfterMs: 0, park: { kind: 'quota' } },
-  ],
-  [
-    "You've hit your usage limit. Try again at 1:29 AM.",
-    { class: 'infra', retryAfterMs: 20 * 3_600_000, park: { kind: 'quota' } },
-  ],
-  [
-    "You've hit your usage limit. Try again in 2 days 3 hours 5 minutes.",
-    { class: 'infra', retryAfterMs: 183_900_000, park: { kind: 'quota' } },
-  ],
-  [
-    'rate limit exceeded: Rate limit reached. Please try again in 7m12s. Visit https://x.test to learn more.',
-    { class: 'infra', retryAfterMs: 432_000, park: { kind: 'quota' } },
-  ],
-  [
-    'rate limit exceeded: try again in a while, or at 25 o’clock',
-    { class: 'infra', park: { kind: 'quota', unsaid: true } },
-  ],
-  [
-    `rate limit exceeded: try again in ${'9'.repeat(400)}s`,
-    { class: 'infra', park: { kind: 'quota', unsaid: true } },
-  ],
-  ["You've hit your usage limit.", { class: 'infra', park: { kind: 'quota' } }],
+  [`${rate} Rate limit. Please try again in 120ms.`, quota(120)],
+  [`${rate} Rate limit reached. Please try again in 7m12s. Visit https://x.test`, quota(432_000)],
+  [`${rate} try again in a while, or at 25 o’clock`, unsaid],
+  [`${rate} try again in ${'9'.repeat(400)}s`, unsaid],
+  [`${limit} Try again in 2 hours.`, quota(7_200_000)],
+  [`${limit} Try again in 2 days 3 hours 5 minutes.`, quota(183_900_000)],
+  ['You’ve hit your usage limit. Visit https://x.test or try again at 7:30 AM.', quota(7_260_000)],
+  [`${limit} Try again at Nov 26th, 2026 5:29 PM.`, quota(3 * 86_400_000 + 12 * 3_600_000)],
+  [`${limit} Try again at 5:29 AM.`, quota(0)],
+  [`${limit} Try again at 1:29 AM.`, quota(20 * 3_600_000)],
+  [limit, { class: 'infra', park: { kind: 'quota' } }],
   ['Missing environment variable: `MOCK_KEY`.', { class: 'config', missing: true }],
   ['I saw unexpected status 401 in your logs', { class: 'agent' }],
 ] as const)('"%s" is %j', ([message, trouble]) => {

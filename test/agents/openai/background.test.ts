@@ -31,13 +31,12 @@ const done = is('completed', {
   usage: { input_tokens: 3, output_tokens: 4 },
 });
 const busy: Reaction = { status: 503, body: {} };
-const noBackground: Reaction = { status: 400, body: { error: { message: 'Unknown parameter: background' } } };
 const noStream: Reaction = {
   status: 400,
   body: { error: { message: 'You must be verified for this', param: 'stream', code: 'unsupported_value' } },
 };
 
-test('an answer whose connection is torn behind its last byte is not asked for again', async () => {
+test('a connection that breaks after the whole answer causes no second request', async () => {
   const body = { id: 'resp_x', status: 'completed', output_text: 'fine', output: [] };
   const last = `data: ${JSON.stringify({ type: 'response.completed', response: body })}`;
   const { report, requests } = await tell([{ events: [last, ''], after: 'tear' }]);
@@ -74,14 +73,7 @@ test.for<[string, Reaction]>([
   expect({ ...first, stream: undefined }).toEqual({ ...second, background: undefined });
 });
 
-test('a server that has the answer at once is not asked for it again', async () => {
-  const { report, requests, waits } = await tell([drop, done]);
-  expect(report).toMatchObject({ kind: 'answered', text: 'fine' });
-  expect(asked(requests)).toEqual(['stream', 'background']);
-  expect(waits).toEqual([]);
-});
-
-test('a job is polled until its status is final', async () => {
+test('a background response is polled until its status is final', async () => {
   const { report, requests } = await tell([
     drop,
     is('warming_up'),
@@ -93,14 +85,14 @@ test('a job is polled until its status is final', async () => {
   expect(asked(requests).slice(1)).toEqual(['background', ...new Array(3).fill('GET resp_7')]);
 });
 
-test('a server that answers the stream with a job is asked for what it is at', async () => {
+test('a server that answers a stream request with a background response is polled', async () => {
   const { report, requests } = await tell([is('in_progress'), done]);
   expect(report).toMatchObject({ kind: 'answered', text: 'fine' });
   expect(asked(requests)).toEqual(['stream', 'GET resp_7']);
 });
 
 test.for([500, 502, 429, 404] as const)(
-  'status %i on the stream is no reason for the background',
+  'after status %i the request is retried as a stream',
   async (status) => {
     const { requests } = await tell(
       new Array<Reaction>(4).fill({ status, body: { error: { message: 'x' } } }),
@@ -152,7 +144,7 @@ test.for<[string, readonly Reaction[], RegExp, string, readonly string[]]>([
     'config',
     [],
   ],
-])('a job %s ends the call', async ([, reactions, words, failureClass, artifacts]) => {
+])('a background response %s ends the call', async ([, reactions, words, failureClass, artifacts]) => {
   const { report, requests } = await tell([...reactions, done]);
   expect(report).toMatchObject({ kind: 'failed', class: failureClass, model: 'api' });
   expect(reasonOf(report)).toMatch(words);
@@ -176,7 +168,7 @@ test.for<[string, Reaction, number]>([
   ],
   ['a lost connection', drop, 500],
   ['a page of HTML', { status: 200, body: '<html>' }, 500],
-])('%s is asked again, when the prompt is handed in and at each look', async ([, trouble, wait]) => {
+])('%s is retried, for the request and for each poll', async ([, trouble, wait]) => {
   const { report, requests, waits } = await tell([
     drop,
     trouble,
@@ -193,25 +185,18 @@ test.for<[string, Reaction, number]>([
   expect(waits).toEqual([wait, 5_000, wait, 5_000, again, 5_000, 5_000, wait, 5_000]);
 });
 
-test('a prompt that cannot be handed in is given up after three tries', async () => {
+test('a background request fails after three tries', async () => {
   const { report, requests } = await tell([drop, busy, busy, busy, done]);
   expect(report).toMatchObject({ kind: 'failed', class: 'infra', model: 'api' });
   expect(reasonOf(report)).toMatch(/\(in the background, after 3 tries\)$/);
   expect(asked(requests)).toEqual(['stream', 'background', 'background', 'background']);
 });
 
-test('a job that cannot be polled is given up after three tries, and not begun again', async () => {
+test('polling fails after three tries, without a second request', async () => {
   const { report, requests } = await tell([drop, is('queued'), busy, busy, busy, done]);
   expect(report).toMatchObject({ kind: 'failed', class: 'infra', model: 'api' });
   expect(reasonOf(report)).toMatch(/\(polling for the answer in the background, after 3 tries\)$/);
   expect(asked(requests).slice(2)).toEqual([...new Array(3).fill('GET resp_7'), 'cancel resp_7']);
-});
-
-test('a look that is refused begins no second answer', async () => {
-  const refused: Reaction = { status: 400, body: { error: { message: 'no' } } };
-  const { report, requests } = await tell([drop, is('queued'), refused, { text: 'a second one' }]);
-  expect(report).toMatchObject({ kind: 'failed', class: 'config', model: 'api' });
-  expect(asked(requests).slice(2)).toEqual(['GET resp_7', 'cancel resp_7']);
 });
 
 test.for<[string, Reaction]>([
@@ -221,7 +206,7 @@ test.for<[string, Reaction]>([
     { events: [{ type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } }] },
   ],
 ])(
-  'a server that lost a stream %s and refuses the background is asked for a stream again',
+  'after a stream lost %s, a server that refuses the background is asked for a stream again',
   async ([, torn]) => {
     const refused: Reaction = { status: 400, body: { error: { message: 'no' } } };
     const { report, requests } = await tell([torn, refused, { text: 'whole' }]);
@@ -230,34 +215,9 @@ test.for<[string, Reaction]>([
   },
 );
 
-test('what a torn stream had brought is in the report when the background brings nothing', async () => {
+test('the report has the text of a broken stream if the background has none', async () => {
   const { report } = await tell([{ cutAfter: 2, text: 'one two three' }, is('queued'), is('cancelled')]);
   expect(report).toMatchObject({ kind: 'failed', response: 'one two ' });
-});
-
-test('a server that knows no background is asked for streams again, and reported for those', async () => {
-  const torn: Reaction = { cutAfter: 1, text: 'one two' };
-  const mended = await tell([torn, noBackground, { text: 'whole' }]);
-  expect(mended.report).toMatchObject({ kind: 'answered', text: 'whole' });
-  const { report, requests } = await tell([torn, noBackground, torn, torn, { text: 'too late' }]);
-  expect(asked(requests)).toEqual(['stream', 'background', 'stream', 'stream']);
-  expect(report).toMatchObject({ kind: 'failed', class: 'infra', model: 'api', response: 'one ' });
-  expect(reasonOf(report)).toMatch(/the answer from .* was cut: .*\(after 3 tries\)$/);
-});
-
-test('a server that knows neither streams nor background is reported for the stream', async () => {
-  const { report, requests } = await tell([noStream, noBackground, done]);
-  expect(report).toMatchObject({ kind: 'failed', class: 'config', model: 'api' });
-  expect(reasonOf(report)).toMatch(/You must be verified for this$/);
-  expect(requests).toHaveLength(2);
-});
-
-test.for([drop, noStream])('each call begins with a stream again, after %j too', async (reaction) => {
-  await using server = await startModelServer([reaction, done, { text: 'streamed' }]);
-  const agent = agentAt(server);
-  expect(await agent.work(taskFor(), never())).toMatchObject({ kind: 'answered', text: 'fine' });
-  expect(await agent.work(taskFor(), never())).toMatchObject({ kind: 'answered', text: 'streamed' });
-  expect(asked(server.requests)).toEqual(['stream', 'background', 'stream']);
 });
 
 test('an answer that does not fit is asked for with more room, as a stream where the server streams', async () => {
@@ -280,7 +240,7 @@ test('an answer that does not fit is asked for with more room, as a stream where
   ]);
 });
 
-test('a job that is not done within 40 minutes is given up, kept and cancelled', async () => {
+test('a background response that takes 40 minutes is cancelled and kept as an artifact', async () => {
   const clock = agentClock();
   await using server = await startModelServer(({ method }, index) => {
     if (index === 0) return drop;
@@ -301,7 +261,7 @@ test('a job that is not done within 40 minutes is given up, kept and cancelled',
 });
 
 test.for(['caller', 'node'] as const)(
-  'a job is cancelled when the %s does not wait any longer',
+  'a background response is cancelled with the call of the %s',
   async (who) => {
     const clock = agentClock(0);
     let looksSoon = () => {};

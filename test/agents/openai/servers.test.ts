@@ -18,29 +18,14 @@ const chunk = (delta: object, finish_reason: string | null): object => ({
   choices: [{ index: 0, delta, finish_reason }],
 });
 
-test('the query of a base URL stands behind the path of each request', async () => {
+test('the query of a base URL follows the path of each request', async () => {
   await using server = await startModelServer([]);
   const baseURL = `${server.url}/?api-version=preview&a=b%26c`;
   await agentAt(server, agentClock(), { baseURL }).work(taskFor(), never());
   expect(server.requests[0]?.path).toBe('/v1/responses?api-version=preview&a=b%26c');
 });
 
-const leads = (status: number, location: string): Reaction => ({ status, headers: { location } });
-
-test('a server that has moved the API is followed, and another one gets no key', async () => {
-  await using other = await startModelServer([{ text: 'from the other' }]);
-  await using server = await startModelServer([
-    leads(307, '/v1/responses?here'),
-    leads(308, `${other.url}/responses`),
-  ]);
-  const report = await agentAt(server).work(taskFor({ prompt: 'carry me' }), never());
-  expect(report).toMatchObject({ kind: 'answered', text: 'from the other' });
-  const keys = [...server.requests, ...other.requests].map(({ headers }) => headers.authorization);
-  expect(keys).toEqual([expect.stringMatching(/^Bearer /), expect.stringMatching(/^Bearer /), undefined]);
-  expect(other.requests[0]?.body).toMatchObject({ input: 'carry me' });
-});
-
-test('an empty reason to end is none: half an answer is not taken for a whole one', async () => {
+test('an empty finish_reason does not make half an answer whole', async () => {
   const { report, requests } = await chat([
     { events: [chunk({ content: 'half' }, '')] },
     { events: [chunk({ content: 'all of ' }, ''), chunk({ content: 'it' }, 'stop'), chunk({}, '')] },
@@ -49,7 +34,7 @@ test('an empty reason to end is none: half an answer is not taken for a whole on
   expect(requests).toHaveLength(2);
 });
 
-test('a whole answer whose server never hangs up counts when the server has been silent for too long', async () => {
+test('a whole answer counts if its server then stays silent without closing', async () => {
   const events = [chunk({ content: 'whole' }, 'stop'), cost];
   await using server = await startModelServer([{ events, after: 'hang' }], ['chat']);
   const clock = agentClock(0);
@@ -79,11 +64,14 @@ test.for<[string, readonly object[], 'tear' | undefined]>([
   ['text', [chunk({ reasoning: 'hm' }, 'stop'), chunk({ content: 'half' }, null)], 'tear'],
   ['text, and the end', [chunk({ content: 'half' }, 'stop'), chunk({ content: ' of' }, null)], undefined],
   ['calls', [chunk({ content: 'I look' }, 'stop'), chunk({ tool_calls: [call] }, null)], 'tear'],
-])('an answer that is cut after an early reason to end is asked for again: %s', async ([, events, after]) => {
-  const { report, requests } = await chat([{ events, ...(after && { after }) }, { text: 'whole' }]);
-  expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
-  expect(requests).toHaveLength(2);
-});
+])(
+  'an answer that breaks off after an early finish_reason is asked for again: %s',
+  async ([, events, after]) => {
+    const { report, requests } = await chat([{ events, ...(after && { after }) }, { text: 'whole' }]);
+    expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
+    expect(requests).toHaveLength(2);
+  },
+);
 
 test.for<[string, readonly unknown[], 'tear' | undefined]>([
   ['the end', [chunk({ content: 'it' }, 'stop'), chunk({ content: ' is' }, 'stop')], undefined],
@@ -93,7 +81,7 @@ test.for<[string, readonly unknown[], 'tear' | undefined]>([
     [chunk({ content: 'it is' }, null), { choices: [{ finish_reason: 'stop' }] }],
     'tear',
   ],
-])('an answer is whole, whatever reasons to end came in it, after %s', async ([, events, after]) => {
+])('an answer with several finish_reasons is whole after %s', async ([, events, after]) => {
   const { report, requests } = await chat([{ events, ...(after && { after }) }, { text: 'asked again' }]);
   expect(report).toMatchObject({ kind: 'answered', text: 'it is' });
   expect(requests).toHaveLength(1);
@@ -111,15 +99,10 @@ test('cached and reasoning tokens are reported over chat completions, too', asyn
   expect(report).toMatchObject({ kind: 'answered', usage: told });
 });
 
-test('an answer without room for a word fails for that, though the connection breaks', async () => {
+test('finish_reason=length counts though the connection breaks', async () => {
   const { report, requests } = await chat([{ events: [chunk({}, 'length')], after: 'tear' }]);
   expect(report).toMatchObject({ kind: 'failed', reason: expect.stringMatching(/does not fit/) });
   expect(requests).toHaveLength(1);
-});
-
-test('an error without a word is none', async () => {
-  const events = [{ ...chunk({ content: 'fine' }, 'stop'), error: '' }];
-  expect((await chat([{ events }])).report).toMatchObject({ kind: 'answered', text: 'fine' });
 });
 
 test('an answer in parts is put together from those that are text', async () => {
@@ -149,7 +132,7 @@ test.for<[string, object, string, RegExp]>([
   },
 );
 
-test('what a broken answer has cost is not known, however well the next one is counted', async () => {
+test('the cost of a broken answer is unknown', async () => {
   const broken: Reaction = { events: [chunk({ content: 'half' }, null)], after: 'tear' };
   const { report } = await chat([broken, { text: 'whole' }]);
   expect(report).toMatchObject({
@@ -168,7 +151,7 @@ test.for<[string, number | string, string, number, RegExp]>([
   ['a wrong key', 401, 'config', 1, /the key was refused.*gone away/],
   ['a request that is not understood', 400, 'config', 1, /does not accept the request.*gone away/],
 ])(
-  'a status that stands for a code in the midst of an answer is understood: %s',
+  'an HTTP status as the code of an error event is read: %s',
   async ([, code, failureClass, asked, reason]) => {
     const wanted = { kind: 'failed', class: failureClass, reason: expect.stringMatching(reason) };
     const failed = { status: 'failed', error: fault(code, 'gone away').error };
@@ -228,7 +211,7 @@ test('a server that gives no summaries of the reasoning is asked without them', 
   ]);
 });
 
-test('a key of digits, as local servers take any, spoils no record of what has numbers in it', async () => {
+test('a key of digits does not change numbers in records', async () => {
   const recorded: unknown[] = [];
   const text = { type: 'response.output_text.delta', delta: 'it is 123456', created: 1_712_345_678 };
   const done = { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } };

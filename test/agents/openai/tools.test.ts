@@ -11,7 +11,7 @@ import type { ToolScope } from '../../../src/policy/tool-paths.ts';
 import { realClock } from '../../../src/system/clock.ts';
 import { programTask } from '../program-task.ts';
 
-async function desk(files: Readonly<Record<string, string>> = {}, scope: Partial<ToolScope> = {}) {
+async function workspace(files: Readonly<Record<string, string>> = {}, scope: Partial<ToolScope> = {}) {
   const it = await programTask(files);
   let call = 0;
   const use = async (name: string, args: unknown): Promise<ToolResult> => {
@@ -36,7 +36,7 @@ test('the tools are those that nodes may name', () => {
 });
 
 test('read returns the lines that are asked for, and where to continue', async () => {
-  await using it = await desk({ 'a.txt': 'one\ntwo\nthree\n', 'empty.txt': '' });
+  await using it = await workspace({ 'a.txt': 'one\ntwo\nthree\n', 'empty.txt': '' });
   expect(await it.use('read', { path: 'a.txt' })).toEqual({
     ok: true,
     text: 'a.txt: lines 1-3 of 3 (14 bytes)\none\ntwo\nthree',
@@ -51,8 +51,8 @@ test('read returns the lines that are asked for, and where to continue', async (
   });
 });
 
-test('a long file comes in parts, and a long line with its middle left out', async () => {
-  await using it = await desk({
+test('a long file comes in parts, a long line without its middle', async () => {
+  await using it = await workspace({
     'long.txt': Array.from({ length: 1200 }, (_, n) => `line ${n + 1}\n`).join(''),
     'wide.txt': `${'a'.repeat(100_000)}😀${'z'.repeat(100_000)}`,
   });
@@ -73,7 +73,7 @@ test.for([
   'nothing',
   'a/b/../c',
 ])('reading, listing and searching %s is refused', async (path) => {
-  await using it = await desk({ 'a/b/c': 'c' });
+  await using it = await workspace({ 'a/b/c': 'c' });
   writeFileSync(it.at('../outside.txt'), 'outside');
   symlinkSync('../outside.txt', it.at('out.txt'));
   symlinkSync('..', it.at('folder-out'));
@@ -89,7 +89,7 @@ test.for([
 });
 
 test('hidden files below a folder stay hidden through a link to that folder', async () => {
-  await using it = await desk(
+  await using it = await workspace(
     {
       'scripts/scenarios/judge.sh': 'hush\n',
       'scripts/x.sh': 'hush in sight\n',
@@ -109,14 +109,14 @@ test('hidden files below a folder stay hidden through a link to that folder', as
 });
 
 test('a link to the folder above a narrow read scope shows no more than the scope', async () => {
-  await using it = await desk({ 'docs/a.md': 'x', 'src/b.ts': 'x' }, { only: ['docs/'] });
+  await using it = await workspace({ 'docs/a.md': 'x', 'src/b.ts': 'x' }, { only: ['docs/'] });
   symlinkSync('..', it.at('docs/up'));
   expect((await it.use('search', { pattern: 'x', path: 'docs/up' })).text).toBe('docs/up/docs/a.md:1: x');
   expect((await it.use('list', { path: 'docs/up', depth: 3 })).text).not.toContain('src');
 });
 
-test('hidden files are neither read, listed nor found, by whatever name', async () => {
-  await using it = await desk(
+test('hidden files are neither read, listed nor found', async () => {
+  await using it = await workspace(
     {
       'scripts/scenarios/judge.sh': 'judge',
       'scripts/x.sh': 'judged',
@@ -143,7 +143,7 @@ test('hidden files are neither read, listed nor found, by whatever name', async 
 });
 
 test('of a narrow read scope only its paths are seen', async () => {
-  await using it = await desk({ 'docs/a.md': 'x', 'src/b.ts': 'x', 'c.txt': 'x' }, { only: ['docs/'] });
+  await using it = await workspace({ 'docs/a.md': 'x', 'src/b.ts': 'x', 'c.txt': 'x' }, { only: ['docs/'] });
   expect((await it.use('list', { depth: 3 })).text).toBe('.: 2 entries\ndocs/\ndocs/a.md 1');
   expect((await it.use('search', { pattern: 'x' })).text).toBe('docs/a.md:1: x');
   expect(await it.use('read', { path: 'src/b.ts' })).toMatchObject({ ok: false });
@@ -151,8 +151,8 @@ test('of a narrow read scope only its paths are seen', async () => {
   expect(it.inWorkspace()).toEqual(['c.txt', 'docs', 'src']);
 });
 
-test('binary files, folders and pipes are said to be what they are', async () => {
-  await using it = await desk({ 'a/b.txt': 'x' });
+test('binary files, folders and pipes are refused with their kind', async () => {
+  await using it = await workspace({ 'a/b.txt': 'x' });
   writeFileSync(it.at('bin'), Buffer.from([1, 0, 2]));
   writeFileSync(it.at('latin'), Buffer.from([0x61, 0xe4, 0x0a]));
   execFileSync('mkfifo', [it.at('pipe')]);
@@ -168,7 +168,7 @@ test('binary files, folders and pipes are said to be what they are', async () =>
 });
 
 test('search takes a text or a regular expression, and stops one that does not end', async () => {
-  await using it = await desk({
+  await using it = await workspace({
     'a.ts': 'const a = f(1);\nconst b = F(2);\r\n',
     'node_modules/x/i.js': 'f(1)',
     'evil.txt': `${'a'.repeat(40)}!`,
@@ -189,15 +189,15 @@ test('search takes a text or a regular expression, and stops one that does not e
   });
 });
 
-test('of many hits the first come, with a word on the rest', async () => {
-  await using it = await desk({ 'a.txt': 'x\n'.repeat(1000), 'b.txt': 'x\n' });
+test('many hits are cut with a note', async () => {
+  await using it = await workspace({ 'a.txt': 'x\n'.repeat(1000), 'b.txt': 'x\n' });
   const { text } = await it.use('search', { pattern: 'x' });
   expect(text.split('\n')).toHaveLength(201);
   expect(text).toMatch(/a.txt:200: x\n\[… more than 200 lines match: narrow/);
 });
 
 test('write makes and replaces files, keeps their mode, and says when nothing changed', async () => {
-  await using it = await desk({ 'a.sh': '#!/bin/sh\n' });
+  await using it = await workspace({ 'a.sh': '#!/bin/sh\n' });
   expect(await it.use('write', { path: 'new/deep/b.txt', content: 'ä' })).toEqual({
     ok: true,
     text: 'new/deep/b.txt: written, 2 bytes (a new file)',
@@ -227,7 +227,7 @@ test.for([
   ['.factory/plan/answer.json', 'is not in allowed_write_paths'],
   ['src/pipe', 'is no plain file'],
 ] as const)('writing and patching %s is refused: %s', async ([path, why]) => {
-  await using it = await desk(
+  await using it = await workspace(
     { 'src/a.txt': 'a\n', 'src/sub/b.txt': 'b\n', 'scripts/scenarios/judge.sh': 'judge' },
     { writable: ['src/', 'link.txt', 'folder-link/', 'dangling', 'scripts/scenarios/'] },
   );
@@ -246,8 +246,8 @@ test.for([
   expect(readFileSync(it.at('scripts/scenarios/judge.sh'), 'utf8')).toBe('judge');
 });
 
-test('a file with several names is replaced under one of them: the others keep what they had', async () => {
-  await using it = await desk({ 'a.txt': 'a\n' });
+test('writing one hard link leaves the others unchanged', async () => {
+  await using it = await workspace({ 'a.txt': 'a\n' });
   writeFileSync(it.at('../outside.txt'), 'outside\n');
   linkSync(it.at('../outside.txt'), it.at('b.txt'));
   expect(await it.use('write', { path: 'b.txt', content: 'mine' })).toMatchObject({ ok: true });
@@ -255,7 +255,7 @@ test('a file with several names is replaced under one of them: the others keep w
 });
 
 test('patch makes all edits, or none where one of them does not apply', async () => {
-  await using it = await desk({ 'a.txt': 'one\ntwo\n' });
+  await using it = await workspace({ 'a.txt': 'one\ntwo\n' });
   chmodSync(it.at('a.txt'), 0o640);
   const edits = [
     { find: 'one', replace: '1' },
@@ -282,8 +282,8 @@ test('patch makes all edits, or none where one of them does not apply', async ()
   expect(readFileSync(it.at('crlf.txt'), 'utf8')).toBe('a\r\nc\r\nd\r\n');
 });
 
-test('run tells exit code and output, and runs without a shell, out of sight of hidden files', async () => {
-  await using it = await desk({ 'scripts/scenarios/judge.sh': 'judge', 'src/a.txt': 'a' });
+test('run reports exit code and output, without a shell and without hidden files', async () => {
+  await using it = await workspace({ 'scripts/scenarios/judge.sh': 'judge', 'src/a.txt': 'a' });
   expect(await it.use('run', { command: 'ls scripts "src"' })).toMatchObject({
     ok: true,
     text: 'exit code 0\nstdout (21 bytes):\nscripts:\n\nsrc:\na.txt\nstderr: nothing',
@@ -300,7 +300,7 @@ test('run tells exit code and output, and runs without a shell, out of sight of 
 });
 
 test('a long output is shortened to head and tail for the model, and kept whole', async () => {
-  await using it = await desk();
+  await using it = await workspace();
   const { text } = await it.use('run', { command: 'seq 100000' });
   expect(text.length).toBeLessThan(20_000);
   expect(text).toMatch(
@@ -322,7 +322,7 @@ test.for([
   [{ command: 'echo a\0b' }, 'a NUL'],
   [{ command: 'no-such-program-here x' }, '"no-such-program-here" cannot be run'],
   [{ command: 'sleep 100', timeout_seconds: 0.05 }, 'ended after 0.05 s'],
-] as const)('run %j is refused or in vain: %s', async ([args, why]) => {
-  await using it = await desk();
+] as const)('run %j fails: %s', async ([args, why]) => {
+  await using it = await workspace();
   expect(await it.use('run', args)).toMatchObject({ ok: false, text: expect.stringContaining(why) });
 });
