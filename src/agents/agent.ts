@@ -85,7 +85,7 @@ export type AgentTask = {
   /** Asked by a backend that makes many calls, before each but the first: what the limits of run and node leave, with
    *  what this task has `used` so far and what the next call `sends` at least. `empty` is the reason why it may not be made. Settles
    *  when both are recorded: a process that is killed during the call has counted it. */
-  purse?(
+  budget?(
     used: Usage | undefined,
     sends: number,
   ): Promise<{ readonly empty: string } | { readonly tokens: number | undefined }>;

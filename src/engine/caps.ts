@@ -85,7 +85,7 @@ export type NextCall = {
 };
 
 /** Limits and spending of the run or of the node named. `unpriced`: models that answered and have no price. */
-export type Purse = {
+export type Limited = {
   readonly node?: string;
   readonly caps: SpendCaps;
   readonly spent: Spent;
@@ -95,27 +95,39 @@ export type Purse = {
 /** Why a limit on money or tokens is reached, or undefined. Without `next`: whether more was spent than allowed. With it:
  *  whether that call may be made, leaving `kept` of the limits untouched. */
 export function spendHit(
-  purse: Purse,
+  limited: Limited,
   unknownCost: Caps['unknownCost'],
   next?: NextCall,
   kept: { readonly usd: number; readonly tokens: number } = { usd: 0, tokens: 0 },
 ): string | undefined {
-  const { maxCostUsd, maxTokens } = purse.caps;
+  const { maxCostUsd, maxTokens } = limited.caps;
   const passes = unknownCost === 'allow';
   if (maxCostUsd !== undefined) {
-    const hit = passes ? undefined : unknownCostHit(purse, money(maxCostUsd), next);
+    const hit = passes ? undefined : unknownCostHit(limited, money(maxCostUsd), next);
     const cost = next === undefined ? undefined : (next.costUsd ?? 0);
-    const over = limitHit(purse, 'max_cost_usd', maxCostUsd, purse.spent.cost_usd, cost, kept.usd, money);
+    const over = limitHit(limited, 'max_cost_usd', maxCostUsd, limited.spent.cost_usd, cost, kept.usd, money);
     if (hit !== undefined || over !== undefined) return hit ?? over;
   }
   if (maxTokens === undefined) return undefined;
   const limit = tokens(maxTokens);
-  if (purse.spent.unknown_tokens > 0 && !passes)
-    return `max_tokens: ${calls(purse.spent.unknown_tokens)} did not report their tokens, so a limit of ${limit} cannot be held; ${allowUnknown}`;
-  return limitHit(purse, 'max_tokens', maxTokens, tokensOf(purse.spent), next?.tokens, kept.tokens, tokens);
+  if (limited.spent.unknown_tokens > 0 && !passes)
+    return `max_tokens: ${calls(limited.spent.unknown_tokens)} did not report their tokens, so a limit of ${limit} cannot be held; ${allowUnknown}`;
+  return limitHit(
+    limited,
+    'max_tokens',
+    maxTokens,
+    tokensOf(limited.spent),
+    next?.tokens,
+    kept.tokens,
+    tokens,
+  );
 }
 
-function unknownCostHit({ spent, unpriced = [] }: Purse, limit: string, next?: NextCall): string | undefined {
+function unknownCostHit(
+  { spent, unpriced = [] }: Limited,
+  limit: string,
+  next?: NextCall,
+): string | undefined {
   if (spent.unknown_cost > 0) {
     const models =
       unpriced.length === 0 ? '' : ` (no price for ${unpriced.slice(0, 5).map(quoted).join(', ')})`;
@@ -130,7 +142,7 @@ function unknownCostHit({ spent, unpriced = [] }: Purse, limit: string, next?: N
 }
 
 function limitHit(
-  { node }: Purse,
+  { node }: Limited,
   key: 'max_cost_usd' | 'max_tokens',
   limit: number,
   has: number,

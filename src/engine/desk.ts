@@ -5,7 +5,7 @@ import { costOf, leastCostOf } from '../model/prices.ts';
 import { type Spent, tokensOf, type Usage, withCall } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
-import { type Caps, type NextCall, type SpendCaps, spendHit } from './caps.ts';
+import { type Caps, type Limited, type NextCall, type SpendCaps, spendHit } from './caps.ts';
 import { maskedValue } from './masked.ts';
 import { gather, moneyWords, share, sharePrices } from './shared-budget.ts';
 
@@ -49,12 +49,26 @@ export function openDesk(at: DeskSetting): Desk {
     reason,
     unbilled: true,
   });
-  const mayNot = (next: NextCall, kept?: DeskSetting['kept']): string | undefined =>
-    spendHit(
-      { node, caps: at.nodeCaps, spent: books.of(node), unpriced: books.unpriced() },
-      caps.unknownCost,
-      next,
-    ) ?? spendHit({ caps, spent: books.run(), unpriced: books.unpriced() }, caps.unknownCost, next, kept);
+  const nextCall = (agent: Agent, model: string | undefined, tokens: number): NextCall => ({
+    tokens,
+    costUsd:
+      model === undefined || agent.tellsCost === true ? undefined : inputCost(books.prices, model, tokens),
+    model: model ?? '',
+  });
+  /** The limits of node and run; `used`: by the call that is open. */
+  const limits = (used?: Usage): { readonly own: Limited; readonly run: Limited } => {
+    const soFar = (spent: Spent): Spent =>
+      used === undefined ? spent : withCall(spent, used, priced(used, books));
+    const open = used === undefined || costOf(used, books.prices) !== null ? [] : [used.model];
+    const unpriced = [...new Set([...books.unpriced(), ...open])];
+    const own = { node, caps: at.nodeCaps, spent: soFar(books.of(node)), unpriced };
+    return { own, run: { caps, spent: soFar(books.run()), unpriced } };
+  };
+  /** Why the call may not be made. A limit ends the run (`stop`), the reserve does not. */
+  const forbidden = ({ own, run }: ReturnType<typeof limits>, next: NextCall): string | undefined => {
+    stop = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);
+    return stop ?? spendHit(run, caps.unknownCost, next, at.kept);
+  };
 
   const stampOf = (attempt: number): Stamp => ({
     schema_version: 1,
@@ -81,35 +95,27 @@ export function openDesk(at: DeskSetting): Desk {
   };
 
   /** The budget for an agent that makes many calls in one task: the ledger has none of them before the task ends. */
-  function purseOf(
+  function budgetOf(
     agent: Agent,
     task: AgentTask,
     told: (used: Usage, sends: number) => Promise<boolean>,
-  ): Pick<AgentTask, 'purse' | 'used'> {
+  ): Pick<AgentTask, 'budget' | 'used'> {
     if (agent.free === true) return {};
     return {
       used: (usage) => void told(usage, 0),
-      async purse(used, sends) {
-        const model = used?.model ?? agent.modelFor?.(task) ?? '';
-        const costUsd = agent.tellsCost === true ? undefined : inputCost(books.prices, model, sends);
-        const next: NextCall = { tokens: sends, costUsd, model };
-        const soFar = (spent: Spent): Spent =>
-          used === undefined ? spent : withCall(spent, used, priced(used, books));
-        const open = used === undefined || costOf(used, books.prices) !== null ? [] : [used.model];
-        const unpriced = [...new Set([...books.unpriced(), ...open])];
-        const own = { node, caps: at.nodeCaps, spent: soFar(books.of(node)), unpriced };
-        const run = { caps, spent: soFar(books.run()), unpriced };
-        const hit = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);
-        stop ??= hit;
-        const empty = hit ?? spendHit(run, caps.unknownCost, next, at.kept);
+      async budget(used, sends) {
+        const { own, run } = limits(used);
+        const next = nextCall(agent, used?.model ?? agent.modelFor?.(task) ?? '', sends);
+        const empty = forbidden({ own, run }, next);
         if (empty !== undefined) return { empty };
         if (used !== undefined && !(await told(used, sends)))
           return { empty: 'its usage cannot be recorded' };
         const left = [
-          own.caps.maxTokens === undefined ? [] : own.caps.maxTokens - tokensOf(own.spent),
-          caps.maxTokens === undefined ? [] : caps.maxTokens - at.kept.tokens - tokensOf(run.spent),
-        ].flat();
-        return { tokens: left.length === 0 ? undefined : Math.min(...left) };
+          (own.caps.maxTokens ?? Number.POSITIVE_INFINITY) - tokensOf(own.spent),
+          (caps.maxTokens ?? Number.POSITIVE_INFINITY) - at.kept.tokens - tokensOf(run.spent),
+        ];
+        const least = Math.min(...left);
+        return { tokens: Number.isFinite(least) ? least : undefined };
       },
     };
   }
@@ -122,16 +128,8 @@ export function openDesk(at: DeskSetting): Desk {
       if (agent.free !== true) {
         const tokens = estimatedTokens(task.prompt);
         const model = agent.modelFor?.(task);
-        const costUsd =
-          model === undefined || agent.tellsCost === true
-            ? undefined
-            : inputCost(books.prices, model, tokens);
-        const next: NextCall = { tokens, costUsd, model: model ?? '' };
-        stop = mayNot(next);
-        if (stop !== undefined) return refused(stop);
-        const spared =
-          at.kept.ms > 0 && at.wallLeft() <= at.kept.ms ? wallReserve(at) : mayNot(next, at.kept);
-        if (spared !== undefined) return refused(spared);
+        const reason = forbidden(limits(), nextCall(agent, model, tokens)) ?? wallReserve(at);
+        if (reason !== undefined) return refused(reason);
         const { unseen } = agent;
         await books.begin(stamp(), {
           agent: agent.name,
@@ -141,8 +139,8 @@ export function openDesk(at: DeskSetting): Desk {
         });
       }
       const told = progressOf((usage, sends) => books.told(stamp(), clean(usage), sends));
-      const purse = purseOf(agent, task, told.tell);
-      const said = await agent.work({ ...allowing(task, caps), ...purse }, signal);
+      const budget = budgetOf(agent, task, told.tell);
+      const said = await agent.work({ ...allowing(task, caps), ...budget }, signal);
       const report = said.usage === undefined ? said : { ...said, usage: clean(said.usage) };
       await told.end();
       const how = endOf(agent, report);
@@ -183,8 +181,12 @@ const allowing = (task: AgentTask, { unknownCost, parkAfterMs }: Caps): AgentTas
   ...(parkAfterMs === undefined ? {} : { parkAfterMs }),
 });
 
-const wallReserve = ({ kept, wallLeft }: DeskSetting): string =>
-  `max_wall: ${Math.max(0, Math.round(wallLeft() / 1000))}s of the run's time are left, and ${Math.round(kept.ms / 1000)}s are reserved for verification (verify_reserve)`;
+/** Why no call may be made in the time that is reserved for verification. */
+function wallReserve({ kept, wallLeft }: DeskSetting): string | undefined {
+  if (kept.ms === 0 || wallLeft() > kept.ms) return undefined;
+  const seconds = (ms: number) => `${Math.max(0, Math.round(ms / 1000))}s`;
+  return `max_wall: ${seconds(wallLeft())} of the run's time are left, and ${seconds(kept.ms)} are reserved for verification (verify_reserve)`;
+}
 
 /** How the ledger records the end of a call; undefined where no call began. */
 function endOf(agent: Agent, report: AgentReport): CallEnd | undefined {

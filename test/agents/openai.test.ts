@@ -385,7 +385,7 @@ test.for<[string, Reaction, string, string, RegExp]>([
     /as failed: boom/,
   ],
   ['a failure without a word', ending('failed'), 'agent', 'unexpected_status', /as failed: no reason given/],
-  ['an empty purse', failing('insufficient_quota', 'empty'), 'infra', 'unexpected_status', /quota.*billing/],
+  ['a used up quota', failing('insufficient_quota', 'empty'), 'infra', 'unexpected_status', /quota.*billing/],
   ['a wrong key', failing('invalid_api_key', 'no'), 'config', 'unexpected_status', /set OPENAI_API_KEY/],
   [
     'an unknown model',

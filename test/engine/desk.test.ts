@@ -122,8 +122,8 @@ test('an agent of many calls receives before each what the limits leave, and whe
     describe: 'many',
     modelFor: () => 'cheap',
     async work(task) {
-      told.push(await task.purse?.(undefined, 10), await task.purse?.(used('cheap', null), 10));
-      told.push(await task.purse?.({ ...used('cheap', null), output_tokens: 1_999_995 }, 10), desk.stop);
+      told.push(await task.budget?.(undefined, 10), await task.budget?.(used('cheap', null), 10));
+      told.push(await task.budget?.({ ...used('cheap', null), output_tokens: 1_999_995 }, 10), desk.stop);
       return answered(used('cheap', null));
     },
   };
@@ -143,7 +143,7 @@ test('a call is not made before it is written down that it is on its way, howeve
     describe: 'many',
     async work(task) {
       task.used?.(used('cheap', null));
-      await task.purse?.(used('cheap', null), 10);
+      await task.budget?.(used('cheap', null), 10);
       expect(sends()).toEqual([0, 10]);
       return answered(used('cheap', null));
     },
@@ -163,7 +163,7 @@ test('no more calls are made when what they use cannot be written down, and the 
     describe: 'many',
     async work(task) {
       full = true;
-      more = await task.purse?.(used('cheap', null), 10);
+      more = await task.budget?.(used('cheap', null), 10);
       return answered(used('cheap', null));
     },
   };
@@ -179,7 +179,7 @@ const cutInTheMidst = (more: Partial<Agent>, ...told: readonly Usage[]): Agent =
   ...more,
   async work(task) {
     for (const usage of told) task.used?.(usage);
-    if (told.length > 0 && more.unseen !== true) await task.purse?.(told.at(-1), 500_000);
+    if (told.length > 0 && more.unseen !== true) await task.budget?.(told.at(-1), 500_000);
     return { kind: 'cancelled' };
   },
 });
@@ -259,7 +259,7 @@ test('a secret that a program or a stage’s run calls its model by is in no boo
     name: 'many',
     describe: 'many',
     async work(task) {
-      await task.purse?.(usage, 10);
+      await task.budget?.(usage, 10);
       return answered(usage);
     },
   };

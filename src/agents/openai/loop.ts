@@ -90,7 +90,7 @@ export async function toolLoop(
       const limit = `${maxTokens} tokens (max_tokens; ${tokens} were used${next})`;
       return { report: agentFailed(`the work was not done within ${limit}`) };
     }
-    const budget = await task.purse?.(used(), sends);
+    const budget = await task.budget?.(used(), sends);
     if (budget !== undefined && 'empty' in budget)
       return { report: { kind: 'failed', class: 'budget', reason: budget.empty } };
     addNote(turns, nearLimit(loop, turn, tokens));

@@ -411,7 +411,7 @@ test('the limits of the run apply between turns', async () => {
   const asked: (readonly [number | null | undefined, number])[] = [];
   await using it = await job([calls(call('list')), calls(call('list', { depth: 2 })), calls(done())], {
     task: {
-      async purse(used, sends) {
+      async budget(used, sends) {
         asked.push([used?.input_tokens, sends]);
         return asked.length < 3
           ? { tokens: 500 - asked.length }
