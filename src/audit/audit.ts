@@ -168,20 +168,21 @@ class Auditor {
             mayChange: scope.mayChange,
             restored,
           });
-        if (after === undefined || isKnown) continue;
-        if (hash !== undefined) this.seen.add(hash);
-        this.counts.files++;
         this.leftIn(after, before, { node, visit, where: `workspace/${path}`, path });
       }
     }
     return changes;
   }
 
+  /** Searches the content of a changed file, unless another execution or commit had it. */
   private leftIn(
-    after: Buffer,
+    after: Buffer | undefined,
     before: Buffer | undefined,
     place: { node: string | null; visit: number | null; where: string; path: string },
   ): void {
+    if (after === undefined || this.seen.has(sha256(after))) return;
+    this.seen.add(sha256(after));
+    this.counts.files++;
     if (this.canaries === undefined || (place.node !== null && this.isExempt(place.node))) return;
     this.findings.push(...leaksIn(this.canaries, after, place, before));
     this.findings.push(
@@ -214,9 +215,6 @@ class Auditor {
             mayChange: scope.mayChange,
             restored: false,
           });
-          if (after === undefined || this.seen.has(sha256(after))) continue;
-          this.seen.add(sha256(after));
-          this.counts.files++;
           this.leftIn(after, before, { ...place, where: `${commit}: ${path}`, path });
         }
       }

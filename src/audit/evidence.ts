@@ -5,8 +5,7 @@ import type { Exchange } from '../model/exchange.ts';
 import { exchangesLayout, layout, nodeLayout, reservedNodeIds } from '../model/layout.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { bodiesOf, DamagedExchange, readBody, readExchanges } from '../store/exchanges.ts';
-import { isMissing } from '../system/files.ts';
-import { readPlainBytes } from '../system/read.ts';
+import { isFolder, namesIn, readPlainBytes } from '../system/read.ts';
 
 export type Evidence = {
   readonly node: string;
@@ -27,11 +26,11 @@ export async function* artifacts(
   runDir: string,
   isAgent: (node: string) => boolean,
 ): AsyncGenerator<Evidence> {
-  for (const node of await foldersIn(runDir)) {
+  for (const node of foldersIn(runDir)) {
     if (reservedNodeIds.includes(node) || node.startsWith('.') || !isAgent(node)) continue;
     const dir = layout(runDir).node(node);
     const { visits, stage } = nodeLayout(dir);
-    const earlier = await foldersIn(visits);
+    const earlier = foldersIn(visits);
     for (const nth of earlier) yield* inFolder(join(visits, nth), `${node}/visits/${nth}`, node, Number(nth));
     const visit = await visitOf(stage);
     if (visit !== undefined) yield* inFolder(dir, node, node, visit);
@@ -113,18 +112,11 @@ export function* updates(
 
 const reasonIn = (outcome: object): unknown => ('reason' in outcome ? outcome.reason : '');
 
-async function foldersIn(dir: string): Promise<string[]> {
-  try {
-    const entries = await readdir(dir, { withFileTypes: true });
-    return entries
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name)
-      .sort();
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
-}
+/** The names of the folders in `dir`, sorted. */
+const foldersIn = (dir: string): string[] =>
+  namesIn(dir)
+    .filter((name) => isFolder(join(dir, name)))
+    .sort();
 
 const readIfThere = async (path: string): Promise<Buffer | undefined> => {
   const read = readPlainBytes(path, largest, 'cut');

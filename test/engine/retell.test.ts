@@ -1,10 +1,10 @@
 /** Event logs with a gap, as a kill between the checkpoint and the events leaves them: the resume closes it. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { type Doors, readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { type Doors, resumeRun, startRun } from '../../src/factory.ts';
 import type { RunEvent } from '../../src/model/event.ts';
 import { layout } from '../../src/model/layout.ts';
-import { plainFlags, quietDoors } from '../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -41,11 +41,8 @@ const bare = (lines: readonly Line[]): Line[] =>
 async function killedAfter(node: string, kept: { readonly events: number; readonly trace: number }) {
   await using it = await temp();
   // A line of the journal may be longer than the first part that is read.
-  writeFileSync(it.at('p.dot'), dot('x'.repeat(node === 'long' ? 2 << 20 : 1)));
   writeFileSync(it.at('script.json'), script);
-  mkdirSync(it.at('runs'));
-  const { graph } = await readPipeline('p.dot', it.dir);
-  if (graph === undefined) throw new Error('the pipeline is sound');
+  const graph = await pipelineIn(it.dir, dot('x'.repeat(node === 'long' ? 2 << 20 : 1)));
   const at = layout(it.at('runs', 'r1'));
   const had = new Map<string, Buffer>();
   const quiet = quietDoors(it.dir, { FACTORY_SANDBOX: 'none' });
@@ -122,15 +119,12 @@ test.for([
 test('a checkpoint counts no visit whose beginning is not on the disk: of the first stage, of one that follows itself, of the first after a resume', async () => {
   await using it = await temp();
   const again = 'test -e again || { touch again; exit 1; }';
-  writeFileSync(
-    it.at('p.dot'),
+  const graph = await pipelineIn(
+    it.dir,
     `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
       a [shape=parallelogram, tool_command="${again}"]
       start -> a; a -> a [condition="outcome=fail"]; a -> exit [condition="outcome=success"] }`,
   );
-  mkdirSync(it.at('runs'));
-  const { graph } = await readPipeline('p.dot', it.dir);
-  if (graph === undefined) throw new Error('the pipeline is sound');
   const at = layout(it.at('runs', 'r1'));
   const vouched: string[] = [];
   const event = (event: RunEvent) => {

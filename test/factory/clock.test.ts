@@ -1,13 +1,14 @@
 /** The wall clock is for people: a run whose clock is set, backwards or far ahead, counts its time rightly. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { lostTime } from '../../src/factory/lost-time.ts';
-import { type Doors, readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { type Doors, resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { loadCheckpoint, saveCheckpoint } from '../../src/store/checkpoint.ts';
 import { newRunId } from '../../src/store/run-store.ts';
 import { type Clock, realClock } from '../../src/system/clock.ts';
+import { pipelineIn } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
 const pipeline = `digraph g {
@@ -51,10 +52,7 @@ test.for([{ hours: -7 }, { hours: 31 }])(
   'a clock that jumps $hours h at each look changes neither the route nor the time that a run took',
   async ({ hours }) => {
     await using it = await temp();
-    writeFileSync(it.at('p.dot'), pipeline);
-    mkdirSync(it.at('runs'));
-    const { graph } = await readPipeline('p.dot', it.dir);
-    if (graph === undefined) throw new Error('the pipeline is sound');
+    const graph = await pipelineIn(it.dir, pipeline);
     const doors = doorsIn(it.dir, jumping(hours));
     const where = { runsDir: it.at('runs'), runId: 'r1' };
     const stopped = await startRun(graph, where, flags, doors({ ATTRACTION_TEST_STOP_AFTER_NODE: 'one' }));
@@ -88,10 +86,7 @@ test.each(['an engine that was killed', 'one, and another that was killed right 
   async (killed) => {
     await using it = await temp();
     const limited = pipeline.replace('max_wall="1h"', '').replace('"true"]', '"true", max_wall=1h]');
-    writeFileSync(it.at('p.dot'), limited);
-    mkdirSync(it.at('runs'));
-    const { graph } = await readPipeline('p.dot', it.dir);
-    if (graph === undefined) throw new Error('the pipeline is sound');
+    const graph = await pipelineIn(it.dir, limited);
     const doors = doorsIn(it.dir, realClock);
     const where = { runsDir: it.at('runs'), runId: 'r1' };
     await startRun(graph, where, flags, doors({ ATTRACTION_TEST_STOP_AFTER_NODE: 'one' }));
@@ -114,10 +109,7 @@ test.each(['an engine that was killed', 'one, and another that was killed right 
 test('what the engine that wrote the last checkpoint worked after it counts, too', async () => {
   await using it = await temp();
   const limited = pipeline.replace('max_wall="1h"', '').replace('"true"]', '"true", max_wall=1h]');
-  writeFileSync(it.at('p.dot'), limited);
-  mkdirSync(it.at('runs'));
-  const { graph } = await readPipeline('p.dot', it.dir);
-  if (graph === undefined) throw new Error('the pipeline is sound');
+  const graph = await pipelineIn(it.dir, limited);
   const doors = doorsIn(it.dir, realClock);
   const where = { runsDir: it.at('runs'), runId: 'r1' };
   await startRun(graph, where, flags, doors({ ATTRACTION_TEST_STOP_AFTER_NODE: 'one' }));

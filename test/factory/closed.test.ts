@@ -1,10 +1,10 @@
 /** What a run leaves open in the process that it ran in. */
-import fs, { mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import fs, { readdirSync, readlinkSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { expect, test } from 'vitest';
-import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { resumeRun, startRun } from '../../src/factory.ts';
 import { DiskStop } from '../../src/system/disk-trouble.ts';
-import { plainFlags, quietDoors } from '../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
 /** Files below `folder` that this process has open. */
@@ -25,10 +25,7 @@ test.skipIf(process.platform !== 'linux')(
     await using it = await temp();
     const dot =
       'digraph g { workdir="none"; start [type=start]; a [type=tool, tool_command="true"]; exit [type=exit]; start -> a -> exit }';
-    writeFileSync(it.at('p.dot'), dot);
-    mkdirSync(it.at('runs'));
-    const { graph } = await readPipeline('p.dot', it.dir);
-    if (graph === undefined) throw new Error('the pipeline is sound');
+    const graph = await pipelineIn(it.dir, dot);
     const { fdatasync } = fs;
     const full = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
     const quiet = quietDoors(it.dir);

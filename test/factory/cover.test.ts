@@ -1,25 +1,22 @@
 /** A run taken up with other limits, and cut while that is written down. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { manifestHash } from '../../src/engine/kept.ts';
 import { carryOut } from '../../src/factory/cover.ts';
-import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { loadCheckpoint } from '../../src/store/checkpoint.ts';
 import { readManifest } from '../../src/store/run-store.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
-import { plainFlags, quietDoors } from '../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
 test('a change that follows a cut change leaves a manifest that is vouched for wherever it is cut', async () => {
   await using it = await temp();
-  writeFileSync(
-    it.at('p.dot'),
+  const graph = await pipelineIn(
+    it.dir,
     `digraph g { workdir="none"; start [shape=Mdiamond]; a [shape=parallelogram, tool_command="true"]; exit [shape=Msquare]; start -> a -> exit }`,
   );
-  mkdirSync(it.at('runs'));
-  const { graph } = await readPipeline('p.dot', it.dir);
-  if (graph === undefined) throw new Error('the pipeline is sound');
   const doors = quietDoors(it.dir, { ATTRACTION_TEST_STOP_AFTER_NODE: 'start' });
   await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, plainFlags, doors);
   const dir = it.at('runs', 'r1');

@@ -5,18 +5,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { expect, test, vi } from 'vitest';
 import { unreportedEnd } from '../../src/factory/ended.ts';
 import { loadRunState } from '../../src/factory/stands.ts';
-import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { isStopped, processId } from '../../src/system/proc.ts';
 import { verifyRun } from '../../src/verify/verify.ts';
-import { plainFlags, quietDoors } from '../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
 async function ground(it: { dir: string; at: (...names: string[]) => string }, dot: string) {
-  writeFileSync(it.at('p.dot'), dot);
-  mkdirSync(it.at('runs'));
-  const { graph } = await readPipeline('p.dot', it.dir);
-  if (graph === undefined) throw new Error('the pipeline is sound');
+  const graph = await pipelineIn(it.dir, dot);
   const doors = quietDoors(it.dir);
   const flags = plainFlags;
   const start = (to = doors) => startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, to);

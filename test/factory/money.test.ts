@@ -1,13 +1,13 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { defaultCaps } from '../../src/engine/caps.ts';
 import { openMoney } from '../../src/factory/money.ts';
-import { readPipeline, startRun } from '../../src/factory.ts';
+import { startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { openJournal } from '../../src/store/journal.ts';
 import { realClock } from '../../src/system/clock.ts';
-import { plainFlags, quietDoors } from '../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { freshState } from '../support/graph.ts';
 import { temp } from '../system/temp.ts';
 
@@ -51,14 +51,11 @@ test('a node that reports a negative amount gives nothing back, and the run cont
     usage: { model: 'm', input_tokens: cost_usd, output_tokens: 1, cost_usd },
   }));
   writeFileSync(it.at('told'), told.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  writeFileSync(
-    it.at('p.dot'),
+  const graph = await pipelineIn(
+    it.dir,
     `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
        a [shape=parallelogram, tool_command="cp $TOLD $FACTORY_NODE_DIR/spent.jsonl"]; start -> a -> exit }`,
   );
-  mkdirSync(it.at('runs'));
-  const { graph } = await readPipeline('p.dot', it.dir);
-  if (graph === undefined) throw new Error('the pipeline is sound');
   const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none', TOLD: it.at('told') });
   const ended = await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, plainFlags, doors);
   expect(ended).toMatchObject({

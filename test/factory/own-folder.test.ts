@@ -1,12 +1,12 @@
 /** A stage that spoils its own folder of artifacts: what it has left of its visit stays that visit's. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readPipeline, startRun } from '../../src/factory.ts';
+import { startRun } from '../../src/factory.ts';
 import { layout, nodeLayout } from '../../src/model/layout.ts';
 import { hashArtifacts } from '../../src/store/artifact-hashes.ts';
 import { readVisits } from '../../src/store/visits.ts';
-import { plainFlags, quietDoors } from '../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
 test.each([
@@ -19,15 +19,12 @@ test.each([
 ])('a visit is kept though %s', async (_, spoil) => {
   await using it = await temp();
   const command = `echo $FACTORY_VISIT; test $FACTORY_VISIT = 2 && exit 0; ${spoil}; exit 1`;
-  writeFileSync(
-    it.at('p.dot'),
+  const graph = await pipelineIn(
+    it.dir,
     `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
        a [shape=parallelogram, tool_command="${command}"]
        start -> a; a -> a [condition="outcome=fail"]; a -> exit [condition="outcome=success"] }`,
   );
-  mkdirSync(it.at('runs'));
-  const { graph } = await readPipeline('p.dot', it.dir);
-  if (graph === undefined) throw new Error('the pipeline is sound');
   const where = { runsDir: it.at('runs'), runId: 'r1' };
   const ended = await startRun(graph, where, plainFlags, quietDoors(it.dir, { FACTORY_SANDBOX: 'none' }));
   expect(ended).toMatchObject({ code: 0, result: { stages: 4 } });

@@ -1,10 +1,10 @@
 /** A resume that takes over other texts, and is cut anywhere while it does. */
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { manifestHash } from '../../src/engine/kept.ts';
 import { carryOut } from '../../src/factory/cover.ts';
-import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { sha256 } from '../../src/model/sha256.ts';
 import { loadCheckpoint } from '../../src/store/checkpoint.ts';
@@ -13,7 +13,7 @@ import { fence } from '../../src/system/fence.ts';
 import { verifyRun } from '../../src/verify/verify.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { noteDisk } from '../support/disk-notes.ts';
-import { plainFlags, quietDoors } from '../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
 const pipeline = `digraph g { workdir="none"; vars="spec=@spec.txt"
@@ -23,22 +23,24 @@ const pipeline = `digraph g { workdir="none"; vars="spec=@spec.txt"
 const scriptOf = (answer: string) =>
   `${JSON.stringify({ format: 'factory-script/1', answers: { a: [{ text: answer }] } }, null, 2)}\n`;
 
-test('after a crash at any write the run continues with all old texts or with all new ones', async () => {
-  await using it = await temp();
-  writeFileSync(it.at('p.dot'), pipeline);
+/** A run that was stopped after its start, with the texts `old`. */
+async function stopped(it: Awaited<ReturnType<typeof temp>>, dot = pipeline) {
   writeFileSync(it.at('spec.txt'), 'old\n');
   writeFileSync(it.at('script.json'), scriptOf('old'));
-  mkdirSync(it.at('runs'));
-  const { graph } = await readPipeline('p.dot', it.dir);
-  if (graph === undefined) throw new Error('the pipeline is sound');
-  const flags = { ...plainFlags, agent: 'scripted', script: 'script.json', vars: { spec: '@spec.txt' } };
+  const graph = await pipelineIn(it.dir, dot);
+  const vars = { spec: '@spec.txt' };
   const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none' });
-  const stopped = { ...doors, env: { ...doors.env, ATTRACTION_TEST_STOP_AFTER_NODE: 'start' } };
-  expect(await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, stopped)).toHaveProperty(
-    'result',
-  );
+  const stop = { ...doors, env: { ...doors.env, ATTRACTION_TEST_STOP_AFTER_NODE: 'start' } };
+  const flags = { ...plainFlags, agent: 'scripted', script: 'script.json', vars };
+  const started = await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, stop);
+  expect(started).toHaveProperty('result');
   const dir = it.at('runs', 'r1');
-  const at = layout(dir);
+  return { graph, vars, doors, dir, at: layout(dir) };
+}
+
+test('after a crash at any write the run continues with all old texts or with all new ones', async () => {
+  await using it = await temp();
+  const { graph, doors, dir, at } = await stopped(it);
   cpSync(dir, it.at('begun'), { recursive: true });
   const ends = new Set<string>();
   for (let cutAt = 0, whole = false; !whole; cutAt++) {
@@ -105,17 +107,7 @@ test('after a crash at any write the run continues with all old texts or with al
 
 test('new texts are flushed before the manifest that names them, and are in place before the old names are removed', async () => {
   await using it = await temp();
-  writeFileSync(it.at('p.dot'), pipeline.replace(/ b \[.*?\];/, '').replace(' -> b', ''));
-  writeFileSync(it.at('spec.txt'), 'old\n');
-  writeFileSync(it.at('script.json'), scriptOf('old'));
-  mkdirSync(it.at('runs'));
-  const { graph } = await readPipeline('p.dot', it.dir);
-  if (graph === undefined) throw new Error('the pipeline is sound');
-  const flags = { ...plainFlags, agent: 'scripted', script: 'script.json', vars: { spec: '@spec.txt' } };
-  const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none', ATTRACTION_TEST_STOP_AFTER_NODE: 'start' });
-  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, doors);
-  const dir = it.at('runs', 'r1');
-  const at = layout(dir);
+  const { dir, at } = await stopped(it, pipeline.replace(/ b \[.*?\];/, '').replace(' -> b', ''));
   const [read, loaded] = [await readManifest(dir), await loadCheckpoint(at.checkpoint)];
   if (!read.ok || !loaded.ok) throw new Error('the run cannot be read');
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
@@ -142,22 +134,10 @@ test('new texts are flushed before the manifest that names them, and are in plac
 
 test('a change by the user is not a change of the next node', async () => {
   await using it = await temp();
-  writeFileSync(it.at('p.dot'), pipeline);
-  writeFileSync(it.at('spec.txt'), 'old\n');
-  writeFileSync(it.at('script.json'), scriptOf('x'));
-  mkdirSync(it.at('runs'));
-  const { graph } = await readPipeline('p.dot', it.dir);
-  if (graph === undefined) throw new Error('the pipeline is sound');
-  const vars = { spec: '@spec.txt' };
-  const flags = { ...plainFlags, agent: 'scripted', script: 'script.json', vars };
-  const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none' });
-  const stopped = { ...doors, env: { ...doors.env, ATTRACTION_TEST_STOP_AFTER_NODE: 'start' } };
-  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, stopped);
+  const { graph, vars, doors, dir, at } = await stopped(it);
   writeFileSync(it.at('spec.txt'), 'new\n');
-  const dir = it.at('runs', 'r1');
   const accepting = { ...plainFlags, vars, acceptChanges: true };
   expect(await resumeRun(dir, graph, accepting, doors)).toMatchObject({ code: 0 });
-  const at = layout(dir);
   expect(readFileSync(`${at.workspace}/said`, 'utf8')).toBe('new\n');
   const diff = JSON.parse(readFileSync(`${at.node('a')}/workspace.diff.json`, 'utf8'));
   expect(diff).toMatchObject({ created: [], modified: [], deleted: [] });

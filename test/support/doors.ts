@@ -1,5 +1,8 @@
 /** The context of a run without a watcher. */
-import type { Doors } from '../../src/factory.ts';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Doors, readPipeline } from '../../src/factory.ts';
+import type { Graph } from '../../src/model/graph.ts';
 import { realClock } from '../../src/system/clock.ts';
 
 export const plainFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
@@ -13,3 +16,12 @@ export const quietDoors = (cwd: string, env: Readonly<Record<string, string>> = 
   watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
   log: () => {},
 });
+
+/** Writes `p.dot` and an empty folder `runs` into `dir`; the graph of the pipeline. */
+export async function pipelineIn(dir: string, dot: string): Promise<Graph> {
+  writeFileSync(join(dir, 'p.dot'), dot);
+  mkdirSync(join(dir, 'runs'), { recursive: true });
+  const { graph } = await readPipeline('p.dot', dir);
+  if (graph === undefined) throw new Error('the pipeline has errors');
+  return graph;
+}
