@@ -132,12 +132,12 @@ const mostSteps = 12;
 /** A run as one line: `start -(success)-> a -(fail)-> b`. */
 export function witnessLine(steps: readonly WitnessStep[]): string {
   const told = steps.map((step) => {
-    const { node, edge, retry_target: again } = step;
-    if (step.exit === true && again === undefined) return node;
-    const to = edge === null && again === undefined ? ' no edge' : '';
-    return `${node} -(${howItEnds(step)}${again === undefined ? '' : ', retry_target'})->${to}`;
+    const { node, edge } = step;
+    if (step.exit === true) return node;
+    const to = edge === null ? ' no edge' : '';
+    return `${node} -(${howItEnds(step)})->${to}`;
   });
-  const goes = steps.at(-1)?.edge?.to ?? steps.at(-1)?.retry_target;
+  const goes = steps.at(-1)?.edge?.to;
   if (goes !== undefined) told.push(goes);
   return (
     told.length > mostSteps

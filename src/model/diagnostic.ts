@@ -26,8 +26,6 @@ export type WitnessStep = {
   readonly edge: { readonly to: string; readonly condition: string } | null;
   /** The node is an exit. */
   readonly exit?: true;
-  /** The node to which the exit sends the run back because a goal gate is unmet. */
-  readonly retry_target?: string;
 };
 
 export type Diagnostic = {

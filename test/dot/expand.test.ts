@@ -189,15 +189,7 @@ test.for([
 
 test('expansion never throws and never expands inserted values', () => {
   const piece = fc.constantFrom(
-    '$',
-    '{',
-    '}',
-    'goal',
-    'var.spec',
-    'var.again',
-    '$goal',
-    '${var.again}',
-    '.',
+    ...'$ { } goal var.spec var.again $goal ${var.again} .'.split(' '),
     "'",
     '"',
     '#',

@@ -45,46 +45,8 @@ function checks(text: string): void {
 
 test('any sequence of tokens of the language is parsed or refused with places inside it', () => {
   const token = fc.constantFrom(
-    ...[
-      '{',
-      '}',
-      '[',
-      ']',
-      ';',
-      ',',
-      '=',
-      '->',
-      '--',
-      ':',
-      '+',
-      '"',
-      '\\',
-      '\n',
-      ' ',
-      '<',
-      '>',
-      '#',
-      '//',
-      '/*',
-      '*/',
-    ],
-    ...[
-      'a',
-      'node',
-      'edge',
-      'graph',
-      'subgraph',
-      'digraph',
-      'strict',
-      '"x"',
-      '900s',
-      'a.b',
-      '-',
-      "'",
-      '$',
-      '😀',
-      '\r',
-    ],
+    ...[...'{ } [ ] ; , = -> -- : + "'.split(' '), '\\', '\n', ' ', '<', '>', '#', '//', '/*', '*/'],
+    ...[...'a node edge graph subgraph digraph strict "x" 900s a.b -'.split(' '), "'", '$', '😀', '\r'],
   );
   const text = fc.array(token, { maxLength: 40 }).map((tokens) => tokens.join(''));
   fc.assert(

@@ -37,121 +37,87 @@ function play(
   return { ...last, state };
 }
 
-describe('no failure walks into a success', () => {
-  test('an unconditional edge from a failed node into an exit fails the run', () => {
-    const end = play(graphOf('a; exit [shape=Msquare]; a -> exit'), [
-      ['a', 'tool', failed('boom', 'product')],
-      ['exit', 'exit', succeeded()],
-    ]);
-    expect(end.decision).toMatchObject({ do: 'finish', ending: { ok: false, code: 1, exitNode: 'exit' } });
-    expect(end.decision.do === 'finish' && end.decision.ending.reason).toContain('boom');
-  });
-  test('a conditional edge forgives the failure', () => {
-    const end = play(graphOf('a; exit [shape=Msquare]; a -> exit [condition="outcome=fail"]'), [
-      ['a', 'tool', failed('boom', 'product')],
-      ['exit', 'exit', succeeded()],
-    ]);
-    expect(end.decision).toMatchObject({ do: 'finish', ending: { ok: true, code: 0 } });
-  });
-  test('a diamond passes a failure on, it does not forgive it', () => {
-    const graph = graphOf('a; d [shape=diamond]; exit [shape=Msquare]; a -> d -> exit');
-    const end = play(graph, [
-      ['a', 'tool', failed('boom', 'product')],
-      ['d', 'conditional', failed('boom', 'product')],
-      ['exit', 'exit', succeeded()],
-    ]);
-    expect(end.decision).toMatchObject({ ending: { ok: false } });
-  });
-  test('a later stage that succeeds is what counts', () => {
-    const graph = graphOf('a; b; exit [shape=Msquare]; a -> b -> exit');
-    const end = play(graph, [
-      ['a', 'tool', failed('boom', 'product')],
-      ['b', 'tool', succeeded()],
-      ['exit', 'exit', succeeded()],
-    ]);
-    expect(end.decision).toMatchObject({ ending: { ok: true } });
-  });
-  test('an exit with outcome=fail fails the run and names the cause', () => {
-    const graph = graphOf(
-      'a; bad [shape=Msquare, outcome=fail, label="No luck"]; a -> bad [condition="outcome=fail"]',
-    );
-    const end = play(graph, [
-      ['a', 'tool', failed('boom', 'product')],
-      ['bad', 'exit', succeeded()],
-    ]);
-    expect(end.decision).toMatchObject({ ending: { ok: false, code: 1, reason: 'bad (No luck): a: boom' } });
-  });
+const no = failed('boom', 'product');
+const yes = succeeded();
+const partly: Outcome = { ...yes, status: 'partial_success' };
+const gate =
+  'g [goal_gate=true]; b; exit [shape=Msquare]; g -> b [condition="outcome=fail"]; g -> exit; b -> exit';
+const aimed = (own: string, all: string) =>
+  `${all}; c; b -> c; ${gate.replace('goal_gate=true', `goal_gate=true, ${own}`)}`;
+const fails = 'a; bad [shape=Msquare, outcome=fail, label="No luck"]; a -> bad [condition="outcome=fail"]';
+/** The decision after these nodes, each with its type and outcome. */
+const decided = (graph: string, ...nodes: readonly (readonly [string, string, Outcome])[]) =>
+  play(graphOf(graph), nodes).decision;
+const exit = ['exit', 'exit', yes] as const;
+
+test.for<[string, string, (readonly [string, string, Outcome])[], object]>([
+  [
+    'an unconditional edge from a failed node into an exit fails the run',
+    'a; exit [shape=Msquare]; a -> exit',
+    [['a', 'tool', no], exit],
+    { ok: false, code: 1, exitNode: 'exit', reason: expect.stringContaining('boom') },
+  ],
+  [
+    'a conditional edge forgives the failure',
+    'a; exit [shape=Msquare]; a -> exit [condition="outcome=fail"]',
+    [['a', 'tool', no], exit],
+    { ok: true, code: 0 },
+  ],
+  [
+    'a diamond passes a failure on, it does not forgive it',
+    'a; d [shape=diamond]; exit [shape=Msquare]; a -> d -> exit',
+    [['a', 'tool', no], ['d', 'conditional', no], exit],
+    { ok: false },
+  ],
+  [
+    'a later node that succeeds is what counts',
+    'a; b; exit [shape=Msquare]; a -> b -> exit',
+    [['a', 'tool', no], ['b', 'tool', yes], exit],
+    { ok: true },
+  ],
+  [
+    'an exit with outcome=fail fails the run and names the cause',
+    fails,
+    [
+      ['a', 'tool', no],
+      ['bad', 'exit', yes],
+    ],
+    { ok: false, code: 1, reason: 'bad (No luck): a: boom' },
+  ],
+  [
+    'an executed gate whose last outcome is no success fails the run at the exit',
+    gate,
+    [['g', 'codergen', no], ['b', 'tool', yes], exit],
+    { ok: false },
+  ],
+  ['partial success is enough for a gate', gate, [['g', 'codergen', partly], exit], { ok: true }],
+  [
+    'a gate that was never executed does not block',
+    'b; g [goal_gate=true]; exit [shape=Msquare]; b -> exit; b -> g [condition="outcome=fail"]; g -> exit',
+    [['b', 'tool', yes], exit],
+    { ok: true },
+  ],
+])('%s', ([, graph, nodes, ending]) => {
+  expect(decided(graph, ...nodes)).toMatchObject({ do: 'finish', ending });
 });
 
-describe('exit codes say whose fault it was', () => {
-  const graph = graphOf('a; bad [shape=Msquare, outcome=fail]; a -> bad [condition="outcome=fail"]');
-  test.for([
-    ['a model API', 'codergen', failed('down', 'infra', { model: 'api', broke: true }), 3],
-    ["a model's output", 'codergen', failed('empty', 'agent', { model: 'output', broke: true }), 4],
-    ["a tool that judges a model's output", 'tool', failed('not JSON', 'agent'), 4],
-    ['a product', 'tool', failed('red', 'product'), 1],
-  ] as const)('%s', ([, type, outcome, code]) => {
-    expect(
-      play(graph, [
-        ['a', type, outcome],
-        ['bad', 'exit', succeeded()],
-      ]).decision,
-    ).toMatchObject({ ending: { code } });
-  });
+test.for([
+  ['a model API', 'codergen', failed('down', 'infra', { model: 'api', broke: true }), 3],
+  ["a model's output", 'codergen', failed('empty', 'agent', { model: 'output', broke: true }), 4],
+  ["a tool that judges a model's output", 'tool', failed('not JSON', 'agent'), 4],
+  ['a product', 'tool', failed('red', 'product'), 1],
+] as const)('the exit code shows whose fault it was: %s', ([, type, outcome, code]) => {
+  expect(decided(fails, ['a', type, outcome], ['bad', 'exit', yes])).toMatchObject({ ending: { code } });
 });
 
-describe('goal gates', () => {
-  const gate =
-    'g [goal_gate=true]; b; exit [shape=Msquare]; g -> b [condition="outcome=fail"]; g -> exit; b -> exit';
-  test('an executed gate whose last outcome is no success fails the run at the exit', () => {
-    const end = play(graphOf(gate), [
-      ['g', 'codergen', failed('not yet', 'product')],
-      ['b', 'tool', succeeded()],
-      ['exit', 'exit', succeeded()],
-    ]);
-    expect(end.decision).toMatchObject({ do: 'finish', ending: { ok: false } });
-  });
-  test('with a retry target the run goes there instead', () => {
-    const graph = graphOf(gate.replace('goal_gate=true', 'goal_gate=true, retry_target=b'));
-    const end = play(graph, [
-      ['g', 'codergen', failed('not yet', 'product')],
-      ['b', 'tool', succeeded()],
-      ['exit', 'exit', succeeded()],
-    ]);
-    expect(end.decision).toEqual({ do: 'run', node: 'b' });
-  });
-  test.for([
-    ['its own', 'retry_target=b, fallback_retry_target=c', 'retry_target=c', 'b'],
-    ['its own second one', 'fallback_retry_target=b', 'retry_target=c', 'b'],
-    ["the graph's", '', 'retry_target=b; fallback_retry_target=c', 'b'],
-    ["the graph's second one", '', 'fallback_retry_target=b', 'b'],
-  ] as const)('of several retry targets it goes to %s', ([, own, all, target]) => {
-    const graph = graphOf(`${all}; c; b -> c; ${gate.replace('goal_gate=true', `goal_gate=true, ${own}`)}`);
-    const end = play(graph, [
-      ['g', 'codergen', failed('not yet', 'product')],
-      ['b', 'tool', succeeded()],
-      ['exit', 'exit', succeeded()],
-    ]);
-    expect(end.decision).toEqual({ do: 'run', node: target });
-  });
-  test('a gate that was never visited does not block', () => {
-    const graph = graphOf(
-      'b; g [goal_gate=true]; exit [shape=Msquare]; b -> exit; b -> g [condition="outcome=fail"]; g -> exit',
-    );
-    expect(
-      play(graph, [
-        ['b', 'tool', succeeded()],
-        ['exit', 'exit', succeeded()],
-      ]).decision,
-    ).toMatchObject({ ending: { ok: true } });
-  });
-  test('partial success is enough', () => {
-    const end = play(graphOf(gate), [
-      ['g', 'codergen', { ...succeeded(), status: 'partial_success' }],
-      ['exit', 'exit', succeeded()],
-    ]);
-    expect(end.decision).toMatchObject({ ending: { ok: true } });
-  });
+test.for([
+  ['its own', 'retry_target=b, fallback_retry_target=c', 'retry_target=c', 'b'],
+  ['its own second one', 'fallback_retry_target=b', 'retry_target=c', 'b'],
+  ["the graph's", '', 'retry_target=b; fallback_retry_target=c', 'b'],
+  ["the graph's second one", '', 'fallback_retry_target=b', 'b'],
+] as const)('an unmet gate sends the run to a retry target: %s', ([, own, all, node]) => {
+  const end = decided(aimed(own, all), ['g', 'codergen', no], ['b', 'tool', yes], exit);
+  expect(end).toEqual({ do: 'run', node });
 });
 
 describe('what is remembered of a failure', () => {

@@ -82,15 +82,15 @@ const ofRuns: ReadonlySet<string> = new Set(['failure-to-success', 'edge-never-t
 test.for([
   [
     'a -> b [condition="outcome=success", weight=5]; a -> c [condition="outcome=success"]',
-    'its weight 5 is higher than 0',
+    'the edge to "b" does too and wins',
   ],
   [
     'a -> b [condition="outcome=success"]; a -> c [condition="outcome=success"]',
-    'at equal weight the first target by name wins',
+    'the edge to "b" does too and wins',
   ],
   [
     'a -> b [condition="outcome=success"]; a -> b [condition="outcome=success", label=x]; a -> c',
-    'at equal weight and target the first one wins',
+    'the edge to "b" does too and wins',
   ],
   ['a -> b; a -> c [condition="outcome=success && outcome=fail"]', 'its condition is always false'],
 ] as const)('for %s the reason why an edge is never taken is reported: %s', ([body, why]) => {

@@ -112,13 +112,7 @@ test('with any two values replaced, a plan results if and only if there is no er
 
 test('a required key that is missing is an error', () => {
   for (const key of [
-    'id',
-    'title',
-    'intent',
-    'allowed_files',
-    'forbidden',
-    'acceptance_commands',
-    'context_files',
+    ...'id title intent allowed_files forbidden acceptance_commands context_files'.split(' '),
   ]) {
     const { work_orders, ...rest } = valid();
     const orders = work_orders.map((o) =>

@@ -16,15 +16,8 @@ const files: Readonly<Record<string, string>> = {
 };
 const settings = ['script test', 'script lint', 'target check', 'target unit'];
 const paths = [
-  'test/setup.js',
-  'ci/all.sh',
-  'ci/lib.sh',
-  'conf/pytest.ini',
-  'check.sh',
-  'sub/check.sh',
-  'sub/verify.sh',
-  'app.py',
-  'tests/check.py',
+  ...'test/setup.js ci/all.sh ci/lib.sh conf/pytest.ini check.sh sub/check.sh'.split(' '),
+  ...'sub/verify.sh app.py tests/check.py'.split(' '),
 ];
 
 test.for<[string | string[], string]>([

@@ -149,14 +149,9 @@ describe('what a node sees', () => {
     ))
       for (const path of toolchain(entry, '/home/ada'))
         for (const login of [
-          '/home/ada',
-          '/home/ada/.cargo',
-          '/home/ada/.docker',
-          '/home/ada/.local',
-          '/home/ada/.local/share',
-          '/home/ada/.config',
-          '/home/ada/.config/tool',
-          '/home/ada/.npm-global',
+          ...'/home/ada /home/ada/.cargo /home/ada/.docker /home/ada/.local'.split(' '),
+          ...'/home/ada/.local/share /home/ada/.config /home/ada/.config/tool'.split(' '),
+          ...'/home/ada/.npm-global'.split(' '),
         ])
           expect(path).not.toBe(login);
   });

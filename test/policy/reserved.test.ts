@@ -2,14 +2,8 @@ import { expect, test } from 'vitest';
 import { reservedKeyIn } from '../../src/policy/reserved.ts';
 
 test.for([
-  'internal',
-  'internal.retry_count.a',
-  'last_failure',
-  'last_failure.summary',
-  'graph',
-  'graph.goal',
-  'outcome',
-  'current_node',
+  ...'internal internal.retry_count.a last_failure last_failure.summary graph graph.goal'.split(' '),
+  ...'outcome current_node'.split(' '),
 ])('%s is the engine’s own', (key) => {
   expect(reservedKeyIn({ fine: 1, [key]: null })).toBe(key);
 });

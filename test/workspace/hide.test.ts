@@ -46,66 +46,30 @@ const tree: Wanted = {
   link: { link: 'README.md' },
 };
 
-const rows: readonly (readonly [string, OutOfSight, readonly string[]])[] = [
-  [
-    'a folder',
-    { hidden: ['scripts/scenarios/'] },
-    [
-      'README.md',
-      'agent/main.txt',
-      'examples/other/secret.md',
-      'examples/specs/spec.md',
-      'link',
-      'scripts/other.sh',
-    ],
-  ],
-  [
-    'a path that is not there, and one below a file',
-    { hidden: ['nope/x', 'README.md/x'] },
-    [
-      'README.md',
-      'agent/main.txt',
-      'examples/other/secret.md',
-      'examples/specs/spec.md',
-      'link',
-      'scripts/other.sh',
-      'scripts/scenarios/user.sh',
-    ],
-  ],
-  [
-    'a path and one below it',
-    { hidden: ['examples/specs/spec.md', './examples//'] },
-    ['README.md', 'agent/main.txt', 'link', 'scripts/other.sh', 'scripts/scenarios/user.sh'],
-  ],
+const rows: readonly (readonly [what: string, hides: OutOfSight, hidden: RegExp])[] = [
+  ['a folder', { hidden: ['scripts/scenarios/'] }, /^scripts\/scenarios/],
+  ['a path that is not there, and one below a file', { hidden: ['nope/x', 'README.md/x'] }, /^$/],
+  ['a path and one below it', { hidden: ['examples/specs/spec.md', './examples//'] }, /^examples/],
   [
     'all but a few',
     { hidden: [], only: ['agent', 'examples/specs/', 'scripts/other.sh'] },
-    ['agent/main.txt', 'examples/specs/spec.md', 'scripts/other.sh'],
+    /^(?!agent|examples\/specs|scripts\/other)/,
   ],
   [
     'all but a few, of which one is hidden too',
     { hidden: ['scripts/scenarios'], only: ['scripts'] },
-    ['scripts/other.sh'],
+    /^(?!scripts\/other)/,
   ],
-  [
-    'a link, and what it leads to',
-    { hidden: ['link'] },
-    [
-      'agent/main.txt',
-      'examples/other/secret.md',
-      'examples/specs/spec.md',
-      'scripts/other.sh',
-      'scripts/scenarios/user.sh',
-    ],
-  ],
+  ['a link, and what it leads to', { hidden: ['link'] }, /^(?:link|README\.md)$/],
 ];
 
-test.for(rows)('hidden and brought back: %s', async ([, what, seen]) => {
+test.for(rows)('hidden and brought back: %s', async ([, what, hidden]) => {
   await using it = rig(tree);
+  const all = it.seen();
   const inode = statSync(join(it.ws, 'scripts/scenarios/user.sh')).ino;
   const time = statSync(join(it.ws, 'scripts/scenarios/user.sh'), { bigint: true }).mtimeNs;
   await it.hide(what);
-  expect(it.seen()).toEqual(seen);
+  expect(it.seen()).toEqual(all.filter((path) => !hidden.test(path ?? '')));
   expect(await it.back()).toEqual([]);
   expect(picture(it.ws)).toEqual(it.was);
   expect(statSync(join(it.ws, 'scripts/scenarios/user.sh')).ino).toBe(inode);

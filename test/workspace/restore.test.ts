@@ -33,100 +33,49 @@ const start: Wanted = {
   'link-out': { link: '../outside' },
 };
 
+/** Removes `path` and makes `wanted`. */
+const instead =
+  (path: string, wanted: Wanted) =>
+  (ws: string): void => {
+    rmSync(join(ws, path), { recursive: true });
+    make(ws, wanted);
+  };
+const pipe = (path: string) => (ws: string) => {
+  rmSync(join(ws, path), { force: true });
+  execFileSync('mkfifo', [join(ws, path)]);
+};
+const closed = (path: string, mode: number) => (ws: string) => {
+  if (path !== 'd') writeFileSync(join(ws, 'a'), 'z');
+  if (path === 'd') rmSync(join(ws, 'd/e/y'));
+  if (path === 'd') chmodSync(join(ws, 'd/e'), 0);
+  chmodSync(join(ws, path), mode);
+};
+
 const deeds: readonly [string, (ws: string) => void][] = [
   ['nothing at all', () => {}],
-  ['a changed file', (ws) => writeFileSync(join(ws, 'a'), 'b')],
+  ['a changed file', instead('a', { a: 'b' })],
   ['a changed mode', (ws) => chmodSync(join(ws, 'exe'), 0o600)],
-  ['a removed file', (ws) => rmSync(join(ws, 'd/x'))],
-  ['a removed tree', (ws) => rmSync(join(ws, 'd'), { recursive: true })],
+  ['a removed file', instead('d/x', {})],
+  ['a removed tree', instead('d', {})],
   ['new files and folders', (ws) => make(ws, { n: 'n', 'new/deep/er': 'x', 'new/none': {}, 'd/n': 'n' })],
   ['a changed folder mode', (ws) => chmodSync(join(ws, 'd/e'), 0o700)],
-  ['a removed empty folder', (ws) => rmSync(join(ws, 'void'), { recursive: true })],
-  [
-    'a link that points elsewhere',
-    (ws) => {
-      unlinkSync(join(ws, 'link'));
-      symlinkSync('a', join(ws, 'link'));
-    },
-  ],
-  [
-    'a link that became a file',
-    (ws) => {
-      unlinkSync(join(ws, 'link'));
-      writeFileSync(join(ws, 'link'), 'x');
-    },
-  ],
-  [
-    'a file that became a link',
-    (ws) => {
-      unlinkSync(join(ws, 'a'));
-      symlinkSync('d/x', join(ws, 'a'));
-    },
-  ],
-  [
-    'a file that became a folder',
-    (ws) => {
-      unlinkSync(join(ws, 'a'));
-      make(ws, { 'a/b/c': 'c', 'a/l': { link: '/' } });
-    },
-  ],
-  [
-    'a folder that became a file',
-    (ws) => {
-      rmSync(join(ws, 'd'), { recursive: true });
-      writeFileSync(join(ws, 'd'), 'd');
-    },
-  ],
-  [
-    'a link that became a folder',
-    (ws) => {
-      unlinkSync(join(ws, 'link-out'));
-      make(ws, { 'link-out/x': 'x' });
-    },
-  ],
+  ['a removed empty folder', instead('void', {})],
+  ['a link that points elsewhere', instead('link', { link: { link: 'a' } })],
+  ['a link that became a file', instead('link', { link: 'x' })],
+  ['a file that became a link', instead('a', { a: { link: 'd/x' } })],
+  ['a file that became a folder', instead('a', { 'a/b/c': 'c', 'a/l': { link: '/' } })],
+  ['a folder that became a file', instead('d', { d: 'd' })],
+  ['a link that became a folder', instead('link-out', { 'link-out/x': 'x' })],
   ['a folder renamed', (ws) => renameSync(join(ws, 'd'), join(ws, 'moved'))],
-  [
-    'two files swapped',
-    (ws) => {
-      renameSync(join(ws, 'a'), join(ws, 't'));
-      renameSync(join(ws, 'exe'), join(ws, 'a'));
-      renameSync(join(ws, 't'), join(ws, 'exe'));
-    },
-  ],
-  ['a pipe', (ws) => void execFileSync('mkfifo', [join(ws, 'd/pipe')])],
-  [
-    'a pipe in the place of a file',
-    (ws) => {
-      unlinkSync(join(ws, 'a'));
-      execFileSync('mkfifo', [join(ws, 'a')]);
-    },
-  ],
+  ['a pipe', pipe('d/pipe')],
+  ['a pipe in the place of a file', pipe('a')],
   [
     'a new tree closed to its owner',
     (ws) => make(ws, { 'n/o/x': 'x', 'n/o': { mode: 0 }, n: { mode: 0o100 } }),
   ],
-  [
-    'a tree closed to its owner',
-    (ws) => {
-      rmSync(join(ws, 'd/e/y'));
-      chmodSync(join(ws, 'd/e'), 0);
-      chmodSync(join(ws, 'd'), 0o444);
-    },
-  ],
-  [
-    'a file closed to its owner',
-    (ws) => {
-      writeFileSync(join(ws, 'a'), 'z');
-      chmodSync(join(ws, 'a'), 0);
-    },
-  ],
-  [
-    'the top closed to its owner',
-    (ws) => {
-      writeFileSync(join(ws, 'a'), 'z');
-      chmodSync(ws, 0);
-    },
-  ],
+  ['a tree closed to its owner', closed('d', 0o444)],
+  ['a file closed to its owner', closed('a', 0)],
+  ['the top closed to its owner', closed('', 0)],
   [
     'a leftover of a restore that was killed',
     (ws) => writeFileSync(join(ws, 'd/.factory-restore.0123456789abcdef.tmp'), 'half'),

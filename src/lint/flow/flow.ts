@@ -95,7 +95,7 @@ function explore(subject: Subject): Flow | undefined {
 }
 
 /** The node to which an exit sends a run if this goal gate is unmet: the gate's target before the graph's. */
-export function retryTarget(node: Node, graph: Graph): string | undefined {
+function retryTarget(node: Node, graph: Graph): string | undefined {
   if (!isSet(node, 'goal_gate')) return undefined;
   return [node.attrs, graph.attrs]
     .flatMap((attrs) =>
@@ -115,13 +115,6 @@ export const isArrival = ({ to, giving, way }: Move): boolean =>
   to?.type === 'exit' &&
   present(to.node.attrs, 'outcome')?.value.text.trim() !== 'fail' &&
   (giving.status !== 'fail' || way.how === 'condition');
-
-/** The move by which the exit at the end of `moves` sends the run back. */
-export function sentBack(moves: readonly Move[], to: Place): Move {
-  const exit = moves.at(-1)?.to;
-  if (exit === undefined) throw new Error('Internal: no exit to be sent back from');
-  return { place: exit, giving: success, way: { edge: undefined, how: 'none' }, to };
-}
 
 /** Whether a goal gate is unmet after these moves: the last execution of each counts. */
 export function missedGate(moves: readonly Move[]): boolean {

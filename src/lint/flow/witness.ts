@@ -75,7 +75,7 @@ function mayEnd(moves: readonly Move[], at: number): boolean {
 
 function stepsOf(moves: readonly Move[], words: readonly Words[]): readonly WitnessStep[] {
   const steps = moves.map((move, at): WitnessStep => {
-    const { place, giving, way, to } = move;
+    const { place, giving, way } = move;
     const { label, suggested, class: failure, context } = isOwn(move) ? (words[at] ?? silence) : silence;
     const sets = isOwn(move) ? changed(words[at - 1]?.context ?? new Map(), context) : [];
     const isPlain = failure === 'product' && !giving.broke && !wantsClass(moves, at);
@@ -87,9 +87,6 @@ function stepsOf(moves: readonly Move[], words: readonly Words[]): readonly Witn
       ...(label === '' ? {} : { preferred_label: label }),
       ...(suggested.length === 0 ? {} : { suggested_ids: suggested }),
       ...(sets.length === 0 ? {} : { sets: Object.fromEntries(sets) }),
-      ...(place.type === 'exit'
-        ? { exit: true, ...(to === undefined ? {} : { retry_target: to.node.id }) }
-        : {}),
       edge: way.edge === undefined ? null : { to: way.edge.to, condition: way.edge.conditionText },
     };
   });

@@ -1,5 +1,4 @@
 /** Every edge can be taken: its condition can be true for an outcome of its source, and no other edge always wins. */
-import { compareText } from '../../dot/choose.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { Edge } from '../../model/graph.ts';
 import { type Flow, flowOf, type Move } from '../flow/flow.ts';
@@ -70,16 +69,10 @@ function beaten(edge: Edge, winner: Edge): Pick<Reason, 'why' | 'fix'> {
       fix: 'remove the edge, or a condition of the others',
     };
   }
-  const tie =
-    winner.weight > edge.weight
-      ? `its weight ${winner.weight} is higher than ${edge.weight}`
-      : compareText(winner.to, edge.to) < 0
-        ? 'at equal weight the first target by name wins'
-        : 'at equal weight and target the first one wins';
   // If both have the same condition, a higher weight would only make the other edge the one that is never taken.
   const isAlike = winner.conditionText === edge.conditionText;
   return {
-    why: `wherever it fits, the edge to "${winner.to}" does too and wins: ${tie}`,
+    why: `wherever it fits, the edge to "${winner.to}" does too and wins (a higher weight, or at equal weight the first by name)`,
     fix: isAlike
       ? `${winner.to === edge.to ? '' : 'give it another condition, or '}remove the edge`
       : 'give it another condition, or a higher weight',

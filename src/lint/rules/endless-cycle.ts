@@ -1,20 +1,10 @@
 /** Every cycle has a way out, or a limit set by its author. */
 import { present } from '../../model/attribute.ts';
 import type { Attributes } from '../../model/graph.ts';
-import {
-  type Flow,
-  flowOf,
-  isArrival,
-  type Move,
-  missesGate,
-  type Place,
-  retryTarget,
-  sentBack,
-} from '../flow/flow.ts';
-import { success } from '../flow/giving.ts';
-import { leadingTo, pathBetween, pathInto, pathTo } from '../flow/search.ts';
+import { flowOf, type Place } from '../flow/flow.ts';
+import { leadingTo, pathInto, pathTo } from '../flow/search.ts';
 import { folded, type Pending, proven } from '../flow/words.ts';
-import { finding, type Rule, type Subject } from '../rule.ts';
+import { finding, type Rule } from '../rule.ts';
 
 const most = 20;
 
@@ -54,7 +44,7 @@ export const endlessCycle: Rule = (subject) => {
     };
     pending.push({ name: place.node.id, make });
   }
-  return [...folded(pending, most), ...folded(missedForGood(subject, flow), most)];
+  return folded(pending, most);
 };
 
 function leave(caught: Set<Place>, place: Place): void {
@@ -62,38 +52,4 @@ function leave(caught: Set<Place>, place: Place): void {
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (caught.delete(next)) for (const { to } of next.moves) if (to !== undefined) open.push(to);
   }
-}
-
-/** Goal gates that cannot be reached from their retry target: once unmet, they stay unmet. */
-function missedForGood({ graph }: Subject, flow: Flow): readonly Pending[] {
-  return flow.places.flatMap((gate) => {
-    const target = retryTarget(gate.node, graph);
-    if (target === undefined) return [];
-    const back = flow.places.find(
-      ({ node, passes }) => node.id === target && (passes === undefined || passes.key === success.key),
-    );
-    if (back === undefined || back === gate || isLimited(back) || pathInto(back, gate) !== undefined)
-      return [];
-    const may = (move: Move) => move.to !== undefined && !isLimited(move.to) && !missesGate(move);
-    const again = pathBetween(back, may, isArrival);
-    const exit = again?.at(-1)?.to;
-    const path = pathTo(flow, gate);
-    const miss = gate.moves.filter(missesGate).flatMap((move) => toExit(move))[0];
-    if (again === undefined || exit === undefined || path === undefined || miss === undefined) return [];
-    const found = finding(graph, 'endless-cycle', 'warning', {
-      message: `once the goal gate "${gate.node.id}" is unmet, only the default limit ends the cycle from the exit "${exit.node.id}" back to "${back.node.id}": no path leads from there to "${gate.node.id}" again`,
-      span: present(gate.node.attrs, 'goal_gate')?.keySpan ?? gate.node.span,
-      fix: `name a retry_target from which "${gate.node.id}" is reached again, or give "${back.node.id}" max_visits`,
-    });
-    const moves = [...path, ...miss, sentBack(miss, back), ...again, sentBack(again, back)];
-    return [{ name: gate.node.id, make: () => proven(found, moves) }];
-  });
-}
-
-/** The move and those after it to a success exit, if there are any. */
-function toExit(miss: Move): readonly (readonly Move[])[] {
-  if (isArrival(miss)) return [[miss]];
-  const on =
-    miss.to && pathBetween(miss.to, (move) => !missesGate(move) && move.place !== miss.place, isArrival);
-  return on === undefined ? [] : [[miss, ...on]];
 }

@@ -5,8 +5,7 @@ import { pathTo } from '../flow/search.ts';
 import { folded, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
-/** The most findings reported singly, by outcome: success or failure, broken attempts, partial success. */
-const most = { plain: 20, broke: 5, partial: 3 } as const;
+const most = 20;
 
 export const outcomeUncovered: Rule = (subject) => {
   const stuck = new Map<string, Move[]>();
@@ -16,16 +15,11 @@ export const outcomeUncovered: Rule = (subject) => {
     const moves = place.type === 'exit' ? [] : uncovered(place);
     if (moves.length > 0) stuck.set(place.node.id, [...(stuck.get(place.node.id) ?? []), ...moves]);
   }
-  const pending: Record<keyof typeof most, Pending[]> = { plain: [], broke: [], partial: [] };
-  for (const [name, moves] of stuck)
-    pending[kindOf(moves)].push({ name, make: () => report(moves, subject, flow) });
-  return (['plain', 'broke', 'partial'] as const).flatMap((kind) => folded(pending[kind], most[kind]));
+  const pending = [...stuck].map(
+    ([name, moves]): Pending => ({ name, make: () => report(moves, subject, flow) }),
+  );
+  return folded(pending, most);
 };
-
-function kindOf(moves: readonly Move[]): keyof typeof most {
-  if (moves.every(({ giving }) => giving.status === 'partial_success')) return 'partial';
-  return moves.every(({ giving }) => giving.broke) ? 'broke' : 'plain';
-}
 
 /** One move for each usual outcome that no edge takes. */
 function uncovered({ givings, moves, fork, passes }: Place): readonly Move[] {

@@ -84,7 +84,6 @@ export function follow(graph: Graph, witness: readonly WitnessStep[]): Followed 
 
 /** The route of an example run. */
 export function claimed(witness: readonly WitnessStep[]): readonly string[] {
-  const last = witness.at(-1);
-  const goes = last?.retry_target ?? last?.edge?.to;
+  const goes = witness.at(-1)?.edge?.to;
   return [...witness.map(({ node }) => node), ...(goes === undefined ? [] : [goes])];
 }

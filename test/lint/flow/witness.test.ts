@@ -110,16 +110,6 @@ const rows: readonly Row[] = [
     digraph(act('a'), 'b [prompt=x]', 'start -> a -> b -> a; b -> done [condition="outcome=retry"]'),
     /^max_steps/,
   ],
-  [
-    'endless-cycle',
-    digraph(
-      act('a'),
-      act('g').replace('[', '[goal_gate=true, retry_target=r, '),
-      act('r'),
-      'start -> a -> g -> r -> done',
-    ),
-    /^max_steps/,
-  ],
 ];
 
 test.for(rows)('the example run of %s in %s is the route of a real run', async ([code, pipeline, ends]) => {

@@ -56,15 +56,12 @@ export async function machine(): Promise<Machine> {
     judge: [],
   };
   for (const file of [
-    'home/.ssh/id',
-    'home/.npmrc',
-    'home/project/source.txt',
-    'home/project/.factory/runs/R2/manifest.json',
-    'home/project/.factory/runs/R1/checkpoint.json',
-    'home/project/.factory/runs/R1/snapshots/blob',
-    'home/project/.factory/runs/R1/other/response.md',
-    'home/project/.factory/runs/R1/history.git/HEAD',
-    'elsewhere/notes.txt',
+    ...'home/.ssh/id home/.npmrc home/project/source.txt'.split(' '),
+    ...'home/project/.factory/runs/R2/manifest.json'.split(' '),
+    ...'home/project/.factory/runs/R1/checkpoint.json'.split(' '),
+    ...'home/project/.factory/runs/R1/snapshots/blob'.split(' '),
+    ...'home/project/.factory/runs/R1/other/response.md'.split(' '),
+    ...'home/project/.factory/runs/R1/history.git/HEAD elsewhere/notes.txt'.split(' '),
   ]) {
     await mkdir(dirname(join(path, file)), { recursive: true });
     await writeFile(join(path, file), `${secret}\n`);
