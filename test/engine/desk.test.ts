@@ -39,6 +39,8 @@ const broken = (more: object = {}): AgentReport => ({
 });
 const answered = (usage: Usage): AgentReport => ({ kind: 'answered', text: 'ok', usage });
 
+const many = { name: 'many', describe: 'many' };
+
 function counter(caps: Partial<Caps>, slow = async () => {}) {
   const records: CallRecord[] = [];
   const prices = {
@@ -118,8 +120,7 @@ test('an agent of many calls receives before each what the limits leave, and whe
   const { desk } = counter({ maxTokens: 3_000_000, maxCostUsd: 5 });
   const told: unknown[] = [];
   const agent: Agent = {
-    name: 'many',
-    describe: 'many',
+    ...many,
     modelFor: () => 'cheap',
     async work(task) {
       told.push(await task.budget?.(undefined, 10), await task.budget?.(used('cheap', null), 10));
@@ -139,8 +140,7 @@ test('a call is not made before it is written down that it is on its way, howeve
   });
   const sends = () => records.flatMap((record) => (record.type === 'CallTold' ? record.sends : []));
   const agent: Agent = {
-    name: 'many',
-    describe: 'many',
+    ...many,
     async work(task) {
       task.used?.(used('cheap', null));
       await task.budget?.(used('cheap', null), 10);
@@ -159,8 +159,7 @@ test('no more calls are made when what they use cannot be written down, and the 
   });
   let more: unknown;
   const agent: Agent = {
-    name: 'many',
-    describe: 'many',
+    ...many,
     async work(task) {
       full = true;
       more = await task.budget?.(used('cheap', null), 10);
@@ -173,8 +172,7 @@ test('no more calls are made when what they use cannot be written down, and the 
 });
 
 const cutInTheMidst = (more: Partial<Agent>, ...told: readonly Usage[]): Agent => ({
-  name: 'many',
-  describe: 'many',
+  ...many,
   modelFor: () => 'cheap',
   ...more,
   async work(task) {
@@ -256,8 +254,7 @@ test('a secret that a program or a stage’s run calls its model by is in no boo
   const mask = (text: string) => text.replaceAll('hush', '***');
   const usage = used('of hush', 1);
   const agent: Agent = {
-    name: 'many',
-    describe: 'many',
+    ...many,
     async work(task) {
       await task.budget?.(usage, 10);
       return answered(usage);

@@ -1,15 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { delta } from '../../src/engine/context.ts';
-import { fullTrace, inFull } from '../../src/engine/full-trace.ts';
+import { fullTrace } from '../../src/engine/full-trace.ts';
 import type { Context } from '../../src/model/outcome.ts';
-
-test('a small context is in every record, a large one in some', () => {
-  const large: Context = { text: 'x'.repeat(5000) };
-  expect(inFull({ a: 1 }, 7)).toBe(true);
-  expect(inFull(large, 7)).toBe(false);
-  expect(inFull(large, 100)).toBe(true);
-});
 
 test('whatever was left out of a trace is put back', () => {
   const context = fc.dictionary(

@@ -97,18 +97,6 @@ test('a pipe is waited for until its writer has closed it', async () => {
   expect('inputs' in read && read.inputs.files).toEqual({ spec: 'a spec\n' });
 });
 
-test('a link to itself next to the spec is no folder of scenarios', async () => {
-  await using it = await temp();
-  symlinkSync('scenarios', it.at('scenarios'));
-  writeFileSync(it.at('spec.md'), 'a spec\n');
-  const graph = await graphOf(it, pipeline('vars="spec=@spec.md"; holdout_beside="spec"'));
-  const read = await readInputs(graph, {}, it.dir);
-  if (!('inputs' in read)) throw new Error('the spec is there');
-  const { variables } = read.inputs;
-  const where = { flag: undefined, cwd: it.dir, workdir: undefined, runsDir: it.at('runs'), env: {} };
-  expect(await wantedHoldout(graph, { ...where, variables })).toEqual({ wanted: undefined });
-});
-
 const strict = 'response_check=strict';
 
 test.each([

@@ -89,26 +89,12 @@ describe('a program that ends by itself', () => {
     expect([it.out(), it.err()]).toEqual(['one\n', 'two\n']);
   });
 
-  test('may have both streams in one file', async () => {
-    await using it = await stage();
-    await it.sh('echo one; echo two >&2; echo three', { stderrFile: it.at('out') });
-    expect(it.out()).toBe('one\ntwo\nthree\n');
-  });
-
   test('gets the environment and the working directory it was given, and nothing else', async () => {
     await using it = await stage();
     await it.run(['env']);
     expect(it.out().trim().split('\n').sort()).toEqual([`MARK=${it.mark}`, `PATH=${PATH}`]);
     await it.run(['pwd', '-P']);
     expect(it.out()).toBe(`${it.dir}\n`);
-  });
-
-  test('is found on the PATH that it is given', async () => {
-    await using it = await stage();
-    mkdirSync(it.at('bin'));
-    writeFileSync(it.at('bin', 'mine'), '#!/bin/sh\necho mine\n', { mode: 0o755 });
-    expect(await it.run(['mine'], { env: { PATH: it.at('bin') } })).toEqual({ kind: 'exited', code: 0 });
-    expect(it.out()).toBe('mine\n');
   });
 
   test('that is the shell is the first program of that name on the PATH, by its own name', async () => {

@@ -69,17 +69,6 @@ test('who takes nothing is not waited for, and does not cost another reader anyt
   expect(bite(dead.end, much)).toBeLessThan(much);
 });
 
-test('nobody hurries while nobody asks, until it is stopped', async () => {
-  await using pipe = await full();
-  const later = new AbortController();
-  const enough = new AbortController();
-  const reading = untilRead([pipe.stream], { asked: later.signal, enough: enough.signal }, 1);
-  const first = await Promise.race([reading.then(() => 'over'), pass(50, 'waits')]);
-  expect(first).toBe('waits');
-  enough.abort();
-  await reading;
-});
-
 test('a signal that comes while readers are waited for hurries them', async () => {
   await using pipe = await full();
   const later = new AbortController();

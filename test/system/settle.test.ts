@@ -24,11 +24,6 @@ test('what has a name that is no UTF-8 is flushed like anything else', async () 
   expect(opened).toEqual([it.dir, odd.toString('latin1'), file.toString('latin1')]);
 });
 
-test('a tree that is not there is flushed already', async () => {
-  await using it = await temp();
-  await expect(settleTree(it.at('none'))).resolves.toBeUndefined();
-});
-
 test('where the system has no program that flushes all at once, a large tree is flushed file by file', async () => {
   await using it = await temp();
   mkdirSync(it.at('tree/deep'), { recursive: true });

@@ -185,16 +185,6 @@ const failing: readonly (readonly [string, (require: NodeJS.Require) => void])[]
       });
     },
   ],
-  [
-    'runs out of memory',
-    (require) => {
-      const { workerData } = require('node:worker_threads');
-      workerData.port.on('message', () => {
-        const all: string[][] = [];
-        for (;;) all.push(Array.from({ length: 1000 }, (_, n) => `${n}`));
-      });
-    },
-  ],
 ];
 
 test.for(failing)('a thread that %s costs nothing but time', async ([, program]) => {
