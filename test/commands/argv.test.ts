@@ -11,7 +11,7 @@ test.for([
   ['-q', '-q'],
   ['--runsdir r runs', '--runsdir r runs'],
   ['', ''],
-])('flags that stand before the command are its own: %s', ([given, read]) => {
+])('flags before the command are moved behind it: %s', ([given, read]) => {
   const words = (text: string) => text.split(' ').filter((word) => word !== '');
   expect(flagsFirst(words(given ?? ''))).toEqual(words(read ?? ''));
 });

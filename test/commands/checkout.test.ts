@@ -1,10 +1,7 @@
-/** The workspace of a run at any moment, put into a folder, as it is asked for on the command line. */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { house, treeOf } from '../support/house.ts';
-import { diskIn } from '../workspace/disks.ts';
 
 const pipeline = `digraph g {
   vars="fail=no"
@@ -33,7 +30,7 @@ describe('of one run', () => {
   afterAll(() => it[Symbol.asyncDispose]());
   afterEach(() => expect(treeOf(join(it.path, runs, 'base'))).toEqual(tree));
 
-  test('without a moment it is the workspace of the latest checkpoint, to the bit', async () => {
+  test('without a moment the workspace of the latest checkpoint is checked out, byte for byte', async () => {
     const told = await it.checkout('base', 'out/of/it', { json: true });
     expect(told.code, told.err).toBe(0);
     expect(treeOf(join(it.path, 'out/of/it'))).toEqual(treeOf(join(it.path, runs, 'base/workspace')));
@@ -52,7 +49,7 @@ describe('of one run', () => {
     });
   });
 
-  test('a folder that holds just that already is as good as made: a checkout killed before it could say so', async () => {
+  test('a folder that has the same files already is accepted, as after a checkout that was killed at its end', async () => {
     const out = join(it.path, 'again');
     await it.checkout('base', 'again', {});
     const told = await it.checkout('base', 'again', {});
@@ -68,48 +65,6 @@ describe('of one run', () => {
     expect(other.code).toBe(2);
   });
 
-  test('a folder with a pipe, or with anything below that the run has not, is not what is wanted', async () => {
-    const out = join(it.path, 'more');
-    await it.checkout('base', 'more', {});
-    const pipe = join(out, 'bin/pipe');
-    execFileSync('mkfifo', [pipe]);
-    expect((await it.checkout('base', 'more', {})).code).toBe(2);
-    rmSync(pipe);
-    mkdirSync(pipe);
-    expect((await it.checkout('base', 'more', {})).code).toBe(2);
-    rmdirSync(pipe);
-    expect((await it.checkout('base', 'more', {})).code).toBe(0);
-  });
-
-  test('a name that is no UTF-8 is known again, where it is there already', async (context) => {
-    const name = Buffer.from([0x6e, 0xff]);
-    mkdirSync(join(it.path, 'bytes'));
-    try {
-      writeFileSync(Buffer.concat([Buffer.from(`${join(it.path, 'bytes')}/`), name]), '');
-    } catch {
-      return context.skip('this disk has no such names');
-    }
-    expect((await it.run('g.dot', { runId: 'bytes', workdir: 'bytes' })).code).toBe(0);
-    for (const told of [await it.checkout('bytes', 'named', {}), await it.checkout('bytes', 'named', {})])
-      expect(told.code, told.err).toBe(0);
-    for (const dir of ['bytes', 'named', `${runs}/bytes`]) rmSync(join(it.path, dir), { recursive: true });
-  });
-
-  test('a disk that keeps no permissions is told', async (context) => {
-    mkdirSync(join(it.path, 'other'));
-    using disk = diskIn(join(it.path, 'other'), 'exFAT');
-    if (disk === undefined) return context.skip('no such disk can be made here');
-    const dir = join(disk.path, 'out');
-    const told = await it.checkout('base', dir, { at: 'start' });
-    expect(told.code, told.err).toBe(0);
-    expect(told.out).toBe(
-      `run base after start@1: 1 file in ${dir}\n` +
-        'the disk there does not keep permissions: "here.txt" has 777, and had 644 in the run\n',
-    );
-    const json = await it.checkout('base', `${dir}2`, { at: 'start', json: true });
-    expect(JSON.parse(json.out)).toMatchObject({ files: 1, modes_kept: false });
-  });
-
   test.for([
     ['start', false, ['here.txt'], 'after start@1: 1 file in'],
     ['make@1', true, ['here.txt'], 'before make@1: 1 file in'],
@@ -119,26 +74,29 @@ describe('of one run', () => {
       ['bin', 'bin/run', 'empty', 'here.txt', 'link', 'lost'],
       'after make@1: 2 files, 2 links in',
     ],
-    // What the stage wrote outside its scope was put back.
+    // Files that the node wrote outside its scope were restored.
     [
       'guarded',
       false,
       ['bin', 'bin/run', 'empty', 'here.txt', 'lost', 'odd name', 'ok.txt'],
       'after guarded@1: 4 files, 1 link in',
     ],
-  ] as const)('at %s (before: %s) it is what stood there then', async ([at, before, paths, words]) => {
-    const dir = `at-${at}-${before}`;
-    mkdirSync(join(it.path, dir));
-    const told = await it.checkout('base', dir, { at, before });
-    expect(told.code, told.err).toBe(0);
-    expect(told.out).toBe(`run base ${words} ${join(it.path, dir)}\n`);
-    const found = treeOf(join(it.path, dir));
-    expect(Object.keys(found).sort()).toEqual(paths);
-    if (at === 'make')
-      expect(found).toMatchObject({ link: '-> bin/run', lost: '-> nowhere', 'bin/run': /^750 / });
-  });
+  ] as const)(
+    'at %s (before: %s) the workspace of that moment is checked out',
+    async ([at, before, paths, words]) => {
+      const dir = `at-${at}-${before}`;
+      mkdirSync(join(it.path, dir));
+      const told = await it.checkout('base', dir, { at, before });
+      expect(told.code, told.err).toBe(0);
+      expect(told.out).toBe(`run base ${words} ${join(it.path, dir)}\n`);
+      const found = treeOf(join(it.path, dir));
+      expect(Object.keys(found).sort()).toEqual(paths);
+      if (at === 'make')
+        expect(found).toMatchObject({ link: '-> bin/run', lost: '-> nowhere', 'bin/run': /^750 / });
+    },
+  );
 
-  test('what cannot be done is refused with words, and nothing is touched', async () => {
+  test('an impossible checkout is refused with the reason, and nothing changes', async () => {
     symlinkSync('work', join(it.path, 'linked'));
     mkdirSync(join(it.path, 'hollow'));
     symlinkSync('hollow', join(it.path, 'to-hollow'));
@@ -168,7 +126,7 @@ describe('of one run', () => {
     expect(treeOf(it.path)).toEqual(all);
   });
 
-  test('nothing is put into the folder of any other run', async () => {
+  test('a folder inside another run is refused', async () => {
     await it.run('g.dot', { workdir: 'work', runId: 'other', quiet: true });
     const told = await it.checkout('base', `${runs}/other/new`);
     expect(told).toMatchObject({
@@ -179,7 +137,7 @@ describe('of one run', () => {
   });
 });
 
-test('a run that failed, and one that was interrupted before its first stage, are checked out as well', async () => {
+test('a failed run, and one interrupted before its first node, can be checked out', async () => {
   await using it = await house({ 'g.dot': pipeline });
   const failed = { workdir: '.', var: ['fail=yes'], quiet: true };
   expect((await it.run('g.dot', { ...failed, runId: 'failed' })).code).toBe(1);
@@ -191,7 +149,7 @@ test('a run that failed, and one that was interrupted before its first stage, ar
   expect((await it.checkout('cut', 'b')).out).toMatch(/^run cut as it began: \d+ files?/);
 });
 
-test('a snapshot that is damaged is named, and leaves nothing behind', async () => {
+test('a damaged snapshot is reported, and no folder is created', async () => {
   await using it = await house({ 'g.dot': pipeline });
   await it.run('g.dot', { workdir: '.', runId: 'r', quiet: true });
   const pack = join(it.path, runs, 'r/snapshots/pack');

@@ -1,10 +1,9 @@
-/** What a stage, or a run, has changed: as a patch that git applies, as names, as JSON. */
+/** `factory diff`: the changes of a node or a run, as a patch that git applies, as names, as JSON. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type DiffOptions, diffCommand } from '../../src/commands/diff.ts';
-import { harmless } from '../../src/commands/io.ts';
 import { cleanEnv } from '../support/cli.ts';
 import { house, treeOf } from '../support/house.ts';
 
@@ -63,27 +62,6 @@ async function diffIn(cwd: string, options: Asked = {}, door: Door = {}, texts: 
   return { code, out: bytes.toString('utf8'), bytes, err };
 }
 
-test('on a terminal neither a colour is cut in two, nor do words of others act or hide', async () => {
-  await using it = await house({
-    'g.dot': pipeline,
-    'work/make.sh': `i=0; while [ $i -lt 9000 ]; do echo $i; i=$((i+1)); done > many
-      printf 'over\\r\\033[2K\\033[31m\\033[41mhidden  \\n' > hides
-      printf '\\r' > zlast`,
-    'work/change.sh': 'true',
-  });
-  const ran = await it.run('g.dot', { workdir: 'work', runId: 'base', quiet: true });
-  expect(ran.code, ran.err).toBe(0);
-  const pieces: string[] = [];
-  await diffIn(it.path, {}, { outIsTerminal: true, env: { TERM: 'xterm' } }, pieces);
-  const told = pieces.map(harmless);
-  expect(told.length).toBeGreaterThan(3);
-  const [hides = '', ...many] = told.join('').split(/(?=\x1b\[1mdiff)/);
-  expect(hides).toContain('over\\u000d\\u001b[2K');
-  expect(hides).not.toContain('\x1b[41m');
-  expect(many[0]).not.toContain('\\u');
-  expect(many.at(-1)).toContain('\\u000d');
-});
-
 describe('of one run', () => {
   let it: Awaited<ReturnType<typeof house>>;
   let whole: Record<string, string>;
@@ -99,13 +77,13 @@ describe('of one run', () => {
 
   const diff = (options: Asked = {}, io: Door = {}) => diffIn(it.path, options, io);
 
-  test.for(['make', 'change'])('what "%s" has changed is a patch that git applies', async (at) => {
+  test.for(['make', 'change'])('the changes of node "%s" are a patch that git applies', async (at) => {
     const patch = await diff({ at });
     expect(patch.code, patch.err).toBe(0);
     const made = await it.checkout('base', `${at}/before`, { at, before: true });
     expect(made.code, made.err).toBe(0);
     const before = join(it.path, at, 'before');
-    // Of a workspace that a patch is applied to, git heeds no attributes but those outside of it.
+    // git reads attributes from outside of the workspace only.
     execFileSync('git', ['-c', 'core.attributesFile=/dev/null', 'apply', '--whitespace=nowarn'], {
       cwd: before,
       input: patch.bytes,
@@ -121,7 +99,7 @@ describe('of one run', () => {
     );
   });
 
-  test('names: of one visit, since a visit, of all, and at some paths', async () => {
+  test('names: of one execution, since an execution, of all, and at some paths', async () => {
     expect((await diff({ at: 'change', names: true })).out).toBe(
       [
         'M a\\x0ab',
@@ -148,7 +126,7 @@ describe('of one run', () => {
     expect((await diff({ paths: ['.'], names: true })).out).toBe((await diff({ names: true })).out);
   });
 
-  test("a snapshot's own name is a moment too, as a stalled stage tells it", async () => {
+  test('the name of a snapshot, which a stalled node reports, is a moment too', async () => {
     const { to } = JSON.parse((await diff({ to: 'make', json: true })).out);
     expect(to.snapshot).toMatch(/^[0-9a-f]{64}$/);
     const since = await diff({ from: to.snapshot });
@@ -161,7 +139,7 @@ describe('of one run', () => {
     expect(none.err).toContain(`error[diff]: there is no snapshot ${'0'.repeat(64)} in `);
   });
 
-  test('as JSON each path with what it was and is', async () => {
+  test('as JSON each path comes with its kind, size, hash and mode before and after', async () => {
     const told = JSON.parse(
       (await diff({ at: 'change', json: true, paths: ['run', 'tolink', 'moved'] })).out,
     );
@@ -185,14 +163,14 @@ describe('of one run', () => {
     ]);
   });
 
-  test('on a terminal it is for people: colours, and no bytes of what is no text', async () => {
+  test('on a terminal it has colours, and no bytes of binary files', async () => {
     const { out } = await diff({ at: 'change' }, { outIsTerminal: true, env: { TERM: 'xterm' } });
     expect(out).toContain('Binary files a/bin and b/bin differ');
     expect(out).toContain('\x1b[32m+\x1b[0m\x1b[32mB\x1b[0m');
     expect(out).not.toContain('\x1b[m');
   });
 
-  test('nothing that has changed is said, and is no failure', async () => {
+  test('no changes are reported as such, and are no failure', async () => {
     expect(await diff({ at: 'idle' })).toMatchObject({
       code: 0,
       out: '',
@@ -220,7 +198,7 @@ describe('of one run', () => {
     expect(told.err).toContain(says);
   });
 
-  test('without git the names can be told, and a patch says so', async () => {
+  test('without git, names are printed and a patch is refused', async () => {
     const bare = { env: { PATH: join(it.path, 'no-programs') } };
     const told = await diff({}, bare);
     expect(told).toMatchObject({ code: 1, out: '' });
@@ -228,17 +206,9 @@ describe('of one run', () => {
     expect(told.err).toContain('--names');
     expect((await diff({ names: true }, bare)).out).toContain('A moved\n');
   });
-
-  test('leaves nothing in the temporary folder, whatever comes of it', async () => {
-    const TMPDIR = join(it.path, 'tmp');
-    mkdirSync(TMPDIR);
-    await diff({}, { env: { TMPDIR } });
-    await diff({}, { env: { TMPDIR, PATH: join(it.path, 'no-programs') } });
-    expect(treeOf(TMPDIR)).toEqual({});
-  });
 });
 
-test("the engine's own folder is left out of what a whole run has changed, and told of", async () => {
+test("the engine's own folder is left out of the changes of a whole run, with a message", async () => {
   await using it = await house({
     'g.dot': pipeline,
     'work/make.sh': 'mkdir -p .factory/order; echo 1 > .factory/order/state; echo made > made\n',
@@ -260,61 +230,3 @@ test("the engine's own folder is left out of what a whole run has changed, and t
     "left out: one path in .factory, which is the engine's own; name that folder to see it\nrun base, after make@1 to its latest checkpoint: nothing has changed\n",
   );
 });
-
-test('what no patch can tell is named: large files, permissions, what git takes for its own', async () => {
-  await using it = await house({
-    'g.dot': pipeline,
-    'work/make.sh':
-      'mkdir -p sub/.git; echo x > sub/.git/config; head -c 16777217 /dev/zero > big; echo 1 > kept\n',
-    'work/change.sh':
-      'echo 2 > sub/.git/config; echo 1 >> big; chmod 600 kept; chmod 700 sub; echo t > "$(printf \'l\\351t\')"\n',
-  });
-  const ran = await it.run('g.dot', { workdir: 'work', runId: 'base', quiet: true });
-  expect(ran.code, ran.err).toBe(0);
-  const told = await diffIn(it.path, { at: 'change' });
-  expect(told.code, told.err).toBe(0);
-  expect(told.bytes.toString('latin1').match(/^diff .*$/gm)).toEqual(['diff --git a/l\u00e9t b/l\u00e9t']);
-  expect(told.err.trimEnd().split('\n')).toEqual([
-    'not in the patch (folders that came, went or have other permissions): sub; --names lists all',
-    'not in the patch (other permissions than to be executed): kept; --names lists all',
-    'not in the patch (too large to be compared): big; --names lists all',
-    'not in the patch (names that git does not take): sub/.git/config; --names lists all',
-  ]);
-});
-
-test('a patch has no name for which git would refuse all of it', async () => {
-  const names = ['git~1', '.GIT. ', 'a\\.git', 'git~2', '.gitignore'];
-  await using it = await house({
-    'g.dot': pipeline,
-    'work/make.sh': `${names.map((name) => `echo 1 > '${name}'`).join('; ')}; mkdir d; ln -s x .gitmodules; mkdir d/.gitmodules; ln -s x d/.gitmodules/l; mkdir 'b '; : > 'b /e'\n`,
-    'work/change.sh': '',
-  });
-  const ran = await it.run('g.dot', { workdir: 'work', runId: 'base', quiet: true });
-  expect(ran.code, ran.err).toBe(0);
-  const { bytes, err } = await diffIn(it.path);
-  mkdirSync(join(it.path, 'to'));
-  execFileSync('git', ['apply', '-'], { cwd: join(it.path, 'to'), input: bytes });
-  expect(readdirSync(join(it.path, 'to')).sort()).toEqual(['.gitignore', 'git~2']);
-  expect(err).toContain('not in the patch (names that git does not take): .GIT. , .gitmodules, ');
-});
-
-test.for(['sha1', 'sha256'])(
-  'a patch with bytes is taken by the %s repository that the run began with',
-  async (format) => {
-    await using it = await house({ 'g.dot': pipeline, 'work/make.sh': make, 'work/change.sh': change });
-    const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.test', ...args], {
-        cwd: join(it.path, 'work'),
-        env: cleanEnv({ HOME: it.path }),
-      });
-    git('init', '-q', `--object-format=${format}`);
-    git('add', '-A');
-    git('commit', '-q', '-m', 'first');
-    const ran = await it.run('g.dot', { workdir: 'work', runId: 'base', quiet: true });
-    expect(ran.code, ran.err).toBe(0);
-    const patch = await diffIn(it.path, { paths: ['bin'] });
-    writeFileSync(join(it.path, 'bin.patch'), patch.bytes);
-    git('apply', '../bin.patch');
-    expect(readFileSync(join(it.path, 'work/bin'))).toEqual(Buffer.from([0, 3]));
-  },
-);

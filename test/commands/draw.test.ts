@@ -10,7 +10,7 @@ function drawn(text: string, under: string, more: Partial<Diagnostic> = {}): str
   return draw({ code: 'x', severity: 'error', message: 'm', place: { file: 'p.dot', span }, ...more }, text);
 }
 
-test('a finding says what, where, and how to mend it', () => {
+test('a finding has its message, place and fix', () => {
   const text = 'digraph G {\n\n  start [shape=Mdiamond];\n}';
   expect(
     drawn(text, 'start', {
@@ -29,7 +29,7 @@ test('a finding says what, where, and how to mend it', () => {
   );
 });
 
-test('a warning says so, and a wide line number moves the margin', () => {
+test('a warning is named as one, and a wide line number moves the margin', () => {
   expect(drawn(`${'\n'.repeat(11)}ab cd`, 'cd', { severity: 'warning', fix: 'f' })).toBe(
     ['warning[x]: m', '  --> p.dot:12:4', '12 | ab cd', '   |    ^^', '   = fix: f'].join('\n'),
   );
@@ -65,17 +65,14 @@ test('the end of a text without its last newline can be pointed at', () => {
   expect(draw(d, 'ab').split('\n').slice(1)).toEqual([' --> p.dot:1:3', '1 | ab', '  |   ^']);
 });
 
-test.for([0, 50, 500, 5000, 100_000])(
-  'a very long line is cut to a window around the caret (%i before)',
-  (before) => {
-    const text = `${'a'.repeat(before)}HERE${'b'.repeat(100_000)}`;
-    const [, , line = '', caret = ''] = drawn(text, 'HERE').split('\n');
-    expect(line.length).toBeLessThan(120);
-    expect(line.slice(caret.indexOf('^'), caret.lastIndexOf('^') + 1)).toBe('HERE');
-    expect(line.endsWith('…')).toBe(true);
-    expect(line.startsWith('1 | …')).toBe(before > 0);
-  },
-);
+test.for([0, 50, 100_000])('a very long line is cut to a window around the caret (%i before)', (before) => {
+  const text = `${'a'.repeat(before)}HERE${'b'.repeat(100_000)}`;
+  const [, , line = '', caret = ''] = drawn(text, 'HERE').split('\n');
+  expect(line.length).toBeLessThan(120);
+  expect(line.slice(caret.indexOf('^'), caret.lastIndexOf('^') + 1)).toBe('HERE');
+  expect(line.endsWith('…')).toBe(true);
+  expect(line.startsWith('1 | …')).toBe(before > 0);
+});
 
 test('a message stays on one line', () => {
   expect(drawn('a', 'a', { message: 'one\n  two\u0007' }).split('\n')[0]).toBe('error[x]: one two·');
@@ -97,15 +94,7 @@ test('on a narrow terminal the line is cut to its width, with the caret in sight
   expect(line.slice(caret.indexOf('^'), caret.lastIndexOf('^') + 1)).toBe('bad');
 });
 
-test('a thousand findings in a line of a million characters are drawn at once', () => {
-  const text = `${'a'.repeat(500_000)}HERE${'b'.repeat(500_000)}`;
-  const span = positionsOf(text).span(500_000, 500_004);
-  const found: Diagnostic = { code: 'c', severity: 'error', message: 'm', place: { file: 'p.dot', span } };
-  const lines = Array.from({ length: 1000 }, () => draw(found, text).split('\n')[2]);
-  expect(new Set(lines)).toEqual(new Set([`1 | …${'a'.repeat(33)}HERE${'b'.repeat(63)}…`]));
-});
-
-test('what nobody sees in a message is named, and what joins an emoji is left', () => {
+test('invisible characters of a message are shown by their code point, except the joiners of an emoji', () => {
   const said = draw(
     { code: 'x', severity: 'error', message: '"a\u200B", "b\u00A0\u202E", "👩\u200D👧"' },
     undefined,

@@ -1,52 +1,37 @@
 import { lstat, readFile, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fmtCommand } from '../../src/commands/fmt.ts';
-import { home } from '../support/cli.ts';
+import { type Home, home } from '../support/in-process.ts';
 
 const messy = 'digraph g { a[codex.workdir="x"];  a->b }';
 const tidy = 'digraph g {\n  a ["codex.workdir"="x"]\n  a -> b\n}\n';
 
-async function formatted(cwd: string, files: readonly string[], options: { check?: boolean } = {}) {
-  let out = '';
-  let err = '';
-  const io = {
-    cwd,
-    env: {},
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-    outIsTerminal: false,
-    errIsTerminal: false,
-    width: 100,
-  };
-  return { code: await fmtCommand(files, options, io), out, err };
+async function formatted(it: Home, files: readonly string[], ...flags: readonly string[]) {
+  const { code, stdout, stderr } = await it.factory(['fmt', ...flags, ...files]);
+  return { code, out: stdout, err: stderr };
 }
 
 test('files are formatted in place, and the names of those that changed are printed', async () => {
   await using it = await home({ 'a.dot': messy, 'b.dot': tidy });
-  expect(await formatted(it.path, ['a.dot', 'b.dot'])).toEqual({ code: 0, out: 'a.dot\n', err: '' });
+  expect(await formatted(it, ['a.dot', 'b.dot'])).toEqual({ code: 0, out: 'a.dot\n', err: '' });
   expect(await it.read('a.dot')).toBe(tidy);
-  expect(await formatted(it.path, ['a.dot', 'b.dot'])).toEqual({ code: 0, out: '', err: '' });
+  expect(await formatted(it, ['a.dot', 'b.dot'])).toEqual({ code: 0, out: '', err: '' });
 });
 
 test('--check changes nothing, prints the files that would change, and ends with code 1', async () => {
   await using it = await home({ 'a.dot': messy, 'b.dot': tidy });
-  expect(await formatted(it.path, ['a.dot', 'b.dot'], { check: true })).toEqual({
+  expect(await formatted(it, ['a.dot', 'b.dot'], '--check')).toEqual({
     code: 1,
     out: 'a.dot\n',
     err: '',
   });
   expect(await it.read('a.dot')).toBe(messy);
-  expect((await formatted(it.path, ['b.dot'], { check: true })).code).toBe(0);
+  expect((await formatted(it, ['b.dot'], '--check')).code).toBe(0);
 });
 
 test('a file with mistakes stays unchanged, is reported, and the others are formatted', async () => {
   await using it = await home({ 'bad.dot': 'digraph g { a -> }', 'a.dot': messy });
-  const { code, out, err } = await formatted(it.path, ['bad.dot', 'missing.dot', 'a.dot']);
+  const { code, out, err } = await formatted(it, ['bad.dot', 'missing.dot', 'a.dot']);
   expect([code, out]).toEqual([2, 'a.dot\n']);
   expect(err).toContain('this edge has no target');
   expect(err).toContain('there is no pipeline file missing.dot');
@@ -58,7 +43,7 @@ test('permissions stay, and a symbolic link leads where it led', async () => {
   const link = join(it.path, 'link.dot');
   await symlink('real.dot', link);
   const { mode } = await stat(link);
-  expect((await formatted(it.path, ['link.dot'])).code).toBe(0);
+  expect((await formatted(it, ['link.dot'])).code).toBe(0);
   expect((await lstat(link)).isSymbolicLink()).toBe(true);
   expect((await stat(link)).mode).toBe(mode);
   expect(await readFile(join(it.path, 'real.dot'), 'utf8')).toBe(tidy);

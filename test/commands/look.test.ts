@@ -1,16 +1,14 @@
-/** The commands that look at a run: readers that go away, runs that change while they are looked at, and words of others. */
+/** Commands that read a run: closed output, runs that change meanwhile, and control characters in texts of nodes. */
 import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { auditRun } from '../../src/audit/audit.ts';
 import { harmless } from '../../src/commands/io.ts';
 import { logsCommand } from '../../src/commands/logs.ts';
-import { runsCommand } from '../../src/commands/runs.ts';
 import { showCommand } from '../../src/commands/show.ts';
 import { traceCommand } from '../../src/commands/trace.ts';
 import { verifyCommand } from '../../src/commands/verify.ts';
 import { acquireLock } from '../../src/store/lock.ts';
-import { listRuns, summaryOf } from '../../src/store/run-store.ts';
 import { realClock } from '../../src/system/clock.ts';
 import { house } from '../support/house.ts';
 
@@ -24,7 +22,7 @@ async function ran(command = 'true') {
   return { it, dir: join(it.path, '.factory/runs/r') };
 }
 
-/** What a command is given; `looked` is called at its first look at whose the run is. */
+/** The context of a command; `looked` is called when it first reads the owner of the run. */
 function doors(cwd: string, looked: () => void = () => {}) {
   const told = { out: '', err: '', lines: 0 };
   let gone = false;
@@ -51,7 +49,7 @@ function doors(cwd: string, looked: () => void = () => {}) {
       },
     },
   };
-  /** As Node tells of a reader that has gone: not before the next turn. */
+  /** As in Node, a closed output is noticed in the next turn of the event loop. */
   const readsOne = (text: string) => {
     io.out(text);
     setImmediate(() => {
@@ -62,7 +60,7 @@ function doors(cwd: string, looked: () => void = () => {}) {
 }
 
 test.each(['trace', 'logs', 'logs --last'] as const)(
-  '%s reads no further than its reader does',
+  '%s stops reading when its output is closed',
   async (what) => {
     const { it, dir } = await ran();
     await using _ = it;
@@ -78,7 +76,7 @@ test.each(['trace', 'logs', 'logs --last'] as const)(
   },
 );
 
-test('of so many lines as are asked for the last ones are told, however many those are', async () => {
+test('logs --last prints that many lines of the end, whatever the number', async () => {
   const { it, dir } = await ran();
   await using _ = it;
   const all = Array.from({ length: 1000 }, (_, seq) => `{"type":"X","seq":${seq},"epoch":1}\n`);
@@ -90,7 +88,7 @@ test('of so many lines as are asked for the last ones are told, however many tho
   }
 });
 
-test('a run that somebody goes on with, or removes, while it is verified is not called a changed one', async () => {
+test('a run that is resumed or removed while it is verified is not reported as changed', async () => {
   const { it, dir } = await ran();
   await using _ = it;
   const held = await acquireLock(dir, { clock: realClock });
@@ -104,7 +102,7 @@ test('a run that somebody goes on with, or removes, while it is verified is not 
   expect(await verifyCommand('r', {}, going.io), going.told.out).toBe(2);
   expect(going.told.err).toContain('run r is running');
   await held.lock.release();
-  // Nobody is at work any more, so that what it finds is damage.
+  // The run has no owner any more, so a difference is damage.
   const after = doors(it.path);
   expect(await verifyCommand('r', {}, after.io)).toBe(1);
   const gone = doors(it.path, () => renameSync(dir, join(it.path, 'elsewhere')));
@@ -126,7 +124,7 @@ test('a damaged run that is resumed while it is verified is reported as running'
 
 const said = String.raw`\u001b[30m\u001b[40mhidden\nnext      rm -r .\u001b[3\u001b[0m1m`;
 
-test('words of a stage neither paint nor hide anything, and take no row of ours', async () => {
+test('text of a node cannot colour or hide anything, nor imitate a row of the output', async () => {
   const answer = `{"outcome":"fail","notes":"\\u001b[30mnote","failure_reason":"${said}"}`;
   const { it } = await ran(`printf '%s' '${answer}' > $FACTORY_OUTPUT`);
   await using _ = it;
@@ -137,48 +135,6 @@ test('words of a stage neither paint nor hide anything, and take no row of ours'
   expect(text).toContain('rm -r .');
   expect(text).not.toContain('\x1b');
   expect(text.match(/^next.*$/gm)?.every((row) => row.includes(' resume r'))).toBe(true);
-});
-
-test('an event whose name is somebody else’s stays on its line', async () => {
-  const { it, dir } = await ran();
-  await using _ = it;
-  const type = 'X\n2099-01-01 00:00:00 INFO  pipeline completed\u001b[30m';
-  appendFileSync(join(dir, 'events.jsonl'), `${JSON.stringify({ type, at: '', epoch: 1 })}\n`);
-  const { told, io } = doors(it.path);
-  await logsCommand('r', { last: 1 }, io);
-  expect(told.out).toBe(' INFO  X 2099-01-01 00:00:00 INFO pipeline completed\n');
-});
-
-test('a run that is removed while the runs are listed is not called damaged', async () => {
-  const { it, dir } = await ran();
-  await using _ = it;
-  const path = join(dir, 'checkpoint.json');
-  writeFileSync(path, readFileSync(path, 'utf8').replace('"completed"', '"running"'));
-  const { io } = doors(it.path, () => rmSync(dir, { recursive: true }));
-  expect(await listRuns(join(dir, '..'), io.clock)).toEqual([]);
-});
-
-test('a run that ends while it is looked at has not crashed', async () => {
-  const { it, dir } = await ran();
-  await using _ = it;
-  const path = join(dir, 'checkpoint.json');
-  const ended = readFileSync(path, 'utf8');
-  writeFileSync(path, ended.replace('"completed"', '"running"'));
-  const { io } = doors(it.path, () => writeFileSync(path, ended));
-  expect(await summaryOf('r', dir, io.clock)).toMatchObject({ status: 'completed' });
-});
-
-test('a name of wide letters keeps the columns of the list', async () => {
-  const { it } = await ran();
-  await using _ = it;
-  writeFileSync(join(it.path, '漢字😀.dot'), pipeline('true'));
-  await it.run('漢字😀.dot', { runId: 'w', quiet: true });
-  const { told, io } = doors(it.path);
-  await runsCommand({}, io);
-  // Each of the three takes two columns.
-  const [, wide = '', plain = ''] = told.out.split('\n').map((line) => line.replace(/[漢字😀]/gu, 'xx'));
-  expect(wide.indexOf('xxxxxx.dot')).toBe(plain.indexOf('g.dot'));
-  expect(wide.search(/\d{4}-/)).toBe(plain.search(/\d{4}-/));
 });
 
 test('a leak that failed the run is an error of its audit', async () => {

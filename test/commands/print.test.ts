@@ -29,7 +29,7 @@ const result: RunResult = {
   next: 'factory trace r1 --node check',
 };
 
-test('a summary shows the last lines that the failed stage printed, and nothing that moves the cursor', () => {
+test('a summary shows the last lines that the failed node printed, without control characters', () => {
   const many = Array.from({ length: 20 }, (_, i) => `line ${i}`).join('\n');
   const failure_output = `stderr:\n\x1b[31mred\x1b[0m one\x07\nstdout:\n${many}`;
   const text = summary({ ...result, failure_output }, painter(false));
@@ -42,7 +42,7 @@ test('a summary shows the last lines that the failed stage printed, and nothing 
 });
 
 test.each(['failed', 'interrupted', 'paused_auth'] as const)(
-  'the reason of a run that is %s is told without colours of others, and in no row of its own',
+  'the reason of a run that is %s has no colours, and cannot imitate a row of the summary',
   (status) => {
     const reason = 'it said \x1b[30mno\x1b[3\x1b[0m1m\n  next      rm -r .';
     const text = summary({ ...result, status, reason }, painter(false));
@@ -52,15 +52,10 @@ test.each(['failed', 'interrupted', 'paused_auth'] as const)(
   },
 );
 
-test('a field of a record with what a terminal acts on is quoted', () => {
+test('a log field with control characters is quoted', () => {
   expect(recordLine('t', 'INFO', 'm', { notes: '\x1b[30mx', more: 'plain' })).toBe(
     't INFO m notes="\\u001b[30mx" more=plain\n',
   );
-});
-
-test('one attempt is one attempt', () => {
-  const commits = [{ work_order: 'WO-01', commit: 'a'.repeat(40), subject: 'WO-01: x', attempts: 1 }];
-  expect(summary({ ...result, commits }, painter(false))).toContain('1 in 1 attempt\n');
 });
 
 test.for([
@@ -119,26 +114,28 @@ test.for([
     { calls: 3, unknown_cost: 2, cut: 1 },
     '0.00 USD (3 calls, 0 tokens), 2 calls of unknown cost, 1 call cut off',
   ],
-] as const)('what was spent is told as %s: %s', ([spent, words]) =>
+] as const)('the cost of %j is printed as: %s', ([spent, words]) =>
   expect(spentWords({ ...nothingSpent, ...spent })).toBe(words),
 );
 
-test('a failure that no model made has no such hint', () => {
+test.for([
+  [['npm test'], /proof +npm test/],
+  [[], /proof +nothing could be run/],
+  [null, /^(?![\s\S]*proof)/],
+] as const)('the summary shows the commands of the proof: %j', ([proof, shown]) => {
+  expect(summary({ ...result, proof: proof && [...proof] }, painter(false))).toMatch(shown);
+});
+
+test('a failure that is not from a model has no such hint', () => {
   expect(hintOf({ ...result, reason: 'tool: 429 tests failed' })).toBeUndefined();
 });
 
-test('what a terminal would act on is shown, but for our own colours and the live line; JSON stays what it says', () => {
+test('control characters are shown as escapes, except colours and the live line; JSON stays valid', () => {
   expect(harmless('a\tb\r\n\x1b[31mred\x1b[39m')).toBe('a\tb\r\n\x1b[31mred\x1b[39m');
   expect(harmless('\r\x1b[2Kline\r\x1b[2Kover')).toBe('\r\x1b[2Kline\\u000d\\u001b[2Kover');
   expect(harmless('\x1b]0;t\x07\x1b[8m\u202ex')).toBe('\\u001b]0;t\\u0007\\u001b[8m\\u202ex');
-  // Letters in the colour of their ground would be hidden.
+  // Letters in the colour of their background would be hidden.
   expect(harmless('\x1b[30m\x1b[40mx\x1b[97m')).toBe('\\u001b[30m\\u001b[40mx\\u001b[97m');
   const value = { a: '\x9b2J\u2066\x7f\r' };
   expect(JSON.parse(harmless(JSON.stringify(value)))).toEqual(value);
-});
-
-test('a reason of very many blanks is told at once, and its later lines stand in', () => {
-  const reason = `one ${' '.repeat(1 << 20)}two \t\r\n \n\n  three\n`;
-  const text = summary({ ...result, reason }, painter(false));
-  expect(text.replace(/ {1000,}/, '…')).toMatch(/^✗ failed: one…two\n {14}three\n/);
 });

@@ -28,7 +28,7 @@ test.for<readonly [string, string]>([
     'f resume r1 --max-steps 6',
   ],
   ['loop_stopped: … --before)', 'f resume r1'],
-])('a run that failed by "%s" goes on with: %s', ([reason, next]) => {
+])('the next command after the failure "%s" is: %s', ([reason, next]) => {
   expect(
     nextOf({ status: 'failed', nextNode: 'fix', failedNode: 'check', reason, offline: false }, 'f', 'r1'),
   ).toBe(next);
@@ -37,7 +37,7 @@ test.for<readonly [string, string]>([
 test.for<readonly [Partial<Parameters<typeof nextOf>[0]>, string]>([
   [{ nextNode: 'fix', offline: true }, 'f resume r1 --live'],
   [{ reason: 'audit: 1 error' }, 'f audit r1'],
-])('a run that failed otherwise goes on as its result says: %j', ([run, next]) => {
+])('the next command after a failure without a next node: %j', ([run, next]) => {
   const failed = { status: 'failed', nextNode: '', failedNode: 'check', reason: '', offline: false } as const;
   expect(nextOf({ ...failed, ...run }, 'f', 'r1')).toBe(next);
 });

@@ -43,7 +43,7 @@ const seen = (
 
 type Options = Parameters<typeof openView>[0];
 
-/** What stands on standard error when `act` has used the view. */
+/** Standard error after `act` has used the view. */
 async function shown(act: (view: View) => void, io: Partial<ViewIo>, options: Options = {}): Promise<string> {
   let text = '';
   const doors: ViewIo = {
@@ -74,7 +74,7 @@ test('the exit of a run that failed is not shown as a success, neither live nor 
   expect(await seen([...atExit, failed], terminal)).not.toContain('✓');
 });
 
-test('the exit of a run that succeeded is, and so is one that sends the run back', async () => {
+test('the exit of a run that succeeded is shown as a success, and so is one that sends the run back', async () => {
   expect(await seen([...atExit, done])).toMatch(
     /stage completed node=bad outcome=success.*\n.*pipeline completed/,
   );
@@ -82,7 +82,7 @@ test('the exit of a run that succeeded is, and so is one that sends the run back
   expect(await seen([...atExit, started('work', 'tool')], terminal)).toContain('✓ bad');
 });
 
-test('a terminal that is dumb gets plain records', async () => {
+test('a dumb terminal gets plain records', async () => {
   const text = await seen([started('one', 'tool'), completed('one')], {
     errIsTerminal: true,
     env: { TERM: 'dumb' },
@@ -105,7 +105,7 @@ test('a quiet run leaves the cause to the summary', async () => {
   expect(await seen([...atExit, failed], {}, { quiet: true })).toBe('');
 });
 
-test('a wish for records that nobody knows is told once', async () => {
+test('an unknown log level or format is reported once', async () => {
   const text = await seen([done], { env: { FACTORY_LOG_LEVEL: 'loud' } });
   expect(text.match(/FACTORY_LOG_LEVEL=loud/g)).toHaveLength(1);
   expect(await seen([done], { env: { FACTORY_LOG_FORMAT: 'xml' } })).toContain('FACTORY_LOG_FORMAT=xml');
@@ -187,7 +187,7 @@ test('each event is a record', async () => {
   `);
 });
 
-test('of the live view only what people need to see is a line that stays', async () => {
+test('in the live view only important events become permanent lines', async () => {
   expect(await seen(story, terminal)).toMatchInlineSnapshot(`
     "resuming from r0 before plan@2 with agent fake
        0.0s ↻ a  again in 2.0s: not yet
@@ -210,7 +210,7 @@ test('JSON records have level, time, fields and message; flags win over variable
   );
 });
 
-test('records are JSON where that is wished for, and as many as the level says', async () => {
+test('FACTORY_LOG_FORMAT selects JSON, and FACTORY_LOG_LEVEL the level', async () => {
   const json = { env: { FACTORY_LOG_FORMAT: ' JSON', FACTORY_LOG_LEVEL: 'WARN' } };
   const records = (await seen(story, { ...json, errIsTerminal: true }, { verbose: true })).trim().split('\n');
   expect(records.map((line) => JSON.parse(line).level)).toEqual(Array(7).fill('WARN'));
@@ -226,7 +226,7 @@ test('records are JSON where that is wished for, and as many as the level says',
 const amid = '\r\x1b[2K';
 const oddity: Diagnostic = { code: 'odd', severity: 'warning', message: 'it is odd', fix: 'make it even' };
 
-test('a warning about the pipeline is drawn, or a record; a quiet run has none', async () => {
+test('a warning about the pipeline is drawn or a record; a quiet run prints none', async () => {
   const warned = (io: Partial<ViewIo>, options: Options = {}) =>
     shown(
       ({ watcher, warn }) => {
@@ -244,7 +244,7 @@ test('a warning about the pipeline is drawn, or a record; a quiet run has none',
   expect(JSON.parse(record ?? '')).toMatchObject({ code: 'odd', fix: 'make it even', msg: 'it is odd' });
 });
 
-test('amid the live view only what went wrong is a record, unless more is wanted', async () => {
+test('in the live view only warnings and errors are records, unless --verbose', async () => {
   const levels = ['debug', 'info', 'warn', 'error'] as const;
   const told = async (options: Options) =>
     (
@@ -270,7 +270,7 @@ test('amid the live view only what went wrong is a record, unless more is wanted
   ]);
 });
 
-test('the line of what is going on moves with time, and is gone when the stage has ended', async () => {
+test('the line of the current node shows its time, and disappears when the node has ended', async () => {
   let now = 0;
   let moved = () => {};
   const clock = { now: () => new Date(0), monotonic: () => now, sleep: async () => {} };
@@ -292,7 +292,7 @@ test('the line of what is going on moves with time, and is gone when the stage h
   expect(text).toBe(lines.map((line) => `${amid}${line}`).join(''));
 });
 
-test('the exit that sends a run back is told once', async () => {
+test('the exit that sends a run back is printed once', async () => {
   for (const io of [{}, terminal])
     expect(
       (await seen([...atExit, started('work', 'tool'), completed('work'), done], io)).match(/bad.*1.?2/g),

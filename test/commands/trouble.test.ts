@@ -1,4 +1,4 @@
-/** What a command says where the system does not let it. */
+/** Messages about errors of the operating system. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tellTrouble } from '../../src/commands/trouble.ts';
@@ -6,6 +6,17 @@ import { writeFileAtomic } from '../../src/system/files.ts';
 import { GitError } from '../../src/system/git.ts';
 import { makerWord } from '../../src/system/maker.ts';
 import { home } from '../support/cli.ts';
+
+/** The message about an error, which ends the command with exit code 1. */
+async function messageOf(error: unknown, env: Readonly<Record<string, string>> = {}): Promise<string> {
+  let said = '';
+  const err = (text: string) => {
+    said += text;
+  };
+  const io = { env, err, out: err } as unknown as Parameters<typeof tellTrouble>[1];
+  expect(await tellTrouble(error, io, ['verify', 'r'])).toBe(1);
+  return said;
+}
 
 test.for([
   ['EMFILE', 'raise the limit, e.g. ulimit -n 4096'],
@@ -20,13 +31,7 @@ test.for([
   ['ENOTDIR', 'take away what is in its place'],
   ['EEXIST', 'put what belongs there back'],
 ])('%s: %s', async ([code, fix]) => {
-  let said = '';
-  const err = (text: string) => {
-    said += text;
-  };
-  const error = Object.assign(new Error(`${code}: no`), { code, path: '/a/b' });
-  const io = { env: {}, err, out: err } as unknown as Parameters<typeof tellTrouble>[1];
-  expect(await tellTrouble(error, io, ['verify', 'r'])).toBe(1);
+  const said = await messageOf(Object.assign(new Error(`${code}: no`), { code, path: '/a/b' }));
   expect(said).toContain(code === 'ERR_ACCESS_DENIED' ? `forbids what factory needs: ${code}: no` : '/a/b: ');
   expect(said).toContain(fix);
 });
@@ -47,34 +52,20 @@ test.for([
   ['ENOSPC', '/temp/factory-demo/.factory/runs/r', 'make room there (files, or a larger quota)'],
   ['ENOSPC', '/temp/other', 'make room there (files, or a larger quota)'],
   ['EMFILE', made, 'raise the limit, e.g. ulimit -n 4096'],
-] as const)('%s among the temporary files, at %s: %s', async ([code, below, fix]) => {
+] as const)('%s in a temporary folder, at %s: %s', async ([code, below, fix]) => {
   await using it = await home({ 'temp/x': '' });
   const path = `${it.path}${below}`;
   for (const error of [
     Object.assign(new Error(`${code}: no`), { code, path }),
     ...(code === 'ENOSPC' ? [new GitError('git x: No space left on device', false, false, path)] : []),
   ]) {
-    let said = '';
-    const err = (text: string) => {
-      said += text;
-    };
-    const io = { env: { TMPDIR: join(it.path, 'temp') }, err, out: err };
-    expect(await tellTrouble(error, io as unknown as Parameters<typeof tellTrouble>[1], ['diff', 'r'])).toBe(
-      1,
-    );
-    expect(said).toContain(`fix: ${fix}\n`);
+    expect(await messageOf(error, { TMPDIR: join(it.path, 'temp') })).toContain(`fix: ${fix}\n`);
   }
 });
 
-test('a folder in the place of a file is named, and not the file that was to come there', async () => {
+test('a folder in place of a file is reported, not the temporary file', async () => {
   await using it = await home({ 'there/x': '' });
   const there = join(it.path, 'there');
-  let said = '';
-  const err = (text: string) => {
-    said += text;
-  };
-  const io = { env: {}, err, out: err } as unknown as Parameters<typeof tellTrouble>[1];
   const error = await writeFileAtomic(there, 'x').catch((thrown: unknown) => thrown);
-  expect(await tellTrouble(error, io, ['verify', 'r'])).toBe(1);
-  expect(said).toContain(`${there}: it is a folder`);
+  expect(await messageOf(error)).toContain(`${there}: it is a folder`);
 });

@@ -1,32 +1,15 @@
 import { expect, test } from 'vitest';
-import { validateCommand } from '../../src/commands/validate.ts';
-import { home } from '../support/cli.ts';
+import { home } from '../support/in-process.ts';
 
-async function validated(
-  files: Record<string, string>,
-  options: { json?: boolean; terminal?: boolean; color?: boolean } = {},
-) {
+async function validated(files: Record<string, string>, flags: readonly string[] = [], terminal = false) {
   await using it = await home(files);
-  let out = '';
-  let err = '';
-  const io = {
-    cwd: it.path,
-    env: {},
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-    outIsTerminal: false,
-    errIsTerminal: options.terminal === true,
-    width: 100,
-  };
-  return { code: await validateCommand(Object.keys(files), options, io), out, err };
+  const words = ['validate', ...flags, ...Object.keys(files)];
+  const { code, stdout, stderr } = await it.factory(words, { terminal });
+  return { code, out: stdout, err: stderr };
 }
 const good = 'digraph g { start [shape=Mdiamond] exit [shape=Msquare] start -> exit }';
 
-test('a good pipeline is told with its size', async () => {
+test('a valid pipeline is reported with its size', async () => {
   expect(await validated({ 'a.dot': good })).toEqual({
     code: 0,
     out: 'a.dot: ok (2 nodes, 1 edge)\n',
@@ -46,10 +29,9 @@ test('one bad pipeline among good ones gives exit code 2, with its line and a ca
 });
 
 test('with --json everything is on standard output: counts, codes, places, fixes', async () => {
-  const { code, out, err } = await validated(
-    { 'b.dot': good.replace('exit [', 'exit [max_visits=-1, ') },
-    { json: true },
-  );
+  const { code, out, err } = await validated({ 'b.dot': good.replace('exit [', 'exit [max_visits=-1, ') }, [
+    '--json',
+  ]);
   expect({ code, err }).toEqual({ code: 2, err: '' });
   expect(JSON.parse(out)).toMatchObject({
     files: [
@@ -79,7 +61,7 @@ test('a missing prompt file is found before a run', async () => {
   expect(err).toContain('gone.md');
 });
 
-test('what is sealed and who sees it are words that it knows, and it says who cannot', async () => {
+test('attributes of the holdout are known, and invalid ones are errors with their place', async () => {
   const sealed = (more: string) => `digraph g {
   holdout="judge/" holdout_from="../judge"
   start [shape=Mdiamond] exit [shape=Msquare]
@@ -94,11 +76,11 @@ test('what is sealed and who sees it are words that it knows, and it says who ca
   expect(wrong.code).toBe(2);
   expect(wrong.err).toMatch(/error\[holdout\]: holdout: ".\/" is the whole workspace/);
   expect(wrong.err).toMatch(/error\[sees-holdout\]: sees_holdout=true on codergen node "a"/);
-  // The caret stands under the value, not under the node.
+  // The caret is below the value, not below the node.
   expect(wrong.err).toMatch(/\n *\| {60,}\^{4}\n/);
 });
 
-test('of one mistake made over and over a terminal shows the first and a count, a pipe and --json all', async () => {
+test('of a repeated mistake a terminal gets the first twenty and a count; a pipe and --json get all', async () => {
   const nodes = Array.from(
     { length: 50 },
     (_, n) => `n${n} [tool_command="true", shape=parallelogram, tiemout=5]`,
@@ -108,13 +90,13 @@ test('of one mistake made over and over a terminal shows the first and a count, 
     'a.dot': `digraph g { start [shape=Mdiamond] exit [shape=Msquare, max_visits=-1] ${nodes.join('\n')} start -> ${names} -> exit }`,
   };
   const drawn = (err: string) => err.match(/^warning\[unknown-attribute\]/gm)?.length;
-  const told = await validated(files, { terminal: true, color: false });
-  expect(drawn(told.err)).toBe(20);
-  expect(told.err).toContain('\nand 30 more of unknown-attribute (');
-  expect(told.err).toContain('error[attribute-value]');
-  expect(told.out).toContain('1 error, 53 warnings');
+  const shown = await validated(files, ['--no-color'], true);
+  expect(drawn(shown.err)).toBe(20);
+  expect(shown.err).toContain('\nand 30 more of unknown-attribute (');
+  expect(shown.err).toContain('error[attribute-value]');
+  expect(shown.out).toContain('1 error, 53 warnings');
   expect(drawn((await validated(files)).err)).toBe(50);
-  const { out } = await validated(files, { json: true, terminal: true });
+  const { out } = await validated(files, ['--json'], true);
   expect(JSON.parse(out).files[0].diagnostics.length).toBe(54);
 });
 
@@ -122,9 +104,9 @@ test.for([
   ['agent=comand', 'agent-unknown', 'comand'],
   ['agent="fake,stubb"', 'agent-unknown', '"fake,stubb"'],
   ['agent="fake,fake"', 'agent-list', '"fake,fake"'],
-])('%s is an error here as it is in a run', async ([said = '', code = '', marked = '']) => {
+])('%s is an error, as in a run', async ([said = '', code = '', marked = '']) => {
   const text = `digraph g { start; exit; node [prompt=x, ${said}] a; b; start -> a -> b -> exit }`;
-  const { code: exit, out } = await validated({ 'a.dot': text }, { json: true });
+  const { code: exit, out } = await validated({ 'a.dot': text }, ['--json']);
   const { diagnostics } = JSON.parse(out).files[0];
   const errors = diagnostics.filter((d: { severity: string }) => d.severity === 'error');
   const { start, end } = errors[0].place.span;
@@ -132,7 +114,7 @@ test.for([
   expect(text.slice(start.offset, end.offset)).toBe(marked);
 });
 
-test('agents that this machine lacks are no fault of a pipeline', async () => {
+test('a pipeline is valid although its agents are not installed', async () => {
   const text = good.replace('start ->', 'a [prompt=x, agent="openai,scripted,codex"] start -> a ->');
   expect((await validated({ 'a.dot': text })).code).toBe(0);
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { tail } from '../../src/commands/print.ts';
 import { openView } from '../../src/commands/view.ts';
@@ -14,16 +13,6 @@ test.for([
   ['no room', 5, ''],
 ] as const)('of %j there are %i columns to show %j', ([text, room, shown]) => {
   expect(tail(text, room)).toBe(shown);
-});
-
-test('whatever a model thinks fits into its columns and holds nothing that a terminal acts on', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 0, max: 60 }), (text, room) => {
-      const shown = tail(text, room);
-      expect([...shown].length).toBeLessThanOrEqual(room);
-      expect(shown).not.toMatch(/\p{C}/u);
-    }),
-  );
 });
 
 test('on a terminal the reasoning is shown by its last words, until the answer begins', async () => {

@@ -1,6 +1,5 @@
 /** The command line of `npm run crash`. */
 import { parseArgs } from 'node:util';
-import { nearest } from '../../src/model/nearest.ts';
 import { actions } from './faults/plan.ts';
 
 export type Flags = {
@@ -40,15 +39,11 @@ export function readFlags(
   } catch (error) {
     return { problem: (error as Error).message };
   }
-  const unknown = (flag: string, word: string, words: readonly string[]) => {
-    const near = nearest(word, words);
-    return {
-      problem: `${flag} names "${word}": ${near === undefined ? words.join(', ') : `did you mean "${near}"?`}`,
-    };
-  };
+  const unknown = (flag: string, word: string, words: readonly string[]) => ({
+    problem: `${flag} names "${word}", which is none of ${words.join(', ')}`,
+  });
   const story = values.story ?? values.point?.split(':')[0];
-  if (story !== undefined && !stories.includes(story))
-    return unknown(values.story === undefined ? '--point' : '--story', story, stories);
+  if (story !== undefined && !stories.includes(story)) return unknown('the story', story, stories);
   const chosen = values.action?.split(',') ?? [];
   const strange = chosen.find((one) => !actions.some((action) => action === one));
   if (strange !== undefined) return unknown('--action', strange, actions);

@@ -3,9 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { openJournal } from '../../src/store/journal.ts';
-import { acquireLock } from '../../src/store/lock.ts';
-import { realClock } from '../../src/system/clock.ts';
 import { put, repository } from '../builder/support.ts';
 import { answer, order } from '../executor/support.ts';
 import { home } from '../support/cli.ts';
@@ -86,16 +83,6 @@ test('on a read-only disk no run starts, and the reason is printed', async (cont
     expect(refused.stderr).toMatch(/fix: .*--runsdir/);
   }
   expect(await it.list('runs')).toEqual(['r1']);
-});
-
-test('a disk without free inodes is reported as full with the folder that could not be created', async (context) => {
-  await using it = await home({});
-  using small = await smallDisk(context, join(it.path, 'runs'), 'size=2m,nr_inodes=1');
-  const runs = small.path;
-  const locked = acquireLock(runs, { clock: realClock, takeOver: false });
-  await expect(locked).rejects.toMatchObject({ code: 'ENOSPC' });
-  const opened = openJournal(join(runs, 'r1/trace.jsonl'), { runId: 'r1', epoch: 1 });
-  await expect(opened).rejects.toMatchObject({ code: 'ENOSPC' });
 });
 
 test('a work order without disk space for its records and lock reports the reason and how to resume', async (context) => {

@@ -71,7 +71,7 @@ const answers: Story = {
   files: {
     'agent.json': JSON.stringify({
       format: 'factory-script/1',
-      answers: { mend: [{ text: 'first\n' }, { text: 'second\n' }, { text: 'third\n' }] },
+      answers: { fix: [{ text: 'first\n' }, { text: 'second\n' }, { text: 'third\n' }] },
     }),
     'spec.md': '# A spec\n',
     'p.dot': `digraph answers {
@@ -80,13 +80,13 @@ const answers: Story = {
   agent_script="agent.json"
   start [shape=Mdiamond]
   check [shape=parallelogram, tool_command="${ledger}; cat \${var.spec} > copy.md; grep -q \${var.want} answer.txt"]
-  mend  [shape=box, max_visits=3, response_file="answer.txt", allowed_write_paths="answer.txt", prompt="Mend it."]
+  fix   [shape=box, max_visits=3, response_file="answer.txt", allowed_write_paths="answer.txt", prompt="Fix it."]
   last  [shape=parallelogram, tool_command="${ledger}; echo it fails; exit 3"]
   failed [shape=Msquare, outcome=fail]
   start -> check
   check -> last [condition="outcome=success"]
-  check -> mend [condition="outcome=fail"]
-  mend -> check
+  check -> fix [condition="outcome=fail"]
+  fix -> check
   last -> failed [condition="outcome=fail"]
   last -> check [condition="outcome=success"]
 }`,

@@ -77,35 +77,10 @@ test('each product failure that leads back to a node selects the next model; aft
   ]);
 });
 
-test('a command receives values as whole words, without placeholder or shell expansion in them', async () => {
-  await using it = await project(`
-    vars="who=x"
-    a [prompt="Do it", agent=command, command.run="printf '%s|' '${'$'}{var.who}' to=${'$'}{var.who} {prompt}", response_file="out.txt"]
-    start -> a -> exit
-  `);
-  const ran = await run(it, {}, '--var', "who=two 'words' {model} $HOME");
-  expect(ran.code, ran.stderr).toBe(0);
-  const who = "two 'words' {model} $HOME";
-  expect(await it.read(`${dir}/workspace/out.txt`)).toBe(`${who}|to=${who}|Do it|`);
-});
-
-test('retries after product failures also select the next model, and the agent receives it', async () => {
-  await using it = await project(`
-    a [prompt="Do it", agent=command, command.run="sh -c 'echo {model} >> models; test {model} = b && echo success || echo fail'",
-       response_format=outcome, llm_model="a,b", retry_on=fail, max_retries=3, retry_delay=1ms]
-    start -> a -> exit
-  `);
-  const ran = await run(it, {});
-  expect(ran.code, ran.stderr).toBe(0);
-  expect(await it.read(`${dir}/workspace/models`)).toBe('a\nb\n');
-  expect(await it.json(`${dir}/a/status.json`)).toMatchObject({
-    answered_by: { agent: 'command', model: 'b', escalation: 1 },
-  });
-});
-
-const stalling = (attributes: string) => `
+const stalling = (graph: string, attributes: string) => `
+  ${graph}
   bad [shape=Msquare, outcome=fail]
-  a [prompt="Do it", agent="codex,claude", codex.path="/nowhere/codex", ${attributes}]
+  a [prompt="Do it", agent="codex,claude", codex.path="/nowhere/codex"${attributes}]
   start -> a
   a -> exit [condition="failure_class=stalled"]
   a -> bad [condition="failure_class!=stalled"]
@@ -115,20 +90,22 @@ test.for([
   [
     'is silent',
     'stall_timeout=1s',
+    '',
     'exec sleep 1000',
     /^the agent claude was stopped: it was silent for 1s \(stall_timeout\); its partial work \(1 changed file\) is snapshot [0-9a-f]{64}$/,
   ],
   [
     'repeats itself',
-    'max_same_calls=4',
+    '',
+    ', max_same_calls=4',
     // Rewriting the same content is no change.
     'for i in 1 2 3 4 5 6 7 8 9; do echo half > half.txt; did $i "cat x"; sleep 0.05; done; exec sleep 1000',
     /^the agent claude was stopped: it made the same call 4 times without a change in the workspace \(max_same_calls\): cat x; its partial/,
   ],
 ] as const)(
   'an agent that %s is stopped with a separate failure class, and its partial work is kept',
-  async ([, limit, does, reason]) => {
-    await using it = await project(stalling(limit));
+  async ([, graph, limit, does, reason]) => {
+    await using it = await project(stalling(graph, limit));
     const ran = await run(it, {
       STAND_IN: `echo half > half.txt; echo $$ > "$HOME/pid"; ${does}`,
       FACTORY_CLAUDE_PATH: standIn,
@@ -153,35 +130,12 @@ test.for([
   },
 );
 
-test('an agent that changes the workspace between its calls does not count as repeating itself', async () => {
-  await using it = await project(stalling('max_same_calls=3'));
-  const ran = await run(it, {
-    STAND_IN: 'for i in 1 2 3 4 5 6 7; do echo $i > n; did $i "make"; done; ok',
-    FACTORY_CLAUDE_PATH: standIn,
-  });
-  expect(ran.code, ran.stderr).toBe(1);
-  expect(await it.json(`${dir}/a/status.json`)).toMatchObject({ outcome: 'success' });
-});
-
-test('limits of the graph apply to all its nodes, and an invalid limit is refused with its place', async () => {
-  await using it = await project(`stall_timeout=1s\n${stalling('max_same_calls=5')}`);
-  const ran = await run(it, { STAND_IN: 'exec sleep 1000', FACTORY_CLAUDE_PATH: standIn });
-  expect(ran.code, ran.stderr).toBe(0);
-  await using bad = await project(stalling('stall_timeout=soon, prompt_via=mail'));
-  const refused = await run(bad, {});
-  expect(refused.code).toBe(2);
-  expect(refused.stderr).toContain('stall_timeout');
-  expect(refused.stderr).toContain('prompt_via');
-});
-
 test.for([
   [
     'a link that leads out of the workspace',
     'ln -s "$ELSEWHERE" out',
     'it leads out of the workspace by a link',
   ],
-  ['a dangling link', 'ln -s nowhere out', 'ENOENT'],
-  ['a file instead of its folder', 'echo x > out', 'EEXIST'],
   ['a folder instead of it', 'mkdir -p out/answer.md/x', 'EISDIR'],
 ] as const)(
   'an answer that cannot be written because of an earlier node is reported as that, and requested once: %s',
@@ -212,17 +166,3 @@ test.for([
     expect(await it.list('elsewhere')).toEqual(['kept']);
   },
 );
-
-test.for(['constructor', '__proto__', 'toString'])('a verdict of %s is none', async (word) => {
-  await using it = await project(
-    'a [prompt="Do it", goal_gate=true] agent_script="s.json" start -> a -> exit',
-    {
-      's.json': JSON.stringify({
-        format: 'factory-script/1',
-        answers: { a: [{ text: `{"outcome":"${word}"}` }] },
-      }),
-    },
-  );
-  expect((await run(it, {})).code).toBe(4);
-  expect(await it.json(`${dir}/a/status.json`)).toMatchObject({ outcome: 'fail', failure_class: 'agent' });
-});

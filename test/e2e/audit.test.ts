@@ -296,13 +296,3 @@ test('a test that is restored later is a warning', async () => {
     ],
   });
 });
-
-test('audit of a missing run, and an invalid value, are refused', async () => {
-  await using it = await home({
-    'p.dot': 'digraph g { audit=loud start [shape=Mdiamond] exit [shape=Msquare] start -> exit }',
-  });
-  const none = await it.factory(['audit', 'nobody']);
-  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no run "nobody"')]);
-  const wrong = await it.factory(['validate', 'p.dot']);
-  expect([wrong.code, wrong.stdout + wrong.stderr]).toEqual([2, expect.stringContaining('audit')]);
-});

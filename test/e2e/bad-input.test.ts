@@ -2,281 +2,126 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { cli, home, root } from '../support/in-process.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cli, type Home, home, root } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
 
 const good = 'digraph g { start [shape=Mdiamond] exit [shape=Msquare] start -> exit }';
 const job = join(root, 'pipelines/compile-and-build.dot');
 
 describe('a run that cannot start is refused with exit code 2, and nothing is created', () => {
-  const rows: readonly {
-    says: string;
-    args: readonly string[];
-    files?: Record<string, string>;
-    wants: readonly string[];
-  }[] = [
-    { says: 'no pipeline', args: ['run'], wants: ['no pipeline file is named'] },
-    {
-      says: 'a resume of a missing run',
-      args: ['run', '--resume'],
-      wants: ['--resume needs --run-id', ' resume RUN', ' runs lists the runs'],
-    },
-    {
-      says: 'a missing pipeline',
-      args: ['run', 'nowhere.dot'],
-      wants: ['there is no pipeline file nowhere.dot'],
-    },
-    {
-      says: 'a dash, which is a file name and not standard input',
-      args: ['run', '-'],
-      wants: ['there is no pipeline file -', 'standard input is /dev/stdin'],
-    },
-    { says: 'a folder', args: ['run', 'folder'], files: { 'folder/x': '' }, wants: ['folder is a folder'] },
-    {
-      says: 'a file below a file',
-      args: ['run', 'p.dot/x'],
-      files: { 'p.dot': good },
-      wants: ['there is no pipeline file p.dot/x'],
-    },
-    {
-      says: 'a name that is too long',
-      args: ['run', 'x'.repeat(5000)],
-      wants: ['error[pipeline-file]', 'the name is too long'],
-    },
-    { says: 'a name that is empty', args: ['run', ''], wants: ['the name of the pipeline file is empty'] },
-    { says: 'an empty file', args: ['run', 'p.dot'], files: { 'p.dot': '' }, wants: ['p.dot'] },
-    {
-      says: 'a binary file',
-      args: ['run', 'p.dot'],
-      files: { 'p.dot': '\u0000\u0001\u0002' },
-      wants: ['p.dot'],
-    },
-    {
-      says: 'a truncated file',
-      args: ['run', 'p.dot'],
-      files: { 'p.dot': good.slice(0, -3) },
-      wants: ['p.dot:1:'],
-    },
-    {
-      says: 'a huge file that is not a pipeline',
-      args: ['run', 'p.dot'],
-      files: { 'p.dot': 'a -> '.repeat(1_000_000) },
-      wants: ['p.dot'],
-    },
-    {
-      says: 'an unknown flag',
-      args: ['run', 'p.dot', '--bogus'],
-      files: { 'p.dot': good },
-      wants: ['--bogus'],
-    },
-    {
-      says: 'a flag without its value',
-      args: ['run', 'p.dot', '--workdir'],
-      files: { 'p.dot': good },
-      wants: ['--workdir'],
-    },
-    {
-      says: 'a flag with an empty value',
-      args: ['run', 'p.dot', '--workdir='],
-      files: { 'p.dot': good },
-      wants: ['--workdir'],
-    },
+  const files = {
+    'p.dot': good,
+    'empty.dot': '',
+    'binary.dot': '\u0000\u0001\u0002',
+    'cut.dot': good.slice(0, -3),
+    'huge.dot': 'a -> '.repeat(1_000_000),
+    '-p.dot': good,
+    'ask.dot': 'digraph g { start [shape=Mdiamond] a [prompt=x] exit [shape=Msquare] start -> a -> exit }',
+    's.json': '{"format":"factory-script/1","answers":{"a":[{"file":"no.txt"}]}}',
+    's.md': ' \n',
+    'folder/x': '',
+    'w/in/x': '',
+  };
+  let it: Home;
+  let before: readonly string[];
+  beforeAll(async () => {
+    it = await home(files);
+    before = await it.list('.');
+  });
+  afterAll(() => it[Symbol.asyncDispose]());
+
+  /** What is wrong, the command line, and texts in the message. */
+  const rows: readonly (readonly [says: string, line: string, ...wants: string[]])[] = [
+    ['no pipeline', 'run', 'no pipeline file is named'],
+    ['a resume of no run', 'run --resume', '--resume needs --run-id', ' resume RUN', ' runs lists the runs'],
+    ['a missing pipeline', 'run nowhere.dot', 'there is no pipeline file nowhere.dot'],
+    ['a dash, which is a file name', 'run -', 'there is no pipeline file -', 'standard input is /dev/stdin'],
+    ['a folder', 'run folder', 'folder is a folder'],
+    ['a file below a file', 'run p.dot/x', 'there is no pipeline file p.dot/x'],
+    ['a name that is too long', `run ${'x'.repeat(5000)}`, 'error[pipeline-file]', 'the name is too long'],
+    ['a name that is empty', "run ''", 'the name of the pipeline file is empty'],
+    ['an empty file', 'run empty.dot', 'empty.dot'],
+    ['a binary file', 'run binary.dot', 'binary.dot'],
+    ['a truncated file', 'run cut.dot', 'cut.dot:1:'],
+    ['a huge file that is not a pipeline', 'run huge.dot', 'huge.dot'],
+    ['an unknown flag', 'run p.dot --bogus', '--bogus'],
+    ['a flag without its value', 'run p.dot --workdir', '--workdir'],
     // An unset shell variable: the current folder was not meant.
     ...[
-      ['order', 'run', '--work-order', 'o.json', '--repo='],
-      ['order', 'run', '--repo', 'r', '--work-order', 'o.json', '--out='],
-      ['order', 'run-all', '--repo', 'r', '--workdir', 'w', '--artifacts-dir='],
-      ['plan', 'p.dot', '--overwrite', '--outdir='],
-      ['deliver', 'r', '--to='],
-    ].map((args) => ({
-      says: `an empty value: ${args.join(' ')}`,
-      args,
-      files: { 'p.dot': good },
-      wants: [`${args.at(-1)?.slice(0, -1)} <dir>' argument '' is invalid`],
-    })),
-    {
-      says: 'a run id that leaves the runs directory',
-      args: ['run', 'p.dot', '--run-id', '../x'],
-      files: { 'p.dot': good },
-      wants: ['--run-id', '../x'],
-    },
-    {
-      says: 'an undeclared variable',
-      args: ['run', 'p.dot', '--var', 'x=1'],
-      files: { 'p.dot': good },
-      wants: ['--var x'],
-    },
-    {
-      says: 'a variable without a value',
-      args: ['run', 'p.dot', '--var', 'x'],
-      files: { 'p.dot': good },
-      wants: ['NAME=VALUE'],
-    },
-    {
-      says: 'a workdir that is missing',
-      args: ['run', 'p.dot', '--workdir', 'gone'],
-      files: { 'p.dot': good },
-      wants: ['workdir', 'gone'],
-    },
-    {
-      says: 'a workdir that is a file',
-      args: ['run', 'p.dot', '--workdir', 'p.dot'],
-      files: { 'p.dot': good },
-      wants: ['workdir'],
-    },
-    {
-      says: 'a runs directory that is the workdir',
-      args: ['run', 'p.dot', '--workdir', 'w', '--runsdir', 'w'],
-      files: { 'p.dot': good, 'w/x': '' },
-      wants: ['w'],
-    },
-    {
-      says: 'a runs directory that contains the workdir',
-      args: ['run', 'p.dot', '--workdir', 'w/in', '--runsdir', 'w'],
-      files: { 'p.dot': good, 'w/in/x': '' },
-      wants: ['w'],
-    },
-    {
-      says: 'a spec that is missing',
-      args: ['run', job, '--var', 'spec=gone.md'],
-      wants: ['spec', 'gone.md'],
-    },
-    {
-      says: 'a spec that is empty',
-      args: ['run', job, '--var', 'spec=s.md'],
-      files: { 's.md': ' \n' },
-      wants: ['s.md is empty'],
-    },
-    {
-      says: 'a runs directory where no folder can be created',
-      args: ['run', 'p.dot', '--runsdir', '/proc/here/runs'],
-      files: { 'p.dot': good },
-      wants: ['/proc/here/runs cannot be made', 'name another folder with --runsdir'],
-    },
-    {
-      says: 'a runs directory whose name is too long',
-      args: ['run', 'p.dot', '--runsdir', `new/${'r'.repeat(300)}`],
-      files: { 'p.dot': good },
-      wants: ['the name is too long', '--runsdir'],
-    },
-    {
-      says: 'a flag instead of a value',
-      args: ['run', 'p.dot', '--workdir', '--json-is-no-value'],
-      files: { 'p.dot': good },
-      wants: ['--workdir <dir>', 'argument missing', '= fix: factory', 'run --help'],
-    },
-    {
-      says: 'a value for a flag that takes none',
-      args: ['run', 'p.dot', '--json=true'],
-      files: { 'p.dot': good },
-      wants: ["error[usage]: option '--json' takes no value", 'write --json;'],
-    },
-    {
-      says: 'a name that begins with a dash',
-      args: ['run', '-p.dot'],
-      files: { '-p.dot': good },
-      wants: ["error[usage]: unknown option '-p.dot'", 'as a name it is written ./-p.dot;'],
-    },
-    {
-      says: 'an effort that does not exist, though no node needs one',
-      args: ['run', 'p.dot', '--effort', 'hihg'],
-      files: { 'p.dot': good },
-      wants: ['--effort asks for the effort "hihg"', 'did you mean "high"?'],
-    },
-    {
-      says: 'a misspelt flag',
-      args: ['run', 'p.dot', '--workdri', 'x'],
-      files: { 'p.dot': good },
-      wants: ['error[usage]: unknown option', 'did you mean --workdir?'],
-    },
-    {
-      says: 'an agent that does not exist, though no node needs one',
-      args: ['run', 'p.dot', '--agent', 'nope'],
-      files: { 'p.dot': good },
-      wants: [': nope (--agent)', 'openai'],
-    },
-    {
-      says: 'a script that is missing, though no node needs one',
-      args: ['run', 'p.dot', '--script', 'nope.json'],
-      files: { 'p.dot': good },
-      wants: ['there is no agent script', 'nope.json'],
-    },
-    {
-      says: 'a script that is a folder',
-      args: ['run', 'p.dot', '--script', 'folder'],
-      files: { 'p.dot': good, 'folder/x': '' },
-      wants: ['folder cannot be read: it is a folder\n'],
-    },
-    {
-      says: 'a script that names a missing answer',
-      args: ['run', 'p.dot', '--script', 's.json'],
-      files: {
-        'p.dot': 'digraph g { start [shape=Mdiamond] a [prompt=x] exit [shape=Msquare] start -> a -> exit }',
-        's.json': '{"format":"factory-script/1","answers":{"a":[{"file":"no.txt"}]}}',
-      },
-      wants: ['names no.txt for node "a", which cannot be read: there is no such file\n'],
-    },
-    {
-      says: 'a missing file of prices',
-      args: ['run', 'p.dot', '--prices', 'no.json'],
-      files: { 'p.dot': good },
-      wants: ['no.json, which cannot be read: there is no such file\n'],
-    },
-    {
-      says: 'a spec without a name',
-      args: ['run', job, '--var', 'spec='],
-      wants: ['variable "spec" names no file', '--var spec=FILE'],
-    },
-    { says: 'an agent that does not exist', args: ['run', job, '--agent', 'opnai'], wants: ['openai'] },
-    { says: 'openai without a key', args: ['run', job, '--agent', 'openai'], wants: ['OPENAI_API_KEY'] },
-    {
-      says: 'a workdir that is the whole file system',
-      args: ['run', 'p.dot', '--workdir', '/'],
-      files: { 'p.dot': good },
-      wants: ['the workdir / is the whole file system'],
-    },
-    ...[
-      ['--max-tokens', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
-      ['--max-steps', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
-      ['--max-visits', 'many', 'is not a whole number of at least 1'],
-      ['--max-cost-usd', '9'.repeat(400), 'is too large'],
-      ['--max-wall', '9'.repeat(400), 'is too long: the most is 104249991d'],
-    ].map(([flag = '', value = '', why = '']) => ({
-      says: `${flag} ${value.slice(0, 20)}`,
-      args: ['run', 'p.dot', flag, value],
-      files: { 'p.dot': good },
-      wants: [`error[usage]: ${flag} ${value} ${why}`],
-    })),
-    {
-      says: 'a secret that cannot be a variable',
-      args: ['run', 'p.dot', '--env-pass', 'A_KEY, B_TOKEN C_KEY'],
-      files: { 'p.dot': good },
-      wants: ['error[usage]: --env-pass: "B_TOKEN C_KEY" is no name of a variable', 'A_KEY,B_TOKEN'],
-    },
-    ...['run p.dot', 'resume r1', 'plan s.md', 'order run'].map((words) => ({
-      says: `${words} that is to say less and more`,
-      args: [...words.split(' '), '--quiet', '-v'],
-      files: { 'p.dot': good },
-      wants: ["error[usage]: option '-q, --quiet' cannot be used with option '-v, --verbose'"],
-    })),
-    ...['--now', '--accept-changes', '--take-over'].map((flag) => ({
-      says: `${flag} of a run that begins`,
-      args: ['run', 'p.dot', flag],
-      files: { 'p.dot': good },
-      wants: [`error[usage]: ${flag} goes with --resume`, `resume ID ${flag}`],
-    })),
-    {
-      says: 'a resume without an id',
-      args: ['run', 'p.dot', '--resume'],
-      files: { 'p.dot': good },
-      wants: ['--run-id'],
-    },
+      'run p.dot --workdir=',
+      'order run --work-order o.json --repo=',
+      'order run --repo r --work-order o.json --out=',
+      'order run-all --repo r --workdir w --artifacts-dir=',
+      'plan p.dot --overwrite --outdir=',
+      'deliver r --to=',
+    ].map((line) => {
+      const flag = line.split(' ').at(-1)?.slice(0, -1);
+      return [`an empty value: ${line}`, line, `${flag} <dir>' argument '' is invalid`] as const;
+    }),
+    ['a run id that leaves the runs directory', 'run p.dot --run-id ../x', '--run-id', '../x'],
+    ['an undeclared variable', 'run p.dot --var x=1', '--var x'],
+    ['a variable without a value', 'run p.dot --var x', 'NAME=VALUE'],
+    ['a workdir that is missing', 'run p.dot --workdir gone', 'workdir', 'gone'],
+    ['a workdir that is a file', 'run p.dot --workdir p.dot', 'workdir'],
+    ['a workdir that is the whole file system', 'run p.dot --workdir /', 'the workdir / is the whole'],
+    ['a runs directory that is the workdir', 'run p.dot --workdir w --runsdir w', 'w'],
+    ['a runs directory that contains the workdir', 'run p.dot --workdir w/in --runsdir w', 'w'],
+    ['a runs directory that cannot be created', 'run p.dot --runsdir /proc/x/r', '/proc/x/r cannot be made'],
+    [
+      'a runs directory whose name is too long',
+      `run p.dot --runsdir new/${'r'.repeat(300)}`,
+      'the name is too long',
+    ],
+    ['a spec that is missing', `run ${job} --var spec=gone.md`, 'spec', 'gone.md'],
+    ['a spec that is empty', `run ${job} --var spec=s.md`, 's.md is empty'],
+    ['a spec without a name', `run ${job} --var spec=`, 'variable "spec" names no file', '--var spec=FILE'],
+    [
+      'a flag instead of a value',
+      'run p.dot --workdir --json-is-no-value',
+      '--workdir <dir>',
+      'argument missing',
+      'run --help',
+    ],
+    ['a value for a flag without one', 'run p.dot --json=true', "option '--json' takes no value"],
+    ['a name that begins with a dash', 'run -p.dot', "unknown option '-p.dot'", 'it is written ./-p.dot;'],
+    ['a misspelt flag', 'run p.dot --workdri x', 'error[usage]: unknown option', 'did you mean --workdir?'],
+    ['an unknown effort', 'run p.dot --effort hihg', 'the effort "hihg"', 'did you mean "high"?'],
+    ['an unknown agent, though no node needs one', 'run p.dot --agent nope', ': nope (--agent)', 'openai'],
+    ['an unknown agent of the main job', `run ${job} --agent opnai`, 'openai'],
+    ['openai without a key', `run ${job} --agent openai`, 'OPENAI_API_KEY'],
+    ['a script that is missing', 'run p.dot --script nope.json', 'there is no agent script', 'nope.json'],
+    ['a script that is a folder', 'run p.dot --script folder', 'folder cannot be read: it is a folder\n'],
+    ['a script with a missing answer file', 'run ask.dot --script s.json', 'names no.txt for node "a"'],
+    ['a missing file of prices', 'run p.dot --prices no.json', 'no.json, which cannot be read: there is no'],
+    ...(
+      [
+        ['--max-tokens', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
+        ['--max-visits', 'many', 'is not a whole number of at least 1'],
+        ['--max-cost-usd', '9'.repeat(400), 'is too large'],
+        ['--max-wall', '9'.repeat(400), 'is too long: the most is 104249991d'],
+      ] as const
+    ).map(
+      ([flag, value, why]) =>
+        [`${flag} ${value.slice(0, 20)}`, `run p.dot ${flag} ${value}`, `${flag} ${value} ${why}`] as const,
+    ),
+    [
+      'a secret that cannot be a variable',
+      "run p.dot --env-pass 'A_KEY, B_TOKEN C_KEY'",
+      '--env-pass: "B_TOKEN C_KEY" is no name of a variable',
+    ],
+    [
+      'less and more output at once',
+      'run p.dot --quiet -v',
+      "option '-q, --quiet' cannot be used with option '-v, --verbose'",
+    ],
+    ...['--now', '--accept-changes', '--take-over'].map(
+      (flag) => [`${flag} of a new run`, `run p.dot ${flag}`, `${flag} goes with --resume`] as const,
+    ),
   ];
-  test.for(rows)('$says', async ({ args, files = {}, wants }) => {
-    await using it = await home(files);
-    const before = await it.list('.');
-    const ran = await it.factory(args);
+  test.for(rows)('%s', async ([, line, ...wants]) => {
+    const words = line.match(/'[^']*'|[^ ']\S*/g) ?? [];
+    const ran = await it.factory(words.map((word) => word.replace(/^'(.*)'$/, '$1')));
     expect(ran.code, ran.stderr).toBe(2);
     expect(ran.stdout).toBe('');
     for (const word of wants) expect(ran.stderr).toContain(word);
@@ -301,19 +146,6 @@ test('an existing run id is refused, and the old run stays unchanged', async () 
   expect(again.code).toBe(2);
   expect(again.stderr).toMatch(/^ {2}= fix: resume it: factory resume r1;/m);
   expect(await it.read('.factory/runs/r1/events.jsonl')).toBe(events);
-});
-
-test('an agent script with a missing answer is refused with its name', async () => {
-  const pipeline =
-    'digraph g { agent_script="a.json" start [shape=Mdiamond] ask [prompt="hi"] exit [shape=Msquare] start -> ask -> exit }';
-  await using it = await home({
-    'p.dot': pipeline,
-    'a.json': '{"format":"factory-script/1","answers":{"other":[{"text":"x"}]}}',
-  });
-  const ran = await it.factory(['run', 'p.dot']);
-  expect(ran.code).toBe(1);
-  expect(ran.stdout).toContain('ask');
-  expect(ran.stderr).toMatch(/answer/);
 });
 
 describe('a model that misbehaves', () => {
@@ -406,21 +238,6 @@ test('invalid flags are also reported on standard output if JSON is requested', 
   const ran = await it.factory(['run', 'p.dot', '--bogus', '--json']);
   expect(ran.code).toBe(2);
   expect(JSON.parse(ran.stdout)).toMatchObject({ status: 'refused', problems: [{ code: 'usage' }] });
-});
-
-test('a text that is not a pipeline is not also linted as a graph', async () => {
-  await using it = await home({
-    'g.dot': 'graph g { a -- b }',
-    'i.dot': 'digraph i { start -> 1a -> exit; b-c -> exit }',
-  });
-  const ran = await it.factory(['validate', 'g.dot', 'i.dot', '--json']);
-  const codes = JSON.parse(ran.stdout).files.map((file: { diagnostics: { code: string }[] }) =>
-    file.diagnostics.map((d) => d.code),
-  );
-  expect(codes).toEqual([
-    ['undirected-graph', 'undirected-edge'],
-    ['bad-id', 'bad-id'],
-  ]);
 });
 
 test('a resume with a damaged snapshot is refused with the name of the file, and changes nothing', async () => {

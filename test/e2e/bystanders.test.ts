@@ -1,6 +1,6 @@
 /** Only processes of the run are ended: not one that waits for the run, nor a program that used the library and continues. */
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isAlive, processId } from '../../src/system/proc.ts';
@@ -105,37 +105,4 @@ test('a process that waits for a suspended run is not ended by a resume of the r
     await server.close();
     expect({ code, signal }).toMatchObject({ signal: null });
   }
-});
-
-/** Node `two` runs until a file says to end. */
-const copied = `digraph g {
-  workdir="none"
-  start [shape=Mdiamond]
-  one [shape=parallelogram, tool_command="true"]
-  two [shape=parallelogram, tool_command="touch $CWD/at-$(basename $(dirname $PWD)); while ! [ -e $CWD/go ]; do sleep 0.01; done"]
-  exit [shape=Msquare]
-  start -> one -> two
-  two -> exit [condition="outcome=success"]
-}`;
-
-test.each([
-  ['r', 'copy'],
-  ['copy', 'r'],
-])('of a run and a copy of it, %s continues while %s is resumed', async (first, second) => {
-  await using it = await home({ 'p.dot': copied });
-  const env = { CWD: it.path };
-  const stopped = { ...env, ATTRACTION_TEST_STOP_AFTER_NODE: 'one' };
-  expect((await it.factory(['run', 'p.dot', '--run-id', 'r'], { env: stopped })).code).toBe(1);
-  cpSync(join(it.path, '.factory/runs/r'), join(it.path, '.factory/runs/copy'), { recursive: true });
-  const goOn = async (run: string) => {
-    const going = it.factory(['resume', run], { env });
-    const begun = vi.waitFor(() => expect(existsSync(join(it.path, `at-${run}`))).toBe(true), patient);
-    await Promise.race([going, begun]);
-    return { going };
-  };
-  const ended = [await goOn(first), await goOn(second)];
-  writeFileSync(join(it.path, 'go'), '');
-  const codes = [];
-  for (const { going } of ended) codes.push((await going).code);
-  expect(codes).toEqual([0, 0]);
 });

@@ -11,13 +11,12 @@ const pipeline = (attributes: string) => `digraph g {
   start -> a
   a -> exit [condition="outcome=success"]
 }`;
-const project = (attributes = 'codex.json=true', more: Readonly<Record<string, string>> = {}) =>
+const project = (attributes: string) =>
   home({
     'p.dot': pipeline(attributes),
     'w/scripts/scenarios/judge.sh': 'the real judge\n',
     'w/secret/notes.txt': 'the real notes\n',
     'w/src/main.txt': 'main\n',
-    ...more,
   });
 const env = (does: string) => ({
   STAND_IN: does,
@@ -29,39 +28,12 @@ const run = (it: Home, does: string, more: Parameters<Home['program']>[1] = {}) 
     env: { ...env(does), ...more.env },
   });
 const unconfined = { env: { FACTORY_SANDBOX: 'none' } };
-const events = async (it: Home, type: string) =>
-  (await it.records('.factory/runs/r1/events.jsonl')).filter((event) => event['type'] === type);
-const judge = '.factory/runs/r1/workspace/scripts/scenarios/judge.sh';
 // Files hidden from one agent only, not holdout.
 const notes = '.factory/runs/r1/workspace/secret/notes.txt';
 const blocked = 'codex.block_read_paths="secret/"';
 
-test('a changed scenario is restored, reported with its path, and fails the node; the diff shows only other files', async () => {
-  await using it = await project();
-  const said =
-    '{"type":"item.completed","item":{"id":"1","type":"command_execution","command":"make","exit_code":0}}';
-  const ran = await run(
-    it,
-    `echo '${said}'; mkdir -p scripts/scenarios; echo forged > scripts/scenarios/judge.sh; echo new > src/new.txt; ok`,
-  );
-  expect(ran.code).toBe(1);
-  expect(await it.read(judge)).toBe('the real judge\n');
-  expect(await it.json('.factory/runs/r1/a/workspace.diff.json')).toEqual({
-    created: ['src/new.txt'],
-    modified: [],
-    deleted: [],
-  });
-  expect(await it.json('.factory/runs/r1/a/status.json')).toMatchObject({
-    failure_class: 'guardrail',
-    failure_reason: expect.stringContaining('scripts/scenarios/judge.sh'),
-  });
-  expect(await events(it, 'GuardrailViolation')).toMatchObject([{ paths: ['scripts/scenarios/judge.sh'] }]);
-  expect(await events(it, 'AgentActed')).toMatchObject([{ node_id: 'a', action: 'command', detail: 'make' }]);
-});
-
 test.for([
   ['changes it', 'echo forged > ../.hidden/0/notes.txt'],
-  ['takes it away', 'rm -r ../.hidden/0'],
   ['takes the workspace away', 'rm -r "$PWD"'],
 ])('an agent that finds the hidden files and %s changes nothing', async ([, deed]) => {
   await using it = await project(blocked);
@@ -105,35 +77,4 @@ test('a run killed while files are hidden has them unchanged when it is resumed'
     modified: [],
     deleted: [],
   });
-});
-
-test('secrets are masked in the stored answer, and the other nodes do not receive the keys of codex', async () => {
-  await using it = await home({
-    'p.dot': `digraph g {
-      start [shape=Mdiamond] exit [shape=Msquare]
-      a [prompt="Do it", agent.backend=codex]
-      t [shape=parallelogram, tool_command="env > seen.txt"]
-      start -> a
-      a -> t [condition="outcome=success"]
-      t -> exit [condition="outcome=success"]
-    }`,
-    'w/x': 'x',
-  });
-  const does = 'answer "{\\"outcome\\":\\"success\\",\\"notes\\":\\"key $CODEX_API_KEY\\"}"';
-  const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
-    env: { ...env(does), CODEX_API_KEY: 'sk-codex-12345678' },
-  });
-  expect(ran.code, ran.stderr).toBe(0);
-  expect(await it.read('.factory/runs/r1/a/response.md')).toContain('key ***');
-  expect(await it.json('.factory/runs/r1/a/status.json')).toMatchObject({ notes: 'key ***' });
-  expect(await it.read('.factory/runs/r1/workspace/seen.txt')).not.toContain('sk-codex');
-});
-
-test('a path of codex that leads out of the workspace is refused with its place before anything starts', async () => {
-  await using it = await project('codex.workdir="../out", codex.strict_read_scope=maybe');
-  const ran = await run(it, 'ok');
-  expect(ran.code).toBe(2);
-  expect(ran.stderr).toContain('codex.workdir');
-  expect(ran.stderr).toContain('codex.strict_read_scope');
-  expect(existsSync(join(it.path, '.factory/runs/r1'))).toBe(false);
 });

@@ -1,5 +1,5 @@
 /** Fixed defects, each in the shortest run that shows it. */
-import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { home } from '../support/in-process.ts';
@@ -34,38 +34,7 @@ test('a pipe instead of a file does not hang the run, and is not an answer', asy
   });
 });
 
-test('pipes and sockets that a node leaves are removed, as after a crash, and a pipe outside the scope is a violation', async () => {
-  const socket = `node -e \\"require('net').createServer().listen('s', () => process.kill(process.pid, 9))\\"`;
-  await using it = await home({
-    'p.dot': one(
-      `shape=parallelogram, allowed_write_paths="in/", tool_command="mkdir in; mkfifo in/p; ${socket}; test -S s"`,
-      'start -> t -> u; u -> v [condition="outcome=fail"]; v -> exit',
-      `u [shape=parallelogram, allowed_write_paths="in/", tool_command="mkfifo out"]
-       v [shape=parallelogram, tool_command="test -z \\"$(find . -type p -o -type s)\\" && test -d in"]`,
-    ),
-    'w/a': '',
-  });
-  const ran = await run(it);
-  expect(ran.code, ran.stderr).toBe(0);
-  expect(ran.stderr).toMatch(/removed sockets, pipes and devices .*node=t count=2/);
-  // A program that has ended leaves its socket behind; that is no violation.
-  expect(await status(it, 't')).toMatchObject({ outcome: 'success' });
-  expect(await status(it, 'u')).toMatchObject({
-    failure_class: 'guardrail',
-    failure_reason: 'guardrail_violation: wrote disallowed files: out',
-  });
-});
-
 describe('a node cannot break the engine', () => {
-  test('with output that overlaps with a secret', async () => {
-    await using it = await home({
-      'p.dot': one(
-        `shape=parallelogram, tool_command="echo '{\\"context_updates\\":{\\"n\\":1712345678}}' > $FACTORY_OUTPUT"`,
-      ),
-      'w/a': '',
-    });
-    expect((await run(it, [], { DB_PASSWORD: '12345678' })).code).toBe(0);
-  });
   test('with a folder in place of an artifact', async () => {
     await using it = await home({
       'p.dot': one(
@@ -76,13 +45,6 @@ describe('a node cannot break the engine', () => {
     });
     expect((await run(it)).code).toBe(0);
     expect(await status(it)).toMatchObject({ outcome: 'fail' });
-  });
-  test('with its name', async () => {
-    await using it = await home({
-      'p.dot': one('shape=parallelogram, tool_command="true"').replaceAll(/\bt\b/g, 'constructor'),
-      'w/a': '',
-    });
-    expect((await run(it)).code).toBe(0);
   });
 });
 
@@ -106,55 +68,6 @@ test('a secret in the name of a file is masked in the records', async () => {
   }
 });
 
-test('after a failure and a write outside its scope a node still leaves only by a condition', async () => {
-  await using it = await home({
-    'p.dot': one(
-      'shape=parallelogram, timeout=300ms, allowed_write_paths="o/", tool_command="echo b > bad; sleep 9"',
-      'start -> t -> exit',
-    ),
-    'w/a': '',
-  });
-  const ran = await run(it);
-  expect(ran.code).toBe(1);
-  expect(ran.stdout).toContain('no route');
-  expect(await status(it)).toMatchObject({
-    failure_class: 'guardrail',
-    failure_reason: expect.stringContaining('timeout'),
-  });
-});
-
-test('a tool cannot report a violation as another failure', async () => {
-  await using it = await home({
-    'p.dot': one(
-      `shape=parallelogram, allowed_write_paths="o/", tool_command="echo x > bad; echo '{\\"failure_class\\":\\"cancelled\\"}' > $FACTORY_OUTPUT; exit 1"`,
-      'start -> t; t -> exit [condition="outcome=fail"]',
-    ),
-    'w/a': '',
-  });
-  await run(it);
-  expect(await status(it)).toMatchObject({ failure_class: 'guardrail' });
-});
-
-test('max_wall ends a node, its retries and the run, with a separate reason', async () => {
-  await using it = await home({
-    'p.dot': one(
-      'shape=parallelogram, tool_command="exit 1", retry_on=fail, max_retries=9, retry_delay=60s',
-      'start -> t; t -> exit [condition="outcome=fail"]',
-      'max_wall=1s',
-    ),
-    'w/a': '',
-  });
-  const ran = await run(it);
-  expect(ran.code).toBe(1);
-  expect(ran.stdout).toContain('max_wall');
-});
-
-test('a run that a test stops at its exit can be finished', async () => {
-  await using it = await home({ 'p.dot': one('shape=parallelogram, tool_command="true"'), 'w/a': '' });
-  expect((await run(it, [], { ATTRACTION_TEST_STOP_AFTER_NODE: 'exit' })).code).toBe(1);
-  expect((await it.factory(['resume', 'r1'])).code).toBe(0);
-});
-
 test('a resumed run uses the agents that it began with', async () => {
   const text = one('agent.backend=stub', 'start -> a -> t -> exit', 'a [agent.backend=stub]');
   await using it = await home({ 'p.dot': text, 'w/x': '' });
@@ -167,22 +80,6 @@ test('a resumed run uses the agents that it began with', async () => {
   await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r2'], { env: stop });
   await it.factory(['resume', 'r2'], { env: { ATTRACTION_BACKEND: 'fake' } });
   expect(await byFake('r2')).toBe(false);
-});
-
-test.each([
-  ['success with an invalid answer', 'shape=parallelogram, tool_command="echo nope > $FACTORY_OUTPUT"'],
-  [
-    'a verification in a missing folder',
-    'type=verification, verification.allowed_commands="true", verification.workdir="no"',
-  ],
-])('%s leaves by no unconditional edge', async (_, attributes) => {
-  const plan =
-    '{\\"context_updates\\":{\\"verification.plan\\":{\\"files\\":[],\\"commands\\":[\\"true\\"]}}}';
-  const more = `p [shape=parallelogram, tool_command="echo '${plan}' > $FACTORY_OUTPUT"] z [shape=parallelogram, tool_command="true"]`;
-  await using it = await home({ 'p.dot': one(attributes, 'start -> p -> t -> z -> exit', more), 'w/x': '' });
-  const ran = await run(it);
-  expect(ran.code).toBe(1);
-  expect(ran.stdout).toContain('no route from node t');
 });
 
 test('the command that started a run also resumes it, whether or not a node uses its flags', async () => {
@@ -202,38 +99,6 @@ test('the command that started a run also resumes it, whether or not a node uses
   const ran = await it.factory(again);
   expect(ran.code, ran.stderr).toBe(0);
 });
-
-test.each(['tells of its failure', 'gives the run free'])(
-  'if the process is killed before it %s, the resume reports it without a second attempt',
-  async (before) => {
-    const text = one(
-      'shape=parallelogram, tool_command="echo x >> n; exit 1"',
-      'start -> t; t -> exit [condition="outcome=success"]',
-    );
-    await using it = await home({ 'p.dot': text, 'w/x': '', 'w/scripts/scenarios/s.sh': 'exit 0' });
-    expect((await run(it)).code).toBe(1);
-    const at = '.factory/runs/r1';
-    const lock = `${at}/lock/000001.json`;
-    const free = (await it.read(lock)).replace(/"released": ".*"/, '"released": null');
-    await writeFile(join(it.path, lock), free.replace(/"pid": \d+/, '"pid": 4194304'));
-    if (before.startsWith('tells')) {
-      await rm(join(it.path, at, 'result.json'));
-      await rm(join(it.path, at, 'workspace/scripts'), { recursive: true });
-      for (const story of [`${at}/events.jsonl`, `${at}/trace.jsonl`])
-        await writeFile(
-          join(it.path, story),
-          `${(await it.read(story)).split('\n').slice(0, -4).join('\n')}\n`,
-        );
-    }
-    const tries = async () => (await it.read(`${at}/workspace/n`)).length / 2;
-    const ran = await it.factory(['resume', 'r1']);
-    expect(ran.stdout).toContain('no route from node t');
-    expect([ran.code, await tries()]).toEqual([1, 1]);
-    expect(await it.read(`${at}/workspace/scripts/scenarios/s.sh`)).toBe('exit 0');
-    expect((await it.factory(['verify', 'r1'])).code).toBe(0);
-    expect([(await it.factory(['resume', 'r1'])).code, await tries()]).toEqual([1, 2]);
-  },
-);
 
 describe('accepted changes', () => {
   const text = one(
@@ -263,13 +128,13 @@ describe('accepted changes', () => {
         'start -> a -> t -> exit',
         `max_steps=${limit} goal="${goal}" vars="spec=@spec.md${vars}" a [shape=parallelogram, tool_command="true"]`,
       );
-    await using it = await home({ 'p.dot': text('2', 'old', ', n=1'), 'w/x': '', 'spec.md': 'as it was' });
+    await using it = await home({ 'p.dot': text('2', 'old', ', n=1'), 'w/x': '', 'spec.md': 'old text ' });
     expect((await run(it)).code).toBe(1);
     await writeFile(join(it.path, 'p.dot'), text('9', 'new', ''));
     await writeFile(join(it.path, 'spec.md'), 'another');
     const ran = await it.factory(['resume', 'r1', '--accept-changes', '--env-pass', 'A_KEY']);
     expect(ran.code, ran.stderr).toBe(0);
-    expect(await it.read('.factory/runs/r1/workspace/t')).toBe('as it wasnew\n');
+    expect(await it.read('.factory/runs/r1/workspace/t')).toBe('old text new\n');
     expect(await it.json('.factory/runs/r1/manifest.json')).toMatchObject({
       goal: 'new',
       caps: { max_steps: 9 },

@@ -1,7 +1,7 @@
 /** Holdout scenarios are out of the builder's reach: whole runs with the built command line. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cleanEnv, type Home, home, root } from '../support/in-process.ts';
@@ -230,29 +230,6 @@ echo done
   },
 );
 
-test.for([
-  ['the folder itself', 'scripts/scenarios'],
-  ['a folder in it', 'scripts/scenarios/lib'],
-  ['a folder around it', 'scripts'],
-] as const)(
-  'with a sandbox no product can replace the scenarios while %s is moved away',
-  async ([, moved], context) => {
-    if (noBwrap !== undefined) return context.skip(noBwrap);
-    const lib = 'scripts/scenarios/lib';
-    const answers = `rm -rf ${moved}; mv aside ${moved}; exit 0`;
-    await using it = await home({
-      'w/product.sh': `mv ${moved} aside; mkdir -p ${lib}; echo '${answers}' > ${lib}/check.sh`,
-      'w/scripts/scenarios/judge.sh': 'sh product.sh; sh scripts/scenarios/lib/check.sh',
-      'w/scripts/scenarios/lib/check.sh': 'exit 1',
-      'p.dot': row({ judge: tool('sh scripts/scenarios/judge.sh') }),
-    });
-    const ran = await run(it, [], { FACTORY_SANDBOX: 'bwrap' });
-    expect(ran.code, ran.stderr).toBe(1);
-    expect(await statusOf(it, 'judge')).toMatchObject({ outcome: 'fail', failure_class: 'guardrail' });
-    expect(await it.read(`${ws}/${lib}/check.sh`)).toBe('exit 1');
-  },
-);
-
 describe('a run that is stopped', () => {
   const pipeline = row({
     see: tool(`echo see >> log.txt; ${plan}`),
@@ -355,24 +332,6 @@ describe('a run that is stopped', () => {
 });
 
 describe('--holdout', () => {
-  const mine = { 'judge/check.sh': `# ${needle}\n`, 'judge/deep/b.txt': 'b' };
-  test('takes scenarios from a separate folder and ignores those of the workdir', async () => {
-    await using it = await home({
-      ...files,
-      ...mine,
-      'w/agent.sh': 'test ! -e scripts/scenarios && grep -c . a.txt > n.txt; echo done',
-      'p.dot': row({
-        t: tool('test -e scripts/scenarios/check.sh && test ! -e scripts/scenarios/judge.sh'),
-        a: agent('agent.sh'),
-      }),
-    });
-    const ran = await run(it, ['--holdout', 'judge']);
-    expect(ran.code, ran.stderr).toBe(0);
-    expect(ran.stderr).toContain("the workdir's scripts/scenarios is neither copied nor sealed");
-    expect(picture(join(it.path, ws, 'scripts/scenarios'))).toEqual(picture(join(it.path, 'judge')));
-    expect(holding(join(it.path, at, 'snapshots'), needle)).toEqual([]);
-  });
-
   test('may be in the workdir, which is then copied without it; the pipeline may name it too', async () => {
     await using it = await home({
       'w/a.txt': 'a',
@@ -417,21 +376,6 @@ describe('--holdout', () => {
     expect(existsSync(join(it.path, '.factory'))).toBe(false);
     expect(existsSync(join(it.path, '.local'))).toBe(false);
   });
-});
-
-test('a run without scenarios seals nothing, and one that cannot start leaves no key', async () => {
-  await using it = await home({ 'w/a.txt': 'a', 'p.dot': row({ t: tool('true') }) });
-  expect((await run(it)).code).toBe(0);
-  expect(await it.json(`${at}/manifest.json`)).not.toHaveProperty('holdout');
-  expect(existsSync(join(it.path, '.local'))).toBe(false);
-  await rm(join(it.path, '.factory'), { recursive: true });
-  await using other = await home({ ...files, 'w/.factory': 'x', 'p.dot': row({ t: tool('true') }) });
-  expect((await run(other)).code).toBe(2);
-  expect(
-    existsSync(join(other.path, '.local/state/factory/keys'))
-      ? await other.list('.local/state/factory/keys')
-      : [],
-  ).toEqual([]);
 });
 
 test('a check without access to sealed files cannot read them from a commit of the workdir', async () => {

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isAlive, isStopped, processId } from '../../src/system/proc.ts';
-import { type Home, home, root } from '../support/cli.ts';
+import { type Home, home } from '../support/cli.ts';
 
 const linux = process.platform === 'linux';
 const patient = { timeout: 30_000, interval: 5 };
@@ -95,7 +95,7 @@ test.skipIf(!linux)(
 );
 
 test.skipIf(!linux)(
-  'of eight resumes of a killed run one continues and the others name it; no hidden process survives',
+  'of four resumes of a killed run one continues and the others name it; no hidden process survives',
   async () => {
     await using it = await home({
       'p.dot': pipeline.replace(
@@ -108,14 +108,14 @@ test.skipIf(!linux)(
     await ran;
     expect(hidden.map(lives)).toEqual([true, true]);
     let over = 0;
-    const all = Array.from({ length: 8 }, async () => {
+    const all = Array.from({ length: 4 }, async () => {
       const one = await it.factory(['resume', 'r1'], { env });
       over += 1;
-      if (over === 7) writeFileSync(`${env.FLAG}.go`, '');
+      if (over === 3) writeFileSync(`${env.FLAG}.go`, '');
       return one;
     });
     const ended = await Promise.all(all);
-    expect(ended.map(({ code }) => code).sort()).toEqual([0, 2, 2, 2, 2, 2, 2, 2]);
+    expect(ended.map(({ code }) => code).sort()).toEqual([0, 2, 2, 2]);
     const winner = readdirSync(join(it.path, '.factory/runs/r1/lock')).sort().at(-1);
     expect(winner).toBe('000002.json');
     const { pid } = JSON.parse(await it.read('.factory/runs/r1/lock/000002.json'));
@@ -124,34 +124,6 @@ test.skipIf(!linux)(
     expect(await it.read('.factory/runs/r1/workspace/log.txt')).toBe('one\ntwo\nfinished\n');
     const later = [pidIn(`${env.FLAG}.2.a`), pidIn(`${env.FLAG}.2.b`)];
     expect([...hidden, ...later].map(lives)).toEqual([false, false, false, false]);
-  },
-);
-
-test.skipIf(!linux)(
-  'the records of a plan that was taken over stay unchanged after its new owner wrote them',
-  async () => {
-    await using it = await home();
-    const spec = join(root, 'examples/linkcheck/spec.md');
-    const script = join(root, 'examples/linkcheck/agent.json');
-    let engine: { readonly pid: number; kill(signal: NodeJS.Signals): void } | undefined;
-    const old = it.factory(['plan', spec, '--script', script, '--run-id', 'p1', '--artifacts-dir', 'art'], {
-      watch: (line, child) => {
-        if (!line.includes('stage started node=check') || engine !== undefined) return;
-        engine = child;
-        child.kill('SIGSTOP');
-      },
-    });
-    await vi.waitFor(() => {
-      const id = engine === undefined ? undefined : processId(engine.pid);
-      expect(id !== undefined && isStopped(id)).toBe(true);
-    }, patient);
-    const taken = await it.factory(['resume', 'p1', '--take-over']);
-    expect(taken.code, taken.stderr).toBe(0);
-    const was = pictureOf(join(it.path, 'art'));
-    engine?.kill('SIGCONT');
-    expect((await old).stderr).toContain('error[run-taken]');
-    expect(pictureOf(join(it.path, 'art'))).toEqual(was);
-    expect(await it.json('art/planner/p1/run.json')).toMatchObject({ success: true, exit_code: 0 });
   },
 );
 

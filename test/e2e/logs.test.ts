@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { plainDoors, plainFlags, readPipeline, startRun } from '../../src/index.ts';
-import { cleanEnv, cli, type Home, home } from '../support/cli.ts';
+import { cleanEnv, cli, type Home, home } from '../support/in-process.ts';
 
 /** Node `wait` ends as soon as the file `$FLAG` exists. */
 const pipeline = `digraph g {
@@ -39,15 +39,15 @@ function following(it: Home, ...more: string[]) {
     env: cleanEnv({ HOME: it.path }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const told = { out: '', err: '' };
+  const texts = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told.out += text;
+    texts.out += text;
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    told.err += text;
+    texts.err += text;
   });
   const ended = new Promise<number | null>((done) => child.on('close', done));
-  return { child, told, ended };
+  return { child, texts, ended };
 }
 
 const stageWaits = (events: string) => vi.waitFor(() => expect(existsSync(events)).toBe(true), patient);
@@ -57,13 +57,13 @@ test('a running run is followed to its end, and its log is the same afterwards',
   await using _ = it;
   const run = it.factory(['run', 'p.dot', '--run-id', 'r', '-q'], { env: { FLAG: flag } });
   await stageWaits(events);
-  const { told, ended } = following(it);
-  await vi.waitFor(() => expect(told.out).toContain('stage started node=wait visit=1\n'), patient);
-  expect(told.err).toBe('');
+  const { texts, ended } = following(it);
+  await vi.waitFor(() => expect(texts.out).toContain('stage started node=wait visit=1\n'), patient);
+  expect(texts.err).toBe('');
   writeFileSync(flag, '');
   expect((await run).code).toBe(1);
-  expect(await ended, told.err).toBe(0);
-  expect(timeless(told.out)).toEqual([
+  expect(await ended, texts.err).toBe(0);
+  expect(timeless(texts.out)).toEqual([
     'INFO  pipeline starting agent=none',
     'INFO  stage started node=start visit=1',
     'INFO  stage completed node=start outcome=success elapsed_ms=0',
@@ -75,12 +75,12 @@ test('a running run is followed to its end, and its log is the same afterwards',
     'WARN  failing exit reached node=exit outcome=fail',
     `ERROR pipeline failed error=${JSON.stringify(walkedIn)}`,
   ]);
-  expect(told.err).toMatch(/^run r: failed: node no failed and .*\nnext: .* trace r --node no\n$/);
+  expect(texts.err).toMatch(/^run r: failed: node no failed and .*\nnext: .* trace r --node no\n$/);
 
-  const again = await it.factory(['logs', 'r']);
-  expect(again).toMatchObject({ code: 0, stdout: told.out, stderr: told.err });
+  const again = await it.program(['logs', 'r']);
+  expect(again).toMatchObject({ code: 0, stdout: texts.out, stderr: texts.err });
   const last = await it.factory(['logs', 'r', '--last', '2']);
-  expect(last.stdout).toBe(told.out.split('\n').slice(-3).join('\n'));
+  expect(last.stdout).toBe(texts.out.split('\n').slice(-3).join('\n'));
   expect((await it.factory(['logs', 'r', '--last', '0'])).stdout).toBe('');
   const node = await it.factory(['logs', 'r', '--node', 'no']);
   expect(timeless(node.stdout).map((line) => line.slice(0, 19))).toEqual([
@@ -104,20 +104,20 @@ test('the log of a killed run reports the kill and the command to resume', async
   const { it, flag, events } = await begun();
   await using _ = it;
   let kill = () => {};
-  const run = it.factory(['run', 'p.dot', '--run-id', 'r'], {
+  const run = it.program(['run', 'p.dot', '--run-id', 'r'], {
     env: { FLAG: flag },
     watch: (_line, engine) => {
       kill = () => engine.kill('SIGKILL');
     },
   });
   await stageWaits(events);
-  const { told, ended } = following(it, '--node', 'wait');
-  await vi.waitFor(() => expect(told.out).toContain('stage started node=wait visit=1\n'), patient);
+  const { texts, ended } = following(it, '--node', 'wait');
+  await vi.waitFor(() => expect(texts.out).toContain('stage started node=wait visit=1\n'), patient);
   kill();
   expect((await run).signal).toBe('SIGKILL');
   expect(await ended).toBe(0);
-  expect(timeless(told.out)).toEqual(['INFO  stage started node=wait visit=1']);
-  expect(told.err).toMatch(/^run r: crashed: stopped before wait\nnext: .* resume r\n$/);
+  expect(timeless(texts.out)).toEqual(['INFO  stage started node=wait visit=1']);
+  expect(texts.err).toMatch(/^run r: crashed: stopped before wait\nnext: .* resume r\n$/);
   writeFileSync(flag, '');
 });
 
@@ -126,14 +126,14 @@ test('logs -f ends when its output is closed, although the run continues', async
   await using _ = it;
   const run = it.factory(['run', 'p.dot', '--run-id', 'r', '-q'], { env: { FLAG: flag } });
   await stageWaits(events);
-  const { child, told, ended } = following(it);
-  await vi.waitFor(() => expect(told.out).toContain('node=wait'), patient);
+  const { child, texts, ended } = following(it);
+  await vi.waitFor(() => expect(texts.out).toContain('node=wait'), patient);
   child.stdout.destroy();
   // The next line shows that the output is closed; the run still waits.
   const { epoch } = JSON.parse(readFileSync(events, 'utf8').split('\n', 1)[0] ?? '') as { epoch: number };
   appendFileSync(events, `${JSON.stringify({ type: 'Later', at: '2099-01-01T00:00:00.000Z', epoch })}\n`);
   expect(await ended).toBe(0);
-  expect(told.err).toBe('run r: running: at wait\n');
+  expect(texts.err).toBe('run r: running: at wait\n');
   writeFileSync(flag, '');
   await run;
 });
@@ -144,9 +144,9 @@ test('an unreadable record, or one of another version, does not stop the log', a
   writeFileSync(flag, '');
   await it.factory(['run', 'p.dot', '--run-id', 'r', '-q'], { env: { FLAG: flag } });
   appendFileSync(events, 'no record\n{"type":"Later","at":"2099-01-01T00:00:00.000Z","epoch":1}\n');
-  const told = await it.factory(['logs', 'r', '--last', '1']);
-  expect(told.stdout).toBe('2099-01-01 00:00:00 INFO  Later\n');
-  expect(told.stderr).toMatch(/^line \d+ of .*events\.jsonl cannot be read\n/);
+  const shown = await it.factory(['logs', 'r', '--last', '1']);
+  expect(shown.stdout).toBe('2099-01-01 00:00:00 INFO  Later\n');
+  expect(shown.stderr).toMatch(/^line \d+ of .*events\.jsonl cannot be read\n/);
   const other = await it.factory(['logs', 'elsewhere']);
   expect(other.code).toBe(2);
   expect(other.stderr).toContain('error[no-run]: there is no run "elsewhere"');
@@ -168,7 +168,7 @@ test('the log of an ended run is complete and ends, although the program that st
     plainFlags(),
     plainDoors({ cwd: it.path, env }),
   );
-  const { told, ended } = following(it);
+  const { texts, ended } = following(it);
   expect(await ended).toBe(0);
-  expect(told.out).toMatch(/pipeline completed\n$/);
+  expect(texts.out).toMatch(/pipeline completed\n$/);
 });

@@ -54,12 +54,10 @@ describe('without a key', () => {
     ]);
     expect(await it.read('.factory/.gitignore')).toBe('*\n');
 
-    const replayed = await it.factory(['replay', 'r1', '--check', '-q']);
-    expect(replayed.stdout, replayed.stderr).toMatch(/^equal: \d+ executions of (\w+) match those of r1\n$/);
-    const again = / executions of (\w+) match/.exec(replayed.stdout)?.[1] ?? '';
-    const story = await it.records(`.factory/runs/${again}/events.jsonl`);
-    expect(story.filter(({ type }) => type === 'ReplayRan')).toEqual([]);
-    expect((await it.factory(['verify', again])).stdout).toContain(`run ${again} holds`);
+    const broken = ['fork', 'r1', '--at', 'judge@1', '--before', '--json'];
+    const unjudged = await it.factory(broken, { env: { SCENARIO_TIMEOUT: '1ms' } });
+    expect(unjudged.code, unjudged.stderr).toBe(1);
+    expect(JSON.parse(unjudged.stdout)).toMatchObject({ exit_node: 'exit_judge_broken' });
 
     const delivered = await it.factory(['deliver', 'r1', '--to', 'product']);
     expect(delivered.code, delivered.stderr).toBe(0);
@@ -155,66 +153,31 @@ describe('with a key', () => {
     expect(await it.list('base')).toEqual(['package.json']);
   });
 
+  const wrongKey = {
+    status: 401,
+    body: { error: { message: 'Incorrect API key', code: 'invalid_api_key' } },
+  };
+  const noModel = { status: 404, body: { error: { message: 'no such model', code: 'model_not_found' } } };
   test.for([
-    [
-      '401 with a wrong key',
-      { status: 401, body: { error: { message: 'Incorrect API key', code: 'invalid_api_key' } } },
-      3,
-      'key',
-    ],
-    [
-      '404 with an unknown model',
-      { status: 404, body: { error: { message: 'no such model', code: 'model_not_found' } } },
-      3,
-      'model',
-    ],
-    ['an empty answer', { text: '' }, 3, 'nothing'],
-    ['a refusal', { refusal: 'not this one' }, 3, 'refused: not this one'],
-  ] as const)('%s ends the run with its exit code and says why', async ([, reaction, code, word]) => {
-    await using server = await startModelServer(() => reaction);
-    await using it = await home();
-    const env = { OPENAI_API_KEY: 'sk-test-0123456789', OPENAI_BASE_URL: server.url };
-    const ran = await it.factory(['run', pipeline, '--run-id', 'r1'], { env });
-    expect(ran.code, ran.stderr).toBe(code);
-    expect(ran.stdout).toContain('exit_model_failed');
-    // All requests arrive here, including the refused one.
-    expect(ran.stdout).not.toContain('could not be asked');
-    expect(ran.stdout.toLowerCase()).toContain(word);
-  });
-
-  test('prose instead of a plan ends, after five attempts, with exit code 4', async () => {
-    await using server = await startModelServer(() => ({ text: 'Here is my plan: be bold.' }));
-    await using it = await home();
-    const env = { OPENAI_API_KEY: 'sk-test-0123456789', OPENAI_BASE_URL: server.url };
-    const ran = await it.factory(['run', pipeline, '--run-id', 'r1'], { env });
-    expect(ran.code, ran.stderr).toBe(4);
-    expect(ran.stdout).toContain('exit_invalid_plan');
-    expect(server.requests).toHaveLength(5);
-  });
-});
-
-test('work orders that were damaged during a call of the model are not a fault of its answer', async () => {
-  // Paths in the text are relative to its folder.
-  const text = readFileSync(pipeline, 'utf8')
-    .replaceAll('../', `${root}/`)
-    .replace('  propose [', '  propose [agent=command, command.run="sh spoil.sh",');
-  await using it = await home({
-    'p/run.dot': text,
-    'w/spoil.sh': 'for order in .factory/orders/*; do echo {} > "$order"; done; echo {}\n',
-  });
-  const ran = await it.factory([
-    'run',
-    'p/run.dot',
-    '--workdir',
-    'w',
-    '--agent',
-    'scripted',
-    '--run-id',
-    'r1',
-  ]);
-  expect(ran.code, ran.stderr).toBe(1);
-  expect(ran.stdout).toContain('exit_build_failed');
-  expect(ran.stdout).toContain('WO-01.json is not a valid work order');
+    ['401 with a wrong key', wrongKey, 3, 'exit_model_failed', 'key', 1],
+    ['404 with an unknown model', noModel, 3, 'exit_model_failed', 'model', 1],
+    ['an empty answer', { text: '' }, 3, 'exit_model_failed', 'nothing', 1],
+    ['a refusal', { refusal: 'not this one' }, 3, 'exit_model_failed', 'refused: not this one', 1],
+    ['prose instead of a plan', { text: 'Here is my plan: be bold.' }, 4, 'exit_invalid_plan', '', 5],
+  ] as const)(
+    '%s ends the run with its exit code and reason',
+    async ([, reaction, code, exit, word, calls]) => {
+      await using server = await startModelServer(() => reaction);
+      await using it = await home();
+      const env = { OPENAI_API_KEY: 'sk-test-0123456789', OPENAI_BASE_URL: server.url };
+      const ran = await it.factory(['run', pipeline, '--run-id', 'r1'], { env });
+      expect(ran.code, ran.stderr).toBe(code);
+      expect(ran.stdout).toContain(exit);
+      expect(ran.stdout).not.toContain('could not be asked');
+      expect(ran.stdout.toLowerCase()).toContain(word);
+      expect(server.requests.length).toBeGreaterThanOrEqual(calls);
+    },
+  );
 });
 
 test('the pipeline of both halves is the two halves', async () => {

@@ -1,5 +1,5 @@
 /** The sandbox in whole runs, with the built command line. */
-import { existsSync, readlinkSync, symlinkSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -156,68 +156,6 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.json(`${at}/a/agent.program.json`)).toMatchObject({ sandbox: 'bwrap', network: true });
   });
 
-  test('a hidden link hides no visible file, and may point anywhere', async () => {
-    await using it = await home({
-      'p.dot': pipeline(
-        'a [agent=command, command.run="sh src/a.sh", response_via=none, prompt="look", read_scope="src/"]',
-        'a; a -> exit [condition="outcome=success"]; a -> bad [condition="outcome=fail"]',
-      ),
-      'w/src/a.sh': 'cat src/main.txt > src/seen; ls > src/names',
-      'w/src/main.txt': 'main',
-      'w/hidden/plan.txt': 'the plan',
-    });
-    for (const [name, target] of [
-      ['to-what-is-seen', 'src/main.txt'],
-      ['to-what-is-hidden', 'hidden/plan.txt'],
-      ['to-nothing', 'gone'],
-      ['out', '/nowhere/at/all'],
-    ] as const)
-      symlinkSync(target, join(it.path, 'w', name));
-    const ran = await run(it);
-    expect(ran.code, ran.stderr).toBe(0);
-    expect(await it.read(`${at}/workspace/src/seen`)).toBe('main');
-    expect(await it.read(`${at}/workspace/src/names`)).toBe('src\n');
-    expect(readlinkSync(join(it.path, at, 'workspace/out'))).toBe('/nowhere/at/all');
-    expect(await it.read(`${at}/workspace/to-what-is-hidden`)).toBe('the plan');
-  });
-
-  test('any number of files can be hidden, also in the working folder of an agent', async () => {
-    const agent = (name: string, more: string) =>
-      `${name} [agent=command, command.run="sh big/${name}.sh", response_via=none, prompt="look", read_scope="big/a.sh, big/b.sh, big/kept, big/moved, big/gone" ${more}]`;
-    await using it = await home({
-      'p.dot': pipeline(
-        `${agent('a', '')} ${agent('b', 'access=run')}`,
-        'a; a -> b [condition="outcome=success"]; b -> exit [condition="outcome=success"]; b -> bad [condition="outcome=fail"]',
-      ),
-      ...Object.fromEntries(Array.from({ length: 3100 }, (_, n) => [`w/big/f${n}`, `secret ${n}`])),
-      'w/big/kept': 'kept',
-      'w/big/moved': 'moved',
-      'w/big/gone': 'gone',
-      'w/big/a.sh':
-        'cd big; cat * > all; ! cat f1 2> err || exit 1; mv moved there; rm gone; echo more >> kept; echo new > new',
-      'w/big/b.sh':
-        'test -e "$FACTORY_RUN_DIR/checkpoint.json" || exit 3; cd "$FACTORY_RUN_DIR"; test -z "$(ls .hidden; cat .hidden.json)" && echo forged > workspace/big/f7',
-    });
-    const ran = await run(it);
-    expect(ran.code, ran.stderr).toBe(1);
-    const all = await it.read(`${at}/workspace/big/all`);
-    expect(all).toContain('moved');
-    expect(all).not.toContain('secret');
-    expect(await it.read(`${at}/workspace/big/kept`)).toBe('keptmore\n');
-    const names = await it.list(`${at}/workspace/big`);
-    expect(names.filter((name) => !/^f\d+$/.test(name))).toEqual([
-      ...['a.sh', 'all', 'b.sh', 'err', 'kept', 'new', 'there'],
-    ]);
-    expect(names).toHaveLength(3107);
-    expect(await it.json(`${at}/a/agent.program.json`)).toMatchObject({ sandbox: 'bwrap' });
-    expect(await it.json(`${at}/b/status.json`)).toMatchObject({
-      failure_class: 'guardrail',
-      failure_reason: expect.stringContaining('big/f7'),
-    });
-    expect(await it.read(`${at}/workspace/big/f7`)).toBe('secret 7');
-    for (const name of ['.hidden', '.hidden.json']) expect(await it.list(at)).not.toContain(name);
-  });
-
   test("an agent program can write in its home, except its settings there, which the user's sessions trust", async () => {
     await using it = await home({
       'p.dot': pipeline(
@@ -242,25 +180,6 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.read('.codex/prompts/mine.md')).toBe('mine');
     expect(await it.list('.codex')).toEqual(['config.toml', 'prompts', 'sessions.txt']);
     expect(await it.list('.codex/prompts')).toEqual(['mine.md']);
-  });
-
-  test('a path that an agent declares does not give access to the workdir through a link', async () => {
-    const agent = (place: string) =>
-      pipeline(
-        `t [agent=command, command.run="sh look.sh", response_via=none, prompt="look", command.home="${place}"]`,
-        't; t -> exit [condition="outcome=success"]; t -> bad [condition="outcome=fail"]',
-      );
-    await using it = await home({
-      'p.dot': agent('~/.agent:ro'),
-      'w/scripts/scenarios/a_scenario.sh': 'echo the judge\n',
-      'w/look.sh': 'ls ~/.agent ~/.agent/scenarios\n',
-    });
-    await symlink(join(it.path, 'w', 'scripts'), join(it.path, '.agent'));
-    const ran = await run(it);
-    expect(ran.code, ran.stderr).toBe(1);
-    expect((await reasonOf(it)).failure_reason).toContain(
-      `it asks for ${join(it.path, '.agent')}, a link that leads to ${join(it.path, 'w')}, which no node may see`,
-    );
   });
 
   test('a killed factory process leaves no process of a confined node', async () => {

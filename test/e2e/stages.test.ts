@@ -1,6 +1,5 @@
 /** Permissions and outcomes of nodes, with the built command line. */
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Home, home } from '../support/in-process.ts';
 
@@ -21,69 +20,42 @@ const withTool = (attributes: string) =>
     'w/seed.txt': 'seed\n',
   });
 
-describe('$FACTORY_OUTPUT', () => {
-  const rows: readonly { says: string; command: string; outcome: string; class?: string; reason?: RegExp }[] =
-    [
-      {
-        says: 'absent: the exit code decides',
-        command: 'exit 4',
-        outcome: 'fail',
-        class: 'product',
-        reason: /^tool_exit_code_4$/,
-      },
-      {
-        says: 'exit 0 may say fail',
-        command: `echo '{\\"outcome\\":\\"fail\\",\\"failure_reason\\":\\"no\\",\\"failure_class\\":\\"scenario\\"}' > $FACTORY_OUTPUT`,
-        outcome: 'fail',
-        class: 'scenario',
-        reason: /^no$/,
-      },
-      {
-        says: 'exit 0 may say skipped',
-        command: `echo '{\\"outcome\\":\\"skipped\\"}' > $FACTORY_OUTPUT`,
-        outcome: 'skipped',
-      },
-      {
-        says: 'another exit code is a failure whatever the file says, with the reason of the file',
-        command: `echo '{\\"outcome\\":\\"success\\",\\"failure_reason\\":\\"because\\"}' > $FACTORY_OUTPUT; exit 2`,
-        outcome: 'fail',
-        reason: /^because$/,
-      },
-      {
-        says: 'bad JSON is a failure of the configuration',
-        command: 'echo nonsense > $FACTORY_OUTPUT',
-        outcome: 'fail',
-        class: 'config',
-      },
-      {
-        says: 'more than 1 MiB is too much, also in characters of several bytes',
-        command: `printf '{\\"notes\\":\\"%0524288d\\"}' 0 | sed s/0/é/g > $FACTORY_OUTPUT`,
-        outcome: 'fail',
-        class: 'config',
-        reason: /larger than 1 MiB$/,
-      },
-      {
-        says: 'a class on standard error counts',
-        command: 'echo failure_class=infra >&2; exit 1',
-        outcome: 'fail',
-        class: 'infra',
-      },
-      { says: 'exit 86 means the machine', command: 'exit 86', outcome: 'fail', class: 'infra' },
-      {
-        says: 'exit 127 means the configuration',
-        command: 'no-such-program-here',
-        outcome: 'fail',
-        class: 'config',
-      },
-    ];
-  test.for(rows)('$says', async ({ command, outcome, class: failureClass, reason }) => {
-    await using it = await withTool(`tool_command="${command}"`);
-    await run(it);
-    const said = await status(it, 't');
-    expect(said['outcome']).toBe(outcome);
-    if (failureClass !== undefined) expect(said['failure_class']).toBe(failureClass);
-    if (reason !== undefined) expect(said['failure_reason']).toMatch(reason);
-  });
+/** What `$FACTORY_OUTPUT` holds, the command, the outcome, and for a failure its class and reason. */
+const outputs: readonly (readonly [string, string, string, string?, RegExp?])[] = [
+  ['absent: the exit code decides', 'exit 4', 'fail', 'product', /^tool_exit_code_4$/],
+  [
+    'exit code 0 may come with fail',
+    `echo '{\\"outcome\\":\\"fail\\",\\"failure_reason\\":\\"no\\",\\"failure_class\\":\\"scenario\\"}' > $FACTORY_OUTPUT`,
+    'fail',
+    'scenario',
+    /^no$/,
+  ],
+  ['exit code 0 may come with skipped', `echo '{\\"outcome\\":\\"skipped\\"}' > $FACTORY_OUTPUT`, 'skipped'],
+  [
+    'another exit code is a failure whatever the file contains, with the reason of the file',
+    `echo '{\\"outcome\\":\\"success\\",\\"failure_reason\\":\\"because\\"}' > $FACTORY_OUTPUT; exit 2`,
+    'fail',
+    'product',
+    /^because$/,
+  ],
+  ['invalid JSON is a failure of the configuration', 'echo nonsense > $FACTORY_OUTPUT', 'fail', 'config'],
+  [
+    'more than 1 MiB is too much, also in characters of several bytes',
+    `printf '{\\"notes\\":\\"%0524288d\\"}' 0 | sed s/0/é/g > $FACTORY_OUTPUT`,
+    'fail',
+    'config',
+    /larger than 1 MiB$/,
+  ],
+  ['a class on standard error counts', 'echo failure_class=infra >&2; exit 1', 'fail', 'infra'],
+  ['exit 86 means the machine', 'exit 86', 'fail', 'infra'],
+  ['exit 127 means the configuration', 'no-such-program-here', 'fail', 'config'],
+];
+test.for(outputs)('$FACTORY_OUTPUT: %s', async ([, command, outcome, failureClass, reason = /^/]) => {
+  await using it = await withTool(`tool_command="${command}"`);
+  await run(it);
+  const found = await status(it, 't');
+  expect(found).toMatchObject({ outcome, ...(failureClass && { failure_class: failureClass }) });
+  expect(found['failure_reason'] ?? '').toMatch(reason);
 });
 
 test('secrets are masked in a file that is too large to be read', async () => {
@@ -120,44 +92,6 @@ test('a node that times out is ended with all its children, and leaves only by a
   ]);
 });
 
-test('megabytes on both streams at once are stored completely', async () => {
-  await using it = await withTool(
-    `tool_command="node -e \\"for (let i = 0; i < 3000; i++) { process.stdout.write('o'.repeat(1000)); process.stderr.write('e'.repeat(1000)) }\\""`,
-  );
-  expect((await run(it)).code).toBe(0);
-  expect((await it.read('.factory/runs/r1/t/tool.stdout.txt')).length).toBe(3_000_000);
-  expect((await it.read('.factory/runs/r1/t/tool.stderr.txt')).length).toBe(3_000_000);
-});
-
-describe('secrets', () => {
-  const secret = 'hunter2-hunter2';
-  test('are withheld from a tool, and masked wherever they occur', async () => {
-    await using it = await withTool('tool_command="echo token=$MY_TOKEN; cat leak.txt"');
-    const { writeFile } = await import('node:fs/promises');
-    await writeFile(join(it.path, 'w/leak.txt'), `the token is ${secret}\n`);
-    expect((await run(it, [], { MY_TOKEN: secret })).code).toBe(0);
-    expect(await it.read('.factory/runs/r1/t/tool.stdout.txt')).toBe('token=\nthe token is ***\n');
-  });
-  test('reach a tool that names them, and are masked nevertheless', async () => {
-    await using it = await withTool(
-      'env_pass="MY_TOKEN", tool_command="test $MY_TOKEN = hunter2-hunter2 && echo got $MY_TOKEN"',
-    );
-    expect((await run(it, [], { MY_TOKEN: secret })).code).toBe(0);
-    expect(await it.read('.factory/runs/r1/t/tool.stdout.txt')).toBe('got ***\n');
-  });
-});
-
-test('values in a tool_command are single words, whatever they contain', async () => {
-  const value = `a b'c"d$(touch pwned);e`;
-  await using it = await home({
-    'p.dot': `digraph g { vars="x=1" start [shape=Mdiamond] t [shape=parallelogram, tool_command="printf %s \${var.x}"] exit [shape=Msquare] start -> t -> exit }`,
-    'w/seed.txt': '',
-  });
-  expect((await run(it, ['--var', `x=${value}`])).code).toBe(0);
-  expect(await it.read('.factory/runs/r1/t/tool.stdout.txt')).toBe(value);
-  expect(await it.list('.factory/runs/r1/workspace')).toEqual(['seed.txt']);
-});
-
 test('a node that runs again keeps the files of its earlier executions', async () => {
   await using it = await home({
     'p.dot': pipeline(
@@ -170,22 +104,6 @@ test('a node that runs again keeps the files of its earlier executions', async (
   expect(await it.list('.factory/runs/r1/t/visits')).toEqual(['1', '2']);
   expect(await it.json('.factory/runs/r1/t/visits/2/status.json')).toMatchObject({ outcome: 'fail' });
   expect(await status(it, 't')).toMatchObject({ outcome: 'success' });
-});
-
-test('a step limit ends the run with a separate reason, and a higher one lets it continue', async () => {
-  await using it = await home({
-    'p.dot': pipeline(
-      't [shape=parallelogram, tool_command="echo x >> n; test $(wc -l < n) -ge 6"]',
-      't; t -> exit [condition="outcome=success"]; t -> t [condition="outcome=fail"]; t -> bad [condition="outcome=retry"]',
-    ),
-    'w/seed.txt': '',
-  });
-  const capped = await run(it, ['--max-steps', '4']);
-  expect(capped.code).toBe(1);
-  expect(capped.stdout).toContain('max_steps');
-  const on = await it.factory(['resume', 'r1', '--max-steps', '100']);
-  expect(on.code, on.stderr).toBe(0);
-  expect((await it.read('.factory/runs/r1/workspace/n')).split('\n')).toHaveLength(7);
 });
 
 test('a tool ended by a signal has the matching exit code as its reason, and the message names the signal', async () => {
@@ -235,7 +153,7 @@ describe('a file variable of the run', () => {
       'mv .factory/in elsewhere && mkdir .factory/in && echo 41 > .factory/in/spec.md',
     ],
     ['behind a link', 'rm -r .factory && mkdir -p x/in && echo 41 > x/in/spec.md && ln -s x .factory'],
-  ] as const)('is put back where it was %s, and the stage fails', async ([, command]) => {
+  ] as const)('is restored where it was %s, and the node fails', async ([, command]) => {
     await using it = await judged(`shape=parallelogram, tool_command="${command}"`);
     const ran = await run(it);
     expect(ran.code, ran.stderr).toBe(0);

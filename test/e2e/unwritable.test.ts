@@ -1,7 +1,6 @@
 /** A run directory that becomes unwritable stops the run with the reason; once that is fixed, the run can be resumed. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, rmSync, symlinkSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { home } from '../support/cli.ts';
@@ -63,57 +62,5 @@ test.skipIf(process.getuid?.() !== 0 || !heldUserCanRun())(
     rmSync(join(run, 'result.json'));
     expect((await it.factory(['resume', 'r1'], { env })).stderr).toContain('run-owner');
     expect(roots()).toBe('');
-  },
-);
-
-test.skipIf(!heldUserCanRun())('an unreadable home is no obstacle and is not copied', async () => {
-  await using it = await home({ 'p.dot': pipeline.replace('workdir="none"', ''), 'home/other.txt': '' });
-  giveToHeldUser(it.path);
-  await writeFile(join(it.path, '.factoryignore'), 'home\n');
-  chmodSync(join(it.path, 'home'), 0o600);
-  const env = { HOME: join(it.path, 'home'), FLAG: 'flag', RUN: '.', MODE: '755' };
-  const ended = await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env, ...asHeldUser });
-  chmodSync(join(it.path, 'home'), 0o700);
-  expect(ended.code, ended.stderr).toBe(0);
-});
-
-test.skipIf(!heldUserCanRun())('a resume of a finished, read-only run prints its result', async () => {
-  await using it = await home({ 'p.dot': pipeline });
-  giveToHeldUser(it.path);
-  const env = { FLAG: join(it.path, 'flag'), RUN: it.path, MODE: '755' };
-  const ended = await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env, ...asHeldUser });
-  expect(ended.code, ended.stderr).toBe(0);
-  const run = join(it.path, '.factory/runs/r1');
-  execFileSync('chmod', ['-R', 'a-w', run]);
-  const told = await it.factory(['resume', 'r1', '--json'], asHeldUser);
-  execFileSync('chmod', ['-R', 'u+w', run]);
-  expect(told.code, told.stderr).toBe(0);
-  expect(JSON.parse(told.stdout)).toMatchObject({ status: 'completed' });
-});
-
-test.skipIf(!heldUserCanRun())('a run that this user may not read is listed as unreadable', async () => {
-  await using it = await home({ 'p.dot': pipeline, '.factory/runs/r1/manifest.json': '{}' });
-  chmodSync(join(it.path, '.factory/runs/r1'), 0);
-  giveToHeldUser(it.path);
-  const shown = await it.factory(['show', 'r1'], asHeldUser);
-  const listed = await it.factory(['runs'], asHeldUser);
-  chmodSync(join(it.path, '.factory/runs/r1'), 0o755);
-  expect(shown.stderr).toMatch(/^error\[system\]: \S+r1\/manifest\.json: permission denied$/m);
-  expect(listed.stdout).toMatch(/^r1 +unreadable .*not readable for this user/m);
-});
-
-test.for(['/dev/null', 'a name that leads in a circle'])(
-  'a home that is %s is no obstacle',
-  async (place) => {
-    await using it = await home({ 'p.dot': pipeline.replace('workdir="none"', '') });
-    symlinkSync('circle', join(it.path, 'circle'));
-    const env = {
-      HOME: place.startsWith('/') ? place : join(it.path, 'circle'),
-      FLAG: 'flag',
-      RUN: '.',
-      MODE: '755',
-    };
-    const ended = await it.factory(['run', 'p.dot'], { env });
-    expect(ended.code, ended.stderr).toBe(0);
   },
 );

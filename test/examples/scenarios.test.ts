@@ -51,14 +51,6 @@ test.concurrent.for(pair)(
 /** Mutants: name, file, replacement, the scenario that fails and its message. */
 const mutants: readonly (readonly [string, string, string, string, Script, RegExp])[] = [
   [
-    'decodes no addresses',
-    'src/check.js',
-    'decodeURIComponent(text)',
-    'text',
-    pair[0],
-    /is no broken link[\s\S]*site%20plan/,
-  ],
-  [
     'accepts every heading',
     'src/check.js',
     'anchors.get(place).has(fragment)',
@@ -66,39 +58,7 @@ const mutants: readonly (readonly [string, string, string, string, Script, RegEx
     pair[0],
     /not reported[\s\S]*#nowhere/,
   ],
-  [
-    'always exits with 0',
-    'bin/linkcheck.js',
-    '? 1 : 0',
-    '? 0 : 0',
-    pair[0],
-    /exit code\n {2}expected: 1\n {2}observed: 0/,
-  ],
-  ['searches node_modules', 'src/files.js', "entry.name === 'node_modules'", 'false', pair[0], /never-5\.md/],
-  [
-    'miscounts in JSON',
-    'src/report.js',
-    'JSON.stringify(report,',
-    'JSON.stringify({ ...report, external: 0 },',
-    pair[0],
-    /"external"\n {2}expected: 3\n {2}observed: 0/,
-  ],
-  [
-    'reads / as the root of the disk',
-    'src/check.js',
-    "? '.' : path.dirname(file)",
-    "? '/' : path.dirname(file)",
-    pair[0],
-    /\/docs\/guide\.md/,
-  ],
-  [
-    'reports a usage error as a finding',
-    'bin/linkcheck.js',
-    'process.exitCode = 2',
-    'process.exitCode = 1',
-    pair[0],
-    /a path that does not exist: exit code/,
-  ],
+  ['always exits with 0', 'bin/linkcheck.js', '? 1 : 0', '? 0 : 0', pair[0], /expected: 1\n {2}observed: 0/],
   [
     'needs a package',
     'package.json',
@@ -106,14 +66,6 @@ const mutants: readonly (readonly [string, string, string, string, Script, RegEx
     '"dependencies": { "left": "1" }, "type":',
     pair[1],
     /no dependencies[\s\S]*needs left/,
-  ],
-  [
-    'has a broken link in its README',
-    'README.md',
-    '# linkcheck',
-    '# linkcheck\n\n[x](lost.md)',
-    pair[1],
-    /its own README\.md/,
   ],
 ];
 

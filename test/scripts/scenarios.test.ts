@@ -88,7 +88,7 @@ test('of many results a product failure decides the exit code and the last line,
   expect(last(ended.stderr)).toBe('failure_class=product');
   expect(report).toMatchObject({ schema_version: 1, status: 'fail', exit_code: 1, failure_class: 'product' });
   const of = (what: string) => report.results[labelled.findIndex((row) => row.what === what)];
-  expect(of('fails with a code of its own')?.evidence).toEqual({
+  expect(of('fails with another code')?.evidence).toEqual({
     phase: 'live',
     exit_code: 7,
     signal: null,

@@ -46,36 +46,6 @@ const samples = [
 ];
 const said = (schema: z.ZodType) => samples.map((sample) => JSON.stringify(schema.safeParse(sample)));
 
-test('a schema is created once, on first use, with the one that it is based on', async () => {
-  await using it = await home({
-    'src/of.ts': `import * as z from 'zod';
-export const made: string[] = [];
-const text = (name: string) => {
-  made.push(name);
-  return z.string();
-};
-export const A = z.object({
-  a: text('a'),
-  list: z.array(z.string().transform((value) => {
-    const parts = value.split(',');
-    return parts;
-  })),
-});
-export const B = A.extend({ b: text('b') });
-export const after = 'a; "b"';
-`,
-  });
-  const { A, B, made, after } = await built(`export * from './src/of.ts';`, it.path, it.path);
-  expect(made).toEqual([]);
-  expect(after).toBe('a; "b"');
-  expect(A.parse({ a: 'x', list: ['1,2'] })).toEqual({ a: 'x', list: [['1', '2']] });
-  expect(made).toEqual(['a']);
-  expect(B.safeParse({ a: 'x', list: [] }).error.issues).toMatchObject([{ path: ['b'] }]);
-  expect(Object.keys(B.shape)).toEqual(['a', 'list', 'b']);
-  expect(B.parse({ a: 'x', list: [], b: 'y' })).toEqual({ a: 'x', list: [], b: 'y' });
-  expect(made).toEqual(['a', 'b']);
-});
-
 test('the schemas sent to models are the same', async () => {
   await using it = await home();
   const program = await built(

@@ -14,6 +14,8 @@ export type Call = {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
+  /** Both streams are a terminal; by default neither is. */
+  readonly terminal?: boolean;
   /** Sees standard error line by line; `kill` does what the signal does to the command line. */
   readonly watch?: (
     line: string,
@@ -22,7 +24,10 @@ export type Call = {
 };
 
 /** Runs `factory …argv` to its end. */
-export async function factory(argv: readonly string[], { cwd, env, clock, watch }: Call): Promise<Ran> {
+export async function factory(
+  argv: readonly string[],
+  { cwd, env, clock, terminal, watch }: Call,
+): Promise<Ran> {
   const controller = new AbortController();
   const last: (() => Promise<void>)[] = [];
   let stdout = '';
@@ -47,8 +52,8 @@ export async function factory(argv: readonly string[], { cwd, env, clock, watch 
       stdout += Buffer.from(piece).toString();
     },
     outIsClosed: () => false,
-    outIsTerminal: false,
-    errIsTerminal: false,
+    outIsTerminal: terminal === true,
+    errIsTerminal: terminal === true,
     width: 100,
     called: { program: 'factory', ...(again === undefined ? {} : { again }) },
     clock: clock ?? realClock,

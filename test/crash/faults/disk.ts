@@ -41,7 +41,7 @@ export class Disk {
   /** In the order in which they were made. */
   private names: Named[] = [];
   private backups = 0;
-  /** What others have left, as it was read at that size of the file that says so. */
+  /** Unflushed files of other processes, and the size of their list when it was read. */
   private others: { size: number; files: Written[] } = { size: 0, files: [] };
 
   constructor(

@@ -64,7 +64,7 @@ if (plan !== undefined) {
     });
   };
 
-  /** How a call goes on: as it is, with what is to be done after it, or with an answer in its place. */
+  /** What happens to a call: it is made, and `after` runs; or it returns `answer` instead. */
   type Course = { readonly after: () => void; readonly answer?: { readonly value: number } };
 
   /** Counts the call, and does to it what is planned. */

@@ -1,4 +1,4 @@
-/** What a process under test is told to do, and where it stands: read from the environment once, at its start. */
+/** The fault of a process under test, and which process of the run it is: read from the environment once, at its start. */
 import { openSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -17,7 +17,7 @@ export const kinds = [
 export type Kind = (typeof kinds)[number];
 
 /** `kill`: SIGKILL before the operation, in the middle of it for a write. `after`: SIGKILL when it is done. `power`: the
- *  same, and what was not flushed is lost. `orphan`: only the engine is killed, the tool that it started goes on.
+ *  same, and what was not flushed is lost. `orphan`: only the engine is killed, the tool that it started continues.
  *  `error`: the operation fails once. `full`: from here on there is no space left. */
 export const actions = ['kill', 'after', 'power', 'orphan', 'error', 'full'] as const;
 export type Action = (typeof actions)[number];
