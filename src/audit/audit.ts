@@ -2,16 +2,15 @@
  *  not change the run. */
 import { readGraph } from '../dot/read.ts';
 import type { AuditFinding, AuditReport } from '../model/audit.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Exchange } from '../model/exchange.ts';
 import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { own } from '../model/own.ts';
 import { kindOf, type Recognised } from '../model/resolve.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import type { Canaries } from '../policy/canaries.ts';
+import { readJournal } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readSealed } from '../store/sealed.ts';
@@ -52,7 +51,7 @@ export async function auditRun(
   await auditor.texts(records);
   const inVisits = await auditor.visits(records, start, end);
   const inCommits = await auditor.commits(env);
-  auditor.stopped(soFar.checkpoint);
+  await auditor.stopped();
   auditor.tampering(inVisits, inCommits, await aboutChecks(records, start, end, snapshots));
   return { report: auditor.report(records, sealed) };
 }
@@ -225,26 +224,41 @@ class Auditor {
     return changes;
   }
 
-  /** The leak that failed the run: its changes were undone, so that there may be no other evidence. */
-  stopped({ ended, next_node: node, visits }: Checkpoint): void {
-    const leak = /^holdout_leak: (.*) shows line (\d+) of a sealed file$/s.exec(ended?.reason ?? '');
-    const visit = node === null ? null : (own(visits, node) ?? 0) + 1;
-    const isKnown = this.findings.some(
-      (one) => one.code.startsWith('holdout-') && one.node === node && one.visit === visit,
-    );
-    if (leak === null || isKnown) return;
-    this.findings.push({
-      code: 'holdout-canary',
-      severity: 'error',
-      sure: 'certain',
-      node,
-      visit,
-      where: 'result.json',
-      path: null,
-      line: null,
-      message: `failed the run: ${leak[1]} showed line ${leak[2]} of a sealed file; the changes of the node were undone`,
-      fix: leakFix,
-    });
+  /** The leaks that failed the run: their changes were undone, so that other evidence may be missing. */
+  async stopped(): Promise<void> {
+    let node: string | null = null;
+    let visit: number | null = null;
+    let last: AuditFinding | undefined;
+    // One record at a time: the records of agents may exceed the memory.
+    for await (const entry of readJournal(layout(this.runDir).events)) {
+      if (entry.kind !== 'record') continue;
+      const { record } = entry;
+      // The run was resumed and the node executed again.
+      if (last !== undefined) this.findings.push({ ...last, severity: 'warning' });
+      last = undefined;
+      if (record['type'] === 'StageStarted') {
+        node = String(record['node_id']);
+        visit = Number(record['visit']);
+      }
+      const error = record['type'] === 'PipelineFailed' ? String(record['error']) : '';
+      const leak = /^holdout_leak: (.*) shows line (\d+) of a sealed file$/s.exec(error);
+      const known = (one: AuditFinding) =>
+        one.code.startsWith('holdout-') && one.node === node && one.visit === visit;
+      if (leak === null || this.findings.some(known)) continue;
+      last = {
+        code: 'holdout-canary',
+        severity: 'error',
+        sure: 'certain',
+        node,
+        visit,
+        where: 'events.jsonl',
+        path: null,
+        line: null,
+        message: `failed the run: ${leak[1]} showed line ${leak[2]} of a sealed file; the changes of the node were undone`,
+        fix: leakFix,
+      };
+    }
+    if (last !== undefined) this.findings.push(last);
   }
 
   /** Changes of tests and of the files that run them, in executions, then in commits; a commit of a known change is not

@@ -137,16 +137,19 @@ test('text of a node cannot colour or hide anything, nor imitate a row of the ou
   expect(text.match(/^next.*$/gm)?.every((row) => row.includes(' resume r'))).toBe(true);
 });
 
-test('a leak that failed the run is an error of its audit', async () => {
+test('a leak that failed the run is an error of its audit, and a warning after a resume', async () => {
   const { it, dir } = await ran();
   await using _ = it;
-  const checkpoint = it.json('.factory/runs/r/checkpoint.json');
-  const reason = 'holdout_leak: out.txt shows line 3 of a sealed file';
-  const ended = { exit_node: null, ok: false, code: 1, reason };
-  const leaked = { ...checkpoint, status: 'failed', next_node: 'a', ended };
-  writeFileSync(join(dir, 'checkpoint.json'), JSON.stringify(leaked));
-  const audited = await auditRun(dir, {});
-  expect('report' in audited && audited.report.findings).toMatchObject([
-    { severity: 'error', node: 'a', where: 'result.json' },
-  ]);
+  const event = (type: string, more = {}) =>
+    appendFileSync(join(dir, 'events.jsonl'), `${JSON.stringify({ type, epoch: 1, ...more })}\n`);
+  const severities = async () => {
+    const audited = await auditRun(dir, {});
+    if ('why' in audited) throw new Error(audited.why);
+    return audited.report.findings.map(({ severity, node, visit }) => `${severity} ${node}@${visit}`);
+  };
+  event('StageStarted', { node_id: 'a', visit: 7 });
+  event('PipelineFailed', { error: 'holdout_leak: out.txt shows line 3 of a sealed file' });
+  expect(await severities()).toEqual(['error a@7']);
+  event('PipelineStarted');
+  expect(await severities()).toEqual(['warning a@7']);
 });
