@@ -7,17 +7,7 @@ import { isMissing, makeFolder } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { moveHead } from './commit.ts';
 import { assertPlainHistory } from './history-guard.ts';
-import {
-  baseRef,
-  branchRef,
-  headRef,
-  historyGit,
-  inHistory,
-  ProofRecord,
-  readHistoryStart,
-  writeProof,
-} from './in-history.ts';
-import { readRecord } from './record.ts';
+import { baseRef, branchRef, headRef, historyGit, readHistoryStart } from './in-history.ts';
 import { readState } from './state.ts';
 
 /** Copies the history in `from` to the new folder `to` and moves it back to the commit that `workspace`, restored to the
@@ -37,7 +27,6 @@ export async function forkHistory(where: {
   const git = historyGit(to, env);
   await moveHead({ historyDir: to, workspace, env }, head);
   await dropOtherRefs(git, head);
-  await dropLaterProof(to, head);
   // Reflogs name the later commits.
   await rm(join(to, 'logs'), { recursive: true, force: true });
   if (where.keepLater === true) return;
@@ -51,28 +40,21 @@ async function headOf(historyDir: string, workspace: string): Promise<string | n
   return state === undefined ? (await readHistoryStart(historyDir)).first_commit : state.head;
 }
 
-/** Moves a history, which has all commits of a record, to the commit that the workspace names after a recorded command;
- *  `proof` is the file with the record's last proof. Rejects with a GitError when git fails. */
+/** Moves a history, which has all commits of a record, to the commit that the workspace names after a recorded command.
+ *  Rejects with a GitError when git fails. */
 export function historyFollower(where: {
   readonly historyDir: string;
   readonly workspace: string;
-  readonly proof: string;
   readonly env: Environment;
-}): (command: string) => Promise<void> {
-  const { historyDir, workspace, proof, env } = where;
+}): () => Promise<void> {
+  const { historyDir, workspace, env } = where;
   let at: string | null | undefined;
-  return async (command) => {
+  return async () => {
     const head = await headOf(historyDir, workspace);
     if (head !== at) await moveHead({ historyDir, workspace, env }, head);
     at = head;
-    if (!/^\s*factory order proof\b/.test(command)) return;
-    const found = await proofIn(proof);
-    if (found !== undefined && found.commit === head) await writeProof(historyDir, found);
   };
 }
-
-const proofIn = (file: string): Promise<ProofRecord | undefined> =>
-  readRecord(file, ProofRecord).catch(() => undefined);
 
 /** Names that are left out of a copy: locks, half-written objects, the index of a commit in progress, logs. */
 const passing = /(?:\.lock$|^tmp_|\.tmp$|^factory\.index$|^logs$)/;
@@ -115,10 +97,4 @@ async function dropOtherRefs(git: Git, head: string | null): Promise<void> {
   const gone = all.split('\n').filter((ref) => ref !== '' && !kept.has(ref) && !known.has(ref));
   if (gone.length > 0)
     await git.text(['update-ref', '--stdin'], { input: gone.map((ref) => `delete ${ref}\n`).join('') });
-}
-
-/** Removes a proof of another commit, or one that cannot be read. */
-async function dropLaterProof(historyDir: string, head: string | null): Promise<void> {
-  const { proof } = inHistory(historyDir);
-  if ((await proofIn(proof))?.commit !== head) await rm(proof, { recursive: true, force: true });
 }

@@ -1,7 +1,6 @@
 /** Factory's files and refs in a run's `history.git`, and git calls on it. */
 import { join } from 'node:path';
 import * as z from 'zod';
-import { isMissing, writeJson } from '../system/files.ts';
 import { type Environment, type Git, type GitCall, ownGit, processEnvironment } from '../system/git.ts';
 import { assertOwnHistory, assertPlainHistory, ForeignHistory } from './history-guard.ts';
 import { readRecord } from './record.ts';
@@ -9,7 +8,6 @@ import { readRecord } from './record.ts';
 export const inHistory = (historyDir: string) => ({
   settings: join(historyDir, 'factory.gitconfig'),
   start: join(historyDir, 'factory-start.json'),
-  proof: join(historyDir, 'factory-proof.json'),
   /** Hash of every text that the build has written as its state, one per line. */
   states: join(historyDir, 'factory-states'),
   /** The sealed paths of the run, if it has any. */
@@ -56,38 +54,10 @@ export type HistoryStart = z.infer<typeof HistoryStart>;
 export const readHistoryStart = (historyDir: string): Promise<HistoryStart> =>
   readRecord(inHistory(historyDir).start, HistoryStart);
 
-/** Result of the last proof that was started by hand; a proof in a run reports to the engine. */
-export const ProofRecord = z.lazy(() =>
-  z.object({
-    version: z.literal(1),
-    commit: z.string(),
-    needed: z.array(z.string()).describe('Files in no commit without which the checks failed'),
-  }),
-);
-export type ProofRecord = z.infer<typeof ProofRecord>;
-
-/** Flushed, because the checkpoint after the proof relies on it. */
-export const writeProof = (historyDir: string, proof: ProofRecord): Promise<void> =>
-  writeJson(inHistory(historyDir).proof, proof, { sync: true, syncFolder: true });
-
-/** Files in no commit that the proof of exactly this commit needed: from the engine's records, which commands of the
- *  product cannot write; without them, from the proof record in the history. */
-export async function neededBy(
-  head: string,
-  {
-    historyDir,
-    context,
-  }: { readonly historyDir: string; readonly context: Readonly<Record<string, unknown>> },
-): Promise<readonly string[]> {
+/** Files in no commit that the proof of exactly this commit needed, from the context of the run. */
+export function neededBy(head: string, context: Readonly<Record<string, unknown>>): readonly string[] {
   const recorded = z.array(z.string()).safeParse(context['build.needed']);
-  if (recorded.success && context['build.head'] === head) return recorded.data;
-  try {
-    const proof = await readRecord(inHistory(historyDir).proof, ProofRecord);
-    return proof.commit === head ? proof.needed : [];
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  return recorded.success && context['build.head'] === head ? recorded.data : [];
 }
 
 /** Git on the history; `workTree` and `indexFile` for commands that need them. Calls reject with a ForeignHistory if the

@@ -13,7 +13,7 @@ import { isConfined, without } from '../system/sandbox/without.ts';
 import { temporaryOf } from '../system/temporary.ts';
 import { excerpt } from './brief.ts';
 import { checkOut, pathsOf, submodulesOf } from './commit.ts';
-import { historyGit, readHistoryStart, writeProof } from './in-history.ts';
+import { historyGit, readHistoryStart } from './in-history.ts';
 import { type CommandIo, type Place, probeOf } from './tool.ts';
 import { spoken } from './unittest.ts';
 import { verifyCommands } from './verify.ts';
@@ -54,15 +54,7 @@ export async function prove(
     const commands = await verifyCommands(tree, { verify_exempt }, check);
     const run = place.run.root;
     const alone = await runAll(io, run, tree, commands, join(wanted.outputDir, 'proof'));
-    // In a run the result goes to the engine's records instead, which commands of the product cannot write.
-    const record = (needed: readonly string[]): Promise<void> =>
-      wanted.head === null || (io.env['FACTORY_OUTPUT'] ?? '') !== ''
-        ? Promise.resolve()
-        : writeProof(history, { version: 1, commit: wanted.head, needed: [...needed] });
-    if (alone === undefined) {
-      await record([]);
-      return { ok: true, commands, needed: [] };
-    }
+    if (alone === undefined) return { ok: true, commands, needed: [] };
     // The commands may have changed the tree: start from a fresh checkout.
     await removeTree(tree);
     await mkdir(tree);
@@ -72,10 +64,7 @@ export async function prove(
     const copied = await copyOver(place.workspace, tree, [...left_out, ...other]);
     if (copied.length > 0) {
       const again = await runAll(io, run, tree, commands, join(wanted.outputDir, 'proof.with-untracked'));
-      if (again === undefined) {
-        await record(copied);
-        return { ok: true, commands, needed: copied };
-      }
+      if (again === undefined) return { ok: true, commands, needed: copied };
     }
     return { ok: false, why: alone };
   } finally {

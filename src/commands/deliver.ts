@@ -155,8 +155,7 @@ async function deliverRun(run: Run, options: DeliverOptions, io: DeliverIo): Pro
     source !== undefined && isAbsolute(source) && !isWithin(await realpath(run.dir), realOf(source))
       ? source
       : undefined;
-  // Read before anything is delivered: what cannot be read refuses the delivery.
-  const needed = await neededBy(head, { historyDir: files.history, context: finished.context });
+  const needed = neededBy(head, finished.context);
   const request = { historyDir: files.history, branch, base, head, env };
   const done =
     to === null

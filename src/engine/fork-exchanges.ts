@@ -2,7 +2,6 @@
 import { constants, lstatSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inHistory } from '../builder/in-history.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { exchangesLayout, followedLayout, layout, nodeLayout } from '../model/layout.ts';
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
@@ -44,7 +43,6 @@ export async function copyRecord(
   await copied(exchangesLayout(source).calls, exchangesLayout(at.exchanges).calls);
   await writeFileAtomic(at.visits, linesOf(records), { sync: true });
   makeFolder(at.artifacts);
-  await copied(inHistory(layout(from).history).proof, at.proof);
   for (const record of begins === undefined ? [] : records.slice(begins)) {
     if (record.type !== 'Visit' || !['tool', 'verification'].includes(record.node_type)) continue;
     const damaged = await copyArtifactsOf(record, layout(from).node(record.node), at.artifact);

@@ -46,7 +46,6 @@ export async function keptFiles(runDir: string): Promise<Record<string, string>>
     sealed,
     ...namesIn(info).map((name) => join(info, name)),
     followed.visits,
-    followed.proof,
     exchangesLayout(followed.exchanges).calls,
   ];
   const hashes: Record<string, string> = {};

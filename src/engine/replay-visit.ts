@@ -110,7 +110,7 @@ export function recordedExecutions(
         if (after.id !== was.after && !isNothing(diff(wanted, after)))
           throw new WorkspaceError('the recorded workspace cannot be restored');
       }
-      if (hasRunAccess(node)) await followHistory?.(commandOf(node));
+      if (hasRunAccess(node)) await followHistory?.();
       return after;
     } catch (error) {
       const isRecord = error instanceof WorkspaceError || error instanceof GitError;

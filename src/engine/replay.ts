@@ -56,7 +56,7 @@ export type RecordedRun = {
   /** Path of a file that a recorded node left in its directory, by its hash. */
   readonly artifact: (sha256: string) => string;
   /** Moves the history to the commit that the workspace names, after `command`; undefined in a run without commits. */
-  readonly followHistory: ((command: string) => Promise<void>) | undefined;
+  readonly followHistory: (() => Promise<void>) | undefined;
 };
 
 /** The run that replays it. */

@@ -47,7 +47,7 @@ export async function openReplay(
       followHistory:
         manifest.git === undefined
           ? undefined
-          : historyFollower({ historyDir: history, workspace, proof: at.proof, env: doors.env }),
+          : historyFollower({ historyDir: history, workspace, env: doors.env }),
     },
     {
       manifest,

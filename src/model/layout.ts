@@ -71,8 +71,6 @@ export const followedLayout = (dir: string) => ({
   /** Artifacts of tools and verifications, each file named by its SHA-256. */
   artifacts: join(dir, 'artifacts'),
   artifact: (sha256: string) => join(dir, 'artifacts', sha256),
-  /** The result of the last proof of the commits. */
-  proof: join(dir, 'proof.json'),
   /** Where the replay diverged from the record; missing as long as it has not. */
   divergence: join(dir, 'divergence.json'),
 });

@@ -131,7 +131,7 @@ export async function checkExchanges(dir: string, where: string, found: Findings
 /** Checks the records that a replay uses: exchanges, and artifacts of tools and verifications. */
 export async function checkFollowed(
   runDir: string,
-  { replay_of: of, forked_from: from, files = {} }: Manifest,
+  { replay_of: of, forked_from: from }: Manifest,
   found: Findings,
 ): Promise<void> {
   const { followed } = layout(runDir);
@@ -139,8 +139,7 @@ export async function checkFollowed(
   const where = basename(followed);
   const known = of === undefined ? [] : Object.values(followedLayout('')).filter(isText);
   for (const name of namesIn(followed)) {
-    const isRecorded = name !== basename(at.proof) || files[`${where}/${name}`] !== undefined;
-    if ((!known.includes(name) || !isRecorded) && !isTemporary(name))
+    if (!known.includes(name) && !isTemporary(name))
       found.add('added', `${where}/${name}`, 'no replay puts this there');
   }
   if (of === undefined) return;

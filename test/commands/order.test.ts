@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { headRef, inHistory } from '../../src/builder/in-history.ts';
+import { headRef } from '../../src/builder/in-history.ts';
 import type { CommandIo } from '../../src/builder/tool.ts';
 import {
   orderApply,
@@ -973,17 +973,6 @@ describe('proof', () => {
     await orderNext({}, tool.io);
     expect(await orderProof({}, tool.io), tool.said.join('')).toBe(0);
     expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['vendor/lib', 'big.dat'] });
-  });
-
-  test('by hand leaves in the history what it needed; of a run the engine keeps that', async () => {
-    using it = folder();
-    const b = await proven(it.path, { 'scripts/verify.sh': 'true\n' }, order(1));
-    const { proof } = inHistory(b.run.history);
-    expect(await orderProof({}, b.io)).toBe(0);
-    expect(existsSync(proof)).toBe(false);
-    const head = b.output().context_updates?.['build.head'];
-    expect(await orderProof({}, { ...b.io, env: { ...b.env, FACTORY_OUTPUT: '' } })).toBe(0);
-    expect(JSON.parse(readFileSync(proof, 'utf8'))).toEqual({ version: 1, commit: head, needed: [] });
   });
 
   test('fails where a promised file is not in the final commit', async () => {
