@@ -19,6 +19,8 @@ export type AgentProgram = {
   readonly env?: Readonly<Record<string, string>>;
   /** Names of secret variables that this program needs; of those that exist, only these pass. */
   readonly keys: readonly string[];
+  /** Names of variables with addresses of its servers. They pass, also where they hold a password. */
+  readonly servers?: readonly string[];
   /** Places outside the workspace that it needs: its configuration, its login. Absolute. */
   readonly home: readonly { readonly path: string; readonly write: boolean }[];
   /** Whether it needs the network. */
@@ -127,6 +129,16 @@ export type AgentAction = {
   readonly identity?: string;
 };
 
+/** Variables with the proxy of a program that uses the network; with a password in them they are secrets. */
+export const proxyVariables = [
+  'HTTPS_PROXY',
+  'https_proxy',
+  'HTTP_PROXY',
+  'http_proxy',
+  'ALL_PROXY',
+  'all_proxy',
+] as const;
+
 /** How much a model may think, where that can be set. */
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
 
@@ -165,7 +177,12 @@ export type AgentReport =
       readonly response: string | undefined;
     } & Beside)
   /** A single-turn model answered; whether the answer is any good is the next node's to judge. */
-  | ({ readonly kind: 'answered'; readonly text: string } & Beside)
+  | ({
+      readonly kind: 'answered';
+      readonly text: string;
+      /** Set by the engine: variables whose secret values the text holds; empty where they are not known. */
+      readonly secrets?: readonly string[];
+    } & Beside)
   /** It broke: crash, no valid answer, no network, no key, time. `model` is set by single-turn backends.
    *  `response` is what of an answer had arrived. */
   | ({

@@ -67,6 +67,7 @@ function launchOf(task: AgentTask, settings: ClaudeSettings, env: ClaudeDefaults
       cwd: settings.workdir,
       ...claudePlace(env),
       keys: [...new Set([...ownKeys, ...settings.envKeys])],
+      servers: ['ANTHROPIC_BASE_URL'],
       network: true,
       unread: { hidden: settings.hidden },
       stdin: `${task.prompt}\n\n${answerRequest}\n`,

@@ -95,6 +95,7 @@ async function launchOf(
     program: {
       cwd: task.workspace,
       keys: [...new Set([...ownKeys, ...settings.envKeys])],
+      servers: ['OPENAI_BASE_URL'],
       network: true,
       unread: scope,
       stdin: `${task.prompt}\n\n${answerRequest}\n`,

@@ -4,6 +4,7 @@ import { cp, lstat, mkdir, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/
 import { dirname, join } from 'node:path';
 import type { WorkOrder } from '../model/work-order.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
+import { textsToMask } from '../policy/secrets.ts';
 import { splitWords } from '../policy/words.ts';
 import { isMissing } from '../system/files.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
@@ -118,6 +119,7 @@ async function runAll(
     GIT_CEILING_DIRECTORIES: dirname(cwd),
     FACTORY_PROOF: cwd,
   };
+  const mask = textsToMask(io.env);
   const isApart = isConfined() && !cwd.startsWith(`${run}/`);
   const hidden = isApart ? await without(run, cwd, { spawn: io.spawn, env }) : [];
   for (const [n, command] of commands.entries()) {
@@ -128,7 +130,8 @@ async function runAll(
     const stderrFile = `${output}.${n}.stderr.txt`;
     const marker = `FACTORY_PROOF=${cwd}`;
     const [first = program, ...rest] = [...hidden, program, ...words];
-    const ended = await io.spawn.run({ argv: [first, ...rest], cwd, env, stdoutFile, stderrFile, marker });
+    const argv: readonly [string, ...string[]] = [first, ...rest];
+    const ended = await io.spawn.run({ argv, cwd, env, stdoutFile, stderrFile, mask, marker });
     if (ended.kind === 'exited' && ended.code === 0) continue;
     const how =
       ended.kind === 'exited' ? `exit=${ended.code}` : ended.kind === 'not_found' ? ended.why : ended.kind;

@@ -1,5 +1,6 @@
 /** Pushes a branch to the first remote. */
 import { join } from 'node:path';
+import { textsToMask } from '../policy/secrets.ts';
 import { quoteWord } from '../policy/words.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { type Environment, GitError, noHooks, sourceGit, withoutGit } from '../system/git.ts';
@@ -81,6 +82,7 @@ export async function push(
       env: { ...withoutGit(env, passed), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
       stdoutFile,
       stderrFile,
+      mask: textsToMask(env),
       timeoutMs: limitMs,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });

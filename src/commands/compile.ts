@@ -151,11 +151,11 @@ const flagsOf = (
   vars: Readonly<Record<string, string>>,
   workdir: string | undefined,
 ): RunFlags => ({
+  envPass: [],
   ...checkedBounds(options),
   vars,
   // A plan is cheap to repeat, so it fails at once instead of being suspended.
   parkUnsaid: false,
-  envPass: [],
   allowDirty: false,
   acceptChanges: false,
   ...(workdir === undefined ? {} : { workdir }),

@@ -70,7 +70,6 @@ export function withAnswerers(command: Command): Command {
         ).argParser(present),
       )
       .option('--script <file>', 'agent script with prepared answers (implies --agent scripted)')
-      .option('--env-pass <names>', 'secrets that nodes may read, by name; repeatable', collect)
       .option('--max-steps <n>', 'limit of node executions in the run')
       .option('--max-visits <n>', 'limit of executions per node, instead of the limits in the graph')
       .option('--max-wall <duration>', 'time limit of the run, such as 2h')
@@ -85,6 +84,7 @@ export function withAnswerers(command: Command): Command {
 export function withBounds(command: Command): Command {
   return command
     .option('--sandbox <word>', 'sandbox of the nodes: auto, bwrap, none (default: auto)')
+    .option('--env-pass <names>', 'secrets that nodes may read, by name (* for all); repeatable', collect)
     .option('--max-cost-usd <usd>', 'cost limit of the model calls, in US dollars')
     .option('--max-tokens <n>', 'token limit of the model calls, input and output together')
     .option('--unknown-cost <word>', 'under a cost limit: stop (default) or allow calls of unknown cost')

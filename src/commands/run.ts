@@ -11,6 +11,7 @@ import { layout } from '../model/layout.ts';
 import { keepsTexts } from '../model/manifest.ts';
 import { planRequestFile } from '../planner/request.ts';
 import { sandboxWords } from '../policy/confinement.ts';
+import { passesAll } from '../policy/secrets.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, namedRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
 import { packageRoot } from '../system/package.ts';
@@ -67,6 +68,7 @@ export const boundNames = [
   'prices',
   'parkAfter',
   'sandbox',
+  'envPass',
   'wait',
   'now',
 ] as const;
@@ -242,20 +244,10 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
     return usage(`--max-wall ${options.maxWall} ${maxWallMs}`, 'for example --max-wall 2h');
   const limits = boundsOf(options);
   if ('problems' in limits) return limits;
-  const envPass = (options.envPass ?? [])
-    .flatMap((names) => names.split(','))
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-  const noName = envPass.find((name) => !isVariableName(name));
-  if (noName !== undefined)
-    return usage(
-      `--env-pass: "${noName}" is no name of a variable`,
-      'names stand alone or with commas between them: --env-pass A_KEY,B_TOKEN',
-    );
   return {
     ...limits,
     vars,
-    envPass,
+    envPass: limits.envPass ?? [],
     allowDirty: options.allowDirty === true,
     acceptChanges: options.acceptChanges === true,
     ...(options.takeOver === true ? { takeOver: true } : {}),
@@ -308,8 +300,11 @@ export function boundsOf(options: BoundOptions): Bounds | Refusal {
   const parkAfterMs = parkAfter === undefined ? undefined : lengthOf(parkAfter);
   if (typeof parkAfterMs === 'string')
     return usage(`--park-after ${parkAfter} ${parkAfterMs}`, 'for example --park-after 10m');
+  const envPass = passedBy(options.envPass);
+  if ('problems' in envPass) return envPass;
   return {
     ...(sandbox === undefined ? {} : { sandbox }),
+    ...(envPass.names.length === 0 ? {} : { envPass: envPass.names }),
     ...(usd === undefined ? {} : { maxCostUsd: Number(usd) }),
     ...(tokens === undefined ? {} : { maxTokens: Number(tokens) }),
     ...(unknownCost === undefined ? {} : { unknownCost }),
@@ -318,6 +313,21 @@ export function boundsOf(options: BoundOptions): Bounds | Refusal {
     ...(wait === true ? { wait } : {}),
     ...(now === true ? { now } : {}),
   };
+}
+
+/** The names that `--env-pass` gives. */
+function passedBy(given: readonly string[] = []): { readonly names: readonly string[] } | Refusal {
+  const names = given
+    .flatMap((list) => list.split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  const noName = names.find((name) => name !== passesAll && !isVariableName(name));
+  return noName === undefined
+    ? { names }
+    : usage(
+        `--env-pass: "${noName}" is no name of a variable`,
+        'names stand alone or with commas between them: --env-pass A_KEY,B_TOKEN; * is all of them',
+      );
 }
 
 /** The limits from flags that have been checked. */

@@ -3,7 +3,7 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import type { AgentProgram, ReadScope } from '../agents/agent.ts';
+import { type AgentProgram, proxyVariables, type ReadScope } from '../agents/agent.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { confinedEnvironment } from '../policy/confinement.ts';
 import { madeInCovers } from '../system/sandbox/bwrap.ts';
@@ -28,8 +28,12 @@ export type AgentDoor = {
   readonly runDir: string;
   readonly workspace: string;
   readonly nodeDir: string;
-  /** The node's environment with the secrets of these names, and the values to mask in output. */
-  readonly environment: (keys: readonly string[]) => {
+  /** The node's environment with the secrets of these names, and the values to mask in output. `servers` are secrets only where
+   *  they hold a password. */
+  readonly environment: (
+    keys: readonly string[],
+    servers: readonly string[],
+  ) => {
     readonly env: Readonly<Record<string, string>>;
     readonly mask: readonly string[];
   };
@@ -48,6 +52,8 @@ export type AgentDoor = {
   readonly marker: string;
   readonly spawned: (process: ProcessId) => Promise<void>;
   readonly beforeSpawn: () => Promise<void>;
+  /** Called when a secret was masked in the program's standard output. */
+  readonly printedSecret?: () => void;
   /** Receives the hidden paths, and the files that the program created in their place; those are removed already. */
   readonly wasHidden: (hidden: readonly string[], made: readonly string[]) => void;
 };
@@ -55,7 +61,8 @@ export type AgentDoor = {
 /** Runs an agent's program to its end; paths that it must not read are hidden meanwhile. */
 export async function runAgentProgram(program: AgentProgram, door: AgentDoor): Promise<Exit> {
   const [first] = program.argv;
-  const { env: whole, mask } = door.environment(program.keys);
+  const servers = program.network ? [...proxyVariables, ...(program.servers ?? [])] : [];
+  const { env: whole, mask } = door.environment(program.keys, servers);
   const planned = door.confinement?.({
     network: program.network,
     home: program.home,
@@ -105,6 +112,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
       stdoutFile: join(door.nodeDir, program.stdoutName),
       stderrFile: join(door.nodeDir, program.stderrName),
       mask,
+      ...(door.printedSecret === undefined ? {} : { onMaskedStdout: door.printedSecret }),
       mostBytes: mostAgentOutput,
       ...(stdout === undefined ? {} : { onStdout: stdout.hear }),
       ...(stderr === undefined ? {} : { onStderr: stderr.hear }),

@@ -1,6 +1,8 @@
 /** Writes artifacts into a node's directory, which the node's own programs can write to as well. */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { basename } from 'node:path';
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { layout } from '../model/layout.ts';
+import { artifactsIn } from '../store/artifact-hashes.ts';
 import { isCode, isMissing, writeFileAtomic, writeFresh } from '../system/files.ts';
 import { maskStream } from '../system/mask.ts';
 
@@ -64,6 +66,38 @@ export async function maskKept(path: string, values: readonly string[]): Promise
   }
   try {
     if (fstatSync(file).isFile()) await writeFileAtomic(path, maskedPieces(file, values));
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Masks values in the artifacts that a node's programs wrote. The runs of a nested `factory` mask theirs. */
+export async function maskFolder(dir: string, values: readonly string[]): Promise<void> {
+  if (values.length === 0) return;
+  for (const name of artifactsIn(dir, isRunDirectory)) {
+    const path = join(dir, name);
+    if (holds(path, values)) await maskKept(path, values);
+  }
+}
+
+const isRunDirectory = (folder: string): boolean =>
+  existsSync(layout(folder).manifest) && existsSync(layout(folder).checkpoint);
+
+/** Whether a file holds one of the values; an unreadable one is left to its readers. */
+function holds(path: string, values: readonly string[]): boolean {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return false;
+  }
+  try {
+    const masker = maskStream(values);
+    const piece = Buffer.alloc(pieceLength);
+    for (let got = readSync(file, piece); got > 0 && !masker.found; got = readSync(file, piece))
+      masker.push(piece.subarray(0, got));
+    masker.end();
+    return masker.found;
   } finally {
     closeSync(file);
   }

@@ -14,7 +14,6 @@ import type { RanCommand } from '../model/visit-record.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { holdoutVariable, usualHoldout } from '../policy/holdout.ts';
-import { stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
 import { isMissing } from '../system/files.ts';
@@ -27,22 +26,24 @@ import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
 import { type Lookout, lookout } from '../workspace/newest.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { runAgentProgram } from './agent-door.ts';
-import { maskKept } from './artifacts.ts';
+import { maskFolder, maskKept } from './artifacts.ts';
 import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
 import type { Desk } from './desk.ts';
 import { staysInside, writeInside } from './inside.ts';
 import type { LeakGuard } from './leaks.ts';
+import { maskedObject } from './masked.ts';
 import { note } from './ran.ts';
 import { type Hidden, type Recorder, recorder } from './recorder.ts';
 import { reopen } from './reopen.ts';
 import type { Replay } from './replay.ts';
 import { pinnedIn, type Sealed, seesHoldout, withheldFrom } from './sealing.ts';
 import { sandboxHint } from './smell.ts';
-import { droppedFrom, environmentOf, seenBy, withOwnWords } from './stage-environment.ts';
+import { environmentOf, passedTo, seenBy, withOwnWords } from './stage-environment.ts';
 import { stageRecords } from './stage-records.ts';
 import type { Texts } from './texts.ts';
 import { known } from './values.ts';
 import type { Log, Watcher } from './watch.ts';
+import { addPassed, markingSecrets, secretsIn, withheldHint } from './withheld.ts';
 
 /** The settings of a run, the same for all its nodes. */
 export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
@@ -56,6 +57,8 @@ export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Names of secrets that every tool of the run gets. */
   readonly envPass: readonly string[];
+  /** Names of variables that are secrets whatever they are called, besides those that the graph names. */
+  readonly secrets?: readonly string[] | undefined;
   /** Markers in `stage.json`, and (`FACTORY_RUN_MARKER`) in the environment of processes. */
   readonly marker: string;
   readonly processMarker: string;
@@ -123,14 +126,16 @@ export function siteFor(
 } {
   const { node, state } = visit;
   const nodeDir = visit.nodeDir ?? layout(setting.runDir).node(node.id);
-  const pass = [
-    ...setting.envPass,
-    ...listed(setting.graph.attrs.get('env_pass')?.value.text),
-    ...listed(node.attrs.get('env_pass')?.value.text),
-  ];
-  const { env, values, mask: maskValues } = environmentOf(setting, pass);
+  const pass = passedTo(setting, node);
+  const { env, values, withheld, mask: maskValues } = environmentOf(setting, pass);
   const secret = new Set(values);
+  let { secrets } = environmentOf(setting, pass);
   let masked = maskValues;
+  let printedSecret = false;
+  /** Values that programs of this attempt got, and may have written. */
+  const given = new Set<string>();
+  /** What the programs of this attempt were, and the secrets that they did not get. */
+  const without: { readonly text: string; readonly withheld: readonly string[] }[] = [];
   const mask = (text: string) => masked(text);
   // Streams are masked statefully: a secret may be split between two pieces.
   let live: Readonly<Record<'answer' | 'reasoning', ByteMasker>> | undefined;
@@ -163,7 +168,9 @@ export function siteFor(
     const replayed = (sha256: string) => exchange.replayed(sha256);
     const agent =
       setting.replay?.agentFor({ node: node.id, visit: visit.visit, live, hidden, mask, replayed }) ?? live;
-    return agent === undefined ? undefined : { agent: exchange.listening(agent), call: visit.call };
+    if (agent === undefined) return undefined;
+    const marked = markingSecrets(agent, (text) => secretsIn(text, secrets, printedSecret));
+    return { agent: exchange.listening(marked), call: visit.call };
   };
 
   const agent = chooseAgent();
@@ -222,6 +229,8 @@ export function siteFor(
       });
       const files = [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)] as const;
       confined.push({ confinement, files });
+      without.push({ text: program.argv.join(' '), withheld });
+      addPassed(given, secrets, withheld);
       const ended = await setting.spawn.run({
         argv: program.argv,
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
@@ -260,14 +269,19 @@ export function siteFor(
         runDir: setting.runDir,
         workspace: setting.workspace,
         nodeDir,
-        environment(keys) {
-          const of = stageEnvironment(setting.env, pass, keys);
-          for (const name of droppedFrom(setting)) delete of.env[name];
+        environment(keys, servers) {
+          const of = environmentOf(setting, [...pass, ...servers], keys);
           // Programs of one node may have different keys.
-          for (const value of of.mask) secret.add(value);
+          for (const value of of.values) secret.add(value);
+          secrets = [...secrets, ...of.secrets];
           masked = masker([...secret]);
           live = undefined;
-          return { env: stageEnv(of.env), mask: of.mask };
+          without.push({ text: program.argv.join(' '), withheld: of.withheld });
+          addPassed(given, of.secrets, of.withheld);
+          return { env: stageEnv(of.env), mask: of.values };
+        },
+        printedSecret() {
+          printedSecret = true;
         },
         confinement(declared) {
           const confinement = confinementOf(setting, node, {
@@ -312,11 +326,16 @@ export function siteFor(
     async leave(failed) {
       const [first] = confined;
       if (first?.confinement.rung === 'bwrap') await removeAside(first.confinement.scratch);
+      await maskFolder(nodeDir, [...given]);
       if (!failed) return undefined;
       const last = confined.at(-1);
       if (last === undefined) return undefined;
       const tails = await Promise.all(last.files.map((file) => readSome(file, 16_384, 'tail')));
-      return sandboxHint(tails.join('\n'), last.confinement, node.id, setting.workspace);
+      const output = tails.join('\n');
+      return (
+        withheldHint(without, output, node.id) ??
+        sandboxHint(output, last.confinement, node.id, setting.workspace)
+      );
     },
     changedSince: (at) => look.changedSince(at),
     acted(action) {
@@ -360,7 +379,8 @@ export function siteFor(
       ),
     frozenPrompt: (reference) => own(setting.prompts, reference),
     schema: setting.schema,
-    log: (level, message, fields = {}) => setting.log(level, message, { node: node.id, ...fields }),
+    log: (level, message, fields = {}) =>
+      setting.log(level, mask(message), { node: node.id, ...maskedObject(fields, mask) }),
     stream(text, channel) {
       live ??= { answer: maskStream([...secret]), reasoning: maskStream([...secret]) };
       setting.watcher.streamed(node.id, live[channel].push(Buffer.from(text)).toString(), channel);

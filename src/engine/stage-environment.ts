@@ -1,11 +1,11 @@
 /** The environment of a node's programs, and the values in it that must be masked. */
 import { delimiter } from 'node:path';
-import { present } from '../model/attribute.ts';
+import { present, readAttributes, secretNames, variableNames } from '../model/attribute.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
-import type { Node } from '../model/graph.ts';
+import type { Graph, Node } from '../model/graph.ts';
 import { nodeLayout } from '../model/layout.ts';
 import { confinedEnvironment } from '../policy/confinement.ts';
-import { stageEnvironment } from '../policy/secrets.ts';
+import { stageEnvironment as given, passesAll, type Secret, secretsOf } from '../policy/secrets.ts';
 import { masker } from '../system/mask.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Desk } from './desk.ts';
@@ -23,29 +23,72 @@ const dropped = [
 
 export type StageEnvironment = {
   readonly env: Readonly<Record<string, string>>;
+  /** Names of the secrets that the node does not get. */
+  readonly withheld: readonly string[];
+  readonly secrets: readonly Secret[];
   /** Values that must not appear in anything written. */
   readonly values: readonly string[];
   readonly mask: (text: string) => string;
 };
 /** The settings of a run; the same object for all its nodes. */
-type Setting = { readonly env: Readonly<Record<string, string | undefined>>; readonly sealed?: unknown };
+type Setting = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly sealed?: unknown;
+  readonly graph: Pick<Graph, 'attrs'>;
+  readonly secrets?: readonly string[] | undefined;
+};
+
+/** Variables that are secrets whatever they are called: named by `FACTORY_SECRETS` when the run started or was resumed, or by the
+ *  graph. */
+const namedBy = ({ graph, secrets = [] }: Setting): readonly string[] => [
+  ...secrets,
+  ...(readAttributes(graph.attrs, { secrets: secretNames() }).values.secrets ?? []),
+];
 
 /** Variables that no node of a run gets; with a holdout, also the one that locates its key. */
 export const droppedFrom = ({ sealed }: Setting): readonly string[] =>
   sealed === undefined ? dropped : [...dropped, 'XDG_STATE_HOME'];
 
+type PassSetting = Setting & { readonly graph: Graph; readonly envPass: readonly string[] };
+
+/** Names of the secrets that a node gets. */
+export const passedTo = ({ graph, envPass }: PassSetting, node: Node | undefined): readonly string[] => [
+  ...envPass,
+  ...listedIn(graph.attrs),
+  ...(node === undefined ? [] : listedIn(node.attrs)),
+];
+
+const listedIn = (attrs: Graph['attrs']): readonly string[] =>
+  readAttributes(attrs, { env_pass: variableNames() }).values.env_pass ?? [];
+
+/** For the log: who gets all secrets, and their names. */
+export function allPassed(setting: PassSetting): readonly { to: string; secrets: readonly string[] }[] {
+  const secrets = secretsOf(setting.env, namedBy(setting)).map(({ name }) => name);
+  if (passedTo(setting, undefined).includes(passesAll)) return [{ to: 'every node', secrets }];
+  return [...setting.graph.nodes.values()]
+    .filter(({ attrs }) => listedIn(attrs).includes(passesAll))
+    .map(({ id }) => ({ to: id, secrets }));
+}
+
 const environments = new WeakMap<Setting, Map<string, StageEnvironment>>();
 
-/** The engine's environment for nodes that get the secrets in `pass`; computed once per run. */
-export function environmentOf(setting: Setting, pass: readonly string[]): StageEnvironment {
+/** The engine's environment for nodes that get the secrets in `pass`, and for programs with `keys`; computed once per run. */
+export function environmentOf(
+  setting: Setting,
+  pass: readonly string[],
+  keys: readonly string[] = [],
+): StageEnvironment {
   const known = environments.get(setting) ?? new Map<string, StageEnvironment>();
   environments.set(setting, known);
-  const key = JSON.stringify(pass);
+  const key = JSON.stringify([pass, keys]);
   let found = known.get(key);
   if (found === undefined) {
-    const { env: given, mask: values } = stageEnvironment(setting.env, pass);
-    for (const name of droppedFrom(setting)) delete given[name];
-    found = { env: given, values, mask: masker(values) };
+    const named = namedBy(setting);
+    const { env, withheld, secrets, mask: values } = given(setting.env, { pass, keys, named });
+    for (const name of droppedFrom(setting)) delete env[name];
+    // A nested `factory` masks the same.
+    if (named.length > 0) env['FACTORY_SECRETS'] = named.join(',');
+    found = { env, withheld, secrets, values, mask: masker(values) };
     known.set(key, found);
   }
   return found;

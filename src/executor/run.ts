@@ -128,7 +128,7 @@ async function begin(
       attempts: String(request.max_attempts),
       exempt: settings.allowExempt ? 'allow' : 'provenance',
     },
-    envPass: [],
+    envPass: settings.bounds?.envPass ?? [],
     allowDirty: false,
     acceptChanges: false,
     workdir: request.repo,

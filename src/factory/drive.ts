@@ -18,6 +18,7 @@ import { run } from '../engine/run.ts';
 import type { Sealed } from '../engine/sealing.ts';
 import { parkAbove } from '../engine/shared-budget.ts';
 import type { RunSetting } from '../engine/site.ts';
+import { allPassed } from '../engine/stage-environment.ts';
 import { eventWriter } from '../engine/teller.ts';
 import type { Texts } from '../engine/texts.ts';
 import { schemaOf } from '../engine/texts.ts';
@@ -53,6 +54,7 @@ import { readHoldout, unseal, unsealIfPossible } from './judge.ts';
 import { lostTime } from './lost-time.ts';
 import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
+import { keptSecrets } from './secrets.ts';
 import { loadRunState } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { refused } from './types.ts';
@@ -182,6 +184,7 @@ export async function executeRun(
       confinement: sandbox.confinement,
       env: doors.env,
       envPass: [...manifest.env_pass, ...flags.envPass],
+      secrets: keptSecrets(doors.env, manifest).secrets,
       marker: manifest.marker,
       processMarker: marker,
       epoch: lock.epoch,
@@ -202,6 +205,8 @@ export async function executeRun(
       leaks,
       sealed,
     };
+    for (const passed of allPassed(setting))
+      doors.log('warn', 'env_pass="*": all secrets of the environment are passed', passed);
     const { completed_nodes, parked: parkedBefore, ...before } = loaded;
     const owners = locksIn(runDir, loaded.epoch).filter(({ epoch }) => epoch < lock.epoch);
     const lost = lostTime(loaded, owners);

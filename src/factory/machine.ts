@@ -11,6 +11,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { proxyVariables } from '../agents/agent.ts';
 import { readSettings as claudeSettings } from '../agents/claude/settings.ts';
 import { readSettings as codexSettings } from '../agents/codex/settings.ts';
 import { chooseAgent } from '../agents/index.ts';
@@ -18,6 +19,7 @@ import { findExecutable } from '../agents/program/executable.ts';
 import { describePlan } from '../engine/casting.ts';
 import { keysAmongRuns } from '../engine/holdout.ts';
 import { account, askedFor, sandboxWords } from '../policy/confinement.ts';
+import { namedSecrets, secretsOf } from '../policy/secrets.ts';
 import { mendKeys, placeOfKeys } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { isCode, systemWords, writeFileAtomic } from '../system/files.ts';
@@ -31,7 +33,17 @@ import type { Environment } from './types.ts';
 
 /** `good`: nothing to do · `less`: runs work with restrictions · `bad`: runs fail · `absent`: only nodes that use it fail. */
 export type Finding = {
-  readonly what: 'node' | 'git' | 'sandbox' | 'runs' | 'temporary' | 'keys' | 'agent' | 'codex' | 'claude';
+  readonly what:
+    | 'node'
+    | 'git'
+    | 'sandbox'
+    | 'runs'
+    | 'temporary'
+    | 'keys'
+    | 'secrets'
+    | 'agent'
+    | 'codex'
+    | 'claude';
   readonly state: 'good' | 'less' | 'bad' | 'absent';
   readonly says: string;
   readonly more: readonly string[];
@@ -53,6 +65,7 @@ export async function checkEnvironment(where: {
     await disk('runs', runsDir),
     await disk('temporary', temporary),
     await keys(runsDir, env),
+    secrets(env),
     agent(env),
     await program('codex', cwd, env),
     await program('claude', cwd, env),
@@ -222,7 +235,19 @@ function size(bytes: number): string {
   return `${(bytes / 1024 ** at).toFixed(at === 0 ? 0 : 1)} ${units[at]}`;
 }
 
-const proxies = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'] as const;
+/** The variables that nodes do not get; their values are not shown. */
+function secrets(env: Environment): Finding {
+  const what = 'secrets';
+  const named = namedSecrets(env);
+  if ('bad' in named) {
+    const says = `FACTORY_SECRETS: "${named.bad}" is not the name of a variable`;
+    return { what, state: 'bad', says, more: [], fix: 'write names with commas between them' };
+  }
+  const names = secretsOf(env, named.names).map(({ name }) => name);
+  const says = names.length === 0 ? 'none in the environment' : `withheld from nodes: ${names.join(', ')}`;
+  const more = names.length === 0 ? [] : ['env_pass passes them; agents get their own keys'];
+  return { what, state: 'good', says, more };
+}
 
 /** The agent of runs whose pipeline and flags set none. */
 function agent(env: Environment): Finding {
@@ -230,7 +255,7 @@ function agent(env: Environment): Finding {
   if ('plan' in chosen) {
     const { plan } = chosen;
     const says = `${describePlan(plan)}, by ${plan.chosenBy}`;
-    const proxy = proxies.find((name) => (env[name]?.trim() ?? '') !== '');
+    const proxy = proxyVariables.find((name) => (env[name]?.trim() ?? '') !== '');
     const direct = `${proxy} is set: the agent openai connects directly, without it`;
     // With NODE_USE_ENV_PROXY, Node.js may use it.
     const unused = proxy !== undefined && /\bopenai\b/.test(says) && env['NODE_USE_ENV_PROXY'] === undefined;

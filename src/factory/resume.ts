@@ -32,6 +32,7 @@ import { checkUnchangedInputs } from './as-begun.ts';
 import { announceWaiter } from './be-seen.ts';
 import { executeRun } from './drive.ts';
 import { completeResult, completeWait, finishedRun, unreportedEnd } from './ended.ts';
+import { keptSecrets, secretsProblem } from './secrets.ts';
 import { loadRunState } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
@@ -262,6 +263,8 @@ export async function prepareResume(
 > {
   const budget = budgetGiven(doors.env);
   if (budget !== undefined && 'problems' in budget) return budget;
+  const misnamed = secretsProblem(doors.env);
+  if (misnamed !== undefined) return misnamed;
   let script: LoadedScript | undefined;
   let keptText: string | undefined;
   if (given.script !== undefined) {
@@ -331,6 +334,7 @@ export async function prepareResume(
     ...(fork === undefined ? {} : { forked_from: given.fresh === undefined ? fork : withNewTexts(fork) }),
     ...(goal === undefined ? {} : { goal }),
     env_pass: [...new Set([...manifest.env_pass, ...flags.envPass])],
+    ...keptSecrets(doors.env, manifest),
     ...(given.fresh === undefined
       ? {}
       : {

@@ -28,6 +28,7 @@ import { headCommit } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
 import { driveMade } from './resume.ts';
 import { sandboxOf } from './sandbox.ts';
+import { keptSecrets, secretsProblem } from './secrets.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript } from './types.ts';
 
@@ -38,6 +39,8 @@ export async function startRun(
   flags: RunFlags,
   doors: Doors,
 ): Promise<Finished | Refusal> {
+  const misnamed = secretsProblem(doors.env);
+  if (misnamed !== undefined) return misnamed;
   const read = await readInputs(graph, flags.vars, doors.cwd);
   if ('problems' in read) return read;
   const { inputs } = read;
@@ -190,6 +193,7 @@ export async function startRun(
       ...(priced.kept === undefined ? {} : { prices: priced.kept }),
       ...(holdout === undefined ? {} : { holdout }),
       env_pass: [...flags.envPass],
+      ...keptSecrets(doors.env),
       sandbox: sandbox.account,
       not_enforced: sandbox.account.missing,
     }),

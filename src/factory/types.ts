@@ -76,7 +76,8 @@ export type RunFlags = {
 export type Bounds = Pick<
   RunFlags,
   'maxCostUsd' | 'maxTokens' | 'unknownCost' | 'prices' | 'parkAfterMs' | 'sandbox' | 'wait' | 'now'
->;
+> &
+  Partial<Pick<RunFlags, 'envPass'>>;
 
 export type { Refusal };
 export type Finished = { readonly result: RunResult; readonly code: number };

@@ -147,11 +147,19 @@ export const list = (): AttributeType<readonly string[]> =>
   });
 
 /** Whether this is a valid name of an environment variable. Systems accept more than shells do
- *  (`npm_config_//host/:_auth`). A blank means that a comma is missing; a leading `$` is a mistake. */
-export const isVariableName = (name: string): boolean => /^[^\s=\0$][^\s=\0]*$/.test(name);
+ *  (`npm_config_//host/:_auth`). A blank means that a comma is missing; a leading `$` and a `*` (`AWS_*`) are mistakes. */
+export const isVariableName = (name: string): boolean => /^[^\s=\0$*][^\s=\0*]*$/.test(name);
 
-/** Comma-separated names of environment variables. */
+/** Comma-separated names of environment variables, or `*` for all secrets. */
 export const variableNames = (): AttributeType<readonly string[]> =>
+  type('a comma-separated list of names of variables, or "*" for all secrets', (v) => {
+    const read = list().read(v);
+    const wrong = read.ok ? read.value.find((name) => name !== '*' && !isVariableName(name)) : undefined;
+    return wrong === undefined ? read : no(`"${wrong}" is not the name of a variable`);
+  });
+
+/** Comma-separated names of environment variables that hold secrets. */
+export const secretNames = (): AttributeType<readonly string[]> =>
   type('a comma-separated list of names of variables', (v) => {
     const read = list().read(v);
     const wrong = read.ok ? read.value.find((name) => !isVariableName(name)) : undefined;

@@ -122,6 +122,7 @@ export const Manifest = z.object({
     .describe('Files of the run directory that never change, by path'),
   holdout: Holdout.exactOptional().describe('The holdout, if there is one'),
   env_pass: z.array(z.string()),
+  secrets: z.array(z.string()).exactOptional().describe('Variables that FACTORY_SECRETS names'),
   sandbox: z
     .object({
       asked: z.enum(['auto', 'bwrap', 'none']).describe('The setting for nodes without one'),

@@ -264,6 +264,7 @@ async function settle(
         return failed('the model answered nothing', 'agent', { broke: true, model: 'output' });
       }
       if (wanted.response_file !== undefined) {
+        if (report.secrets !== undefined) return holdsSecret(wanted.response_file, report.secrets);
         const problem = await site.writeWorkspaceFile(wanted.response_file, report.text);
         if (problem !== undefined)
           return failed(`response_file "${wanted.response_file}" cannot be written: ${problem}`, 'config', {
@@ -307,6 +308,16 @@ async function settle(
 function outcomeOf({ outcome, reason }: Pick<Answer, 'outcome' | 'reason'>, said: Said): Outcome {
   if (outcome === 'fail') return failed(reason, 'product', said);
   return outcome === 'retry' ? { ...said, status: 'retry', reason } : { ...said, status: outcome };
+}
+
+/** Neither the secret nor an answer with a hole may become a file that later nodes use. */
+function holdsSecret(file: string, names: readonly string[]): Outcome {
+  const which = names.length === 0 ? '' : ` (${names.join(', ')})`;
+  return failed(
+    `the answer holds the value of a secret${which}, so response_file "${file}" was not written: keep it out of the prompt and of the files that the agent reads; if it is an ordinary word, change it or unset the variable`,
+    'agent',
+    { broke: true },
+  );
 }
 
 /** Whether a retry would fail too until the user fixes the cause: only a quota recovers by itself. */

@@ -1,5 +1,6 @@
 /** Runs one phase of a scenario within its timeout, and collects the observations for `classify`. */
 import { join } from 'node:path';
+import { textsToMask } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Environment } from '../system/git.ts';
 import type { Program } from '../system/programs.ts';
@@ -76,6 +77,7 @@ export async function runPhase(request: PhaseRequest, doors: Doors): Promise<Pha
     marker: request.marker,
     stdoutFile,
     stderrFile,
+    mask: textsToMask(doors.env),
     mostBytes: most.kept,
     signal: stop.signal,
     started: ({ pid }) => {

@@ -38,22 +38,34 @@ export type ArtifactHashes = {
   readonly more: number;
 };
 
-/** Hashes every plain file in `dir` and below; links, pipes and unreadable files are skipped. A missing directory is empty. */
-export async function hashArtifacts(dir: string): Promise<ArtifactHashes> {
-  const found: [string, string][] = [];
-  let more = 0;
+/** Paths of the plain files in a node directory and below that are artifacts. Folders for which `skip` is true are left out. */
+export function* artifactsIn(
+  dir: string,
+  skip: (folder: string) => boolean = () => false,
+): Generator<string> {
   const open = [''];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     for (const entry of entriesOf(folder === '' ? dir : join(dir, folder))) {
       const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (folder === '' && (isPassing(name) || name === unspeakable)) continue;
-      if (entry.isDirectory()) open.push(name);
-      else if (entry.isFile() && found.length >= mostArtifacts) more += 1;
-      else if (entry.isFile()) {
-        const hash = await hashFile(join(dir, name));
-        if (hash !== undefined) found.push([name, hash]);
-      }
+      if (entry.isDirectory()) {
+        if (!skip(join(dir, name))) open.push(name);
+      } else if (entry.isFile()) yield name;
     }
+  }
+}
+
+/** Hashes every plain file in `dir` and below; links, pipes and unreadable files are skipped. A missing directory is empty. */
+export async function hashArtifacts(dir: string): Promise<ArtifactHashes> {
+  const found: [string, string][] = [];
+  let more = 0;
+  for (const name of artifactsIn(dir)) {
+    if (found.length >= mostArtifacts) {
+      more += 1;
+      continue;
+    }
+    const hash = await hashFile(join(dir, name));
+    if (hash !== undefined) found.push([name, hash]);
   }
   return { hashes: Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1))), more };
 }

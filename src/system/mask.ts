@@ -8,6 +8,8 @@ const stars = '***';
 export interface ByteMasker {
   push(chunk: Uint8Array): Buffer;
   end(): Buffer;
+  /** Whether a value was masked so far. */
+  readonly found: boolean;
 }
 
 /** Masks the given values (UTF-8; empty ones are ignored), those of 8 characters and more in every spelling. Each
@@ -17,8 +19,10 @@ export function maskStream(values: readonly string[]): ByteMasker {
   let held = '';
   /** Characters at the start of `held` that belong to an occurrence already masked. */
   let covered = 0;
+  let found = false;
   const give = (limit: number): Buffer => {
     const masked = search.mask(held, limit, covered);
+    found ||= masked.covered > 0 || masked.text !== held.slice(0, limit);
     held = held.slice(limit);
     covered = masked.covered;
     return Buffer.from(masked.text, 'latin1');
@@ -31,6 +35,9 @@ export function maskStream(values: readonly string[]): ByteMasker {
       return give(search.undecidedFrom(held));
     },
     end: () => give(held.length),
+    get found() {
+      return found;
+    },
   };
 }
 

@@ -128,6 +128,8 @@ export type Copying = {
   readonly values: readonly string[];
   readonly heardBy?: ((bytes: Buffer) => void) | undefined;
   readonly most?: number | undefined;
+  /** Called at the end if a value was masked. */
+  readonly onMasked?: (() => void) | undefined;
 };
 
 export function copyMasked(source: Readable, file: number, how: Copying): MaskingCopy {
@@ -215,6 +217,7 @@ export function copyMasked(source: Readable, file: number, how: Copying): Maskin
       source.destroy();
       if (failure !== undefined) throw failure.error;
       await writeAll(file, kept.push(hear(masker.end())));
+      if (masker.found) how.onMasked?.();
       await writeAll(file, kept.end());
     },
   };

@@ -73,17 +73,18 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
     stream: Readable | null,
     file: number,
     heardBy: ((bytes: Buffer) => void) | undefined,
+    onMasked?: () => void,
   ): MaskingCopy => {
     if (pipe !== undefined) descriptors.close(pipe.writer);
     const reader = pipe === undefined ? stream : pipeReader(descriptors.giveAway(pipe.reader));
     if (reader === null) throw new Error('Internal: a masked stream has no pipe');
-    return copyMasked(reader, file, { values: masked, heardBy, most: request.mostBytes });
+    return copyMasked(reader, file, { values: masked, heardBy, most: request.mostBytes, onMasked });
   };
   const { child } = started;
   const copies = !copied
     ? []
     : [
-        copy(pipes?.[0], child.stdout, stdoutFile, request.onStdout),
+        copy(pipes?.[0], child.stdout, stdoutFile, request.onStdout, request.onMaskedStdout),
         copy(pipes?.[1], child.stderr, stderrFile, request.onStderr),
       ];
 

@@ -28,6 +28,8 @@ export type SpawnRequest = {
   /** Values that must not appear in the files: each occurrence becomes `***`, also across two writes.
    *  When empty the child writes straight to the files. */
   readonly mask?: readonly string[];
+  /** Called at the end if a value was masked in standard output. */
+  readonly onMaskedStdout?: () => void;
   /** Called with the masked output as it arrives; a line, and a character, may come in pieces. Their exceptions are
    *  ignored. */
   readonly onStdout?: (bytes: Buffer) => void;

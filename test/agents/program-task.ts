@@ -52,8 +52,8 @@ export async function programTask(
           runDir: it.dir,
           workspace,
           nodeDir,
-          environment(keys) {
-            const of = stageEnvironment(env, [], keys);
+          environment(keys, servers) {
+            const of = stageEnvironment(env, { pass: servers, keys });
             mask = masker(of.mask);
             return { env: { ...of.env, FACTORY_RUN_MARKER: marker }, mask: of.mask };
           },

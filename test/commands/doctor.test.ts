@@ -47,6 +47,7 @@ test('if all prerequisites are met: exit code 0, a line for each, and no files l
     'runs',
     'temporary',
     'keys',
+    'secrets',
     'agent',
     'codex',
     'claude',
