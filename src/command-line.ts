@@ -89,6 +89,7 @@ export async function factory(argv: readonly string[], doors: CommandDoors): Pro
     .description('Run a pipeline')
     .option('--run-id <id>', 'id of the run (default: a ULID)')
     .option('--resume', 'resume the run --run-id')
+    .option('--strict', 'treat attributes without effect as errors')
     .option('--allow-dirty', 'commit uncommitted changes of the workdir first')
     .option('--holdout <dir>', 'directory of holdout scenarios, hidden from agents')
     .action(async (pipeline, options) => {

@@ -64,6 +64,7 @@ export function withLookCommands(
   program
     .command('validate <pipelines...>')
     .description('Check pipelines without running them')
+    .option('--strict', 'treat attributes without effect as errors')
     .addOption(json('print findings as JSON'))
     .addOption(noColor())
     .action(async (pipelines, options) => {

@@ -38,6 +38,7 @@ export type RunOptions = ViewOptions & {
   readonly sandbox?: string;
   readonly allowDirty?: boolean;
   readonly holdout?: string;
+  readonly strict?: boolean;
   readonly acceptChanges?: boolean;
   readonly takeOver?: boolean;
   readonly live?: boolean;
@@ -157,7 +158,7 @@ async function runOrResume(
     return usage(`${resumes[1]} goes with --resume`, `factory resume ID ${resumes[1]}`);
   const flags = flagsOf(options);
   if ('problems' in flags) return flags;
-  const read = await readPipeline(pipeline, io.cwd);
+  const read = await readPipeline(pipeline, io.cwd, { strict: options.strict === true });
   warnOf(read, io, view);
   if (read.graph === undefined) return { problems: read.found.filter((d) => d.severity === 'error') };
   const runId = options.runId ?? newRunId(io.clock);

@@ -1,7 +1,7 @@
 /** `factory validate`: everything that is wrong with pipelines, before anything runs. */
 
 import { misnamedAgents } from '../engine/casting.ts';
-import { readInputs } from '../engine/inputs.ts';
+import { readInputs, requiredVariable } from '../engine/inputs.ts';
 import { readPipeline } from '../factory/pipeline.ts';
 import { hasErrors, type Severity } from '../model/diagnostic.ts';
 import { kinds } from '../nodes/index.ts';
@@ -13,18 +13,24 @@ import { errColumns, paints } from './io.ts';
 /** Exit code 0 when no file has errors (warnings and hints may be there), else 2. */
 export async function validateCommand(
   files: readonly string[],
-  options: { readonly json?: boolean; readonly color?: boolean },
+  options: { readonly json?: boolean; readonly strict?: boolean; readonly color?: boolean },
   io: Io,
 ): Promise<number> {
   const reports: object[] = [];
   let allOk = true;
   for (const file of files) {
-    const { graph, text, found, counts } = await readPipeline(file, io.cwd, { toRun: false });
+    const { graph, text, found, counts } = await readPipeline(file, io.cwd, {
+      toRun: false,
+      strict: options.strict === true,
+    });
     const inputs = graph === undefined ? undefined : await readInputs(graph, {}, io.cwd);
     const diagnostics = [
       ...found,
       ...(graph === undefined ? [] : misnamedAgents(graph, kinds)),
-      ...(inputs !== undefined && 'problems' in inputs ? inputs.problems : []),
+      // A run sets the variables that have no default.
+      ...(inputs !== undefined && 'problems' in inputs
+        ? inputs.problems.filter(({ code }) => code !== requiredVariable)
+        : []),
     ];
     const ok = !hasErrors(diagnostics);
     allOk &&= ok;

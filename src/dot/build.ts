@@ -2,6 +2,7 @@
 
 import { integer, present } from '../model/attribute.ts';
 import type { Condition } from '../model/condition.ts';
+import type { Span } from '../model/diagnostic.ts';
 import type { Attribute, Attributes, Edge, Graph, Node } from '../model/graph.ts';
 import { parseCondition } from './condition.ts';
 import type { Rewritten } from './dialect.ts';
@@ -94,6 +95,15 @@ export function build(
   return { graph: builder.graph(header, notGraphviz), bad: builder.bad };
 }
 
+const givenTwice = ({ written }: Attribute, first: Attribute) => ({
+  code: 'duplicate-attribute',
+  message:
+    written === first.written
+      ? `"${written}" is given twice here`
+      : `"${written}" and "${first.written}" are the same attribute, given twice here`,
+  fix: 'keep one of them',
+});
+
 type End = { readonly ids: readonly string[]; readonly place: Range };
 type Literal = Parameters<typeof rangeOf>[1];
 
@@ -103,6 +113,9 @@ class Builder {
   private readonly drafts = new Map<string, Draft>();
   private readonly edges: Edge[] = [];
   private readonly ofSubgraphs: Attribute[] = [];
+  /** Nodes that have a declaration with attributes, and the further ones. */
+  private readonly described = new Set<string>();
+  private readonly declaredTwice: { readonly id: string; readonly span: Span }[] = [];
   private readonly conditions = new Map<string, Condition | undefined>();
   private full = false;
 
@@ -163,9 +176,14 @@ class Builder {
       nodes,
       edges: this.edges,
       ofSubgraphs: this.ofSubgraphs,
+      declaredTwice: this.declaredTwice,
       notGraphviz: notGraphviz.map(({ start, end }) => positions.span(start, end)),
       span: positions.span(header.start, header.end),
     };
+  }
+
+  private spanOf({ start, end }: Range): Span {
+    return this.source.positions.span(start, end);
   }
 
   private attribute(
@@ -175,8 +193,17 @@ class Builder {
     return attributeOf(this.source.text, rangeOf(base, key), rangeOf(base, value), this.source.positions);
   }
 
+  /** The attributes of one statement. A name given twice there is refused: one of the values would be lost silently. */
   private attributes(trees: readonly Tree[], base: number): readonly Attribute[] {
-    return trees.flatMap((tree) => (tree.type === 'Attribute' ? [this.attribute(tree, base)] : []));
+    const found = new Map<string, Attribute>();
+    for (const tree of trees) {
+      if (tree.type !== 'Attribute') continue;
+      const one = this.attribute(tree, base);
+      const first = found.get(one.key);
+      if (first === undefined) found.set(one.key, one);
+      else this.bad.push({ ...rangeOf(base, tree.key), ...givenTwice(one, first) });
+    }
+    return [...found.values()];
   }
 
   /** Sets attributes of the graph, or of a subgraph, where only the label is used. */
@@ -219,6 +246,10 @@ class Builder {
       this.drafts.set(id, draft);
     }
     for (const one of own) draft.attrs.set(one.key, one);
+    if (own.length > 0) {
+      if (this.described.has(id)) this.declaredTwice.push({ id, span: this.spanOf(place) });
+      this.described.add(id);
+    }
     draft.scopes.add(scope);
     return id;
   }

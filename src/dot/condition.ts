@@ -1,6 +1,6 @@
 /** The condition language of edges: parse, evaluate, print. */
 import type { Condition, Operator } from '../model/condition.ts';
-import { outcomeSynonyms } from '../model/outcome.ts';
+import { outcomeOf } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 
 /** Why a condition does not parse, and where: `length` characters from `at` on. */
@@ -212,9 +212,21 @@ class Reader {
       at: literal.at,
       length: literal.length,
     });
-    return { op: 'compare', key: key.text, test: operator, literal: literal.text };
+    return {
+      op: 'compare',
+      key: comparedKey(key.text, operator, literal.text),
+      test: operator,
+      literal: literal.text,
+    };
   }
 }
+
+/** A node that answers a word of the pipeline's own has it as its preferred label: `outcome=has_dod` is a question about
+ *  that. */
+const comparedKey = (key: string, test: Operator, literal: string): string =>
+  key === 'outcome' && (test === '=' || test === '!=') && outcomeOf(literal) === undefined && literal !== ''
+    ? 'preferred_label'
+    : key;
 
 /** Parses a condition. `compared` lists its comparisons with the places of their literals, `keys` every key. */
 export function parseCondition(text: string):
@@ -234,9 +246,8 @@ export function parseCondition(text: string):
   }
 }
 
-/** The canonical word for synonyms of an outcome (`pass` → `success`); other words are unchanged. */
-export const outcomeWord = (word: string): string =>
-  Object.hasOwn(outcomeSynonyms, word) ? (outcomeSynonyms[word] ?? word) : word;
+/** The canonical word for an outcome or its synonym (`pass` → `success`); other words are unchanged. */
+export const outcomeWord = (word: string): string => outcomeOf(word) ?? word;
 
 function ordered(a: string, b: string): number {
   if (numberForm.test(a.trim()) && numberForm.test(b.trim())) return Number(a) - Number(b);

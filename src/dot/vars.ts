@@ -1,9 +1,10 @@
-/** The graph attribute `vars="spec=@../x.md, attempts=5"`: parameters of a pipeline with their defaults. */
+/** The graph attribute `vars="spec=@../x.md, attempts=5, repo"`: parameters of a pipeline with their defaults. */
 
 export type Variable = {
   readonly name: string;
-  /** The default; for a file variable a path relative to the pipeline file, without `@`. */
-  readonly value: string;
+  /** The default; for a file variable a path relative to the pipeline file, without `@`. Undefined for a variable that every
+   *  run must set. */
+  readonly value: string | undefined;
   /** True if the default begins with `@`: the variable's text is read from a file. */
   readonly file: boolean;
   /** Offset of the entry in the attribute's value. */
@@ -53,11 +54,7 @@ export function parseVars(text: string): {
       continue;
     }
     const equals = entry.indexOf('=');
-    if (equals === -1) {
-      report(`the variable "${entry}" has no default: write ${entry}=value`, entry);
-      continue;
-    }
-    const name = entry.slice(0, equals).trim();
+    const name = (equals === -1 ? entry : entry.slice(0, equals)).trim();
     if (!nameForm.test(name)) {
       report(`"${name}" is not a variable name: use letters, digits, _ and -, not beginning with a digit`);
       continue;
@@ -68,6 +65,11 @@ export function parseVars(text: string): {
     }
     if (names.has(name)) {
       report(`the variable "${name}" is declared twice`);
+      continue;
+    }
+    if (equals === -1) {
+      names.add(name);
+      vars.push({ name, value: undefined, file: false, at, length });
       continue;
     }
     const raw = entry.slice(equals + 1).trim();

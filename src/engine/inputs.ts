@@ -27,6 +27,9 @@ export type Inputs = {
   readonly schemas: Readonly<Record<string, Frozen>>;
 };
 
+/** The code of the problem that a run sets no value for a variable without a default. */
+export const requiredVariable = 'var-required';
+
 /** Bytes; a larger input is refused. */
 const inputLimit = 10 * 1024 * 1024;
 
@@ -67,12 +70,23 @@ export async function readInputs(
       if (text !== undefined) files[name] = text;
       continue;
     }
-    const isFile = file || chosen?.startsWith('@') === true;
-    if (!isFile) {
-      variables[name] = { value: chosen ?? fallback };
+    const value = chosen ?? fallback;
+    if (value === undefined) {
+      problems.push({
+        code: requiredVariable,
+        severity: 'error',
+        message: `the variable "${name}" has no default, and this run sets none`,
+        ...(attribute === undefined ? {} : { place: placeOf(graph, attribute) }),
+        fix: `pass one: --var ${name}=VALUE, or --var ${name}=@FILE`,
+      });
       continue;
     }
-    const written = (chosen ?? fallback).replace(/^@/, '');
+    const isFile = file || chosen?.startsWith('@') === true;
+    if (!isFile) {
+      variables[name] = { value };
+      continue;
+    }
+    const written = value.replace(/^@/, '');
     if (written.trim() === '') {
       problems.push({
         code: 'var-file',

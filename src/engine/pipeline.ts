@@ -26,12 +26,12 @@ export type ReadPipeline = {
 };
 
 /** Reads and lints a pipeline; `graph` is undefined when there are errors. Without `toRun`, commands that a guardrail would
- *  refuse are errors too. */
+ *  refuse are errors too; with `strict`, attributes that nothing reads. */
 export async function readPipelineFile(
   path: string,
   cwd: string,
   kinds: readonly NodeKind[],
-  { toRun = true }: { readonly toRun?: boolean } = {},
+  { toRun = true, strict = false }: { readonly toRun?: boolean; readonly strict?: boolean } = {},
 ): Promise<ReadPipeline> {
   const read = await pipelineText(path, cwd);
   if ('problem' in read)
@@ -42,10 +42,11 @@ export async function readPipelineFile(
       ? []
       : lint(parsed.graph, kinds, {
           toRun,
+          strict,
           prompts: await promptFiles(parsed.graph, cwd),
           // After these errors the rest of the graph is still certain.
           partial: parsed.diagnostics.some(
-            ({ code }) => !['port', 'strict-graph', 'html-value'].includes(code),
+            ({ code }) => !['port', 'strict-graph', 'html-value', 'duplicate-attribute'].includes(code),
           ),
         });
   const found = [...parsed.diagnostics, ...findings];

@@ -6,6 +6,7 @@ import { attributeKind } from './rules/attribute-kind.ts';
 import { attributeValue } from './rules/attribute-value.ts';
 import { conditionKey } from './rules/condition-key.ts';
 import { conditionSyntax } from './rules/condition-syntax.ts';
+import { duplicateNode } from './rules/duplicate-node.ts';
 import { edgeNeverTaken } from './rules/edge-never-taken.ts';
 import { emptyPrompt } from './rules/empty-prompt.ts';
 import { endlessCycle } from './rules/endless-cycle.ts';
@@ -17,6 +18,7 @@ import { holdout } from './rules/holdout.ts';
 import { holdoutAccess } from './rules/holdout-access.ts';
 import { holdoutBeside } from './rules/holdout-beside.ts';
 import { kindCheck } from './rules/kind-check.ts';
+import { noEffect } from './rules/no-effect.ts';
 import { noHandler } from './rules/no-handler.ts';
 import { notGraphviz } from './rules/not-graphviz.ts';
 import { outcomeUncovered } from './rules/outcome-uncovered.ts';
@@ -62,8 +64,10 @@ const rules: readonly Rule[] = [
   unknownReference,
   quotedReference,
   undeclaredNode,
+  duplicateNode,
   emptyPrompt,
   unknownAttribute,
+  noEffect,
   attributeKind,
   gateWithoutRetry,
   notGraphviz,
@@ -109,7 +113,8 @@ const undefinedPaths: ReadonlySet<string> = new Set([
   'target-missing',
 ]);
 
-/** All findings of the rules and the kinds, without duplicates, in the order of the author's text. Only nodes of `kinds`
+/** All findings of the rules and the kinds, without duplicates, in the order of the author's text, misspelt targets of
+ *  edges first. Only nodes of `kinds`
  *  can run. Pure; never throws unless a kind's own check does. */
 export function lint(
   graph: Graph,
@@ -120,13 +125,20 @@ export function lint(
   const found = new Map<string, Diagnostic>();
   for (const rule of rules) {
     if (options.partial === true && wholeGraph.has(rule)) continue;
-    if (ofRuns.has(rule) && [...found.values()].some(({ code }) => undefinedPaths.has(code))) continue;
+    if (ofRuns.has(rule) && [...found.values()].some(leavesPathsOpen)) continue;
     for (const d of rule(subject)) {
       // Defaults and chains put one attribute on many nodes and edges; it is reported once.
       const key = `${d.code} ${d.place?.span.start.offset} ${d.message}`;
       if (!found.has(key)) found.set(key, d);
     }
   }
-  const offset = (d: Diagnostic) => d.place?.span.start.offset ?? -1;
+  // A misspelt target of an edge explains others: it is the first.
+  const offset = (d: Diagnostic) => (isMisspelt(d) ? -2 : (d.place?.span.start.offset ?? -1));
   return [...found.values()].sort((a, b) => offset(a) - offset(b));
 }
+
+const isMisspelt = ({ code, severity }: Diagnostic): boolean =>
+  code === 'undeclared-node' && severity === 'error';
+
+const leavesPathsOpen = (d: Diagnostic): boolean =>
+  isMisspelt(d) || (undefinedPaths.has(d.code) && d.severity === 'error');

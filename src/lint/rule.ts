@@ -21,6 +21,8 @@ export type LintOptions = {
   readonly partial?: boolean;
   /** The pipeline is about to run: a refused command is only a warning. */
   readonly toRun?: boolean;
+  /** Attributes that nothing reads are errors. */
+  readonly strict?: boolean;
 };
 
 export type Subject = {

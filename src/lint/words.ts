@@ -5,7 +5,6 @@ import {
   bytes,
   count,
   duration,
-  flag,
   integer,
   number,
   outsidePaths,
@@ -40,7 +39,6 @@ export const graphAttributes = {
   retry_target: text(),
   fallback_retry_target: text(),
   agent_script: text(),
-  llm_provider: text(),
   holdout: paths(),
   holdout_beside: text(),
   holdout_from: text(),
@@ -56,8 +54,6 @@ export const graphAttributes = {
   max_same_calls: count(),
   breaker: atLeastTwo(),
   audit: word('off', 'report', 'strict'),
-  model_stylesheet: text(),
-  default_fidelity: text(),
 } as const satisfies AttributeTable;
 
 /** Attributes of an edge. */
@@ -65,12 +61,11 @@ export const edgeAttributes = {
   label: text(),
   condition: text(),
   weight: integer(),
-  fidelity: text(),
-  thread_id: text(),
-  loop_restart: flag(),
 } as const satisfies AttributeTable;
 
-const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+function words(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
+}
 
 /** Graphviz's own attributes, of graphs, nodes and edges: drawing only. */
 const drawing = words(`
@@ -89,17 +84,30 @@ const drawing = words(`
   style stylesheet tail_lp tailclip tailURL tailhref taillabel tailport tailtarget tailtooltip target
   TBbalance tooltip truecolor vertices viewport voro_margin weight width xdotversion xlabel xlp z`);
 
-/** Attributes of other implementations of the pipeline language. */
-const wider = words(`
-  fidelity thread_id reasoning_effort auto_status join_policy max_parallel max_agent_turns max_goal_gate_redirects cwd
-  inputs outputs escalation_models loop_restart loop_restart_persist_keys default_max_retry
-  human.default_choice manager.poll_interval manager.max_cycles manager.stop_condition manager.actions
-  stack.child_autostart stack.child_dotfile stack.child_workdir tool_hooks.pre tool_hooks.post llm_model llm_provider
-  temperature max_tokens timeout prompt_file context_keys read_only question options`);
+/** Attributes of other implementations of the pipeline language that nothing reads here, and what to write instead, if there
+ *  is something. A name that ends with a dot stands for all that begin with it. */
+const withoutEffect: Readonly<Record<string, string>> = {
+  model_stylesheet: 'set llm_model on the nodes, or node [llm_model=…] for all that follow',
+  llm_provider: 'choose an agent: agent.backend="openai", "codex", "claude" or "command"',
+  max_agent_turns: 'write max_turns',
+  cwd: 'write codex.workdir, or cd in the command',
+  ...Object.fromEntries(
+    words(`fidelity default_fidelity thread_id class auto_status loop_restart loop_restart_persist_keys join_policy
+      error_policy max_parallel inputs outputs escalation_models context_keys read_only question options temperature
+      human. manager. stack. tool_hooks.`).map((name) => [name, '']),
+  ),
+};
 
-/** Attributes that Graphviz itself reads, on any element. */
-export const drawn: ReadonlySet<string> = new Set(drawing);
-export const unchecked: ReadonlySet<string> = new Set([...drawing, ...wider]);
+/** For an attribute of the language without effect here: what to write instead, or the empty text. Undefined for another. */
+export function noEffectOf(key: string): string | undefined {
+  const name = Object.hasOwn(withoutEffect, key) ? key : `${key.split('.')[0]}.`;
+  return Object.hasOwn(withoutEffect, name) ? withoutEffect[name] : undefined;
+}
+
+const drawn: ReadonlySet<string> = new Set(drawing);
+
+/** Whether Graphviz itself reads or writes the attribute: it is for drawings. */
+export const isDrawing = (key: string): boolean => drawn.has(key) || key.startsWith('_');
 
 /** Shapes and types of other implementations of the pipeline language. */
 export const widerKinds: readonly { readonly shape: string; readonly type: string; readonly does: string }[] =

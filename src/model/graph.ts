@@ -60,6 +60,8 @@ export type Graph = {
   readonly edges: readonly Edge[];
   /** Attributes that subgraphs set in addition to their label: nothing reads them. */
   readonly ofSubgraphs: readonly Attribute[];
+  /** Declarations of a node with attributes after its first one, in the order of the text. */
+  readonly declaredTwice: readonly { readonly id: string; readonly span: Span }[];
   /** Syntax that is accepted here but not by Graphviz, in the order of the text. */
   readonly notGraphviz: readonly Span[];
   /** The graph's id or its `digraph` keyword: the place of findings about the whole graph. */

@@ -12,7 +12,28 @@ export const outcomeSynonyms: Readonly<Record<string, OutcomeWord>> = {
   pass: 'success',
   failed: 'fail',
   failure: 'fail',
+  error: 'fail',
 };
+
+/** The canonical word for an outcome or its synonym, in any case (`Pass` → `success`); undefined for any other word. */
+export function outcomeOf(word: string): OutcomeWord | undefined {
+  const folded = word.trim().toLowerCase();
+  const meant = Object.hasOwn(outcomeSynonyms, folded) ? outcomeSynonyms[folded] : folded;
+  return outcomeWords.find((one) => one === meant);
+}
+
+/** The form of a word that a pipeline may use besides the outcomes. */
+const ownWord = /^[\p{L}_][\p{L}\p{N}_.-]{0,63}$/u;
+
+/** What a node's answer to "how did it go" means: an outcome, or a word of the pipeline's own (`has_dod`), which is a success
+ *  with this word as its preferred label. Undefined for what is no single word. */
+export function answeredOutcome(
+  word: string,
+): { readonly outcome: OutcomeWord; readonly label?: string } | undefined {
+  const outcome = outcomeOf(word);
+  if (outcome !== undefined) return { outcome };
+  return ownWord.test(word.trim()) ? { outcome: 'success', label: word.trim() } : undefined;
+}
 
 /** The outcomes that an agent may answer. */
 export const agentOutcomes = ['success', 'partial_success', 'retry', 'fail'] as const;
@@ -20,7 +41,7 @@ export type AgentOutcome = (typeof agentOutcomes)[number];
 
 /** The outcome that a word of an agent means, undefined for any other word. */
 export function agentOutcomeOf(word: string): AgentOutcome | undefined {
-  const meant = Object.hasOwn(outcomeSynonyms, word) ? outcomeSynonyms[word] : word;
+  const meant = outcomeOf(word);
   return agentOutcomes.find((one) => one === meant);
 }
 

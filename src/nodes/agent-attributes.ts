@@ -61,6 +61,17 @@ const command = {
   network: word('on', 'off'),
 } as const;
 
+/** What the agent `fake` answers. */
+const fake = {
+  'test.outcome': text(),
+  'test.outcome_sequence': text(),
+  'test.preferred_next_label': text(),
+  'test.suggested_next_ids': text(),
+  'test.notes': text(),
+  'test.context_updates_json': text(),
+  'test.verification_plan_json': text(),
+} as const;
+
 /** When a stalled agent is stopped before its timeout; the graph may set defaults for all nodes. */
 export const stallAttributes = { stall_timeout: duration(), max_same_calls: count() } as const;
 
@@ -76,6 +87,7 @@ export const agentAttributes = {
   ...codex,
   ...claude,
   ...command,
+  ...fake,
   ...openHoldout,
   ...stallAttributes,
 } as const;

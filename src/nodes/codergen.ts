@@ -45,7 +45,6 @@ const attributes = {
   'openai.api': word('auto', 'responses', 'chat'),
   'openai.run_timeout': duration(),
   llm_model: text(),
-  llm_provider: text(),
   reasoning_effort: word(...efforts),
   // May use the budget that is reserved for verification.
   uses_reserve: flag(),

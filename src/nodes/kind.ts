@@ -129,7 +129,6 @@ export const commonAttributes = {
   label: text(),
   shape: text(),
   type: text(),
-  class: text(),
   comment: text(),
   goal_gate: flag(),
   retry_target: text(),

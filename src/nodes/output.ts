@@ -2,19 +2,14 @@
 import * as z from 'zod';
 import { type Json, type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
 import { nearest } from '../model/nearest.ts';
-import { failureClasses, outcomeSynonyms, outcomeWords } from '../model/outcome.ts';
-import { own } from '../model/own.ts';
+import { answeredOutcome, failureClasses, type OutcomeWord } from '../model/outcome.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
 
-const outcomeWord = z.preprocess(
-  (v) => (typeof v === 'string' ? (own(outcomeSynonyms, v) ?? v) : v),
-  z.enum(outcomeWords),
-);
 const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
 
-export const ToolOutput = z.lazy(() =>
+const WrittenOutput = z.lazy(() =>
   z.strictObject({
-    outcome: outcomeWord.optional(),
+    outcome: z.string().optional(),
     preferred_next_label: z.string().optional(),
     suggested_next_ids: z.array(z.string()).optional(),
     context_updates: z.record(z.string(), json).optional(),
@@ -23,7 +18,10 @@ export const ToolOutput = z.lazy(() =>
     failure_class: z.enum(failureClasses).optional(),
   }),
 );
-export type ToolOutput = z.infer<typeof ToolOutput>;
+type WrittenOutput = z.infer<typeof WrittenOutput>;
+
+/** What a tool reported. A word of the pipeline's own as outcome is a success with this word as its label. */
+export type ToolOutput = Omit<WrittenOutput, 'outcome'> & { readonly outcome?: OutcomeWord };
 
 /** Bytes; a larger file is refused. */
 export const outputLimit = 1024 * 1024;
@@ -31,7 +29,7 @@ export const outputLimit = 1024 * 1024;
 /** For an unknown key: the nearest known key, else all of them. */
 function meant(issue: z.core.$ZodIssue | undefined): string {
   if (issue?.code !== 'unrecognized_keys' || issue.path.length > 0) return '';
-  const keys = Object.keys(ToolOutput.unwrap().shape);
+  const keys = Object.keys(WrittenOutput.unwrap().shape);
   const near = nearest(issue.keys[0] ?? '', keys);
   return near === undefined ? `; there are ${keys.join(', ')}` : `; did you mean "${near}"?`;
 }
@@ -50,7 +48,7 @@ export function parseOutput(
       problem: `$FACTORY_OUTPUT is not JSON: ${error instanceof Error ? error.message : String(error)}`,
     };
   }
-  const read = ToolOutput.safeParse(value);
+  const read = WrittenOutput.safeParse(value);
   if (!read.success) {
     const first = read.error.issues[0];
     const where = first === undefined || first.path.length === 0 ? '' : ` at ${first.path.join('.')}`;
@@ -59,5 +57,22 @@ export function parseOutput(
   const reserved = reservedKeyIn((read.data.context_updates ?? {}) as JsonObject);
   if (reserved !== undefined)
     return { problem: `$FACTORY_OUTPUT sets "${reserved}", a key of the engine's own` };
-  return { output: read.data };
+  return withOutcome(read.data);
+}
+
+function withOutcome({
+  outcome: word,
+  ...rest
+}: WrittenOutput): { readonly output: ToolOutput } | { readonly problem: string } {
+  if (word === undefined) return { output: rest };
+  const answered = answeredOutcome(word);
+  if (answered === undefined)
+    return {
+      problem: `$FACTORY_OUTPUT is not valid at outcome: ${JSON.stringify(word.slice(0, 80))} is no outcome and no single word`,
+    };
+  const { outcome, label } = answered;
+  if (label === undefined) return { output: { ...rest, outcome } };
+  // A class names the cause of a failure.
+  const failed = rest.failure_class !== undefined;
+  return { output: { ...rest, preferred_next_label: label, outcome: failed ? 'fail' : outcome } };
 }

@@ -81,18 +81,15 @@ test('attributes of the holdout are known, and invalid ones are errors with thei
 });
 
 test('of a repeated mistake a terminal gets the first twenty and a count; a pipe and --json get all', async () => {
-  const nodes = Array.from(
-    { length: 50 },
-    (_, n) => `n${n} [tool_command="true", shape=parallelogram, tiemout=5]`,
-  );
+  const nodes = Array.from({ length: 50 }, (_, n) => `n${n} [shape=box]`);
   const names = nodes.map((_, n) => `n${n}`).join(' -> ');
   const files = {
     'a.dot': `digraph g { start [shape=Mdiamond] exit [shape=Msquare, max_visits=-1] ${nodes.join('\n')} start -> ${names} -> exit }`,
   };
-  const drawn = (err: string) => err.match(/^warning\[unknown-attribute\]/gm)?.length;
+  const drawn = (err: string) => err.match(/^warning\[empty-prompt\]/gm)?.length;
   const shown = await validated(files, ['--no-color'], true);
   expect(drawn(shown.err)).toBe(20);
-  expect(shown.err).toContain('\nand 30 more of unknown-attribute (');
+  expect(shown.err).toContain('\nand 30 more of empty-prompt (');
   expect(shown.err).toContain('error[attribute-value]');
   expect(shown.out).toContain('1 error, 53 warnings');
   expect(drawn((await validated(files)).err)).toBe(50);

@@ -90,7 +90,7 @@ const commentsOf = (text: string) =>
     .sort();
 
 const id = fc.constantFrom('a', 'b', 'node_c', '"edge"', 'subgraph_d');
-const key = fc.constantFrom('label', 'codex.workdir', '"verification.allowed_commands"', 'xml:lang', 'node');
+const keys = ['label', 'codex.workdir', '"verification.allowed_commands"', 'xml:lang', 'node'];
 const value = fc.constantFrom(
   '900s',
   'gpt-5.4',
@@ -118,13 +118,17 @@ const spaced = (...parts: readonly (fc.Arbitrary<string> | string)[]) =>
     .map((all) => all.join(''));
 const many = (one: fc.Arbitrary<string>, most = 4) =>
   fc.array(one, { maxLength: most }).map((all) => all.join(''));
-const list = spaced('[', many(spaced(key, '=', value, fc.constantFrom(',', ';', ' ', ',,'))), ']');
+const attribute = (key: string) => spaced(key, '=', value, fc.constantFrom(',', ';', ' ', ',,'));
+const attributes = fc
+  .shuffledSubarray(keys)
+  .chain((some) => fc.tuple(...some.map(attribute)).map((all) => all.join('')));
+const list = spaced('[', attributes, ']');
 const end = fc.oneof(id, spaced('{', id, fc.constantFrom(',', ';', ''), id, '}'));
 const { statement } = fc.letrec<{ statement: string; statements: string }>((tie) => ({
   statement: fc.oneof(
     { maxDepth: 2 },
     spaced(id, fc.constantFrom('', ';', ';;')),
-    spaced(id, list, list),
+    spaced(id, list),
     spaced(end, '->', end, '->', id, fc.oneof(list, fc.constant('')), ';'),
     spaced(fc.constantFrom('node', 'edge', 'graph'), list),
     spaced(fc.constantFrom('label', 'codex.workdir', '"a.b"'), '=', value, ';'),

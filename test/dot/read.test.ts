@@ -71,7 +71,6 @@ test.for([
   ['[x=1][y=2]', { x: '1', y: '2' }],
   ['[x=1,] [] [y=2]', { x: '1', y: '2' }],
   ['[]', {}],
-  ['[x=1, x=2]', { x: '2' }],
   ['["x"="1"]', { x: '1' }],
   ['[codex.workdir="a"]', { 'codex.workdir': 'a' }],
   ['["codex.workdir"=a]', { 'codex.workdir': 'a' }],

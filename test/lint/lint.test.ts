@@ -5,8 +5,21 @@ import { type LintKind, lint } from '../../src/lint/lint.ts';
 import { count, duration, flag, list, paths, present, text } from '../../src/model/attribute.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 
-const common = { label: text(), goal_gate: flag(), retry_target: text(), max_visits: count(1) };
-const executable = { ...common, timeout: duration(), max_retries: count(), allowed_write_paths: paths() };
+const common = {
+  label: text(),
+  shape: text(),
+  type: text(),
+  goal_gate: flag(),
+  retry_target: text(),
+  max_visits: count(1),
+};
+const executable = {
+  ...common,
+  timeout: duration(),
+  max_retries: count(),
+  allowed_write_paths: paths(),
+  sees_holdout: flag(),
+};
 const kinds: readonly LintKind[] = [
   { type: 'start', shapes: ['Mdiamond'], ids: ['start'], executable: false, attributes: common },
   { type: 'exit', shapes: ['Msquare'], ids: ['exit', 'end'], executable: false, attributes: common },
@@ -135,9 +148,9 @@ const bad: readonly Row[] = [
   ['condition-syntax', edge('condition="a=1 &&" + " b c=1"'), 'c'],
   ['condition-syntax', edge('condition="outcome="'), '='],
   ['condition-syntax', edge('condition=outcome==success'), '=='],
-  ['unknown-outcome', edge('condition="outcome=done"'), 'done'],
+  ['unknown-outcome', whole(`${ends} start -> exit [condition="outcome=done"]`), 'done'],
   ['unknown-outcome', edge('condition="context.x=\\"a\\" || !outcome != \\"sucess\\""'), '\\"sucess\\"'],
-  ['unknown-outcome', edge('condition="outcome=SUCCESS"'), 'SUCCESS'],
+  ['unknown-outcome', edge('condition="outcome=sucess"'), 'sucess'],
   ['condition-key', edge('condition="x=1 || Outcome=fail"'), 'Outcome'],
   ['condition-key', edge('condition="!failure_clas"'), 'failure_clas'],
   ['condition-key', edge('condition="ctx.n<3"'), 'ctx.n'],
@@ -148,7 +161,7 @@ const bad: readonly Row[] = [
   ['target-missing', around('fallback_retry_target="nowhere"'), '"nowhere"'],
   ['target-missing', around('required_tool_node=nowhere'), 'nowhere'],
   ['target-missing', around('', 'retry_target=nowhere;'), 'nowhere'],
-  ['vars-syntax', around('', 'vars="a=1, b";'), 'b'],
+  ['vars-syntax', around('', 'vars="a=1, 1b";'), '1b'],
   ['holdout-beside', around('', 'vars="spec=@x.md"; holdout_beside="spce";'), '"spce"'],
   ['holdout-beside', around('', 'vars="spec=x.md"; holdout_beside=spec;'), 'spec'],
   ['holdout', around('', 'holdout="judge/, .git/hooks";'), '"judge/, .git/hooks"'],
@@ -187,6 +200,14 @@ const bad: readonly Row[] = [
   ['unknown-attribute', around('max-retries=1'), 'max-retries'],
   ['unknown-attribute', around('tool_comand="x"'), 'tool_comand'],
   ['unknown-attribute', edge('conditon="x"'), 'conditon'],
+  ['unknown-attribute', around('zork=1'), 'zork'],
+  ['no-effect', around('thread_id=t'), 'thread_id'],
+  ['no-effect', around('class=cheap'), 'class'],
+  ['no-effect', around('', 'model_stylesheet="* { }";'), 'model_stylesheet'],
+  ['no-effect', around('"manager.max_cycles"=3'), '"manager.max_cycles"'],
+  ['no-effect', edge('loop_restart=true'), 'loop_restart'],
+  ['duplicate-node', around('', 'a [prompt=x];'), 'a'],
+  ['undeclared-node', whole(`${ends} build [label=x]; start -> biuld; build -> exit`), 'biuld'],
   ['unknown-attribute', around('', 'default_max_visit=3;'), 'default_max_visit'],
   ['gate-without-retry', around('goal_gate=true'), 'goal_gate'],
   ['not-graphviz', around('timeout=30s, prompt=x'), '30s'],
@@ -270,7 +291,8 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['condition-key', edge('condition="context.outcome=x && came && context.ctx.x=1 && outcome_of_tests=1"')],
   ['unknown-outcome', edge('condition="outcome=pass || outcome=skipped || context.outcome=any"')],
   ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
-  ['vars-syntax', around('', 'vars="a=1, b=@x.md";')],
+  ['vars-syntax', around('', 'vars="a=1, b=@x.md, c";')],
+  ['unknown-outcome', edge('condition="outcome=has_dod || outcome=SUCCESS"')],
   ['holdout-beside', around('', 'vars="a=1, b=@x.md"; holdout_beside=b;')],
   ['holdout-access', around('prompt=x, access=run')],
   ['holdout-access', around('shape=parallelogram, tool_command="true", access=run', 'holdout="judge/";')],
@@ -285,10 +307,10 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ],
   ['unknown-reference', around('prompt="$goal"')],
   // These problems are reported for `vars`.
-  ['unknown-reference', around('prompt="${var.a} ${var.b}"', 'vars="a, b=@";')],
+  ['unknown-reference', around('prompt="${var.a} ${var.b}"', 'vars="a, b=x";')],
   ['holdout-beside', around('', 'vars="spec=@"; holdout_beside=spec;')],
   // These are never expanded.
-  ['unknown-reference', around('shape=parallelogram, tool_command=true, label="uses ${var.nope}"')],
+  ['unknown-reference', around('shape=parallelogram, tool_command=true, comment="uses ${var.nope}"')],
   ['unknown-reference', around('prompt="the words ${var.nope}", prompt_expand=false')],
   ['refused-command', around('shape=parallelogram, tool_command="cat /x ${ctx.x} >/dev/stderr"')],
   ['refused-command', around('shape=parallelogram, tool_command="cd ${X:-/x}; cat \'a /b\' >/dev/stderr"')],
@@ -299,18 +321,15 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['empty-prompt', whole(`${ends} a [prompt_file="x.md"]; start -> a -> exit`)],
   [
     'unknown-attribute',
-    around('color=red, fillcolor="#ff0000", fontname=x, penwidth=2, style=filled, flavour=new'),
+    around('color=red, fillcolor="#ff0000", fontname=x, penwidth=2, style=filled, _draw_=x'),
   ],
-  [
-    'unknown-attribute',
-    around('fidelity=full, thread_id=t, reasoning_effort=high, cwd=".", inputs=x, class=c'),
-  ],
+  ['no-effect', around('', 'class=c; edge [class=c];')],
+  ['duplicate-node', whole(`${ends} a [label=x]; subgraph { rank=same; a } start -> a -> exit`)],
   ['attribute-kind', around('max_retries=1', 'node [tool_command="x"];')],
   [
     'attribute-kind',
     around('fidelity=full, weight=2', 'fidelity=full; edge [fidelity=x]; subgraph { rank=same; x=y }'),
   ],
-  ['unknown-attribute', around('type=verification, tool_comand="x", "verification.allowed_commands"=ls')],
   ['unknown-attribute', around('', 'rankdir=LR; bgcolor=white; node [fontsize=10, tool_command="x"];')],
   ['gate-without-retry', around('goal_gate=true, retry_target=a')],
   ['not-graphviz', around('timeout="30s", "codex.workdir"=x, y=-1.5')],
@@ -387,7 +406,7 @@ test('a small pipeline has no findings', () => {
 
 test('all findings are in the order of the text, each once', () => {
   const text = whole(
-    'node [max_retries=-1]; start; exit; a; b [type=tol]; exit -> b; start -> a -> b -> exit [condition="outcome=ok"]',
+    'node [max_retries=-1]; start; exit; a; b [type=tol]; exit -> b; start -> a -> b -> exit [condition="outcome=sucess"]',
   );
   expect(found(text).map((d) => d.code)).toEqual([
     'attribute-value',
@@ -516,17 +535,18 @@ test('a prompt file is searched for references if its text is given', () => {
   });
 });
 
-test('undeclared nodes, empty prompts, agents with access to runs with a holdout, unknown attributes and keys, gates without a target and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
+test('repeated nodes, empty prompts, agents with access to runs with a holdout, attributes without effect, unknown attributes and keys, gates without a target and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
   const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
   expect(
     [...severity]
-      .filter(([, s]) => s === 'warning')
+      // These depend on the case.
+      .filter(([code, s]) => s === 'warning' && !['undeclared-node', 'unknown-outcome'].includes(code))
       .map(([code]) => code)
       .sort(),
   ).toEqual([
-    ...'attribute-kind condition-key edge-never-taken empty-prompt endless-cycle'.split(' '),
-    ...'failure-to-success gate-without-retry holdout-access outcome-uncovered'.split(' '),
-    ...'undeclared-node unknown-attribute'.split(' '),
+    ...'attribute-kind condition-key duplicate-node edge-never-taken empty-prompt endless-cycle'.split(' '),
+    ...'failure-to-success gate-without-retry holdout-access no-effect outcome-uncovered'.split(' '),
+    'unknown-attribute',
   ]);
 });
 
@@ -552,6 +572,34 @@ test.for([
     a [shape=parallelogram, tool_command=x]; b [shape=parallelogram, tool_command=x]
     start -> a; ${edges} }`);
   expect(diagnostics.filter((d) => d.code === 'edge-never-taken').map((d) => d.fix)).toEqual([fix]);
+});
+
+test('an unknown attribute is reported once, with the elements that have it, and is an error if asked', () => {
+  const { graph } = readGraph('p.dot', whole(`${ends} node [zork=1]; a; b; c; start -> a -> b -> c -> exit`));
+  if (graph === undefined) throw new Error('no graph');
+  const unknown = (strict: boolean) =>
+    lint(graph, kinds, { strict }).filter(({ code }) => code === 'unknown-attribute');
+  expect(unknown(false)).toMatchObject([
+    { message: 'the attribute "zork" is unknown (on "a", "b", "c")', severity: 'warning' },
+  ]);
+  expect(unknown(true)).toMatchObject([{ severity: 'error' }]);
+});
+
+test('a misspelt target of an edge is the first finding, and the node that was meant is not unreachable', () => {
+  const text = whole('start; exit; build [label=x]; start -> biuld; build -> exit');
+  expect(found(text)).toMatchObject([{ code: 'undeclared-node', severity: 'error', fix: 'write build' }]);
+});
+
+test('an own word is an outcome behind a tool or an agent, also through a conditional', () => {
+  const words = (kind: string) =>
+    found(
+      whole(
+        `${ends} a [${kind}]; d [shape=diamond]; start -> a -> d; d -> exit [condition="outcome=has_dod"]; d -> exit`,
+      ),
+    ).filter(({ code }) => code === 'unknown-outcome').length;
+  expect(words('shape=parallelogram, tool_command=x')).toBe(0);
+  expect(words('prompt=x')).toBe(0);
+  expect(words('type=verification, "verification.allowed_commands"=ls')).toBe(1);
 });
 
 test('a refused command is an error, and a warning if the pipeline is about to run', () => {

@@ -8,7 +8,8 @@ const codes = (body: string, options: LintOptions = {}) => {
   const { graph, diagnostics } = readGraph('p.dot', `digraph { ${body} }`);
   expect(diagnostics).toEqual([]);
   if (graph === undefined) throw new Error('no graph');
-  return lint(graph, kinds, options).map(({ code }) => code);
+  // Rows add attributes to nodes that are declared already.
+  return lint(graph, kinds, options).flatMap(({ code }) => (code === 'duplicate-node' ? [] : [code]));
 };
 
 const ends = 'start [shape=Mdiamond]; exit [shape=Msquare];';
@@ -22,7 +23,7 @@ test('findings about paths are reported for a graph without errors', () => {
 
 test.for([
   ['condition-syntax', 'c -> exit [condition="outcome="]'],
-  ['unknown-outcome', 'c -> exit [condition="outcome=maybe"]'],
+  ['unknown-outcome', 'start -> exit [condition="outcome=maybe"]'],
   ['target-missing', 'c [retry_target=nowhere] c -> exit [condition="outcome=skipped"]'],
   ['exit-outgoing', 'c -> exit [condition="outcome=skipped"] exit -> a'],
   ['start-incoming', 'c -> exit [condition="outcome=skipped"] c -> start'],
@@ -35,7 +36,7 @@ test.for([
 
 test('for a partial graph only problems of the existing parts are reported', () => {
   const part = `a -> b -> c; exit -> a; z; a [goal_gate=true, retry_target=gone]; g [goal_gate=true, label=x];
-    c [${tool}, tool_command="echo \${var.gone}"]`;
+    c [shape=parallelogram, tool_command="echo \${var.gone}"]`;
   expect(codes(part, { partial: true })).toEqual([]);
   expect(new Set(codes(part))).toEqual(
     new Set([
@@ -68,7 +69,10 @@ test.for([
   ['node [prompt=x]; start -> exit; ghost -> exit', ['unreachable']],
   ['label="My pipeline"; start -> exit', []],
   ['start [timeout="5s"]; start -> exit', []],
-  [`a [${tool}, promt=x]; start -> a -> exit [condition="outcome=success"]; a -> exit`, []],
+  [
+    `a [${tool}, promt=x]; start -> a -> exit [condition="outcome=success"]; a -> exit`,
+    ['unknown-attribute'],
+  ],
   [
     'a [label=x, promt=x]; start -> a -> exit [condition="outcome=success"]; a -> exit',
     ['unknown-attribute'],

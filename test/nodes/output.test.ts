@@ -29,7 +29,7 @@ describe('refused', () => {
     ['an empty file', '', 'not JSON'],
     ['too deep nesting', `{"context_updates":{"a":${'['.repeat(900)}${']'.repeat(900)}}}`, 'levels'],
     ['a value that is not an object', '[1]', 'not valid'],
-    ['an unknown outcome', '{"outcome":"great"}', 'outcome'],
+    ['an outcome of several words', '{"outcome":"not so great"}', 'outcome'],
     ['an unknown class', '{"failure_class":"bad luck"}', 'failure_class'],
     ['an unknown key', '{"outcom":"fail"}', 'did you mean "outcome"?'],
     ['a key that is similar to none', '{"preferred_label":"x"}', 'there are outcome, preferred_next_label,'],

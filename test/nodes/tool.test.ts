@@ -12,7 +12,7 @@ test.for([
   const { graph } = readGraph('g.dot', text);
   if (graph === undefined) throw new Error('the graph could not be read');
   const errors = lint(graph, kinds, { prompts: new Map(), partial: false }).filter(
-    ({ code }) => code === 'tool-command' || code === 'unknown-attribute',
+    ({ code }) => code === 'tool-command',
   );
   expect(errors).toMatchObject([{ code: 'tool-command', fix }]);
 });

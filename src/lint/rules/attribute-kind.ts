@@ -4,7 +4,7 @@ import type { AttributeTable } from '../../model/attribute.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { Attribute, Attributes, Graph, Node } from '../../model/graph.ts';
 import { finding, type LintKind, type Rule } from '../rule.ts';
-import { drawn, edgeAttributes, graphAttributes, unchecked } from '../words.ts';
+import { edgeAttributes, graphAttributes, isDrawing, noEffectOf } from '../words.ts';
 
 /** An attribute that only other kinds read, set on this node itself: the shape or type is probably missing. A default for
  *  all nodes is no mistake. */
@@ -17,7 +17,13 @@ function* ofOthers(
 ): Generator<Diagnostic> {
   for (const attribute of node.attrs.values()) {
     const { key, written, keySpan } = attribute;
-    if (kind.attributes[key] !== undefined || unchecked.has(key) || shared.has(attribute)) continue;
+    if (
+      kind.attributes[key] !== undefined ||
+      isDrawing(key) ||
+      noEffectOf(key) !== undefined ||
+      shared.has(attribute)
+    )
+      continue;
     const readers = kinds.filter((one) => one.attributes[key] !== undefined);
     const [reader] = readers;
     // If several kinds read it, the intended kind is unknown.
@@ -61,7 +67,7 @@ function* misplaced(
   for (const { key, written, keySpan, value } of attributes) {
     if (written === 'model' && layoutModels.has(value.text)) continue;
     const reader = readers.find(({ keys }) => keys.has(key));
-    if (reader === undefined || drawn.has(key)) continue;
+    if (reader === undefined || isDrawing(key)) continue;
     yield finding(graph, 'attribute-kind', 'warning', {
       message: `${written} has no effect ${where}: only ${reader.name} reads it`,
       span: keySpan,
@@ -93,8 +99,7 @@ function* ofElsewhere(
         : `write it into the [ ] of a node, or node [${key}=…] for all that follow`,
   };
   const ofEdges: Reader = {
-    // The others have a meaning on nodes and graphs in other implementations.
-    keys: new Set(Object.keys(edgeAttributes).filter((key) => !unchecked.has(key))),
+    keys: keysOf(edgeAttributes),
     name: 'an edge',
     say: (key) => `write it into the [ ] of an edge: a -> b [${key}=…]`,
   };

@@ -1,9 +1,12 @@
 /** Every agent node has a prompt or a label. */
 import { present } from '../../model/attribute.ts';
+import { misspeltTargets } from '../misspelt.ts';
 import { finding, nodesOf, type Rule } from '../rule.ts';
 
-export const emptyPrompt: Rule = (subject) =>
-  nodesOf(subject, 'codergen')
+export const emptyPrompt: Rule = (subject) => {
+  const misspelt = misspeltTargets(subject);
+  return nodesOf(subject, 'codergen')
+    .filter(({ id }) => !misspelt.has(id))
     .filter(({ attrs }) =>
       ['prompt', 'prompt_file', 'label'].every((key) => present(attrs, key) === undefined),
     )
@@ -14,3 +17,4 @@ export const emptyPrompt: Rule = (subject) =>
         fix: 'give it a prompt="…"',
       }),
     );
+};

@@ -1,22 +1,27 @@
-/** An edge leads to a node that is not declared: it is created, as in Graphviz. */
-import { nearestAmong } from '../../model/nearest.ts';
+/** An edge leads to a node that is not declared: it is created, as in Graphviz. An error where that leaves the node that was
+ *  meant without an edge. */
+import { misspeltTargets, undeclaredTargets } from '../misspelt.ts';
 import { finding, type Rule } from '../rule.ts';
 
-export const undeclaredNode: Rule = ({ graph, incoming, kinds }) => {
-  const declared = [...graph.nodes.values()].filter((node) => node.declared).map(({ id }) => id);
-  const nearest = nearestAmong(declared);
-  return (
-    [...graph.nodes.values()]
-      // Ids such as exit define the kind of the node.
-      .filter((node) => !node.declared && incoming.has(node.id))
-      .filter((node) => !kinds.some((kind) => kind.ids.includes(node.id)))
-      .map(({ id, span }) => {
-        const meant = nearest(id);
-        return finding(graph, 'undeclared-node', 'warning', {
-          message: `an edge leads to "${id}", which is not declared; it becomes a node without attributes`,
-          span,
-          fix: meant === undefined ? `declare it: ${id} [label="…"]` : `declare it, or write ${meant}`,
-        });
-      })
-  );
+export const undeclaredNode: Rule = (subject) => {
+  const { graph } = subject;
+  const misspelt = misspeltTargets(subject);
+  return [...undeclaredTargets(subject)].flatMap(([id, meant]) => {
+    const node = graph.nodes.get(id);
+    if (node === undefined) return [];
+    const lost = misspelt.has(id);
+    return [
+      finding(graph, 'undeclared-node', lost ? 'error' : 'warning', {
+        message: lost
+          ? `an edge leads to "${id}", which is not declared, and none to "${meant}"`
+          : `an edge leads to "${id}", which is not declared; it becomes a node without attributes`,
+        span: node.span,
+        fix: lost
+          ? `write ${meant}`
+          : meant === undefined
+            ? `declare it: ${id} [label="…"]`
+            : `declare it, or write ${meant}`,
+      }),
+    ];
+  });
 };

@@ -1,31 +1,61 @@
-/** Conditions compare `outcome` with existing outcomes. */
-import { outcomeWord, parseCondition } from '../../dot/condition.ts';
+/** Conditions compare `outcome` with outcomes, or with words that a node before the edge can answer. */
+import { parseCondition } from '../../dot/condition.ts';
 import { spanInValue } from '../../dot/literal.ts';
 import { present } from '../../model/attribute.ts';
-import type { Attribute } from '../../model/graph.ts';
+import type { Attribute, Edge } from '../../model/graph.ts';
 import { nearest } from '../../model/nearest.ts';
-import { outcomeWords } from '../../model/outcome.ts';
-import { finding, type Rule } from '../rule.ts';
+import { outcomeOf, outcomeSynonyms, outcomeWords } from '../../model/outcome.ts';
+import { finding, type Rule, type Subject } from '../rule.ts';
 
-const known: readonly string[] = outcomeWords;
+const known: readonly string[] = [...outcomeWords, ...Object.keys(outcomeSynonyms)];
 
-export const unknownOutcome: Rule = function* ({ graph }) {
-  const seen = new Set<Attribute>();
-  for (const edge of graph.edges) {
-    const attribute = present(edge.attrs, 'condition');
-    if (attribute === undefined || edge.condition === undefined || seen.has(attribute)) continue;
-    seen.add(attribute);
+export const unknownOutcome: Rule = function* (subject) {
+  const { graph } = subject;
+  for (const [attribute, edges] of conditionsOf(subject)) {
     const read = parseCondition(attribute.value.text);
     if (!('condition' in read)) continue;
     for (const { key, test, literal, at, length } of read.compared) {
       if (key !== 'outcome' || (test !== '=' && test !== '!=')) continue;
-      if (known.includes(outcomeWord(literal))) continue;
+      if (outcomeOf(literal) !== undefined) continue;
       const meant = nearest(literal, known);
-      yield finding(graph, 'unknown-outcome', 'error', {
-        message: `"${literal}" is not an outcome${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
+      const free = edges.some(({ from }) => answersFreely(subject, from));
+      if (free && meant === undefined) continue;
+      yield finding(graph, 'unknown-outcome', free ? 'warning' : 'error', {
+        message: `"${literal}" is not an outcome${meant === undefined ? '' : `; the nearest is "${meant}"`}${free ? '' : ', and no node before this edge can answer it'}`,
         span: spanInValue(graph, attribute, at, length),
-        fix: `compare outcome with one of ${known.join(', ')}; other words go into preferred_label`,
+        fix: `compare outcome with one of ${outcomeWords.join(', ')}`,
       });
     }
   }
 };
+
+/** Each condition as written once, with its edges. */
+function conditionsOf({ graph }: Subject): ReadonlyMap<Attribute, readonly Edge[]> {
+  const found = new Map<Attribute, Edge[]>();
+  for (const edge of graph.edges) {
+    const attribute = present(edge.attrs, 'condition');
+    if (attribute === undefined || edge.condition === undefined) continue;
+    const edges = found.get(attribute);
+    if (edges === undefined) found.set(attribute, [edge]);
+    else edges.push(edge);
+  }
+  return found;
+}
+
+/** Node types that answer any word; the outcomes of a verification are fixed. */
+const free: ReadonlySet<string> = new Set(['tool', 'codergen']);
+
+/** Whether the outcome with which `id` is left comes from a node that may answer any word: a conditional node passes on
+ *  what came before it. */
+function answersFreely({ kindOf, incoming }: Subject, id: string): boolean {
+  const seen = new Set<string>();
+  const open = [id];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    if (seen.has(at)) continue;
+    seen.add(at);
+    const type = kindOf.get(at)?.type;
+    if (type === undefined || free.has(type)) return true;
+    if (type === 'conditional') open.push(...(incoming.get(at) ?? []).map(({ from }) => from));
+  }
+  return false;
+}

@@ -1,6 +1,7 @@
 /** Every node can be reached from the start: by an edge, or as the retry target of one that can. */
 import { present } from '../../model/attribute.ts';
 import type { Attributes } from '../../model/graph.ts';
+import { misspeltTargets } from '../misspelt.ts';
 import { finding, nodesOf, type Rule } from '../rule.ts';
 
 const targets = (attrs: Attributes): readonly string[] =>
@@ -13,11 +14,14 @@ export const unreachable: Rule = (subject) => {
   // Without a start every node would be unreachable; with two, the author must choose first.
   if (start === undefined || starts.length > 1) return [];
   const reached = new Set<string>();
+  // What a misspelt edge was to reach is reported with the edge.
+  const misspelt = misspeltTargets(subject);
   const open = [start.id, ...targets(graph.attrs)];
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
     const node = graph.nodes.get(id);
     if (node === undefined || reached.has(id)) continue;
     reached.add(id);
+    open.push(misspelt.get(id) ?? id);
     for (const { to } of outgoing.get(id) ?? []) open.push(to);
     open.push(...targets(node.attrs));
   }

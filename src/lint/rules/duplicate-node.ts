@@ -1,0 +1,12 @@
+/** A node is declared once: of an attribute in several declarations, only the last value counts. */
+import { finding, type Rule } from '../rule.ts';
+
+export const duplicateNode: Rule = ({ graph }) =>
+  graph.declaredTwice.map(({ id, span }) => {
+    const first = graph.nodes.get(id)?.span.start.line;
+    return finding(graph, 'duplicate-node', 'warning', {
+      message: `"${id}" is declared again (first in line ${first}): its attributes are merged, and the last value of each counts`,
+      span,
+      fix: 'write one declaration with all attributes, or give the second node another id',
+    });
+  });
