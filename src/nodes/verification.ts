@@ -5,6 +5,7 @@ import type { Outcome } from '../model/outcome.ts';
 import { failed, succeeded } from '../model/outcome.ts';
 import { showsNoCommit } from '../policy/git-questions.ts';
 import { scenariosNamed } from '../policy/scenarios.ts';
+import { noTestRan } from '../policy/tests-run.ts';
 import {
   parseVerificationCommand,
   plannedCommandProblem,
@@ -103,7 +104,11 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
   for (const [index, command] of plan.commands.entries()) {
     const problem = asPlanned
       ? plannedCommandProblem(command)
-      : verificationCommandProblem(command, wanted['verification.allowed_commands'] ?? []);
+      : verificationCommandProblem(
+          command,
+          wanted['verification.allowed_commands'] ?? [],
+          site.origin(key) === 'tool' ? 'tool' : 'agent',
+        );
     if (problem !== undefined) return end(failed(problem, 'guardrail'));
     const parsedCommand = parseVerificationCommand(command, cwd);
     if ('problem' in parsedCommand)
@@ -129,7 +134,11 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
       stderr: (await site.readNodeFile(names.stderrName, quoted, 'tail')) ?? '',
     });
     if (ended.kind === 'cancelled') return end(failed('cancelled', 'cancelled', { broke: true }));
-    if (ended.kind === 'exited' && ended.code === 0) continue;
+    if (ended.kind === 'exited' && ended.code === 0) {
+      const untested = results.slice(-1).map(({ stdout, stderr }) => noTestRan(`${stdout}\n${stderr}`))[0];
+      if (untested === undefined) continue;
+      return end(failed(`verification command failed: ${command} (${untested})`, 'product'));
+    }
     const missed = results.slice(-1).map(({ stdout, stderr }) => missedIn(`${stdout}\n${stderr}`));
     const sealed = sealedFrom([command, ...missed].join(' '), site);
     if (sealed !== undefined)

@@ -1,16 +1,20 @@
 /** Commands of verification nodes: which may run, and what they run. They run without a shell. */
+import { notAllowed, type PlanAuthor } from './allowed-commands.ts';
+import { type CommandParts, takeApart } from './command-parts.ts';
 import { shellProblem } from './commands.ts';
 import { pathProblem, shown } from './path-rules.ts';
 import { invocation, patternWords, programTexts } from './programs.ts';
-import { splitWords, wordFrom } from './words.ts';
 
 /** Syntax that only a shell understands. It is refused in quotes too, as in the seed. */
 const shellSyntax = ['&&', '||', ';', '|', '`', '$(', '>', '<', '\r', '\n'];
 
 /** Why a verification command is refused, undefined when it may run. `allowed` are the entries of
- *  `verification.allowed_commands`: the command, without leading assignments and wrapping parentheses, has the words
- *  of one of them, or begins with them. */
-export function verificationCommandProblem(command: string, allowed: readonly string[]): string | undefined {
+ *  `verification.allowed_commands`, `author` who set the plan. */
+export function verificationCommandProblem(
+  command: string,
+  allowed: readonly string[],
+  author: PlanAuthor,
+): string | undefined {
   const refused = (why: string) => `verification command rejected: ${why}: ${shown(command)}`;
   const parsed = takeApart(command);
   const problem = 'problem' in parsed ? undefined : (wordProblem(parsed) ?? nestedProblem(parsed.words));
@@ -20,9 +24,8 @@ export function verificationCommandProblem(command: string, allowed: readonly st
     return refused(`it runs without a shell, so ${JSON.stringify(syntax)} cannot be used`);
   }
   if ('problem' in parsed) return refused(parsed.problem);
-  return allowed.some((entry) => beginsWith(parsed.words, entry))
-    ? undefined
-    : refused('verification.allowed_commands does not list it');
+  const missing = notAllowed(parsed, allowed, author);
+  return missing === undefined ? undefined : refused(missing);
 }
 
 const operators = '| || |& & && ; ;; > >> >| >& &> &>> < << <<< <& <>'.split(' ');
@@ -46,7 +49,7 @@ const guardrail = (problem: string) => `verification command rejected by guardra
 
 /** The problem in assignments and words, `isText` left out. */
 function wordProblem(
-  { assignments, words }: Parsed,
+  { assignments, words }: CommandParts,
   isText: (word: string, at: number) => boolean = () => false,
 ): string | undefined {
   const patterns = patternWords(words);
@@ -67,12 +70,6 @@ function nestedProblem(words: readonly string[]): string | undefined {
   return undefined;
 }
 
-function beginsWith(words: readonly string[], entry: string): boolean {
-  const split = splitWords(entry);
-  const wanted = 'words' in split ? split.words : entry.trim().split(/\s+/);
-  return wanted.length > 0 && wanted.every((word, at) => word === words[at]);
-}
-
 /** What a verification command runs: nothing is expanded but `$PWD` in the assignments before the program. `cwd` is
  *  the absolute folder that it will run in. The problem continues the text "the command is rejected: ". */
 export function parseVerificationCommand(
@@ -87,54 +84,6 @@ export function parseVerificationCommand(
     ([name, value]) => [name, value.replace(/\$(?:PWD\b|\{PWD\})/g, () => cwd)] as const,
   );
   return { env: Object.fromEntries(values), argv: parsed.words };
-}
-
-type Parsed = {
-  readonly assignments: readonly (readonly [name: string, value: string])[];
-  readonly words: [string, ...string[]];
-};
-
-/** Splits a command into the assignments before its program and its words; wrapping parentheses are dropped. */
-function takeApart(command: string): Parsed | { readonly problem: string } {
-  if (command.includes('\0')) return { problem: 'it contains a NUL' };
-  const assignments: [string, string][] = [];
-  for (let text = withoutParentheses(command.trim()); ; ) {
-    const first = wordFrom(text, 0);
-    if (first !== undefined && 'problem' in first) return cannotSplit(first.problem);
-    const [, name, value] = /^([A-Za-z_]\w*)=([\s\S]*[^=])$/.exec(first?.text ?? '') ?? [];
-    // In quotes it is not a name.
-    const isAssignment =
-      first !== undefined && name !== undefined && text.startsWith(`${name}=`, first.start);
-    if (!isAssignment) {
-      const split = splitWords(text);
-      if ('problem' in split) return cannotSplit(split.problem);
-      const [program, ...rest] = split.words;
-      if (program === undefined || program === '') return { problem: 'it names no program' };
-      return { assignments, words: [program, ...rest] };
-    }
-    assignments.push([name, value ?? '']);
-    text = withoutParentheses(text.slice(first.end).trim());
-  }
-}
-
-const cannotSplit = (why: string) => ({ problem: `it cannot be split into words, ${why}` });
-
-/** `((a b))` → `a b`, where the first parenthesis is closed by the last: not `(a) (b)`. */
-function withoutParentheses(text: string): string {
-  let inner = text;
-  // Deeper ones are refused as part of the program's name.
-  for (let layer = 0; layer < 8 && isWrapped(inner); layer++) inner = inner.slice(1, -1).trim();
-  return inner;
-}
-
-function isWrapped(text: string): boolean {
-  if (!text.startsWith('(') || !text.endsWith(')')) return false;
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === '(') depth++;
-    if (text[at] === ')' && --depth === 0) return at === text.length - 1;
-  }
-  return false;
 }
 
 /** Variables by which a program loads code or takes settings that name programs: with them, an allowed command

@@ -28,7 +28,7 @@ test.for<[command: string, allowed: string[]]>([
   ['echo "a  b"', ['echo "a  b"']],
   ['((( (true) )))', ['true']],
 ])('%j may run where %j is allowed', ([command, allowed]) => {
-  expect(verificationCommandProblem(command, allowed)).toBeUndefined();
+  expect(verificationCommandProblem(command, allowed, 'tool')).toBeUndefined();
   expect(parseVerificationCommand(command, '/w')).not.toHaveProperty('problem');
 });
 
@@ -75,7 +75,7 @@ test.for<[command: string, why: RegExp]>([
   ["bash -c 'export A PATH=x'", /assignment to PATH/],
   ['cat /etc/passwd; touch x', /guardrail/],
 ])('%j is rejected: %s', ([command, why]) => {
-  const problem = verificationCommandProblem(command, ['echo', 'sh -c', 'bash', '']);
+  const problem = verificationCommandProblem(command, ['echo', 'sh -c', 'bash', ''], 'agent');
   expect(problem).toMatch(/^verification command rejected/);
   expect(problem).toMatch(why);
 });
@@ -100,14 +100,14 @@ test.for([
     `(${name}=x true)`,
     `env ${name}=x true`,
   ]) {
-    expect(verificationCommandProblem(command, ['true', 'env'])).toMatch(why);
+    expect(verificationCommandProblem(command, ['true', 'env'], 'tool')).toMatch(why);
     expect(plannedCommandProblem(command)).toMatch(why);
   }
 });
 
 test('an empty list allows nothing', () => {
-  expect(verificationCommandProblem('true', [])).toMatch(/rejected/);
-  expect(verificationCommandProblem('true', ['', ' '])).toMatch(/rejected/);
+  expect(verificationCommandProblem('true', [], 'tool')).toMatch(/rejected/);
+  expect(verificationCommandProblem('true', ['', ' '], 'tool')).toMatch(/rejected/);
 });
 
 test.for<[command: string, env: Record<string, string>, argv: string[]]>([
@@ -222,7 +222,7 @@ test('the checks throw for no text, and an allowed command can be run', () => {
   fc.assert(
     fc.property(fc.string({ unit, maxLength: 12 }), (command) => {
       const parsed = parseVerificationCommand(command, '/w');
-      if (verificationCommandProblem(command, ['echo']) === undefined) {
+      if (verificationCommandProblem(command, ['echo'], 'agent') === undefined) {
         expect(parsed).toMatchObject({ argv: expect.arrayContaining(['echo']) });
       }
       if (plannedCommandProblem(command) === undefined) expect(parsed).toHaveProperty('argv');

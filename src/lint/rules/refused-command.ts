@@ -20,7 +20,7 @@ function allowedProblems({ value }: Attribute): readonly string[] {
   if (!entries.ok) return [];
   return entries.value
     .filter((entry) => entry !== '@plan')
-    .flatMap((entry) => verificationCommandProblem(entry, [entry]) ?? []);
+    .flatMap((entry) => verificationCommandProblem(entry.replace(/^=/, ''), [entry], 'tool') ?? []);
 }
 
 export const refusedCommand: Rule = function* (subject) {
