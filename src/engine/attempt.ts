@@ -2,9 +2,11 @@
 import type { Usage } from '../agents/agent.ts';
 import type { AttributeValues } from '../model/attribute.ts';
 import { present, readAttributes } from '../model/attribute.ts';
+import type { Node } from '../model/graph.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { endedBySignal, failed, reasonOf } from '../model/outcome.ts';
+import { own } from '../model/own.ts';
 import { sumOfUsages } from '../model/spent.ts';
 import type { RanCommand } from '../model/visit-record.ts';
 import type { NodeKind } from '../nodes/kind.ts';
@@ -79,8 +81,8 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const began = setting.clock.monotonic();
       const sealing = kind.executable ? sealingOf(setting, visit.node, kind.type) : undefined;
       sealing?.place();
-      const own = await waitingWithin(site.nodeDir, await ran(kind, values, site, setting.workspace));
-      const answered = masked(await explained(own, site, setting), site.mask);
+      const ended = await waitingWithin(site.nodeDir, await ran(kind, values, site, setting.workspace));
+      const answered = withWholePlan(await explained(ended, site, setting), site.mask, visit.node);
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
         return { outcome: answered, after: before, violations: [], ...costs() };
@@ -357,6 +359,22 @@ function outside(changes: Changes, allowed: readonly string[]): readonly string[
   const files = outsideScope([...changes.created, ...changes.modified, ...changes.deleted], allowed);
   const folders = changes.folders.modified.filter((path) => !folderInScope(path, allowed));
   return [...files, ...folders].sort();
+}
+
+/** The outcome, masked; a failure if its verification plan holds a secret: with stars it would be a plan of other commands. */
+function withWholePlan(outcome: Outcome, mask: (text: string) => string, node: Node): Outcome {
+  const clean = masked(outcome, mask);
+  const key = present(node.attrs, 'verification.plan_context_key')?.value.text.trim() ?? 'verification.plan';
+  const [plan, shown] = [outcome, clean].map(({ updates }) => JSON.stringify(own(updates, key)));
+  if (outcome.status === 'fail' || plan === shown) return clean;
+  return {
+    ...failed(
+      `the verification plan ("${key}") holds the value of a secret of the environment, which is masked in every record: use the variable in the command, or unset it`,
+      'config',
+      { broke: true },
+    ),
+    ...by(clean),
+  };
 }
 
 /** Masks secrets in the texts of an outcome. */

@@ -332,10 +332,11 @@ export function siteFor(
       if (last === undefined) return undefined;
       const tails = await Promise.all(last.files.map((file) => readSome(file, 16_384, 'tail')));
       const output = tails.join('\n');
-      return (
-        withheldHint(without, output, node.id) ??
-        sandboxHint(output, last.confinement, node.id, setting.workspace)
-      );
+      const hints = [
+        withheldHint(without, output, node.id),
+        sandboxHint(output, last.confinement, node.id, setting.workspace),
+      ].filter((hint) => hint !== undefined);
+      return hints.length === 0 ? undefined : hints.join('; ');
     },
     changedSince: (at) => look.changedSince(at),
     acted(action) {

@@ -51,5 +51,5 @@ export function withheldHint(
   const names = namedIn(`${last.text}\n${output}`, last.withheld);
   if (names.length === 0) return undefined;
   const are = names.length === 1 ? 'is a secret' : 'are secrets';
-  return `${names.join(', ')} ${are} and withheld: set env_pass="${names.join(',')}" on node "${node}"`;
+  return `${names.join(', ')} ${are} and withheld: set env_pass="${names.join(',')}" on node "${node}", or --env-pass`;
 }

@@ -464,6 +464,9 @@ describe('a model over the network', () => {
     start -> ask -> exit
   }`;
 
+  // An answer with a key is not written to a file.
+  const withoutFile = pipeline.replace('response_file="a.txt", ', '');
+
   test('a key in the pieces of a chat completion is not recorded', async () => {
     const say = (content: string, finish_reason: string | null = null) => ({
       choices: [{ index: 0, delta: { content }, finish_reason }],
@@ -471,7 +474,7 @@ describe('a model over the network', () => {
     const events = [say('the key is '), say(key.slice(0, 9)), say(key.slice(9), 'stop')];
     await using server = await startModelServer([{ events }], ['chat']);
     await using it = await house(
-      { 'p.dot': pipeline.replace('[prompt', '[openai.api=chat, prompt') },
+      { 'p.dot': withoutFile.replace('[prompt', '[openai.api=chat, prompt') },
       () => ({
         OPENAI_API_KEY: key,
         OPENAI_BASE_URL: server.url,
@@ -486,7 +489,7 @@ describe('a model over the network', () => {
 
   test('requests and events are recorded without the key, and are not sent again', async () => {
     await using server = await startModelServer([{ text: `the key is ${key}, in pieces` }]);
-    await using it = await house({ 'p.dot': pipeline }, () => ({
+    await using it = await house({ 'p.dot': withoutFile }, () => ({
       OPENAI_API_KEY: key,
       OPENAI_BASE_URL: server.url,
     }));

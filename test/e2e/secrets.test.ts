@@ -94,7 +94,7 @@ test('a failure of a command that names a withheld variable says so', async () =
   const pipeline = (command: string) =>
     `digraph g { start [shape=Mdiamond] exit [shape=Msquare] bad [shape=Msquare, outcome=fail] t [shape=parallelogram, tool_command="${command}"] start -> t; t -> exit [condition="outcome=success"]; t -> bad [condition="outcome=fail"] }`;
   const hint = (names: string, are: string) =>
-    ` (${names} ${are} and withheld: set env_pass="${names.replace(' ', '')}" on node "t")`;
+    ` (${names} ${are} and withheld: set env_pass="${names.replace(' ', '')}" on node "t", or --env-pass)`;
   for (const [command, reason] of [
     ['test -n \\"$DATABASE_URL\\"', `tool_exit_code_1${hint('DATABASE_URL', 'is a secret')}`],
     ['sh deploy.sh', `tool_exit_code_1${hint('GITHUB_PAT', 'is a secret')}`],
@@ -164,6 +164,26 @@ describe('an answer with the value of a secret', () => {
       expect(await it.read('.factory/runs/r1/workspace/out.txt')).toBe(text);
     },
   );
+});
+
+test('a verification plan with the value of a secret is a failure, not a plan of other commands', async () => {
+  const plan = `digraph g { start [shape=Mdiamond] exit [shape=Msquare] bad [shape=Msquare, outcome=fail]
+    plan [shape=parallelogram, tool_command="cp plan.json $FACTORY_OUTPUT"]
+    check [type=verification, "verification.allowed_commands"="@plan"]
+    start -> plan; plan -> check [condition="outcome=success"]; plan -> bad [condition="outcome=fail"]
+    check -> exit [condition="outcome=success"]; check -> bad [condition="outcome=fail"] }`;
+  for (const [command, code] of [
+    ['test unseen-pat-03 != other', 1],
+    ['test seen != other', 0],
+  ] as const) {
+    const updates = { context_updates: { 'verification.plan': { files: [], commands: [command] } } };
+    await using it = await home({ 'p.dot': plan, 'w/plan.json': JSON.stringify(updates) });
+    const ran = await run(it, environment);
+    expect(ran.code, ran.stderr).toBe(code);
+    expect(await it.list('.factory/runs/r1')).toEqual(
+      code === 0 ? expect.arrayContaining(['check']) : expect.not.arrayContaining(['check']),
+    );
+  }
 });
 
 test('names of secrets stay in the run: a resume without FACTORY_SECRETS withholds and masks them', async () => {

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -185,6 +186,27 @@ test('the temperature is sent where one is given; the report names it, and the c
   expect(record.version.git_commit).toBe(own);
   expect((await run('--llm-temperature', '3', '--branch', 'three')).code).toBe(2);
   expect((await run('--max-attempts', '99999999999999999999', '--branch', 'many')).code).toBe(2);
+});
+
+test('acceptance commands get the secrets that --env-pass names, and no others; none of them is recorded', async () => {
+  const needs = 'bash -c "test -z \\"$GITHUB_PAT\\" && echo \\"$DATABASE_URL\\" | grep unseen.pass"';
+  await using it = await place([order(1, { acceptance_commands: [needs] })], answer('f1.txt', '1\n'));
+  const env = { DATABASE_URL: 'postgres://app:unseen-pass@db/app', GITHUB_PAT: 'unseen-pat-1' };
+  const flags = ['--repo', 'repo', '--work-order', 'wos/WO-01.json', '--artifacts-dir', 'art', '--no-push'];
+  const run = (...more: string[]) =>
+    it.factory(['order', 'run', ...flags, '--script', 'script.json', '--max-attempts', '1', ...more], {
+      env,
+    });
+  const without = await run('--branch', 'one');
+  expect(without.code, without.stderr).toBe(1);
+  expect(without.stdout + without.stderr).toContain('DATABASE_URL');
+  const ran = await run('--branch', 'two', '--env-pass', 'DATABASE_URL');
+  expect(ran.code, ran.stderr).toBe(0);
+  for (const name of readdirSync(it.path, { recursive: true, encoding: 'utf8' })) {
+    const path = join(it.path, name);
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true || /wos|script/.test(name)) continue;
+    expect(readFileSync(path, 'latin1'), name).not.toContain('app:unseen-pass');
+  }
 });
 
 test('an interrupted order can be resumed, and the repository is unchanged until it succeeds', async () => {

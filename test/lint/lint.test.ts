@@ -193,6 +193,7 @@ const bad: readonly Row[] = [
   ['attribute-kind', around('', 'llm_model=m;'), 'llm_model'],
   ['attribute-kind', edge('label=x').replace('[label=x]', 'condition="outcome=fail"'), 'condition'],
   ['attribute-kind', edge('max_retries=1'), 'max_retries'],
+  ['attribute-kind', around('secrets=A_LOGIN'), 'secrets'],
   ['attribute-kind', around('condition="outcome=fail"'), 'condition'],
   ['attribute-kind', around('').replace('a [label=a, ]', 'a [label=a] { prompt="x" }'), 'prompt'],
   ['attribute-kind', around('', 'subgraph { label=l; graph [goal=g, color=red]; }'), 'goal'],

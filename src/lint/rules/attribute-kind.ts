@@ -88,7 +88,7 @@ function* ofElsewhere(
   const ofGraph: Reader = {
     keys: keysOf(graphAttributes),
     name: 'the graph',
-    say: (key) => `write ${key}=… outside of every subgraph`,
+    say: (key) => `write ${key}=… on the graph itself, outside of every node and subgraph`,
   };
   const ofNodes: Reader = {
     keys: new Set(kinds.flatMap((kind) => Object.keys(kind.attributes))),
@@ -111,7 +111,7 @@ function* ofElsewhere(
     const own = without(attrs, ofNodes.keys);
     for (const attribute of own) if (shared.has(attribute)) ofDefaults.add(attribute);
     const alone = own.filter((attribute) => !shared.has(attribute));
-    yield* misplaced(graph, alone, `on the node "${id}"`, [ofEdges]);
+    yield* misplaced(graph, alone, `on the node "${id}"`, [ofEdges, ofGraph]);
   }
   yield* misplaced(graph, ofDefaults, 'on nodes', [ofEdges]);
   for (const { attrs } of graph.edges)
