@@ -41,7 +41,7 @@ const globals: readonly { readonly what: RegExp; readonly may: RegExp; readonly 
   { what: /\bDate\.now\(|\bnew Date\(\)/, may: /^system\//, mend: 'take a Clock' },
   { what: /(?<![.\w])set(?:Timeout|Interval|Immediate)\(/, may: /^system\//, mend: 'take a Clock' },
   { what: /(?<![.\w])fetch\(/, may: /^system\//, mend: 'use the OpenAI client' },
-  { what: /\bprocess\.exit\b/, may: /^program\.ts$/, mend: 'answer with an exit code' },
+  { what: /\bprocess\.exit\b/, may: /^program\.ts$|^system\/embedded\//, mend: 'answer with an exit code' },
   { what: /\bconsole\.\w+\(/, may: /^$/, mend: 'answer with text; program.ts prints it' },
 ];
 

@@ -24,7 +24,17 @@ export function scenarioTable(report: ScenarioReport, sealed: readonly string[])
   ]);
   if (report.passed_over.length > 0)
     lines.push(`no scenarios by their names: ${report.passed_over.join(', ')}`);
-  return `${[...lines, count(report)].join('\n')}\n`;
+  return `${[...lines, ...isolation(report), count(report)].join('\n')}\n`;
+}
+
+/** The passed scenarios that were not separated from the product. */
+function isolation({ results }: ScenarioReport): readonly string[] {
+  const weak = results.filter((one) => one.outcome === 'pass' && one.evidence.isolation !== 'launcher');
+  const notes = new Set(weak.map((one) => one.evidence.isolation_note));
+  return [...notes].map((note) => {
+    const names = weak.filter((one) => one.evidence.isolation_note === note).map((one) => one.scenario);
+    return `isolation: ${note}${names.length === results.length ? '' : ` (${names.join(', ')})`}`;
+  });
 }
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)}s`;
@@ -55,9 +65,12 @@ function count({ results }: ScenarioReport): string {
   ].join(', ');
 }
 
+const shared = ({ outcome, evidence }: ScenarioResult): readonly string[] =>
+  outcome === 'pass' && evidence.isolation === 'none' ? ['product and scenario shared one user'] : [];
+
 /** One line for records and routing. */
 export function scenarioNotes(report: ScenarioReport): string {
   const bad = report.results.filter((one) => one.failure_class !== null);
-  if (bad.length === 0) return count(report);
+  if (bad.length === 0) return [count(report), ...new Set(report.results.flatMap(shared))].join(', ');
   return `${count(report)}: ${bad.map((one) => `${one.scenario} (${one.failure_class}: ${one.evidence.why})`).join('; ')}`;
 }

@@ -1,15 +1,18 @@
 /** `factory scenario lint|selftest|run`: holdout scenarios against a product. */
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CommandIo } from '../builder/tool.ts';
 import { durationMs } from '../model/attribute.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
-import { discover } from '../scenario/discover.ts';
+import { type Discovered, discover } from '../scenario/discover.ts';
 import { lintScenarios } from '../scenario/lint.ts';
+import { sandboxHere } from '../scenario/machine.ts';
 import type { ScenarioReport } from '../scenario/result.ts';
 import { runScenarios } from '../scenario/run.ts';
+import { helpersOf, productStarts } from '../scenario/starts.ts';
 import { visibleFailure, withoutSealed } from '../scenario/visible.ts';
 import type { Clock } from '../system/clock.ts';
 import { isMissing } from '../system/files.ts';
@@ -30,6 +33,7 @@ export type ScenarioFlags = {
   readonly jobs?: number;
   readonly timeout?: string;
   readonly ifAny?: boolean;
+  readonly isolation?: string;
   readonly json?: boolean;
   readonly color?: boolean;
 };
@@ -74,6 +78,9 @@ export async function scenarioRun(
       is === undefined ? `there is no product in ${flags.app}` : `${flags.app} is no folder`,
       'pass the folder of the product: --app DIR',
     );
+  const isolation = flags.isolation ?? (io.env['FACTORY_ISOLATION'] || 'auto');
+  if (isolation !== 'auto' && isolation !== 'required')
+    return wrong(`there is no isolation "${isolation}"`, 'write auto or required');
   const live = flags.live === true || (io.env['REQUIRE_LIVE'] ?? '1') === '1';
   const options = {
     app,
@@ -86,9 +93,14 @@ export async function scenarioRun(
   const signal = io.signal();
   // Before any product could change them.
   const texts = await textsBeside(folder);
-  const { spawn, clock, env } = io;
+  const { clock, env } = io;
+  const sandbox = await sandboxHere(io.spawn, env, await holdoutFolders(folder));
+  if (isolation === 'required') {
+    const problems = await isolationProblems(found, place, sandbox.noSandbox);
+    if (problems.length > 0) return refuse(problems, io, flags).then(() => 2);
+  }
   const report = await runScenarios(found, options, {
-    spawn,
+    ...sandbox,
     clock,
     env,
     signal,
@@ -102,6 +114,39 @@ export async function scenarioRun(
   }
   await tell(report, texts, flags, io);
   return report.exit_code;
+}
+
+/** Why the scenarios cannot be isolated from the product. */
+async function isolationProblems(
+  { scenarios }: Discovered,
+  place: string,
+  noSandbox: string | undefined,
+): Promise<readonly Diagnostic[]> {
+  if (noSandbox !== undefined)
+    return [
+      {
+        code: 'scenario',
+        severity: 'error',
+        message: `isolation=required, but no sandbox works here: ${noSandbox}`,
+        fix: 'install bubblewrap or allow user namespaces, which it needs; or use isolation=auto',
+      },
+    ];
+  const files = await Promise.all(scenarios.map(({ folder, name }) => helpersOf(folder, name)));
+  const each = new Map(files.flat().map((file) => [file.name, file.text]));
+  return [...each].flatMap(([name, text]) =>
+    productStarts(name, text).map(({ line, text: start }) => ({
+      code: 'scenario',
+      severity: 'error' as const,
+      message: `isolation=required, but ${place}: ${name}:${line} uses the product without APP_RUN: ${start}`,
+      fix: 'write "$APP_RUN" PROGRAM ARGUMENTS…',
+    })),
+  );
+}
+
+/** The folder of the scenarios, by its name and its real path. */
+async function holdoutFolders(place: string): Promise<readonly string[]> {
+  const folder = (await stat(place)).isFile() ? dirname(place) : place;
+  return [...new Set([folder, await realpath(folder)])];
 }
 
 async function tell(
@@ -274,6 +319,10 @@ export function scenarioCommand(
       .option('--jobs <n>', 'scenarios to run in parallel (default: 4, or the number of processors)', count)
       .option('--timeout <duration>', 'time limit of each phase (default: SCENARIO_TIMEOUT, else 15m)')
       .option('--if-any', 'succeed if there are no scenarios')
+      .option(
+        '--isolation <mode>',
+        'auto, or required: refuse to run without sandboxes that separate product and scenario (default: auto)',
+      )
       .option('--json', 'print results as JSON')
       .option('--no-color', 'disable colors (also: NO_COLOR)');
   verb('selftest <dir>', 'Run the self-tests of the scenarios, without the product').action(

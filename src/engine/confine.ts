@@ -1,7 +1,7 @@
 /** The sandbox settings of each node: its attributes, limited by what the run and the machine support. */
 import { delimiter, isAbsolute, join } from 'node:path';
 import { graphAttributes } from '../lint/words.ts';
-import { readAttributes } from '../model/attribute.ts';
+import { present, readAttributes } from '../model/attribute.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import { executableAttributes } from '../nodes/kind.ts';
@@ -16,6 +16,7 @@ import {
   type SandboxWord,
   type Wanted,
 } from '../policy/confinement.ts';
+import { runsScenarios } from '../policy/scenarios.ts';
 import type { Confinement, Rung } from '../system/sandbox/confinement.ts';
 
 /** Sandbox settings that are the same for all nodes of a run. */
@@ -96,6 +97,7 @@ export function confinementOf(
     verification: stage.check,
     history: stage.history,
     access: own.access,
+    scenarios: runsScenarios(present(node.attrs, 'tool_command')?.value.text ?? ''),
     network: network === undefined ? undefined : network === 'on',
     limits: {
       memory: own.max_memory ?? all.max_memory,
@@ -127,4 +129,22 @@ export function confinementOf(
   );
   const printed = (stage.printed ?? []).map((path) => ({ path, write: false }));
   return { ...confined, inside: [...confined.inside, ...printed], pinned: stage.pinned ?? [] };
+}
+
+/** Variables by which a tool that runs scenarios learns of the node's sandbox settings. */
+export function scenarioVariables(
+  graph: Graph,
+  node: Node,
+  confinement: RunConfinement = unconfined,
+): Record<string, string> {
+  if (!runsScenarios(present(node.attrs, 'tool_command')?.value.text ?? '')) return {};
+  const own = readAttributes(node.attrs, executableAttributes).values;
+  const all = readAttributes(graph.attrs, graphAttributes).values;
+  const isolation = own.isolation ?? all.isolation;
+  const bind = [...(all.sandbox_bind ?? []), ...(own.sandbox_bind ?? [])];
+  return {
+    ...(isolation === undefined ? {} : { FACTORY_ISOLATION: isolation }),
+    ...(bind.length === 0 ? {} : { FACTORY_SANDBOX_BIND: bind.join(',') }),
+    ...(askedOf(graph, node, confinement).word === 'none' ? { FACTORY_SANDBOX: 'none' } : {}),
+  };
 }

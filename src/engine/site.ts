@@ -27,7 +27,7 @@ import { type Lookout, lookout } from '../workspace/newest.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { maskFolder, maskKept } from './artifacts.ts';
-import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
+import { confinementOf, type RunConfinement, rungOf, scenarioVariables } from './confine.ts';
 import type { Desk } from './desk.ts';
 import { staysInside, writeInside } from './inside.ts';
 import type { LeakGuard } from './leaks.ts';
@@ -237,6 +237,7 @@ export function siteFor(
         env: {
           ...seenBy(confinement, stageEnv()),
           ...(holdout === undefined ? {} : { [holdoutVariable]: holdout.paths.join(',') }),
+          ...scenarioVariables(setting.graph, node, setting.confinement),
           ...(program.check === true ? checkEnvironment(env) : {}),
           ...program.env,
         },

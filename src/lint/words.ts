@@ -46,6 +46,7 @@ export const graphAttributes = {
   secrets: secretNames(),
   sandbox: word('auto', 'bwrap', 'none'),
   sandbox_bind: outsidePaths(),
+  isolation: word('auto', 'required'),
   network: word('on', 'off'),
   max_memory: bytes(leastMemory),
   max_processes: count(1),

@@ -156,6 +156,7 @@ export const executableAttributes = {
   sees_holdout: flag(),
   sandbox: word('auto', 'bwrap', 'none'),
   sandbox_bind: outsidePaths(),
+  isolation: word('auto', 'required'),
   network: word('on', 'off'),
   max_memory: bytes(16 * 1024 * 1024),
   max_processes: count(1),

@@ -119,6 +119,8 @@ export type Wanted = {
   readonly history: boolean;
   /** The node's setting for the run directory. */
   readonly access: 'run' | 'run:ro' | undefined;
+  /** Whether it runs scenarios, which get nested sandboxes. */
+  readonly scenarios?: boolean;
   /** The setting of the node or the graph. */
   readonly network: boolean | undefined;
   readonly limits: Limits;
@@ -157,9 +159,6 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
   const shown = places.judge.filter((place) =>
     [...systemFolders, ...binds.map(({ path }) => path), ...places.own].some((path) => isWithin(place, path)),
   );
-  const homeless =
-    home === undefined || systemFolders.some((path) => isWithin(path, home)) || homeOfNobody.test(home);
-  const own = homeless ? undefined : home;
   return {
     rung,
     network: networkOf(wanted),
@@ -168,7 +167,7 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
       ...defined(wanted.limits),
       ...(wanted.limits?.processes === undefined ? {} : { processesSaid: true }),
     },
-    home: own,
+    home: homeOf(home),
     scratch: places.scratch,
     binds,
     // Hidden wherever they lie, and whatever shows the folders around them.
@@ -190,8 +189,15 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
     pinned: [],
     // The product must not see the run that its build belongs to.
     ...(wanted.access === undefined ? {} : { parts: true }),
+    ...(wanted.scenarios === true ? { nested: true } : {}),
   };
 }
+
+/** The home, where it can be covered with a private one. */
+export const homeOf = (home: string | undefined): string | undefined =>
+  home === undefined || systemFolders.some((path) => isWithin(path, home)) || homeOfNobody.test(home)
+    ? undefined
+    : home;
 
 /** Homes of system users (`/dev/null`, `/usr/sbin`): they are no homes to cover with a private one. `/usr/home/ada`
  *  is one. */

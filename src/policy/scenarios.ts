@@ -22,3 +22,7 @@ export function scenariosNamed(command: string, holdout: readonly string[]): str
     .filter((word) => folders.some((folder) => word === folder || word.startsWith(`${folder}/`)));
   return [...new Set(named)];
 }
+
+/** Whether a command runs scenarios itself, and so starts a product in a nested sandbox. */
+export const runsScenarios = (command: string): boolean =>
+  /\bfactory["']?\s+scenario\s+(?:run|selftest)\b/.test(command);

@@ -1,19 +1,32 @@
 /** Runs one scenario against one product: first its selftest, then live, in private copies of both. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
 import { removeTree } from '../system/remove.ts';
-import type { Exit } from '../system/spawn.ts';
-import { classify, ownLines, type Phase, type Verdict } from './classify.ts';
+import type { Phase, Verdict } from './classify.ts';
 import { isComponentCheck, type Scenario } from './discover.ts';
+import {
+  type Bare,
+  doubted,
+  failed,
+  isolationNotes,
+  type Judged,
+  lacking,
+  meddled,
+  passed,
+  skipped,
+} from './judged.ts';
+import { withOwnEnd } from './own-end.ts';
 import { type OwnFiles, ownFiles } from './own-files.ts';
 import { type Doors, firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
-import type { Evidence, ScenarioOutcome } from './result.ts';
+import type { Isolation } from './result.ts';
 import { roomsBeside } from './rooms.ts';
+import { isMarked, openSite, type Site } from './sites.ts';
 import { copyOfSource, type Source } from './source.ts';
-import { knowsModes, needsOf } from './text.ts';
+import { helpersOf, productStarts, type ScriptFile } from './starts.ts';
+import { knowsModes, type Needs, needsOf } from './text.ts';
 
 export type JudgeOptions = {
   /** Absolute. */
@@ -23,16 +36,6 @@ export type JudgeOptions = {
   /** Whether live is run at all; without it, a scenario is `skipped` after its selftest. */
   readonly live: boolean;
   readonly timeoutMs: number;
-};
-
-/** One run of one scenario. */
-export type Judged = {
-  readonly mode: 'selftest' | 'live';
-  readonly outcome: Exclude<ScenarioOutcome, 'flaky'>;
-  readonly verdict?: Verdict;
-  readonly evidence: Omit<Evidence, 'rerun'>;
-  readonly output: { readonly stdout: string; readonly stderr: string };
-  readonly cancelled: boolean;
 };
 
 /** Runs a scenario once, in a separate folder below `room` that is removed afterwards. */
@@ -48,21 +51,13 @@ export async function judgeOnce(
   try {
     // Separate folders: a product may create files next to itself, but no program may do so next to the scenarios.
     const [judge, product] = [join(base, `judge-${word()}`), join(base, 'product')];
-    const app = join(product, 'app');
-    const folder = join(judge, 'scenarios');
-    const temporary = join(base, 'tmp');
-    const outputs = join(base, 'out');
-    for (const made of [judge, product, temporary, outputs]) await mkdir(made);
-    if ((await copyOfSource(source, folder)) === undefined) return meddled(options.mode);
+    const [app, folder, outputs] = [join(product, 'app'), join(judge, 'scenarios'), join(base, 'out')];
+    for (const made of [judge, product, outputs, join(base, 'run')]) await mkdir(made);
+    if ((await copyOfSource(source, folder)) === undefined)
+      return isolated(meddled(options.mode), doors, false, []);
     const own = ownFiles(folder, source.folder, [base, judge]);
     await doors.copyProduct(options.app, app, await besideProduct(scenario, options, room));
-    const judged = await phases(
-      scenario,
-      options,
-      doors,
-      { app, folder, temporary, outputs, room: base },
-      own,
-    );
+    const judged = await phases(scenario, options, doors, { app, folder, outputs, base }, own);
     // The temporary folder does not exist when this is read: shows `app/bin/x` instead of the full path.
     const shorter = (text: string): string =>
       [judge, product, base].reduce((shortened, place) => shortened.replaceAll(`${place}/`, ''), text);
@@ -81,7 +76,7 @@ async function besideProduct({ folder }: Scenario, { app }: JudgeOptions, room: 
   return [join(app, '.factory'), folder, ...(await roomsBeside(room))];
 }
 
-type Room = Readonly<Record<'app' | 'folder' | 'temporary' | 'outputs' | 'room', string>>;
+type Room = Readonly<Record<'app' | 'folder' | 'outputs' | 'base', string>>;
 
 async function phases(
   scenario: Scenario,
@@ -93,22 +88,80 @@ async function phases(
   const script = join(room.folder, scenario.name);
   const text = await readFile(script, 'utf8');
   const needs = needsOf(text);
-  const id = randomBytes(8).toString('hex');
-  const request = (phase: Phase, argv: readonly [string, ...string[]]) => ({
-    phase,
-    argv,
-    script,
-    app: room.app,
-    env: environment(doors.env, phase === 'live' ? 'live' : 'selftest', { options, room, id }),
-    marker: `SCENARIO_RUN_ID=${id}`,
-    outputs: room.outputs,
-    timeoutMs: options.timeoutMs,
-    needs,
-  });
-  const run = (phase: Phase, argv: readonly [string, ...string[]]) => runPhase(request(phase, argv), doors);
-  const [program = script, ...before] = [...scenario.interpreter, script];
-  const argv: readonly [string, ...string[]] = [program, ...before, room.app];
+  const files = await helpersOf(room.folder, scenario.name);
+  const launches = files.some((file) => file.text.includes('APP_RUN'));
+  const hidden = [scenario.folder, await realpath(scenario.folder), dirname(room.folder)];
+  let isLaunched = false;
+  const run = async (phase: Phase, argv: Argv): Promise<PhaseEnd> => {
+    const id = randomBytes(8).toString('hex');
+    const site = await openSite(
+      {
+        ...room,
+        hidden,
+        env: environment(doors.env, phase === 'live' ? 'live' : 'selftest', { options, id }),
+        id,
+        launches: launches && phase !== 'syntax',
+      },
+      doors,
+    );
+    try {
+      const problem = site.product?.problem;
+      if (problem !== undefined) return notStarted(phase, { script, app: room.app, why: problem });
+      const end = await inSite(phase, argv, site);
+      isLaunched ||= isMarked(site, 'launched');
+      return end;
+    } finally {
+      await site.close();
+    }
+  };
+  const inSite = async (phase: Phase, argv: Argv, site: Site): Promise<PhaseEnd> => {
+    const mark = join(site.marks, 'end');
+    const { folder, app } = room;
+    const seenEnd =
+      phase === 'syntax'
+        ? undefined
+        : await withOwnEnd(argv, script, { tools: site.tools, folder, app, mark });
+    const end = await runPhase(
+      {
+        phase,
+        argv: seenEnd?.argv ?? argv,
+        script,
+        app: room.app,
+        env: { ...site.env, ...seenEnd?.env },
+        site,
+        marker: `SCENARIO_RUN_ID=${site.env['SCENARIO_RUN_ID']}`,
+        outputs: room.outputs,
+        timeoutMs: options.timeoutMs,
+        needs,
+      },
+      doors,
+    );
+    const trouble = problemOf(end, { site, phase, isEndSeen: seenEnd !== undefined, files });
+    return trouble === undefined ? end : { ...end, trouble };
+  };
+  const judged = await inOrder(scenario, options, doors, { script, text, needs, app: room.app, own, run });
+  return isolated(judged, doors, isLaunched, files);
+}
 
+type Argv = readonly [string, ...string[]];
+
+/** Syntax check, selftest and live, as far as each is needed. */
+async function inOrder(
+  scenario: Scenario,
+  options: JudgeOptions,
+  doors: Doors,
+  it: {
+    readonly script: string;
+    readonly text: string;
+    readonly needs: Needs;
+    readonly app: string;
+    readonly own: OwnFiles;
+    readonly run: (phase: Phase, argv: Argv) => Promise<PhaseEnd>;
+  },
+): Promise<Bare> {
+  const { script, text, needs, app, own, run } = it;
+  const [program = script, ...before] = [...scenario.interpreter, script];
+  const argv: Argv = [program, ...before, app];
   const check = syntaxCheck(script);
   if (check !== undefined) {
     const checked = await run('syntax', check);
@@ -119,6 +172,7 @@ async function phases(
   if (modes) {
     const selftest = await run('selftest', argv);
     if (selftest.seen !== undefined) return failed('selftest', selftest);
+    if (selftest.trouble !== undefined) return doubted('selftest', selftest, selftest.trouble);
     if (options.mode === 'selftest') return passed('selftest', selftest);
   }
   if (!modes && options.mode === 'selftest')
@@ -133,70 +187,68 @@ async function phases(
   const live = await run('live', argv);
   if (live.seen !== undefined) return failed('live', live, text);
   const changed = own.changed();
-  return changed.length === 0 ? passed('live', live) : meddled('live', live, changed);
+  if (changed.length > 0) return meddled('live', live, changed);
+  return live.trouble === undefined ? passed('live', live) : doubted('live', live, live.trouble);
 }
 
-const nothing = { exit_code: null, signal: null, timeout: null, marker: null } as const;
-const silent = { stdout: '', stderr: '' } as const;
-
-const passed = (mode: 'selftest' | 'live', { stdout, stderr }: PhaseEnd): Judged => ({
-  mode,
-  outcome: 'pass',
-  evidence: { ...nothing, phase: mode, exit_code: 0, why: 'exit code 0' },
-  output: { stdout, stderr },
-  cancelled: false,
-});
-const skipped = (mode: 'selftest' | 'live', why: string): Judged => ({
-  mode,
-  outcome: 'skipped',
-  evidence: { ...nothing, phase: mode, why },
-  output: silent,
-  cancelled: false,
-});
-/** The scenario's files were changed: before it ran, or while it passed. The product may have rewritten it. */
-const meddled = (mode: 'selftest' | 'live', end?: PhaseEnd, changed: readonly string[] = []): Judged => {
-  const when =
-    end === undefined
-      ? 'files of the scenario were changed after they were copied, before it was run'
-      : `exit code 0, but files of the scenario were changed while it ran: ${changed.slice(0, 5).join(', ')}`;
-  const why = `${when}. The product must leave them alone; what the scenario writes itself belongs in SCENARIO_TMP`;
-  return {
-    mode,
-    outcome: 'broken',
-    verdict: { class: 'scenario', why },
-    evidence: { ...nothing, phase: mode, exit_code: end === undefined ? null : 0, why },
-    output: end === undefined ? silent : { stdout: end.stdout, stderr: end.stderr },
-    cancelled: false,
-  };
-};
-/** Live could not be started. */
-const lacking = (why: string): Judged => ({
-  mode: 'live',
-  outcome: 'fail',
-  verdict: { class: 'infra', why },
-  evidence: { ...nothing, phase: 'live', why },
-  output: silent,
-  cancelled: false,
-});
-
-function failed(mode: 'selftest' | 'live', { ended, stdout, stderr, seen }: PhaseEnd, text = ''): Judged {
-  if (seen === undefined) throw new Error('Internal: a phase that passed has not failed');
-  const verdict = classify({ ...seen, ownLines: ownLines(text, `${stderr}\n${stdout}`) });
-  return {
-    mode,
-    outcome: verdict.class === 'scenario' ? 'broken' : 'fail',
-    verdict,
-    evidence: { ...endOf(ended), phase: seen.phase, marker: seen.marker ?? null, why: verdict.why },
-    output: { stdout, stderr },
-    cancelled: ended.kind === 'cancelled',
-  };
+/** The product's sandbox could not be made. */
+function notStarted(
+  phase: Phase,
+  { script, app, why }: { readonly script: string; readonly app: string; readonly why: string },
+): PhaseEnd {
+  const program = 'the sandbox of the product';
+  const ended = { kind: 'not_found', program, why, noRoom: true } as const;
+  return { ended, stdout: '', stderr: '', seen: { phase, ended, stderr: '', script, app: [app] } };
 }
 
-const endOf = (ended: Exit) => ({
-  exit_code: ended.kind === 'exited' ? ended.code : null,
-  signal: ended.kind === 'signalled' ? ended.signal : null,
-  timeout: ended.kind === 'timed_out' ? ended.afterMs : null,
-});
+/** Why exit code 0 is no success. */
+function problemOf(
+  { seen }: PhaseEnd,
+  about: {
+    readonly site: Site;
+    readonly phase: Phase;
+    readonly isEndSeen: boolean;
+    readonly files: readonly ScriptFile[];
+  },
+): Verdict | undefined {
+  const { site, phase, isEndSeen, files } = about;
+  if (seen !== undefined) return undefined;
+  if (isMarked(site, 'input-lost'))
+    return {
+      class: 'scenario',
+      why: 'a program that "$APP_RUN" started left standard input of the script unread, so the rest of it was lost: add </dev/null to that call',
+    };
+  if (site.product?.problem === undefined && site.product?.hasEnded() === true)
+    return { class: 'product', why: 'the product ended its own sandbox (its broker was killed)' };
+  if (!isEndSeen || isMarked(site, 'end')) return undefined;
+  if (phase !== 'live') return { class: 'scenario', why: 'the script ended before its own end' };
+  return files.some(({ text }) => /\bos\._exit\b|\breallyExit\b/.test(text))
+    ? {
+        class: 'scenario',
+        why: 'the script was not seen to reach its own end: it calls os._exit or the like; use sys.exit',
+      }
+    : { class: 'product', why: 'the product ended the scenario before its own end' };
+}
+
+/** The result with the isolation that held. */
+function isolated(
+  judged: Bare,
+  { sandbox, noSandbox }: Doors,
+  isLaunched: boolean,
+  files: readonly ScriptFile[],
+): Judged {
+  const isolation: Isolation =
+    sandbox === undefined
+      ? 'none'
+      : isLaunched && files.every(({ name, text }) => productStarts(name, text).length === 0)
+        ? 'launcher'
+        : 'phase';
+  const isolation_note =
+    isolation === 'none' && noSandbox !== undefined
+      ? `${isolationNotes.none}: ${noSandbox}`
+      : isolationNotes[isolation];
+  return { ...judged, evidence: { ...judged.evidence, isolation, isolation_note } };
+}
 
 /** A command that checks the script's syntax, for languages that have one. */
 export function syntaxCheck(script: string): readonly [string, ...string[]] | undefined {
@@ -218,7 +270,7 @@ export function syntaxCheck(script: string): readonly [string, ...string[]] | un
 function environment(
   env: Environment,
   mode: 'selftest' | 'live',
-  { options, room, id }: { readonly options: JudgeOptions; readonly room: Room; readonly id: string },
+  { options, id }: { readonly options: JudgeOptions; readonly id: string },
 ): Record<string, string> {
   const given = Object.entries(withoutGit(env)).filter(
     ([name]) => !name.startsWith('FACTORY_') || keptOfEngine.has(name),
@@ -228,8 +280,6 @@ function environment(
     ...checkEnvironment(env),
     SCENARIO_MODE: mode,
     REQUIRE_LIVE: options.live ? '1' : '0',
-    SCENARIO_TMP: room.temporary,
-    TMPDIR: room.temporary,
     SCENARIO_RUN_ID: id,
   };
 }

@@ -6,9 +6,18 @@ import type { Environment } from '../system/git.ts';
 import type { Program } from '../system/programs.ts';
 import type { Reach } from '../system/reach.ts';
 import { readSome } from '../system/read.ts';
+import type { Bind, Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, Spawn } from '../system/spawn.ts';
-import { markerIn, type Phase, type Seen } from './classify.ts';
+import { markerIn, type Phase, type Seen, type Verdict } from './classify.ts';
+import { reported, reporting, type Site } from './sites.ts';
 import type { Needs } from './text.ts';
+
+export type ScenarioSandbox = {
+  /** A sandbox that shows `inside`, with private folders in `scratch`. */
+  readonly confine: (inside: readonly Bind[], scratch: string) => Confinement;
+  /** The Node executable that runs this program. */
+  readonly node: string;
+};
 
 /** The system as scenarios need it. */
 export type Doors = {
@@ -18,6 +27,9 @@ export type Doors = {
   readonly programsOf: (group: number) => readonly Program[] | undefined;
   readonly env: Environment;
   readonly signal: AbortSignal;
+  /** What makes sandboxes here; without it all programs run as this user, for the reason `noSandbox`. */
+  readonly sandbox?: ScenarioSandbox;
+  readonly noSandbox?: string;
   /** Copies the product without `.git` and the `exclude`d absolute paths. */
   readonly copyProduct: (from: string, to: string, exclude: readonly string[]) => Promise<unknown>;
 };
@@ -31,6 +43,7 @@ export type PhaseRequest = {
   /** The product's folder, the working directory of the phase. */
   readonly app: string;
   readonly env: Readonly<Record<string, string>>;
+  readonly site: Site;
   /** `NAME=value` of `env` that no other process has. */
   readonly marker: string;
   /** Folder for its output. */
@@ -45,6 +58,8 @@ export type PhaseEnd = {
   readonly stderr: string;
   /** The observations of a failure, for `classify`; undefined if it passed. */
   readonly seen?: Seen;
+  /** Why exit code 0 is no success. */
+  readonly trouble?: Verdict;
 };
 
 /** Bytes of each stream that are written to its file, and that are shown. */
@@ -67,11 +82,20 @@ export async function runPhase(request: PhaseRequest, doors: Doors): Promise<Pha
     if (over.signal.aborted || stop.signal.aborted) return;
     late = true;
     // Examined before the processes are ended.
-    productRan = group === undefined ? undefined : productRuns(doors.programsOf(group), request);
+    const ranApart = request.site.product?.isRunning();
+    productRan =
+      ranApart === true
+        ? true
+        : group === undefined
+          ? undefined
+          : productRuns(doors.programsOf(group), request);
     stop.abort();
   });
+  const { confinement, marks } = request.site;
+  const isConfined = confinement !== undefined;
   const answer = await doors.spawn.run({
-    argv: request.argv,
+    argv: isConfined ? reporting(request.argv, marks) : request.argv,
+    ...(isConfined ? { confinement } : {}),
     cwd: request.app,
     env: request.env,
     marker: request.marker,
@@ -87,11 +111,14 @@ export async function runPhase(request: PhaseRequest, doors: Doors): Promise<Pha
   over.abort();
   await watch;
   doors.signal.removeEventListener('abort', abort);
-  const ended: Exit =
-    answer.kind === 'cancelled' && late ? { kind: 'timed_out', afterMs: timeoutMs } : answer;
-  const [stdout = '', stderr = ''] = await Promise.all(
+  const { ended, notice } =
+    answer.kind === 'cancelled' && late
+      ? { ended: { kind: 'timed_out', afterMs: timeoutMs } as const, notice: '' }
+      : await reported(answer, marks);
+  const [stdout = '', printed = ''] = await Promise.all(
     files.map(async (file) => (await readSome(file, most.shown, 'tail')) ?? ''),
   );
+  const stderr = `${printed}${notice}`;
   if (ended.kind === 'exited' && ended.code === 0) return { ended, stdout, stderr };
   const marker = markerIn(stderr);
   const asks = phase === 'live' && ended.kind !== 'cancelled' && marker === undefined;
@@ -117,8 +144,8 @@ export async function firstUnreachable(needs: Needs, doors: Doors): Promise<stri
 }
 const proxies = ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'];
 
-/** Programs that scenarios use to wait. */
-const waiting: ReadonlySet<string> = new Set(['sleep', 'curl', 'wget', 'nc', 'tail', 'cat', 'tee']);
+/** Programs that scenarios use to wait, and the sandbox itself. */
+const waiting: ReadonlySet<string> = new Set(['bwrap', 'sleep', 'curl', 'wget', 'nc', 'tail', 'cat', 'tee']);
 
 /** Whether one of the programs is the product's: its command line names a file of the product, or it runs in the product's folder
  *  and does not only wait. Undefined if that cannot be determined. */

@@ -6,6 +6,10 @@ import type { Phase, ScenarioClass } from './classify.ts';
 export const scenarioOutcomes = ['pass', 'fail', 'flaky', 'broken', 'skipped'] as const;
 export type ScenarioOutcome = (typeof scenarioOutcomes)[number];
 
+/** `launcher`: the scenario started the product by APP_RUN only, in separate sandboxes. `phase`: each phase of the scenario had a separate
+ *  sandbox, but the product was not started by APP_RUN, or not only. `none`: no sandbox. */
+export type Isolation = 'launcher' | 'phase' | 'none';
+
 /** The observations of the harness. */
 export type Evidence = {
   readonly phase: Phase;
@@ -17,6 +21,9 @@ export type Evidence = {
   readonly marker: ScenarioClass | null;
   /** Why the outcome is what it is, as a sentence. */
   readonly why: string;
+  readonly isolation: Isolation;
+  /** What the isolation means, as a sentence. */
+  readonly isolation_note: string;
   /** The second run, in a clean copy, if there was one. */
   readonly rerun: { readonly outcome: ScenarioOutcome; readonly exit_code: number | null } | null;
 };

@@ -6,12 +6,22 @@ import { allPids, factsOf, hasProc } from './proc.ts';
 /** `cwd` is missing where the system does not report it. */
 export type Program = { readonly args: readonly string[]; readonly cwd?: string };
 
-/** The living members of a group; undefined where the system does not report them. */
+/** The living members of a group, on Linux also those of its session and their descendants; undefined where the system does not
+ *  report them. In a sandbox the descendants are all, since its first process adopts the others. */
 export function programsOf(group: number): readonly Program[] | undefined {
   if (!hasProc) return fromPs(group);
-  return allPids().flatMap((pid) => {
-    const facts = factsOf(pid);
-    if (facts === undefined || !facts.alive || (facts.group !== group && facts.session !== group)) return [];
+  const all = new Map(allPids().map((pid) => [pid, factsOf(pid)]));
+  const belongs = (pid: number): boolean => {
+    for (
+      let at = all.get(pid), steps = 0;
+      at !== undefined && steps < 1000;
+      at = all.get(at.parent), steps += 1
+    )
+      if (at.group === group || at.session === group) return true;
+    return false;
+  };
+  return [...all.keys()].flatMap((pid) => {
+    if (all.get(pid)?.alive !== true || !belongs(pid)) return [];
     try {
       const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
       return [{ args, cwd: readlinkSync(`/proc/${pid}/cwd`) }];

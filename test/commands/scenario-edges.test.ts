@@ -186,7 +186,7 @@ test('a scenario is broken whose copy the product of another one has rewritten b
     's/a_scenario.sh': `${modes}sh "$1/app.sh" "$1"\n`,
     's/b_scenario.sh': `${selftest}\n[ "$SCENARIO_MODE" = selftest ]\n`,
     'app/app.sh':
-      'cd "${1%/product/app}/.."; until t=$(ls */tmp/b); do :; done 2>/dev/null\ncd "${t%/tmp/b}"/judge-*/scenarios; echo "exit 0 # right" >n; mv n b_scenario.sh\n',
+      'cd "${1%/product/app}/.."; until t=$(ls */run/*/tmp/b); do :; done 2>/dev/null\ncd "${t%%/*}"/judge-*/scenarios; echo "exit 0 # right" >n; mv n b_scenario.sh\n',
   });
   const { results } = await reportOf(it, { MARK: join(it.path, 'mark') });
   expect(results).toMatchObject([

@@ -89,6 +89,8 @@ test('of many results a product failure decides the exit code and the last line,
   expect(report).toMatchObject({ schema_version: 1, status: 'fail', exit_code: 1, failure_class: 'product' });
   const of = (what: string) => report.results[labelled.findIndex((row) => row.what === what)];
   expect(of('fails with another code')?.evidence).toEqual({
+    isolation: 'none',
+    isolation_note: 'product and scenario shared one user: FACTORY_SANDBOX=none',
     phase: 'live',
     exit_code: 7,
     signal: null,

@@ -27,7 +27,7 @@ export const scratchOf = (scratch: string) => ({
 
 /** All arguments between the program `bwrap` and the node's argv. Creates the private folders. */
 export function bwrapArguments(confinement: Confinement, cwd: string): string[] {
-  const { binds, masks, inside, home, network, scratch, covers, pinned, parts } = confinement;
+  const { binds, masks, inside, home, network, scratch, covers, pinned, parts, nested } = confinement;
   const own = scratchOf(scratch);
   beforeWrite(own.tmp);
   beforeRemaking(own.tmp);
@@ -57,11 +57,12 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     ...namespaces,
     // Only with this capability can root be root in a nested sandbox. It lets the node grant files capabilities, which is
     // no more than the setuid bit of root, which such a node can set anyway.
-    ...(parts === true && process.getuid?.() === 0 ? ['--cap-add', 'CAP_SETFCAP'] : []),
+    ...((parts === true || nested === true) && isRoot() ? ['--cap-add', 'CAP_SETFCAP'] : []),
     ...(network ? [] : ['--unshare-net']),
     ...system(),
     ...(network ? resolver() : []),
     ...['--dev', '/dev', '--proc', '/proc', ...kernel(), '--dir', '/run', '--symlink', '../run', '/var/run'],
+    ...(nested === true && isRoot() ? wholeProc : []),
     // The same folder at both paths instead of a symbolic link: some programs follow no link on the way to a file,
     // and a run may lie below either path.
     ...['--bind', own.tmp, '/tmp', '--bind', own.tmp, '/var/tmp'],
@@ -145,7 +146,17 @@ const bound = ({ path, write }: { readonly path: string; readonly write: boolean
  *  it starts after a crash) are read-only for them. Other users cannot write them, and a nested sandbox needs them
  *  uncovered. */
 const kernel = (): readonly string[] =>
-  process.getuid?.() === 0 ? kernelSettings.flatMap((path) => ['--ro-bind-try', path, path]) : [];
+  isRoot() ? kernelSettings.flatMap((path) => ['--ro-bind-try', path, path]) : [];
+
+const isRoot = (): boolean => process.getuid?.() === 0;
+
+/** The kernel lets a nested sandbox mount a new `/proc` only where a complete one is mounted, and root's has read-only covers. So the
+ *  outer one is mounted too, below an empty file system that no program in the sandbox can remove. */
+const hiddenProc = '/run/.proc';
+const wholeProc: readonly string[] = [
+  ...['--dir', hiddenProc, '--dir', `${hiddenProc}/proc`, '--bind', '/proc', `${hiddenProc}/proc`],
+  ...['--tmpfs', hiddenProc, '--remount-ro', hiddenProc],
+];
 
 let systemWords: readonly string[] | undefined;
 

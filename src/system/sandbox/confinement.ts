@@ -34,6 +34,8 @@ export type Confinement = {
   readonly pinned: readonly string[];
   /** Whether programs that the node starts may get a nested sandbox that shows them less. */
   readonly parts?: boolean;
+  /** Whether programs that the node starts may get a complete nested sandbox, with a separate `/proc`. */
+  readonly nested?: boolean;
 };
 
 /** System folders that a node sees, read-only. `/var` is not among them: it holds other users' data. */

@@ -1,0 +1,43 @@
+/** Scenarios in a node of a pipeline: their sandboxes are nested in the node's. */
+import { expect, test } from 'vitest';
+import { ladderOf } from '../../src/system/sandbox/ladder.ts';
+import { home } from '../support/cli.ts';
+
+const { bwrap } = await ladderOf(process.env);
+const why = 'missing' in bwrap ? bwrap.missing : '';
+const pipeline = (attributes: string) =>
+  `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]; judge [shape=parallelogram, ${attributes}, tool_command="factory scenario run scripts/scenarios --app . --json"]; start -> judge -> exit }`;
+const scenario = `if [ "$SCENARIO_MODE" = selftest ]; then exit 0; fi
+# SECRETWORD
+said=$("$APP_RUN" sh app.sh </dev/null); echo "$said"
+[ "$said" = done ]
+`;
+const product = `
+grep -rsl SECRET[W]ORD "$PWD/../../.." /tmp /run/.proc "$FACTORY_WORKSPACE" /proc/[0-9]*/cmdline /proc/[0-9]*/root/tmp
+ls /run
+[ "$(id -u)" != 0 ] || ! (exec 3>>/proc/sys/kernel/core_pattern) 2>/dev/null || echo 'the settings of the kernel can be written'
+mount -t proc proc /proc 2>/dev/null && echo 'a new /proc can be mounted'
+echo done
+`;
+
+test.skipIf(why !== '')(
+  `a product in a nested sandbox finds nothing of its scenario, nor of the machine around (${why || 'bubblewrap works'})`,
+  async () => {
+    await using it = await home({
+      'w/app.sh': product,
+      'w/scripts/scenarios/a_scenario.sh': scenario,
+      'p.dot': pipeline('isolation=required'),
+      'none.dot': pipeline('isolation=required, sandbox=none'),
+    });
+    const run = (pipe: string, id: string) =>
+      it.factory(['run', pipe, '--workdir', 'w', '--run-id', id], { env: { FACTORY_SANDBOX: '' } });
+    const ran = await run('p.dot', 'r');
+    const report = await it.json('.factory/runs/r/judge/tool.stdout.txt');
+    expect(report).toMatchObject({
+      results: [{ outcome: 'pass', output: { stdout: 'done\n' }, evidence: { isolation: 'launcher' } }],
+    });
+    expect(ran.code, ran.stderr).toBe(0);
+    expect((await run('none.dot', 'n')).code).toBe(1);
+    expect(await it.read('.factory/runs/n/judge/tool.stderr.txt')).toContain('no sandbox works here');
+  },
+);
