@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { inWorkspace, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
+import { mostReadOfStream } from '../policy/failure-excerpt.ts';
 import { isMissing } from '../system/files.ts';
-import { readSome } from '../system/read.ts';
-import { briefOf, briefOfChecks } from './brief.ts';
+import { readEnds, readSome } from '../system/read.ts';
+import { briefOf, briefOfChecks, type Printed } from './brief.ts';
 import { type Ending, type FailureStage, neverRetried } from './stage.ts';
 import type { CurrentOrder, FailureBrief } from './state.ts';
 import { type CommandIo, contextOf, type Place } from './tool.ts';
@@ -39,15 +40,19 @@ export async function whatFailed(
   ];
   const check = own(checks, node);
   if (nodeType === 'verification' || check !== undefined) {
-    const results = /^[A-Za-z_]\w*$/.test(node)
-      ? await readJson(nodeLayout(place.run.node(node)).verificationResults)
-      : undefined;
+    const nodeDir = /^[A-Za-z_]\w*$/.test(node) ? place.run.node(node) : undefined;
+    const results =
+      nodeDir === undefined ? undefined : await readJson(nodeLayout(nodeDir).verificationResults);
+    const printed = nodeDir === undefined ? undefined : await printedLast(nodeDir, results);
     const ending = endingOf(failureClass, reason);
     // A command that is refused, or whose program is missing, fails in every attempt.
     const hopeless = ending === 'refused' || ending === 'missing';
     const command = ending === 'refused' ? await refusedCommand(place, node, results) : undefined;
     const stage = check ?? 'verify_failed';
-    return { brief: briefOfChecks(stage, reason, { results, ending, refused: command }), hopeless };
+    return {
+      brief: briefOfChecks(stage, reason, { results, printed, node, ending, refused: command }),
+      hopeless,
+    };
   }
   const stage: FailureStage = failureClass === 'guardrail' ? 'write_scope_violation' : 'exception';
   const why = [
@@ -93,6 +98,14 @@ async function refusedCommand(place: Place, node: string, results: unknown): Pro
   if (!ran.success) return undefined;
   const plan = Planned.safeParse(await readJson(nodeLayout(place.run.node(node)).verificationPlan));
   return plan.data?.commands[ran.data.commands.length];
+}
+
+/** What the last command printed, of which the results quote only the end. */
+async function printedLast(nodeDir: string, results: unknown): Promise<Printed> {
+  const count = Ran.safeParse(results).data?.commands.length ?? 0;
+  const stream = (name: string) =>
+    readEnds(join(nodeDir, `verification.${count - 1}.${name}.txt`), mostReadOfStream);
+  return { stdout: await stream('stdout'), stderr: await stream('stderr') };
 }
 
 async function readJson(path: string): Promise<unknown> {

@@ -4,15 +4,15 @@ import { cp, lstat, mkdir, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/
 import { dirname, join } from 'node:path';
 import type { WorkOrder } from '../model/work-order.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
+import { failureExcerpt, mostReadOfStream } from '../policy/failure-excerpt.ts';
 import { textsToMask } from '../policy/secrets.ts';
 import { splitWords } from '../policy/words.ts';
 import { isMissing } from '../system/files.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
-import { readSome } from '../system/read.ts';
+import { readEnds } from '../system/read.ts';
 import { removeTree } from '../system/remove.ts';
 import { isConfined, without } from '../system/sandbox/without.ts';
 import { temporaryOf } from '../system/temporary.ts';
-import { excerpt } from './brief.ts';
 import { checkOut, pathsOf, submodulesOf } from './commit.ts';
 import { historyGit, readHistoryStart } from './in-history.ts';
 import { type CommandIo, type Place, probeOf } from './tool.ts';
@@ -100,6 +100,9 @@ async function isInRepository(path: string): Promise<boolean> {
   }
 }
 
+/** Bytes of each stream in the reason of a failed proof. */
+const mostInReason = 2000;
+
 /** The first failure; undefined if every command exits with 0. */
 async function runAll(
   io: CommandIo,
@@ -135,12 +138,11 @@ async function runAll(
     if (ended.kind === 'exited' && ended.code === 0) continue;
     const how =
       ended.kind === 'exited' ? `exit=${ended.code}` : ended.kind === 'not_found' ? ended.why : ended.kind;
-    const tails = [await readSome(stderrFile, 2000, 'tail'), await readSome(stdoutFile, 2000, 'tail')];
-    const said = tails
-      .map((text) => (text ?? '').trim())
-      .filter((text) => text !== '')
-      .join('\n');
-    return `${spoken(command)} failed (${how})${said === '' ? '' : `:\n${excerpt(said)}`}`;
+    const streams = [stderrFile, stdoutFile].map(async (file) =>
+      failureExcerpt((await readEnds(file, mostReadOfStream)) ?? '', { most: mostInReason }),
+    );
+    const said = (await Promise.all(streams)).filter((text) => text !== '').join('\n');
+    return `${spoken(command)} failed (${how})${said === '' ? '' : `:\n${said}`}`;
   }
   return undefined;
 }

@@ -15,7 +15,7 @@ export const FailureBrief = z.lazy(() =>
     stage: z.enum(failureStages),
     command: z.string().nullable(),
     exit_code: z.number().nullable(),
-    excerpt: z.string().describe('Why, with the head and the tail of what the command printed'),
+    excerpt: z.string().describe('Why, with what the output of the command says of it'),
     reminder: z.string(),
   }),
 );

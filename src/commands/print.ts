@@ -286,7 +286,7 @@ const linesOfStream = 4;
 function lastLines(output: string): readonly string[] {
   const streams: string[][] = [];
   for (const line of output.split(/\r?\n/)) {
-    if (/^(?:stderr|stdout|codex_stderr|verification):$/.test(line)) {
+    if (/^(?:stderr|stdout|\w+_stderr|verification):$/.test(line)) {
       streams.push([]);
       continue;
     }

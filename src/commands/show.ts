@@ -2,6 +2,7 @@
 import { basename, resolve } from 'node:path';
 import { callRecords, openBooks } from '../engine/books.ts';
 import { pricesOf } from '../engine/price-file.ts';
+import { printed } from '../engine/result.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { reasonOf } from '../model/outcome.ts';
@@ -61,6 +62,8 @@ export async function showCommand(
   const prices = pricesOf(manifest);
   const calls = await readRecords(layout(dir).calls);
   const books = openBooks(callRecords(calls.records), prices, async () => {});
+  const failedNode = String(soFar.checkpoint.context['last_failure.node_id'] ?? '');
+  const output = printed(soFar.checkpoint, failedNode);
   if (options.json === true) {
     const told = {
       schema_version: 1,
@@ -78,6 +81,7 @@ export async function showCommand(
       prices: { dated: prices.dated, from: prices.from },
       wake_at: wakeAt,
       nodes: rows.map((row) => ({ ...row, spent: books.of(row.node) })),
+      failure: failedNode === '' ? null : { node: failedNode, output },
       run_dir: dir,
       next,
     };
@@ -105,6 +109,8 @@ export async function showCommand(
     io.out(`${paint.dim(name.padEnd(9))} ${foreign(text, ' '.repeat(10))}\n`);
   const costs = (node: string) => (books.of(node).calls === 0 ? '' : spentWords(books.of(node)));
   io.out(`\n${table(rows, costs, io.outIsTerminal ? io.width : 160).join('\n')}\n`);
+  if (output !== '')
+    io.out(`\noutput of node ${failedNode}, the latest failure:\n  ${foreign(output, '  ')}\n`);
   return 0;
 }
 

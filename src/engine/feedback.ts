@@ -1,13 +1,16 @@
 /** Feedback for later nodes about a failure: `last_failure.*`, read from the failed node's artifacts. */
 import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Json } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import { type Failure, toldReason } from '../model/outcome.ts';
-import { head, mostAtOnce, readSome, tailOf } from '../system/read.ts';
+import { own } from '../model/own.ts';
+import { failureExcerpt, mostReadOfStream } from '../policy/failure-excerpt.ts';
+import { head, mostAtOnce, readEnds, readSome } from '../system/read.ts';
 import type { LeakGuard } from './leaks.ts';
 
-/** Bytes of each part of a summary, and of the whole. */
-const limits = { reason: 600, stderr: 600, stdout: 300, verification: 600, agent: 600, all: 2200 } as const;
+/** Bytes of the reason in a summary, and of a command. */
+const limits = { reason: 600, command: 200 } as const;
 
 /** Agents whose programs leave logs of those names. */
 const agentPrograms = ['codex', 'claude', 'command'] as const;
@@ -55,25 +58,21 @@ export async function feedback(
   ];
   if (artifacts['tool_exitcode'] !== undefined)
     parts.push(`tool_exit_code=${((await readSome(at.toolExitcode, 20)) ?? '').trim()}`);
-  const labelled: readonly (readonly [string, string, number])[] = [
-    ['stderr', at.toolStderr, limits.stderr],
-    ['stdout', at.toolStdout, limits.stdout],
-    ...agentPrograms.map((name): [string, string, number] => [
-      `${name}_stderr`,
-      `${nodeDir}/${name}.stderr.log`,
-      limits.agent,
-    ]),
+  const labelled: readonly (readonly [string, string])[] = [
+    ['stderr', at.toolStderr],
+    ['stdout', at.toolStdout],
+    ...agentPrograms.map((name): [string, string] => [`${name}_stderr`, `${nodeDir}/${name}.stderr.log`]),
   ];
-  for (const [label, path, most] of labelled) {
-    const text = ((await readSome(path, most, 'tail')) ?? '').trim();
+  for (const [label, path] of labelled) {
+    const text = await excerptOf(path, stage.node);
     if (text !== '') parts.push(`${label}:\n${text}`);
   }
-  const verified = (await verificationTail(at.verificationResults, limits.verification)).trim();
+  const verified = await failedCheck(nodeDir, stage.node);
   if (verified !== '') parts.push(`verification:\n${verified}`);
   return {
     ...factsOf(stage, failure),
     'last_failure.artifacts': artifacts,
-    'last_failure.summary': head(parts.join('\n'), limits.all),
+    'last_failure.summary': parts.join('\n'),
   };
 }
 
@@ -88,32 +87,42 @@ export async function printable(
   return { ...feedback, ...Object.fromEntries(await Promise.all(cleaned)) };
 }
 
-/** The command that failed, with the tails of what it printed. */
-async function verificationTail(path: string, most: number): Promise<string> {
-  let results: unknown;
-  try {
-    results = JSON.parse((await readSome(path, mostAtOnce)) ?? '');
-  } catch {
-    return '';
-  }
-  if (
-    typeof results !== 'object' ||
-    results === null ||
-    !('commands' in results) ||
-    !Array.isArray(results.commands)
-  )
-    return '';
-  const last: unknown = results.commands.at(-1);
+/** What the output in this file says of the failure; its place is named as in the run directory. */
+const excerptOf = async (path: string, node: string): Promise<string> =>
+  failureExcerpt((await readEnds(path, mostReadOfStream)) ?? '', { whole: `${node}/${basename(path)}` });
+
+/** The command that failed, with what its output says of it. */
+async function failedCheck(nodeDir: string, node: string): Promise<string> {
+  const commands = await commandsRun(nodeLayout(nodeDir).verificationResults);
+  const last: unknown = commands.at(-1);
   if (typeof last !== 'object' || last === null) return '';
-  const field = (key: string): string => {
-    const value: unknown = Object.entries(last).find(([k]) => k === key)?.[1];
-    return value === undefined ? '' : String(value);
-  };
-  const streams = (['stderr', 'stdout'] as const)
-    .map((name) => [name, field(name).trim()] as const)
-    .filter(([, text]) => text !== '')
-    .map(([name, text]) => `${name}: ${tailOf(Buffer.from(text), most / 2)}`);
-  return [`command: ${head(field('command'), 200)}`, `exit_code: ${field('exit_code')}`, ...streams].join(
-    '\n',
+  const field = (key: string): string => String(own({ ...last } as Record<string, unknown>, key) ?? '');
+  const streams = await Promise.all(
+    (['stderr', 'stdout'] as const).map(async (name) => {
+      const file = join(nodeDir, `verification.${commands.length - 1}.${name}.txt`);
+      const whole = `${node}/${basename(file)}`;
+      // The results quote only the end of a long output.
+      const text = (await readEnds(file, mostReadOfStream)) ?? field(name);
+      return [name, failureExcerpt(text, { whole })] as const;
+    }),
   );
+  return [
+    `command: ${head(field('command'), limits.command)}`,
+    `exit_code: ${field('exit_code')}`,
+    ...streams.filter(([, text]) => text !== '').map(([name, text]) => `${name}: ${text}`),
+  ].join('\n');
+}
+
+/** The commands in `verification.results.json`; none if it is missing or invalid. */
+async function commandsRun(path: string): Promise<readonly unknown[]> {
+  try {
+    const results: unknown = JSON.parse((await readSome(path, mostAtOnce)) ?? '');
+    return typeof results === 'object' && results !== null && 'commands' in results
+      ? Array.isArray(results.commands)
+        ? results.commands
+        : []
+      : [];
+  } catch {
+    return [];
+  }
 }

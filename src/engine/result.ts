@@ -130,11 +130,11 @@ export async function divergenceOf(runDir: string): Promise<Pick<RunResult, 'div
   return read.success ? { divergence: read.data } : {};
 }
 
-/** The end of the failed node's output, from the feedback for later nodes. */
-function printed({ context }: RunState, node: string): string {
+/** What the failed node's output says of the failure, from the feedback for later nodes; empty for any other node. */
+export function printed({ context }: Pick<RunState, 'context'>, node: string): string {
   if (context['last_failure.node_id'] !== node) return '';
   const lines = String(context['last_failure.summary'] ?? '').split('\n');
-  const from = lines.findIndex((line) => /^(?:stderr|stdout|codex_stderr|verification):$/.test(line));
+  const from = lines.findIndex((line) => /^(?:stderr|stdout|\w+_stderr|verification):$/.test(line));
   return from === -1 ? '' : lines.slice(from).join('\n');
 }
 

@@ -115,7 +115,7 @@ const summaryOf = (
       max_json_payload_bytes: 10_485_760,
       max_context_bytes: 204_800,
       max_context_files: maxContextFiles,
-      max_excerpt_chars: 2000,
+      max_excerpt_chars: 8192,
       git_timeout_seconds: 30,
     },
   },

@@ -25,7 +25,9 @@ export const RunResult = z.object({
   reason: z.string().describe('Empty if the run completed'),
   failed_node: z.string().nullable(),
   failure_class: z.enum(failureClasses).nullable(),
-  failure_output: z.string().describe('The end of the output of the failed node'),
+  failure_output: z
+    .string()
+    .describe('What the output of the failed node says of the failure, up to 8 KiB a stream'),
   agent: z.string().describe('The agent; `none` if no node needs one'),
   stages: z.number().describe('Executions of nodes'),
   failed_stages: z.number().describe('Executions that ended in fail'),

@@ -107,6 +107,16 @@ export async function readSome(path: string, limit: number, tail?: 'tail'): Prom
   }
 }
 
+/** A whole file of at most `most` bytes; of a larger one the first quarter of that and the end, with a note between.
+ *  Undefined when it does not exist. */
+export async function readEnds(path: string, most: number): Promise<string | undefined> {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size <= most) return readSome(path, most);
+  const first = Math.floor(most / 4);
+  const parts = [await readSome(path, first), await readSome(path, most - first, 'tail')];
+  return parts.join(`\n[… ${size - most} bytes …]\n`);
+}
+
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
 /** The last `most` bytes as text, cut at a character's boundary. */

@@ -1,7 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { excerpt } from '../../src/builder/brief.ts';
 import { unittestCommand } from '../../src/builder/unittest.ts';
 import { foretold, type Probe, verifyCommands } from '../../src/builder/verify.ts';
 import { plannedCommandProblem } from '../../src/policy/verification-command.ts';
@@ -150,13 +149,6 @@ test.for([
     expect(await code(bad)).not.toBe(0);
   },
 );
-
-test('an excerpt keeps head and tail and never half a character', () => {
-  expect(excerpt('short', { head: 3, tail: 3 })).toBe('short');
-  expect(excerpt('😀😀😀xxx😀😀😀', { head: 2, tail: 2 })).toBe(
-    '😀😀\n[... 5 characters left out ...]\n😀😀',
-  );
-});
 
 const unit = (says: string) =>
   `import unittest\nfrom calc import add\nclass T(unittest.TestCase):\n  def test_add(self):\n    self.assertEqual(add(1, 2), ${says})\n`;
