@@ -10,7 +10,7 @@ import { type StageFailure, stageFailure } from './stage.ts';
 import type { CurrentOrder } from './state.ts';
 import type { CommandIo, Place } from './tool.ts';
 
-type Written = NonNullable<CurrentOrder['written']>;
+export type Written = NonNullable<CurrentOrder['written']>;
 
 /** The workspace at the start of the attempt. */
 export type Before = {
@@ -40,6 +40,12 @@ export async function whatWasWritten(
   await flushNames(place.run.history);
   const modes: Record<string, number> = {};
   for (const path of touched) modes[path] = (await lstat(join(place.workspace, path))).mode & 0o7777;
+  // As a checkout has them (line ends): the checks must see the files that the commit and its users will have.
+  await putFiles(
+    whereOf(place, io),
+    made.tree,
+    Object.entries(modes).map(([path, mode]) => ({ path, mode })),
+  );
   return { tree: made.tree, modes };
 }
 

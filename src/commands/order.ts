@@ -6,18 +6,21 @@ import { readAnswer } from '../builder/answer.ts';
 import { applyProposal } from '../builder/apply.ts';
 import { buildCommits, inHand, openBuild, preflightProblem, skipApplied } from '../builder/build.ts';
 import { commitOrder, moveHead } from '../builder/commit.ts';
-import { type Before, isPutBack, putBackDrift, whatWasWritten } from '../builder/drift.ts';
+import { type Before, isPutBack, putBackDrift, type Written, whatWasWritten } from '../builder/drift.ts';
 import { whatFailed } from '../builder/failed.ts';
 import { renderPrompt } from '../builder/prompt.ts';
 import { prove } from '../builder/proof.ts';
 import { parseProposal } from '../builder/proposal.ts';
 import { classOf, type StageFailure, stageFailure } from '../builder/stage.ts';
 import { type BuildState, type CurrentOrder, readState, writeState } from '../builder/state.ts';
+import { parseFiles } from '../builder/syntax.ts';
 import { type CommandIo, type Place, probeOf, type Verdict } from '../builder/tool.ts';
 import { spoken } from '../builder/unittest.ts';
 import { foretold, plansFor } from '../builder/verify.ts';
 import { inWorkspace } from '../model/layout.ts';
+import type { WorkOrder } from '../model/work-order.ts';
 import { writeFileAtomic } from '../system/files.ts';
+import { withoutGit } from '../system/git.ts';
 import { packageRoot } from '../system/package.ts';
 import { readPlain } from '../system/read.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -163,14 +166,34 @@ export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number
       return refuse(parsed);
     }
     const applied = await applyProposal(workspace, order, parsed.proposal);
-    const written = applied.failure ?? (await whatWasWritten(place, build.state.head, applied.touched, io));
-    await end(applied.touched, 'stage' in written ? { failed: written } : { written });
-    if ('stage' in written) return refuse(written);
+    const written = applied.failure ?? (await writtenBy(place, build.state.head, order, applied.touched, io));
+    const failed = 'stage' in written;
+    await end(applied.touched, failed ? { failed: written } : { written: written.written });
+    if (failed) return refuse(written);
     const plans = await plansFor(workspace, order, { files: applied.touched, probe: probeOf(io) });
-    return yes(`${order.id}: wrote ${applied.touched.join(', ')}`, {
+    const { unparsed } = written;
+    const notParsed = unparsed.length === 0 ? '' : `; not parsed: ${unparsed.join(', ')}`;
+    return yes(`${order.id}: wrote ${applied.touched.join(', ')}${notParsed}`, {
       updates: { ...plans, 'order.touched': applied.touched, 'order.stage': '' },
     });
   });
+
+/** What the order wrote, as a checkout has it; refused if a file does not parse. */
+async function writtenBy(
+  place: Place,
+  head: string | null,
+  order: WorkOrder,
+  touched: readonly string[],
+  io: CommandIo,
+): Promise<StageFailure | { readonly written: Written; readonly unparsed: readonly string[] }> {
+  const written = await whatWasWritten(place, head, touched, io);
+  if ('stage' in written) return written;
+  const { broken, unparsed } = await parseFiles(place.workspace, touched, {
+    notes: order.notes,
+    env: withoutGit(io.env),
+  });
+  return broken.length > 0 ? stageFailure('verify_failed', broken.join('\n')) : { written, unparsed };
+}
 
 /** Commits the order's files as they were written, whatever the checks did to them. All else that came into being or
  *  changed since the attempt began is in no commit: it is put back, so that no later order leans on it. */
@@ -287,10 +310,17 @@ export const orderProof = (options: OrderOptions, io: CommandIo): Promise<number
         'build.head': head,
         'build.commits': buildCommits(build.state),
         'build.needed': proof.needed,
+        'build.unchecked': build.orders
+          .filter(({ order }) => checksNothing(order))
+          .map(({ order }) => order.id),
         'build.proof': ran,
       },
     });
   });
+
+/** Whether its acceptance commands succeed whatever it wrote. */
+const checksNothing = ({ acceptance_commands }: WorkOrder): boolean =>
+  acceptance_commands.every((command) => /^(?:true|:)$/.test(command.trim()));
 
 function upTo(word: string): number {
   const n = Number(word);

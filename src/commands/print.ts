@@ -228,6 +228,12 @@ function evidenceRows({ status, evidence }: RunResult, paint: Paint): [string, s
   ];
   return [
     ...(status === 'completed' ? [['checked', checkedWords(evidence, paint)] as [string, string]] : []),
+    ...(evidence.unchecked_orders ?? []).map((id): [string, string] => [
+      'warning',
+      paint.yellow(
+        `the only acceptance command of ${id} is true: nothing but the project's own tests checked it`,
+      ),
+    ]),
     ['evidence', `${named.join(', ')}, visits ${short(evidence.chain)}`],
   ];
 }

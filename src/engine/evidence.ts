@@ -83,6 +83,7 @@ export async function evidenceOf(
     more_commands: Math.max(0, commands.length - mostCommands),
     inputs: inputsOf(manifest),
     ...(judged === undefined || judged.total === 0 ? {} : { judged }),
+    ...uncheckedIn(run),
     base_commit: manifest.git?.base_commit ?? manifest.base_commit,
     commits: made.map((one, at) => ({ ...one, tree: trees[at] ?? null })),
     snapshot: run.snapshot,
@@ -92,19 +93,22 @@ export async function evidenceOf(
   };
 }
 
+type Reported = { readonly context: Context; readonly origins: RunState['origins'] };
+
 /** The latest result of `factory scenario`; values that an agent set do not count. */
-function judgedIn({
-  context,
-  origins,
-}: {
-  readonly context: Context;
-  readonly origins: RunState['origins'];
-}): Evidence['judged'] {
+function judgedIn({ context, origins }: Reported): Evidence['judged'] {
   const { 'judge.passed': passed, 'judge.total': total } = context;
   const bySomeTool = ['judge.passed', 'judge.total'].every((key) => own(origins, key) === 'tool');
   return bySomeTool && typeof passed === 'number' && typeof total === 'number'
     ? { passed, total }
     : undefined;
+}
+
+/** The work orders that the proof reported as accepted by nothing. */
+function uncheckedIn({ context, origins }: Reported): Pick<Evidence, 'unchecked_orders'> {
+  const { 'build.unchecked': ids } = context;
+  const are = Array.isArray(ids) && own(origins, 'build.unchecked') === 'tool' ? ids.map(String) : [];
+  return are.length === 0 ? {} : { unchecked_orders: are };
 }
 
 /** The hashes of all inputs of a run. */

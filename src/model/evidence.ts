@@ -38,6 +38,10 @@ export const Evidence = z.object({
     .object({ passed: z.int().nonnegative(), total: z.int().nonnegative() })
     .exactOptional()
     .describe('Scenarios of the latest `factory scenario`, if a tool reported them'),
+  unchecked_orders: z
+    .array(z.string())
+    .exactOptional()
+    .describe('Work orders whose only acceptance command is `true`'),
   base_commit: z.string().nullable(),
   commits: z.array(z.object({ work_order: z.string(), commit: z.string(), tree: z.string().nullable() })),
   snapshot: z.string().nullable().describe('The workspace after the last node'),

@@ -1,10 +1,11 @@
 /** Checks the work orders together: files that an order needs must exist before it. */
 import type { Json } from '../model/json.ts';
 import { normalizePath, type VerifyContract, verifyScript } from '../model/work-order.ts';
+import type { PythonPrograms } from '../system/python.ts';
 import { kindOf } from './check.ts';
 import type { FindingCode, PlanFinding } from './finding.ts';
 import { isList, isObject } from './normalize.ts';
-import { ordinaryModules, type PythonPrograms } from './python.ts';
+import { ordinaryModules } from './ordinary-modules.ts';
 import { type OrderView, promised } from './view.ts';
 
 /** Findings across the orders. `repoFiles`: the files that exist before the first order. */

@@ -3,9 +3,9 @@ import type { Json, JsonObject } from '../model/json.ts';
 import { hasWildcard, WorkOrder } from '../model/work-order.ts';
 import { programTexts } from '../policy/programs.ts';
 import { readShell } from '../policy/shell.ts';
+import { type PythonPrograms, readPython } from '../system/python.ts';
 import type { FindingCode, PlanFinding } from './finding.ts';
 import { isList, isObject, normalizeOrder } from './normalize.ts';
-import { type PythonPrograms, readPython } from './python.ts';
 import { type OrderView, viewOrder } from './view.ts';
 
 const maxOrders = 99;

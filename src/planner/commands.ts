@@ -1,15 +1,15 @@
 /** Checks the words of acceptance commands: whether they work without a shell, whether a guardrail would refuse them, and
  *  whether programs in them are syntactically valid. */
 import { normalizePath } from '../model/work-order.ts';
+import { type JavaScriptKind, readJavaScript } from '../policy/javascript.ts';
 import { shown } from '../policy/path-rules.ts';
 import { assignedName, programTexts } from '../policy/programs.ts';
 import { readShell } from '../policy/shell.ts';
 import { plannedCommandProblem } from '../policy/verification-command.ts';
+import type { PythonProgram, PythonPrograms } from '../system/python.ts';
 import { isPythonModule, isVerifyCommand } from './chain.ts';
 import { operators, quote } from './check.ts';
 import type { FindingCode, PlanFinding } from './finding.ts';
-import { type JavaScriptKind, readJavaScript } from './javascript.ts';
-import type { PythonProgram, PythonPrograms } from './python.ts';
 import { type CommandView, type OrderView, promised } from './view.ts';
 
 /** The message continues after the command. */

@@ -694,34 +694,65 @@ test.for([
 
 test('a commit holds what was proposed, whatever its checks did to it, and the workspace holds that too', async () => {
   using it = folder();
-  const paths = ['a.json', 'gone.txt', 'd/run.sh', 'd/folder.txt'];
+  const paths = ['a.dat', 'gone.txt', 'd/run.sh', 'd/folder.txt'];
   const one = order(1, {
     allowed_files: paths,
     postconditions: paths.map((path) => ({ kind: 'file_exists', path })),
   });
-  const b = await build(it.path, [one], { 'a.json': 'old\n' });
-  chmodSync(join(b.workspace, 'a.json'), 0o2600);
+  const b = await build(it.path, [one], { 'a.dat': 'old\n' });
+  chmodSync(join(b.workspace, 'a.dat'), 0o2600);
   const writes = paths.map((path) => ({
     path,
-    base_sha256: sha(path === 'a.json' ? 'old\n' : ''),
+    base_sha256: sha(path === 'a.dat' ? 'old\n' : ''),
     content: `${path}\n`,
   }));
   expect(await b.propose(JSON.stringify({ summary: 's', writes }))).toBe(0);
   const wanted = tree(b.workspace);
-  put(b.workspace, { 'a.json': '["milk"]\n' });
+  put(b.workspace, { 'a.dat': '["milk"]\n' });
   rmSync(join(b.workspace, 'gone.txt'));
   chmodSync(join(b.workspace, 'd/run.sh'), 0o755);
   rmSync(join(b.workspace, 'd/folder.txt'));
   put(b.workspace, { 'd/folder.txt/in/the/way': 'x' });
   expect(await orderCommit({}, b.io)).toBe(0);
   expect(b.output().context_updates?.['order.drift']).toEqual(
-    expect.arrayContaining(['a.json', 'd/folder.txt', 'd/run.sh', 'gone.txt']),
+    expect.arrayContaining(['a.dat', 'd/folder.txt', 'd/run.sh', 'gone.txt']),
   );
   expect(tree(b.workspace)).toEqual(wanted);
   expect(statSync(join(b.workspace, 'd/run.sh')).mode & 0o777).toBe(0o644);
-  expect(statSync(join(b.workspace, 'a.json')).mode & 0o7777).toBe(0o2600);
+  expect(statSync(join(b.workspace, 'a.dat')).mode & 0o7777).toBe(0o2600);
   for (const path of paths) expect(git(b.run.history, 'show', `${headRef}:${path}`)).toBe(path);
   expect(git(b.run.history, 'ls-tree', '-r', headRef)).not.toContain('100755');
+});
+
+test('a file that does not parse is refused before any check runs, unless the notes exempt it', async () => {
+  using it = folder();
+  const writes = [
+    { path: 'a.json', base_sha256: sha(''), content: '{"a": ' },
+    { path: 'README.md', base_sha256: sha(''), content: 'x\n' },
+  ];
+  const answer = JSON.stringify({ summary: 's', writes });
+  const wants = { allowed_files: ['a.json', 'README.md'], postconditions: [] };
+  const b = await build(it.path, [order(1, wants)], {});
+  expect(await b.propose(answer)).not.toBe(0);
+  expect(b.output()).toMatchObject({
+    failure_class: 'product',
+    failure_reason: expect.stringMatching(/^verify_failed: a\.json: not valid JSON/),
+  });
+  using other = folder();
+  const exempt = await build(other.path, [order(1, { ...wants, notes: 'unparsed: a.json' })], {});
+  expect(await exempt.propose(answer)).toBe(0);
+  expect(exempt.output().notes).toContain('not parsed: README.md, a.json');
+});
+
+test('checks see the files as a checkout has them', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1, { allowed_files: ['a.txt'], postconditions: [] })], {
+    '.gitattributes': '* text=auto eol=crlf\n',
+  });
+  expect(await b.propose(answer('a.txt', 'one\ntwo\n'))).toBe(0);
+  expect(readFileSync(join(b.workspace, 'a.txt'), 'utf8')).toBe('one\r\ntwo\r\n');
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(git(b.run.history, 'show', `${headRef}:a.txt`)).toBe('one\ntwo');
 });
 
 test('a check that puts a link in the place of a folder changes nothing of the commit, and is told of', async () => {

@@ -10,7 +10,7 @@ import { emit, fileText } from '../../src/planner/emit.ts';
 import { toDiagnostic } from '../../src/planner/finding.ts';
 import { asciiJson, canonicalHash, compileHash } from '../../src/planner/hash.ts';
 import { normalizeOrder } from '../../src/planner/normalize.ts';
-import { ordinaryModules } from '../../src/planner/python.ts';
+import { ordinaryModules } from '../../src/planner/ordinary-modules.ts';
 import { isSame, revisionPrompt } from '../../src/planner/revise.ts';
 import { fill, listFiles, planPromptText, withDoctrine } from '../../src/planner/template.ts';
 import { packageRoot } from '../../src/system/package.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readJavaScript } from '../../src/planner/javascript.ts';
+import { readJavaScript } from '../../src/policy/javascript.ts';
 
 describe('valid JavaScript', () => {
   test.for([

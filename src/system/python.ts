@@ -1,7 +1,6 @@
-/** Checks `python -c` programs with the installed Python, which will run them: syntax and imports. The programs are not
- *  executed. */
+/** Checks Python programs with the installed Python, which will run them: syntax and imports. The programs are not executed. */
 import * as z from 'zod';
-import { outputOf } from '../system/run-sync.ts';
+import { outputOf } from './run-sync.ts';
 
 export type PythonProgram =
   /** The modules imported anywhere in it, outermost statements first, with duplicates. A relative import counts by its
@@ -70,11 +69,3 @@ function parsed(line: string): unknown {
     return undefined;
   }
 }
-
-/** Modules that an acceptance command may import although no work order provides them. */
-export const ordinaryModules: ReadonlySet<string> = new Set(
-  `abc ast asyncio base64 builtins collections contextlib copy csv dataclasses datetime decimal enum functools glob
-  hashlib importlib inspect io itertools json logging math multiprocessing operator os pathlib pickle pprint queue
-  random re shlex shutil signal socket sqlite3 string struct subprocess sys tempfile textwrap threading time traceback
-  typing unittest urllib uuid warnings zipfile pytest pydantic numpy pip`.split(/\s+/),
-);

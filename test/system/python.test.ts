@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkPlan } from '../../src/planner/compile.ts';
-import { readPython } from '../../src/planner/python.ts';
+import { readPython } from '../../src/system/python.ts';
 import { noPython } from '../support/python.ts';
 
 const checked = (text: string) => readPython([text]).get(text);
