@@ -226,6 +226,17 @@ test('an unreadable record of a landing is reported, with what to do', async () 
   expect(ran.stderr).toContain('remove that file, then run the same command again');
 });
 
+test('a full disk when a node commits stops the run, which can be resumed', async () => {
+  await using it = await place('good\n');
+  const env = { ...killer(it.path, ['full', 'commit-tree']), FACTORY_SANDBOX: 'none' };
+  const ran = await it.factory(it.command, { env });
+  expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('no space is left on the disk')]);
+  const [run = ''] = readdirSync(join(it.path, '.factory/runs'));
+  const on = await it.factory(['resume', run], { env });
+  expect(on.code, on.stderr).toBe(0);
+  it.landed();
+});
+
 test.skipIf(process.platform !== 'linux')(
   'a run that is stopped as it moves the branch can be taken over, and changes nothing when it continues',
   async () => {
