@@ -4,7 +4,7 @@
 #   lint_scenarios.sh [DIR|FILE]      (default: scripts/scenarios)
 #
 # Of a folder all *.sh directly in it are read. Findings go to standard output as `path:line: message`.
-# Exit codes: 0 nothing found · 1 findings, or nothing to look at · 2 usage.
+# Exit codes: 0 nothing found, or warnings only · 1 findings, or nothing to look at · 2 usage.
 set -u
 
 if [ "$#" -gt 1 ]; then
@@ -13,6 +13,12 @@ if [ "$#" -gt 1 ]; then
 fi
 target=${1:-scripts/scenarios}
 
+warned=0
+# warning FILE LINE TEXT: does not change the exit code.
+warning() {
+  printf '%s:%s: warning: %s\n' "$1" "$2" "$3"
+  warned=$((warned + 1))
+}
 found=0
 finding() {
   printf '%s:%s: %s\n' "$1" "$2" "$3"
@@ -49,6 +55,20 @@ lint() {
   for line in $(lines "(^|[^A-Za-z0-9_})./])/(var/|private/)?tm""p/[A-Za-z0-9_.\$-]" "$file"); do
     finding "$file" "$line" 'a fixed path for temporary files is shared with other processes: use $SCENARIO_TMP, or mktemp -d'
   done
+  starts_of "$file"
+}
+
+# Programs of the product at the start of a command: a path below the current folder, a variable with the folder of the
+# product and a path, an interpreter with either, or a program that starts what the project says.
+product='"?\$(app|\{app\}|1)"?/[A-Za-z0-9_./-]+"?|(\./|bin/|src/|dist/)[A-Za-z0-9_./-]+'
+starts="(^|[;&|(]|then|do|else|if|!|\\.|source)[[:space:]]*((node|python3?|ruby|perl|php|bash|sh|\\.|source)[[:space:]]+)?($product)([[:space:])]|\$)"
+runs='(^|[;&|(])[[:space:]]*(npm (test|run|start|exec)|npx|yarn|pnpm|make|(cargo|go) run)([[:space:])]|$)'
+
+# starts_of FILE: warns of lines that start the product without APP_RUN. Comments start nothing.
+starts_of() {
+  for line in $(grep -nE -- "$starts|$runs" "$1" | grep -vE '^[0-9]+:[[:space:]]*#|APP_RUN' | cut -d : -f 1); do
+    warning "$1" "$line" 'the product is used without APP_RUN, so it can read this scenario: write "$APP_RUN" before the program'
+  done
 }
 
 count=0
@@ -73,5 +93,9 @@ fi
 if [ "$found" -gt 0 ]; then
   printf '%s found in %s\n' "$found" "$count" >&2
   exit 1
+fi
+if [ "$warned" -gt 0 ]; then
+  printf '%s warnings\n' "$warned" >&2
+  exit 0
 fi
 printf 'scenario scripts without findings: %s\n' "$count"

@@ -4,7 +4,8 @@
 #   preflight_scenario.sh SCRIPT APP_DIR
 #
 # Environment: REQUIRE_LIVE (1) · SCENARIO_TIMEOUT (15m, of each phase) · SCENARIO_GRACE (5, seconds from TERM to KILL).
-# The script gets SCENARIO_MODE, REQUIRE_LIVE and SCENARIO_TMP, a folder of its own that is removed afterwards.
+# The script gets SCENARIO_MODE, REQUIRE_LIVE, SCENARIO_TMP, a folder of its own that is removed afterwards, and APP_RUN, the
+# program that starts the product.
 # Comment lines in it may say what live needs: `requires-env: NAME...` and `requires-network: HOST[:PORT]...`.
 #
 # Exit codes: 0 holds · 2 usage · 1 no such script · 86 infrastructure · else the script's own (124: it ran out of time).
@@ -108,7 +109,7 @@ products_run() {
 keep_phase() {
   set -m
   exec 2>"$work/notice"
-  SCENARIO_MODE=$1 REQUIRE_LIVE=$require_live SCENARIO_TMP="$work/tmp" TMPDIR="$work/tmp" \
+  SCENARIO_MODE=$1 REQUIRE_LIVE=$require_live SCENARIO_TMP="$work/tmp" TMPDIR="$work/tmp" APP_RUN="$work/app-run" \
     bash "$script" "$app" >"$work/out" 2>"$work/err" </dev/null &
   pid=$!
   # shellcheck disable=SC2064
@@ -133,6 +134,26 @@ keep_phase() {
   fi
   kill -KILL -- "-$watch" 2>/dev/null
   printf '%s' "$code" >"$work/code"
+}
+
+# The launcher: starts a program of the product, in the product's folder unless the script is in it or in SCENARIO_TMP. Without a
+# sandbox: factory scenario run has one that separates product and scenario.
+make_launcher() {
+  cat >"$work/app-run" <<'LAUNCHER'
+#!/bin/sh
+[ "$#" -gt 0 ] || { echo 'APP_RUN: no program is given: "$APP_RUN" PROGRAM ARGUMENTS…' >&2; exit 125; }
+temporary=$(cd "$SCENARIO_TMP" && pwd -P)
+app=$(cat "${0%/*}/app")
+unset APP_RUN SCENARIO_MODE REQUIRE_LIVE OLDPWD
+case $(pwd -P)/ in "$app"/* | "$temporary"/*) ;; *) cd "$app" || exit 126 ;; esac
+case $1 in
+  /*) ;;
+  */*) [ -e "$1" ] || { program=$app/$1; shift; set -- "$program" "$@"; } ;;
+esac
+exec "$@"
+LAUNCHER
+  real "$app" >"$work/app"
+  chmod +x "$work/app-run"
 }
 
 phase_code=0
@@ -277,6 +298,7 @@ give_up() {
 }
 
 mkdir "$work/tmp"
+make_launcher
 : >"$work/err"
 if ! bash -n "$script" 2>"$work/err"; then
   cat "$work/err" >&2

@@ -250,7 +250,7 @@ async function textsBeside(place: string): Promise<readonly string[]> {
 }
 
 /** Says what is wrong with the scripts of a folder, as `path:line: message` on standard output. Exit codes: 0 nothing,
- *  1 findings or no scripts, 2 there is no such place. */
+ *  or warnings only, 1 errors or no scripts, 2 there is no such place. */
 export async function scenarioLint(
   place: string,
   flags: { readonly json?: boolean; readonly color?: boolean },
@@ -265,12 +265,13 @@ export async function scenarioLint(
       signal: io.signal(),
     });
     const { findings, scripts } = linted;
-    const code = findings.length > 0 || scripts === 0 ? 1 : 0;
+    const code = scripts === 0 || findings.some(({ severity }) => severity === 'error') ? 1 : 0;
     if (flags.json === true) {
       io.out(`${JSON.stringify({ schema_version: 1, exit_code: code, scripts, findings }, null, 2)}\n`);
       return code;
     }
-    for (const { path, line, message } of findings) io.out(`${path}:${line}: ${message}\n`);
+    for (const { path, line, severity, message } of findings)
+      io.out(`${path}:${line}: ${severity === 'warning' ? 'warning: ' : ''}${message}\n`);
     if (scripts === 0) io.out(`${place}: no scenario scripts in this folder\n`);
     else if (findings.length === 0) io.out(`scenario scripts without findings: ${scripts}\n`);
     return code;

@@ -6,8 +6,15 @@ import { readSome } from '../system/read.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { discover, isUserScenario } from './discover.ts';
 import { syntaxCheck } from './judge.ts';
+import { productStarts } from './starts.ts';
 
-export type Finding = { readonly path: string; readonly line: number; readonly message: string };
+export type Finding = {
+  readonly path: string;
+  readonly line: number;
+  /** A warning does not make the scripts wrong. */
+  readonly severity: 'error' | 'warning';
+  readonly message: string;
+};
 export type Linted = { readonly findings: readonly Finding[]; readonly scripts: number };
 
 const script = /\.(sh|bash|py|[cm]?js|rb|pl)$/i;
@@ -59,7 +66,9 @@ async function syntaxOf(path: string, shown: string, io: LintDoors): Promise<rea
   const line = /^\D{0,8}(\d+)/.exec(stderr.slice(stderr.lastIndexOf(path)).slice(path.length))?.[1];
   const what =
     /: line \d+: (.*)/.exec(stderr)?.[1] ?? stderr.split('\n').findLast((one) => /Error: /.test(one)) ?? '';
-  return [{ path: shown, line: Number(line ?? 1), message: `syntax error: ${what.trim()}` }];
+  return [
+    { path: shown, line: Number(line ?? 1), severity: 'error', message: `syntax error: ${what.trim()}` },
+  ];
 }
 
 /** A variable that names a provider's model. */
@@ -77,7 +86,12 @@ const fixedPlace = /(?<![\w})./])\/(?:var\/|private\/)?tmp\/[\w.$-]/;
 /** The rules that need only the text. Pure. */
 export function lintText(name: string, text: string, shown: string): readonly Finding[] {
   const lines = text.split('\n');
-  const finding = (at: number, message: string): Finding => ({ path: shown, line: at + 1, message });
+  const finding = (at: number, message: string): Finding => ({
+    path: shown,
+    line: at + 1,
+    severity: 'error',
+    message,
+  });
   const user = isUserScenario(name);
   const handles = lines.some((line) => !/^\s*(#|\/\/)/.test(line) && line.includes('SCENARIO_MODE'));
   return [
@@ -102,5 +116,13 @@ export function lintText(name: string, text: string, shown: string): readonly Fi
           ]
         : []),
     ]),
+    ...productStarts(name, text).map(
+      (start): Finding => ({
+        path: shown,
+        line: start.line,
+        severity: 'warning',
+        message: `the product is used without APP_RUN, so it can read this scenario: write "$APP_RUN" before the program (${start.text})`,
+      }),
+    ),
   ];
 }

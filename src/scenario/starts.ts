@@ -1,4 +1,4 @@
-/** Finds where scenarios start, import or source the product otherwise than by APP_RUN. By the text alone: it knows what is written, not
+/** Finds where scenarios start, import or source the product otherwise than by APP_RUN. By the text alone: it does not know
  *  what a variable holds at run time. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const isScript = (name: string): boolean => /\.(sh|bash|py|[cm]?js)$/i.test(name
 export type ProductStart = {
   /** From 1. */
   readonly line: number;
-  /** What is written there. */
+  /** The line or command. */
   readonly text: string;
 };
 

@@ -297,3 +297,27 @@ test('lint prints file, line and problem, for any language', async () => {
   expect(await scenarioLint('none', {}, io)).toBe(1);
   expect(await scenarioLint('nowhere', {}, io)).toBe(2);
 });
+
+test('lint warns of a product that is started without APP_RUN, which isolation=required refuses', async () => {
+  const start = 'm=$SCENARIO_MODE\nnode bin/x.js\n';
+  await using it = await home({ 's/a_user_scenarios.sh': start, 'app/x': '' });
+  const { io, texts } = doors(it, {}, new AbortController().signal);
+  expect(await scenarioLint('s', {}, io)).toBe(0);
+  expect(texts.out).toMatch(/^s\/a_user_scenarios\.sh:2: warning: .*APP_RUN.*node bin\/x\.js/);
+  const json = doors(it, {}, new AbortController().signal);
+  expect(await scenarioLint('s', { json: true }, json.io)).toBe(0);
+  expect(JSON.parse(json.texts.out)).toMatchObject({
+    exit_code: 0,
+    findings: [{ line: 2, severity: 'warning' }],
+  });
+
+  const none = await run(it, { isolation: 'required' });
+  expect([none.code, none.err]).toEqual([
+    2,
+    expect.stringContaining('no sandbox works here: FACTORY_SANDBOX=none'),
+  ]);
+  expect((await run(it, { isolation: 'some' })).code).toBe(2);
+  const refused = await run(it, { isolation: 'required' }, { FACTORY_SANDBOX: '' });
+  expect(refused.code).toBe(2);
+  expect((await run(it, {}, { FACTORY_ISOLATION: 'required' })).code).toBe(2);
+});

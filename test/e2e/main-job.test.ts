@@ -41,7 +41,10 @@ describe('without a key', () => {
     expect(visited.slice(-3)).toEqual(['proof', 'judge', 'exit']);
     // The example's scenarios are sealed from the first node on.
     const judged = await it.json('.factory/runs/r1/judge/status.json');
-    expect(judged).toMatchObject({ outcome: 'success', notes: '2 of 2 scenarios pass' });
+    expect(judged).toMatchObject({
+      outcome: 'success',
+      notes: '2 of 2 scenarios pass, product and scenario shared one user',
+    });
     expect(await it.json('.factory/runs/r1/manifest.json')).toMatchObject({
       holdout: { from: join(root, 'examples/linkcheck/scenarios'), paths: ['scripts/scenarios'], files: 2 },
     });

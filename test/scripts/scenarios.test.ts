@@ -237,6 +237,43 @@ describe('lint_scenarios.sh', () => {
   });
 });
 
+test('lint_scenarios.sh warns of a product that is started without APP_RUN, and of nothing else', async () => {
+  const lines = [
+    'app=$1; mode=$SCENARIO_MODE',
+    'node bin/x.js',
+    '"$app/bin/x" a',
+    '. "$app/lib.sh"',
+    'npm test',
+    '"$APP_RUN" node bin/x.js',
+    '# node bin/x.js',
+    '[ -f "$app/bin/x" ] && cat bin/x',
+  ];
+  await using place = await home({ 's/a_user_scenarios.sh': `${lines.join('\n')}\n` });
+  const ran = await bash('lint_scenarios.sh', ['s'], { cwd: place.path });
+  expect(ran.exitCode).toBe(0);
+  expect(ran.stdout.match(/:\d+: warning: .*APP_RUN/g)?.map((line) => line.split(':')[1])).toEqual([
+    '2',
+    '3',
+    '4',
+    '5',
+  ]);
+});
+
+test('preflight_scenario.sh gives the script a launcher that starts the product in its own folder', async () => {
+  const text = `[ "$SCENARIO_MODE" = live ] || exit 0
+cd / && [ "$(echo in | "$APP_RUN" bin/x a 'b c')" = '2 in' ] || exit 1
+cd "$SCENARIO_TMP" && [ "$("$APP_RUN" pwd </dev/null)" = "$(pwd -P)" ] || exit 2
+"$APP_RUN" sh -c 'exit 7' </dev/null; [ "$?" = 7 ] || exit 3
+`;
+  await using place = await home({
+    's/a_scenario.sh': text,
+    'app/bin/x': '#!/bin/sh\necho "$# $(cat)$SCENARIO_MODE"\n',
+  });
+  await chmod(join(place.path, 'app/bin/x'), 0o755);
+  const ran = await bash('preflight_scenario.sh', ['s/a_scenario.sh', 'app'], { cwd: place.path });
+  expect(ran.exitCode, ran.stderr).toBe(0);
+});
+
 test('a finding about a model names the variable, in the script and in the command', async () => {
   const text = 'm=$SCENARIO_MODE\nX="${ANTHROPIC_LIVE_MODEL:-claude-x}"\n';
   await using place = await home({ 's/a_user_scenarios.sh': text });

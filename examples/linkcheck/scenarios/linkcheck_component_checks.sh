@@ -15,7 +15,10 @@ case $mode in
     exit 2
     ;;
 esac
-work=$(mktemp -d "${SCENARIO_TMP:-${TMPDIR:-/tmp}}/linkcheck.XXXXXX") || exit 86
+# Starts the product, where a sandbox works in one that does not contain this script. By hand, without a harness, nothing does.
+APP_RUN=${APP_RUN:-env}
+# What the product must not see: expected values, and what it printed.
+work=$(mktemp -d "${TMPDIR:-/tmp}/linkcheck.XXXXXX") || exit 86
 trap 'rm -rf "$work"' EXIT
 if ! command -v node >/dev/null 2>&1; then
   echo 'node is not installed' >&2
@@ -93,10 +96,10 @@ live() {
   [ ! -f "$app/package.json" ] || check_package "$app/package.json"
   [ -f "$app/bin/linkcheck.js" ] || return
   cd "$app" || return
-  node bin/linkcheck.js sample >"$work/sample.out" 2>&1 </dev/null
+  "$APP_RUN" node bin/linkcheck.js sample >"$work/sample.out" 2>&1 </dev/null
   echo "$?" >"$work/sample.code"
   check_sample "$work/sample.code" "$work/sample.out"
-  node bin/linkcheck.js README.md >"$work/readme.out" 2>&1 </dev/null ||
+  "$APP_RUN" node bin/linkcheck.js README.md >"$work/readme.out" 2>&1 </dev/null ||
     differ 'linkcheck on its own README.md' 'nothing wrong' "$(tr '\n' '|' <"$work/readme.out")"
 }
 

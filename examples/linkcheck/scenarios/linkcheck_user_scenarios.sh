@@ -17,7 +17,12 @@ case $mode in
     exit 2
     ;;
 esac
-work=$(mktemp -d "${SCENARIO_TMP:-${TMPDIR:-/tmp}}/linkcheck.XXXXXX") || exit 86
+# Starts the product, where a sandbox works in one that does not contain this script. By hand, without a harness, nothing does.
+APP_RUN=${APP_RUN:-env}
+# What the product must not see: expected values, and what it printed.
+work=$(mktemp -d "${TMPDIR:-/tmp}/linkcheck.XXXXXX") || exit 86
+# What it works on. The harness removes it.
+site=${SCENARIO_TMP:-$work}/site
 trap 'rm -rf "$work"' EXIT
 if ! command -v node >/dev/null 2>&1; then
   echo 'node is not installed' >&2
@@ -213,8 +218,8 @@ start() {
   name=$1
   shift
   (
-    cd "$work/site" || exit
-    node "$program" "$@" >"$work/$name.out" 2>"$work/$name.err" </dev/null
+    cd "$site" || exit
+    "$APP_RUN" node "$program" "$@" >"$work/$name.out" 2>"$work/$name.err" </dev/null
     echo "$?" >"$work/$name.code"
   ) &
 }
@@ -230,7 +235,7 @@ live() {
     differ 'the command' 'bin/linkcheck.js' 'no such file'
     exit 1
   fi
-  make_site "$work/site"
+  make_site "$site"
   mkdir "$work/here"
   start text docs
   start json --json docs
@@ -252,7 +257,7 @@ live() {
   check_refusal 'an unknown option' "$work/option.code" "$work/option.out" "$work/option.err"
   check_code 'asked for help' 0 "$work/help.code"
   grep -q -- '--json' "$work/help.out" || differ 'asked for help' 'the command explained, with --json' "$(short "$work/help.out")"
-  rm -rf "$work/site/docs" "$work/site/nothing"
+  rm -rf "$site/docs" "$site/nothing"
   start here
   wait
   check_code 'without a path' 0 "$work/here.code"

@@ -111,7 +111,7 @@ export function brokerProgram(require: NodeJS.Require, { socket, app }: BrokerPl
     };
   };
 
-  /** The bytes in the pipe that nobody has read. */
+  /** The bytes in the pipe that were not read. */
   const unread = (fd: number): number => {
     const room = Buffer.allocUnsafe(65_536);
     let count = 0;

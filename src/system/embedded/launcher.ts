@@ -29,7 +29,7 @@ export function launcherProgram(require: NodeJS.Require, places: LauncherPlaces)
     try {
       fs.writeSync(2, `APP_RUN: ${text}\n`);
     } catch {
-      // Nobody reads it.
+      // Standard error is closed.
     }
     process.exit(code);
   };
