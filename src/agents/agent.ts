@@ -37,6 +37,8 @@ export type AgentProgram = {
   readonly onStderr?: (text: string) => void;
   /** Milliseconds it may take, within the node's own `timeout`; it replaces a timeout that the node does not say. */
   readonly timeoutMs?: number;
+  /** Fires when its work is done: it is ended like by the task's signal, with an exit of the kind `cancelled`. */
+  readonly enough?: AbortSignal;
 };
 
 /** Paths are relative to the workspace. */
@@ -51,8 +53,6 @@ export type AgentTask = {
   readonly node: string;
   /** 1-based over the whole run, resumes included: the n-th call made for this node. */
   readonly call: number;
-  /** Retries so far of this node (the fake agent's outcome sequence is driven by it). */
-  readonly retries: number;
   /** The final text, as in `prompt.md`. */
   readonly prompt: string;
   /** The workspace, absolute. */
@@ -63,6 +63,8 @@ export type AgentTask = {
   readonly attributes: Readonly<Record<string, string>>;
   /** Asked of a single-turn model: the answer's JSON schema and its name. */
   readonly schema?: { readonly name: string; readonly schema: JsonObject };
+  /** Edges test the outcome of the node: an answer that gives none is no success. */
+  readonly tested?: true;
   /** Milliseconds, when the node says `timeout` itself: a hard limit. */
   readonly timeoutMs?: number;
   /** Milliseconds without a sign of life after which a call counts as hung; one that is still streaming continues. */
@@ -156,6 +158,8 @@ type Beside = {
   readonly spentBefore?: readonly Usage[];
   /** Who answered, where there was a choice. */
   readonly by?: AnsweredBy;
+  /** What it wanted to do and its permissions did not allow, in words. */
+  readonly denied?: readonly string[];
   /** The model's reasoning, as far as it reports it, for `reasoning.md`. */
   readonly reasoning?: string;
   /** Evidence for the node's folder, under plain file names that no node uses itself; without the agent's key. */
@@ -183,7 +187,8 @@ export type AgentReport =
       /** Set by the engine: variables whose secret values the text holds; empty where they are not known. */
       readonly secrets?: readonly string[];
     } & Beside)
-  /** It broke: crash, no valid answer, no network, no key, time. `model` is set by single-turn backends.
+  /** It broke: crash, no valid answer, no network, no key, time. `model`: the provider, or (of single-turn backends) the
+   *  answer is the cause.
    *  `response` is what of an answer had arrived. */
   | ({
       readonly kind: 'failed';
@@ -199,7 +204,7 @@ export type AgentReport =
     } & Beside)
   /** Stopped by the signal. `usage`: what is known to have been spent until then; the rest is for a list of agents: which
    *  of them was at work. */
-  | ({ readonly kind: 'cancelled' } & Pick<Beside, 'usage' | 'by' | 'spentBefore'>);
+  | ({ readonly kind: 'cancelled' } & Pick<Beside, 'usage' | 'by' | 'spentBefore' | 'denied'>);
 
 /** Something that can carry out a task in a directory.
  *  `work` rejects only where the task's `run` and `keep` do, for the disk: whatever else goes wrong is a report. When `signal`

@@ -3,7 +3,7 @@
 import type { Clock } from '../system/clock.ts';
 import type { Agent, AgentReport, AgentTask, Usage } from './agent.ts';
 import { claudeArgv, claudePlace } from './claude/argv.ts';
-import { type ClaudeEvents, claudeEvents } from './claude/events.ts';
+import { type ClaudeEvents, claudeEvents, type DeniedCall } from './claude/events.ts';
 import { type ClaudeDefaults, type ClaudeSettings, readSettings } from './claude/settings.ts';
 import { endingOf, troubleOf } from './claude/trouble.ts';
 import { parseAnswer } from './program/answer.ts';
@@ -73,18 +73,29 @@ function launchOf(task: AgentTask, settings: ClaudeSettings, env: ClaudeDefaults
       stdin: `${task.prompt}\n\n${answerRequest}\n`,
     },
     events: events.line,
+    finished: () => events.result !== undefined,
     async result() {
       const { result } = events;
+      const denied = result?.denied ?? [];
+      for (const { tool, action } of denied)
+        task.log('warn', `claude was denied the tool ${tool}`, {
+          detail: action.detail,
+          fix: 'allow it: claude.allowed_tools or claude.permission_mode on the node',
+        });
       const text = events.answer === undefined ? result?.text : JSON.stringify(events.answer, null, 2);
       const response = text === undefined || text === '' ? undefined : `${text}\n`;
       return {
         ...(response === undefined ? {} : { response }),
         ...usageOf(events, settings),
+        ...(denied.length === 0 ? {} : { denied: denied.map(deniedWords) }),
         exited: (end) => reportOf(events, response, end),
       };
     },
   };
 }
+
+const deniedWords = ({ tool, action: { detail } }: DeniedCall): string =>
+  detail === '' || detail.startsWith(tool) ? detail || tool : `${tool} ${detail}`;
 
 /** By its last line, else as far as its messages report. */
 function usageOf(events: ClaudeEvents, settings: ClaudeSettings): { readonly usage?: Usage } {
@@ -120,7 +131,7 @@ function reportOf(
     const ending = failed ? endingOf(result.subtype) : undefined;
     const said = failed && result.text !== '' ? result.text : lastWords;
     const how = ending ?? (code === 0 ? 'it reported an error' : `exit status ${code}`);
-    const trouble = troubleOf(failed ? result : undefined, events, now.getTime());
+    const trouble = troubleOf(failed ? result : undefined, events, said, now.getTime());
     return { ...fail(trouble.class, `claude failed: ${how}${because(said)}`), ...trouble };
   }
   if (result === undefined || response === undefined) {

@@ -54,12 +54,24 @@ export function codexAgent(options: CodexOptions): Agent {
           timeoutKey: 'codex.timeout_seconds',
           env,
           clock,
-          readSettings: () => readSettings(task, options),
+          readSettings: () => scopedSettings(task, options),
           prepare: (_, settings, path) => launchOf(task, settings, path, env),
         },
         task,
         signal,
       ),
+  };
+}
+
+/** The settings; a strict scope that names nothing in the workspace would hide nothing of it. */
+function scopedSettings(task: AgentTask, options: CodexDefaults): ReturnType<typeof readSettings> {
+  const read = readSettings(task, options);
+  if ('problem' in read || !read.settings.strictReadScope) return read;
+  if (readScopeOf(read.settings, task.workspace).narrow) return read;
+  return {
+    problem:
+      'codex.strict_read_scope hides nothing: codex.workdir is the whole workspace. Name the folder that it may see: ' +
+      'codex.workdir="app" (or codex.add_dirs)',
   };
 }
 
@@ -75,9 +87,7 @@ async function launchOf(
   const nested = isInside && !outer.nests && !read.bypass;
   const settings = nested ? { ...read, bypass: true } : read;
   if (nested) task.log('info', "codex's own sandbox cannot work inside the node's, and is switched off");
-  const { scope, narrow } = readScopeOf(settings, task.workspace);
-  if (settings.strictReadScope && !narrow)
-    task.log('warn', 'codex.strict_read_scope hides nothing more: codex.workdir is the whole workspace');
+  const { scope } = readScopeOf(settings, task.workspace);
   const modern = settings.json === true || (await isNativeOrOf('@openai/codex', path));
   // It opens no file through a link. Inside a sandbox of ours there are none on the way.
   const folder = isInside ? task.nodeDir : await realpath(task.nodeDir);
@@ -101,11 +111,15 @@ async function launchOf(
       stdin: `${task.prompt}\n\n${answerRequest}\n`,
       ...place.given,
     },
-    ...((settings.json ?? modern) ? { events: events.line } : {}),
+    ...((settings.json ?? modern) ? { events: events.line, finished: () => events.turn === 'over' } : {}),
     cleanUp: place.leave,
     async result(exit) {
       // A turn that did not end has not reported what it used.
-      const usage = usageOf(events, settings, exit.kind === 'exited' && events.failure === undefined);
+      const usage = usageOf(
+        events,
+        settings,
+        exit.kind === 'exited' && events.failure === undefined && events.turn !== 'open',
+      );
       const file = await readAnswer(join(task.nodeDir, 'response.md'));
       return {
         ...(file?.text === undefined ? {} : { response: file.text }),
@@ -183,12 +197,16 @@ function reportOf(
   file: AnswerFile | undefined,
   { code, lastWords, now, fail }: ProgramEnd,
 ): AgentReport {
-  const message = events.failure ?? (code === 0 ? undefined : events.lastError);
+  const message = events.failure ?? (code === 0 && events.turn !== 'open' ? undefined : events.lastError);
   if (code !== 0 || message !== undefined) {
     const how = code === 0 ? 'its turn failed' : `exit status ${code}`;
-    const { class: failureClass, ...wait } = troubleOf(message ?? '', now);
+    // Without events its last words say it, after a label.
+    const said = message ?? lastWords.replace(/^error: */i, '');
+    const { class: failureClass, ...wait } = troubleOf(said, now);
     return { ...fail(failureClass, `codex exec failed: ${how}${because(message ?? lastWords)}`), ...wait };
   }
+  if (events.turn === 'open')
+    return fail('agent', 'codex exec failed: it ended with exit status 0 in the middle of its turn');
   if (file === undefined)
     return fail(
       'agent',

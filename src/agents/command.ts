@@ -125,7 +125,10 @@ async function reportOf(
   if (said === undefined)
     return fail('agent', 'the command ended with exit status 0 and wrote no answer ($FACTORY_RESPONSE_FILE)');
   if ('problem' in said) return fail('agent', `the answer of the command ${said.problem}`);
-  const answer = readCommandAnswer(said.text, responseFormat);
+  const answer = readCommandAnswer(said.text, responseFormat, {
+    document: task.schema !== undefined || (task.attributes['response_file']?.trim() ?? '') !== '',
+    tested: task.tested === true,
+  });
   if ('problem' in answer)
     return { ...fail('agent', `the answer of the command ${answer.problem}`), response: said.text };
   if (!('text' in answer)) return { kind: 'finished', ...answer.answer, response: said.text };

@@ -2,8 +2,10 @@
  *  model. */
 import * as z from 'zod';
 import type { Json, JsonObject } from '../model/json.ts';
-import { agentOutcomeOf, agentOutcomes } from '../model/outcome.ts';
+import { nearest } from '../model/nearest.ts';
+import { agentOutcomes } from '../model/outcome.ts';
 import type { Agent, AgentReport, AgentTask } from './agent.ts';
+import { agentWord } from './program/answer.ts';
 
 export function fakeAgent(): Agent {
   return {
@@ -33,11 +35,15 @@ function reportFor(task: AgentTask): AgentReport {
   const sequence = given('test.outcome_sequence');
   const words = sequence?.split(',') ?? [given('test.outcome') ?? 'success'];
   const key = sequence === undefined ? 'test.outcome' : 'test.outcome_sequence';
-  const written = words[Math.min(task.retries, words.length - 1)] ?? '';
-  const outcome = agentOutcomeOf(written.trim());
-  if (outcome === undefined) {
-    return wrong(key, `says "${written.trim()}", which is no outcome; there are ${agentOutcomes.join(', ')}`);
+  // Counted over the whole run: a loop that comes back, and a resume, continue the sequence.
+  const written = words[Math.min(task.call, words.length) - 1] ?? '';
+  const word = agentWord(written);
+  const meant = word?.label === undefined ? undefined : nearest(word.label, agentOutcomes);
+  if (word === undefined || meant !== undefined) {
+    const known = meant === undefined ? `there are ${agentOutcomes.join(', ')}` : `did you mean "${meant}"?`;
+    return wrong(key, `says "${written.trim()}", which is no outcome; ${known}`);
   }
+  const { outcome } = word;
   const plan = jsonIn(given('test.verification_plan_json'), z.json());
   if ('problem' in plan) return wrong('test.verification_plan_json', `is ${plan.problem}`);
   const updates = jsonIn<JsonObject>(given('test.context_updates_json'), Updates);
@@ -46,7 +52,7 @@ function reportFor(task: AgentTask): AgentReport {
   return {
     kind: 'finished',
     outcome,
-    label: given('test.preferred_next_label') ?? '',
+    label: word.label ?? given('test.preferred_next_label') ?? '',
     suggested: (given('test.suggested_next_ids') ?? '')
       .split(',')
       .map((id) => id.trim())

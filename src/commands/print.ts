@@ -178,6 +178,11 @@ export function summary(result: RunResult, paint: Paint): string {
       ...(result.retries > 0 ? [`${result.retries} ${result.retries === 1 ? 'retry' : 'retries'}`] : []),
     ].join(', '),
   ]);
+  for (const { node, calls } of result.denied ?? [])
+    rows.push([
+      'denied',
+      paint.yellow(`${node}: ${oneLine(calls.join(', '), 160)} (its permissions did not allow it)`),
+    ]);
   if (result.spent.calls > 0) rows.push(['spent', spentWords(result.spent)]);
   if (result.commits.length > 0) {
     rows.push([

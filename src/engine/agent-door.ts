@@ -117,7 +117,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
       ...(stdout === undefined ? {} : { onStdout: stdout.hear }),
       ...(stderr === undefined ? {} : { onStderr: stderr.hear }),
       timeoutMs: door.timeoutMs,
-      signal: door.signal,
+      signal: program.enough === undefined ? door.signal : AbortSignal.any([door.signal, program.enough]),
       marker: `FACTORY_RUN_MARKER=${door.marker}`,
       started: door.spawned,
     });

@@ -225,7 +225,11 @@ async function undo(
   );
 }
 
-const by = (outcome: Outcome): Pick<Outcome, 'by'> => (outcome.by === undefined ? {} : { by: outcome.by });
+/** What another outcome of the same attempt keeps of the first one. */
+const by = (outcome: Outcome): Pick<Outcome, 'by' | 'denied'> => ({
+  ...(outcome.by === undefined ? {} : { by: outcome.by }),
+  ...(outcome.denied === undefined ? {} : { denied: outcome.denied }),
+});
 
 /** Names the snapshot that holds the partial work of a stalled agent, in the reason and in `stalled.json`. */
 async function withPartialWork(
@@ -384,6 +388,7 @@ function masked(outcome: Outcome, mask: (text: string) => string): Outcome {
     label: mask(outcome.label),
     suggested: outcome.suggested.map(mask),
     notes: mask(outcome.notes),
+    ...(outcome.denied === undefined ? {} : { denied: outcome.denied.map(mask) }),
     updates: maskedObject(outcome.updates, mask),
   };
   if (clean.status === 'retry') return { ...clean, reason: mask(clean.reason) };

@@ -8,7 +8,7 @@ import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
 import type { Context } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
-import type { Commit } from '../model/result.ts';
+import type { Commit, DeniedCalls } from '../model/result.ts';
 import { sha256 } from '../model/sha256.ts';
 import { type RanCommand, VisitRecord } from '../model/visit-record.ts';
 import { quoteWord } from '../policy/words.ts';
@@ -21,6 +21,8 @@ const mostCommands = 200;
 /** A summary of the executions of a run. */
 export type Visits = {
   readonly failed: number;
+  /** Of all executions, what an agent's permissions did not allow. */
+  readonly denied: readonly DeniedCalls[];
   readonly mark: Mark;
   /** The latest execution of each node that has run a command. */
   readonly latest: readonly VisitRecord[];
@@ -30,6 +32,7 @@ export type Visits = {
 export async function visitsIn(path: string): Promise<Visits> {
   const chain = new LineChain();
   const latest = new Map<string, JsonObject>();
+  const denied = new Map<string, Set<string>>();
   let failed = 0;
   for await (const entry of readJournal(path)) {
     if (entry.kind !== 'record') continue;
@@ -37,6 +40,12 @@ export async function visitsIn(path: string): Promise<Visits> {
     if (typeof seq !== 'number' || typeof epoch !== 'number') continue;
     if (!chain.add(entry.bytes, seq, epoch) || type !== 'Visit' || typeof node !== 'string') continue;
     if (isObject(outcome) && outcome['status'] === 'fail') failed += 1;
+    const calls = isObject(outcome) && Array.isArray(outcome['denied']) ? outcome['denied'] : [];
+    if (calls.length > 0)
+      denied.set(
+        node,
+        new Set([...(denied.get(node) ?? []), ...calls.filter((one) => typeof one === 'string')]),
+      );
     latest.set(node, entry.record);
   }
   const visits = [...latest.values()].flatMap((record) => {
@@ -44,7 +53,12 @@ export async function visitsIn(path: string): Promise<Visits> {
     return read.success ? [read.data] : [];
   });
   const ran = visits.filter(({ commands = [] }) => commands.length > 0);
-  return { failed, mark: chain.mark(), latest: ran };
+  return {
+    failed,
+    denied: [...denied].map(([node, calls]) => ({ node, calls: [...calls] })),
+    mark: chain.mark(),
+    latest: ran,
+  };
 }
 
 const isObject = (value: Json | undefined): value is JsonObject =>

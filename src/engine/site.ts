@@ -91,7 +91,6 @@ export type Visit = {
   readonly state: RunState;
   readonly visit: number;
   readonly attempt: number;
-  readonly retries: number;
   /** 1-based number of the agent call that this attempt would make. */
   readonly call: number;
   /** `explicit`: set for this node or the run; `runLeftMs`: the rest of the run's time limit. */
@@ -194,7 +193,6 @@ export function siteFor(
     nodeDir,
     visit: visit.visit,
     attempt: visit.attempt,
-    retries: visit.retries,
     previous: state.last_outcome ?? undefined,
     context: state.context,
     origin: (key) => own(state.origins, key),

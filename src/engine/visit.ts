@@ -139,7 +139,6 @@ export async function executeNode(
         state,
         visit,
         attempt,
-        retries,
         call: calls + 1,
         timeout: {
           ms: Math.min(limit, left),

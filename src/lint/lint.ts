@@ -21,6 +21,7 @@ import { kindCheck } from './rules/kind-check.ts';
 import { noEffect } from './rules/no-effect.ts';
 import { noHandler } from './rules/no-handler.ts';
 import { notGraphviz } from './rules/not-graphviz.ts';
+import { outcomeNotAsked } from './rules/outcome-not-asked.ts';
 import { outcomeUncovered } from './rules/outcome-uncovered.ts';
 import { quotedReference } from './rules/quoted-reference.ts';
 import { refusedCommand } from './rules/refused-command.ts';
@@ -70,6 +71,7 @@ const rules: readonly Rule[] = [
   noEffect,
   attributeKind,
   gateWithoutRetry,
+  outcomeNotAsked,
   notGraphviz,
   edgeNeverTaken,
   endlessCycle,
@@ -89,6 +91,7 @@ const wholeGraph: ReadonlySet<Rule> = new Set([
   undeclaredNode,
   emptyPrompt,
   gateWithoutRetry,
+  outcomeNotAsked,
   notGraphviz,
   edgeNeverTaken,
   endlessCycle,

@@ -37,7 +37,7 @@ export const LastFailure = z.object({
   class_said: z.boolean().describe('The node reported the class itself'),
   reason: z.string(),
   exit_code: z.number().nullable(),
-  model: z.enum(['api', 'output']).nullable().describe('A single-turn model call is the cause'),
+  model: z.enum(['api', 'output']).nullable().describe("The model's provider or its answer is the cause"),
   executable_success_since: z.boolean(),
   attribution: Attribution.exactOptional(),
   command: z.string().exactOptional().describe('The command that failed, shortened'),

@@ -88,6 +88,8 @@ export type Said = {
   readonly updates: JsonObject;
   readonly notes: string;
   readonly by?: AnsweredBy;
+  /** What an agent wanted to do and its permissions did not allow, in words. */
+  readonly denied?: readonly string[];
 };
 export const saidNothing: Said = { label: '', suggested: [], updates: {}, notes: '' };
 
@@ -98,7 +100,8 @@ export type Failure = {
   /** True when the node broke (crash, timeout, no valid answer, bad configuration) instead of running to its end and
    *  reporting failure. A broken node leaves only by an edge whose condition is true. */
   readonly broke: boolean;
-  /** Set when a single-turn model call is the cause: the run's exit code becomes 3 (api) or 4 (output). */
+  /** The model's provider (api), or the answer of a single-turn call (output), is the cause: the run's exit code becomes 3
+   *  or 4. */
   readonly model?: 'api' | 'output';
   /** The delay before a retry that the server asked for, in milliseconds. */
   readonly retryAfterMs?: number;

@@ -16,6 +16,9 @@ export const Commit = z.object({
 });
 export type Commit = z.infer<typeof Commit>;
 
+export const DeniedCalls = z.object({ node: z.string(), calls: z.array(z.string()) });
+export type DeniedCalls = z.infer<typeof DeniedCalls>;
+
 export const RunResult = z.object({
   schema_version: z.literal(1),
   run_id: z.string(),
@@ -32,6 +35,10 @@ export const RunResult = z.object({
   stages: z.number().describe('Executions of nodes'),
   failed_stages: z.number().describe('Executions that ended in fail'),
   retries: z.number(),
+  denied: z
+    .array(DeniedCalls)
+    .exactOptional()
+    .describe('Tool calls that the permissions of an agent program did not allow, by node'),
   elapsed_ms: z.number(),
   spent: Spent.default(nothingSpent),
   wake_at: z

@@ -14,11 +14,15 @@ import {
   word,
   words,
 } from '../model/attribute.ts';
+import type { Node } from '../model/graph.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { AnsweredBy, Outcome, Said } from '../model/outcome.ts';
 import { failed, saidNothing, succeeded } from '../model/outcome.ts';
+import { kindOf } from '../model/resolve.ts';
+import { testsOutcome } from '../model/tested.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
-import { agentAttributes, stallAttributes } from './agent-attributes.ts';
+import { agentAttributes, stallAttributes, strictScope } from './agent-attributes.ts';
+import { conditional } from './conditional.ts';
 import { modelOf } from './escalation.ts';
 import type { Site } from './kind.ts';
 import { commonAttributes, executableAttributes, kind } from './kind.ts';
@@ -64,9 +68,11 @@ export const codergen = kind({
   executable: true,
   attributes,
   check(node, { sees_holdout }, graph) {
-    if (sees_holdout !== true) return [];
+    const scope = strictScope(node, graph);
+    if (sees_holdout !== true) return scope;
     const said = present(node.attrs, 'sees_holdout');
     return [
+      ...scope,
       {
         code: 'sees-holdout',
         severity: 'error',
@@ -98,7 +104,6 @@ export const codergen = kind({
     const task: AgentTask = {
       node: site.node.id,
       call: site.agent.call,
-      retries: site.retries,
       prompt,
       workspace: site.workspace,
       nodeDir: site.nodeDir,
@@ -108,6 +113,7 @@ export const codergen = kind({
         ...(chosen === undefined ? {} : { llm_model: chosen.model }),
       },
       ...(schema === undefined ? {} : { schema }),
+      ...(testsOutcome(site.graph, site.node.id, passesOn) ? { tested: true } : {}),
       ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
       onText(piece, channel) {
         watch.heard();
@@ -136,12 +142,19 @@ export const codergen = kind({
             });
       if (report.kind === 'cancelled' && report.usage !== undefined) site.spent(report.usage);
       const by = answeredBy(report, agent.name, chosen);
-      return by === undefined ? outcome : { ...outcome, by };
+      const { denied } = report;
+      return {
+        ...outcome,
+        ...(by === undefined ? {} : { by }),
+        ...(denied === undefined ? {} : { denied }),
+      };
     } finally {
       watch.end();
     }
   },
 });
+
+const passesOn = (node: Node): boolean => kindOf(node, [conditional]) !== undefined;
 
 /** Default of max_same_calls. */
 const defaultSameCalls = 10;

@@ -12,7 +12,7 @@ export const conditional = kind({
     const previous = site.previous;
     // Context updates of the earlier node are merged already; only its status and its label pass through.
     if (previous === undefined) return succeeded();
-    const { by: _, ...verdict } = previous;
+    const { by: _, denied: __, ...verdict } = previous;
     return { ...verdict, updates: saidNothing.updates, notes: '' };
   },
 });

@@ -48,8 +48,6 @@ export interface Site {
   readonly nodeDir: string;
   readonly visit: number;
   readonly attempt: number;
-  /** Retries of this node so far in the run. */
-  readonly retries: number;
   /** The outcome of the previous node. */
   readonly previous: Outcome | undefined;
   readonly context: Context;

@@ -18,22 +18,24 @@ async function claude(
     attributes = {},
     env = {},
     files = {},
+    clock = agentClock(0),
   }: {
     readonly attributes?: Readonly<Record<string, string>>;
     readonly env?: Readonly<Record<string, string>>;
     readonly files?: Readonly<Record<string, string>>;
+    readonly clock?: ReturnType<typeof agentClock>;
   } = {},
 ) {
   const it = await programTask(files, { STAND_IN: does, ...env });
   it.env['SEEN'] = join(it.nodeDir, 'seen');
-  const agent = claudeAgent({ env: it.env, clock: agentClock(0) });
+  const agent = claudeAgent({ env: it.env, clock });
   const named = { 'claude.path': standIn, ...attributes };
   return {
     ...it,
     agent,
     attributes: named,
-    work: async (): Promise<AgentReport> =>
-      wellFormed(await agent.work(it.task({ attributes: named }), new AbortController().signal)),
+    work: async (signal = new AbortController().signal): Promise<AgentReport> =>
+      wellFormed(await agent.work(it.task({ attributes: named }, signal), signal)),
     [Symbol.asyncDispose]: it[Symbol.asyncDispose],
   };
 }
@@ -196,6 +198,71 @@ test('a missing program is reported as missing, for agent lists', async () => {
   expect(await it.work()).toMatchObject({ kind: 'failed', class: 'config', missing: true });
 });
 
+test('what its permissions did not allow is told in the log, in its actions and in its report', async () => {
+  const result = {
+    ...{ type: 'result', subtype: 'success', is_error: false, result: '{"outcome":"success"}' },
+    permission_denials: [
+      { tool_name: 'Write', tool_use_id: 't1', tool_input: { file_path: 'probe.txt' } },
+      { tool_name: 'Bash', tool_use_id: 't2', tool_input: { command: 'rm x' } },
+      { tool_name: 'Task', tool_use_id: 't3' },
+    ],
+  };
+  await using it = await claude(`say '${JSON.stringify(result)}'`);
+  expect(await it.work()).toMatchObject({
+    kind: 'finished',
+    outcome: 'success',
+    denied: ['Write probe.txt', 'Bash rm x', 'Task'],
+  });
+  expect(it.actions).toEqual([
+    expect.objectContaining({ action: 'file_change', detail: 'probe.txt', status: 'denied' }),
+    expect.objectContaining({ action: 'command', detail: 'rm x', status: 'denied' }),
+    expect.objectContaining({ action: 'tool_call', detail: 'Task', status: 'denied' }),
+  ]);
+  expect(it.logged).toContainEqual({
+    level: 'warn',
+    message: 'claude was denied the tool Write',
+    fields: { detail: 'probe.txt', fix: expect.stringContaining('claude.allowed_tools') },
+  });
+  await using free = await claude('ok');
+  expect(await free.work()).not.toHaveProperty('denied');
+});
+
+describe('a program that has finished and does not exit', () => {
+  const last =
+    '{"type":"result","subtype":"success","is_error":false,"result":"{\\"outcome\\":\\"success\\"}"}';
+
+  test('is ended ten seconds after its final event, and its answer counts', async () => {
+    const clock = agentClock(0);
+    await using it = await claude(`echo $$ > "$SEEN/pid"; say '${last}'; exec sleep 1000`, { clock });
+    const ended = it.work();
+    // Its heartbeat and its grace.
+    await clock.waiting(2);
+    clock.advance(10_000);
+    expect(await ended).toMatchObject({ kind: 'finished', outcome: 'success' });
+    expect(it.isGone('seen/pid')).toBe(true);
+    expect(it.logged).toContainEqual(
+      expect.objectContaining({ level: 'warn', message: expect.stringContaining('did not exit') }),
+    );
+  });
+
+  test('counts with its answer when its time is up before', async () => {
+    await using it = await claude(`say '${last}'; exec sleep 1000`, {
+      attributes: { 'claude.timeout': '700ms' },
+    });
+    expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'success' });
+  });
+
+  test('is cancelled when the run is', async () => {
+    const clock = agentClock(0);
+    await using it = await claude(`say '${last}'; exec sleep 1000`, { clock });
+    const stop = new AbortController();
+    const ended = it.work(stop.signal);
+    await clock.waiting(2);
+    stop.abort();
+    expect(await ended).toMatchObject({ kind: 'cancelled' });
+  });
+});
+
 describe('an answer', () => {
   const result = (more: object) =>
     `say '${JSON.stringify({ type: 'result', subtype: 'success', is_error: false, ...more })}'`;
@@ -306,15 +373,37 @@ describe('a failure', () => {
     ['no payment', failing({ api_error_status: 400 }, word('billing_error')), billing, /./],
     ['a quota', failing({ api_error_status: 429 }, limit, word('rate_limit')), known, /./],
     ['a quota after a warning', failing({ api_error_status: 429 }, warning, word('rate_limit')), unsaid, /./],
-    ['prose about a 401', failing({ result: 'API Error: 401' }), { class: 'agent' }, /./],
+    ['its own sentence', failing({ result: 'API Error: 401 {"error":1}' }), auth, /./],
+    ['a rate limit in words', failing({ result: 'API Error: Rate limit reached' }), unsaid, /./],
+    ['prose about a 401', failing({ result: 'I saw API Error: 401' }), { class: 'agent' }, /./],
+    ['a full context', failing({ result: 'Context limit reached · /compact' }), { class: 'agent' }, /./],
   ] as const)('by %s has its class, whatever the exit code', async ([, does, trouble, reason]) => {
     for (const code of [0, 1]) {
       await using it = await claude(`${does}; exit ${code}`);
       const { kind, reason: said, ...rest } = (await it.work()) as Extract<AgentReport, { kind: 'failed' }>;
       expect([kind, said]).toEqual(['failed', expect.stringMatching(reason)]);
-      const { response: _, usage: __, ...told } = rest;
+      const { response: _, usage: __, model, ...told } = rest;
       expect(told).toEqual(trouble);
+      expect(model).toBe(trouble.class === 'infra' || 'park' in trouble ? 'api' : undefined);
     }
+  });
+
+  // The clock of these tests stands at midnight UTC, which is also the hour in Lisbon then.
+  test.for([
+    ["You've hit your limit · resets 1pm (Europe/Lisbon)", 'quota', 13 * 3_600_000 + 60_000],
+    ["You've hit your limit · resets 1:30pm (America/New_York)", 'quota', 18.5 * 3_600_000 + 60_000],
+    ['You’ve reached your usage limit · resets Jan 3 at 5pm (UTC)', 'quota', 65 * 3_600_000 + 60_000],
+    ['Claude AI usage limit reached|1767229200', 'quota', 3_600_000],
+    ['5-hour limit reached ∙ resets 13:00 (Europe/Lisbon)', 'quota', 13 * 3_600_000 + 60_000],
+    ["You've hit your weekly limit", 'quota', undefined],
+    ['Invalid API key · Please run /login', 'auth', undefined],
+    ['Credit balance is too low', 'billing', undefined],
+  ] as const)('before the first event is known by its sentence: %s', async ([said, kind, wait]) => {
+    await using it = await claude(`say "${said}"; exit 1`);
+    const report = await it.work();
+    expect(report).toMatchObject({ kind: 'failed', park: { kind }, model: 'api' });
+    expect(report).toHaveProperty('reason', `claude failed: exit status 1: ${said}`);
+    expect('retryAfterMs' in report ? report.retryAfterMs : undefined).toBe(wait);
   });
 
   test('by a signal reports the usage of its messages as a lower bound', async () => {

@@ -259,17 +259,17 @@ describe('what the program gets', () => {
     expect(it.conflicts).toEqual(['scripts/scenarios/judge.sh']);
   });
 
-  test('a strict scope without a folder hides nothing more, with a warning', async () => {
-    await using it = await codex('ok', {
-      files: { 'README.md': 'r' },
-      attributes: { 'codex.strict_read_scope': 'true' },
-    });
-    await it.work();
-    expect(it.lines('seen/files')).toEqual(['./README.md']);
-    expect(it.logged[0]).toMatchObject({
-      level: 'warn',
-      message: expect.stringContaining('strict_read_scope'),
-    });
+  test('a strict scope without a folder would hide nothing, and stops it before it starts', async () => {
+    for (const env of [{}, { ATTRACTOR_CODEX_STRICT_READ_SCOPE: 'true' }]) {
+      await using it = await codex('ok', {
+        env,
+        attributes: 'ATTRACTOR_CODEX_STRICT_READ_SCOPE' in env ? {} : { 'codex.strict_read_scope': 'true' },
+      });
+      expect(await it.work()).toMatchObject({
+        class: 'config',
+        reason: expect.stringMatching(/strict_read_scope hides nothing.*codex\.workdir="app"/),
+      });
+    }
   });
 
   test('what cannot be hidden stops it before it starts', async () => {
@@ -375,6 +375,56 @@ describe('its events as JSON lines', () => {
       }
     },
   );
+
+  const started = event({ type: 'turn.started' });
+  const over = event({ type: 'turn.completed', usage: { input_tokens: 5, output_tokens: 3 } });
+
+  test('a turn that was started and never ended is a failure, whatever the answer', async () => {
+    const attributes = { 'codex.json': '1' };
+    await using it = await codex(`${started}; ok`, { attributes });
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      class: 'agent',
+      reason: 'codex exec failed: it ended with exit status 0 in the middle of its turn',
+    });
+    const error = event({ type: 'error', message: 'stream disconnected before completion' });
+    await using cut = await codex(`${started}; ${error}; ok`, { attributes });
+    expect(await cut.work()).toMatchObject({ class: 'infra', model: 'api' });
+    await using second = await codex(`${started}; ${over}; ${started}; ok`, { attributes });
+    expect(await second.work()).toMatchObject({ kind: 'failed', usage: { incomplete: true } });
+    await using whole = await codex(`${started}; ${over}; ok`, { attributes });
+    expect(await whole.work()).toMatchObject({ kind: 'finished', outcome: 'success' });
+  });
+
+  test('a program that does not exit after its turn is ended after ten seconds, and its answer counts', async () => {
+    const clock = agentClock(0);
+    const attributes = { 'codex.json': '1' };
+    await using it = await codex(`ok; ${started}; ${over}; exec sleep 1000`, { attributes, clock });
+    const ended = it.work();
+    await clock.waiting(2);
+    clock.advance(9_999);
+    await Promise.resolve();
+    clock.advance(1);
+    expect(await ended).toMatchObject({ kind: 'finished', outcome: 'success', usage: { input_tokens: 5 } });
+  });
+
+  test('a turn after the first takes the time that it needs', async () => {
+    const clock = agentClock(0);
+    const attributes = { 'codex.json': '1' };
+    const does = `${started}; ${over}; ${started}; : > "$SEEN/again"; while [ ! -e "$SEEN/go" ]; do sleep 0.01; done; ${over}; ok`;
+    await using it = await codex(does, { attributes, clock });
+    const ended = it.work();
+    await it.made('seen/again');
+    await vi.waitFor(() => expect(it.read('codex.stdout.log').match(/turn\.started/g)).toHaveLength(2));
+    clock.advance(10_000);
+    writeFileSync(join(it.nodeDir, 'seen/go'), '');
+    expect(await ended).toMatchObject({ kind: 'finished', usage: { input_tokens: 10 } });
+  });
+
+  test('without events the last words say what the provider refused', async () => {
+    await using it = await codex('echo "ERROR: unexpected status 401 Unauthorized: no" >&2; exit 1');
+    expect(await it.work()).toMatchObject({ class: 'config', park: { kind: 'auth' }, model: 'api' });
+  });
 
   test('give the reason: the last error, unless an item was completed since', async () => {
     const error = event({ type: 'error', message: 'unexpected status 401 Unauthorized: no' });

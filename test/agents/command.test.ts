@@ -183,6 +183,19 @@ describe('the answer', () => {
     ['JSON on its output', `echo '${answer}'`, {}, { kind: 'finished', outcome: 'partial_success' }],
     ['text, when told so', `echo '${answer}'`, { response_format: 'text' }, { kind: 'answered' }],
     ['prose that quotes an answer', `echo 'I say ${answer}'`, {}, { kind: 'answered' }],
+    ['a JSON document for a file', `echo '{"status":"fail"}'`, { response_file: 'x' }, { kind: 'answered' }],
+    [
+      'a verdict after prose',
+      `printf 'Well:\n${answer}'`,
+      {},
+      { kind: 'finished', outcome: 'partial_success' },
+    ],
+    [
+      'a word of the pipeline',
+      'echo has_dod',
+      { response_format: 'outcome' },
+      { kind: 'finished', outcome: 'success', label: 'has_dod' },
+    ],
     ['its exit code alone', 'echo noise', { response_via: 'none' }, { kind: 'finished', outcome: 'success' }],
     [
       'a word and notes',
@@ -202,8 +215,15 @@ describe('the answer', () => {
     ['a link', 'ln -s /etc/passwd "$FACTORY_RESPONSE_FILE"', {}, /is no plain file/],
     ['Latin-1', `printf 'caf\\351'`, {}, /is not UTF-8 text/],
     ['prose in place of JSON', 'echo done', { response_format: 'json' }, /is not valid JSON/],
-    ['another schema', `echo '{"outcome":"great"}'`, {}, /has the outcome "great"/],
-    ['another word', 'echo great', { response_format: 'outcome' }, /has the first line "great"/],
+    ['another schema', `echo '{"outcome":"all great"}'`, {}, /has the outcome "all great"/],
+    ['cut off', `printf '{"outcome":"success","no'`, {}, /is not valid JSON: .* stops in the middle/],
+    [
+      'cut off, for a file',
+      `printf '{"outcome":"success","no'`,
+      { response_file: 'x' },
+      /stops in the middle/,
+    ],
+    ['other words', 'echo all great', { response_format: 'outcome' }, /has the first line "all great"/],
     ['an error', 'echo fine; echo "out of cheese" >&2; exit 3', {}, /exit status 3: out of cheese/],
     ['an error, on standard output', 'echo "out of cheese"; exit 3', {}, /exit status 3: out of cheese/],
     ['an error, its exit code alone', 'exit 1', { response_via: 'none' }, /exit status 1/],
@@ -215,6 +235,32 @@ describe('the answer', () => {
       class: 'agent',
       reason: expect.stringMatching(reason),
     });
+  });
+});
+
+describe('where edges test the outcome of the node', () => {
+  const told = async (does: string, attributes = {}) => {
+    await using it = await command(does, { attributes });
+    const task = it.task({ attributes: { ...it.attributes, ...attributes }, tested: true });
+    return wellFormed(await it.agent.work(task, new AbortController().signal));
+  };
+
+  test.for(['echo "I\'m sorry, but I can\'t help with that."', 'echo All done.', "echo '{}'"])(
+    'an answer without one is no success: %s',
+    async (does) => {
+      expect(await told(does)).toMatchObject({
+        kind: 'failed',
+        class: 'agent',
+        reason: expect.stringMatching(/gives no outcome, .*response_format=json/),
+      });
+    },
+  );
+
+  test('an answer with one decides, and so does the author who takes any text', async () => {
+    expect(await told(`echo '${answer}'`)).toMatchObject({ kind: 'finished', outcome: 'partial_success' });
+    expect(await told('echo All done.', { response_format: 'text' })).toMatchObject({ kind: 'answered' });
+    expect(await told('echo All done.', { response_file: 'x.md' })).toMatchObject({ kind: 'answered' });
+    expect(await told('echo All done.', { response_via: 'none' })).toMatchObject({ outcome: 'success' });
   });
 });
 

@@ -21,7 +21,6 @@ export type Subject = AsyncDisposable & {
 export const taskFor = (more: Partial<AgentTask> = {}): AgentTask => ({
   node: 'work',
   call: 1,
-  retries: 0,
   prompt: 'do it',
   workspace: tmpdir(),
   nodeDir: tmpdir(),
@@ -48,6 +47,7 @@ const Usage = z.strictObject({
 const beside = {
   usage: Usage.optional(),
   unbilled: z.literal(true).optional(),
+  denied: z.array(z.string().min(1)).min(1).optional(),
   spentBefore: z.array(Usage).min(1).optional(),
   by: z
     .strictObject({

@@ -4,12 +4,12 @@ import { keepsTheAgentContract, taskFor, wellFormed } from './contract.ts';
 
 keepsTheAgentContract('fake', () => ({
   agent: fakeAgent(),
-  broken: { agent: fakeAgent(), task: { attributes: { 'test.outcome': 'perhaps' } } },
+  broken: { agent: fakeAgent(), task: { attributes: { 'test.outcome': 'not sure' } } },
   async [Symbol.asyncDispose]() {},
 }));
 
-const work = async (attributes: Record<string, string>, retries = 0) =>
-  wellFormed(await fakeAgent().work(taskFor({ attributes, retries }), new AbortController().signal));
+const work = async (attributes: Record<string, string>, call = 1) =>
+  wellFormed(await fakeAgent().work(taskFor({ attributes, call }), new AbortController().signal));
 
 test('without test attributes it succeeds, and says that it is the fake', async () => {
   expect(await work({})).toEqual({
@@ -33,6 +33,7 @@ test.for([
   ['pass', 'success'],
   ['failed', 'fail'],
   ['failure', 'fail'],
+  ['FAIL', 'fail'],
   [' fail ', 'fail'],
   ['', 'success'],
   ['  ', 'success'],
@@ -45,7 +46,7 @@ test.for([
   });
 });
 
-test.for(['skipped', 'SUCCESS', 'done', 'constructor', '__proto__', 'success;'])(
+test.for(['skipped', 'sucess', 'all done', 'success;'])(
   '"%s" is no outcome, and the report names the attribute',
   async (word) => {
     expect(await work({ 'test.outcome': word })).toMatchObject({
@@ -53,7 +54,7 @@ test.for(['skipped', 'SUCCESS', 'done', 'constructor', '__proto__', 'success;'])
       class: 'config',
       reason: expect.stringMatching(/"work".*test\.outcome says/),
     });
-    expect(await work({ 'test.outcome_sequence': `success,${word}` }, 1)).toMatchObject({
+    expect(await work({ 'test.outcome_sequence': `success,${word}` }, 2)).toMatchObject({
       kind: 'failed',
       class: 'config',
       reason: expect.stringContaining('test.outcome_sequence'),
@@ -61,9 +62,16 @@ test.for(['skipped', 'SUCCESS', 'done', 'constructor', '__proto__', 'success;'])
   },
 );
 
-test('a sequence goes by the retries of the node, and its last entry repeats', async () => {
+test.for(['has_dod', 'constructor'])('the own word "%s" is a success with that label', async (word) => {
+  expect(await work({ 'test.outcome': word, 'test.preferred_next_label': 'x' })).toMatchObject({
+    outcome: 'success',
+    label: word,
+  });
+});
+
+test('a sequence goes by the calls of the node over the whole run, and its last entry repeats', async () => {
   const attributes = { 'test.outcome': 'fail', 'test.outcome_sequence': 'retry, fail ,success' };
-  const outcomes = await Promise.all([0, 1, 2, 3, 50].map((retries) => work(attributes, retries)));
+  const outcomes = await Promise.all([1, 2, 3, 4, 50].map((call) => work(attributes, call)));
   expect(outcomes.map((r) => r.kind === 'finished' && r.outcome)).toEqual([
     'retry',
     'fail',
@@ -75,8 +83,8 @@ test('a sequence goes by the retries of the node, and its last entry repeats', a
 
 test('an empty entry of a sequence is no outcome', async () => {
   const attributes = { 'test.outcome_sequence': 'fail,,success' };
-  expect((await work(attributes, 0)).kind).toBe('finished');
-  expect(await work(attributes, 1)).toMatchObject({ kind: 'failed', class: 'config' });
+  expect((await work(attributes, 1)).kind).toBe('finished');
+  expect(await work(attributes, 2)).toMatchObject({ kind: 'failed', class: 'config' });
 });
 
 test('label, suggestions, notes, plan and updates are passed on', async () => {

@@ -39,7 +39,6 @@ async function again(dir: string, tookMs: number, judge: (site: Site) => Outcome
     state: ready.state,
     visit: 1,
     attempt: 1,
-    retries: 0,
     call: 1,
     timeout: { ms: 60_000, explicit: true, runLeftMs: 5000 },
     snapshotId: before.id,

@@ -15,7 +15,7 @@ test('docs/lint.md has a line for every rule and for the findings of node kinds'
   const rules = readdirSync(join(import.meta.dirname, '../../src/lint/rules')).map((name) =>
     name.replace(/\.ts$/, ''),
   );
-  const ofKinds = ['sees-holdout', 'tool-command', 'verification-commands'];
+  const ofKinds = ['strict-read-scope', 'sees-holdout', 'tool-command', 'verification-commands'];
   expect(rows.map(([code]) => code).sort()).toEqual(
     [...rules.filter((name) => name !== 'kind-check'), ...ofKinds].sort(),
   );

@@ -86,6 +86,8 @@ const around = (attrs: string, more = '') =>
   `digraph G { ${more} start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a, ${attrs}]; start -> a -> exit }`;
 const edge = (attrs: string) =>
   `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a]; start -> a; a -> exit [${attrs}] }`;
+const tested = (attrs: string, edges = 'a -> exit [condition="outcome=success"];') =>
+  `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; d [shape=diamond]; a [${attrs}]; start -> a; ${edges} }`;
 const whole = (body: string) => `digraph G { ${body} }`;
 const ends = 'start [shape=Mdiamond]; exit [shape=Msquare];';
 
@@ -211,6 +213,13 @@ const bad: readonly Row[] = [
   ['undeclared-node', whole(`${ends} build [label=x]; start -> biuld; build -> exit`), 'biuld'],
   ['unknown-attribute', around('', 'default_max_visit=3;'), 'default_max_visit'],
   ['gate-without-retry', around('goal_gate=true'), 'goal_gate'],
+  ['outcome-not-asked', tested('agent="codex,command", prompt=x'), 'a'],
+  ['outcome-not-asked', tested('command.run=x, prompt="do it"'), 'command.run'],
+  [
+    'outcome-not-asked',
+    tested('agent=command, prompt=x', 'a -> d; d -> exit [condition="outcome=fail"];'),
+    'a',
+  ],
   ['not-graphviz', around('timeout=30s, prompt=x'), '30s'],
   ...runs([
     [
@@ -333,6 +342,14 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ],
   ['unknown-attribute', around('', 'rankdir=LR; bgcolor=white; node [fontsize=10, tool_command="x"];')],
   ['gate-without-retry', around('goal_gate=true, retry_target=a')],
+  ['outcome-not-asked', tested('agent=codex, prompt=x')],
+  ['outcome-not-asked', tested('agent=command, prompt=x', 'a -> d; d -> exit;')],
+  ['outcome-not-asked', tested('agent=command, prompt=x', 'a -> exit [condition="failure_class=agent"];')],
+  ['outcome-not-asked', tested('agent=command, prompt=x, response_format=outcome')],
+  ['outcome-not-asked', tested('agent=command, prompt=x, command.response_format=text')],
+  ['outcome-not-asked', tested('agent=command, prompt=x, response_via=none')],
+  ['outcome-not-asked', tested('agent=command, prompt=x, response_file=y')],
+  ['outcome-not-asked', tested('agent=command, prompt="Say your outcome"')],
   ['not-graphviz', around('timeout="30s", "codex.workdir"=x, y=-1.5')],
   ['gate-without-retry', around('goal_gate=true', 'fallback_retry_target=a;')],
   ['gate-without-retry', around('goal_gate=false')],
@@ -536,7 +553,7 @@ test('a prompt file is searched for references if its text is given', () => {
   });
 });
 
-test('repeated nodes, empty prompts, agents with access to runs with a holdout, attributes without effect, unknown attributes and keys, gates without a target and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
+test('repeated nodes, empty prompts, agents with access to runs with a holdout, attributes without effect, unknown attributes and keys, gates without a target, unasked outcomes and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
   const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
   expect(
     [...severity]
@@ -546,7 +563,9 @@ test('repeated nodes, empty prompts, agents with access to runs with a holdout, 
       .sort(),
   ).toEqual([
     ...'attribute-kind condition-key duplicate-node edge-never-taken empty-prompt endless-cycle'.split(' '),
-    ...'failure-to-success gate-without-retry holdout-access no-effect outcome-uncovered'.split(' '),
+    ...'failure-to-success gate-without-retry holdout-access no-effect outcome-not-asked outcome-uncovered'.split(
+      ' ',
+    ),
     'unknown-attribute',
   ]);
 });

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agentAttributes } from '../../src/nodes/agent-attributes.ts';
+import { readGraph } from '../../src/dot/read.ts';
+import { agentAttributes, strictScope } from '../../src/nodes/agent-attributes.ts';
 
 const pages = ['agents.md', 'codex.md']
   .map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'))
@@ -11,4 +12,28 @@ test.for(Object.keys(agentAttributes))('%s is documented', (name) => {
   // Three attributes are documented without their prefix.
   const short = name.replace(/^command\.(?=(?:prompt_via|response_via|response_format)$)/, '');
   expect(pages).toContain(`\`${short}\``);
+});
+
+const scope = (attributes: string) => {
+  const { graph } = readGraph('p.dot', `digraph g { a [label=a, ${attributes}] }`);
+  const node = graph?.nodes.get('a');
+  if (graph === undefined || node === undefined) throw new Error('it cannot be read');
+  return strictScope(node, graph).map(({ code, severity }) => `${severity} ${code}`);
+};
+
+test.for(['', 'codex.workdir="."', 'codex.workdir="./"', 'codex.workdir=""', 'codex.add_dirs="./"'])(
+  'a strict read scope with "%s" hides nothing, which is an error',
+  (attributes) => {
+    expect(scope(`codex.strict_read_scope=true, ${attributes}`)).toEqual(['error strict-read-scope']);
+    expect(scope(`codex.strict_read_scope=false, ${attributes}`)).toEqual([]);
+  },
+);
+
+test.for([
+  'codex.workdir=app',
+  'codex.add_dirs="docs,lib"',
+  'codex.workdir="/abs/app"',
+  'codex.workdir="./app"',
+])('a strict read scope with %s is none', (attributes) => {
+  expect(scope(`codex.strict_read_scope=true, ${attributes}`)).toEqual([]);
 });

@@ -49,6 +49,12 @@ const Line = z.looseObject({
   usage: Numbers.optional().catch(undefined),
   modelUsage: z.record(z.string(), OfModel).optional().catch(undefined),
   structured_output: z.json().optional(),
+  permission_denials: z
+    .array(
+      z.looseObject({ tool_name: z.string(), tool_input: z.looseObject({}).optional().catch(undefined) }),
+    )
+    .optional()
+    .catch(undefined),
   rate_limit_info: z
     .looseObject({ status: z.string().optional(), resetsAt: z.number().optional() })
     .optional()
@@ -72,7 +78,11 @@ export type ClaudeResult = ClaudeTokens & {
   readonly status: number | undefined;
   readonly text: string;
   readonly costUsd: number | null;
+  /** Calls of its tools that its permissions did not allow. */
+  readonly denied: readonly DeniedCall[];
 };
+
+export type DeniedCall = { readonly tool: string; readonly action: AgentAction };
 
 export interface ClaudeEvents {
   /** Takes one line; a line that is no event says nothing. */
@@ -161,6 +171,7 @@ export function claudeEvents(on: {
         }
         case 'result':
           is.result = resultOf(line);
+          for (const { action } of is.result.denied) on.acted(action);
           if (line.structured_output != null) is.answer = line.structured_output;
           return;
       }
@@ -227,6 +238,10 @@ function resultOf(line: Line): ClaudeResult {
     text: line.result ?? line.errors?.join('; ') ?? '',
     ...tokensOfAll(line),
     costUsd: line.total_cost_usd ?? null,
+    denied: (line.permission_denials ?? []).map(({ tool_name: tool, tool_input }) => ({
+      tool,
+      action: { ...actionOf(tool, tool_input ?? {}), status: 'denied' },
+    })),
   };
 }
 

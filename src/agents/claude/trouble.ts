@@ -1,6 +1,9 @@
 /** What claude's own last line means when it says that the work failed. */
-import type { AgentReport, Park } from '../agent.ts';
+import type { FailureClass } from '../../model/outcome.ts';
+import type { Park, ParkKind } from '../../model/park.ts';
+import type { AgentReport } from '../agent.ts';
 import { classOfStatus, parkOf } from '../program/status.ts';
+import { saidWait } from '../said-wait.ts';
 import type { ClaudeEvents, ClaudeResult } from './events.ts';
 
 type Failed = Extract<AgentReport, { kind: 'failed' }>;
@@ -18,8 +21,53 @@ const endings: Readonly<Record<string, string>> = {
 export const endingOf = (subtype: string): string | undefined =>
   Object.hasOwn(endings, subtype) ? endings[subtype] : undefined;
 
-/** Whose failure it is; `now` is in milliseconds since 1970. Only its structured fields count, never its prose. */
-export function troubleOf(result: ClaudeResult | undefined, events: ClaudeEvents, now: number): Trouble {
+/** The program's own sentences about its provider; each is known from its beginning, since a server's text may follow. A program
+ *  that failed before its first event has no other word. */
+const sentences: readonly (readonly [RegExp, FailureClass, ParkKind?])[] = [
+  [/^(?:your )?credit balance is too low/i, 'config', 'billing'],
+  [
+    /^(?:invalid API key|not logged in|OAuth token\b|failed to authenticate|please run \/login)/i,
+    'config',
+    'auth',
+  ],
+  [/^rate limit (?:reached|exceeded)\b/i, 'infra', 'quota'],
+  [/^you(?:'|’)?ve (?:hit|reached) your [\w -]*\blimit\b/i, 'infra', 'quota'],
+  // A limit of its context has no time at which it is lifted.
+  [/^[\w -]{0,40}\blimit reached\b.*(?:\bresets?\b|\|\d{10})/i, 'infra', 'quota'],
+  [/^(?:connection error|request timed out|overloaded)/i, 'infra'],
+];
+
+/** Whose failure it is by what it said last; `now` is in milliseconds since 1970. */
+function troubleIn(said: string, now: number): Trouble | undefined {
+  const text = said.replace(/^API Error: */i, '');
+  const status = text === said ? undefined : /^\(?(\d{3})\b/.exec(text)?.[1];
+  if (status !== undefined) return troubleOfStatus(Number(status), undefined);
+  const found = sentences.find(([pattern]) => pattern.test(text));
+  if (found === undefined) return undefined;
+  const [, failureClass, kind] = found;
+  if (kind !== 'quota') return { class: failureClass, ...(kind === undefined ? {} : { park: { kind } }) };
+  const wait = saidWait(text, new Date(now));
+  if (wait !== undefined) return { class: failureClass, retryAfterMs: wait, park: { kind } };
+  // A rate limit may be over soon; any other limit lasts.
+  return { class: failureClass, park: { kind, ...(/^rate limit /i.test(text) ? { unsaid: true } : {}) } };
+}
+
+function troubleOfStatus(status: number, word: string | undefined): Trouble {
+  const park: Park | undefined = word === 'billing_error' ? { kind: 'billing' } : parkOf(status);
+  return {
+    class: park?.kind === 'billing' ? 'config' : classOfStatus(status),
+    ...(park === undefined ? {} : { park }),
+  };
+}
+
+/** Whose failure it is; `now` is in milliseconds since 1970. Its structured fields count first; without any, the sentence that it
+ *  ended with. */
+export function troubleOf(
+  result: ClaudeResult | undefined,
+  events: ClaudeEvents,
+  said: string,
+  now: number,
+): Trouble {
   const until = events.limitedUntilMs;
   if (until !== undefined && (events.trouble === 'rate_limit' || result?.status === 429)) {
     return {
@@ -28,14 +76,7 @@ export function troubleOf(result: ClaudeResult | undefined, events: ClaudeEvents
       retryAfterMs: Math.max(0, until - now),
     };
   }
-  if (result?.status !== undefined) {
-    const park: Park | undefined =
-      events.trouble === 'billing_error' ? { kind: 'billing' } : parkOf(result.status);
-    return {
-      class: park?.kind === 'billing' ? 'config' : classOfStatus(result.status),
-      ...(park === undefined ? {} : { park }),
-    };
-  }
+  if (result?.status !== undefined) return troubleOfStatus(result.status, events.trouble);
   switch (events.trouble) {
     case 'authentication_failed':
     case 'oauth_org_not_allowed':
@@ -43,13 +84,13 @@ export function troubleOf(result: ClaudeResult | undefined, events: ClaudeEvents
     case 'billing_error':
       return { class: 'config', park: { kind: 'billing' } };
     case 'rate_limit':
-      return { class: 'infra', park: { kind: 'quota', unsaid: true } };
+      return troubleIn(said, now) ?? { class: 'infra', park: { kind: 'quota', unsaid: true } };
     case 'overloaded':
     case 'server_error':
       return { class: 'infra' };
     case 'model_not_found':
       return { class: 'config' };
     default:
-      return { class: 'agent' };
+      return troubleIn(said, now) ?? { class: 'agent' };
   }
 }

@@ -37,6 +37,8 @@ export interface CodexEvents {
   line(text: string): void;
   /** The message of the turn that failed last, unless a later one succeeded. */
   readonly failure: string | undefined;
+  /** Where the latest turn stands; undefined before the first. */
+  readonly turn: 'open' | 'over' | undefined;
   /** The last error that it reported, final or not. */
   readonly lastError: string | undefined;
   readonly tokens:
@@ -58,12 +60,17 @@ export function codexEvents(on: {
   let failure: string | undefined;
   let lastError: string | undefined;
   let tokens: CodexEvents['tokens'];
+  let turn: CodexEvents['turn'];
   return {
     line(text) {
       const event = jsonLine(text, Event);
       if (event === undefined) return;
       switch (event.type) {
+        case 'turn.started':
+          turn = 'open';
+          return;
         case 'turn.completed':
+          turn = 'over';
           failure = undefined;
           // Of a server that does not report usage codex reports none at all.
           if (event.usage !== undefined && event.usage.input_tokens + event.usage.output_tokens > 0) {
@@ -77,6 +84,7 @@ export function codexEvents(on: {
           }
           return;
         case 'turn.failed':
+          turn = 'over';
           failure = event.error?.message ?? lastError ?? 'the turn failed';
           return;
         case 'error':
@@ -100,6 +108,9 @@ export function codexEvents(on: {
     },
     get failure() {
       return failure;
+    },
+    get turn() {
+      return turn;
     },
     get lastError() {
       return lastError;

@@ -1,6 +1,14 @@
 /** What a command answered, by its format. */
-import { agentOutcomeOf, agentOutcomes } from '../../model/outcome.ts';
-import { type Answer, parseAnswer } from '../program/answer.ts';
+import { agentOutcomes } from '../../model/outcome.ts';
+import {
+  type Answer,
+  agentWord,
+  bareOutcome,
+  documentVerdict,
+  parseAnswer,
+  spokenIn,
+} from '../program/answer.ts';
+import { bareAnswer } from '../program/objects.ts';
 import type { CommandSettings } from './settings.ts';
 
 export type CommandAnswer =
@@ -9,8 +17,16 @@ export type CommandAnswer =
   /** Reads after "the answer of the command". */
   | { readonly problem: string };
 
+/** What of the node decides how an answer without a fixed form is taken. `document`: it goes to a file or has another
+ *  schema, so that an outcome within it is a part of the document. `tested`: edges test the node's outcome. */
+export type Use = { readonly document: boolean; readonly tested: boolean };
+
 /** Reads an answer that is there. */
-export function readCommandAnswer(text: string, format: CommandSettings['responseFormat']): CommandAnswer {
+export function readCommandAnswer(
+  text: string,
+  format: CommandSettings['responseFormat'],
+  use: Use,
+): CommandAnswer {
   switch (format) {
     case 'text':
       return { text };
@@ -19,39 +35,31 @@ export function readCommandAnswer(text: string, format: CommandSettings['respons
     case 'outcome':
       return outcomeIn(text);
     case 'auto':
-      return saysOutcome(text) ? parseAnswer(text) : { text };
+      return use.document ? (documentVerdict(text) ?? { text }) : reported(text, use.tested);
   }
 }
 
-/** True for a JSON object with an `outcome` and nothing around it. Prose that quotes one is prose. */
-function saysOutcome(text: string): boolean {
-  if (!text.trim().startsWith('{')) return false;
-  try {
-    const said: unknown = JSON.parse(text);
-    return typeof said === 'object' && said !== null && Object.hasOwn(said, 'outcome');
-  } catch {
-    return false;
-  }
+/** An outcome where the text says one; other words are a success unless edges want to know. */
+function reported(text: string, tested: boolean): CommandAnswer {
+  const spoken = spokenIn(text);
+  if (!('none' in spoken)) return spoken;
+  if (bareAnswer(text).trim() === '') return { text: '' };
+  if (!tested) return { text };
+  return {
+    problem:
+      'gives no outcome, and the edges of the node test it: response_format=json asks for one, response_format=text takes any ' +
+      'answer as a success',
+  };
 }
 
-/** An outcome's word on the first line that is not blank; what follows are notes, or the reason of a failure. */
+/** An outcome's word, or a word of the pipeline's own, on the first line that is not blank; what follows are notes, or the reason of
+ *  a failure. */
 function outcomeIn(text: string): CommandAnswer {
-  const [first = '', ...rest] = text.trim().split('\n');
-  const outcome = agentOutcomeOf(first.trim().toLowerCase());
-  if (outcome === undefined) {
+  const [first = '', ...rest] = bareAnswer(text).trim().split('\n');
+  const word = agentWord(first);
+  if (word === undefined) {
     const known = agentOutcomes.join(', ');
     return { problem: `has the first line ${JSON.stringify(first.slice(0, 80))}, which is none of ${known}` };
   }
-  const said = rest.join('\n').trim();
-  const bad = outcome === 'fail' || outcome === 'retry';
-  return {
-    answer: {
-      outcome,
-      label: '',
-      suggested: [],
-      notes: bad ? '' : said,
-      reason: bad ? said : '',
-      updates: {},
-    },
-  };
+  return { answer: bareOutcome(word.outcome, rest.join('\n'), word.label) };
 }

@@ -24,7 +24,7 @@ export type CommandSettings = ProgramSettings & {
   readonly promptVia: 'stdin' | 'file' | 'arg';
   /** `auto`: the response file where the program wrote one, else its standard output. */
   readonly responseVia: 'auto' | 'file' | 'stdout' | 'none';
-  /** `auto`: a JSON object with an `outcome` is that, anything else is text. */
+  /** `auto`: an answer that gives an outcome is that, anything else is text. */
   readonly responseFormat: 'auto' | 'json' | 'text' | 'outcome';
   readonly home: readonly { readonly path: string; readonly write: boolean }[];
   readonly network: boolean;

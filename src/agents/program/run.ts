@@ -34,11 +34,13 @@ export type Launch = {
   readonly artifacts: Readonly<Record<string, string>>;
   readonly program: Omit<
     AgentProgram,
-    'argv' | 'stdoutName' | 'stderrName' | 'onStdout' | 'onStderr' | 'timeoutMs'
+    'argv' | 'stdoutName' | 'stderrName' | 'onStdout' | 'onStderr' | 'timeoutMs' | 'enough'
   >;
   readonly args: readonly string[];
   /** Takes the lines of standard output, where they are events. */
   readonly events?: (line: string) => void;
+  /** Whether its latest event is the one after which it has nothing to do but to exit. */
+  finished?(): boolean;
   /** Called when it has ended. */
   cleanUp?(): Promise<void>;
   /** What it answered and used, however it ended. */
@@ -48,6 +50,8 @@ export type Launch = {
 export type ProgramResult = {
   readonly response?: string;
   readonly usage?: Usage;
+  /** What it wanted to do and was not allowed to. */
+  readonly denied?: readonly string[];
   /** The last error that it reported itself. */
   readonly lastError?: string | undefined;
   /** The report for a program that has ended by itself. */
@@ -94,26 +98,68 @@ export async function runProgram<S extends ProgramSettings>(
   const began = clock.monotonic();
   task.log('info', `${title} started`, { program: found.path, workdir: settings.workdir });
   const endHeartbeat = heartbeat(title, task, clock, settings.heartbeatMs);
-  let exit: Exit;
+  const lingering = linger(clock, launch);
+  let ended: Exit;
   try {
-    exit = await task.run({
+    ended = await task.run({
       ...launch.program,
       argv: [found.path, ...launch.args],
       stdoutName: `${name}.stdout.log`,
       stderrName: `${name}.stderr.log`,
-      onStdout: view.stdout,
+      onStdout(text) {
+        view.stdout(text);
+        lingering.heard();
+      },
       onStderr: view.stderr,
+      enough: lingering.enough,
       ...(settings.timeoutMs === undefined ? {} : { timeoutMs: settings.timeoutMs }),
     });
   } finally {
     endHeartbeat();
+    lingering.end();
     await launch.cleanUp?.();
   }
   view.end();
+  const exit = exitOf(ended, launch, signal);
+  if (exit !== ended)
+    task.log('warn', `${title} did not exit after its final event and was ended; its answer counts`);
   const result = await launch.result(exit);
-  const report = await reportOf(agent, exit, result, view.lastWords());
+  const own = await reportOf(agent, exit, result, view.lastWords());
+  const report = result.denied === undefined ? own : { ...own, denied: result.denied };
   logEnd(title, task, report, clock.monotonic() - began);
   return report;
+}
+
+/** What a program that has finished has to exit. */
+const graceMs = 10_000;
+
+/** Watches for a program that has finished and does not exit: `enough` fires then. */
+function linger(clock: Clock, launch: Launch): { readonly enough: AbortSignal; heard(): void; end(): void } {
+  const enough = new AbortController();
+  let waiting: AbortController | undefined;
+  const end = () => {
+    waiting?.abort();
+    waiting = undefined;
+  };
+  return {
+    enough: enough.signal,
+    heard() {
+      if (launch.finished?.() !== true) return end();
+      if (waiting !== undefined) return;
+      const wait = new AbortController();
+      waiting = wait;
+      void clock.sleep(graceMs, wait.signal).then(() => {
+        if (!wait.signal.aborted) enough.abort();
+      });
+    },
+    end,
+  };
+}
+
+/** A program that had finished when it was ended, for whatever it did then, has exited: its answer counts. */
+function exitOf(exit: Exit, launch: Launch, signal: AbortSignal): Exit {
+  const wasEnded = exit.kind === 'timed_out' || exit.kind === 'cancelled';
+  return wasEnded && !signal.aborted && launch.finished?.() === true ? { kind: 'exited', code: 0 } : exit;
 }
 
 async function reportOf(
@@ -145,6 +191,12 @@ async function reportOf(
     case 'signalled':
       return fail('agent', `${title} failed: ended by ${exit.signal}${because(lastWords)}`);
     case 'exited':
-      return { ...(await exited({ code: exit.code, lastWords, now: clock.now(), fail })), ...used };
+      return { ...ofProvider(await exited({ code: exit.code, lastWords, now: clock.now(), fail })), ...used };
   }
 }
+
+/** Marks a failure whose cause is the model's provider, for the exit code of the run. */
+const ofProvider = (report: AgentReport): AgentReport =>
+  report.kind === 'failed' && (report.class === 'infra' || report.park !== undefined)
+    ? { ...report, model: 'api' }
+    : report;
