@@ -23,7 +23,7 @@ import { type OwnFiles, ownFiles } from './own-files.ts';
 import { type Doors, firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
 import type { Isolation } from './result.ts';
 import { roomsBeside } from './rooms.ts';
-import { isMarked, openSite, type Site } from './sites.ts';
+import { isMarked, markText, openSite, type Site } from './sites.ts';
 import { copyOfSource, type Source } from './source.ts';
 import { helpersOf, productStarts, type ScriptFile } from './starts.ts';
 import { knowsModes, type Needs, needsOf } from './text.ts';
@@ -218,7 +218,13 @@ function problemOf(
       class: 'scenario',
       why: 'a program that "$APP_RUN" started left standard input of the script unread, so the rest of it was lost: add </dev/null to that call',
     };
-  if (site.product?.problem === undefined && site.product?.hasEnded() === true)
+  const link = markText(site, 'links');
+  if (link !== undefined)
+    return {
+      class: 'product',
+      why: `the product left a link through which the scenario would read its own files: ${link}`,
+    };
+  if (isMarked(site, 'gone') || site.product?.hasEnded() === true)
     return { class: 'product', why: 'the product ended its own sandbox (its broker was killed)' };
   if (!isEndSeen || isMarked(site, 'end')) return undefined;
   if (phase !== 'live') return { class: 'scenario', why: 'the script ended before its own end' };

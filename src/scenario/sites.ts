@@ -1,6 +1,6 @@
 /** The folders of one phase, and what starts the product in it. */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { confinedEnvironment } from '../policy/confinement.ts';
@@ -130,3 +130,9 @@ export async function reported(
 
 /** Whether a program of the harness has left this mark. */
 export const isMarked = ({ marks }: Site, name: string): boolean => existsSync(join(marks, name));
+
+/** What the mark says; undefined if there is none. */
+export const markText = ({ marks }: Site, name: string): string | undefined => {
+  const file = join(marks, name);
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+};

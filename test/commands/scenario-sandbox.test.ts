@@ -61,7 +61,7 @@ ls -A ~ | grep -i scenario
 look /proc/[0-9]*/cmdline /proc/[0-9]*/environ
 for one in /proc/[0-9]*; do look "$one"/root/tmp "$one"/fd/; ls "$one"/cwd/.. | grep judge; done
 look "/proc/$PPID/fd/255"
-cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -E 'a_scenario|app-run'
+cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -E '[a]_scenario|[a]pp-run'
 echo done
 `;
     await using it = await home({
@@ -120,6 +120,23 @@ said=$("$APP_RUN" sh search.sh </dev/null); echo "$said"
     expect(await resultsOf(it)).toMatchObject([
       { outcome: 'fail', failure_class: 'product', evidence: { why: expect.stringContaining(reason) } },
     ]);
+  });
+
+  test('a product that makes the scenario compare a file with itself has failed, and one with links of its own has not', async () => {
+    const text = `${modes}"$APP_RUN" sh app.sh </dev/null || exit 3\ncmp "\${0%/*}/wanted.txt" "$SCENARIO_TMP/out"\n`;
+    const files = { 's/a_scenario.sh': text, 's/wanted.txt': 'right\n' };
+    await using it = await home({ ...files, 'app/app.sh': 'ln -s /proc/self/fd/3 "$SCENARIO_TMP/out"\n' });
+    expect(await resultsOf(it)).toMatchObject([
+      {
+        outcome: 'fail',
+        failure_class: 'product',
+        evidence: { why: expect.stringContaining('out -> /proc/self/fd/3') },
+      },
+    ]);
+    const honest =
+      'echo right >real; ln -s "$PWD/real" "$SCENARIO_TMP/out"; ln -s /usr/bin/env e; ln -s gone g\n';
+    await using other = await home({ ...files, 'app/app.sh': honest });
+    expect(await resultsOf(other)).toMatchObject([{ outcome: 'pass' }]);
   });
 
   test('a server in the background can be reached on loopback, and ends with the phase', async () => {

@@ -7,7 +7,7 @@ export type LauncherPlaces = {
   readonly socket: string;
   readonly app: string;
   readonly temporary: string;
-  /** Folder in which the launcher leaves what the harness must know: `launched`, `input-lost`. */
+  /** Folder in which the launcher leaves what the harness must know: `launched`, `input-lost`, `links`, `gone`. */
   readonly marks: string;
   /** Names of places that the product must not learn. */
   readonly hidden: readonly string[];
@@ -34,9 +34,9 @@ export function launcherProgram(require: NodeJS.Require, places: LauncherPlaces)
     process.exit(code);
   };
   if (argv.length === 0) leave(125, 'no program is given: "$APP_RUN" PROGRAM ARGUMENTS…');
-  const mark = (name: string) => {
+  const mark = (name: string, text = '') => {
     try {
-      fs.writeFileSync(path.join(marks, name), '');
+      fs.writeFileSync(path.join(marks, name), text);
     } catch {
       // The harness then knows less.
     }
@@ -70,14 +70,16 @@ export function launcherProgram(require: NodeJS.Require, places: LauncherPlaces)
   const cwd = folder();
   const id = crypto.randomBytes(12).toString('hex');
   const request: LaunchRequest = { id, argv, cwd, env: environment(cwd) };
+  const gone = () => {
+    mark('gone');
+    leave(125, 'the product’s sandbox ended before the product did: the product ended its own broker');
+  };
   // A relative name: the whole path may be longer than a socket's name may be.
   try {
     process.chdir(socket);
   } catch {
-    leave(125, 'the product’s sandbox has no socket: the product removed it');
+    gone();
   }
-  const gone = () =>
-    leave(125, 'the product’s sandbox ended before the product did: the product ended its own broker');
   let end: LaunchEnd | undefined;
 
   const connect = (first: unknown): Socket => {
@@ -185,6 +187,32 @@ export function launcherProgram(require: NodeJS.Require, places: LauncherPlaces)
     }
   };
 
+  /** A link in the product's places that leads a program of the script to the script's own files: `cmp wanted out` compares a file with
+   *  itself where `out` is a link to `/proc/self/fd/3`. */
+  const badLink = (): string | undefined => {
+    const folders = [temporary, app];
+    let budget = 20_000;
+    for (let folder = folders.pop(); folder !== undefined && budget > 0; folder = folders.pop()) {
+      let entries: import('node:fs').Dirent[] = [];
+      try {
+        entries = fs.readdirSync(folder, { withFileTypes: true });
+      } catch {
+        // The script could not read it either.
+      }
+      budget -= entries.length;
+      for (const entry of entries) {
+        const place = path.join(folder, entry.name);
+        if (entry.isDirectory()) folders.push(place);
+        if (!entry.isSymbolicLink()) continue;
+        const to = link(place);
+        if (to !== undefined && leadsAstray(path.resolve(folder, to))) return `${place} -> ${to}`;
+      }
+    }
+    return undefined;
+  };
+  const leadsAstray = (to: string): boolean =>
+    /^\/(?:proc|dev\/(?:fd|stdin))(?:\/|$)/.test(to) || hidden.some((place) => isNamedIn(to, place));
+
   let text = '';
   control.setEncoding('utf8');
   control.on('data', (more: string) => {
@@ -206,6 +234,8 @@ export function launcherProgram(require: NodeJS.Require, places: LauncherPlaces)
       return leave(end.failed === 'ENOENT' ? 127 : 126, `1: ${argv[0]}: ${why}`);
     }
     giveBack(Number(end.consumed));
+    const bad = badLink();
+    if (bad !== undefined) mark('links', bad);
     const { code, signal } = end;
     if (typeof code === 'number') process.exit(code & 255);
     if (typeof signal !== 'string' || os.constants.signals[signal as NodeJS.Signals] === undefined)
