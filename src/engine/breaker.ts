@@ -26,7 +26,7 @@ const mostVisits = 10;
 /** Bytes of a `.gitignore`, and of the end of each stream that tell one failure from another. */
 const mostRead = 32_768;
 
-/** An execution of a tool or verification node. */
+/** An execution of a tool, verification or codergen node. */
 export type Judged = {
   readonly node: Node;
   readonly nodeDir: string;
@@ -49,21 +49,25 @@ export async function alikeAfter(
   judged: Judged,
   snapshotOf: (id: string) => Promise<Snapshot>,
 ): Promise<Alike | null | undefined> {
-  if (kind !== 'tool' && kind !== 'verification') return undefined;
-  const { node, nodeDir, outcome, visit, step, after, temporary = '' } = judged;
+  const byAgent = kind === 'codergen';
+  if (!byAgent && kind !== 'tool' && kind !== 'verification') return undefined;
+  const { node, nodeDir, outcome, visit, step, before, after, temporary = '' } = judged;
   const earlier = own(state.alike ?? {}, node.id);
   if (outcome.status !== 'fail') return earlier === undefined ? undefined : null;
+  // A provider that cannot be reached costs nothing, and is back some time.
+  if (byAgent && outcome.class === 'infra') return undefined;
   const { id: signature, head } = signatureOf({
     node: node.id,
     class: outcome.class,
     command: outcome.command ?? '',
     reason: outcome.reason,
-    output: await outputOf(nodeDir),
+    output: byAgent ? '' : await outputOf(nodeDir),
     temporary: isAbsolute(temporary) ? temporary : '',
   });
   const once = { signature, head, count: 1, visits: [visit], step, after: after.id };
   if (earlier === undefined || earlier.signature !== signature) return once;
-  if (await changed(earlier.after, judged, snapshotOf)) return once;
+  // What an agent itself has changed is progress; what a check has changed are its leftovers.
+  if (await changed(earlier.after, { ...judged, before: byAgent ? after : before }, snapshotOf)) return once;
   // No agent has tried to fix it: a tool that repeats itself is waiting for something.
   if ((state.agent_step ?? -1) < earlier.step) return undefined;
   return { ...once, count: earlier.count + 1, visits: [...earlier.visits, visit].slice(-mostVisits) };

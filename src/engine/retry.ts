@@ -15,6 +15,8 @@ export type RetryPolicy = {
   readonly isAgent: boolean;
   /** Milliseconds; a longer wait that a server asks for suspends the run. */
   readonly parkAfterMs: number;
+  /** A goal gate was already asked again in this execution, since its answer had no verdict. */
+  readonly askedAgain?: boolean;
 };
 
 export type Retry =
@@ -26,8 +28,11 @@ const infraDelayMs = 1000;
 const infraRetries = 2;
 
 /** Decides after the `attempt`-th attempt (from 1) of an execution. */
-export function retry(policy: RetryPolicy, attempt: number, outcome: Outcome): Retry {
+export function retry(policy: RetryPolicy, attempt: number, answered: Outcome): Retry {
+  const { unsaid, ...outcome } = answered.status === 'fail' ? answered : { ...answered, unsaid: undefined };
   const done: Retry = { again: false, outcome };
+  if (unsaid === true && policy.askedAgain !== true)
+    return { again: true, delayMs: backedOff(policy, attempt) };
   if (outcome.status === 'fail') {
     const infra = outcome.class === 'infra';
     // Guardrail violations, cancellations and budget limits are never retried.

@@ -91,6 +91,8 @@ export type Visit = {
   readonly state: RunState;
   readonly visit: number;
   readonly attempt: number;
+  /** Why the attempt before is repeated. */
+  readonly repeats?: string;
   /** 1-based number of the agent call that this attempt would make. */
   readonly call: number;
   /** `explicit`: set for this node or the run; `runLeftMs`: the rest of the run's time limit. */
@@ -193,6 +195,7 @@ export function siteFor(
     nodeDir,
     visit: visit.visit,
     attempt: visit.attempt,
+    repeats: visit.repeats,
     previous: state.last_outcome ?? undefined,
     context: state.context,
     origin: (key) => own(state.origins, key),

@@ -7,6 +7,7 @@ import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf, toldReason } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import { conditionLookup } from './context.ts';
+import { isGate, type Redirect, redirect, type Unmet, unmetGates } from './gates.ts';
 import type { Route } from './route.ts';
 import { route } from './route.ts';
 import type { Change } from './state.ts';
@@ -47,9 +48,11 @@ export function step(graph: Graph, before: RunState, stage: StageFacts, outcome:
   if (stage.type === 'exit') return atExit(graph, before, change);
   const way = route(graph, stage.node, outcome, conditionLookup(change.now.context, outcome));
   if (way.edge === undefined) {
+    const jump = gateJump(graph, change, outcome);
+    if (jump?.target !== undefined) return { ...sentBack(change, jump, stage.node), route: way };
     const because =
       outcome.status === 'fail' ? toldReason(outcome.reason, outcome.attribution) : reasonOf(outcome);
-    const noRoute = `no route from node ${stage.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}`;
+    const noRoute = `no route from node ${stage.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}${jump?.why ?? ''}`;
     // Without an edge to verification the limit ends the run.
     const reason = outcome.status === 'fail' && outcome.class === 'budget' ? outcome.reason : noRoute;
     const ending = { ok: false, exitNode: null, reason, code: failureCode(change.now.last_failure) };
@@ -161,6 +164,10 @@ function atExit(graph: Graph, before: RunState, change: Change): Step {
       `${exit}${label === undefined || label === exit ? '' : ` (${label.replaceAll('\n', ' ')})`}${cause}`,
     );
   }
+  const unmet = unmetGates(graph, (id) => (id === exit ? change.outcome : own(before.outcomes, id)));
+  const ways = unmet.map((one) => ({ ...one, way: redirect(graph, one.gate, change.now.context) }));
+  for (const { way } of ways)
+    if (way.target !== undefined) return { ...sentBack(change, way, exit), route: undefined };
   const previous = before.last_outcome;
   if (previous?.status === 'fail' && before.arrived?.conditional !== true) {
     return finish(
@@ -168,37 +175,30 @@ function atExit(graph: Graph, before: RunState, change: Change): Step {
       `node ${before.last_completed_node} failed and reached the exit "${exit}" by an unconditional edge${previous.reason === '' ? '' : `: ${previous.reason}`} (a condition such as outcome=fail on the edge forgives it)`,
     );
   }
-  for (const gate of graph.nodes.values()) {
-    const is = present(gate.attrs, 'goal_gate')?.value.text.trim();
-    const latest = gate.id === exit ? change.outcome : own(before.outcomes, gate.id);
-    if (is === undefined || !/^(true|1|t)$/i.test(is) || latest === undefined) continue;
-    if (latest.status === 'success' || latest.status === 'partial_success') continue;
-    const target = retryTarget(graph, gate.id);
-    if (target === undefined) {
-      return finish(
-        false,
-        `goal gate ${gate.id} is not satisfied: its outcome is ${latest.status}${latest.reason === '' ? '' : `: ${latest.reason}`}`,
-      );
-    }
-    return {
-      change: leading(change, target, { from: exit, conditional: true }),
-      route: undefined,
-      decision: { do: 'run', node: target },
-    };
-  }
-  return finish(true, '');
+  const [first] = ways;
+  return first === undefined ? finish(true, '') : finish(false, unmetReason(first, first.way));
 }
 
-/** The node to jump to from an exit while a goal gate is not satisfied: the gate's target before the graph's. */
-function retryTarget(graph: Graph, gate: string): string | undefined {
-  const node = graph.nodes.get(gate);
-  for (const attrs of [node?.attrs, graph.attrs]) {
-    for (const key of ['retry_target', 'fallback_retry_target']) {
-      const target = attrs === undefined ? undefined : present(attrs, key)?.value.text.trim();
-      if (target !== undefined && graph.nodes.has(target)) return target;
-    }
-  }
-  return undefined;
+const unmetReason = ({ gate, latest }: Unmet, way: Redirect): string =>
+  `goal gate ${gate} is not satisfied: its outcome is ${latest.status}${latest.reason === '' ? '' : `: ${latest.reason}`}${way.target === undefined ? way.why : ''}`;
+
+/** The jump from an exit, or from a gate that no edge leaves, to the gate's target. */
+const sentBack = (
+  change: Change,
+  { target, context }: Extract<Redirect, { readonly target: string }>,
+  from: string,
+): Pick<Step, 'change' | 'decision'> => ({
+  change: leading({ ...change, now: { ...change.now, context } }, target, { from, conditional: true }),
+  decision: { do: 'run', node: target },
+});
+
+/** The jump of a gate whose failure no edge takes. A cause that every further attempt would meet is final. */
+function gateJump(graph: Graph, change: Change, outcome: Outcome): Redirect | undefined {
+  if (!isGate(graph.nodes.get(change.node))) return undefined;
+  if (outcome.status === 'success' || outcome.status === 'partial_success') return undefined;
+  if (outcome.status === 'fail' && (outcome.hopeless === true || outcome.class === 'budget'))
+    return undefined;
+  return redirect(graph, change.node, change.now.context);
 }
 
 /** 3 if a model's API or network is the final cause, 4 if its output is, else 1. */

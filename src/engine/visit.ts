@@ -127,6 +127,8 @@ export async function executeNode(
   let retries = own(state.retry_counts, node.id) ?? 0;
   let calls = own(state.calls, node.id) ?? 0;
   let usage: Usage | undefined;
+  let askedAgain = false;
+  let repeats: string | undefined;
   for (let attempt = 1; ; attempt++) {
     setting.log('debug', 'node attempt', { node: node.id, visit, attempt });
     const left = Math.max(0, wallLeft());
@@ -139,6 +141,7 @@ export async function executeNode(
         state,
         visit,
         attempt,
+        ...(repeats === undefined ? {} : { repeats }),
         call: calls + 1,
         timeout: {
           ms: Math.min(limit, left),
@@ -177,7 +180,7 @@ export async function executeNode(
     if (cut !== undefined) return { kind: 'stopped', reason: cut };
     const outcome = withWait(result.outcome, setting.clock.now(), parkAfterMs, caps.parkUnsaid);
     const policy = retryPolicy(kind, wants, graphWants.default_max_retries, parkAfterMs);
-    const again = retry(policy, attempt, outcome);
+    const again = retry({ ...policy, askedAgain }, attempt, outcome);
     if (!again.again) {
       const { context } = state;
       const counts = { retries, calls };
@@ -185,6 +188,8 @@ export async function executeNode(
       return { kind: 'ended', outcome: again.outcome, context, counts, snapshot, usage, commands };
     }
     retries++;
+    repeats = reasonOf(outcome);
+    if (outcome.status === 'fail' && outcome.unsaid === true) askedAgain = true;
     state = { ...state, context: { ...state.context, [`internal.retry_count.${node.id}`]: retries } };
     if (result.outcome.status === 'fail' && result.outcome.class === 'product') state = oneMore(state, node);
     await writer.event({

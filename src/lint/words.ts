@@ -38,6 +38,7 @@ export const graphAttributes = {
   park_after: duration(),
   retry_target: text(),
   fallback_retry_target: text(),
+  max_goal_gate_redirects: count(),
   agent_script: text(),
   holdout: paths(),
   holdout_beside: text(),

@@ -121,6 +121,8 @@ export type Failure = {
   /** True when the command runs a scenario: its failure is about the product. */
   readonly judge?: boolean;
   readonly rerun?: Rerun;
+  /** The answer of a goal gate has no verdict: it is asked once more, whatever the retries. Never recorded. */
+  readonly unsaid?: true;
 };
 
 export type Outcome = Said &

@@ -25,9 +25,9 @@ import { agentAttributes, stallAttributes, strictScope } from './agent-attribute
 import { conditional } from './conditional.ts';
 import { modelOf } from './escalation.ts';
 import type { Site } from './kind.ts';
-import { commonAttributes, executableAttributes, kind } from './kind.ts';
+import { commonAttributes, executableAttributes, judgingAttributes, kind } from './kind.ts';
 import { type Patience, patience } from './patience.ts';
-import { withAllowlist, withFeedback } from './prompt.ts';
+import { withAllowlist, withFeedback, withVerdict } from './prompt.ts';
 import { schemaProblem } from './schema.ts';
 
 const attributes = {
@@ -55,6 +55,7 @@ const attributes = {
   // The paths of the workspace that its agent may read; all by default.
   read_scope: paths(),
   'verification.plan_context_key': text(),
+  breaker: judgingAttributes.breaker,
   ...agentAttributes,
 } as const;
 
@@ -86,7 +87,8 @@ export const codergen = kind({
     const own = await ownPrompt(wanted, site);
     if ('outcome' in own) return own.outcome;
     const fed = wanted.failure_feedback === false ? own.text : withFeedback(own.text, site.context);
-    const prompt = withAllowlist(fed, site.graph, site.node);
+    const listed = withAllowlist(fed, site.graph, site.node);
+    const prompt = wanted.goal_gate === true ? withVerdict(listed, site.repeats) : listed;
     await site.keep('prompt.md', `${prompt}\n`);
     if (site.agent === undefined) {
       return failed(`no agent is configured for node "${site.node.id}"`, 'config', { broke: true });
@@ -265,6 +267,7 @@ async function settle(
       if (report.response !== undefined) await site.keep('response.md', report.response);
       return failed(report.reason, report.class, {
         broke: true,
+        ...(isUnsaid(report, wanted) ? { unsaid: true } : {}),
         ...(report.model === undefined ? {} : { model: report.model }),
         ...(report.retryAfterMs === undefined ? {} : { retryAfterMs: report.retryAfterMs }),
         ...(report.park === undefined ? {} : { park: report.park }),
@@ -273,7 +276,8 @@ async function settle(
     case 'answered': {
       await site.keep('response.md', report.text);
       if (report.text.trim() === '') {
-        return failed('the model answered nothing', 'agent', { broke: true, model: 'output' });
+        const again = wanted.goal_gate === true ? { unsaid: true as const } : {};
+        return failed('the model answered nothing', 'agent', { broke: true, model: 'output', ...again });
       }
       if (wanted.response_file !== undefined) {
         if (report.secrets !== undefined) return holdsSecret(wanted.response_file, report.secrets);
@@ -336,6 +340,12 @@ function holdsSecret(file: string, names: readonly string[]): Outcome {
 const isHopeless = ({ missing, class: of, park }: Extract<AgentReport, { kind: 'failed' }>): boolean =>
   missing === true || of === 'config' || (park !== undefined && park.kind !== 'quota');
 
+/** Whether the program of a goal gate answered something that is no verdict. */
+const isUnsaid = (
+  { class: of, response = '' }: Extract<AgentReport, { kind: 'failed' }>,
+  wanted: Wanted,
+): boolean => wanted.goal_gate === true && of === 'agent' && response.trim() !== '';
+
 /** Stores what any report may contain: usage, reasoning, artifacts. */
 async function storeReportFiles(
   report: Exclude<AgentReport, { kind: 'cancelled' }>,
@@ -357,6 +367,7 @@ function verdictIn(text: string): Outcome {
     return failed(`a goal gate needs an explicit verdict, and the answer ${read.problem}`, 'agent', {
       broke: true,
       model: 'output',
+      unsaid: true,
     });
   const { outcome, reason } = read.answer;
   const why = reason === '' ? 'the agent reported that the goal is not reached' : reason;

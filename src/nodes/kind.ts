@@ -48,6 +48,8 @@ export interface Site {
   readonly nodeDir: string;
   readonly visit: number;
   readonly attempt: number;
+  /** Why the attempt before is repeated; undefined for the first. */
+  readonly repeats: string | undefined;
   /** The outcome of the previous node. */
   readonly previous: Outcome | undefined;
   readonly context: Context;

@@ -22,6 +22,16 @@ export function withFeedback(prompt: string, context: Context): string {
   return lines.join('\n');
 }
 
+/** The prompt with the request for a goal gate's verdict; `missed`: why the answer to the same prompt gave none. */
+export const withVerdict = (prompt: string, missed: string | undefined): string =>
+  [
+    withoutTrailingNewlines(prompt),
+    '',
+    'Your answer decides whether the run has reached its goal. End it with one JSON object, and nothing after it:',
+    '{"outcome": "success"} if the goal is reached, else {"outcome": "fail", "failure_reason": "what is missing"}.',
+    ...(missed === undefined ? [] : [`Your last answer did not count: ${missed}.`]),
+  ].join('\n');
+
 /** The prompt with the commands that a later verification node would accept; unchanged without one. */
 export function withAllowlist(prompt: string, graph: Graph, node: Node): string {
   const commands = allowedCommands(graph, node);

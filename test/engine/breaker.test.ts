@@ -71,6 +71,41 @@ async function standing(
   return found;
 }
 
+describe('failures of an agent count as alike', () => {
+  const [same, other] = [tree({ 'src/a.js': '1' }), tree({ 'src/a.js': '2' })];
+  const judged = { node: node('fix'), nodeDir: '/none', workspace: '/none', visit: 2, step: 6 };
+  const count = async (outcome: Outcome, before: Snapshot, after: Snapshot) => {
+    const first = await alikeAfter(
+      'codergen',
+      {},
+      {
+        ...judged,
+        visit: 1,
+        step: 3,
+        outcome: failed('3 of 17 are missing', 'product'),
+        before: same,
+        after: same,
+      },
+      kept,
+    );
+    const state = { alike: { fix: first ?? raise() }, agent_step: 3 };
+    return (await alikeAfter('codergen', state, { ...judged, outcome, before, after }, kept))?.count;
+  };
+  const raise = (): never => {
+    throw new Error('not counted');
+  };
+
+  test.for([
+    ['with the same reason, whatever its numbers', failed('4 of 18 are missing', 'product'), same, 2],
+    ['not with another reason', failed('the build is red', 'product'), same, 1],
+    ['not of another class', failed('3 of 17 are missing', 'agent'), same, 1],
+    ['not where it changed something', failed('3 of 17 are missing', 'product'), other, 1],
+    ['not where its provider is away', failed('3 of 17 are missing', 'infra'), same, undefined],
+  ] as const)('%s', async ([, outcome, after, wanted]) => {
+    expect(await count(outcome, same, after)).toBe(wanted);
+  });
+});
+
 describe('failures count as alike', () => {
   const same = tree({ 'src/a.js': '1' });
   const visit: Visit = { before: same };
@@ -143,20 +178,6 @@ describe('failures count as alike', () => {
     const first = await checked('no', undefined);
     expect((await checked('no', first))?.count).toBe(2);
     expect((await checked('not that', first))?.count).toBe(1);
-  });
-
-  test('the failures of agents are not counted here', async () => {
-    const judged = {
-      node: node('fix'),
-      nodeDir: '/nowhere',
-      workspace: '/nowhere',
-      visit: 1,
-      step: 1,
-      outcome: no,
-      before: same,
-      after: same,
-    };
-    expect(await alikeAfter('codergen', {}, judged, kept)).toBeUndefined();
   });
 });
 

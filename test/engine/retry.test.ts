@@ -103,3 +103,13 @@ describe('a failure', () => {
     },
   );
 });
+
+test('a goal gate is asked once more for a verdict, whatever its retries', () => {
+  const unsaid = failed('no verdict', 'agent', { broke: true, unsaid: true });
+  const { unsaid: _, ...told } = unsaid;
+  expect(retry(policy({ maxRetries: 0 }), 2, unsaid)).toMatchObject({ again: true });
+  expect(retry(policy({ maxRetries: 0, askedAgain: true }), 3, unsaid)).toEqual({
+    again: false,
+    outcome: told,
+  });
+});

@@ -120,6 +120,61 @@ test.for([
   expect(end).toEqual({ do: 'run', node });
 });
 
+describe('an unmet gate', () => {
+  const next = 'g [goal_gate=true, retry_target=g]; exit [shape=Msquare]; g -> exit';
+  const alone =
+    'g [goal_gate=true, retry_target=a]; a; exit [shape=Msquare]; a -> g; g -> exit [condition="outcome=success"]';
+  const broken = failed('no verdict', 'agent', { broke: true, model: 'output' });
+  const again = (times: number, ...nodes: readonly (readonly [string, string, Outcome])[]) =>
+    Array.from({ length: times }, () => nodes).flat();
+
+  test.for([
+    ['beside the exit that its failure walks into', next, [['g', 'codergen', no], exit], 'g'],
+    ['that no edge takes', alone, [['g', 'codergen', no]], 'a'],
+    ['that broke beside an unconditional edge', next, [['g', 'codergen', broken]], 'g'],
+    ['that would retry', alone, [['g', 'codergen', { ...yes, status: 'retry', reason: '' }]], 'a'],
+  ] as const)('%s sends the run to its target', ([, graph, nodes, node]) => {
+    expect(decided(graph, ...nodes)).toEqual({ do: 'run', node });
+  });
+
+  test('does so five times, or as often as the graph says', () => {
+    const reason = expect.stringMatching(
+      /boom.*\(it has sent the run back 5 times, max_goal_gate_redirects=5\)/,
+    );
+    const round = [['g', 'codergen', no], exit] as const;
+    expect(decided(next, ...again(5, ...round))).toEqual({ do: 'run', node: 'g' });
+    expect(decided(`max_goal_gate_redirects=1; ${next}`, ...again(2, ...round))).toMatchObject({
+      do: 'finish',
+    });
+    expect(decided(alone, ...again(6, ['g', 'codergen', no]))).toMatchObject({
+      do: 'finish',
+      ending: { ok: false, reason },
+    });
+    expect(decided(next, ...again(5, ...round), ['g', 'codergen', yes], exit)).toMatchObject({
+      ending: { ok: true },
+    });
+  });
+
+  test.for([
+    [
+      'a cause that every attempt would meet',
+      alone,
+      [['g', 'codergen', failed('x', 'config', { hopeless: true })]],
+    ],
+    ['a node that is no gate', alone.replace('goal_gate=true', 'goal_gate=false'), [['g', 'codergen', no]]],
+    [
+      'an exit that means failure',
+      `${next}; bad [shape=Msquare, outcome=fail]`,
+      [
+        ['g', 'codergen', no],
+        ['bad', 'exit', yes],
+      ],
+    ],
+  ] as const)('does not send it back for %s', ([, graph, nodes]) => {
+    expect(decided(graph, ...nodes)).toMatchObject({ do: 'finish', ending: { ok: false } });
+  });
+});
+
 describe('what is remembered of a failure', () => {
   const graph = graphOf('a; b; v [type=verification]; a -> b -> v -> a');
   const played = (stages: readonly (readonly [string, string, Outcome])[]) => play(graph, stages).state;

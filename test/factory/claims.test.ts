@@ -92,7 +92,7 @@ test.for([
 ] as const)('a goal gate whose answer is %s is not reached', async ([, text]) => {
   const { it, ran, status } = await ended({
     'p.dot': graph(asks(', goal_gate=true'), 'start -> work -> exit'),
-    'agent.json': answers({ text }),
+    'agent.json': answers({ text }, { text }),
   });
   await using _ = it;
   // The model's output is the final cause.

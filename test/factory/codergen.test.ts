@@ -13,7 +13,7 @@ async function ended(attributes: string, text: string, tool = 'true') {
       work [agent.backend=scripted, max_retries=0, ${attributes}]
       start -> t -> work -> exit }`,
     's.json': '{"type":"object","required":["a"],"properties":{"a":{"type":"integer"}}}',
-    'agent.json': JSON.stringify({ format: 'factory-script/1', answers: { work: [{ text }] } }),
+    'agent.json': JSON.stringify({ format: 'factory-script/1', answers: { work: [{ text }, { text }] } }),
   });
   const ran = await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
   return { it, ran, status: it.json(`${at}/work/status.json`) };
@@ -80,6 +80,58 @@ test.for([
   expect(status).toMatchObject(wanted);
   if (status.outcome === 'success' && attributes.includes('response_file'))
     expect(it.read(`${at}/workspace/a/b`)).toBe(text);
+});
+
+const verdictAsked = 'End it with one JSON object';
+
+test.for([
+  ['prose, then a verdict', ['All is well.', verdict('success')], 0, 1],
+  ['a verdict in a fence', [`\`\`\`json\n${verdict('success')}\n\`\`\`\n`], 0, 0],
+  ['prose, and prose again', ['All is well.', 'It is, really.', verdict('success')], 4, 1],
+  ['a failure, then a success', [verdict('fail', { failure_reason: 'red' }), verdict('success')], 0, 0],
+] as const)('a goal gate is asked for a verdict, and its answer is %s', async ([, texts, code, asked]) => {
+  const target = code === 0 ? ', retry_target=work' : '';
+  await using it = await house({
+    'p.dot': `digraph g { workdir="none"; agent_script="agent.json"
+      start [shape=Mdiamond]; exit [shape=Msquare]
+      work [agent.backend=scripted, prompt="x", goal_gate=true${target}]
+      start -> work -> exit }`,
+    'agent.json': JSON.stringify({
+      format: 'factory-script/1',
+      answers: { work: texts.map((text) => ({ text })) },
+    }),
+  });
+  const ran = await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
+  expect(ran.code, ran.err + ran.out).toBe(code);
+  const prompt = it.read(`${at}/work/prompt.md`);
+  expect(prompt).toContain(verdictAsked);
+  const isRepeated = texts[0] === 'All is well.';
+  expect(prompt.includes('Your last answer did not count: a goal gate needs')).toBe(isRepeated);
+  expect(it.json(`${at}/result.json`).retries).toBe(asked);
+});
+
+test('a node that is no goal gate is not asked for a verdict', async () => {
+  const { it } = await ended('prompt="x"', 'ok', 'true');
+  await using _ = it;
+  expect(it.read(`${at}/work/prompt.md`)).not.toContain(verdictAsked);
+});
+
+test('a goal gate that fails alike again and again without a change ends the run', async () => {
+  const text = verdict('fail', { failure_reason: '3 tests of 17 are missing' });
+  await using it = await house({
+    'p.dot': `digraph g { workdir="none"; agent_script="agent.json"; max_goal_gate_redirects=100
+      start [shape=Mdiamond]; exit [shape=Msquare]; look [shape=parallelogram, tool_command="date >> a.log"]
+      work [agent.backend=scripted, prompt="x", goal_gate=true, retry_target=look]
+      start -> look -> work -> exit }`,
+    'agent.json': JSON.stringify({
+      format: 'factory-script/1',
+      answers: { work: Array.from({ length: 50 }, () => ({ text })) },
+    }),
+  });
+  const ran = await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
+  expect(ran.code).toBe(1);
+  const result = it.json(`${at}/result.json`);
+  expect(result.reason).toMatch(/^loop_stopped: node work failed alike 3 times/);
 });
 
 test.for([

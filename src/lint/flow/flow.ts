@@ -94,8 +94,8 @@ function explore(subject: Subject): Flow | undefined {
   return { start: first, places, before, taken, reached: new Set(places.map(({ node }) => node.id)) };
 }
 
-/** The node to which an exit sends a run if this goal gate is unmet: the gate's target before the graph's. */
-function retryTarget(node: Node, graph: Graph): string | undefined {
+/** The node to which an exit, or the gate itself where no edge takes its failure, sends a run if this goal gate is unmet: the gate's target before the graph's. */
+export function retryTarget(node: Node, graph: Graph): string | undefined {
   if (!isSet(node, 'goal_gate')) return undefined;
   return [node.attrs, graph.attrs]
     .flatMap((attrs) =>

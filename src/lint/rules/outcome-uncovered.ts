@@ -1,6 +1,6 @@
 /** Every usual outcome of a node is taken by some edge. */
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import { type Flow, flowOf, type Move, type Place } from '../flow/flow.ts';
+import { type Flow, flowOf, type Move, missesGate, type Place, retryTarget } from '../flow/flow.ts';
 import { pathTo } from '../flow/search.ts';
 import { folded, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
@@ -12,7 +12,7 @@ export const outcomeUncovered: Rule = (subject) => {
   const flow = flowOf(subject);
   if (flow === undefined) return [];
   for (const place of flow.places) {
-    const moves = place.type === 'exit' ? [] : uncovered(place);
+    const moves = place.type === 'exit' ? [] : uncovered(place, subject);
     if (moves.length > 0) stuck.set(place.node.id, [...(stuck.get(place.node.id) ?? []), ...moves]);
   }
   const pending = [...stuck].map(
@@ -22,13 +22,16 @@ export const outcomeUncovered: Rule = (subject) => {
 };
 
 /** One move for each usual outcome that no edge takes. */
-function uncovered({ givings, moves, fork, passes }: Place): readonly Move[] {
+function uncovered({ node, givings, moves, fork, passes }: Place, { graph }: Subject): readonly Move[] {
+  const isSentBack = retryTarget(node, graph) !== undefined;
   const found = givings
     .filter(({ usual }) => usual)
     .flatMap((giving) => {
       const own = moves.filter((move) => move.giving === giving);
       return own.some(({ way }) => way.edge !== undefined) ? [] : own.slice(0, 1);
-    });
+    })
+    // The failure of a goal gate is taken by its retry target.
+    .filter((move) => !(isSentBack && missesGate(move)));
   // For a node without conditions the author expects the run to end if an attempt breaks.
   const minds = passes !== undefined || fork.open.length < fork.edges.length;
   return minds || found.some(({ giving }) => !giving.broke) ? found : [];
