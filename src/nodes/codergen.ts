@@ -362,7 +362,7 @@ async function storeReportFiles(
 
 /** A goal gate needs an explicit verdict: prose alone does not count as success. */
 function verdictIn(text: string): Outcome {
-  const read = parseAnswer(text);
+  const read = parseAnswer(text, 'ours');
   if ('problem' in read)
     return failed(`a goal gate needs an explicit verdict, and the answer ${read.problem}`, 'agent', {
       broke: true,

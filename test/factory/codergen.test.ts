@@ -86,7 +86,7 @@ const verdictAsked = 'End it with one JSON object';
 
 test.for([
   ['prose, then a verdict', ['All is well.', verdict('success')], 0, 1],
-  ['a verdict in a fence', [`\`\`\`json\n${verdict('success')}\n\`\`\`\n`], 0, 0],
+  ['a verdict in a fence after prose', [`I looked.\n\`\`\`json\n${verdict('success')}\n\`\`\`\n`], 0, 0],
   ['prose, and prose again', ['All is well.', 'It is, really.', verdict('success')], 4, 1],
   ['a failure, then a success', [verdict('fail', { failure_reason: 'red' }), verdict('success')], 0, 0],
 ] as const)('a goal gate is asked for a verdict, and its answer is %s', async ([, texts, code, asked]) => {

@@ -41,18 +41,24 @@ export async function readAnswer(path: string, evidence?: 'evidence'): Promise<A
   }
 }
 
+/** Whether a word of the pipeline's own counts as an outcome; for a verdict it does not. */
+type Words = 'own' | 'ours';
+
 /** Reads an answer that was asked for: a JSON object, in a code fence or after prose too. `problem` begins with `is not valid
  *  JSON`, `missing outcome`, or names the field that is wrong. */
-export function parseAnswer(text: string): { readonly answer: Answer } | { readonly problem: string } {
+export function parseAnswer(
+  text: string,
+  words: Words = 'own',
+): { readonly answer: Answer } | { readonly problem: string } {
   const bare = bareAnswer(text);
   const read = extractJson(bare);
   if ('problem' in read) {
-    const spoken = withLines(objectsSay(bare, ownOutcome), bare);
+    const spoken = withLines(objectsSay(bare, outcomeOnly(words)), bare);
     return 'none' in spoken ? { problem: `is not valid JSON: ${read.problem}` } : spoken;
   }
   const said = read.value;
   if (!isObject(said)) return { problem: `is ${kindOf(said)} instead of a JSON object` };
-  return answerOf(said, bare.slice(bare.indexOf('{')));
+  return answerOf(said, bare.slice(bare.indexOf('{')), words);
 }
 
 type Verdict = (
@@ -122,8 +128,10 @@ function objectsSay(bare: string, verdict: Verdict): Spoken {
 }
 
 /** Only an outcome under its own name. */
-const ownOutcome: Verdict = (said, text) =>
-  Object.hasOwn(said, 'outcome') ? answerOf(said, text) : undefined;
+const outcomeOnly =
+  (words: Words): Verdict =>
+  (said, text) =>
+    Object.hasOwn(said, 'outcome') ? answerOf(said, text, words) : undefined;
 
 const cannotRead = (text: string): string => {
   const read = extractJson(text);
@@ -189,6 +197,7 @@ export function agentWord(
 function answerOf(
   said: JsonObject,
   text: string,
+  words: Words = 'own',
 ): { readonly answer: Answer } | { readonly problem: string } {
   const field = (name: string): Json | undefined =>
     Object.hasOwn(said, name) ? (said[name] ?? undefined) : undefined;
@@ -197,7 +206,7 @@ function answerOf(
     return { problem: 'missing outcome' };
   if (timesOfKey(text, 'outcome') > 1) return { problem: 'has "outcome" more than once' };
   const word = typeof spoken === 'string' ? agentWord(spoken) : undefined;
-  if (word === undefined) {
+  if (word === undefined || (words === 'ours' && word.label !== undefined)) {
     const known = agentOutcomes.join(', ');
     return { problem: `has the outcome ${JSON.stringify(spoken).slice(0, 80)}, which is none of ${known}` };
   }
