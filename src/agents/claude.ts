@@ -73,7 +73,7 @@ function launchOf(task: AgentTask, settings: ClaudeSettings, env: ClaudeDefaults
       stdin: `${task.prompt}\n\n${answerRequest}\n`,
     },
     events: events.line,
-    finished: () => events.result !== undefined,
+    finished: () => events.over,
     async result() {
       const { result } = events;
       const denied = result?.denied ?? [];

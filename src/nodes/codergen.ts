@@ -115,7 +115,10 @@ export const codergen = kind({
         ...(chosen === undefined ? {} : { llm_model: chosen.model }),
       },
       ...(schema === undefined ? {} : { schema }),
-      ...(testsOutcome(site.graph, site.node.id, passesOn) ? { tested: true } : {}),
+      // A goal gate judges the answer itself.
+      ...(wanted.goal_gate !== true && testsOutcome(site.graph, site.node.id, passesOn)
+        ? { tested: true }
+        : {}),
       ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
       onText(piece, channel) {
         watch.heard();

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { AgentReport } from '../../src/agents/agent.ts';
 import { claudePlace } from '../../src/agents/claude/argv.ts';
 import { claudeAgent } from '../../src/agents/claude.ts';
@@ -243,6 +243,19 @@ describe('a program that has finished and does not exit', () => {
     expect(it.logged).toContainEqual(
       expect.objectContaining({ level: 'warn', message: expect.stringContaining('did not exit') }),
     );
+  });
+
+  test('but was woken once more has the time that it needs', async () => {
+    const clock = agentClock(0);
+    const woken = '{"type":"assistant","message":{"content":[{"type":"text","text":"more"}]}}';
+    const does = `say '${last}'; say '${woken}'; : > "$SEEN/again"; while [ ! -e "$SEEN/go" ]; do sleep 0.01; done; ok`;
+    await using it = await claude(does, { clock });
+    const ended = it.work();
+    await it.made('seen/again');
+    await vi.waitFor(() => expect(it.shown.join('')).toContain('more'));
+    clock.advance(10_000);
+    writeFileSync(join(it.nodeDir, 'seen/go'), '');
+    expect(await ended).toMatchObject({ kind: 'finished', notes: 'done' });
   });
 
   test('counts with its answer when its time is up before', async () => {

@@ -88,6 +88,8 @@ export interface ClaudeEvents {
   /** Takes one line; a line that is no event says nothing. */
   line(text: string): void;
   readonly result: ClaudeResult | undefined;
+  /** Whether that line was the last thing that it did. */
+  readonly over: boolean;
   /** What its messages have reported so far; each reports an answer at its beginning, so it is the least there was. */
   readonly soFar: ClaudeTokens | undefined;
   /** What it gave as its answer by the schema; undefined when it gave none. */
@@ -119,7 +121,8 @@ export function claudeEvents(on: {
     model?: string;
     trouble?: string | undefined;
     limitedUntilMs?: number;
-  } = {};
+    over: boolean;
+  } = { over: false };
 
   const spoken = (block: z.infer<typeof Block>): void => {
     if (block.type === 'text') on.said(`${block.text ?? ''}\n`, 'answer');
@@ -146,6 +149,8 @@ export function claudeEvents(on: {
     line(text) {
       const line = jsonLine(text, Line);
       if (line === undefined) return;
+      // Work that ran in the background may wake it once more.
+      if (line.type === 'assistant' || line.type === 'user') is.over = false;
       switch (line.type) {
         case 'system':
           if (line.subtype === 'init' && line.model !== undefined) is.model = line.model;
@@ -171,6 +176,7 @@ export function claudeEvents(on: {
         }
         case 'result':
           is.result = resultOf(line);
+          is.over = true;
           for (const { action } of is.result.denied) on.acted(action);
           if (line.structured_output != null) is.answer = line.structured_output;
           return;
@@ -178,6 +184,9 @@ export function claudeEvents(on: {
     },
     get result() {
       return is.result;
+    },
+    get over() {
+      return is.over;
     },
     get soFar() {
       return messages.size === 0 ? undefined : [...messages.values()].reduce(both);

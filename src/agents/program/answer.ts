@@ -73,7 +73,7 @@ export function spokenIn(text: string): Spoken {
   const bare = bareAnswer(text);
   const outcomes = objectsSay(bare, anyOutcome);
   const inObjects = 'none' in outcomes ? objectsSay(bare, lastFlag(bare)) : outcomes;
-  const [first] = linesSay(bare);
+  const [first = agentOutcomeOf(bare)] = linesSay(bare);
   if (!('none' in inObjects) || first === undefined) return withLines(inObjects, bare);
   return withLines({ answer: bareOutcome(first, bare.trim().split('\n').slice(1).join('\n')) }, bare);
 }

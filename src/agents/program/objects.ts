@@ -27,11 +27,11 @@ export function bareAnswer(text: string): string {
 /** A text that begins with a brace: the object that it is, or its text where it is none. */
 export type Found = { readonly object: JsonObject; readonly text: string } | { readonly broken: string };
 
-/** Those that begin a line, in order, with what is inside of them left out. An object within a line is quoted: the sentence
- *  around it says what it means. */
+/** Those that begin a line, or follow a word and a colon there (`Verdict: {…}`), in order, with what is inside of them left out.
+ *  Any other object within a line is quoted: the sentence around it says what it means. */
 export function objectsIn(text: string): readonly Found[] {
   const found: Found[] = [];
-  const begin = /^[ \t]*\{/gm;
+  const begin = /^[ \t]*([*_#]*\w{1,20}[*_]*:[*_]*[ \t]*)?\{/gm;
   // Braces that are never closed are each looked for to the end of the text.
   let left = 5 * text.length + 1_000_000;
   for (let at = begin.exec(text); at !== null && left > 0; at = begin.exec(text)) {
@@ -40,7 +40,9 @@ export function objectsIn(text: string): readonly Found[] {
     const one = text.slice(from, end ?? text.length);
     const object = end === undefined ? undefined : parsed(one);
     left -= one.length;
-    found.push(object === undefined ? { broken: one } : { object, text: one });
+    // What a word and a colon begin may be code.
+    if (object !== undefined) found.push({ object, text: one });
+    else if (at[1] === undefined) found.push({ broken: one });
     // Of a broken one the braces say nothing about where it ends.
     begin.lastIndex = object === undefined ? nextLine(text, from) : from + one.length;
   }

@@ -148,6 +148,8 @@ describe('what an answer says of the outcome where nothing asked for a form', ()
     ],
     ['after reasoning that was not opened', '{"outcome":"success"}\n</think>\n{"outcome":"fail"}', 'fail'],
     ['in an object inside', '{"result":{"outcome":"fail"}}', 'fail'],
+    ['after a word and a colon', '**Verdict:** {"outcome":"fail"}', 'fail'],
+    ['in a word alone', 'FAILED\n', 'fail'],
     ['twice the same', '{"outcome":"fail"}\n{"outcome":"failed","notes":"n"}', 'fail'],
     ['as a boolean', '{"success":false,"reason":"nope"}', 'fail'],
     ['as a boolean of success', '{"success":true}', 'success'],
@@ -208,6 +210,7 @@ describe('what an answer says of the outcome where nothing asked for a form', ()
     ['reasoning that never ends', '<think>\n{"outcome":"success"}'],
     ['a document', '{"title":"x","status":"draft","tests":[{"outcome":"passed"}]}'],
     ['code', `Write\n${fence}js\n{\n  status: 200,\n}\n${fence}\nthere.`],
+    ['code with a word and a colon', `${fence}js\nresult: { outcome: 'fail' },\n${fence}\nis what it needs.`],
     ['steps with a status', 'Step 1\nStatus: success\nStep 2\nStatus: failed\nThat was all.'],
   ] as const)('%s gives none', ([, text]) => {
     expect(spokenIn(text)).toEqual({ none: true });
