@@ -71,6 +71,10 @@ export type AgentTask = {
   readonly idleMs?: number;
   /** Milliseconds: a server that asks for a longer wait is reported at once, since the run parks. */
   readonly parkAfterMs?: number;
+  /** Milliseconds that the run waits for a provider that is down, by repeating the task. An agent waits that long itself only
+   *  where a repetition would lose what was paid for: turns of a session, an answer in the making. Without it, or with 0, it
+   *  makes a few quick tries. */
+  readonly outageMs?: number;
   /** A text with the values of its `${var.x}`, `${ctx.key}`, `${node.id.key}`; `unknown` names one that has none. */
   expand?(text: string): { readonly text: string } | { readonly unknown: string };
   /** Text as it arrives, for the live view; may be called never. */

@@ -16,6 +16,7 @@ import { readUsage } from './command/usage.ts';
 import { type AnswerFile, readAnswer } from './program/answer.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
 import { answerRequest, answerSchema } from './program/schema.ts';
+import { saysOutage } from './program/status.ts';
 
 export type CommandOptions = CommandDefaults & { readonly clock: Clock };
 
@@ -119,7 +120,14 @@ async function reportOf(
   file: AnswerFile | undefined,
   { code, lastWords, fail }: ProgramEnd,
 ): Promise<AgentReport> {
-  if (code !== 0) return fail('agent', `command failed: exit status ${code}${because(lastWords)}`);
+  if (code !== 0) {
+    const isOutage = saysOutage(lastWords);
+    const report = fail(
+      isOutage ? 'infra' : 'agent',
+      `command failed: exit status ${code}${because(lastWords)}`,
+    );
+    return isOutage ? { ...report, park: { kind: 'outage' } } : report;
+  }
   if (responseVia === 'none') return done;
   const said = file ?? (responseVia === 'file' ? undefined : await standardOutput(task));
   if (said === undefined)

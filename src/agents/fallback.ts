@@ -22,7 +22,8 @@ export function fallbackAgent(agents: readonly Agent[]): Agent {
       const failed: { readonly agent: string; readonly report: Failed }[] = [];
       if (signal.aborted) return { kind: 'cancelled' };
       for (const agent of agents) {
-        const report = await agent.work(task, signal);
+        // An outage of one is a reason to ask the next, so each tries for itself before that.
+        const report = await agent.work({ ...task, outageMs: 0 }, signal);
         if (report.kind === 'cancelled') return { ...report, ...history(agent.name, failed) };
         if (!couldNot(report)) return { ...named(report, agent.name), ...history(agent.name, failed) };
         failed.push({ agent: agent.name, report });
@@ -85,7 +86,9 @@ function spentBy(failed: readonly { readonly agent: string; readonly report: Fai
 /** One report for all: a limit that may be over soon, else what passes by itself, else one that waits for a quota, else the
  *  last. */
 function reportOfAll(failed: readonly { readonly agent: string; readonly report: Failed }[]): AgentReport {
-  const passing = failed.find(({ report }) => report.class === 'infra' && report.park === undefined);
+  const passing = failed.find(
+    ({ report }) => report.class === 'infra' && (report.park === undefined || report.park.kind === 'outage'),
+  );
   const waiting = failed
     .filter(({ report }) => report.park?.kind === 'quota')
     .sort((a, b) => (a.report.park?.wakeAtMs ?? Infinity) - (b.report.park?.wakeAtMs ?? Infinity));

@@ -99,6 +99,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
       shown,
       idleMs: Math.min(settings.idleMs, task.idleMs ?? settings.idleMs),
       ...(task.parkAfterMs === undefined ? {} : { parkAfterMs: task.parkAfterMs }),
+      ...(task.outageMs === undefined ? {} : { outageMs: task.outageMs }),
       model: attribute(task, 'llm_model') ?? settings.model,
       effort: attribute(task, 'reasoning_effort') ?? settings.effort,
       temperature: settings.temperature,

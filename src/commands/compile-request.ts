@@ -15,7 +15,7 @@ import type { ViewOptions } from './view.ts';
 
 /** Options as typed. */
 export type CompileOptions = ViewOptions &
-  Omit<BoundOptions, 'wait' | 'now' | 'parkAfter'> & {
+  Omit<BoundOptions, 'wait' | 'now' | 'parkAfter' | 'maxOutage'> & {
     readonly spec?: string;
     readonly outdir?: string;
     readonly template?: string;

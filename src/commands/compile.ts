@@ -155,7 +155,7 @@ const flagsOf = (
   ...checkedBounds(options),
   vars,
   // A plan is cheap to repeat, so it fails at once instead of being suspended.
-  parkUnsaid: false,
+  parkPassing: false,
   allowDirty: false,
   acceptChanges: false,
   ...(workdir === undefined ? {} : { workdir }),

@@ -20,7 +20,7 @@ import { openView, type ViewIo, type ViewOptions } from './view.ts';
 
 /** Options as typed, and commander's defaults. */
 export type OrderRunOptions = ViewOptions &
-  Omit<BoundOptions, 'wait' | 'now' | 'parkAfter'> & {
+  Omit<BoundOptions, 'wait' | 'now' | 'parkAfter' | 'maxOutage'> & {
     readonly repo?: string;
     readonly workOrder?: string;
     readonly workdir?: string;

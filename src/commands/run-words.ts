@@ -73,7 +73,11 @@ export function withAnswerers(command: Command): Command {
       .option('--max-steps <n>', 'limit of node executions in the run')
       .option('--max-visits <n>', 'limit of executions per node, instead of the limits in the graph')
       .option('--max-wall <duration>', 'time limit of the run, such as 2h')
-      .option('--park-after <duration>', 'longest wait for a quota before the run is suspended (default: 2m)')
+      .option(
+        '--park-after <duration>',
+        'longest wait for a quota or an outage before the run is suspended (default: 2m)',
+      )
+      .option('--max-outage <duration>', 'with --wait: longest outage that is waited for (default: 8h)')
       .option('--wait', 'wait while the run is suspended, then resume it')
       .option('--json', 'print the result as JSON'),
     'print errors only',

@@ -50,6 +50,7 @@ export type RunOptions = ViewOptions & {
   readonly unknownCost?: string;
   readonly prices?: string;
   readonly parkAfter?: string;
+  readonly maxOutage?: string;
   readonly wait?: boolean;
   readonly now?: boolean;
   readonly json?: boolean;
@@ -68,6 +69,7 @@ export const boundNames = [
   'unknownCost',
   'prices',
   'parkAfter',
+  'maxOutage',
   'sandbox',
   'envPass',
   'wait',
@@ -286,7 +288,16 @@ export function boundsOf(options: BoundOptions): Bounds | Refusal {
       `--sandbox ${options.sandbox} is none of ${sandboxWords.join(', ')}`,
       'for example --sandbox bwrap, which refuses to run where stages cannot be confined',
     );
-  const { maxCostUsd: usd, maxTokens: tokens, unknownCost, prices, parkAfter, wait, now } = options;
+  const {
+    maxCostUsd: usd,
+    maxTokens: tokens,
+    unknownCost,
+    prices,
+    parkAfter,
+    maxOutage,
+    wait,
+    now,
+  } = options;
   if (usd !== undefined && !/^\d+(?:\.\d+)?$/.test(usd.trim()))
     return usage(`--max-cost-usd ${usd} is not a number of at least 0`, 'for example --max-cost-usd 2.50');
   if (usd !== undefined && !Number.isFinite(Number(usd)))
@@ -301,6 +312,9 @@ export function boundsOf(options: BoundOptions): Bounds | Refusal {
   const parkAfterMs = parkAfter === undefined ? undefined : lengthOf(parkAfter);
   if (typeof parkAfterMs === 'string')
     return usage(`--park-after ${parkAfter} ${parkAfterMs}`, 'for example --park-after 10m');
+  const maxOutageMs = maxOutage === undefined ? undefined : lengthOf(maxOutage);
+  if (typeof maxOutageMs === 'string')
+    return usage(`--max-outage ${maxOutage} ${maxOutageMs}`, 'for example --max-outage 12h');
   const envPass = passedBy(options.envPass);
   if ('problems' in envPass) return envPass;
   return {
@@ -311,6 +325,7 @@ export function boundsOf(options: BoundOptions): Bounds | Refusal {
     ...(unknownCost === undefined ? {} : { unknownCost }),
     ...(prices === undefined ? {} : { prices }),
     ...(parkAfterMs === undefined ? {} : { parkAfterMs }),
+    ...(maxOutageMs === undefined ? {} : { maxOutageMs }),
     ...(wait === true ? { wait } : {}),
     ...(now === true ? { now } : {}),
   };

@@ -130,6 +130,7 @@ function mark(status: RunSummary['status'], word: string, paint: Paint): string 
     case 'interrupted':
     case 'crashed':
     case 'paused_quota':
+    case 'paused_outage':
     case 'paused_auth':
     case 'paused_billing':
       return paint.yellow(word);
@@ -179,6 +180,7 @@ export function nextOf(
     case 'paused_billing':
       return `${program} resume ${run}`;
     case 'paused_quota':
+    case 'paused_outage':
       return `${program} resume ${run} --wait`;
     case 'failed':
       if (failedNode !== '' && wantsStageAgain(reason))

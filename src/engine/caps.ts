@@ -14,13 +14,21 @@ export type Caps = {
   readonly maxTokens?: number | undefined;
   /** Whether an unknown cost passes under a limit. Default `stop`. */
   readonly unknownCost?: 'stop' | 'allow' | undefined;
-  /** Milliseconds that a run waits for a quota; for a longer wait it is suspended. Default 2 minutes. */
+  /** Milliseconds that a run waits for a quota or for a provider that is down; for a longer wait it is suspended. Default 2
+   *  minutes. */
   readonly parkAfterMs?: number | undefined;
-  /** Whether a rate limit without a time suspends the run. Default true. */
-  readonly parkUnsaid?: boolean | undefined;
+  /** Whether what passes at an unknown time, a rate limit without one or an outage, is waited for. Default true. */
+  readonly parkPassing?: boolean | undefined;
+  /** Milliseconds that a run with `--wait` waits for the end of an outage. Default 8 hours. */
+  readonly maxOutageMs?: number | undefined;
 };
 
-export const defaultCaps = { maxSteps: 10_000, maxVisits: 50, parkAfterMs: 120_000 } as const;
+export const defaultCaps = {
+  maxSteps: 10_000,
+  maxVisits: 50,
+  parkAfterMs: 120_000,
+  maxOutageMs: 8 * 3_600_000,
+} as const;
 
 type NodeFacts = {
   readonly id: string;
@@ -172,9 +180,10 @@ const tokens = (n: number): string => `${n} tokens`;
 const money = (usd: number): string => `${Number(usd.toFixed(6))} USD`;
 
 /** The limits on money, tokens and waiting that were set, as the manifest has them. */
-export const spendCapsOf = ({ maxCostUsd, maxTokens, unknownCost, parkAfterMs }: Caps) => ({
+export const spendCapsOf = ({ maxCostUsd, maxTokens, unknownCost, parkAfterMs, maxOutageMs }: Caps) => ({
   ...(maxCostUsd === undefined ? {} : { max_cost_usd: maxCostUsd }),
   ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
   ...(unknownCost === undefined ? {} : { unknown_cost: unknownCost }),
   ...(parkAfterMs === undefined ? {} : { park_after_ms: parkAfterMs }),
+  ...(maxOutageMs === undefined ? {} : { max_outage_ms: maxOutageMs }),
 });

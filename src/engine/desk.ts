@@ -5,7 +5,7 @@ import { costOf, leastCostOf } from '../model/prices.ts';
 import { type Spent, tokensOf, type Usage, withCall } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
-import { type Caps, type Limited, type NextCall, type SpendCaps, spendHit } from './caps.ts';
+import { type Caps, defaultCaps, type Limited, type NextCall, type SpendCaps, spendHit } from './caps.ts';
 import { maskedValue } from './masked.ts';
 import { gather, moneyWords, share, sharePrices } from './shared-budget.ts';
 
@@ -175,7 +175,8 @@ function progressOf(write: (usage: Usage, sends: number) => Promise<void>) {
 }
 
 /** Hands an agent the run's settings for unknown costs and for waiting. */
-const allowing = (task: AgentTask, { unknownCost, parkAfterMs }: Caps): AgentTask => ({
+const allowing = (task: AgentTask, { unknownCost, parkAfterMs, parkPassing }: Caps): AgentTask => ({
+  ...(parkPassing === false ? {} : { outageMs: parkAfterMs ?? defaultCaps.parkAfterMs }),
   ...task,
   ...(unknownCost === 'allow' ? { attributes: { unknown_cost: 'allow', ...task.attributes } } : {}),
   ...(parkAfterMs === undefined ? {} : { parkAfterMs }),

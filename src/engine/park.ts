@@ -1,7 +1,8 @@
 /** Decides whether a failed call suspends the run, and until when. Pure. */
 import type { Condition } from '../model/condition.ts';
-import type { Outcome } from '../model/outcome.ts';
-import { type Park, type Parked, pausedBy } from '../model/park.ts';
+import { jittered, suspendedWait } from '../model/outage.ts';
+import type { Failure, Outcome } from '../model/outcome.ts';
+import { endsByTime, type Park, type Parked, pausedBy } from '../model/park.ts';
 import type { Route } from './route.ts';
 
 /** Milliseconds to wait for a quota whose reset time is unknown. */
@@ -14,13 +15,13 @@ const mostMs = 365 * 86_400_000;
 const leastMs = (again: number): number => (again === 0 ? 0 : Math.min(60_000 * 2 ** (again - 1), guessMs));
 
 /** Normalizes what an outcome says about waiting: a server's wait longer than `parkAfterMs` becomes a quota, and the wait of a
- *  quota is in `retryAfterMs`. Without `parkUnsaid`, a rate limit without a time does not suspend the run. */
-export function withWait(outcome: Outcome, now: Date, parkAfterMs: number, parkUnsaid = true): Outcome {
+ *  quota is in `retryAfterMs`. Without `parkPassing`, neither a rate limit without a time nor an outage suspends the run. */
+export function withWait(outcome: Outcome, now: Date, parkAfterMs: number, parkPassing = true): Outcome {
   if (outcome.status !== 'fail') return outcome;
   const { park, retryAfterMs, class: failureClass } = outcome;
-  if (park?.unsaid === true) {
+  if (park?.unsaid === true || (park?.kind === 'outage' && park.within !== true)) {
     const { park: _, ...passing } = outcome;
-    return parkUnsaid ? outcome : passing;
+    return parkPassing ? outcome : passing;
   }
   if (park === undefined) {
     return failureClass === 'infra' && (retryAfterMs ?? 0) > parkAfterMs
@@ -33,8 +34,8 @@ export function withWait(outcome: Outcome, now: Date, parkAfterMs: number, parkU
 }
 
 /** Why and until when the run is suspended after a final outcome, or undefined if it continues. An edge whose condition is
- *  true carries the failure; for a quota or the wait of a nested run the condition must name `failure_class`, since those end
- *  by themselves and are no fault of the product. */
+ *  true carries the failure; for a quota, an outage or the wait of a nested run the condition must name `failure_class`,
+ *  since those end by themselves and are no fault of the product. */
 export function suspension(
   outcome: Outcome,
   route: Route | undefined,
@@ -43,22 +44,35 @@ export function suspension(
   if (outcome.status !== 'fail' || outcome.park === undefined) return undefined;
   const { kind, within } = outcome.park;
   const condition = route?.how === 'condition' ? route.edge?.condition : undefined;
-  const author = kind !== 'quota' && within !== true;
+  const status = pausedBy(kind);
+  const author = !endsByTime(status) && within !== true;
   if (condition !== undefined && (author || namesClass(condition))) return undefined;
   const again = at.before === undefined ? 0 : (at.before.again ?? 0) + 1;
-  const { unsaid } = outcome.park;
-  const wait =
-    unsaid === true
-      ? leastMs(again + 1)
-      : Math.max(leastMs(again), Math.min(outcome.retryAfterMs ?? guessMs, mostMs));
+  const wait = kind === 'outage' ? outageWait(outcome, again, at) : quotaWait(outcome, again);
   return {
-    status: pausedBy(kind),
+    status,
     node: at.node,
-    reason: outcome.reason,
-    wake_at: kind === 'quota' ? new Date(at.now.getTime() + wait).toISOString() : null,
+    reason: kind === 'outage' && within !== true ? `the provider is down: ${outcome.reason}` : outcome.reason,
+    wake_at: endsByTime(status) ? new Date(at.now.getTime() + wait).toISOString() : null,
     since: at.now.toISOString(),
     ...(again === 0 ? {} : { again }),
   };
+}
+
+function quotaWait({ park, retryAfterMs }: Failure, again: number): number {
+  if (park?.unsaid === true) return leastMs(again + 1);
+  return Math.max(leastMs(again), Math.min(retryAfterMs ?? guessMs, mostMs));
+}
+
+/** At least as long as the server asks for, or a nested run waits. */
+function outageWait(
+  { park, retryAfterMs }: Failure,
+  again: number,
+  { node, now }: { readonly node: string; readonly now: Date },
+): number {
+  const asked = park?.wakeAtMs === undefined ? (retryAfterMs ?? 0) : park.wakeAtMs - now.getTime();
+  const own = jittered(suspendedWait(again), `${node}.${now.toISOString()}`);
+  return Math.max(own, Math.min(asked, mostMs));
 }
 
 /** Whether the wait is too long for a retry within the run. */

@@ -7,6 +7,7 @@ import { Divergence } from '../model/exchange.ts';
 import { followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
+import { endsByTime } from '../model/park.ts';
 import { Commit, RunResult } from '../model/result.ts';
 import { sha256 } from '../model/sha256.ts';
 import { nothingSpent } from '../model/spent.ts';
@@ -164,7 +165,7 @@ export async function nextCommand(
   if (end.exitNode === null && end.failed !== undefined && wantsStageAgain(end.reason ?? ''))
     return `${program} fork ${named} --at ${end.failed} --before`;
   if (end.exitNode === null) {
-    const wait = end.status === 'paused_quota' ? ' --wait' : '';
+    const wait = endsByTime(end.status) ? ' --wait' : '';
     const raised = end.status === 'failed' ? raisedLimit(end.reason ?? '') : undefined;
     return `${program} resume ${named}${wait}${live}${raised === undefined ? '' : ` ${raised}`}`;
   }

@@ -1,4 +1,5 @@
 /** Decides whether a failed attempt is retried, and after how long. */
+import { nextWait, type Waits } from '../model/outage.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed } from '../model/outcome.ts';
 import { isLong } from './park.ts';
@@ -22,6 +23,21 @@ export type RetryPolicy = {
 export type Retry =
   | { readonly again: true; readonly delayMs: number }
   | { readonly again: false; readonly outcome: Outcome };
+
+/** The next wait for a provider that is down; undefined where it is not that, or the run has waited long enough. What the agent
+ *  itself has waited counts. `max_retries` does not limit it: no attempt has been made at the work. */
+export function outageWaits(
+  outcome: Outcome,
+  before: Waits,
+  mostMs: number,
+): (Waits & { readonly delayMs: number }) | undefined {
+  if (outcome.status !== 'fail' || outcome.park?.kind !== 'outage' || outcome.park.within === true)
+    return undefined;
+  const waits = { ...before, waitedMs: before.waitedMs + (outcome.park.waitedMs ?? 0) };
+  const delayMs = nextWait(waits, mostMs, outcome.retryAfterMs);
+  if (delayMs === undefined) return undefined;
+  return { tries: before.tries + 1, waitedMs: waits.waitedMs + delayMs, delayMs };
+}
 
 /** First wait, in milliseconds, before the retry of an agent after a failure of network or server. */
 const infraDelayMs = 1000;

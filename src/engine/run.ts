@@ -56,6 +56,8 @@ export type PreparedRun = {
   readonly signal: AbortSignal;
   /** Why the run was suspended before this resume. */
   readonly parkedBefore?: Parked | undefined;
+  /** This process has waited out that suspension. */
+  readonly waited?: boolean | undefined;
   /** Called before the run is recorded as completed: a reason fails it. */
   readonly audit?: (() => Promise<string | undefined>) | undefined;
   /** Test only: the node after whose checkpoint the run stops. */
@@ -234,6 +236,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     // Flushes the start records too: a resume looks for them to write the missing records of an execution.
     flushed = writer.flush();
     flushed.catch(() => {});
+    const parkedBefore = state.steps === prepared.state.steps ? prepared.parkedBefore : undefined;
     const ended = await executeNode(prepared, writer, {
       node,
       kind,
@@ -243,6 +246,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       nodeDir,
       elapsed,
       cutMs,
+      probes: prepared.waited === true && parkedBefore?.status === 'paused_outage',
     });
     const tookMs = wants.max_wall === undefined ? 0 : cutMs + Math.round(clock.monotonic() - nodeBegan);
     const cut = { ...atStart, context: contextBefore, ...(tookMs === 0 ? {} : { cut_ms: tookMs }) };
@@ -267,7 +271,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         ? suspension(outcome, asIfFailed(outcome), {
             node: node.id,
             now: clock.now(),
-            before: state.steps === prepared.state.steps ? prepared.parkedBefore : undefined,
+            before: parkedBefore,
           })
         : undefined;
     if (waits !== undefined) return suspend(cut, waits);

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { CallRecord } from '../model/call-record.ts';
 import type { Json } from '../model/json.ts';
 import type { Outcome } from '../model/outcome.ts';
-import { Parked, parkKinds, pausedBy } from '../model/park.ts';
+import { endsByTime, Parked, parkKinds, pausedBy } from '../model/park.ts';
 import { bundledPrices, leastCostOf, type PriceFile, type Prices } from '../model/prices.ts';
 import { sha256 } from '../model/sha256.ts';
 import { type Spent, tokensIn, tokensOf } from '../model/spent.ts';
@@ -141,7 +141,7 @@ export async function waitingWithin(nodeDir: string, outcome: Outcome): Promise<
   const wakeAtMs = Date.parse(wake_at ?? '');
   return {
     ...outcome,
-    class: kind === 'quota' ? 'infra' : 'config',
+    class: endsByTime(status) ? 'infra' : 'config',
     reason: `a nested run is suspended: ${node}: ${reason}`,
     park: { kind, within: true, ...(Number.isNaN(wakeAtMs) ? {} : { wakeAtMs }) },
   };

@@ -4,6 +4,7 @@ import { graphAttributes } from '../lint/words.ts';
 import { flag, readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Node } from '../model/graph.ts';
+import { jittered, noWaits, type Waits } from '../model/outage.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
@@ -23,7 +24,7 @@ import { HoldoutLeak } from './leaks.ts';
 import { noteProcess } from './node-dir.ts';
 import { withWait } from './park.ts';
 import { Diverged } from './replay.ts';
-import { retry } from './retry.ts';
+import { outageWaits, retry } from './retry.ts';
 import type { PreparedRun } from './run.ts';
 import type { Counts } from './state.ts';
 import type { EventWriter } from './teller.ts';
@@ -69,6 +70,8 @@ export async function executeNode(
     readonly elapsed: () => number;
     /** Milliseconds of this node's executions that were interrupted since its last one ended. */
     readonly cutMs: number;
+    /** The run was suspended for an outage, has waited, and only tries whether it is over. */
+    readonly probes: boolean;
   },
 ): Promise<ExecutionEnd> {
   const { setting, signal, caps } = prepared;
@@ -99,6 +102,8 @@ export async function executeNode(
     clock: setting.clock,
   });
   const parkAfterMs = caps.parkAfterMs ?? defaultCaps.parkAfterMs;
+  const outageMs = kind.type !== 'codergen' || at.probes ? 0 : parkAfterMs;
+  let outage: Waits = noWaits;
   const wallHit = () =>
     capHit(
       caps,
@@ -178,9 +183,17 @@ export async function executeNode(
     const cut =
       result.outcome.status === 'fail' && result.outcome.class === 'timeout' ? wallHit() : undefined;
     if (cut !== undefined) return { kind: 'stopped', reason: cut };
-    const outcome = withWait(result.outcome, setting.clock.now(), parkAfterMs, caps.parkUnsaid);
+    const outcome = withWait(result.outcome, setting.clock.now(), parkAfterMs, caps.parkPassing);
     const policy = retryPolicy(kind, wants, graphWants.default_max_retries, parkAfterMs);
-    const again = retry({ ...policy, askedAgain }, attempt, outcome);
+    const down = outageWaits(outcome, outage, outageMs);
+    const again =
+      down === undefined
+        ? retry({ ...policy, askedAgain }, attempt - outage.tries, outcome)
+        : ({
+            again: true,
+            delayMs: jittered(down.delayMs, `${setting.marker}.${node.id}.${attempt}`),
+          } as const);
+    if (down !== undefined) outage = down;
     if (!again.again) {
       const { context } = state;
       const counts = { retries, calls };

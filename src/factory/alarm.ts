@@ -17,3 +17,14 @@ export function alarmBy(clock: Clock): (parked: Parked) => number {
     return Math.max(0, Math.min(byDate, set.goesOff - clock.monotonic()));
   };
 }
+
+/** Returns a function that tells whether a wait of `leftMs` more would make an outage longer than `mostMs`. An outage begins
+ *  with the first suspension for it that this process sees, and ends when a node finishes. */
+export function outageClock(clock: Clock): (parked: Parked, leftMs: number, mostMs: number) => boolean {
+  let began: { readonly since: string; readonly at: number } | undefined;
+  return ({ since, again = 0 }, leftMs, mostMs) => {
+    const now = clock.monotonic();
+    if (began === undefined || (again === 0 && began.since !== since)) began = { since, at: now };
+    return now - began.at + leftMs > mostMs;
+  };
+}

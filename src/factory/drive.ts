@@ -70,7 +70,16 @@ const waitFor = (runDir: string, cwd: string): string =>
 export async function executeRun(
   graph: Graph,
   runDir: string,
-  given: { casting: Casting; inputs: Texts; caps: Caps; resumed: boolean; change?: Change; begun?: Begun },
+  given: {
+    casting: Casting;
+    inputs: Texts;
+    caps: Caps;
+    resumed: boolean;
+    /** This process has waited out a suspension of the run. */
+    waited?: boolean;
+    change?: Change;
+    begun?: Begun;
+  },
   flags: RunFlags,
   doors: Doors,
 ): Promise<Finished | Refusal> {
@@ -259,6 +268,7 @@ export async function executeRun(
       },
       signal,
       parkedBefore,
+      waited: given.waited,
       audit: auditOf(graph, runDir, manifest, doors),
       stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
     });

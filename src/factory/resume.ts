@@ -10,9 +10,8 @@ import { readInputs } from '../engine/inputs.ts';
 import { inputPath } from '../engine/kept.ts';
 import { goalOf } from '../engine/pipeline.ts';
 import { readPriceFile } from '../engine/price-file.ts';
-import { resultOf } from '../engine/result.ts';
 import { flagsOfAgent } from '../engine/resume.ts';
-import { budgetGiven, parkAbove } from '../engine/shared-budget.ts';
+import { budgetGiven } from '../engine/shared-budget.ts';
 import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
@@ -20,27 +19,22 @@ import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
 import { hasErrors } from '../model/diagnostic.ts';
 import type { Graph } from '../model/graph.ts';
-import { layout } from '../model/layout.ts';
 import type { ForkedFrom, Manifest } from '../model/manifest.ts';
+import { endsByTime } from '../model/park.ts';
 import { sha256 } from '../model/sha256.ts';
 import { kinds } from '../nodes/index.ts';
-import { loadCheckpoint } from '../store/checkpoint.ts';
-import { readManifest } from '../store/run-store.ts';
 import { readPlain } from '../system/read.ts';
-import { alarmBy } from './alarm.ts';
-import { checkUnchangedInputs } from './as-begun.ts';
-import { announceWaiter } from './be-seen.ts';
+import { outageClock } from './alarm.ts';
+import { checkUnchangedInputs, storedGraph } from './as-begun.ts';
 import { executeRun } from './drive.ts';
-import { completeResult, completeWait, finishedRun, unreportedEnd } from './ended.ts';
+import { completeResult, finishedRun, unreportedEnd } from './ended.ts';
 import { keptSecrets, secretsProblem } from './secrets.ts';
 import { loadRunState } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 import { changedRecords } from './vouched.ts';
+import { stillParked } from './waiting.ts';
 import { checkRunOwner } from './whose.ts';
-
-/** Milliseconds between two looks at the clock during a wait: the machine may have been asleep. */
-const lookMs = 60_000;
 
 /** Resumes a run from its checkpoint. `graph` is the present pipeline, if it can be read (undefined for a fork that
  *  keeps its texts). A suspended run is resumed at its time: with `flags.wait` after waiting for that, each time. */
@@ -50,10 +44,12 @@ export async function resumeRun(
   flags: RunFlags,
   doors: Doors,
 ): Promise<Finished | Refusal> {
-  const sleeping = await stillParked(runDir, { graph }, flags, doors);
+  const patience = outageClock(doors.clock);
+  const sleeping = await stillParked(runDir, { graph }, flags, doors, patience);
   if (typeof sleeping === 'object') return sleeping;
   const waited = sleeping === 'slept' && !flags.acceptChanges;
-  return resumeAfterWaits(runDir, graph, await resumeOnce(runDir, graph, flags, doors, waited), flags, doors);
+  const ended = await resumeOnce(runDir, graph, flags, doors, waited);
+  return resumeAfterWaits(runDir, graph, ended, flags, doors, patience);
 }
 
 /** Executes a new run to its end, or returns why it could not be created. */
@@ -82,71 +78,18 @@ async function resumeAfterWaits(
   ended: Finished | Refusal,
   flags: RunFlags,
   doors: Doors,
+  patience = outageClock(doors.clock),
 ): Promise<Finished | Refusal> {
   let last = ended;
   // These flags count once: the manifest keeps their values, or they were meant for the first resume.
   const later: RunFlags = { ...flags, vars: {}, acceptChanges: false, takeOver: false, now: false };
   const { script: _, prices: __, ...again } = later;
-  while (
-    flags.wait === true &&
-    'result' in last &&
-    last.result.status === 'paused_quota' &&
-    !doors.signal.aborted
-  ) {
-    const sleeping = await stillParked(runDir, undefined, again, doors);
-    last = typeof sleeping === 'object' ? sleeping : await resumeOnce(runDir, graph, again, doors, true);
+  while (flags.wait === true && 'result' in last && endsByTime(last.result.status) && !doors.signal.aborted) {
+    const sleeping = await stillParked(runDir, undefined, again, doors, patience);
+    if (typeof sleeping === 'object') return sleeping;
+    last = await resumeOnce(runDir, graph, again, doors, true);
   }
   return last;
-}
-
-/** The result of a run that is suspended and may not resume yet; undefined if it may resume, `slept` if it may after a wait.
- *  Waits if `flags.wait` is set; a signal ends the wait. On the first resume (`begins`), everything that would be refused after
- *  the wait is refused before it. */
-async function stillParked(
-  runDir: string,
-  begins: { readonly graph: Graph | undefined } | undefined,
-  flags: RunFlags,
-  doors: Doors,
-): Promise<Finished | Refusal | 'slept' | undefined> {
-  let announced = false;
-  const alarm = alarmBy(doors.clock);
-  const slept = () => (announced ? 'slept' : undefined);
-  for (;;) {
-    const loaded = await loadCheckpoint(layout(runDir).checkpoint);
-    if (!loaded.ok) return slept();
-    const state = loaded.checkpoint;
-    const { parked } = state;
-    if (state.status !== 'paused_quota' || parked?.wake_at == null || flags.now === true) return slept();
-    const left = alarm(parked);
-    if (left === 0) return slept();
-    const wrongOwner = announced || begins === undefined ? undefined : checkRunOwner(runDir);
-    if (wrongOwner !== undefined) return wrongOwner;
-    if (flags.wait !== true || doors.signal.aborted) {
-      const readRun = await readManifest(runDir);
-      if (!readRun.ok) return undefined;
-      const code = doors.signal.aborted ? 130 : 75;
-      const ending = { ok: false, exitNode: null, reason: `${parked.node}: ${parked.reason}`, code };
-      const end = { state, ending, interrupted: false, parked };
-      const result = await resultOf(readRun.manifest, runDir, end, doors.cwd, doors.called);
-      if (code === 75) {
-        await completeWait(runDir, parked, result, doors);
-        await parkAbove(doors.env, parked);
-      }
-      return { result, code };
-    }
-    const stands = announced || begins === undefined ? undefined : await loadRunState(runDir);
-    if (stands !== undefined && 'manifest' in stands) {
-      const { manifest } = stands;
-      const texts = { stored: storedGraph(manifest), graph: begins?.graph, keeps: false };
-      const checked = await checkUnchangedInputs(manifest, texts, flags, doors);
-      if ('problems' in checked) return checked;
-    }
-    if (!announced && begins !== undefined) await announceWaiter(runDir, doors);
-    if (!announced)
-      doors.log('info', 'suspended; waiting for the quota', { wake_at: parked.wake_at, node: parked.node });
-    announced = true;
-    await doors.clock.sleep(Math.min(left, lookMs), doors.signal);
-  }
 }
 
 /** `waited`: this process checked the inputs before it waited, so that the run keeps the texts of that time. */
@@ -215,11 +158,8 @@ async function resumeOnce(
       ? ready.manifest
       : { ...ready.manifest, replay_of: { ...of, live: true } };
   const change = { manifest: next, files: fresh?.files ?? {}, script };
-  return executeRun(current, runDir, { casting, inputs, caps, resumed: true, change }, flags, doors);
+  return executeRun(current, runDir, { casting, inputs, caps, resumed: true, waited, change }, flags, doors);
 }
-
-const storedGraph = ({ pipeline_path, pipeline }: Manifest): Graph | undefined =>
-  readGraph(pipeline_path, pipeline.text).graph;
 
 /** Whether the flags change something that lets a run continue that ended at no exit. */
 const raisesLimits = (flags: RunFlags, { caps }: Manifest): boolean =>
@@ -317,7 +257,8 @@ export async function prepareResume(
     maxTokens: flags.maxTokens ?? kept.maxTokens,
     unknownCost: flags.unknownCost ?? kept.unknownCost,
     parkAfterMs: flags.parkAfterMs ?? kept.parkAfterMs,
-    parkUnsaid: flags.parkUnsaid,
+    parkPassing: flags.parkPassing,
+    maxOutageMs: flags.maxOutageMs ?? kept.maxOutageMs,
   };
   // Other prices change only how calls are counted, so they need no --accept-changes.
   const priced =
@@ -402,5 +343,6 @@ function limitsNow({ caps, pipeline, pipeline_path }: Manifest, current: Graph) 
     maxTokens: of(caps.max_tokens, was.max_tokens, now.max_tokens),
     unknownCost: of(caps.unknown_cost, was.unknown_cost, now.unknown_cost),
     parkAfterMs: of(caps.park_after_ms, was.park_after, now.park_after),
+    maxOutageMs: of(caps.max_outage_ms, was.max_outage, now.max_outage),
   };
 }

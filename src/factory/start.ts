@@ -104,7 +104,8 @@ export async function startRun(
     maxTokens: flags.maxTokens ?? wanted.max_tokens,
     unknownCost: flags.unknownCost ?? wanted.unknown_cost,
     parkAfterMs: flags.parkAfterMs ?? wanted.park_after,
-    parkUnsaid: flags.parkUnsaid,
+    parkPassing: flags.parkPassing,
+    maxOutageMs: flags.maxOutageMs ?? wanted.max_outage,
   };
   const priced = await readPriceFile(graph, flags.prices, doors.env, doors.cwd);
   if ('problems' in priced) return priced;

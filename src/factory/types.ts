@@ -45,10 +45,11 @@ export type RunFlags = {
   /** Whether an unknown cost passes under a limit. */
   readonly unknownCost?: 'stop' | 'allow';
   readonly parkAfterMs?: number;
-  readonly parkUnsaid?: boolean;
+  readonly parkPassing?: boolean;
+  readonly maxOutageMs?: number;
   /** A price file, as typed. */
   readonly prices?: string;
-  /** Wait while the run is suspended for a quota, then resume it. */
+  /** Wait while the run is suspended for a quota or an outage, then resume it. */
   readonly wait?: boolean;
   /** Resume a suspended run before its time. */
   readonly now?: boolean;
@@ -75,7 +76,15 @@ export type RunFlags = {
 /** Flags of every command that starts a run: budget, sandbox, waiting. */
 export type Bounds = Pick<
   RunFlags,
-  'maxCostUsd' | 'maxTokens' | 'unknownCost' | 'prices' | 'parkAfterMs' | 'sandbox' | 'wait' | 'now'
+  | 'maxCostUsd'
+  | 'maxTokens'
+  | 'unknownCost'
+  | 'prices'
+  | 'parkAfterMs'
+  | 'maxOutageMs'
+  | 'sandbox'
+  | 'wait'
+  | 'now'
 > &
   Partial<Pick<RunFlags, 'envPass'>>;
 

@@ -36,6 +36,7 @@ export const graphAttributes = {
   verify_reserve: reserve(),
   prices: text(),
   park_after: duration(),
+  max_outage: duration(),
   retry_target: text(),
   fallback_retry_target: text(),
   max_goal_gate_redirects: count(),

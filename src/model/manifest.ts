@@ -110,6 +110,7 @@ export const Manifest = z.object({
     max_tokens: z.number().exactOptional(),
     unknown_cost: z.enum(['stop', 'allow']).exactOptional(),
     park_after_ms: z.number().exactOptional(),
+    max_outage_ms: z.number().exactOptional(),
   }),
   prices: z
     .object({ path: z.string(), sha256: hash, table: PriceFile })

@@ -339,9 +339,9 @@ function holdsSecret(file: string, names: readonly string[]): Outcome {
   );
 }
 
-/** Whether a retry would fail too until the user fixes the cause: only a quota recovers by itself. */
+/** Whether a retry would fail too until the user fixes the cause: a quota and an outage end by themselves. */
 const isHopeless = ({ missing, class: of, park }: Extract<AgentReport, { kind: 'failed' }>): boolean =>
-  missing === true || of === 'config' || (park !== undefined && park.kind !== 'quota');
+  missing === true || of === 'config' || park?.kind === 'auth' || park?.kind === 'billing';
 
 /** Whether the program of a goal gate answered something that is no verdict. */
 const isUnsaid = (

@@ -371,6 +371,7 @@ describe('a failure', () => {
   const auth = { class: 'config', park: { kind: 'auth' } };
   const billing = { class: 'config', park: { kind: 'billing' } };
   const unsaid = { class: 'infra', park: { kind: 'quota', unsaid: true } };
+  const down = { class: 'infra', park: { kind: 'outage' } };
   const known = { class: 'infra', retryAfterMs: 60_000, park: { kind: 'quota', wakeAtMs: soon * 1000 } };
 
   test.for([
@@ -380,8 +381,17 @@ describe('a failure', () => {
     ['402', failing({ api_error_status: 402 }), billing, /./],
     ['400', failing({ api_error_status: 400, result: 'bad' }), { class: 'agent' }, /bad/],
     ['429', failing({ api_error_status: 429 }), unsaid, /./],
-    ['529', failing({ api_error_status: 529 }), { class: 'infra' }, /./],
-    ['no connection', failing({ api_error_status: null }, word('server_error')), { class: 'infra' }, /./],
+    ['529', failing({ api_error_status: 529 }), down, /./],
+    ['503', failing({ api_error_status: 503 }), down, /./],
+    ['500', failing({ api_error_status: 500 }), { class: 'infra' }, /./],
+    [
+      'no connection, in its words',
+      failing({ result: 'API Error: Connection error. ECONNREFUSED' }),
+      down,
+      /./,
+    ],
+    ['prose about a connection', failing({ result: 'the test says ECONNREFUSED' }), { class: 'agent' }, /./],
+    ['no connection', failing({ api_error_status: null }, word('server_error')), down, /./],
     ['no login', failing({}, word('authentication_failed')), auth, /./],
     ['no payment', failing({ api_error_status: 400 }, word('billing_error')), billing, /./],
     ['a quota', failing({ api_error_status: 429 }, limit, word('rate_limit')), known, /./],

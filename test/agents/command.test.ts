@@ -236,6 +236,23 @@ describe('the answer', () => {
       reason: expect.stringMatching(reason),
     });
   });
+
+  test.for([
+    ['overloaded_error: Overloaded', true],
+    ['API Error: 529 overloaded', true],
+    ['unexpected status 503 Service Unavailable', true],
+    ['connect ECONNREFUSED 10.0.0.1:443', true],
+    ["curl: (6) Couldn't resolve host: api.test", true],
+    ['HTTP 400 Bad Request', false],
+    ['status 401: the key is wrong', false],
+    ['error 500', false],
+    ['the model "overload" is unknown', false],
+  ] as const)('a program that fails with "%s" as its last line: an outage is %s', async ([line, is]) => {
+    await using it = await command(`echo "${line.replaceAll('"', "'")}" >&2; exit 1`);
+    expect(await it.work()).toMatchObject(
+      is ? { class: 'infra', park: { kind: 'outage' } } : { class: 'agent' },
+    );
+  });
 });
 
 describe('where edges test the outcome of the node', () => {

@@ -90,6 +90,7 @@ const Report = z.discriminatedUnion('kind', [
         kind: z.enum(parkKinds),
         wakeAtMs: z.number().nonnegative().optional(),
         unsaid: z.literal(true).optional(),
+        waitedMs: z.number().positive().optional(),
       })
       .optional(),
     response: z.string().optional(),

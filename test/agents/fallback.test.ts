@@ -132,3 +132,19 @@ test('a stop between two agents tells what the first one had spent', async () =>
     spentBefore: [{ ...used('x', 2), agent: 'one' }],
   });
 });
+
+test('an outage of one agent is a reason to ask the next, after a few quick tries of its own', async () => {
+  const down = failing('a', { class: 'infra', park: { kind: 'outage' } });
+  const waits: (number | undefined)[] = [];
+  const first: Agent = {
+    ...down,
+    work: (task, signal) => {
+      waits.push(task.outageMs);
+      return down.work(task, signal);
+    },
+  };
+  expect(await work([first, answering('b')])).toMatchObject({ kind: 'answered' });
+  expect(waits).toEqual([0]);
+  const quota = failing('c', { class: 'infra', park: { kind: 'quota', wakeAtMs: 1 } });
+  expect(await work([quota, first])).toMatchObject({ park: { kind: 'outage' } });
+});

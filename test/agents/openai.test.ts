@@ -170,7 +170,7 @@ test.for([
   [408, {}, 'infra', 3, /408/],
   [409, {}, 'infra', 3, /409/],
   [500, {}, 'infra', 3, /500/],
-  [502, '<html>Bad\n\n gateway</html>', 'infra', 3, /502 <html>Bad gateway<\/html>/],
+  [502, '<html>Bad\n\n gateway</html>', 'infra', 3, /in trouble \(502 a web page, "Bad gateway"\)/],
   [503, {}, 'infra', 3, /503/],
   [504, {}, 'infra', 3, /504/],
 ] as const)(
@@ -195,7 +195,8 @@ test.for([
   [429, {}, 'billing_not_active', { kind: 'billing' }],
   [400, {}, 'billing_hard_limit_reached', { kind: 'billing' }],
   [404, {}, 'no', undefined],
-  [503, { 'retry-after': '7' }, 'no', undefined],
+  [500, { 'retry-after': '7' }, 'no', undefined],
+  ...([502, 503, 504, 529] as const).map((status) => [status, {}, 'no', { kind: 'outage' }] as const),
 ] as const)(
   'a refused key, a missing payment and a quota can suspend the run, and cost nothing: %j',
   async ([status, headers, code, park]) => {

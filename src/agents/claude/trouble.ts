@@ -2,7 +2,7 @@
 import type { FailureClass } from '../../model/outcome.ts';
 import type { Park, ParkKind } from '../../model/park.ts';
 import type { AgentReport } from '../agent.ts';
-import { classOfStatus, parkOf } from '../program/status.ts';
+import { classOfStatus, parkOf, saysOutage } from '../program/status.ts';
 import { saidWait } from '../said-wait.ts';
 import type { ClaudeEvents, ClaudeResult } from './events.ts';
 
@@ -34,7 +34,7 @@ const sentences: readonly (readonly [RegExp, FailureClass, ParkKind?])[] = [
   [/^you(?:'|’)?ve (?:hit|reached) your [\w -]*\blimit\b/i, 'infra', 'quota'],
   // A limit of its context has no time at which it is lifted.
   [/^[\w -]{0,40}\blimit reached\b.*(?:\bresets?\b|\|\d{10})/i, 'infra', 'quota'],
-  [/^(?:connection error|request timed out|overloaded)/i, 'infra'],
+  [/^(?:connection error|request timed out|overloaded)/i, 'infra', 'outage'],
 ];
 
 /** Whose failure it is by what it said last; `now` is in milliseconds since 1970. */
@@ -43,7 +43,8 @@ function troubleIn(said: string, now: number): Trouble | undefined {
   const status = text === said ? undefined : /^\(?(\d{3})\b/.exec(text)?.[1];
   if (status !== undefined) return troubleOfStatus(Number(status), undefined);
   const found = sentences.find(([pattern]) => pattern.test(text));
-  if (found === undefined) return undefined;
+  if (found === undefined)
+    return text !== said && saysOutage(text) ? { class: 'infra', park: { kind: 'outage' } } : undefined;
   const [, failureClass, kind] = found;
   if (kind !== 'quota') return { class: failureClass, ...(kind === undefined ? {} : { park: { kind } }) };
   const wait = saidWait(text, new Date(now));
@@ -87,7 +88,7 @@ export function troubleOf(
       return troubleIn(said, now) ?? { class: 'infra', park: { kind: 'quota', unsaid: true } };
     case 'overloaded':
     case 'server_error':
-      return { class: 'infra' };
+      return { class: 'infra', park: { kind: 'outage' } };
     case 'model_not_found':
       return { class: 'config' };
     default:

@@ -28,11 +28,12 @@ const known: readonly (readonly [RegExp, FailureClass, (ParkKind | 'missing')?])
   ],
   [/^You(?:'|’)ve hit your usage limit/i, 'infra', 'quota'],
   [/^rate limit exceeded/i, 'infra', 'quota'],
-  [/^We(?:'|’)re currently experiencing high demand/i, 'infra'],
-  [/^Selected model is at capacity/i, 'infra'],
+  [/^We(?:'|’)re currently experiencing high demand/i, 'infra', 'outage'],
+  [/^Selected model is at capacity/i, 'infra', 'outage'],
   [
     /^(?:Reconnecting|Connection failed|stream disconnected|stream error|error sending request|timeout waiting)/i,
     'infra',
+    'outage',
   ],
 ];
 

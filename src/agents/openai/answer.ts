@@ -86,6 +86,7 @@ const Code = z.string().or(z.number().transform(String)).nullish().catch(undefin
 
 const List = z.array(z.unknown()).nullish().catch(undefined);
 const ContentPart = z.object({ type: z.string(), text: Text, refusal: Text });
+const Item = z.object({ status: Text });
 const Message = z.object({ type: z.literal('message'), phase: Text, content: List });
 const Reasoning = z.object({ type: z.literal('reasoning'), summary: List, content: List });
 const Call = z.object({
@@ -95,10 +96,10 @@ const Call = z.object({
   arguments: z.string(),
 });
 
-/** The parts of a response of the Responses API that are read: servers differ in the rest. */
-export const Body = z.object({
+/** The parts of a response of the Responses API that are read: servers differ in the rest, and some leave out the status. */
+const Read = z.object({
   id: Text,
-  status: z.string(),
+  status: Text,
   model: Text,
   output_text: Text,
   output: List,
@@ -112,7 +113,23 @@ export const Body = z.object({
   error: z.object({ code: Code, type: Text, message: Text }).nullish().catch(undefined),
   incomplete_details: z.object({ reason: Text }).nullish().catch(undefined),
 });
+
+/** A value that is a response: it has a status, output or an error. */
+export const Body = Read.refine(
+  ({ status, output, output_text, error }) => status || output || output_text || error,
+).transform((body) => ({ ...body, status: body.status || statusOf(body) }));
 export type Body = z.infer<typeof Body>;
+
+/** The status of a response that names none: it is whole if it has text or calls, and nothing in it says otherwise. */
+function statusOf(body: z.infer<typeof Read>): string {
+  if (body.error != null) return 'failed';
+  const cut = matching(Item, body.output).some(
+    ({ status }) => status === 'incomplete' || status === 'in_progress',
+  );
+  const { text, refusal } = saidIn(body);
+  const isWhole = `${text}${refusal}`.trim() !== '' || callsIn(body.output ?? []).length > 0;
+  return isWhole && !cut && body.incomplete_details == null ? 'completed' : 'incomplete';
+}
 
 /** Reads the response that ends a request; `arrived` is what came before it in pieces. */
 export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Request): Exchange {
@@ -134,7 +151,7 @@ export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Reque
     case 'completed':
       return completed(all, said.refusal, raw, request);
     case 'incomplete':
-      return incomplete(all, body.incomplete_details?.reason ?? 'no reason given', raw, request);
+      return incomplete(all, body.incomplete_details?.reason || 'no reason given', raw, request);
     case 'failed':
       return trouble(troubleOfFault(body.error, request));
     case 'cancelled':
@@ -193,7 +210,10 @@ const countsIn = (usage: NonNullable<Body['usage']>) =>
 
 /** The answer's text and refusals. Where a model also comments its work in messages, only those marked as the final
  *  answer count. */
-function saidIn(body: Body): { readonly text: string; readonly refusal: string } {
+function saidIn(body: Pick<z.infer<typeof Read>, 'output' | 'output_text'>): {
+  readonly text: string;
+  readonly refusal: string;
+} {
   const messages = matching(Message, body.output);
   const final = messages.filter(({ phase }) => phase === 'final_answer');
   const parts = (final.length > 0 ? final : messages).flatMap(({ content }) => content);

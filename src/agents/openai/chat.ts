@@ -11,7 +11,7 @@ import {
   text,
   usageOf,
 } from './answer.ts';
-import { lost } from './failure.ts';
+import { finalFailure, lost } from './failure.ts';
 import { chatBody, type Request } from './request.ts';
 import type { Call } from './responses.ts';
 import { retries, withTries } from './retry.ts';
@@ -23,7 +23,7 @@ export async function askChat(request: Request, call: Call): Promise<Exchange> {
   for (;;) {
     const got = await once(request, call);
     if (got.kind !== 'trouble' || call.watch.stopped !== undefined) return got;
-    if (!(await tries.wait(got.trouble))) return withTries(got, got.trouble, tries.count);
+    if (!(await tries.wait(got.trouble))) return withTries(got, got.trouble, tries);
     call.passed(got);
   }
 }
@@ -32,11 +32,18 @@ async function once(request: Request, { watch, onText, refused }: Call): Promise
   const answer = gathering(request, onText);
   const body = chatBody(request, refused);
   const sent = { path: '/chat/completions', body, stream: true };
+  let seen = 0;
+  let isForeign = false;
   const got = await exchange(request, watch, sent, answer.arrived, async (client) => {
     for await (const event of await client.chat.completions.create(body, { signal: watch.signal })) {
       request.record?.({ kind: 'event', event });
+      seen += 1;
+      isForeign = !('choices' in event) && !('type' in event);
       answer.add(event);
     }
+    // A server that does not stream: its whole answer is the only event.
+    if (seen === 1 && isForeign)
+      return failed(finalFailure(`${request.shown} answered with something that is no chat completion`));
     const cut = lost(`the answer from ${request.shown} ended before it was whole`);
     return answer.end(watch.stopped !== undefined) ?? failed(cut, answer.arrived());
   });

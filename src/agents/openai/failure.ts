@@ -1,7 +1,9 @@
 /** What went wrong with a model call, in the words of a report. */
 import type { Clock } from '../../system/clock.ts';
 import type { AgentReport, Park } from '../agent.ts';
+import { isDown } from '../program/status.ts';
 import { saidWait } from '../said-wait.ts';
+import { webPage } from './page.ts';
 import type { Part } from './request.ts';
 
 export type Failed = Extract<AgentReport, { kind: 'failed' }>;
@@ -9,7 +11,7 @@ export type Failed = Extract<AgentReport, { kind: 'failed' }>;
 /** An answer, or one event of it, is larger than `maxAnswerBytes` allows. */
 export class TooLarge extends Error {}
 
-/** The server answered with something that is no answer of the API, such as a gateway's page. */
+/** A server that is not the API answered, such as a gateway with its page. */
 export class NotTheApi extends Error {}
 
 /** A failed exchange. */
@@ -39,12 +41,16 @@ type Sdk = typeof import('openai');
 /** The report for an error that the SDK threw, or that reading the body did. */
 export function troubleOf(error: unknown, sdk: Sdk, facts: Facts): Trouble {
   const root = rootCause(error);
-  if (root instanceof NotTheApi) return lost(`${facts.shown} ${root.message}`);
+  if (root instanceof NotTheApi) return { ...outage(`${facts.shown} ${root.message}`), unbilled: true };
   if (error instanceof sdk.APIConnectionError) {
     const why = words(root);
-    const trouble = lost(`${facts.shown} cannot be reached: ${why}`);
-    const isUnreached = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|certificate/i.test(why);
-    return isUnreached ? { ...trouble, unbilled: true } : trouble;
+    const reason = `${facts.shown} cannot be reached: ${why}`;
+    // Waiting makes no certificate valid.
+    if (/certificate|_CERT\b|CERT_/i.test(why)) return { ...passing(reason), unbilled: true };
+    const isUnreached = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT/i.test(
+      why,
+    );
+    return { ...outage(reason), ...(isUnreached ? { unbilled: true } : { lost: true }) };
   }
   if (error instanceof sdk.APIError) {
     const { status } = error;
@@ -104,6 +110,12 @@ export const lost = (reason: string): Trouble => ({ ...passing(reason), lost: tr
 
 const passing = (reason: string): Trouble => ({ report: api('infra', reason), again: true });
 
+/** The provider is down, overloaded or out of reach: the same request succeeds once it is back. */
+const outage = (reason: string): Trouble => ({
+  report: { ...api('infra', reason), park: { kind: 'outage' } },
+  again: true,
+});
+
 /** The server's final word on this prompt, which is no answer. */
 export const finalFailure = (reason: string): Trouble => ({ report: api('agent', reason), again: false });
 
@@ -125,8 +137,8 @@ export function troubleOfFault(
 
 /** Also `billing_not_active`, `billing_hard_limit_reached`: they come with any status. */
 const unpaid = /^(?:insufficient_quota|billing_\w+)$/;
-const overloaded =
-  /^(?:server_error|internal_error|(?:server_|engine_)?overloaded(?:_error)?|slow_down|service_unavailable|vector_store_timeout)$/;
+const overloaded = /^(?:(?:server_|engine_)?overloaded(?:_error)?|slow_down|service_unavailable)$/;
+const broken = /^(?:server_error|internal_error|vector_store_timeout)$/;
 
 /** The meaning of statuses and of the API's error codes; undefined for any other. */
 function troubleBy(
@@ -152,8 +164,10 @@ function troubleBy(
     );
   if (status === 429 || /^rate_limit_(?:exceeded|error)$/.test(code) || /rate limit/i.test(said))
     return limited(said, facts);
-  if (status === 408 || status === 409 || (status ?? 0) >= 500 || overloaded.test(code))
-    return passing(`${shown} is in trouble (${said})`);
+  const trouble = `${shown} is in trouble (${said})`;
+  const failed = (status ?? 0) >= 500;
+  if (isDown(status ?? 0) || overloaded.test(code) || (failed && code === webPage)) return outage(trouble);
+  if (status === 408 || status === 409 || failed || broken.test(code)) return passing(trouble);
   return undefined;
 }
 

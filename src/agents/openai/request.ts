@@ -29,6 +29,8 @@ export type Request = {
   readonly maxWaitMs: number;
   /** Milliseconds: a server that asks for a longer wait is reported at once. */
   readonly parkAfterMs?: number;
+  /** Milliseconds that an outage is waited for; without it, or with 0, there are a few quick tries. */
+  readonly outageMs?: number;
   /** Milliseconds before the first retry where the server names no wait; doubled each time. */
   readonly firstRetryMs: number;
   /** Milliseconds between two polls of a background response, and for all of them. */

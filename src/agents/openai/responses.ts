@@ -37,7 +37,7 @@ export async function askResponses(request: Request, call: Call): Promise<Exchan
       if (later.kind !== 'trouble' || !isNoBackground(later.trouble)) return withRest(later, got);
       refused.add('background');
     }
-    if (!(await tries.wait(trouble))) return withTries(got, trouble, tries.count);
+    if (!(await tries.wait(trouble))) return withTries(got, trouble, tries);
     passed(got);
   }
 }
@@ -60,10 +60,13 @@ async function streamed(request: Request, { watch, onText, refused }: Call): Pro
     ...(request.talk === undefined ? {} : { items }),
   });
   let gap = '';
+  /** The last item that began is a finished message or call. */
+  let isWhole = false;
   /** The end of the answer, when the event is it. */
   const take = (event: OpenAI.Responses.ResponseStreamEvent): Exchange | undefined => {
     switch (event.type) {
       case 'response.output_text.delta':
+        isWhole = false;
         said.add(text(event.delta), 'answer');
         return undefined;
       case 'response.reasoning_summary_text.delta':
@@ -74,16 +77,21 @@ async function streamed(request: Request, { watch, onText, refused }: Call): Pro
       case 'response.reasoning_summary_part.done':
         gap = '\n\n';
         return undefined;
+      case 'response.output_item.added':
+        isWhole = false;
+        return undefined;
       case 'response.output_item.done':
         items.push(event.item);
+        isWhole = isAnswer(event.item);
         return undefined;
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed': {
         // The name of the event has the status too.
         const status = event.type.slice('response.'.length);
-        const body = Body.safeParse({ status, ...event.response }).data;
-        return body === undefined ? undefined : endOf(body, event.response, arrived(), request);
+        const { response } = event;
+        const body = Body.safeParse({ ...response, status: response?.status || status }).data;
+        return body === undefined ? undefined : endOf(body, response, arrived(), request);
       }
       case 'error':
         return failed(troubleOfFault({ code: event.code, message: event.message }, request), arrived());
@@ -92,15 +100,43 @@ async function streamed(request: Request, { watch, onText, refused }: Call): Pro
     }
   };
   const body = { ...responsesBody(request, refused), stream: true as const };
-  return exchange(request, watch, { path: '/responses', body, stream: true }, arrived, async (client) => {
+  const sent = { path: '/responses', body, stream: true };
+  const got = await exchange(request, watch, sent, arrived, async (client) => {
+    const seen: unknown[] = [];
     for await (const event of await client.responses.create(body, { signal: watch.signal })) {
       request.record?.({ kind: 'event', event });
+      if (seen.length < 2) seen.push(event);
       const end = take(event);
       if (end !== undefined) return end;
     }
+    // A server that does not stream: its whole answer is the only event, and has no type.
+    const [only, more] = seen;
+    if (more === undefined && typeof only === 'object' && only !== null && !('type' in only))
+      return noResponse(only, request);
     return failed(lost(`the stream from ${request.shown} ended before the answer did`), arrived());
   });
+  // An answer that was whole before the connection broke is not asked, and paid, for again.
+  const isCut = got.kind === 'trouble' && got.trouble.lost === true;
+  if (!isCut || !isWhole || watch.stopped !== undefined) return got;
+  return endOf(Body.parse({ status: 'completed', output: items }), { output: items }, arrived(), request);
 }
+
+/** Whether an item of the output is a finished answer, or a call. */
+function isAnswer(item: OpenAI.Responses.ResponseOutputItem): boolean {
+  if (item.type === 'function_call') return true;
+  if (item.type !== 'message' || item.status === 'incomplete') return false;
+  return !('phase' in item) || item.phase == null || item.phase === 'final_answer';
+}
+
+/** The API's server sent JSON that is no response: another request for the same would bring the same. */
+const noResponse = (raw: unknown, { shown }: Request): Exchange => ({
+  ...failed(
+    finalFailure(
+      `${shown} answered with something that is no response (a response has "status" and "output")`,
+    ),
+  ),
+  evidence: { what: 'unexpected_status', raw },
+});
 
 /** Statuses that a response keeps; any other one means that the server is still at work. */
 const final: readonly unknown[] = ['completed', 'incomplete', 'failed', 'cancelled'];
@@ -131,7 +167,11 @@ const response = (
       const value = await send(client);
       request.record?.({ kind: 'response', body: value });
       const end = whole(value, request, sent.id);
-      return end ?? failed(lost(`${request.shown} answered with something that is no response`));
+      if (end !== undefined) return end;
+      // The answer to a poll may be another one the next time; it is paid for.
+      return sent.id === undefined
+        ? noResponse(value, request)
+        : failed(lost(`${request.shown} answered with something that is no response`));
     },
   );
 
@@ -151,7 +191,7 @@ async function inBackground(request: Request, { watch, refused, passed }: Call):
     if (begun.kind === 'pending') return polled(begun, request, watch);
     if (begun.kind !== 'trouble' || watch.stopped !== undefined) return begun;
     if (!(await tries.wait(begun.trouble)))
-      return withTries(begun, begun.trouble, tries.count, 'in the background');
+      return withTries(begun, begun.trouble, tries, 'in the background');
     passed(begun);
   }
 }
@@ -171,7 +211,7 @@ async function polled(
     return got;
   };
   let { raw } = pending;
-  let tries = retries(request, watch, left());
+  let tries = retries(request, watch, left(), true);
   for (;;) {
     await clock.sleep(pollMs, watch.signal);
     if (watch.stopped !== undefined) return giveUp(failed(lost('stopped')));
@@ -186,7 +226,7 @@ async function polled(
     );
     if (got.kind === 'pending') {
       ({ raw } = got);
-      tries = retries(request, watch, left());
+      tries = retries(request, watch, left(), true);
       continue;
     }
     // A response that failed is final; only a poll that failed is worth another one.
@@ -198,7 +238,7 @@ async function polled(
     // Handing the prompt in again would have the server work on both.
     const { status: _ofThePoll, ...trouble } = got.trouble;
     const how = 'polling for the answer in the background';
-    return giveUp(withTries(got, { ...trouble, again: false }, tries.count, how));
+    return giveUp(withTries(got, { ...trouble, again: false }, tries, how));
   }
 }
 

@@ -1,4 +1,5 @@
 /** How often the same request is tried, and how long the waits between the tries are. */
+import { jittered, nextWait } from '../../model/outage.ts';
 import { type Exchange, failed } from './answer.ts';
 import type { Trouble } from './failure.ts';
 import type { Request } from './request.ts';
@@ -7,20 +8,43 @@ import type { Watch } from './watch.ts';
 export interface Retries {
   /** Tries so far, the first one included. */
   readonly count: number;
+  /** Milliseconds of the waits for a provider that is down. */
+  readonly outlastedMs: number;
   /** Waits for the next try; false when there is none. The wait that the server asks for is kept; one that is longer than
    *  all waits may be is left to the run. */
   wait(trouble: Trouble): Promise<boolean>;
 }
 
-/** `mostMs`: milliseconds that all waits may take together. */
-export function retries(request: Request, watch: Watch, mostMs = request.maxWaitMs): Retries {
+/** `mostMs`: milliseconds that all waits may take together. `keeps`: giving up would lose what was paid for. */
+export function retries(
+  request: Request,
+  watch: Watch,
+  mostMs = request.maxWaitMs,
+  keeps = (request.talk?.turns.length ?? 0) > 0,
+): Retries {
   let done = 0;
   let waited = 0;
+  let outlasted = 0;
+  /** Waits for a provider that is down; where nothing would be lost, the run repeats the call instead. */
+  const outlasts = async (outageMs: number, askedMs: number | undefined): Promise<boolean> => {
+    const most = keeps ? outageMs : 0;
+    const wait = nextWait({ tries: done, waitedMs: outlasted }, most, askedMs);
+    if (wait === undefined) return false;
+    await request.clock.sleep(jittered(wait, `${request.prompt}.${done}`), watch.signal);
+    outlasted += wait;
+    done += 1;
+    return watch.stopped === undefined;
+  };
   return {
     get count() {
       return done + 1;
     },
+    get outlastedMs() {
+      return outlasted;
+    },
     async wait({ again, report }) {
+      if (report.park?.kind === 'outage' && request.outageMs)
+        return outlasts(request.outageMs, report.retryAfterMs);
       const asked = report.retryAfterMs;
       if (asked !== undefined && asked > (request.parkAfterMs ?? Number.POSITIVE_INFINITY)) return false;
       const wait = asked ?? Math.min(request.firstRetryMs * 2 ** done, mostMs);
@@ -33,10 +57,18 @@ export function retries(request: Request, watch: Watch, mostMs = request.maxWait
   };
 }
 
-/** The exchange with a note in its reason: how and how often it was tried. */
-export function withTries(got: Exchange, trouble: Trouble, tries: number, how = ''): Exchange {
-  const often = tries === 1 ? '' : `after ${tries} tries`;
+/** The exchange with a note in its reason, how and how often it was tried, and for an outage how long it was waited for. */
+export function withTries(
+  got: Exchange,
+  trouble: Trouble,
+  { count, outlastedMs }: Pick<Retries, 'count' | 'outlastedMs'>,
+  how = '',
+): Exchange {
+  const often = count === 1 ? '' : `after ${count} tries`;
   const note = [how, often].filter((word) => word !== '').join(', ');
   const reason = note === '' ? trouble.report.reason : `${trouble.report.reason} (${note})`;
-  return { ...failed({ ...trouble, report: { ...trouble.report, reason } }, got) };
+  const { park } = trouble.report;
+  const waited =
+    park?.kind === 'outage' && outlastedMs > 0 ? { park: { ...park, waitedMs: outlastedMs } } : {};
+  return { ...failed({ ...trouble, report: { ...trouble.report, reason, ...waited } }, got) };
 }

@@ -4,6 +4,7 @@ import type { ClientOptions, OpenAI } from 'openai';
 import { mostGivenLevels, parseJson } from '../../model/json.ts';
 import { type Arrived, type Exchange, failed, tooLarge } from './answer.ts';
 import { NotTheApi, rootCause, TooLarge, troubleOf } from './failure.ts';
+import { pageIn, webPage } from './page.ts';
 import type { Request } from './request.ts';
 import type { Watch } from './watch.ts';
 
@@ -114,10 +115,15 @@ async function readable(
   const isEvents = response.ok && stream && type !== '' && !/\b(?:json|html)\b/i.test(type);
   const watched = new Response(body.pipeThrough(watchedBytes(heard, limit, isEvents)), { status, headers });
   if (isEvents) return watched;
-  if (!response.ok) return new Response(errorBody(await watched.text()), { status, headers });
-  const value = parsed(await watched.text());
-  if (typeof value !== 'object' || value === null)
-    throw new NotTheApi(`answered with ${type || 'no content type'}, which is no answer of the API`);
+  const text = await watched.text();
+  if (!response.ok) return new Response(errorBody(text, type), { status, headers });
+  const value = parsed(text);
+  if (typeof value !== 'object' || value === null) {
+    const what = pageIn(text, type) ?? (type || 'no content type');
+    throw new NotTheApi(
+      `answered with ${what}, which is no answer of the API (if it stays so: OPENAI_BASE_URL)`,
+    );
+  }
   // Some servers do not stream: their whole answer becomes the only event. It is paid for.
   return new Response(stream ? `data: ${JSON.stringify(value)}\n\n` : JSON.stringify(value), {
     status,
@@ -149,8 +155,10 @@ function watchedBytes(
 
 /** An error in the form of the API, of which alone the SDK reads the message: some servers leave out the `error` around
  *  it. */
-function errorBody(text: string): string {
+function errorBody(text: string, type: string): string {
   const value = parsed(text);
+  const page = value === undefined ? pageIn(text, type) : undefined;
+  if (page !== undefined) return JSON.stringify({ error: { message: page, code: webPage } });
   const isOther = typeof value === 'object' && value !== null && !('error' in value);
   return isOther ? JSON.stringify({ error: { message: text } }) : text;
 }

@@ -149,6 +149,7 @@ const unsaid = { class: 'infra', park: { kind: 'quota', unsaid: true } };
 const retried = 'exceeded retry limit, last status: 429 Too Many Requests';
 const limit = "You've hit your usage limit.";
 const rate = 'rate limit exceeded:';
+const down = { class: 'infra', park: { kind: 'outage' } } as const;
 
 // The sentences are those of the program; see test/system.
 test.for([
@@ -157,16 +158,17 @@ test.for([
   ['unexpected status 402 Payment Required: pay', billing],
   [`${retried}, try again in 3h`, quota(10_800_000)],
   [retried, unsaid],
-  ['unexpected status 503 Unavailable: Please try again in 7s.', { class: 'infra', retryAfterMs: 7000 }],
+  ['unexpected status 503 Unavailable: Please try again in 7s.', { ...down, retryAfterMs: 7000 }],
+  ['unexpected status 500 Internal Server Error: boom', { class: 'infra' }],
   ['unexpected status 404 Not Found: model', { class: 'agent' }],
   ['{"error":{"message":"Nope 429"}}', { class: 'agent' }],
   ['Quota exceeded. Check your plan and billing details.', billing],
   ['Your workspace is out of credits. Add credits to continue.', billing],
   ['You hit your spend cap set in your workspace. Increase your spend cap to continue.', billing],
   ['To use Codex with your ChatGPT plan, upgrade to Plus.', billing],
-  ['We’re currently experiencing high demand, which may cause temporary errors.', { class: 'infra' }],
-  ['Selected model is at capacity. Please try a different model.', { class: 'infra' }],
-  ['stream disconnected before completion: error sending request', { class: 'infra' }],
+  ['We’re currently experiencing high demand, which may cause temporary errors.', down],
+  ['Selected model is at capacity. Please try a different model.', down],
+  ['stream disconnected before completion: error sending request', down],
   [`${rate} Rate limit. Please try again in 120ms.`, quota(120)],
   [`${rate} Rate limit reached. Please try again in 7m12s. Visit https://x.test`, quota(432_000)],
   [`${rate} try again in a while, or at 25 o’clock`, unsaid],

@@ -48,8 +48,6 @@ test.for<[string, Reaction]>([
   ['is torn in the middle', { cutAfter: 2 }],
   ['ends before the answer does', { cutAfter: 2, clean: true }],
   ['is empty', { events: [] }],
-  ['is a page of HTML', { status: 200, body: '<html>log in</html>' }],
-  ['is a value that is no response', { status: 200, body: { hello: 1 } }],
   ['is never begun', drop],
   ['is refused', noStream],
 ])('where a stream %s the answer comes from the background', async ([, reaction]) => {

@@ -646,3 +646,22 @@ test('what was used before the agent broke is reported', async () => {
     usage: { model: 'gpt-test', input_tokens: 11, output_tokens: 7, cost_usd: null },
   });
 });
+
+test('a session waits for a provider that is down and goes on; its first turn is left to the run', async () => {
+  const busy: Reaction = { status: 503 };
+  await using it = await job([calls(call('list')), ...Array.from({ length: 6 }, () => busy), calls(done())], {
+    task: { outageMs: 120_000 },
+  });
+  expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'success' });
+  expect(it.server.requests).toHaveLength(8);
+
+  await using lost = await job([calls(call('list')), ...Array.from({ length: 12 }, () => busy)], {
+    clock: agentClock(120_000),
+    task: { outageMs: 120_000 },
+  });
+  expect(await lost.work()).toMatchObject({ class: 'infra', park: { kind: 'outage', waitedMs: 120_000 } });
+
+  await using first = await job([busy, calls(done())], { task: { outageMs: 120_000 } });
+  expect(await first.work()).toMatchObject({ class: 'infra', park: { kind: 'outage' } });
+  expect(first.server.requests).toHaveLength(1);
+});
