@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { confinedEnvironment } from '../policy/confinement.ts';
 import type { Bind, Confinement } from '../system/sandbox/confinement.ts';
@@ -123,9 +124,18 @@ export async function reported(
 ): Promise<{ readonly ended: Exit; readonly notice: string }> {
   const read = (name: string): Promise<string> => readFile(join(marks, name), 'utf8').catch(() => '');
   const [code, notice] = [await read('code'), await read('notice')];
-  const isReported = /^\d+$/.test(code) && (ended.kind === 'exited' || ended.kind === 'signalled');
-  if (!isReported || (Number(code) > 128 && notice !== '')) return { ended, notice: '' };
-  return { ended: { kind: 'exited', code: Number(code) }, notice };
+  const seen = codeOf(ended);
+  // A product that the scenario started in its own sandbox can write these files: they never change the number.
+  if (seen === undefined || code !== String(seen) || (seen > 128 && notice !== ''))
+    return { ended, notice: '' };
+  return { ended: { kind: 'exited', code: seen }, notice };
+}
+
+/** The exit code that a shell would give. */
+function codeOf(ended: Exit): number | undefined {
+  if (ended.kind === 'exited') return ended.code;
+  if (ended.kind !== 'signalled') return undefined;
+  return 128 + (constants.signals[ended.signal as NodeJS.Signals] ?? 0);
 }
 
 /** Whether a program of the harness has left this mark. */

@@ -96,7 +96,7 @@ said=$("$APP_RUN" sh search.sh </dev/null); echo "$said"
     expect(isRunning(`sleep\0${mark}`)).toBe(false);
   });
 
-  test('a product that cannot be started by APP_RUN, or that the scenario starts itself, is not called separate', async () => {
+  test('a product that its scenario starts itself is not reported as separate', async () => {
     await using it = await home({
       's/a_scenario.sh': `${modes}sh "$1/app.sh"\n`,
       'app/app.sh': 'exit 0\n',
@@ -120,6 +120,15 @@ said=$("$APP_RUN" sh search.sh </dev/null); echo "$said"
     expect(await resultsOf(it)).toMatchObject([
       { outcome: 'fail', failure_class: 'product', evidence: { why: expect.stringContaining(reason) } },
     ]);
+  });
+
+  test('a product that its scenario starts itself cannot report another exit code for it', async () => {
+    await using it = await home({
+      's/a_scenario.sh': `${modes}sh "$1/app.sh"\nexit 1\n`,
+      'app/app.sh':
+        "marks=$(tr '\\0' '\\n' </proc/1/cmdline /proc/[0-9]*/cmdline 2>/dev/null | grep -E '/run/[0-9a-f]+/[0-9a-f]+$'); for one in $marks; do rm -f $one/code; mkdir $one/code; rmdir $one/code; printf 0 >$one/code; chmod 444 $one/code; done\n",
+    });
+    expect(await resultsOf(it)).toMatchObject([{ outcome: 'fail', evidence: { exit_code: 1 } }]);
   });
 
   test('a product that makes the scenario compare a file with itself has failed, and one with links of its own has not', async () => {

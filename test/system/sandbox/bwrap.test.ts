@@ -31,3 +31,14 @@ test.skipIf(lstatSync('/bin', { throwIfNoEntry: false })?.isSymbolicLink() !== t
     expect(words({ masks: ['/bin'] })).not.toContain('--tmpfs /bin ');
   },
 );
+
+test('only a sandbox for nested ones mounts a complete /proc, hidden, and only for root', async () => {
+  await using it = await temp();
+  const base = { binds: [], covers: [], pinned: [], inside: [], masks: [], scratch: it.at('scratch/work') };
+  const words = (part: Partial<Confinement>) =>
+    bwrapArguments({ ...base, ...part } as unknown as Confinement, '/').join(' ');
+  const whole = '--bind /proc /run/.proc/proc --tmpfs /run/.proc --remount-ro /run/.proc';
+  expect(words({})).not.toContain('/run/.proc');
+  expect(words({ parts: true })).not.toContain('/run/.proc');
+  expect(words({ nested: true }).includes(whole)).toBe(process.getuid?.() === 0);
+});
