@@ -252,6 +252,7 @@ test.for([
   [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:09 GMT', date: 'Wed, 01 Jan 2020 00:00:00 GMT' }, 9000],
   [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:00 GMT', date: '' }, 0],
   [{ 'retry-after': 'soon' }, 500],
+  [{ 'x-ratelimit-reset-requests': '2s', 'x-ratelimit-reset-tokens': '0m7.5s' }, 7_500],
   [{ 'retry-after': '-5' }, 0],
   [{ 'retry-after-ms': '', 'retry-after': '' }, 500],
 ] as const)('the wait that the server asks for is kept: %j', async ([headers, wait]) => {

@@ -201,12 +201,18 @@ const api = (failureClass: Failed['class'], reason: string): Failed => ({
 });
 
 /** The wait that the server asks for, in milliseconds: `Retry-After` in seconds, or as a date by the server's own clock
- *  where it gives it. */
+ *  where it gives it; else the longest reset of a limit that is used up. */
 function askedWait(headers: Headers, clock: Clock): number | undefined {
-  const number = (name: string) => Number(headers.get(name)?.trim() || undefined);
-  const time = (name: string) => Date.parse(headers.get(name) ?? '');
-  const now = time('date') || clock.now().getTime();
-  const waits = [number('retry-after-ms'), number('retry-after') * 1000, time('retry-after') - now];
+  const value = (name: string) => headers.get(name)?.trim() || undefined;
+  const ms = Number(value('retry-after-ms'));
+  const after = value('retry-after');
+  const now = Date.parse(value('date') ?? '') || clock.now().getTime();
+  const resets = ['requests', 'tokens'].flatMap((limit) => {
+    const reset = saidWait(`try again in ${value(`x-ratelimit-reset-${limit}`)}`, clock.now());
+    const isUsedUp = Number(value(`x-ratelimit-remaining-${limit}`) ?? 0) <= 0;
+    return reset !== undefined && isUsedUp ? [reset] : [];
+  });
+  const waits = [ms, Number(after) * 1000, Date.parse(after ?? '') - now, Math.max(...resets)];
   const wait = waits.find(Number.isFinite);
   return wait === undefined ? undefined : Math.max(0, wait);
 }
