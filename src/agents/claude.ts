@@ -6,7 +6,7 @@ import { claudeArgv, claudePlace } from './claude/argv.ts';
 import { type ClaudeEvents, claudeEvents, type DeniedCall } from './claude/events.ts';
 import { type ClaudeDefaults, type ClaudeSettings, readSettings } from './claude/settings.ts';
 import { endingOf, troubleOf } from './claude/trouble.ts';
-import { parseAnswer } from './program/answer.ts';
+import { parseAnswer, type Words, wordsFor } from './program/answer.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
 import { answerRequest, answerSchema } from './program/schema.ts';
 import { shower } from './program/view.ts';
@@ -88,7 +88,7 @@ function launchOf(task: AgentTask, settings: ClaudeSettings, env: ClaudeDefaults
         ...(response === undefined ? {} : { response }),
         ...usageOf(events, settings),
         ...(denied.length === 0 ? {} : { denied: denied.map(deniedWords) }),
-        exited: (end) => reportOf(events, response, end),
+        exited: (end) => reportOf(events, response, wordsFor(task), end),
       };
     },
   };
@@ -123,6 +123,7 @@ function usageOf(events: ClaudeEvents, settings: ClaudeSettings): { readonly usa
 function reportOf(
   events: ClaudeEvents,
   response: string | undefined,
+  words: Words,
   { code, lastWords, now, fail }: ProgramEnd,
 ): AgentReport {
   const { result } = events;
@@ -138,7 +139,7 @@ function reportOf(
     const lacks = result === undefined ? 'no result line' : 'no answer';
     return fail('agent', `claude output missing: it ended with exit status 0 and ${lacks}`);
   }
-  const answer = parseAnswer(response);
+  const answer = parseAnswer(response, words);
   return 'problem' in answer
     ? fail('agent', `claude output ${answer.problem}`)
     : { kind: 'finished', ...answer.answer, response };

@@ -10,7 +10,7 @@ import { type CodexEvents, codexEvents } from './codex/events.ts';
 import { codexHome, isTemporary } from './codex/home.ts';
 import { type CodexDefaults, type CodexSettings, readSettings } from './codex/settings.ts';
 import { troubleOf } from './codex/trouble.ts';
-import { type AnswerFile, parseAnswer, readAnswer } from './program/answer.ts';
+import { type AnswerFile, parseAnswer, readAnswer, type Words, wordsFor } from './program/answer.ts';
 import { isNativeOrOf } from './program/executable.ts';
 import { homeBut } from './program/home.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
@@ -125,7 +125,7 @@ async function launchOf(
         ...(file?.text === undefined ? {} : { response: file.text }),
         ...usage,
         lastError: events.lastError,
-        exited: (end) => reportOf(events, file, end),
+        exited: (end) => reportOf(events, file, wordsFor(task), end),
       };
     },
   };
@@ -195,6 +195,7 @@ function usageOf(
 function reportOf(
   events: CodexEvents,
   file: AnswerFile | undefined,
+  words: Words,
   { code, lastWords, now, fail }: ProgramEnd,
 ): AgentReport {
   const message = events.failure ?? (code === 0 && events.turn !== 'open' ? undefined : events.lastError);
@@ -212,7 +213,7 @@ function reportOf(
       'agent',
       'codex output missing: it ended with exit status 0 and wrote no answer (response.md)',
     );
-  const answer = 'problem' in file ? file : parseAnswer(file.text);
+  const answer = 'problem' in file ? file : parseAnswer(file.text, words);
   return 'problem' in answer
     ? fail('agent', `codex output ${answer.problem}`)
     : { kind: 'finished', ...answer.answer, response: file.text };

@@ -13,7 +13,7 @@ import {
   readSettings,
 } from './command/settings.ts';
 import { readUsage } from './command/usage.ts';
-import { type AnswerFile, readAnswer } from './program/answer.ts';
+import { type AnswerFile, readAnswer, wordsFor } from './program/answer.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
 import { answerRequest, answerSchema } from './program/schema.ts';
 import { saysOutage } from './program/status.ts';
@@ -136,6 +136,7 @@ async function reportOf(
   const answer = readCommandAnswer(said.text, responseFormat, {
     document: task.schema !== undefined || (task.attributes['response_file']?.trim() ?? '') !== '',
     tested: task.tested === true,
+    words: wordsFor(task),
   });
   if ('problem' in answer)
     return { ...fail('agent', `the answer of the command ${answer.problem}`), response: said.text };

@@ -44,7 +44,11 @@ export const RunEvent = z.discriminatedUnion('type', [
       node_id,
       action: z.enum(['command', 'file_change', 'tool_call', 'web_search']),
       detail: z.string().describe('The command, the paths, the tool, the query; shortened'),
-      status: z.string().describe("The agent program's own word: completed, failed"),
+      status: z
+        .string()
+        .describe(
+          "The agent program's own word: completed, failed, denied (its permissions did not allow it)",
+        ),
     })
     .describe('An action that an agent program reported; the first 1,000 of an attempt.'),
   z

@@ -255,6 +255,18 @@ describe('the answer', () => {
   });
 });
 
+test.for(['', 'json', 'outcome'])(
+  'a goal gate takes no word of the pipeline for its verdict: format "%s"',
+  async (format) => {
+    const does = format === 'outcome' ? 'echo unsure' : `echo '{"outcome":"unsure"}'`;
+    const attributes = { response_format: format };
+    await using gate = await command(does, { attributes: { ...attributes, goal_gate: 'true' } });
+    expect(await gate.work()).toMatchObject({ kind: 'failed', class: 'agent' });
+    await using other = await command(does, { attributes });
+    expect(await other.work()).toMatchObject({ kind: 'finished', outcome: 'success', label: 'unsure' });
+  },
+);
+
 describe('where edges test the outcome of the node', () => {
   const told = async (does: string, attributes = {}) => {
     await using it = await command(does, { attributes });

@@ -7,6 +7,7 @@ import {
   documentVerdict,
   parseAnswer,
   spokenIn,
+  type Words,
 } from '../program/answer.ts';
 import { bareAnswer } from '../program/objects.ts';
 import type { CommandSettings } from './settings.ts';
@@ -19,7 +20,7 @@ export type CommandAnswer =
 
 /** What of the node decides how an answer without a fixed form is taken. `document`: it goes to a file or has another
  *  schema, so that an outcome within it is a part of the document. `tested`: edges test the node's outcome. */
-export type Use = { readonly document: boolean; readonly tested: boolean };
+export type Use = { readonly document: boolean; readonly tested: boolean; readonly words: Words };
 
 /** Reads an answer that is there. */
 export function readCommandAnswer(
@@ -31,17 +32,17 @@ export function readCommandAnswer(
     case 'text':
       return { text };
     case 'json':
-      return parseAnswer(text);
+      return parseAnswer(text, use.words);
     case 'outcome':
-      return outcomeIn(text);
+      return outcomeIn(text, use.words);
     case 'auto':
-      return use.document ? (documentVerdict(text) ?? { text }) : reported(text, use.tested);
+      return use.document ? (documentVerdict(text, use.words) ?? { text }) : reported(text, use);
   }
 }
 
 /** An outcome where the text says one; other words are a success unless edges want to know. */
-function reported(text: string, tested: boolean): CommandAnswer {
-  const spoken = spokenIn(text);
+function reported(text: string, { tested, words }: Use): CommandAnswer {
+  const spoken = spokenIn(text, words);
   if (!('none' in spoken)) return spoken;
   if (bareAnswer(text).trim() === '') return { text: '' };
   if (!tested) return { text };
@@ -54,9 +55,9 @@ function reported(text: string, tested: boolean): CommandAnswer {
 
 /** An outcome's word, or a word of the pipeline's own, on the first line that is not blank; what follows are notes, or the reason of
  *  a failure. */
-function outcomeIn(text: string): CommandAnswer {
+function outcomeIn(text: string, words: Words): CommandAnswer {
   const [first = '', ...rest] = bareAnswer(text).trim().split('\n');
-  const word = agentWord(first);
+  const word = agentWord(first, words);
   if (word === undefined) {
     const known = agentOutcomes.join(', ');
     return { problem: `has the first line ${JSON.stringify(first.slice(0, 80))}, which is none of ${known}` };

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../model/json.ts';
 import { extractJson } from '../../model/json-text.ts';
 import { type AgentOutcome, agentOutcomeOf, agentOutcomes, answeredOutcome } from '../../model/outcome.ts';
 import { isMissing, removeNow } from '../../system/files.ts';
-import type { AgentReport } from '../agent.ts';
+import type { AgentReport, AgentTask } from '../agent.ts';
 import { bareAnswer, isObject, objectsIn, timesOfKey } from './objects.ts';
 
 type Finished = Extract<AgentReport, { kind: 'finished' }>;
@@ -42,7 +42,11 @@ export async function readAnswer(path: string, evidence?: 'evidence'): Promise<A
 }
 
 /** Whether a word of the pipeline's own counts as an outcome; for a verdict it does not. */
-type Words = 'own' | 'ours';
+export type Words = 'own' | 'ours';
+
+/** A goal gate is asked for a verdict. */
+export const wordsFor = ({ attributes }: Pick<AgentTask, 'attributes'>): Words =>
+  /^(?:1|t|true)$/i.test(attributes['goal_gate']?.trim() ?? '') ? 'ours' : 'own';
 
 /** Reads an answer that was asked for: a JSON object, in a code fence or after prose too. `problem` begins with `is not valid
  *  JSON`, `missing outcome`, or names the field that is wrong. */
@@ -69,9 +73,9 @@ type Spoken = { readonly answer: Answer } | { readonly problem: string } | { rea
 
 /** What an answer says of how the work went, where nothing asked for a form: `none` where it does not try to. An answer that
  *  tries to say it and cannot be read, or that says two things, has a problem: it must not be taken for a success. */
-export function spokenIn(text: string): Spoken {
+export function spokenIn(text: string, words: Words = 'own'): Spoken {
   const bare = bareAnswer(text);
-  const outcomes = objectsSay(bare, anyOutcome);
+  const outcomes = objectsSay(bare, anyOutcome(words));
   const inObjects = 'none' in outcomes ? objectsSay(bare, lastFlag(bare)) : outcomes;
   const [first = agentOutcomeOf(bare)] = linesSay(bare);
   if (!('none' in inObjects) || first === undefined) return withLines(inObjects, bare);
@@ -96,6 +100,7 @@ function linesSay(bare: string): readonly AgentOutcome[] {
  *  with one and cannot be read, is an answer about the work. */
 export function documentVerdict(
   text: string,
+  words: Words = 'own',
 ): { readonly answer: Answer } | { readonly problem: string } | undefined {
   const bare = bareAnswer(text).trim();
   const [first] = bare.startsWith('{') ? objectsIn(bare) : [];
@@ -103,7 +108,9 @@ export function documentVerdict(
   if ('broken' in first)
     return /^\{\s*["']?outcome\b/.test(first.broken) ? { problem: cannotRead(first.broken) } : undefined;
   const isWhole = first.text.length === bare.length;
-  return isWhole && Object.hasOwn(first.object, 'outcome') ? answerOf(first.object, first.text) : undefined;
+  return isWhole && Object.hasOwn(first.object, 'outcome')
+    ? answerOf(first.object, first.text, words)
+    : undefined;
 }
 
 /** What the objects say together; of several that agree the last one has the most to say. */
@@ -139,16 +146,18 @@ const cannotRead = (text: string): string => {
 };
 
 /** An object's own outcome, or that of an object it has. */
-const anyOutcome: Verdict = (said, text) => {
-  if (Object.hasOwn(said, 'outcome')) return answerOf(said, text);
-  const inner = Object.values(said).find(
-    (value): value is JsonObject => isObject(value) && typeof value['outcome'] === 'string',
-  );
-  if (inner === undefined) return undefined;
-  return timesOfKey(text, 'outcome', 2) > 1
-    ? { problem: 'says several outcomes' }
-    : answerOf(inner, JSON.stringify(inner));
-};
+const anyOutcome =
+  (words: Words): Verdict =>
+  (said, text) => {
+    if (Object.hasOwn(said, 'outcome')) return answerOf(said, text, words);
+    const inner = Object.values(said).find(
+      (value): value is JsonObject => isObject(value) && typeof value['outcome'] === 'string',
+    );
+    if (inner === undefined) return undefined;
+    return timesOfKey(text, 'outcome', 2) > 1
+      ? { problem: 'says several outcomes' }
+      : answerOf(inner, JSON.stringify(inner), words);
+  };
 
 /** How the work went by the `success` or `status` of the last object; earlier ones are about single steps. */
 function lastFlag(bare: string): Verdict {
@@ -188,9 +197,11 @@ export const bareOutcome = (outcome: AgentOutcome, text: string, label = ''): An
 /** An agent's word for an outcome, or one of the pipeline's own, which is a label. No agent answers `skipped`. */
 export function agentWord(
   word: string,
+  words: Words = 'own',
 ): { readonly outcome: AgentOutcome; readonly label?: string } | undefined {
   const said = answeredOutcome(word);
-  return said === undefined || said.outcome === 'skipped' ? undefined : { ...said, outcome: said.outcome };
+  if (said === undefined || said.outcome === 'skipped') return undefined;
+  return words === 'ours' && said.label !== undefined ? undefined : { ...said, outcome: said.outcome };
 }
 
 /** The answer in an object. Fields other than `outcome` may be left out or null; unknown fields are ignored. */
@@ -205,8 +216,8 @@ function answerOf(
   if (spoken === undefined || (typeof spoken === 'string' && spoken.trim() === ''))
     return { problem: 'missing outcome' };
   if (timesOfKey(text, 'outcome') > 1) return { problem: 'has "outcome" more than once' };
-  const word = typeof spoken === 'string' ? agentWord(spoken) : undefined;
-  if (word === undefined || (words === 'ours' && word.label !== undefined)) {
+  const word = typeof spoken === 'string' ? agentWord(spoken, words) : undefined;
+  if (word === undefined) {
     const known = agentOutcomes.join(', ');
     return { problem: `has the outcome ${JSON.stringify(spoken).slice(0, 80)}, which is none of ${known}` };
   }
