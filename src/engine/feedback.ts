@@ -6,7 +6,7 @@ import { nodeLayout } from '../model/layout.ts';
 import { type Failure, toldReason } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import { failureExcerpt, mostReadOfStream } from '../policy/failure-excerpt.ts';
-import { head, mostAtOnce, readEnds, readSome } from '../system/read.ts';
+import { head, mostAtOnce, readEnds, readSome, tailOf } from '../system/read.ts';
 import type { LeakGuard } from './leaks.ts';
 
 /** Bytes of the reason in a summary, and of a command. */
@@ -74,6 +74,21 @@ export async function feedback(
     'last_failure.artifacts': artifacts,
     'last_failure.summary': parts.join('\n'),
   };
+}
+
+/** Bytes of a tool's output in the context, and those that are searched for holdout lines: a line that is cut would not
+ *  be recognised. */
+const most = { output: 4096, searched: 65_536 } as const;
+
+/** The end of what a tool has printed, for conditions and later nodes: masked, and without lines of the holdout. */
+export async function toolOutput(
+  nodeDir: string,
+  guard: Pick<LeakGuard, 'printable'> | undefined,
+): Promise<string> {
+  const text = (await readSome(nodeLayout(nodeDir).toolStdout, most.searched, 'tail')) ?? '';
+  if (guard === undefined || text === '') return tailOf(Buffer.from(text), most.output);
+  const whole = Buffer.byteLength(text) < most.searched - 3 ? text : text.slice(text.indexOf('\n') + 1);
+  return tailOf(Buffer.from(await guard.printable(whole)), most.output);
 }
 
 /** The same, without lines of the holdout that a failing scenario printed. */

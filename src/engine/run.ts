@@ -23,7 +23,7 @@ import { alikeAfter, loopStopped } from './breaker.ts';
 import type { Caps } from './caps.ts';
 import { capHit, defaultCaps, spendHit } from './caps.ts';
 import { delta } from './context.ts';
-import { factsOf, feedback, printable } from './feedback.ts';
+import { factsOf, feedback, printable, toolOutput } from './feedback.ts';
 import { closeVisit, openVisit, settleVisit } from './node-dir.ts';
 import { suspension } from './park.ts';
 import { goalOf } from './pipeline.ts';
@@ -281,7 +281,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       outcome.status === 'fail'
         ? await printable(await feedback(nodeDir, stage, outcome), setting.leaks)
         : {};
-    const taken: Step = step(graph, before.state, { ...stage, feedback: lastFailure }, outcome);
+    const output = kind.type === 'tool' ? await toolOutput(nodeDir, setting.leaks) : undefined;
+    const taken: Step = step(graph, before.state, { ...stage, feedback: lastFailure, output }, outcome);
     const alike = await alikeAfter(
       kind.type,
       before.state,

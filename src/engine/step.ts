@@ -39,6 +39,8 @@ export type StageFacts = {
   readonly executable: boolean;
   /** `last_failure.*` for a failed node, read from its artifacts. */
   readonly feedback: { readonly [key: string]: Json };
+  /** The end of what a tool printed. */
+  readonly output?: string | undefined;
   readonly at: string;
 };
 
@@ -133,6 +135,9 @@ function clears(last: LastFailure | null, stage: StageFacts, outcome: Outcome): 
   return last.node === stage.node || (stage.type === 'verification' && outcome.status === 'success');
 }
 
+/** The keys under which conditions find what the latest tool has printed. */
+const outputKeys = ['tool.output', 'tool_stdout'] as const;
+
 function mergedContext(before: RunState, stage: StageFacts, outcome: Outcome): Context {
   const context: Record<string, Json> = { ...before.context, ...outcome.updates };
   const failed = outcome.status === 'fail' && stage.type !== 'conditional';
@@ -141,6 +146,13 @@ function mergedContext(before: RunState, stage: StageFacts, outcome: Outcome): C
     for (const key of Object.keys(context)) if (key.startsWith('last_failure.')) delete context[key];
   }
   if (failed) Object.assign(context, stage.feedback);
+  // An output belongs to the latest tool: an empty one must not leave that of an earlier tool.
+  if (stage.type === 'tool')
+    for (const key of outputKeys) {
+      if (own(outcome.updates, key) !== undefined) continue;
+      if (stage.output === undefined || stage.output === '') delete context[key];
+      else context[key] = stage.output;
+    }
   context['current_node'] = stage.node;
   context['outcome'] = outcome.status;
   return context;

@@ -9,6 +9,9 @@ import { describeMs } from './duration.ts';
 import { commonAttributes, executableAttributes, judgingAttributes, kind } from './kind.ts';
 import { outputLimit, parseOutput } from './output.ts';
 
+/** Bytes of one argument that Linux starts a program with. */
+const longestCommand = 128 * 1024 - 1;
+
 export const tool = kind({
   type: 'tool',
   shapes: ['parallelogram'],
@@ -35,6 +38,13 @@ export const tool = kind({
     if ('unknown' in expanded) {
       return failed(`tool_command names ${expanded.unknown}, which has no value`, 'config', { broke: true });
     }
+    const bytes = Buffer.byteLength(expanded.text);
+    if (bytes > longestCommand)
+      return failed(
+        `tool_command is ${bytes} bytes long with the values of its references, and a program takes at most ${longestCommand} in one argument: read long values from the JSON file $FACTORY_CONTEXT`,
+        'config',
+        { broke: true },
+      );
     const problem = toolCommandProblem(expanded.text);
     if (problem !== undefined) return failed(problem, 'guardrail');
     const ended = await site.run({

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { alikeAfter } from '../../src/engine/breaker.ts';
-import { feedback } from '../../src/engine/feedback.ts';
+import { feedback, toolOutput } from '../../src/engine/feedback.ts';
 import type { Alike } from '../../src/model/attribution.ts';
 import { failed } from '../../src/model/outcome.ts';
 import type { Snapshot } from '../../src/workspace/snapshot.ts';
@@ -49,4 +49,22 @@ test('two failures of it that say different things are not alike', async () => {
     );
   }
   expect(alike?.count).toBe(1);
+});
+
+test('the output of a tool is its end, at most 4 KiB, without half a character', async () => {
+  await using it = await temp();
+  expect(await toolOutput(it.dir, undefined)).toBe('');
+  await writeFile(it.at('tool.stdout.txt'), `${'é'.repeat(4000)} all-done\n`);
+  const output = await toolOutput(it.dir, undefined);
+  expect(output).toMatch(/^é+ all-done\n$/);
+  expect(Buffer.byteLength(output)).toBeLessThanOrEqual(4096);
+});
+
+test('lines of the holdout in it are left out, also where only their end is in the last 4 KiB', async () => {
+  await using it = await temp();
+  const guard = { printable: async (text: string) => text.replace(/secret[^\n]*/g, '(left out)') };
+  await writeFile(it.at('tool.stdout.txt'), `one\nsecret ${'x'.repeat(5000)}\nlast\n`);
+  expect(await toolOutput(it.dir, guard)).toBe('one\n(left out)\nlast\n');
+  await writeFile(it.at('tool.stdout.txt'), `secret ${'x'.repeat(70_000)}\nlast\n`);
+  expect(await toolOutput(it.dir, guard)).toBe('last\n');
 });

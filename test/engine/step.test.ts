@@ -175,6 +175,38 @@ describe('an unmet gate', () => {
   });
 });
 
+describe('what a tool printed', () => {
+  const graph = graphOf(
+    'a [shape=parallelogram]; b; more; exit [shape=Msquare]; a -> exit [condition="context.tool_stdout contains done"]; a -> b [condition="tool.output contains again"]; a -> more',
+  );
+  const printing = (output: string, outcome = yes, before = freshState('a')) =>
+    step(graph, before, { ...facts('a', 'tool'), output }, outcome);
+
+  test.for([
+    ['all done', 'exit'],
+    ['again', 'b'],
+    ['', 'more'],
+  ] as const)('"%s" chooses the edge to %s', ([output, node]) => {
+    expect(printing(output).decision).toEqual({ do: 'run', node });
+  });
+
+  test('is gone after a tool that printed nothing, and stays after an agent', () => {
+    const first = printing('again').change;
+    const state = { ...freshState('a'), ...first.now };
+    expect(printing('', yes, state).change.now.context).not.toHaveProperty('tool.output');
+    const later = step(graph, state, facts('b', 'codergen'), yes).change.now.context;
+    expect(later).toMatchObject({ tool_stdout: 'again' });
+  });
+
+  test('does not replace what the tool itself has set', () => {
+    const outcome = succeeded({ updates: { tool_stdout: 'mine' } });
+    expect(printing('again', outcome).change.now.context).toMatchObject({
+      tool_stdout: 'mine',
+      'tool.output': 'again',
+    });
+  });
+});
+
 describe('what is remembered of a failure', () => {
   const graph = graphOf('a; b; v [type=verification]; a -> b -> v -> a');
   const played = (stages: readonly (readonly [string, string, Outcome])[]) => play(graph, stages).state;

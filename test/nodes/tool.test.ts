@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { readGraph } from '../../src/dot/read.ts';
 import { lint } from '../../src/lint/lint.ts';
 import { kinds } from '../../src/nodes/index.ts';
+import { house } from '../support/house.ts';
 
 test.for([
   ['command="true"', 'write tool_command in place of command'],
@@ -15,4 +16,38 @@ test.for([
     ({ code }) => code === 'tool-command',
   );
   expect(errors).toMatchObject([{ code: 'tool-command', fix }]);
+});
+
+test('a command that is too long with its values fails, and the reason names where to read them', async () => {
+  await using it = await house({
+    'p.dot': `digraph g { workdir="none"
+      start [shape=Mdiamond]; exit [shape=Msquare]; bad [shape=Msquare, outcome=fail]
+      big [shape=parallelogram, tool_command="node -p 'JSON.stringify({context_updates:{big:\\"y\\".repeat(200000)}})' > $FACTORY_OUTPUT"]
+      a [shape=parallelogram, tool_command="printf %s \${ctx.big} | wc -c"]
+      start -> big; big -> a; a -> exit [condition="outcome=success"]; a -> bad [condition="outcome=fail"] }`,
+  });
+  const ran = await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
+  expect(ran.code).toBe(1);
+  expect(it.json('.factory/runs/r1/a/status.json')).toMatchObject({
+    failure_class: 'config',
+    failure_reason: expect.stringContaining('$FACTORY_CONTEXT'),
+  });
+});
+
+test.for([
+  ['the last line of a long output', 'yes filler | head -c 300000; echo; echo all-done', 'done'],
+  ['nothing', 'true', 'more'],
+  ['something else', 'echo almost', 'more'],
+] as const)('an edge is chosen by what a tool printed: %s', async ([, command, exit]) => {
+  await using it = await house({
+    'p.dot': `digraph g { workdir="none"
+      start [shape=Mdiamond]; a [shape=parallelogram, tool_command="${command}"]
+      done [shape=Msquare]; more [shape=Msquare]
+      start -> a
+      a -> done [condition="outcome=success && context.tool_stdout contains all-done && tool.output contains all-done"]
+      a -> more [condition="outcome=success && !(tool.output contains all-done)"] }`,
+  });
+  const ran = await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
+  expect(ran.code, ran.err + ran.out).toBe(0);
+  expect(it.json('.factory/runs/r1/result.json').exit_node).toBe(exit);
 });

@@ -53,6 +53,8 @@ const reasonOf = (text: string): string => {
   const found = promised.exec(text)?.[0] ?? '';
   return text === found ? text : `${found}<text>`;
 };
+/** Keys whose texts hold what programs printed. */
+const printed: ReadonlySet<string> = new Set(['last_failure.summary', 'tool.output', 'tool_stdout']);
 const summaryOf = (text: string): string =>
   text
     .replace(/^failure_reason=(.*)$/m, (_, reason: string) => `failure_reason=${reasonOf(reason)}`)
@@ -62,7 +64,7 @@ function normal(value: Json, key: string, skipped: ReadonlySet<string>, plain: P
   if (typeof value === 'string') {
     if (wording.has(key)) return value === '' ? '' : '<text>';
     if (reasons.has(key)) return reasonOf(value);
-    if (key === 'last_failure.summary') return plain(summaryOf(value));
+    if (printed.has(key)) return plain(summaryOf(value));
     if (key === 'agent') return value.replace(/[ :].*$/s, '');
     if (/^[0-9a-f]{64}$|^[0-9a-f]{40}$/.test(value)) return '<hash>';
     return plain(value);
