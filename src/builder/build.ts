@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Json, JsonObject } from '../model/json.ts';
 import type { WorkOrder } from '../model/work-order.ts';
 import { isMissing } from '../system/files.ts';
+import { isFolder } from '../system/read.ts';
 import { type HistoryStart, readHistoryStart } from './in-history.ts';
 import { type LoadedOrder, loadOrders } from './orders.ts';
 import { type BuildState, type CurrentOrder, readState } from './state.ts';
@@ -69,14 +70,19 @@ export async function skipApplied(place: Place, build: Build): Promise<BuildStat
 const missingPromise = (workspace: string, order: WorkOrder): Promise<string | undefined> =>
   firstOf(order.postconditions, async ({ path }) => !(await isFile(workspace, path)));
 
-/** The first precondition of an order that does not hold, as a sentence. Links are followed. */
+/** The first precondition of an order that does not hold, as a sentence, or the first folder among its context files. Links
+ *  are followed. */
 export async function preflightProblem(workspace: string, order: WorkOrder): Promise<string | undefined> {
   for (const { kind, path } of order.preconditions) {
     const there = await isFile(workspace, path);
     if (kind === 'file_exists' && !there) return `${path} must exist before ${order.id}, but does not`;
     if (kind === 'file_absent' && there) return `${path} must not exist before ${order.id}, but does`;
   }
-  return undefined;
+  // The prompt would call it a missing file.
+  const folder = order.context_files.find((path) => isFolder(join(workspace, path)));
+  return folder === undefined
+    ? undefined
+    : `context_files of ${order.id} names ${folder}, which is a folder: name the files in it`;
 }
 
 async function firstOf<T extends { path: string }>(

@@ -441,13 +441,17 @@ describe('prompt', () => {
   });
 
   test.for([
-    ['a precondition that does not hold', [{ kind: 'file_exists', path: 'none.txt' }]],
-    ['a file that must not be there', [{ kind: 'file_absent', path: 'keep.txt' }]],
-    ['a link that leads in a circle', [{ kind: 'file_exists', path: 'circle' }]],
-  ] as const)('gives up at once over %s', async ([, preconditions]) => {
+    ['a precondition that does not hold', { preconditions: [{ kind: 'file_exists', path: 'none.txt' }] }],
+    ['a file that must not be there', { preconditions: [{ kind: 'file_absent', path: 'keep.txt' }] }],
+    ['a link that leads in a circle', { preconditions: [{ kind: 'file_exists', path: 'circle' }] }],
+    ['a context file that is a folder', { context_files: ['keep.txt', 'src'] }],
+    ['a context file that is a link to a folder', { context_files: ['link'] }],
+  ] as const)('gives up at once over %s', async ([, more]) => {
     using it = folder();
-    const b = await build(it.path, [order(1, { preconditions })]);
+    const b = await build(it.path, [order(1, more)]);
     symlinkSync('circle', join(b.workspace, 'circle'));
+    mkdirSync(join(b.workspace, 'src'));
+    symlinkSync('src', join(b.workspace, 'link'));
     await orderNext({}, b.io);
     await b.snapshot();
     expect(await orderPrompt({}, b.io)).toBe(1);
