@@ -23,10 +23,13 @@ import type { ForkedFrom, Manifest } from '../model/manifest.ts';
 import { endsByTime } from '../model/park.ts';
 import { sha256 } from '../model/sha256.ts';
 import { kinds } from '../nodes/index.ts';
+import { quoteWord } from '../policy/words.ts';
+import { namedRun } from '../store/run-store.ts';
 import { readPlain } from '../system/read.ts';
 import { outageClock } from './alarm.ts';
 import { checkUnchangedInputs, storedGraph } from './as-begun.ts';
 import { executeRun } from './drive.ts';
+import { editedAfterwards } from './edited.ts';
 import { completeResult, finishedRun, unreportedEnd } from './ended.ts';
 import { keptSecrets, secretsProblem } from './secrets.ts';
 import { loadRunState } from './stands.ts';
@@ -145,6 +148,9 @@ async function resumeOnce(
     if ('problems' in read) return read;
     fresh = read.inputs;
     inputs = textsOf(fresh);
+    const before = { graph: stored, texts: manifest };
+    for (const id of editedAfterwards(before, { graph, ...fresh }, checkpoint))
+      doors.log('warn', againWith(id, graph, runDir, doors));
   }
   const wanted = flags.acceptChanges ? flags.script : undefined;
   const offline = manifest.replay_of?.live === false && flags.live !== true;
@@ -160,6 +166,10 @@ async function resumeOnce(
   const change = { manifest: next, files: fresh?.files ?? {}, script };
   return executeRun(current, runDir, { casting, inputs, caps, resumed: true, waited, change }, flags, doors);
 }
+
+/** The change of a finished node has no effect: how to run it again with its new text. */
+const againWith = (id: string, graph: Graph, runDir: string, { cwd, called }: Doors): string =>
+  `node "${id}" has changed but ran before the change, and what it did stays; to run it again: ${called?.program ?? 'factory'} fork ${namedRun(runDir, cwd)} --at ${id} --before --pipeline ${quoteWord(graph.file)}`;
 
 /** Whether the flags change something that lets a run continue that ended at no exit. */
 const raisesLimits = (flags: RunFlags, { caps }: Manifest): boolean =>

@@ -23,14 +23,14 @@ const pipeline = `digraph g { workdir="none"; vars="spec=@spec.txt"
 const scriptOf = (answer: string) =>
   `${JSON.stringify({ format: 'factory-script/1', answers: { a: [{ text: answer }] } }, null, 2)}\n`;
 
-/** A run that was stopped after its start, with the texts `old`. */
-async function stopped(it: Awaited<ReturnType<typeof temp>>, dot = pipeline) {
+/** A run that was stopped after its start, or after another node, with the texts `old`. */
+async function stopped(it: Awaited<ReturnType<typeof temp>>, dot = pipeline, after = 'start') {
   writeFileSync(it.at('spec.txt'), 'old\n');
   writeFileSync(it.at('script.json'), scriptOf('old'));
   const graph = await pipelineIn(it.dir, dot);
   const vars = { spec: '@spec.txt' };
   const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none' });
-  const stop = { ...doors, env: { ...doors.env, ATTRACTION_TEST_STOP_AFTER_NODE: 'start' } };
+  const stop = { ...doors, env: { ...doors.env, ATTRACTION_TEST_STOP_AFTER_NODE: after } };
   const flags = { ...plainFlags, agent: 'scripted', script: 'script.json', vars };
   const started = await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, stop);
   expect(started).toHaveProperty('result');
@@ -142,3 +142,28 @@ test('a change by the user is not a change of the next node', async () => {
   const diff = JSON.parse(readFileSync(`${at.node('a')}/workspace.diff.json`, 'utf8'));
   expect(diff).toMatchObject({ created: [], modified: [], deleted: [] });
 });
+
+test.for([
+  ['an attribute of it', (dot: string) => dot.replace('prompt="x"', 'prompt="y"'), ['a']],
+  ['the file of its prompt', (dot: string) => dot, ['a']],
+  ['only the next node', (dot: string) => dot.replace('>said', '>told'), []],
+] as const)(
+  'a resume that accepts a changed pipeline says how to run a finished node again: %s',
+  async ([what, edit, wanted]) => {
+    await using it = await temp();
+    const dot =
+      what === 'the file of its prompt' ? pipeline.replace('prompt="x"', 'prompt="@x.md"') : pipeline;
+    const isFile = dot !== pipeline;
+    writeFileSync(it.at('x.md'), 'do it\n');
+    const { vars, doors, dir } = await stopped(it, dot, 'a');
+    if (isFile) writeFileSync(it.at('x.md'), 'do it better\n');
+    const changed = await pipelineIn(it.dir, edit(dot));
+    const said: string[] = [];
+    const log = (_: string, message: string) => said.push(message);
+    const accepting = { ...plainFlags, vars, acceptChanges: true };
+    expect(await resumeRun(dir, changed, accepting, { ...doors, log })).toMatchObject({ code: 0 });
+    const told = said.filter((message) => message.includes('ran before the change'));
+    expect(told.map((message) => /^node "(\w+)"/.exec(message)?.[1])).toEqual(wanted);
+    for (const message of told) expect(message).toMatch(/fork r1 .*--at a --before --pipeline /);
+  },
+);
