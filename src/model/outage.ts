@@ -12,12 +12,14 @@ const longestMs = 5 * 60_000;
 export type Waits = { readonly tries: number; readonly waitedMs: number };
 export const noWaits: Waits = { tries: 0, waitedMs: 0 };
 
-/** The next wait, so that all of them take `mostMs` at most; undefined when that is over, or when the server asks for a longer
+/** The next wait, so that all of them together take `mostMs`; undefined when that is over, or when the server asks for a longer
  *  wait (`askedMs`). */
 export function nextWait({ tries, waitedMs }: Waits, mostMs: number, askedMs = 0): number | undefined {
   const left = mostMs - waitedMs;
   if (left <= 0 || askedMs > left) return undefined;
-  return Math.min(Math.max(firstMs * 2 ** Math.min(tries, 40), askedMs), left);
+  const wait = Math.max(firstMs * 2 ** Math.min(tries, 40), askedMs);
+  // The last wait takes the rest, and is not shorter than the one before.
+  return left - wait < wait ? left : wait;
 }
 
 /** The wait of a run that is suspended after `again` such waits in vain. */

@@ -238,7 +238,7 @@ describe('the answer', () => {
   });
 
   test.for([
-    ['overloaded_error: Overloaded', true],
+    ['overloaded_error', true],
     ['API Error: 529 overloaded', true],
     ['unexpected status 503 Service Unavailable', true],
     ['connect ECONNREFUSED 10.0.0.1:443', true],

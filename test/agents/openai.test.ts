@@ -307,7 +307,16 @@ test('an unreachable server is infra and names the address', async () => {
   expect(report.kind === 'failed' && report.reason).toMatch(
     /127\.0\.0\.1:\d+\/v1 cannot be reached: .*ECONNREFUSED/,
   );
+  expect(report).toMatchObject({ park: { kind: 'outage' }, unbilled: true });
   expect(clock.waits).toHaveLength(2);
+});
+
+test('an address that no server can have is no outage', async () => {
+  const clock = agentClock();
+  const agent = openaiAgent({ apiKey, model: 'm', clock, baseURL: 'http://127.0.0.1:9/v1' });
+  const report = wellFormed(await agent.work(taskFor(), never()));
+  expect(report).toMatchObject({ class: 'infra', reason: expect.stringContaining('bad port') });
+  expect(report).not.toHaveProperty('park');
 });
 
 test.for([

@@ -45,8 +45,8 @@ export function troubleOf(error: unknown, sdk: Sdk, facts: Facts): Trouble {
   if (error instanceof sdk.APIConnectionError) {
     const why = words(root);
     const reason = `${facts.shown} cannot be reached: ${why}`;
-    // Waiting makes no certificate valid.
-    if (/certificate|_CERT\b|CERT_/i.test(why)) return { ...passing(reason), unbilled: true };
+    if (!isNetworks(root) && !(error instanceof sdk.APIConnectionTimeoutError))
+      return { ...passing(reason), unbilled: true };
     const isUnreached = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT/i.test(
       why,
     );
@@ -216,6 +216,13 @@ function askedWait(headers: Headers, clock: Clock): number | undefined {
   const wait = waits.find(Number.isFinite);
   return wait === undefined ? undefined : Math.max(0, wait);
 }
+
+/** Whether the network, or a server that hung up, is the cause. Waiting does not help where it is not: a certificate, an address
+ *  that cannot be. */
+const isNetworks = (root: unknown): boolean =>
+  root instanceof Error &&
+  'code' in root &&
+  /^(?:E(?!RR_|PROTO)[A-Z_]+|UND_ERR_\w+)$/.test(String(root.code));
 
 /** The innermost cause, which says more than `fetch failed`. */
 export function rootCause(error: unknown): unknown {
