@@ -1,4 +1,4 @@
-/** The finished nodes whose text a resume with accepted changes has edited: what they did stays as it is. Pure. */
+/** The finished nodes whose text a resume with accepted changes has edited: their results stay unchanged. Pure. */
 import type { RunState } from '../model/checkpoint.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
