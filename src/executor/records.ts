@@ -68,7 +68,7 @@ function runRecord(request: OrderRequest, ending: OrderEnding, outputs: JsonObje
       baseline_commit_effective: request.baseline,
       commit_hashes_created: [...ending.commits],
       push_attempted: ending.push !== null,
-      push_result: ending.push,
+      push_result: pushRecord(ending.push),
     },
     outputs: ending.interrupted ? null : outputs,
     planner_ref: request.planner_ref,
@@ -76,6 +76,10 @@ function runRecord(request: OrderRequest, ending: OrderEnding, outputs: JsonObje
     export: { out_dir: request.out_dir },
   };
 }
+
+/** Without a remote there is no name, not an empty one. */
+const pushRecord = (push: PushResult | null): JsonObject | null =>
+  push === null ? null : { ...push, remote: push.remote === '' ? null : push.remote };
 
 const configOf = (request: OrderRequest): JsonObject => ({
   llm_model: request.model,

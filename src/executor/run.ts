@@ -5,6 +5,7 @@ import { judgeExemption } from '../builder/exemption.ts';
 import { chooseBranch, ignoredChanges, type Repository } from '../builder/repository.ts';
 import type { Bounds, Doors, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
+import type { Graph } from '../model/graph.ts';
 import { makeFolder, systemWords } from '../system/files.ts';
 import { sourceGit } from '../system/git.ts';
 import { ownCommit } from '../system/own-commit.ts';
@@ -145,12 +146,20 @@ async function begin(
   const place = { runsDir: settings.runsDir, runId: request.run_id };
   const read = await readPipeline(join(packageRoot(), 'pipelines', 'build.dot'), doors.cwd);
   const ended =
-    read.graph === undefined ? { problems: read.found } : await startRun(read.graph, place, flags, doors);
+    read.graph === undefined
+      ? { problems: read.found }
+      : await startRun(withoutExample(read.graph, settings), place, flags, doors);
   if (!('problems' in ended)) return settle(request, ended, notes, doors);
   // The artifacts of another process's run with this id stay.
   if (!(await exists(join(place.runsDir, place.runId))))
     await rm(request.artifacts, { recursive: true, force: true });
   return { problems: ended.problems, code: ended.code ?? 2 };
+}
+
+/** The pipeline without the agent script that it bundles, whose answers are those of an example: nobody asked for it. */
+function withoutExample(graph: Graph, { agent, script }: Pick<OrderSettings, 'agent' | 'script'>): Graph {
+  if (script !== undefined || agent?.includes('scripted') === true) return graph;
+  return { ...graph, attrs: new Map([...graph.attrs].filter(([key]) => key !== 'agent_script')) };
 }
 
 /** Resumes an order's run, or completes what follows its last node. The caller holds the repository's lock. */

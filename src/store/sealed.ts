@@ -1,6 +1,7 @@
 /** The sealed store: all holdout files in one packed, encrypted file of the run, written once. Its key is outside the run
  *  directory, so that access to a run gives no access to its holdout. */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import * as z from 'zod';
@@ -16,7 +17,7 @@ import {
   writeFileAtomic,
   writeNewFile,
 } from '../system/files.ts';
-import { readPlainBytes } from '../system/read.ts';
+import { isFolder, readPlainBytes } from '../system/read.ts';
 
 /** Magic, 12 bytes of nonce, 16 bytes of tag, then AES-256-GCM of: length of the list (4 bytes), the list as JSON, all
  *  contents one after the other. */
@@ -104,8 +105,9 @@ export async function writeSealed(
     // Without a temporary file: other runs have keys here too, and the owner of a leftover could not be determined.
     await writeNewFile(join(folder, name), `${key.toString('hex')}\n`, 0o600);
   } catch (error) {
+    const file = fileAbove(folder);
     return problem(
-      `the key of the sealed scenarios cannot be kept in ${folder}: ${systemWords(error)}`,
+      `the key of the sealed scenarios cannot be kept in ${folder}: ${file === undefined ? systemWords(error) : `${file} is a file, and not a folder`}`,
       mendKeys,
     );
   }
@@ -116,6 +118,14 @@ export async function writeSealed(
     store_sha256: sha256(store),
     key: name,
   };
+}
+
+/** What stands in the way of this folder: itself, or the path above it, that is no folder. */
+function fileAbove(folder: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(at)) return isFolder(at) ? undefined : at;
+    if (at === dirname(at)) return undefined;
+  }
 }
 
 /** Key file of a run that is being created, whether it exists or not; undefined without a key directory. */

@@ -92,6 +92,15 @@ test('an agent that is not installed is not retried', async () => {
   expect(ran.stderr).toMatch(/\nto resume: factory resume \w+\n$/);
 });
 
+test('without an agent the refusal says how to choose one, and names no script that nobody gave', async () => {
+  await using it = await place([order(1)]);
+  const flags = ['--repo', 'repo', '--work-order', 'wos/WO-01.json', '--no-push', '--artifacts-dir', 'art'];
+  const ran = await it.factory(['order', 'run', ...flags]);
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain('error[agent-none]');
+  expect(ran.stderr).not.toContain('agent script was made for');
+});
+
 const refusal = (status: number, code: string | null, message: string) => ({
   status,
   body: { error: { message, code } },
@@ -250,7 +259,11 @@ test('an interrupted order can be resumed, and the repository is unchanged until
   const summary = it.newest('run_summary.json');
   expect(summary).toMatchObject({ verdict: 'PASS', total_attempts: 1 });
   expect(summary.attempts[0].repo_drift).toEqual(['tracked.txt']);
-  expect(it.newest('run.json')).toMatchObject({ verdict: 'PASS', git_workflow: { working_branch: 'w' } });
+  expect(it.newest('run.json')).toMatchObject({
+    verdict: 'PASS',
+    // The repository has no remote.
+    git_workflow: { working_branch: 'w', push_result: { ok: false, remote: null } },
+  });
 });
 
 test('a batch that was interrupted in an order proposes the command for the whole batch', async () => {

@@ -133,3 +133,12 @@ async function flip(path: string, at: number): Promise<void> {
 async function cut(path: string): Promise<void> {
   await writeFile(path, (await readFile(path)).subarray(0, -1));
 }
+
+it('a home below a plain file is refused, and the file is named', async () => {
+  const file = join(root, 'plain');
+  await writeFile(file, 'x');
+  const made = await writeSealed(await mkdtemp(join(root, 'under-')), [], { HOME: join(file, 'sub') });
+  expect('problem' in made && made.problem.message).toMatch(
+    /plain\/sub\/.*: \S+\/plain is a file, and not a folder$/,
+  );
+});
