@@ -11,7 +11,7 @@ type Told = Extract<CallRecord, { type: 'CallTold' }>;
 type Ended = Extract<CallRecord, { type: 'CallEnded' }>;
 export type Stamp = Pick<Started, 'schema_version' | 'at' | 'node' | 'visit' | 'attempt'>;
 
-/** How a call ended. `cut`: by a signal, with the usage known so far; `untold`: its cost is unknown. */
+/** How a call ended. `cut`: by a signal or an outage, with the usage known so far; `untold`: its cost is unknown. */
 export type CallEnd =
   | { readonly ended: 'told' | 'cut'; readonly usage: Usage }
   | { readonly ended: 'untold' | 'free' | 'cut'; readonly usage: null };

@@ -196,5 +196,8 @@ function endOf(agent: Agent, report: AgentReport): CallEnd | undefined {
   }
   if (agent.free === true) return undefined;
   if (report.kind === 'cancelled') return { ended: 'cut', usage: null };
-  return { ended: report.unbilled === true ? 'free' : 'untold', usage: null };
+  if (report.unbilled === true) return { ended: 'free', usage: null };
+  // A connection that broke before any answer is like a call that was interrupted: what was sent counts.
+  const isOutage = report.kind === 'failed' && report.park?.kind === 'outage';
+  return { ended: isOutage ? 'cut' : 'untold', usage: null };
 }

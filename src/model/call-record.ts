@@ -37,7 +37,9 @@ export const CallRecord = z.lazy(() =>
       type: z.literal('CallEnded'),
       ended: z
         .enum(['told', 'untold', 'cut', 'free'])
-        .describe('Usage reported or not; interrupted by a signal; or refused before a model worked'),
+        .describe(
+          'Usage reported or not; interrupted by a signal or an outage; or refused before a model worked',
+        ),
       usage: Usage.nullable(),
       cost_usd: z.number().nullable().describe('At the prices of that time; null if unknown'),
       run: z.string().exactOptional().describe('Another run, started by this node, that made the call'),

@@ -57,7 +57,8 @@ async function night(state: (minutes: number) => Provider, attributes = '', edge
       answered += 1;
       const output = [{ type: 'message', content: [{ type: 'output_text', text: 'ok' }] }];
       response.writeHead(200, { 'content-type': 'application/json', connection: 'close' });
-      response.end(JSON.stringify({ id: 'r', status: 'completed', output }));
+      const usage = { input_tokens: 5, output_tokens: 5 };
+      response.end(JSON.stringify({ id: 'r', status: 'completed', output, usage }));
       response.on('close', () => void reachable());
     });
   });
@@ -114,6 +115,15 @@ test.for<[string, Provider]>([
   expect(it.prompts).toEqual(['one', 'two']);
   expect(it.events('PipelineParked')).toEqual([]);
   expect(it.events('StageRetrying').length).toBeGreaterThan(2);
+});
+
+test('under a cost limit a provider that hangs up does not end the run: what was sent to it counts', async () => {
+  await using it = await night((minutes) => (minutes < 9 / 60 ? 'reset' : 'up'));
+  const ran = await it.start({ maxCostUsd: '5', model: 'gpt-5.2', unknownCost: 'stop' });
+  expect(ran.out + ran.err).not.toContain('cannot be held: the cost of');
+  const ended = it.records('.factory/runs/r1/calls.jsonl').filter(({ type }) => type === 'CallEnded');
+  expect(ended.map((one) => one['ended'])).toContain('cut');
+  expect(ran.code, ran.err).toBe(0);
 });
 
 test('after park_after the run is suspended, says why, and a resume continues without a call that is paid twice', async () => {
