@@ -15,6 +15,7 @@ import { hashArtifacts } from '../store/artifact-hashes.ts';
 import type { OnDisk } from '../store/checkpoint.ts';
 import type { Journal } from '../store/journal.ts';
 import type { VisitFacts } from '../store/visits.ts';
+import { head } from '../system/read.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { keepJson } from './artifacts.ts';
 import type { Attempt } from './attempt.ts';
@@ -71,6 +72,9 @@ export type RunEnd = {
   /** Set when the run is suspended. */
   readonly parked?: Parked;
 };
+
+/** Bytes of a failure's summary in the log. */
+const mostLogged = 2200;
 
 /** Test only: simulates a crash after a node, so that the end is not recorded. */
 export const testStop: Ending = { ok: false, exitNode: null, reason: 'test_stop', code: 1 };
@@ -335,7 +339,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (outcome.status === 'fail') {
       setting.log('info', 'failure detail', {
         node: node.id,
-        summary: String(lastFailure['last_failure.summary'] ?? ''),
+        summary: head(String(lastFailure['last_failure.summary'] ?? ''), mostLogged),
       });
     }
     const took = clock.monotonic() - nodeBegan;
