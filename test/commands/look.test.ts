@@ -153,3 +153,22 @@ test('a leak that failed the run is an error of its audit, and a warning after a
   event('PipelineStarted');
   expect(await severities()).toEqual(['warning a@7']);
 });
+
+test('show has what the output of the latest failure says, and nothing of the kind after a success', async () => {
+  const { it } = await ran('echo "ERROR: no column email"; printf "\\r50%%\\r99%%"; exit 1');
+  await using _ = it;
+  const { told, io } = doors(it.path);
+  await showCommand('r', {}, io);
+  expect(told.out).toContain('latest failure:\n  stdout:\n  ERROR: no column email\n  99%');
+  const json = doors(it.path);
+  await showCommand('r', { json: true }, json.io);
+  expect(JSON.parse(json.told.out).failure).toMatchObject({
+    node: 'a',
+    output: expect.stringContaining('99%'),
+  });
+  const { it: fine } = await ran();
+  await using __ = fine;
+  const good = doors(fine.path);
+  await showCommand('r', {}, good.io);
+  expect(good.told.out).not.toContain('latest failure');
+});
