@@ -156,7 +156,7 @@ async function begin(
   return { problems: ended.problems, code: ended.code ?? 2 };
 }
 
-/** The pipeline without the agent script that it bundles, whose answers are those of an example: nobody asked for it. */
+/** The pipeline without the agent script that it bundles, whose answers are those of an example. */
 function withoutExample(graph: Graph, { agent, script }: Pick<OrderSettings, 'agent' | 'script'>): Graph {
   if (script !== undefined || agent?.includes('scripted') === true) return graph;
   return { ...graph, attrs: new Map([...graph.attrs].filter(([key]) => key !== 'agent_script')) };

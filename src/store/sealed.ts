@@ -120,7 +120,7 @@ export async function writeSealed(
   };
 }
 
-/** What stands in the way of this folder: itself, or the path above it, that is no folder. */
+/** The path that keeps this folder from being created: itself, or one above it that is no folder. */
 function fileAbove(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(at)) return isFolder(at) ? undefined : at;

@@ -72,7 +72,8 @@ export function finished(
   said: string,
   othersFailed: boolean,
 ): { readonly report: AgentReport } | { readonly problem: string } {
-  const read = parseAnswer(said);
+  // The schema of the call lists its outcomes.
+  const read = parseAnswer(said, 'ours');
   if ('problem' in read) return { problem: `the answer ${read.problem}` };
   const { answer } = read;
   const reserved = reservedKeyIn(answer.updates);
