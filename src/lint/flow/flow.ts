@@ -84,9 +84,12 @@ function explore(subject: Subject): Flow | undefined {
     const place = places[next];
     if (place === undefined) break;
     if (place.type !== 'exit') place.moves = movesOf(place);
-    // An exit sends the run there if the gate is unmet.
     const target = graph.nodes.get(retryTarget(place.node, graph) ?? '');
-    if (target !== undefined) placeOf(target, success);
+    if (target === undefined) continue;
+    // An exit sends the run there if the gate is unmet, and the gate itself if no edge takes its failure.
+    placeOf(target, success);
+    for (const move of place.moves)
+      if (move.way.edge === undefined && !isGood(move)) placeOf(target, move.giving);
   }
   const before = new Map(places.map((place) => [place, [] as Move[]]));
   for (const move of places.flatMap(({ moves }) => moves))
@@ -94,7 +97,8 @@ function explore(subject: Subject): Flow | undefined {
   return { start: first, places, before, taken, reached: new Set(places.map(({ node }) => node.id)) };
 }
 
-/** The node to which an exit, or the gate itself where no edge takes its failure, sends a run if this goal gate is unmet: the gate's target before the graph's. */
+/** The node to which an exit, or the gate itself where no edge takes its failure, sends a run if this goal gate is unmet: the
+ *  gate's target before the graph's. */
 export function retryTarget(node: Node, graph: Graph): string | undefined {
   if (!isSet(node, 'goal_gate')) return undefined;
   return [node.attrs, graph.attrs]
