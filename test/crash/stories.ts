@@ -48,7 +48,7 @@ const nodes: Story = {
   scoped [shape=parallelogram, allowed_write_paths="out/", tool_command="${ledger}; echo ok >> out/ok.txt; if [ $FACTORY_VISIT = 1 ]; then echo bad > keep.txt; rm lib/deep/a.txt; ln -s nowhere lib/l; fi"]
   judge  [shape=diamond]
   model  [shape=box, prompt="$goal", max_retries=1, retry_delay=1ms, test.outcome_sequence="retry,success", test.verification_plan_json="{\\"files\\":[\\"log.txt\\"],\\"commands\\":[\\"test -f log.txt\\",\\"grep -q kept keep.txt\\"]}"]
-  check  [type=verification, verification.allowed_commands="test, grep"]
+  check  [type=verification, verification.allowed_commands="test -f, grep -q"]
   done   [shape=Msquare]
   bad    [shape=Msquare, outcome=fail]
   start -> write -> flaky -> scoped
@@ -106,7 +106,7 @@ const sealed: Story = {
     'p.dot': `digraph sealed {
   start [shape=Mdiamond]
   plan  [shape=parallelogram, tool_command="${ledger}; test -e scripts/scenarios/data/in.txt && echo '{\\"context_updates\\":{\\"plan\\":{\\"files\\":[],\\"commands\\":[\\"sh scripts/scenarios/judge.sh\\"]}}}' > $FACTORY_OUTPUT"]
-  work  [agent.backend=command, command.run="sh agent.sh", prompt="work", max_retries=0]
+  work  [agent.backend=command, command.run="sh agent.sh", response_format=text, prompt="work", max_retries=0]
   check [type=verification, verification.allowed_commands="sh", verification.plan_context_key="plan"]
   spoil [shape=parallelogram, tool_command="${ledger}; rm -r scripts/scenarios/data; echo x > scripts/scenarios/judge.sh"]
   last  [type=verification, verification.allowed_commands="sh", verification.plan_context_key="plan"]
