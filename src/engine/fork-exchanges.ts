@@ -1,6 +1,6 @@
 /** The recorded exchanges of a run, copied to a run that is forked from it or replays it. */
 import { constants, lstatSync } from 'node:fs';
-import { copyFile } from 'node:fs/promises';
+import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { exchangesLayout, followedLayout, layout, nodeLayout } from '../model/layout.ts';
@@ -92,6 +92,8 @@ const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 async function copied(from: string, to: string): Promise<boolean> {
   if (!isFile(from)) return false;
   try {
+    // An earlier copy may be read-only.
+    await rm(to, { force: true });
     await copyFile(from, to, constants.COPYFILE_FICLONE);
     return true;
   } catch (error) {
