@@ -16,10 +16,12 @@ export function pathProblem(word: string, isPattern = false): string | undefined
   return undefined;
 }
 
-/** `/dev/null` and a process's own streams lie outside the workspace and change nothing there. */
+/** `/dev/null`, a process's own streams and `env`, which finds programs on PATH, lie outside the workspace and give access to
+ *  nothing there. */
+const isHarmless = (path: string): boolean =>
+  /^\/(?:dev\/(?:null|stdin|stdout|stderr|fd\/\d+)|usr\/bin\/env)$/.test(path);
 const isAbsolute = (path: string): boolean =>
-  (path.startsWith('/') && !/^\/dev\/(?:null|stdin|stdout|stderr|fd\/\d+)$/.test(path)) ||
-  /^file:\//i.test(path);
+  (path.startsWith('/') && !isHarmless(path)) || /^file:\//i.test(path);
 
 /** Where a path may begin in a word: at its start, after `name=` or `--flag=`, and in the lists of variables such
  *  as `PATH`. */

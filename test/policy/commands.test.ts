@@ -16,6 +16,7 @@ test.for([
   'cmd >/dev/null 2>/dev/null </dev/null',
   'cmd --out=/dev/null X=/dev/null /dev/null',
   'echo oops >/dev/stderr; cat /dev/stdin /dev/fd/3 | tee /dev/stdout',
+  '/usr/bin/env python3 -V',
   'cat ${X:-/etc/passwd} "${line%% /*}"',
   "echo 'see /etc'",
   'echo "either a/b or c"',
