@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** Room → floor. A file straight under `src/` is a room of its own. */
+/** Room → floor. A file directly in `src/` is a separate room. */
 const floors: Readonly<Record<string, number>> = {
   model: 1,
   system: 1,
@@ -37,12 +37,12 @@ const doors: readonly { readonly module: RegExp; readonly may: RegExp }[] = [
   { module: /^(node:)?https?$|^node:net$/, may: /^system\// },
 ];
 
-const globals: readonly { readonly what: RegExp; readonly may: RegExp; readonly mend: string }[] = [
-  { what: /\bDate\.now\(|\bnew Date\(\)/, may: /^system\//, mend: 'take a Clock' },
-  { what: /(?<![.\w])set(?:Timeout|Interval|Immediate)\(/, may: /^system\//, mend: 'take a Clock' },
-  { what: /(?<![.\w])fetch\(/, may: /^system\//, mend: 'use the OpenAI client' },
-  { what: /\bprocess\.exit\b/, may: /^program\.ts$|^system\/embedded\//, mend: 'answer with an exit code' },
-  { what: /\bconsole\.\w+\(/, may: /^$/, mend: 'answer with text; program.ts prints it' },
+const globals: readonly { readonly what: RegExp; readonly may: RegExp; readonly fix: string }[] = [
+  { what: /\bDate\.now\(|\bnew Date\(\)/, may: /^system\//, fix: 'take a Clock' },
+  { what: /(?<![.\w])set(?:Timeout|Interval|Immediate)\(/, may: /^system\//, fix: 'take a Clock' },
+  { what: /(?<![.\w])fetch\(/, may: /^system\//, fix: 'use the OpenAI client' },
+  { what: /\bprocess\.exit\b/, may: /^program\.ts$|^system\/embedded\//, fix: 'answer with an exit code' },
+  { what: /\bconsole\.\w+\(/, may: /^$/, fix: 'answer with text; program.ts prints it' },
 ];
 
 const source = join(import.meta.dirname, '../src');
@@ -90,8 +90,8 @@ test.for(files)('%s reaches the world through its door', (file) => {
     ).toBe(true);
   }
   const code = withoutComments(text);
-  for (const { what, may, mend } of globals) {
-    expect(!what.test(code) || may.test(file), `src/${file} uses ${what.source}: ${mend}`).toBe(true);
+  for (const { what, may, fix } of globals) {
+    expect(!what.test(code) || may.test(file), `src/${file} uses ${what.source}: ${fix}`).toBe(true);
   }
 });
 

@@ -198,7 +198,7 @@ test('a missing program is reported as missing, for agent lists', async () => {
   expect(await it.work()).toMatchObject({ kind: 'failed', class: 'config', missing: true });
 });
 
-test('what its permissions did not allow is told in the log, in its actions and in its report', async () => {
+test('what its permissions did not allow is in the log, in its actions and in its report', async () => {
   const result = {
     ...{ type: 'result', subtype: 'success', is_error: false, result: '{"outcome":"success"}' },
     permission_denials: [
@@ -411,7 +411,7 @@ describe('a failure', () => {
     }
   });
 
-  // The clock of these tests stands at midnight UTC, which is also the hour in Lisbon then.
+  // The clock of these tests shows midnight UTC, which is also the time in Lisbon then.
   test.for([
     ["You've hit your limit · resets 1pm (Europe/Lisbon)", 'quota', 13 * 3_600_000 + 60_000],
     ["You've hit your limit · resets 1:30pm (America/New_York)", 'quota', 18.5 * 3_600_000 + 60_000],

@@ -133,7 +133,7 @@ test('a stop between two agents tells what the first one had spent', async () =>
   });
 });
 
-test('an outage of one agent is a reason to ask the next, after a few quick tries of its own', async () => {
+test('an outage of one agent is a reason to ask the next, after a few quick retries', async () => {
   const down = failing('a', { class: 'infra', park: { kind: 'outage' } });
   const waits: (number | undefined)[] = [];
   const first: Agent = {

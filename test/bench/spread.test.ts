@@ -49,7 +49,7 @@ test.for([
     growth: 1,
   },
   { what: 'untouched by a few slow nodes', cost: (node: number) => (node === 9990 ? 900 : 4), growth: 1 },
-])('growth is told $what', ({ cost, growth }) => {
+])('growth is reported $what', ({ cost, growth }) => {
   expect(growthOf(Array.from({ length: 9999 }, (_, node) => cost(node)))).toBeCloseTo(growth, 9);
 });
 
@@ -73,8 +73,8 @@ test('a run has the mean cost of its nodes and, when it is long enough, its grow
 
 test.for([
   { what: 'is not moved by a processor that halves its speed', late: 8, used: 2, growth: 1 },
-  { what: 'is told where nodes cost more and stages do not', late: 12, used: 1, growth: 3 },
-])('growth beside the stages $what', ({ late, used, growth }) => {
+  { what: 'is reported where nodes cost more and stages do not', late: 12, used: 1, growth: 3 },
+])('growth outside the stages $what', ({ late, used, growth }) => {
   const times = [0];
   const pulses = [{ at: -1, used: 0 }];
   for (let node = 1; node <= 800; node++) {
@@ -88,7 +88,7 @@ test.for([
   expect(measuredRun({}, times, pulses).sample.even_growth_x).toBeCloseTo(growth, 6);
 });
 
-test('without pulses, or where stages took nothing that was felt, there is no growth beside them', () => {
+test('without pulses, or where stages took nothing that was felt, there is no growth outside them', () => {
   const times = Array.from({ length: 500 }, (_, node) => node);
   expect(evenGrowthOf(times, [])).toBeUndefined();
   expect(

@@ -1,4 +1,4 @@
-/** `factory plan SPEC`, the built command line: exit codes, records, exports, and going on where it stopped. */
+/** `factory plan SPEC`, the built command line: exit codes, records, exports, and resuming. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -148,7 +148,7 @@ describe('a compilation', () => {
     );
   });
 
-  test('that is given up exits 2, keeps the findings, and stays as it is when it is resumed', async () => {
+  test('that is given up exits 2, keeps the findings, and is unchanged by a resume', async () => {
     await using it = await home({ 'spec.md': 'S', 's.json': script({ json: bad }, { json: worse }) });
     const args = ['--script', 's.json', '--max-attempts', '2', '--run-id', 'R1', '--outdir', 'out'];
     const ran = await it.factory(['plan', '--spec', 'spec.md', ...args, '--json']);
@@ -304,7 +304,7 @@ describe('a compilation', () => {
           text
             .replaceAll(id, 'ID')
             .replace(/"(\w+_at_utc|(start|end)_timestamp|duration_seconds)": .*/g, '')
-            // The second run finds what the first one wrote into the repository, but for the artifacts.
+            // The second run finds what the first one wrote into the repository, except the artifacts.
             .replaceAll(/"(manifest\w*_sha256)": "\w+"/g, '"$1"'),
         ]),
       );

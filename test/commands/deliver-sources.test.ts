@@ -7,7 +7,7 @@ import { run } from './delivered-run.ts';
 
 const product = { 'a.txt': 'a\n', 'f1.txt': '1\n', 'sub/run.sh': 's\n' };
 
-test('a source that keeps SHA-256 names has them in its branch and in a folder of its own', async () => {
+test('a source that keeps SHA-256 names has them in its branch and in a separate folder', async () => {
   using it = folder();
   const r = await run(it.path, {
     prepare: (source) => {

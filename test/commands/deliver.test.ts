@@ -357,7 +357,7 @@ test('where there is no git, that is said, and nothing of the run or of the bran
   expect(readdirSync(it.path).sort()).toEqual(['runs', 'src']);
 });
 
-test('a source that git cannot look at is still a repository, and what git says of it is told', async () => {
+test('a source that git cannot look at is still a repository, and the message of git is printed', async () => {
   using it = folder();
   const r = await run(it.path);
   const config = join(r.source, '.git/config');
@@ -392,7 +392,7 @@ describe('a branch that is there', () => {
     expect(git(r.source, 'rev-parse', 'moved')).toBe(tip);
   });
 
-  test('is delivered all the same when the push fails, which is told with the command to type', async () => {
+  test('is delivered all the same when the push fails, which is reported with the command to type', async () => {
     using it = folder();
     const r = await run(it.path);
     expect(await r.asked({ branch: 'work', push: true })).toBe(1);

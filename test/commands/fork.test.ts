@@ -32,8 +32,8 @@ const script = JSON.stringify({
 const files = {
   'loop.dot': loop,
   'script.json': script,
-  'spec.md': 'as it was\n',
-  'new.md': 'as it is now\n',
+  'spec.md': 'the old text\n',
+  'new.md': 'the new text\n',
 };
 const scripted = { agent: 'scripted', script: 'script.json', quiet: true };
 const runs = '.factory/runs';
@@ -251,8 +251,8 @@ describe('what is changed', () => {
     expect(it.read(`${runs}/f/workspace/log.txt`)).toBe(
       ['one success', 'two success', 'drei success', 'four success', 'last', ''].join('\n'),
     );
-    expect(it.read(`${runs}/f/workspace/.factory/in/spec.md`)).toBe('as it is now\n');
-    expect(it.read(`${runs}/base/workspace/.factory/in/spec.md`)).toBe('as it was\n');
+    expect(it.read(`${runs}/f/workspace/.factory/in/spec.md`)).toBe('the new text\n');
+    expect(it.read(`${runs}/base/workspace/.factory/in/spec.md`)).toBe('the old text\n');
     const manifest = it.json(`${runs}/f/manifest.json`);
     expect(manifest.forked_from.changed).toEqual(['pipeline', 'var limit', 'var spec', 'script', 'caps']);
     expect(manifest).toMatchObject({ pipeline_path: 'other.dot', goal: 'G', caps: { max_steps: 90 } });
@@ -261,7 +261,7 @@ describe('what is changed', () => {
     // Of a fork with a changed text, also a moment before it began has that text.
     const again = await it.fork('f', { at: 'note@1', runId: 'ff', quiet: true });
     expect(again.code, again.err).toBe(0);
-    expect(it.read(`${runs}/ff/workspace/.factory/in/spec.md`)).toBe('as it is now\n');
+    expect(it.read(`${runs}/ff/workspace/.factory/in/spec.md`)).toBe('the new text\n');
     expect(it.read(`${runs}/ff/workspace/log.txt`)).toBe(it.read(`${runs}/f/workspace/log.txt`));
   });
 

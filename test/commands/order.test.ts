@@ -211,7 +211,7 @@ describe('a build', () => {
     expect(told()).toEqual(before);
   });
 
-  test('whose order changes nothing succeeds, says so and makes no commit', async () => {
+  test('whose order changes nothing succeeds, reports it and makes no commit', async () => {
     using it = folder();
     const b = await build(it.path, [order(1)], { 'f1.txt': 'same\n' });
     await b.propose(answer('f1.txt', 'same\n', 'same\n'));
@@ -287,7 +287,7 @@ describe('next', () => {
     });
   });
 
-  test('outside a run says how to name one, and takes the one it stands in', async () => {
+  test('outside a run says how to name one, and takes the one that contains its folder', async () => {
     using it = folder();
     const b = await build(it.path, [order(1)]);
     const { FACTORY_RUN_DIR: _, FACTORY_WORKSPACE: __, FACTORY_OUTPUT: ___, ...env } = b.env;
@@ -543,7 +543,7 @@ test.for([
   ['write_scope_violation', 'guardrail', answer('keep.txt', 'x', 'k\n')],
   ['stale_context', 'product', answer('f1.txt', 'x', 'stale')],
 ] as const)(
-  'apply fails as %s, class %s, and the next attempt is told',
+  'apply fails as %s, class %s, and the next prompt has the reason',
   async ([stage, failureClass, text]) => {
     using it = folder();
     const b = await build(it.path, [order(1)]);
@@ -665,7 +665,7 @@ test.for([
   ],
   ['a folder that is missing', 'config', 'verification.workdir "app" does not exist', 'again', 'exit with 0'],
   [
-    'a program of its own that is missing',
+    'a separate program that is missing',
     'product',
     'verification command cannot start: ./x (./x: not found)',
     'again',
@@ -759,7 +759,7 @@ test('checks see the files as a checkout has them', async () => {
   expect(git(b.run.history, 'show', `${headRef}:a.txt`)).toBe('one\ntwo');
 });
 
-test('a check that puts a link in the place of a folder changes nothing of the commit, and is told of', async () => {
+test('a check that puts a link in the place of a folder changes nothing of the commit, and is reported', async () => {
   using it = folder();
   const one = order(1, { allowed_files: ['d/f1.txt'], postconditions: [] });
   const b = await build(it.path, [one], { 'keep/a.txt': 'a\n' });
@@ -968,7 +968,7 @@ describe('proof', () => {
     expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['node_modules/'] });
   });
 
-  test('has submodules, and files that a filter made, beside it in its second try, and names them', async () => {
+  test('has submodules, and files that a filter made, next to it in its second try, and names them', async () => {
     using it = folder({ 'lib/l.txt': 'lib\n' });
     repository(join(it.path, 'lib'));
     const source = join(it.path, 'src');
@@ -1034,30 +1034,27 @@ describe('proof', () => {
   test.for([
     ['the first', 0, ['bash scripts/verify.sh']],
     ['the last', 1, ['node --check f1.js', 'node --check f2.js']],
-  ] as const)(
-    'runs what checks the whole as it was for the last order: %s is exempt',
-    async ([, which, ran]) => {
-      using it = folder();
-      const orders = [1, 2].map((n) =>
-        order(n, {
-          verify_exempt: n - 1 === which,
-          postconditions: [{ kind: 'file_exists', path: `f${n}.js` }],
-          allowed_files: [`f${n}.js`],
-          acceptance_commands: [`test -f f${n}.js`],
-          context_files: [`f${n}.js`],
-        }),
-      );
-      const b = await build(it.path, orders, { 'scripts/verify.sh': 'test -f f2.js\n' });
-      await orderNext({ allowVerifyExempt: true }, b.io);
-      for (const n of [1, 2]) {
-        expect(await b.propose(answer(`f${n}.js`, `${n};\n`)), b.said.join('')).toBe(0);
-        expect(await orderCommit({}, b.io), b.said.join('')).toBe(0);
-      }
-      await orderNext({}, b.io);
-      expect(await orderProof({}, b.io), b.said.join('')).toBe(0);
-      expect(b.output().context_updates?.['build.proof']).toEqual(ran);
-    },
-  );
+  ] as const)('runs the check of the whole from the last order: %s is exempt', async ([, which, ran]) => {
+    using it = folder();
+    const orders = [1, 2].map((n) =>
+      order(n, {
+        verify_exempt: n - 1 === which,
+        postconditions: [{ kind: 'file_exists', path: `f${n}.js` }],
+        allowed_files: [`f${n}.js`],
+        acceptance_commands: [`test -f f${n}.js`],
+        context_files: [`f${n}.js`],
+      }),
+    );
+    const b = await build(it.path, orders, { 'scripts/verify.sh': 'test -f f2.js\n' });
+    await orderNext({ allowVerifyExempt: true }, b.io);
+    for (const n of [1, 2]) {
+      expect(await b.propose(answer(`f${n}.js`, `${n};\n`)), b.said.join('')).toBe(0);
+      expect(await orderCommit({}, b.io), b.said.join('')).toBe(0);
+    }
+    await orderNext({}, b.io);
+    expect(await orderProof({}, b.io), b.said.join('')).toBe(0);
+    expect(b.output().context_updates?.['build.proof']).toEqual(ran);
+  });
 
   test('before the last order is done is refused', async () => {
     using it = folder();

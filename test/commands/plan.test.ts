@@ -70,7 +70,7 @@ const begin = async () => {
 };
 
 describe('factory plan prompt', () => {
-  test('no model is told the names of what is sealed, and no plan may count on them', async () => {
+  test('no model gets the names of the holdout, and no plan may depend on them', async () => {
     await put({
       'checks/deep/secret_one.sh': '',
       'judge.txt': '',
@@ -150,7 +150,7 @@ describe('factory plan prompt', () => {
     });
   });
 
-  test('counts the files of another folder when told to, and refuses one that is not there', async () => {
+  test('counts the files of another folder if a flag names it, and refuses one that is not there', async () => {
     await put({ 'spec.md': 'x', 't.md': '{{PRODUCT_SPEC}}{{REPO_FILES}}', 'other/only.txt': '' });
     expect(await planPrompt({ spec: 'spec.md', template: 't.md', repo: 'none' }, io)).toBe(2);
     expect(await planPrompt({ spec: 'spec.md', template: 't.md', repo: 'other' }, io)).toBe(0);
@@ -175,7 +175,7 @@ describe('factory plan prompt', () => {
 });
 
 describe('factory plan check', () => {
-  test('a valid plan is written in normal form, and the label says so', async () => {
+  test('a valid plan is written in normal form, and the label is its report', async () => {
     await begin();
     await answer(`\`\`\`json\n${plan(order(' WO-01 ', './a'))}\n\`\`\``);
     expect(await planCheck({ attempts: 5 }, io)).toBe(0);
@@ -251,7 +251,7 @@ describe('factory plan check', () => {
     expect(await text('.factory/plan/prompt.md')).toContain('Build a thing.');
   });
 
-  test('what an earlier answer was found wrong with is not told again', async () => {
+  test('problems of an earlier answer are not repeated', async () => {
     await begin();
     await answer(
       plan(order('WO-01', 'a', { title: 'FIRST', preconditions: [{ kind: 'file_exists', path: 'x' }] })),
@@ -394,7 +394,7 @@ describe('factory plan emit', () => {
     expect(await planEmit({}, io)).toBe(2);
     expect(await told()).toMatchObject({ outcome: 'fail', failure_class: 'config' });
     expect(said.err).toContain(words);
-    // A check makes a plan of whatever stands in its place.
+    // A check makes a plan of whatever is in its place.
     if (name === 'plan.json') expect([await planCheck({}, io), await planEmit({}, io)]).toEqual([0, 0]);
   });
 

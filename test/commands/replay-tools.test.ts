@@ -161,7 +161,7 @@ describe('tools and verifications of a replay', () => {
   });
 });
 
-test('a node whose recorded files are damaged runs in the workspace as it was before', async () => {
+test('a node whose recorded files are damaged runs in the workspace of before', async () => {
   const tool = 'ls > found; echo one-content > a.txt; echo three-content > z.txt';
   await using it = await house({
     'w/s.txt': 's\n',

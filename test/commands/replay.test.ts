@@ -65,7 +65,7 @@ describe('single-turn answers', () => {
       ['answer', 1, 1, true],
       ['answer', 2, 2, true],
     ]);
-    // The second prompt tells of the first failure, with the folder and the time in it.
+    // The second prompt has the first failure, with the folder and the time in it.
     expect(exchanges(it, 'base')[1]?.prompt).toContain(join(dirOf(it, 'base'), 'workspace'));
     await checks(it);
     await checks(it, 'of-base');

@@ -96,7 +96,7 @@ test.for([
   },
 );
 
-test('a script with a first line of its own is watched too, and prints as without the watch', async () => {
+test('a script with a #! line is watched too, and prints as without the watch', async () => {
   const fails = `${python.replace('sys.path', '# sys.path')}\n\ndef check(x):\n  raise ValueError(x)\n\ntry:\n  check(1)\nexcept ValueError:\n  check(__file__ == sys.argv[0] and sys.path[0] == os.path.dirname(__file__) and __name__)\n`;
   await using it = await home({
     's/a_scenario.py': `#!/usr/bin/env -S python3 -u\n${fails}`,

@@ -131,7 +131,7 @@ said=$("$APP_RUN" sh search.sh </dev/null); echo "$said"
     expect(await resultsOf(it)).toMatchObject([{ outcome: 'fail', evidence: { exit_code: 1 } }]);
   });
 
-  test('a product that makes the scenario compare a file with itself has failed, and one with links of its own has not', async () => {
+  test('a product that makes the scenario compare a file with itself has failed, and one with other links has not', async () => {
     const text = `${modes}"$APP_RUN" sh app.sh </dev/null || exit 3\ncmp "\${0%/*}/wanted.txt" "$SCENARIO_TMP/out"\n`;
     const files = { 's/a_scenario.sh': text, 's/wanted.txt': 'right\n' };
     await using it = await home({ ...files, 'app/app.sh': 'ln -s /proc/self/fd/3 "$SCENARIO_TMP/out"\n' });

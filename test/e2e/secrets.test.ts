@@ -1,4 +1,4 @@
-/** No secret of the environment stands in a run directory or in what is printed. */
+/** No secret of the environment is in a run directory or in the output. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -90,7 +90,7 @@ describe.for(['none', 'auto'])('with sandbox=%s', (sandbox) => {
   });
 });
 
-test('a failure of a command that names a withheld variable says so', async () => {
+test('a failure of a command that names a withheld variable has its name', async () => {
   const pipeline = (command: string) =>
     `digraph g { start [shape=Mdiamond] exit [shape=Msquare] bad [shape=Msquare, outcome=fail] t [shape=parallelogram, tool_command="${command}"] start -> t; t -> exit [condition="outcome=success"]; t -> bad [condition="outcome=fail"] }`;
   const hint = (names: string, are: string) =>

@@ -129,9 +129,9 @@ describe('an unmet gate', () => {
     Array.from({ length: times }, () => nodes).flat();
 
   test.for([
-    ['beside the exit that its failure walks into', next, [['g', 'codergen', no], exit], 'g'],
+    ['next to the exit that its failure reaches', next, [['g', 'codergen', no], exit], 'g'],
     ['that no edge takes', alone, [['g', 'codergen', no]], 'a'],
-    ['that broke beside an unconditional edge', next, [['g', 'codergen', broken]], 'g'],
+    ['that broke with an unconditional edge', next, [['g', 'codergen', broken]], 'g'],
     ['that would retry', alone, [['g', 'codergen', { ...yes, status: 'retry', reason: '' }]], 'a'],
   ] as const)('%s sends the run to its target', ([, graph, nodes, node]) => {
     expect(decided(graph, ...nodes)).toEqual({ do: 'run', node });

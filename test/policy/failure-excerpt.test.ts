@@ -4,7 +4,7 @@ import { failureExcerpt } from '../../src/policy/failure-excerpt.ts';
 const lines = (count: number, line: (n: number) => string): string[] =>
   Array.from({ length: count }, (_, n) => line(n));
 
-/** A failure as a runner reports it, amid much else, and what must be told of it. */
+/** A failure as a runner reports it, among much else, and the parts that must be shown. */
 const reports: readonly (readonly [string, readonly string[], readonly string[]])[] = [
   [
     'node --test',
@@ -235,7 +235,7 @@ describe('a long output', () => {
     expect(Buffer.byteLength(shown)).toBeGreaterThan(7000);
   });
 
-  test('keeps beginning and end beside what failed', () => {
+  test('keeps beginning and end with what failed', () => {
     const noise = lines(2000, (n) => `warning: expected attribute ${n} is missing`);
     const shown = failureExcerpt(['BEGINNING', ...noise, 'END'].join('\n'));
     expect(shown).toMatch(/\nBEGINNING\n[\s\S]*\nEND$/);

@@ -37,7 +37,7 @@ test.for([
   ['jest', 'Tests:       3 passed, 3 total'],
   ['vitest', '      Tests  3 passed (3)'],
   ['a linter', 'all files are formatted: 0 problems'],
-  ['a script of its own', 'checked 0 links in 3 files'],
+  ['a separate script', 'checked 0 links in 3 files'],
   ['nothing', ''],
 ])('other output says nothing of the kind: %s', ([, output = '']) => {
   expect(noTestRan(output)).toBeUndefined();

@@ -647,7 +647,7 @@ test('what was used before the agent broke is reported', async () => {
   });
 });
 
-test('a session waits for a provider that is down and goes on; its first turn is left to the run', async () => {
+test('a session waits for a provider that is down and continues; its first turn is left to the run', async () => {
   const busy: Reaction = { status: 503 };
   await using it = await job([calls(call('list')), ...Array.from({ length: 6 }, () => busy), calls(done())], {
     task: { outageMs: 120_000 },

@@ -134,7 +134,7 @@ describe('what an answer says of the outcome where nothing asked for a form', ()
     ['in colours', ansi('{"outcome":"fail"}'), 'fail'],
     ['in a code fence', `${fence}json\n{"outcome":"success"}\n${fence}`, 'success'],
     ['in a fence after prose', `My verdict:\n\n${fence}json\n{"outcome":"fail"}\n${fence}\nThanks!`, 'fail'],
-    ['on lines of its own after prose', 'Done.\n{\n  "outcome": "success"\n}\n', 'success'],
+    ['on separate lines after prose', 'Done.\n{\n  "outcome": "success"\n}\n', 'success'],
     [
       'in the last of several lines of JSON',
       '{"type":"step","status":"failed"}\n{"outcome":"success"}',
@@ -142,7 +142,7 @@ describe('what an answer says of the outcome where nothing asked for a form', ()
     ],
     ['after reasoning', '<think>maybe {"outcome":"success"}</think>\n{"outcome":"fail"}', 'fail'],
     [
-      'after reasoning on lines of its own',
+      'after reasoning on separate lines',
       '<think>\n{"outcome":"success"}\n</think>\n{"outcome":"fail"}',
       'fail',
     ],
@@ -164,7 +164,7 @@ describe('what an answer says of the outcome where nothing asked for a form', ()
     ['a boolean', '{"success":false,"reason":"nope"}', 'nope'],
     ['a line', 'STATUS: fail\nbecause', 'because'],
     ['an object', '{"outcome":"fail","failure_reason":"broken"}', 'broken'],
-  ] as const)('%s is told with its reason', ([, text, reason]) => {
+  ] as const)('%s is a problem with its reason', ([, text, reason]) => {
     expect(spokenIn(text)).toMatchObject({ answer: { reason } });
   });
 
