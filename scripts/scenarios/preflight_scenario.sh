@@ -4,7 +4,7 @@
 #   preflight_scenario.sh SCRIPT APP_DIR
 #
 # Environment: REQUIRE_LIVE (1) · SCENARIO_TIMEOUT (15m, of each phase) · SCENARIO_GRACE (5, seconds from TERM to KILL).
-# The script gets SCENARIO_MODE, REQUIRE_LIVE, SCENARIO_TMP, a folder of its own that is removed afterwards, and APP_RUN, the
+# The script gets SCENARIO_MODE, REQUIRE_LIVE, SCENARIO_TMP, a private folder that is removed afterwards, and APP_RUN, the
 # program that starts the product.
 # Comment lines in it may say what live needs: `requires-env: NAME...` and `requires-network: HOST[:PORT]...`.
 #
@@ -104,7 +104,7 @@ products_run() {
   return 1
 }
 
-# The keeper runs one phase in a process group of its own, ends the group when time is up, and writes down what it saw:
+# The keeper runs one phase in a separate process group, ends the group when time is up, and writes down what it saw:
 # `code`, and `timeout`, `signal` and `products` where that was so. Bash tells of a signal on its own standard error.
 keep_phase() {
   set -m

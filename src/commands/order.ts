@@ -170,8 +170,9 @@ export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number
     const failed = 'stage' in written;
     await end(applied.touched, failed ? { failed: written } : { written: written.written });
     if (failed) return refuse(written);
-    const plans = await plansFor(workspace, order, { files: applied.touched, probe: probeOf(io) });
     const { unparsed } = written;
+    const files = applied.touched.filter((path) => !unparsed.includes(path));
+    const plans = await plansFor(workspace, order, { files, probe: probeOf(io) });
     const notParsed = unparsed.length === 0 ? '' : `; not parsed: ${unparsed.join(', ')}`;
     return yes(`${order.id}: wrote ${applied.touched.join(', ')}${notParsed}`, {
       updates: { ...plans, 'order.touched': applied.touched, 'order.stage': '' },

@@ -1,20 +1,15 @@
 /** Goal gates: nodes that must succeed before the run can, and where an unmet one sends the run. Pure. */
 import { graphAttributes } from '../lint/words.ts';
-import { flag, present, readAttributes } from '../model/attribute.ts';
+import { readAttributes } from '../model/attribute.ts';
 import type { NodeOutcome } from '../model/checkpoint.ts';
-import type { Graph, Node } from '../model/graph.ts';
+import { isGate, retryTarget } from '../model/goal-gate.ts';
+import type { Graph } from '../model/graph.ts';
 import type { Json } from '../model/json.ts';
 import type { Context } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 
 /** How often an unmet gate sends a run back by default. */
 const usualRedirects = 5;
-
-export function isGate(node: Node | undefined): boolean {
-  const attribute = node === undefined ? undefined : present(node.attrs, 'goal_gate');
-  const read = attribute === undefined ? undefined : flag().read(attribute.value);
-  return read?.ok === true && read.value;
-}
 
 export type Unmet = { readonly gate: string; readonly latest: NodeOutcome };
 
@@ -36,7 +31,7 @@ export type Redirect =
 
 /** The gate's target before the graph's, as often as `max_goal_gate_redirects` allows. */
 export function redirect(graph: Graph, gate: string, context: Context): Redirect {
-  const target = retryTarget(graph, gate);
+  const target = retryTarget(graph, graph.nodes.get(gate));
   if (target === undefined) return { why: '' };
   const key = `internal.goal_gate_redirects.${gate}`;
   const most = readAttributes(graph.attrs, graphAttributes).values.max_goal_gate_redirects ?? usualRedirects;
@@ -44,14 +39,4 @@ export function redirect(graph: Graph, gate: string, context: Context): Redirect
   if (count >= most)
     return { why: ` (it has sent the run back ${count} times, max_goal_gate_redirects=${most})` };
   return { target, context: { ...context, [key]: count + 1 } satisfies Record<string, Json> };
-}
-
-function retryTarget(graph: Graph, gate: string): string | undefined {
-  for (const attrs of [graph.nodes.get(gate)?.attrs, graph.attrs]) {
-    for (const key of ['retry_target', 'fallback_retry_target']) {
-      const target = attrs === undefined ? undefined : present(attrs, key)?.value.text.trim();
-      if (target !== undefined && graph.nodes.has(target)) return target;
-    }
-  }
-  return undefined;
 }

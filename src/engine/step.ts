@@ -1,13 +1,14 @@
 /** Decides what follows a finished node. Pure, so that a resume is the same loop entered in the middle. */
 import { present } from '../model/attribute.ts';
 import { type LastFailure, nodeOutcome, type RunState } from '../model/checkpoint.ts';
+import { isGate } from '../model/goal-gate.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Json } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf, toldReason } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import { conditionLookup } from './context.ts';
-import { isGate, type Redirect, redirect, type Unmet, unmetGates } from './gates.ts';
+import { type Redirect, redirect, type Unmet, unmetGates } from './gates.ts';
 import type { Route } from './route.ts';
 import { route } from './route.ts';
 import type { Change } from './state.ts';

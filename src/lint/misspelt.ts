@@ -17,9 +17,15 @@ export function undeclaredTargets({
   return new Map(targets.map(({ id }) => [id, nearest(id)]));
 }
 
+/** Three rules ask for them. */
+const known = new WeakMap<Subject, ReadonlyMap<string, string>>();
+
 /** The misspelt ids, with the ids that were meant: declared nodes that no other edge leads to. */
 export function misspeltTargets(subject: Subject): ReadonlyMap<string, string> {
+  const old = known.get(subject);
+  if (old !== undefined) return old;
   const found = new Map<string, string>();
+  known.set(subject, found);
   for (const [id, meant] of undeclaredTargets(subject))
     if (meant !== undefined && !subject.incoming.has(meant)) found.set(id, meant);
   return found;

@@ -48,7 +48,7 @@ test.for([
   'SHELLOPTS=noexec bash check.sh',
   'NODE_TEST_CONTEXT=child-v8 node --test',
   'BASHOPTS=x bash check.sh',
-])('nobody may plan %s, whatever is allowed', (command) => {
+])('no author may plan %s, whatever is allowed', (command) => {
   for (const author of ['agent', 'tool'] as const)
     expect(verificationCommandProblem(command, [...allowed, `=${command}`], author)).toMatch(
       /which loads code/,

@@ -1,8 +1,9 @@
 /** The possible paths of runs through a graph: every reachable node, and every way to leave it. */
 import { present } from '../../model/attribute.ts';
-import type { Edge, Graph, Node } from '../../model/graph.ts';
+import { isGate, retryTarget } from '../../model/goal-gate.ts';
+import type { Edge, Node } from '../../model/graph.ts';
 import { nodesOf, type Subject } from '../rule.ts';
-import { type Giving, givingsOf, isSet, success } from './giving.ts';
+import { type Giving, givingsOf, success } from './giving.ts';
 import { type Fork, forkOf, type Way, waysOf } from './ways.ts';
 
 /** A node as runs reach it. A conditional passes an outcome on: it has one place for each outcome. */
@@ -84,7 +85,7 @@ function explore(subject: Subject): Flow | undefined {
     const place = places[next];
     if (place === undefined) break;
     if (place.type !== 'exit') place.moves = movesOf(place);
-    const target = graph.nodes.get(retryTarget(place.node, graph) ?? '');
+    const target = graph.nodes.get(retryTarget(graph, place.node) ?? '');
     if (target === undefined) continue;
     // An exit sends the run there if the gate is unmet, and the gate itself if no edge takes its failure.
     placeOf(target, success);
@@ -97,22 +98,11 @@ function explore(subject: Subject): Flow | undefined {
   return { start: first, places, before, taken, reached: new Set(places.map(({ node }) => node.id)) };
 }
 
-/** The node to which an exit, or the gate itself where no edge takes its failure, sends a run if this goal gate is unmet: the
- *  gate's target before the graph's. */
-export function retryTarget(node: Node, graph: Graph): string | undefined {
-  if (!isSet(node, 'goal_gate')) return undefined;
-  return [node.attrs, graph.attrs]
-    .flatMap((attrs) =>
-      ['retry_target', 'fallback_retry_target'].map((key) => present(attrs, key)?.value.text.trim()),
-    )
-    .find((id) => id !== undefined && graph.nodes.has(id));
-}
-
 const isGood = ({ giving }: Move): boolean =>
   giving.status === 'success' || giving.status === 'partial_success';
 
 /** A move that leaves a goal gate unmet. */
-export const missesGate = (move: Move): boolean => isSet(move.place.node, 'goal_gate') && !isGood(move);
+export const missesGate = (move: Move): boolean => isGate(move.place.node) && !isGood(move);
 
 /** A move into an exit that ends the run in success, unless a goal gate is unmet. */
 export const isArrival = ({ to, giving, way }: Move): boolean =>

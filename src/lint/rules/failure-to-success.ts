@@ -2,8 +2,8 @@
  *
  *  On the way a failure is settled if the node itself succeeds later, a verification passes, or the node that checks the
  *  loop of the failed one succeeds. No run succeeds after an unmet goal gate. */
+import { isGate } from '../../model/goal-gate.ts';
 import { type Flow, flowOf, isArrival, type Move, missedGate, missesGate, type Place } from '../flow/flow.ts';
-import { isSet } from '../flow/giving.ts';
 import { leadingTo, pathBetween, pathTo } from '../flow/search.ts';
 import { folded, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
@@ -23,7 +23,7 @@ export const failureToSuccess: Rule = (subject) => {
   for (const place of flow.places) {
     // A quick check that skips most places of a large graph.
     if (!place.moves.some(({ to }) => to !== undefined && passing.has(to))) continue;
-    if (subject.kindOf.get(place.node.id)?.executable !== true || isSet(place.node, 'goal_gate')) continue;
+    if (subject.kindOf.get(place.node.id)?.executable !== true || isGate(place.node)) continue;
     const past = carriedPast(flow, place, spend);
     const path = past === undefined ? undefined : pathTo(flow, place);
     if (past !== undefined && path !== undefined && !missedGate([...path, ...past]))

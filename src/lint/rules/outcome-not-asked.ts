@@ -1,5 +1,6 @@
 /** An agent whose outcome decides is asked for it. */
 import { present } from '../../model/attribute.ts';
+import { isGate } from '../../model/goal-gate.ts';
 import type { Node } from '../../model/graph.ts';
 import { testsOutcome } from '../../model/tested.ts';
 import { finding, nodesOf, type Rule, type Subject } from '../rule.ts';
@@ -28,8 +29,8 @@ function isAsked(node: Node, { options }: Subject): boolean {
   const settings = ['response_format', 'command.response_format'].map(said);
   if (settings.some((format) => format !== undefined && format !== 'auto')) return true;
   if ([said('response_via'), said('command.response_via')].includes('none')) return true;
-  if (['response_file', 'response_schema', 'prompt_file', 'goal_gate'].some((key) => said(key) !== undefined))
-    return true;
+  if (isGate(node)) return true;
+  if (['response_file', 'response_schema', 'prompt_file'].some((key) => said(key) !== undefined)) return true;
   const prompt = said('prompt') ?? said('label') ?? '';
   return /\boutcome\b/i.test(options.prompts?.get(prompt) ?? prompt);
 }

@@ -1,6 +1,7 @@
 /** Every usual outcome of a node is taken by some edge. */
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import { type Flow, flowOf, type Move, missesGate, type Place, retryTarget } from '../flow/flow.ts';
+import { retryTarget } from '../../model/goal-gate.ts';
+import { type Flow, flowOf, type Move, missesGate, type Place } from '../flow/flow.ts';
 import { pathTo } from '../flow/search.ts';
 import { folded, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
@@ -23,7 +24,7 @@ export const outcomeUncovered: Rule = (subject) => {
 
 /** One move for each usual outcome that no edge takes. */
 function uncovered({ node, givings, moves, fork, passes }: Place, { graph }: Subject): readonly Move[] {
-  const isSentBack = retryTarget(node, graph) !== undefined;
+  const isSentBack = retryTarget(graph, node) !== undefined;
   const found = givings
     .filter(({ usual }) => usual)
     .flatMap((giving) => {

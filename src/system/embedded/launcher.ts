@@ -152,7 +152,7 @@ export function launcherProgram(require: NodeJS.Require, places: LauncherPlaces)
       const start = Number(/^pos:\s*(\d+)/m.exec(fs.readFileSync('/proc/self/fdinfo/0', 'utf8'))?.[1] ?? 0);
       return fs.createReadStream('', { fd: 0, start, autoClose: false });
     }
-    // A descriptor of its own: the script’s must stay blocking.
+    // A separate descriptor: the script’s must stay blocking.
     if (kind === 'pipe')
       return new net.Socket({
         fd: fs.openSync('/proc/self/fd/0', fs.constants.O_RDONLY | fs.constants.O_NONBLOCK),
