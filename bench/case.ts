@@ -13,9 +13,19 @@ export const quantityNames = {
   cpu_ms: 'processor',
   peak_mib: 'peak memory',
   node_ms: 'a node',
+  changed_ms: 'a node that changes a file',
+  sandbox_ms: 'what the sandbox adds',
   apart_ms: 'with pauses',
   pass_ms: 'a pass',
   copy_ms: 'the copy',
+  disk_mib: 'the run directory',
+  help_ms: '--help',
+  validate_ms: 'validate',
+  runs_ms: 'runs',
+  show_ms: 'show',
+  logs_ms: 'logs',
+  verify_ms: 'verify',
+  resume_ms: 'resume',
   growth_x: 'growth',
   even_growth_x: 'growth beside the stages',
   lost_n: 'runs lost',
@@ -45,23 +55,23 @@ export type Bench = Starter & {
   readonly sizes: Sizes;
   /** Where this case keeps everything; nothing in it is deleted before the bench ends. */
   readonly folder: string;
-  /** The Node that runs the bench and the program of this house. */
+  /** The Node that runs the bench and the program of this project. */
   readonly node: string;
-  /** The root of this house. */
-  readonly house: string;
+  /** The root of this project. */
+  readonly project: string;
   readonly ours: Program;
 };
 
 export type Contest = {
-  /** A folder that is read before each contestant: a cache that has gone cold would be paid for by whoever is first. */
+  /** A folder that is read before each program: a cache that has gone cold would be paid for by whoever is first. */
   readonly reads?: string;
   /** Measures a program that is compared; `id` is used for nothing else. */
   program(program: Program, id: string): Promise<Measured>;
-  /** What is measured beside it in every round, as a yardstick. */
+  /** What is measured beside it in every round, as a baseline. */
   readonly beside: Readonly<Record<string, (id: string) => Promise<Measured>>>;
 };
 
-/** `of` and `to` are a contestant and its quantity. With a limit it is a target, that of the median. */
+/** `of` and `to` are a program and its quantity. With a limit it is a target, that of the median. */
 export type Comparison = {
   readonly what: string;
   readonly how: How;
@@ -77,7 +87,7 @@ export type Case = {
   readonly rounds: readonly [full: number, quick: number];
   /** Rounds before them that are not counted, for what is over so soon that a cold cache decides. */
   readonly warmUps?: number;
-  /** Flush the disk before each contestant: what one has left unwritten would be written while the next is timed. */
+  /** Flush the disk before each program: what one has left unwritten would be written while the next is timed. */
   readonly settle?: boolean;
   /** The other program is not asked. */
   readonly alone?: boolean;

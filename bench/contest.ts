@@ -1,4 +1,4 @@
-/** Measures one case: every contestant once a round, in turn, so that load on the machine hits all of them alike. */
+/** Measures one case: every program once a round, in turn, so that load on the machine hits all of them alike. */
 import { spawnSync } from 'node:child_process';
 import {
   against,
@@ -33,7 +33,7 @@ export type CaseResult = {
   readonly rounds: number;
   /** Who → quantity → one value a round, null where that round failed. */
   readonly measured: Readonly<Record<string, Readonly<Partial<Record<Quantity, Values>>>>>;
-  /** Who → why. A contestant that has failed is not asked again. */
+  /** Who → why. A program that has failed is not asked again. */
   readonly failed: Readonly<Record<string, string>>;
   readonly compared: readonly Compared[];
   /** Who → milliseconds per node in blocks of `block` nodes, medians over the rounds. */
@@ -53,7 +53,7 @@ export type Setting = {
 type Entry = { readonly name: string; readonly measure: (id: string) => Promise<Measured> };
 type Books = { readonly taken: Map<string, (Measured | undefined)[]>; readonly failed: Map<string, string> };
 
-/** Rejects with `Interrupted` only; whatever a contestant does wrong stands in `failed`. */
+/** Rejects with `Interrupted` only; whatever a program does wrong stands in `failed`. */
 export async function hold(
   which: Case,
   { bench, rounds, other, settle, tell }: Setting,
@@ -150,6 +150,6 @@ export function compare(
 const medianCurve = (curves: readonly (readonly number[])[]): number[] =>
   (curves[0] ?? []).map((_, index) => spreadOf(curves.flatMap((curve) => curve[index] ?? []))?.median ?? 0);
 
-/** Ours failed in one of them, or the yardstick did: there is no measurement to speak of. */
+/** Ours failed in one of them, or the baseline did: there is no measurement to speak of. */
 export const anyOfOursFailed = (results: readonly CaseResult[]): boolean =>
   results.some(({ failed }) => Object.keys(failed).some((who) => who !== against));

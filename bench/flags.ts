@@ -17,10 +17,12 @@ export type Options = {
   readonly json: string | undefined;
   readonly plot: string | undefined;
   readonly limitMs: number;
+  /** Add the medians to `bench/history.jsonl`. */
+  readonly record: boolean;
 };
 
 export const usage = `usage: npm run bench -- [--quick] [--only CASE,…] [--runs N] [--against "COMMAND"]
-                        [--json FILE] [--plot FILE.svg] [--limit SECONDS]
+                        [--json FILE] [--plot FILE.svg] [--limit SECONDS] [--record]
 cases: ${cases.map(({ name }) => name).join(', ')}`;
 
 /** The options, or what is wrong with the flags and how to mend it. `folder` is where relative paths begin. */
@@ -60,6 +62,7 @@ export function readFlags(argv: readonly string[], folder: string): Options | { 
     plot: path(values.plot),
     // A timer counts to 2^31 ms.
     limitMs: Math.min(limit, 2_000_000) * 1000,
+    record: values.record,
   };
 }
 
@@ -74,6 +77,7 @@ const parse = (argv: readonly string[]) =>
       json: { type: 'string' },
       plot: { type: 'string' },
       limit: { type: 'string' },
+      record: { type: 'boolean', default: false },
     },
   }).values;
 

@@ -7,6 +7,7 @@ import { against, type Bench, type Case, factory, type Program } from './case.ts
 import { cases } from './cases/index.ts';
 import { anyOfOursFailed, type CaseResult, hold } from './contest.ts';
 import { type Options, readFlags, usage } from './flags.ts';
+import { earlierFigures, record } from './history.ts';
 import { Interrupted } from './measure.ts';
 import { withItsOrder } from './order.ts';
 import { type Curves, letters, svgOf } from './plot.ts';
@@ -16,9 +17,9 @@ import { fullSizes, quickSizes, type Sizes } from './sizes.ts';
 
 export type Sinks = { readonly out: (text: string) => void; readonly tell: (line: string) => void };
 
-/** Runs the bench of the house at `house`. Answers with the exit code: 0 it was measured (targets met or not) or help was
+/** Runs the bench of the project at `project`. Answers with the exit code: 0 it was measured (targets met or not) or help was
  *  asked for, 1 a run of our own failed, 2 the flags are wrong, 130 it was interrupted. */
-export async function main(argv: readonly string[], house: string): Promise<number> {
+export async function main(argv: readonly string[], project: string): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
     process.stdout.write(`${usage}\n`);
     return 0;
@@ -38,7 +39,7 @@ export async function main(argv: readonly string[], house: string): Promise<numb
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, interrupt);
   try {
-    return await bench(options, house, options.quick ? quickSizes : fullSizes, stop.signal, {
+    return await bench(options, project, options.quick ? quickSizes : fullSizes, stop.signal, {
       out: (text) => process.stdout.write(`${text}\n`),
       tell: (line) => process.stderr.write(`${line}\n`),
     });
@@ -50,7 +51,7 @@ export async function main(argv: readonly string[], house: string): Promise<numb
 /** Measures, prints, writes. What was measured before an interruption is written all the same. */
 export async function bench(
   options: Options,
-  house: string,
+  project: string,
   sizes: Sizes,
   signal: AbortSignal,
   { out, tell }: Sinks,
@@ -58,6 +59,8 @@ export async function bench(
   const started = new Date();
   const chosen = cases.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
   const results: CaseResult[] = [];
+  const machine = `${cpus()[0]?.model ?? ''}, ${availableParallelism()} cores, Node ${process.version}`;
+  const earlier = earlierFigures(project, machine, options.quick);
   const load = loadavg();
   let interrupted = false;
   try {
@@ -68,13 +71,13 @@ export async function bench(
       signal,
       limitMs: options.limitMs,
     };
-    const ours: Program = { name: factory, argv: [process.execPath, join(house, 'dist/cli.js')] };
+    const ours: Program = { name: factory, argv: [process.execPath, join(project, 'dist/cli.js')] };
     const settingIn = (room: string): Bench => ({
       ...starter,
       sizes,
       folder: scratch.room(room),
       node: process.execPath,
-      house,
+      project,
       ours,
     });
     const other =
@@ -90,7 +93,7 @@ export async function bench(
         tell,
       });
       results.push(result);
-      out(`${table(result)}
+      out(`${table(result, earlier)}
 `);
       if (worthAPlot(result.costs))
         out(`${letters(result.costs, result.block)}
@@ -103,13 +106,17 @@ export async function bench(
   }
   if (interrupted) out(`interrupted: ${results.length} of ${chosen.length} cases were measured`);
   out(summary(results, options));
-  const stem = join(house, 'bench/results', started.toISOString().replace(/[:.]/g, '-'));
+  const stem = join(project, 'bench/results', started.toISOString().replace(/[:.]/g, '-'));
   const json = options.json ?? `${stem}.json`;
   write(
     json,
     `${JSON.stringify(report(results, options, { started, sizes, load, interrupted }), null, 2)}\n`,
   );
   out(`figures  ${json}`);
+  if (options.record && !interrupted) {
+    const { commit } = record(project, results, { at: started.toISOString(), machine, quick: options.quick });
+    out(`recorded ${commit} in bench/history.jsonl`);
+  }
   const curve =
     results.find(({ name }) => name === 'many-nodes') ?? results.find(({ costs }) => worthAPlot(costs));
   if (curve !== undefined && worthAPlot(curve.costs)) {

@@ -1,4 +1,5 @@
-/** What is run: pipelines, and trees of files. The same bytes every time. */
+/** What is run: pipelines, and trees of files. The same bytes every time, except where they are random. */
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -21,6 +22,18 @@ export function chain(count: number): string {
     ...numbers.slice(1).map((number) => `${nodeName(number - 1)} -> ${nodeName(number)};`),
     `${nodeName(count)} -> done;`,
   ]);
+}
+
+/** A tool node for each of `paths`, in a row; each writes its file anew. */
+export function touching(paths: readonly string[]): string {
+  const rows = chain(paths.length).split('\n');
+  return rows
+    .map((row) => {
+      const index = paths.findIndex((_, at) => row.startsWith(`  ${nodeName(at + 1)} [`));
+      const command = `echo ${nodeName(index + 1)} > ${paths[index]}`;
+      return index < 0 ? row : row.replace('tool_command="true"', `tool_command="${command}"`);
+    })
+    .join('\n');
 }
 
 /** `count` tool nodes that are read and checked and never run: the start leads straight to the exit, and to the first
@@ -60,6 +73,17 @@ export function makeTree(folder: string, count: number): string[] {
       join(folder, path),
       Buffer.concat([Buffer.from(`${index}\n`), bytes.subarray(0, Math.floor(256 * 32 ** random()))]),
     );
+    return path;
+  });
+}
+
+/** A tree of `count` files of 4 KiB that no compression makes smaller, a hundred to a folder. Gives their slash paths. */
+export function makeRandomTree(folder: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => {
+    const inner = `d${Math.floor(index / 10000)}/d${Math.floor(index / 100) % 100}`;
+    if (index % 100 === 0) mkdirSync(join(folder, inner), { recursive: true });
+    const path = `${inner}/f${index}.bin`;
+    writeFileSync(join(folder, path), randomBytes(4096));
     return path;
   });
 }

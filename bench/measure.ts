@@ -21,6 +21,8 @@ export type Starter = {
   readonly signal: AbortSignal;
   /** After so many milliseconds a program counts as failed. */
   readonly limitMs: number;
+  /** Any exit code counts as the end of its work. */
+  readonly mayFail?: boolean;
 };
 
 /** A program did not do what was asked of it: a result, told as such, and the bench goes on. */
@@ -75,7 +77,13 @@ export async function measure(argv: readonly string[], starter: Starter, pulses?
   starter.signal.addEventListener('abort', stop, { once: true });
   const ending = await new Promise<string>((resolve) => {
     child.on('error', (error) => resolve(`cannot be started: ${error.message}`));
-    child.on('close', (code, signal) => resolve(code === 0 ? '' : `ended with ${signal ?? `code ${code}`}`));
+    child.on('close', (code, signal) =>
+      resolve(
+        code === 0 || (starter.mayFail === true && code !== null)
+          ? ''
+          : `ended with ${signal ?? `code ${code}`}`,
+      ),
+    );
   });
   const wall_ms = performance.now() - start;
   starter.signal.removeEventListener('abort', stop);

@@ -1,6 +1,7 @@
 /** What a person reads: the table of a case. */
-import { quantities, quantityNames, unitOf } from './case.ts';
+import { factory, quantities, quantityNames, unitOf } from './case.ts';
 import type { CaseResult, Compared, Values } from './contest.ts';
+import type { Recorded } from './history.ts';
 import type { Spread } from './spread.ts';
 
 /** Three digits that count, and a unit: `2.31 ms`, `1.87 s`, `96.2 MiB`, `0.54x`. */
@@ -23,8 +24,9 @@ const row = (label: string, spread: Spread, unit: string): string =>
 const verdict = ({ limit, met, unit }: Compared): string =>
   limit === undefined ? '' : `   target ≤ ${shown(limit, unit)}: ${met ? 'met' : 'MISSED'}`;
 
-/** The lines of one case: what was measured, how it compares, and whose failure there was. */
-export function table(result: CaseResult): string {
+/** The lines of one case: what was measured, what it was at an earlier commit, how it compares, and whose failure there
+ *  was. */
+export function table(result: CaseResult, earlier?: Recorded): string {
   const rounds = `${result.rounds} round${result.rounds === 1 ? '' : 's'}`;
   const lines = [
     `${result.name}: ${result.title}; ${rounds}`,
@@ -33,8 +35,11 @@ export function table(result: CaseResult): string {
   for (const [who, measured] of Object.entries(result.measured))
     for (const quantity of quantities) {
       const values = measured[quantity];
-      if (values !== undefined)
-        lines.push(row(`${who}  ${quantityNames[quantity]}`, values, unitOf(quantity)));
+      if (values === undefined) continue;
+      const unit = unitOf(quantity);
+      const before = who === factory ? earlier?.figures[result.name]?.[quantity] : undefined;
+      const then = before === undefined ? '' : `   ${shown(before, unit)} at ${earlier?.commit}`;
+      lines.push(`${row(`${who}  ${quantityNames[quantity]}`, values, unit)}${then}`);
     }
   for (const compared of result.compared) lines.push(comparedRow(compared, compared.value));
   for (const [who, why] of Object.entries(result.failed)) lines.push(`  ${who} FAILED: ${why}`);

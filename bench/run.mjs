@@ -5,10 +5,10 @@
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
-const house = resolve(import.meta.dirname, '..');
+const project = resolve(import.meta.dirname, '..');
 const built = await build({
-  entryPoints: [join(house, 'bench/main.ts')],
-  absWorkingDir: house,
+  entryPoints: [join(project, 'bench/main.ts')],
+  absWorkingDir: project,
   bundle: true,
   write: false,
   format: 'esm',
@@ -18,4 +18,4 @@ const built = await build({
 });
 const script = Buffer.from(built.outputFiles[0]?.contents ?? '').toString('base64');
 const { main } = await import(`data:text/javascript;base64,${script}`);
-process.exitCode = await main(process.argv.slice(2), house);
+process.exitCode = await main(process.argv.slice(2), project);

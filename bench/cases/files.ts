@@ -19,7 +19,7 @@ export const files: Case = {
     const { files, fileNodes } = bench.sizes;
     const workdir = join(bench.folder, 'workdir');
     const pipeline = join(bench.folder, 'pipeline.dot');
-    const script = join(bench.house, 'bench/baselines/hash-files.mjs');
+    const script = join(bench.project, 'bench/baselines/hash-files.mjs');
     makeTree(workdir, files);
     writeFileSync(pipeline, chain(fileNodes));
     return {

@@ -1,20 +1,32 @@
 /** Every case, in the order in which they are measured. */
 import type { Case } from '../case.ts';
 import { atOnce } from './at-once.ts';
+import { changes, manyChanges } from './changes.ts';
 import { copy, files } from './files.ts';
 import { graph } from './graph.ts';
 import { judged } from './judged.ts';
+import { longRun } from './long-run.ts';
+import { mainJob, workOrder } from './main-job.ts';
 import { manyNodes, nodes, oneNode } from './nodes.ts';
+import { sandbox } from './sandbox.ts';
+import { verbs } from './verbs.ts';
 import { version } from './version.ts';
 
 export const cases: readonly Case[] = [
   version,
+  verbs,
   oneNode,
   nodes,
+  sandbox,
   graph,
   atOnce,
   manyNodes,
+  longRun,
   files,
+  changes,
+  manyChanges,
   copy,
   judged,
+  mainJob,
+  workOrder,
 ];

@@ -16,7 +16,7 @@ export const judged: Case = {
   prepare: (bench) => {
     const workdir = join(bench.folder, 'workdir');
     const pipeline = join(bench.folder, 'pipeline.dot');
-    const script = join(bench.house, 'bench/baselines/hash-files.mjs');
+    const script = join(bench.project, 'bench/baselines/hash-files.mjs');
     makeJudged(workdir, bench.sizes.judgedMib);
     writeFileSync(pipeline, chain(1));
     return {

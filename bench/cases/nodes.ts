@@ -133,14 +133,14 @@ export function measuredRun(
 }
 
 async function spawns(bench: Bench): Promise<Measured> {
-  const script = join(bench.house, 'bench/baselines/spawn-true.mjs');
+  const script = join(bench.project, 'bench/baselines/spawn-true.mjs');
   const ran = await measure([bench.node, script, `${bench.sizes.nodes}`], bench);
   const [node_ms = Number.NaN, apart_ms = Number.NaN] = ran.stdout.split(' ').map(Number);
   return { sample: { node_ms, apart_ms } };
 }
 
 async function least(bench: Bench, id: string): Promise<Measured> {
-  const script = join(bench.house, 'bench/baselines/least-node.mjs');
+  const script = join(bench.project, 'bench/baselines/least-node.mjs');
   const ran = await measure([bench.node, script, join(bench.folder, id), `${bench.sizes.nodes}`], bench);
   return { sample: { node_ms: Number(ran.stdout) } };
 }

@@ -11,6 +11,7 @@ test('without flags every case is measured, as often as it wants', () => {
     json: undefined,
     plot: undefined,
     limitMs: 1_800_000,
+    record: false,
   });
 });
 
@@ -25,6 +26,7 @@ test('the other program is split into words, and files are named from where one 
     json: '/here/a.json',
     plot: '/tmp/a.svg',
     limitMs: 90_000,
+    record: false,
   });
 });
 
