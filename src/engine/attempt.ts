@@ -25,11 +25,11 @@ import { keepJson, keepLists } from './artifacts.ts';
 import { type FinishedAttempt, HoldoutLeak } from './leaks.ts';
 import { maskedObject } from './masked.ts';
 import { rerun, wantsRerun } from './rerun.ts';
+import type { RunSetting } from './run-context.ts';
 import { type Sealing, sealingOf } from './sealing.ts';
 import { waitingWithin } from './shared-budget.ts';
-import type { RunSetting, Visit } from './site.ts';
+import type { Visit } from './site.ts';
 import { siteFor } from './site.ts';
-import { truthGate } from './unfixable.ts';
 
 export type AttemptRequest = {
   readonly kind: NodeKind;
@@ -182,12 +182,10 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
           ...costs(),
         };
       }
-      const gate = reported.status === 'success' ? truthGate(scope, visit.state.outcomes) : undefined;
-      const outcome = gate === undefined ? reported : { ...failed(gate, 'guardrail'), ...by(reported) };
-      if (!wantsRerun(setting, visit, outcome))
-        return { outcome, after: found.after, violations: [], ...costs() };
+      if (!wantsRerun(setting, visit, reported))
+        return { outcome: reported, after: found.after, violations: [], ...costs() };
       const tookMs = setting.clock.monotonic() - began;
-      const again = await rerun(setting, snapshots, outcome, { kind, values, visit, before, tookMs });
+      const again = await rerun(setting, snapshots, reported, { kind, values, visit, before, tookMs });
       return { outcome: masked(again, site.mask), after: found.after, violations: [], ...costs() };
     },
   };

@@ -1,18 +1,11 @@
-/** Stops a loop that makes no progress: the same failure again, though an agent has worked in between, and no relevant
- *  change of the workspace. */
+/** Counts the failures of a loop that makes no progress: the same failure again, though an agent has worked in between, and no
+ *  relevant change of the workspace. */
 import { isAbsolute, join } from 'node:path';
-import { graphAttributes } from '../lint/words.ts';
-import { readAttributes } from '../model/attribute.ts';
 import type { Alike } from '../model/attribution.ts';
 import type { RunState } from '../model/checkpoint.ts';
-import type { Graph, Node } from '../model/graph.ts';
+import type { Node } from '../model/graph.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
-import { kindOf } from '../model/resolve.ts';
-import { modelsOf } from '../nodes/escalation.ts';
-import type { NodeKind } from '../nodes/kind.ts';
-import { judgingAttributes } from '../nodes/kind.ts';
-import { leadsTo, loopOf } from '../policy/loops.ts';
 import { isRelevant, signatureOf } from '../policy/signature.ts';
 import { readSome } from '../system/read.ts';
 import { diff } from '../workspace/changes.ts';
@@ -20,8 +13,6 @@ import { readIgnore } from '../workspace/ignore.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { lastOutputs } from './last-output.ts';
 
-/** Equal failures that stop a loop by default. */
-const usual = 3;
 const mostVisits = 10;
 /** Bytes of a `.gitignore`, and of the end of each stream that tell one failure from another. */
 const mostRead = 32_768;
@@ -71,35 +62,6 @@ export async function alikeAfter(
   // No agent has tried to fix it: a tool that repeats itself is waiting for something.
   if ((state.agent_step ?? -1) < earlier.step) return undefined;
   return { ...once, count: earlier.count + 1, visits: [...earlier.visits, visit].slice(-mostVisits) };
-}
-
-/** Why the loop that `next` leads back into ends, or undefined. */
-export function loopStopped(
-  graph: Graph,
-  kinds: readonly NodeKind[],
-  node: Node,
-  next: string,
-  alike: Alike | null | undefined,
-): string | undefined {
-  if (alike == null || !leadsTo(graph, next, node.id)) return undefined;
-  const most = breakerOf(graph, kinds, node, next);
-  if (most === 0 || alike.count < most) return undefined;
-  const more = alike.count > alike.visits.length ? '…, ' : '';
-  return `loop_stopped: node ${node.id} failed alike ${alike.count} times with no change in between (visits ${more}${alike.visits.join(', ')}): ${alike.head}`;
-}
-
-/** How many equal failures stop the loop; 0 for none. By default each model of an agent in the loop that tries several has
- *  its turn. */
-function breakerOf(graph: Graph, kinds: readonly NodeKind[], node: Node, next: string): number {
-  const set =
-    readAttributes(node.attrs, judgingAttributes).values.breaker ??
-    readAttributes(graph.attrs, graphAttributes).values.breaker;
-  if (set !== undefined) return set;
-  const models = loopOf(graph, next, node.id).map((id) => {
-    const one = graph.nodes.get(id);
-    return one !== undefined && kindOf(one, kinds)?.type === 'codergen' ? modelsOf(one).length + 1 : 0;
-  });
-  return Math.max(usual, ...models);
 }
 
 /** Whether anything relevant differs between the snapshot `from` and the workspace before this execution. What the

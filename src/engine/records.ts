@@ -15,7 +15,7 @@ import type { ArtifactHashes } from '../store/artifact-hashes.ts';
 import type { VisitFacts } from '../store/visits.ts';
 import { rungOf } from './confine.ts';
 import { inFull } from './full-trace.ts';
-import type { RunSetting } from './site.ts';
+import type { RunSetting } from './run-context.ts';
 import type { Change, Counts } from './state.ts';
 
 /** `status.json`: the seven fields of every outcome, and the class of a failure. */

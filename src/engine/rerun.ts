@@ -20,8 +20,9 @@ import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
 import { lastOutputs } from './last-output.ts';
+import type { RunSetting } from './run-context.ts';
 import { seesHoldout } from './sealing.ts';
-import type { RunSetting, Visit } from './site.ts';
+import type { Visit } from './site.ts';
 import { siteFor } from './site.ts';
 
 type RerunRequest = {

@@ -18,7 +18,7 @@ import { namedRun } from '../store/run-store.ts';
 import { readSome } from '../system/read.ts';
 import { raisedLimit } from './caps.ts';
 import { evidenceOf, visitsIn } from './evidence.ts';
-import type { RunEnd } from './run.ts';
+import type { RunEnd } from './run-context.ts';
 
 /** How the user calls factory, for the commands that a result proposes. */
 export type Called = {

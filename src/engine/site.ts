@@ -1,90 +1,43 @@
 /** The context of one attempt: everything that a node may use, limited to its workspace, directory, time and secrets. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
+import type { AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
 import { graphAttributes } from '../lint/words.ts';
 import { present, readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
-import type { Graph, Node } from '../model/graph.ts';
+import type { Node } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import type { RanCommand } from '../model/visit-record.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { holdoutVariable, usualHoldout } from '../policy/holdout.ts';
-import type { ExchangeLog } from '../store/exchanges.ts';
-import type { Clock } from '../system/clock.ts';
 import { isMissing } from '../system/files.ts';
 import { type ByteMasker, masker, maskStream } from '../system/mask.ts';
-import type { OutOfMemory } from '../system/oom.ts';
 import { head, readSome } from '../system/read.ts';
 import { removeAside } from '../system/remove.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
-import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
+import type { Exit, ProcessId } from '../system/spawn.ts';
 import { type Lookout, lookout } from '../workspace/newest.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { maskFolder, maskKept } from './artifacts.ts';
-import { confinementOf, type RunConfinement, rungOf, scenarioVariables } from './confine.ts';
+import { confinementOf, rungOf, scenarioVariables } from './confine.ts';
 import type { Desk } from './desk.ts';
 import { staysInside, writeInside } from './inside.ts';
-import type { LeakGuard } from './leaks.ts';
 import { maskedObject } from './masked.ts';
 import { note } from './ran.ts';
 import { type Hidden, type Recorder, recorder } from './recorder.ts';
 import { reopen } from './reopen.ts';
-import type { Replay } from './replay.ts';
-import { pinnedIn, type Sealed, seesHoldout, withheldFrom } from './sealing.ts';
+import type { RunSetting } from './run-context.ts';
+import { pinnedIn, seesHoldout, withheldFrom } from './sealing.ts';
 import { sandboxHint } from './smell.ts';
 import { environmentOf, passedTo, seenBy, withOwnWords } from './stage-environment.ts';
 import { stageRecords } from './stage-records.ts';
-import type { Texts } from './texts.ts';
 import { known } from './values.ts';
-import type { Log, Watcher } from './watch.ts';
 import { addPassed, markingSecrets, secretsIn, withheldHint } from './withheld.ts';
-
-/** The settings of a run, the same for all its nodes. */
-export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
-  readonly graph: Graph;
-  readonly runId: string;
-  readonly runDir: string;
-  readonly workspace: string;
-  readonly clock: Clock;
-  readonly spawn: Spawn;
-  /** The engine's own environment. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Names of secrets that every tool of the run gets. */
-  readonly envPass: readonly string[];
-  /** Names of variables that are secrets whatever they are called, besides those that the graph names. */
-  readonly secrets?: readonly string[] | undefined;
-  /** Markers in `stage.json`, and (`FACTORY_RUN_MARKER`) in the environment of processes. */
-  readonly marker: string;
-  readonly processMarker: string;
-  readonly epoch: number;
-  /** The folder of `factory` itself, first on a tool's PATH, and the Node.js that starts it. */
-  readonly factoryBin: string;
-  readonly node: string;
-  /** Milliseconds for one command of a verification, within the node's timeout. */
-  readonly commandTimeoutMs?: number | undefined;
-  readonly schema: Site['schema'];
-  readonly agentFor: (node: Node) => Agent | undefined;
-  readonly historyEnv: Readonly<Record<string, string>>;
-  /** Without it, programs are confined only by process group and limits. */
-  readonly confinement?: RunConfinement;
-  readonly watcher: Watcher;
-  readonly log: Log;
-  /** Counts processes that the system killed for lack of memory. */
-  readonly outOfMemory?: OutOfMemory;
-  /** The record of exchanges with agents; undefined in a run without agents. */
-  readonly exchanges?: ExchangeLog | undefined;
-  /** The holdout, and the guard against its leaks; undefined without one. */
-  readonly sealed?: Sealed | undefined;
-  readonly leaks?: LeakGuard | undefined;
-  /** Answers in place of agents while this run replays another one. */
-  readonly replay?: Replay | undefined;
-};
 
 export type Visit = {
   readonly node: Node;

@@ -1,7 +1,7 @@
 /** Writes the events and trace records of a run. */
 import type { EventFacts, RunEvent } from '../model/event.ts';
 import type { TraceFacts } from '../model/trace.ts';
-import type { PreparedRun } from './run.ts';
+import type { PreparedRun } from './run-context.ts';
 
 export type EventWriter = ReturnType<typeof eventWriter>;
 

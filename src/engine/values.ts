@@ -3,7 +3,7 @@ import type { nodeKeys } from '../dot/expand.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { own } from '../model/own.ts';
 import { asText } from './context.ts';
-import type { RunSetting } from './site.ts';
+import type { RunSetting } from './run-context.ts';
 
 /** The value of `${var.x}`, `${ctx.key}` or `${node.id.key}`; undefined if there is none. */
 export function known(

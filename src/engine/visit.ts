@@ -2,15 +2,12 @@
 import type { Usage } from '../agents/agent.ts';
 import { graphAttributes } from '../lint/words.ts';
 import { flag, readAttributes } from '../model/attribute.ts';
-import type { RunState } from '../model/checkpoint.ts';
-import type { Node } from '../model/graph.ts';
 import { jittered, noWaits, type Waits } from '../model/outage.ts';
-import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
+import type { Parked } from '../model/park.ts';
 import { keptOf } from '../model/reserve.ts';
 import { sumOfUsages } from '../model/spent.ts';
-import type { RanCommand } from '../model/visit-record.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import { isDisks } from '../system/disk-trouble.ts';
@@ -18,6 +15,7 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { AttemptRequest, AttemptResult } from './attempt.ts';
 import { capHit, defaultCaps, spendHit } from './caps.ts';
+import type { RunRecords } from './commit.ts';
 import { openDesk } from './desk.ts';
 import { escalated, oneMore } from './escalate.ts';
 import { HoldoutLeak } from './leaks.ts';
@@ -25,26 +23,7 @@ import { noteProcess } from './node-dir.ts';
 import { withWait } from './park.ts';
 import { Diverged } from './replay.ts';
 import { outageWaits, retry } from './retry.ts';
-import type { PreparedRun } from './run.ts';
-import type { Counts } from './state.ts';
-import type { EventWriter } from './teller.ts';
-
-export type ExecutionEnd =
-  | {
-      readonly kind: 'ended';
-      readonly outcome: Outcome;
-      readonly context: Context;
-      readonly counts: Counts;
-      readonly snapshot: Snapshot;
-      readonly usage: Usage | undefined;
-      /** Programs of its last attempt. */
-      readonly commands: readonly RanCommand[];
-      /** Number of the replayed record that answered instead. */
-      readonly replayed?: number;
-    }
-  | { readonly kind: 'interrupted' }
-  /** The run cannot continue: a limit was reached, the workspace cannot be recorded, or a holdout leaked. */
-  | { readonly kind: 'stopped'; readonly reason: string; readonly disk?: boolean };
+import type { Execution, ExecutionEnd, PreparedRun } from './run-context.ts';
 
 /** Default timeout of a node, in milliseconds. */
 const defaultTimeoutMs = 30 * 60_000;
@@ -58,22 +37,16 @@ const reserveAttributes = {
 /** Executes a node once, with its retries, within the limits of node and run. */
 export async function executeNode(
   prepared: PreparedRun,
-  writer: EventWriter,
-  at: {
-    readonly node: Node;
-    readonly kind: NodeKind;
-    readonly state: RunState;
-    readonly snapshot: Snapshot;
-    readonly visit: number;
-    readonly nodeDir: string;
-    /** Milliseconds of the run so far, over all resumes. */
-    readonly elapsed: () => number;
-    /** Milliseconds of this node's executions that were interrupted since its last one ended. */
-    readonly cutMs: number;
-    /** The run was suspended for an outage, has waited, and only tries whether it is over. */
-    readonly probes: boolean;
-  },
+  { writer, elapsed }: Pick<RunRecords, 'writer' | 'elapsed'>,
+  execution: Execution,
+  before: Snapshot,
+  /** The suspension that this process has resumed with this execution. */
+  resumes: Parked | undefined,
 ): Promise<ExecutionEnd> {
+  // It only tries whether the outage is over.
+  const probes = prepared.waited === true && resumes?.status === 'paused_outage';
+  const cutMs = execution.state.cut_ms ?? 0;
+  const at = { ...execution, elapsed, cutMs, probes, snapshot: before };
   const { setting, signal, caps } = prepared;
   const { node, kind, visit, nodeDir } = at;
   const wants = readAttributes(node.attrs, executableAttributes).values;

@@ -2,7 +2,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { alikeAfter, loopStopped } from '../../src/engine/breaker.ts';
+import { alikeAfter } from '../../src/engine/breaker.ts';
+import { loopStopped } from '../../src/engine/gates.ts';
 import type { Alike } from '../../src/model/attribution.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { failed, succeeded } from '../../src/model/outcome.ts';

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { capHit, raisedLimit, spendHit } from '../../src/engine/caps.ts';
-import { truthGate } from '../../src/engine/unfixable.ts';
+import { truthGate } from '../../src/engine/gates.ts';
 import type { Attribution } from '../../src/model/attribution.ts';
 import type { LastFailure } from '../../src/model/checkpoint.ts';
+import { failed, succeeded } from '../../src/model/outcome.ts';
 import { nothingSpent } from '../../src/model/spent.ts';
 import { unfixableSource } from '../../src/policy/unfixable.ts';
 import { graphOf } from '../support/graph.ts';
@@ -199,13 +200,31 @@ describe('a failure that is not the product’s', () => {
   });
 });
 
-test('a truth gate holds only while the last outcome of the tool is success', () => {
-  const wants = { requires_tool_success: true, required_tool_node: 't' };
-  const stands = (status: 'success' | 'fail') => ({
-    t: { status, label: '', notes: '', reason: '', class: null },
-  });
-  expect(truthGate(wants, stands('success'))).toBeUndefined();
-  expect(truthGate(wants, stands('fail'))).toBe('required tool node not successful: t');
-  expect(truthGate(wants, {})).toBe('required tool node not successful: t');
-  expect(truthGate({ requires_tool_success: undefined, required_tool_node: 't' }, {})).toBeUndefined();
+test.for([
+  [
+    'the tool that it requires has succeeded',
+    'requires_tool_success=true, required_tool_node=t',
+    'success',
+    true,
+  ],
+  ['that tool has failed', 'requires_tool_success=true, required_tool_node=t', 'fail', false],
+  ['that tool has not run', 'requires_tool_success=true, required_tool_node=u', 'success', false],
+  ['it requires nothing', 'required_tool_node=u', 'fail', true],
+] as const)('a success behind a truth gate: %s', ([, attributes, status, counts]) => {
+  const node = graphOf(`a [${attributes}]; t; u`).nodes.get('a');
+  if (node === undefined) throw new Error('no node a');
+  const outcomes = { t: { status, label: '', notes: '', reason: '', class: null } };
+  const success = succeeded({ updates: { x: 1 }, denied: ['rm'] });
+  const outcome = truthGate({ node, kind: { executable: true } }, { outcomes }, success);
+  const no = {
+    status: 'fail',
+    class: 'guardrail',
+    reason: /^required tool node not successful: [tu]$/,
+    denied: ['rm'],
+  };
+  if (counts) expect(outcome).toBe(success);
+  else expect(outcome).toMatchObject({ ...no, reason: expect.stringMatching(no.reason), updates: {} });
+  expect(truthGate({ node, kind: { executable: false } }, { outcomes }, success)).toBe(success);
+  const failure = failed('x', 'product');
+  expect(truthGate({ node, kind: { executable: true } }, { outcomes }, failure)).toBe(failure);
 });

@@ -1,7 +1,8 @@
 /** Limits in the midst of a run: between attempts, and over visits that were cut. */
 import { expect, test } from 'vitest';
 import type { AttemptRequest } from '../../src/engine/attempt.ts';
-import { type PreparedRun, run } from '../../src/engine/run.ts';
+import { run } from '../../src/engine/run.ts';
+import type { PreparedRun } from '../../src/engine/run-context.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { succeeded } from '../../src/model/outcome.ts';
 import { nothingSpent } from '../../src/model/spent.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { StepFacts } from '../../src/engine/decision.ts';
 import { advance } from '../../src/engine/state.ts';
-import type { StageFacts } from '../../src/engine/step.ts';
 import { step } from '../../src/engine/step.ts';
 import type { RunState } from '../../src/model/checkpoint.ts';
 import type { Graph } from '../../src/model/graph.ts';
@@ -8,7 +8,7 @@ import type { Outcome } from '../../src/model/outcome.ts';
 import { failed, succeeded } from '../../src/model/outcome.ts';
 import { freshState, graphOf } from '../support/graph.ts';
 
-const facts = (node: string, type = 'tool', feedback = {}): StageFacts => ({
+const facts = (node: string, type = 'tool', feedback = {}): StepFacts => ({
   node,
   type,
   executable: type !== 'exit' && type !== 'start',
@@ -28,8 +28,8 @@ function play(
     last = step(
       graph,
       state,
-      facts(node, type, outcome.status === 'fail' ? { 'last_failure.node_id': node } : {}),
       outcome,
+      facts(node, type, outcome.status === 'fail' ? { 'last_failure.node_id': node } : {}),
     );
     state = advance(state, last.change, { retries: 0, calls: 0 });
   }
@@ -180,7 +180,7 @@ describe('what a tool printed', () => {
     'a [shape=parallelogram]; b; more; exit [shape=Msquare]; a -> exit [condition="context.tool_stdout contains done"]; a -> b [condition="tool.output contains again"]; a -> more',
   );
   const printing = (output: string, outcome = yes, before = freshState('a')) =>
-    step(graph, before, { ...facts('a', 'tool'), output }, outcome);
+    step(graph, before, outcome, { ...facts('a', 'tool'), output });
 
   test.for([
     ['all done', 'exit'],
@@ -194,7 +194,7 @@ describe('what a tool printed', () => {
     const first = printing('again').change;
     const state = { ...freshState('a'), ...first.now };
     expect(printing('', yes, state).change.now.context).not.toHaveProperty('tool.output');
-    const later = step(graph, state, facts('b', 'codergen'), yes).change.now.context;
+    const later = step(graph, state, yes, facts('b', 'codergen')).change.now.context;
     expect(later).toMatchObject({ tool_stdout: 'again' });
   });
 
@@ -216,7 +216,7 @@ describe('what is remembered of a failure', () => {
   test('a later failure replaces all of an earlier one', () => {
     const stage = facts('a', 'codergen', { 'last_failure.hopeless': true });
     const before = freshState('start');
-    const { now } = step(graph, before, stage, failed('x', 'config')).change;
+    const { now } = step(graph, before, failed('x', 'config'), stage).change;
     const { state } = play(graph, [['b', 'tool', failed('y', 'product')]], { ...before, ...now });
     expect(state.context).toMatchObject({ 'last_failure.node_id': 'b' });
     expect(state.context['last_failure.hopeless']).toBeUndefined();

@@ -1,8 +1,9 @@
 /** Follows an example run with the engine's step function: each node ends as in the example, and the engine chooses the
  *  edges. */
 
+import type { Ending, StepFacts } from '../../../src/engine/decision.ts';
 import { advance } from '../../../src/engine/state.ts';
-import { type Ending, type StageFacts, step } from '../../../src/engine/step.ts';
+import { step } from '../../../src/engine/step.ts';
 import type { RunState } from '../../../src/model/checkpoint.ts';
 import type { WitnessStep } from '../../../src/model/diagnostic.ts';
 import type { Graph } from '../../../src/model/graph.ts';
@@ -42,11 +43,11 @@ export function visit(graph: Graph, state: RunState, outcome: Outcome) {
   const id = state.next_node ?? '';
   const type = typeOf(graph, id);
   const executable = kinds.find((kind) => kind.type === type)?.executable === true;
-  const stage: StageFacts = { node: id, type, executable, feedback: {}, at: state.at };
+  const stage: StepFacts = { node: id, type, executable, feedback: {}, at: state.at };
   const passed = state.last_outcome ?? { ...saidNothing, status: 'success' as const };
   const own = { ...saidNothing, status: 'success' as const };
   const actual = type === 'conditional' ? { ...passed, updates: {}, notes: '' } : executable ? outcome : own;
-  const next = step(graph, state, stage, actual);
+  const next = step(graph, state, actual, stage);
   return { next, actual, state: advance(copied(state), next.change, { retries: 0, calls: 0 }) };
 }
 

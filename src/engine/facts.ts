@@ -1,0 +1,58 @@
+/** Gathers the facts by which `step` decides what follows a finished node. */
+import type { RunState } from '../model/checkpoint.ts';
+import type { Outcome } from '../model/outcome.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
+import { alikeAfter } from './breaker.ts';
+import type { StepFacts } from './decision.ts';
+import { feedback, printable, toolOutput } from './feedback.ts';
+import type { Execution, PreparedRun } from './run-context.ts';
+import { step } from './step.ts';
+
+/** The facts of an execution that ended with `outcome` at the time `at`. */
+export async function gatherFacts(
+  prepared: PreparedRun,
+  execution: Execution,
+  before: { readonly state: RunState; readonly snapshot: Snapshot },
+  after: Snapshot,
+  outcome: Outcome,
+  at: string,
+): Promise<StepFacts> {
+  const { setting, kinds } = prepared;
+  const { node, kind, nodeDir } = execution;
+  const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
+  const failure =
+    outcome.status === 'fail' ? await printable(await feedback(nodeDir, stage, outcome), setting.leaks) : {};
+  const output = kind.type === 'tool' ? await toolOutput(nodeDir, setting.leaks) : undefined;
+  const repeats = await repeatsAfter(prepared, execution, before, after, outcome);
+  const testStop = prepared.stopAfter === node.id;
+  const facts: StepFacts = { ...stage, kinds, feedback: failure, output, repeats, testStop };
+  // Of the rest only what may overrule this: an audit reads the whole run.
+  const { change, decision } = step(setting.graph, before.state, outcome, facts);
+  const endsWell = decision.do === 'finish' && decision.ending.ok;
+  const audit = endsWell ? await prepared.audit?.() : undefined;
+  return { ...facts, audit, replay: await setting.replay?.checkRoute(change) };
+}
+
+const repeatsAfter = (
+  { setting, snapshotOf = () => Promise.reject(new Error('Internal: no snapshots')) }: PreparedRun,
+  { node, kind, nodeDir, visit }: Execution,
+  before: { readonly state: RunState; readonly snapshot: Snapshot },
+  after: Snapshot,
+  outcome: Outcome,
+) =>
+  alikeAfter(
+    kind.type,
+    before.state,
+    {
+      node,
+      nodeDir,
+      workspace: setting.workspace,
+      temporary: setting.env['TMPDIR'],
+      visit,
+      step: before.state.steps + 1,
+      outcome,
+      before: before.snapshot,
+      after,
+    },
+    snapshotOf,
+  );

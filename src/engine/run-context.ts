@@ -1,0 +1,133 @@
+/** What a run is made of: its settings, its limits, its journals. Types only. */
+import type { Agent, Usage } from '../agents/agent.ts';
+import type { RunState } from '../model/checkpoint.ts';
+import type { Graph, Node } from '../model/graph.ts';
+import type { Context, Outcome } from '../model/outcome.ts';
+import type { Parked } from '../model/park.ts';
+import type { RanCommand } from '../model/visit-record.ts';
+import type { NodeKind, Site } from '../nodes/kind.ts';
+import type { OnDisk } from '../store/checkpoint.ts';
+import type { ExchangeLog } from '../store/exchanges.ts';
+import type { Journal } from '../store/journal.ts';
+import type { VisitFacts } from '../store/visits.ts';
+import type { Clock } from '../system/clock.ts';
+import type { OutOfMemory } from '../system/oom.ts';
+import type { Spawn } from '../system/spawn.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
+import type { Attempt } from './attempt.ts';
+import type { Books } from './books.ts';
+import type { Caps } from './caps.ts';
+import type { RunConfinement } from './confine.ts';
+import type { Ending, NextExecution } from './decision.ts';
+import type { LeakGuard } from './leaks.ts';
+import type { Replay } from './replay.ts';
+import type { Sealed } from './sealing.ts';
+import type { Counts } from './state.ts';
+import type { Texts } from './texts.ts';
+import type { Log, Watcher } from './watch.ts';
+
+/** The settings of a run, the same for all its nodes. */
+export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
+  readonly graph: Graph;
+  readonly runId: string;
+  readonly runDir: string;
+  readonly workspace: string;
+  readonly clock: Clock;
+  readonly spawn: Spawn;
+  /** The engine's own environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Names of secrets that every tool of the run gets. */
+  readonly envPass: readonly string[];
+  /** Names of variables that are secrets whatever they are called, besides those that the graph names. */
+  readonly secrets?: readonly string[] | undefined;
+  /** Markers in `stage.json`, and (`FACTORY_RUN_MARKER`) in the environment of processes. */
+  readonly marker: string;
+  readonly processMarker: string;
+  readonly epoch: number;
+  /** The folder of `factory` itself, first on a tool's PATH, and the Node.js that starts it. */
+  readonly factoryBin: string;
+  readonly node: string;
+  /** Milliseconds for one command of a verification, within the node's timeout. */
+  readonly commandTimeoutMs?: number | undefined;
+  readonly schema: Site['schema'];
+  readonly agentFor: (node: Node) => Agent | undefined;
+  readonly historyEnv: Readonly<Record<string, string>>;
+  /** Without it, programs are confined only by process group and limits. */
+  readonly confinement?: RunConfinement;
+  readonly watcher: Watcher;
+  readonly log: Log;
+  /** Counts processes that the system killed for lack of memory. */
+  readonly outOfMemory?: OutOfMemory;
+  /** The record of exchanges with agents; undefined in a run without agents. */
+  readonly exchanges?: ExchangeLog | undefined;
+  /** The holdout, and the guard against its leaks; undefined without one. */
+  readonly sealed?: Sealed | undefined;
+  readonly leaks?: LeakGuard | undefined;
+  /** Answers in place of agents while this run replays another one. */
+  readonly replay?: Replay | undefined;
+};
+
+/** A run that is ready to execute: its settings, state, limits and journals. */
+export type PreparedRun = {
+  readonly setting: RunSetting;
+  readonly kinds: readonly NodeKind[];
+  readonly attempt: Attempt;
+  /** Owned by the loop: its maps by node are changed in place. */
+  readonly state: RunState;
+  readonly snapshot: Snapshot;
+  readonly caps: Caps;
+  readonly books: Books;
+  readonly events: Journal;
+  readonly trace: Journal;
+  /** Appends the journal line of the finished execution, then writes the checkpoint. The returned function settles when both
+   *  are flushed. Rejects if another process has taken over the run. */
+  readonly save: (state: RunState, visit?: VisitFacts, beside?: () => Promise<void>) => Promise<OnDisk>;
+  /** Reads an earlier snapshot of the run. */
+  readonly snapshotOf?: (id: string) => Promise<Snapshot>;
+  readonly signal: AbortSignal;
+  /** Why the run was suspended before this resume. */
+  readonly parkedBefore?: Parked | undefined;
+  /** This process has waited out that suspension. */
+  readonly waited?: boolean | undefined;
+  /** Called before the run is recorded as completed: a reason fails it. */
+  readonly audit?: (() => Promise<string | undefined>) | undefined;
+  /** Test only: the node after whose checkpoint the run stops. */
+  readonly stopAfter: string | undefined;
+};
+
+export type RunEnd = {
+  readonly state: RunState;
+  readonly ending: Ending;
+  readonly interrupted: boolean;
+  /** Set when the run is suspended. */
+  readonly parked?: Parked;
+};
+
+/** An execution whose start is recorded. */
+export type Execution = NextExecution & {
+  readonly nodeDir: string;
+  /** Fingerprint of the folder of earlier executions. */
+  readonly earlierVisits: string;
+  /** Its start on the monotonic clock. */
+  readonly began: number;
+  /** The run's context before it. */
+  readonly contextBefore: RunState['context'];
+};
+
+/** How the attempts at an execution ended. */
+export type ExecutionEnd =
+  | {
+      readonly kind: 'ended';
+      readonly outcome: Outcome;
+      readonly context: Context;
+      readonly counts: Counts;
+      readonly snapshot: Snapshot;
+      readonly usage: Usage | undefined;
+      /** Programs of its last attempt. */
+      readonly commands: readonly RanCommand[];
+      /** Number of the replayed record that answered instead. */
+      readonly replayed?: number;
+    }
+  | { readonly kind: 'interrupted' }
+  /** The run cannot continue: a limit was reached, the workspace cannot be recorded, or a holdout leaked. */
+  | { readonly kind: 'stopped'; readonly reason: string; readonly disk?: boolean };
