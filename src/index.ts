@@ -5,7 +5,6 @@ export { parseProposal } from './builder/proposal.ts';
 export type { OrderScope } from './builder/scope.ts';
 export { type FailureStage, failureStages, type StageFailure } from './builder/stage.ts';
 export { evaluate, parseCondition } from './dot/condition.ts';
-export { readGraph } from './dot/read.ts';
 export type { ReadPipeline } from './engine/pipeline.ts';
 export type { Log, Watcher } from './engine/watch.ts';
 /** Each settles when the run has ended (`result`) or was refused (`problems`). */
@@ -20,8 +19,8 @@ export {
 } from './factory/embedded.ts';
 export type { ReplayRequest } from './factory/replay.ts';
 export type { Doors, Environment, Finished, Refusal, RunFlags } from './factory/types.ts';
-export { readPipeline } from './factory.ts';
-export { lint } from './lint/lint.ts';
+/** `readPipeline(path, cwd)` reads and checks a file, `checkPipeline(file, text)` a text. */
+export { checkPipeline, readPipeline } from './factory.ts';
 export type { Diagnostic, Place, Position, Span } from './model/diagnostic.ts';
 export { RunEvent } from './model/event.ts';
 export type { Attribute, Edge, Graph, Node, Value } from './model/graph.ts';

@@ -2,10 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readGraph } from '../src/dot/read.ts';
-import { lint } from '../src/lint/lint.ts';
 import { kinds } from '../src/nodes/index.ts';
 import { home, root } from './support/cli.ts';
+import { findingsOf } from './support/graph.ts';
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const map = readFileSync(join(root, 'AGENTS.md'), 'utf8');
@@ -16,8 +15,7 @@ test('the README shows a pipeline', () => {
 });
 
 test.for(blocks)('a pipeline of the README is valid, and runs as described', async (text) => {
-  const { graph, diagnostics } = readGraph('readme.dot', text);
-  expect([...diagnostics, ...(graph === undefined ? [] : lint(graph, kinds))]).toEqual([]);
+  expect(findingsOf(text)).toEqual([]);
   await using it = await home({ 'greet.dot': text });
   const ran = await it.factory(['run', 'greet.dot', '--var', 'name=Ada', '--run-id', 'r1']);
   expect(ran.code, ran.stderr).toBe(0);
@@ -30,14 +28,12 @@ const drawn = readdirSync(join(root, 'docs')).flatMap((name) =>
   ),
 );
 
-test.for(drawn)('a pipeline of docs/%s is valid, without a warning', ([name, text]) => {
-  const { graph, diagnostics } = readGraph(name, text);
-  expect([...diagnostics, ...(graph === undefined ? [] : lint(graph, kinds))]).toEqual([]);
+test.for(drawn)('a pipeline of docs/%s is valid, without a warning', ([, text]) => {
+  expect(findingsOf(text)).toEqual([]);
 });
 
 test.for(readdirSync(join(root, 'pipelines')))('pipelines/%s is valid, without a warning', (name) => {
-  const { graph, diagnostics } = readGraph(name, readFileSync(join(root, 'pipelines', name), 'utf8'));
-  expect([...diagnostics, ...(graph === undefined ? [] : lint(graph, kinds))]).toEqual([]);
+  expect(findingsOf(readFileSync(join(root, 'pipelines', name), 'utf8'))).toEqual([]);
 });
 
 const pages = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`);

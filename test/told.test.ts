@@ -6,7 +6,6 @@ import * as z from 'zod';
 import { agentNames } from '../src/agents/index.ts';
 import { moneyWords } from '../src/engine/shared-budget.ts';
 import { withOwnWords } from '../src/engine/stage-environment.ts';
-import { edgeAttributes, graphAttributes } from '../src/lint/words.ts';
 import { CallRecord } from '../src/model/call-record.ts';
 import { BoundedCheckpoint, Cover } from '../src/model/checkpoint.ts';
 import { RunEvent } from '../src/model/event.ts';
@@ -15,6 +14,7 @@ import type { Node } from '../src/model/graph.ts';
 import { Manifest } from '../src/model/manifest.ts';
 import { bundledPrices } from '../src/model/prices.ts';
 import { RunResult } from '../src/model/result.ts';
+import { edgeAttributes, graphAttributes } from '../src/model/settings/graph.ts';
 import { RunRecord } from '../src/model/visit-record.ts';
 import { kinds } from '../src/nodes/index.ts';
 import { home, root } from './support/cli.ts';
@@ -35,7 +35,7 @@ test('every event is in the docs', () => {
 });
 
 test('every variable that a node gets is in the docs', () => {
-  const node = { id: 'a', attrs: new Map([['access', { value: { text: 'run' } }]]) } as unknown as Node;
+  const node = { id: 'a', settings: { access: 'run' } } as unknown as Node;
   const run = {
     runId: 'r',
     runDir: '/r',

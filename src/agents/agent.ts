@@ -146,7 +146,7 @@ export const proxyVariables = [
 ] as const;
 
 /** How much a model may think, where that can be set. */
-export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
+export { efforts } from '../model/settings/node.ts';
 
 /** Tools that a model may be given where an agent offers them. */
 export const toolNames = ['read', 'list', 'search', 'write', 'patch', 'run'] as const;

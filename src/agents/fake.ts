@@ -1,11 +1,29 @@
 /** The fake agent: does what the node's `test.…` attributes say, so that a pipeline's routes can be tried without a
  *  model. */
 import * as z from 'zod';
+import { type AttributeTable, attr, text, trimmed } from '../model/attribute.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import { nearest } from '../model/nearest.ts';
 import { agentOutcomes } from '../model/outcome.ts';
 import type { Agent, AgentReport, AgentTask } from './agent.ts';
 import { agentWord } from './program/answer.ts';
+
+/** What it answers. */
+export const fakeAttributes = {
+  'test.outcome': attr(trimmed(), 'The outcome that it answers.', { unset: 'success' }),
+  'test.outcome_sequence': attr(
+    text(),
+    'Outcomes by call of the node in the whole run; the last one repeats.',
+    {
+      example: 'retry,success',
+    },
+  ),
+  'test.preferred_next_label': attr(text(), 'The preferred label that it answers.'),
+  'test.suggested_next_ids': attr(text(), 'The suggested node ids that it answers.'),
+  'test.notes': attr(text(), 'The notes that it answers.'),
+  'test.context_updates_json': attr(text(), 'The context keys that it sets, as a JSON object.'),
+  'test.verification_plan_json': attr(text(), 'The verification plan that it answers, as JSON.'),
+} as const satisfies AttributeTable;
 
 export function fakeAgent(): Agent {
   return {

@@ -7,15 +7,28 @@ import { nearest } from '../model/nearest.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Agent } from './agent.ts';
 import { efforts } from './agent.ts';
-import { fakeAgent } from './fake.ts';
+import { claudeAttributes } from './claude/settings.ts';
+import { codexAttributes } from './codex/settings.ts';
+import { commandAttributes } from './command/settings.ts';
+import { fakeAgent, fakeAttributes } from './fake.ts';
 import { fallbackAgent, unusableAgent } from './fallback.ts';
 import { keyProblem, openaiDefaults } from './openai/defaults.ts';
+import { openaiAttributes } from './openai/mode.ts';
 import { scriptedAgent } from './scripted.ts';
 import { stubAgent } from './stub.ts';
 
 export { scriptMatchesInputs } from './scripted.ts';
 
 export const agentNames = ['fake', 'stub', 'scripted', 'openai', 'codex', 'claude', 'command'] as const;
+
+/** Attributes that agents read from their nodes. */
+export const agentAttributes = {
+  ...openaiAttributes,
+  ...codexAttributes,
+  ...claudeAttributes,
+  ...commandAttributes,
+  ...fakeAttributes,
+} as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Script = { readonly path: string; readonly script: AgentScript };

@@ -1,12 +1,10 @@
 /** Searches a run for holdout leaks and for changes of tests and of the files that run them. Needs no network and does
  *  not change the run. */
-import { readGraph } from '../dot/read.ts';
 import type { AuditFinding, AuditReport } from '../model/audit.ts';
 import type { Exchange } from '../model/exchange.ts';
 import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { kindOf, type Recognised } from '../model/resolve.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import type { Canaries } from '../policy/canaries.ts';
@@ -29,10 +27,12 @@ import { type About, type Change, tamperingIn } from './tampering.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The audit of the run in `runDir` up to its checkpoint. `env` locates keys and git. `why` if the run cannot be read. */
+/** The audit of the run in `runDir` up to its checkpoint. `env` locates keys and git; `graphOf` reads the pipeline that the
+ *  run keeps. `why` if the run cannot be read. */
 export async function auditRun(
   runDir: string,
   env: Environment,
+  graphOf: (manifest: Manifest) => Graph | undefined,
 ): Promise<{ readonly report: AuditReport } | { readonly why: string }> {
   const read = await readManifest(runDir);
   if (!read.ok) return read;
@@ -45,7 +45,7 @@ export async function auditRun(
   const at = layout(runDir);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   const sealed = await canariesFor(runDir, manifest, snapshots, first.snapshot, env);
-  const auditor = new Auditor(manifest, runDir, sealed.canaries, snapshots);
+  const auditor = new Auditor(manifest, graphOf(manifest), runDir, sealed.canaries, snapshots);
   const start = await snapshots.load(first.snapshot);
   const end = await snapshots.load(soFar.checkpoint.snapshot ?? first.snapshot);
   await auditor.texts(records);
@@ -81,10 +81,6 @@ async function canariesFor(
   return { holdout: 'checked', canaries };
 }
 
-/** The attributes by which a node is an agent's. A start or an exit that is one only by its id counts too, since agents
- *  never run it. */
-const agentKind: Recognised = { type: 'codergen', shapes: ['box'], ids: [] };
-
 class Auditor {
   private readonly findings: AuditFinding[] = [];
   private readonly notes = new Set<string>();
@@ -94,18 +90,17 @@ class Auditor {
   /** Contents of files already searched. */
   private readonly seen = new Set<string>();
   private readonly exchanges: Exchange[] = [];
-  private readonly graph: Graph | undefined;
   private readonly isExempt: (node: string) => boolean;
   private readonly damaged = (why: string): void => void this.notes.add(why);
 
   constructor(
     private readonly manifest: Manifest,
+    private readonly graph: Graph | undefined,
     private readonly runDir: string,
     private readonly canaries: Canaries | undefined,
     private readonly snapshots: Snapshots,
   ) {
-    this.graph = readGraph(manifest.pipeline_path, manifest.pipeline.text).graph;
-    this.isExempt = mayReadIn(this.graph);
+    this.isExempt = mayReadIn(graph);
   }
 
   /** Searches what agents read and wrote. */
@@ -114,8 +109,7 @@ class Auditor {
       records.flatMap((one) => (one.type === 'Visit' && one.node_type === 'codergen' ? [one.node] : [])),
     );
     // An interrupted execution has no record.
-    for (const [id, node] of this.graph?.nodes ?? [])
-      if (kindOf(node, [agentKind]) !== undefined) agents.add(id);
+    for (const [id, node] of this.graph?.nodes ?? []) if (node.type === 'codergen') agents.add(id);
     const isAgent = (node: string) => agents.has(node);
     for await (const one of artifacts(this.runDir, isAgent)) this.look(one);
     for await (const one of recorded(this.runDir, this.damaged)) {

@@ -1,6 +1,5 @@
 /** The requested changes: files named by work orders and nodes. */
 import { loadOrders } from '../builder/orders.ts';
-import { paths, readAttributes } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
 import { inScope } from '../policy/paths.ts';
 
@@ -12,9 +11,7 @@ const nothing: Scope = { named: () => false, mayChange: false };
 export function scopeOfNode(graph: Graph | undefined, id: string): Scope {
   const node = graph?.nodes.get(id);
   if (node === undefined) return nothing;
-  const { allowed_write_paths: allowed = [] } = readAttributes(node.attrs, {
-    allowed_write_paths: paths(),
-  }).values;
+  const { allowed_write_paths: allowed = [] } = node.settings;
   const entries = allowed.filter((entry) => /[^./]/.test(entry));
   return { named: (path) => inScope(path, entries), mayChange: false };
 }

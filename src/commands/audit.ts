@@ -1,6 +1,7 @@
 /** `factory audit`: checks a run for holdout leaks and for changes of tests and of what runs them. */
 import { resolve } from 'node:path';
 import { auditRun } from '../audit/audit.ts';
+import { storedGraph } from '../factory/pipeline.ts';
 import { type AuditFinding, type AuditReport, auditWords } from '../model/audit.ts';
 import { unreachable } from '../model/json.ts';
 import { findRun } from '../store/run-store.ts';
@@ -32,7 +33,7 @@ export async function auditCommand(run: string, options: AuditOptions, io: Io): 
 
 async function audit(runDir: string, { env }: Io): ReturnType<typeof auditRun> {
   try {
-    return await auditRun(runDir, env);
+    return await auditRun(runDir, env, storedGraph);
   } catch (error) {
     if (error instanceof WorkspaceError) return { why: error.message };
     throw error;

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { backendOf } from '../engine/casting.ts';
 import { exportScript } from '../engine/export-script.ts';
-import { storedGraph } from '../factory/fork.ts';
+import { storedGraphInPlace } from '../factory/pipeline.ts';
 import { readRecord } from '../factory/replay.ts';
 import { layout } from '../model/layout.ts';
 import { quoteWord } from '../policy/words.ts';
@@ -40,7 +40,7 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
   }
   for (const { node, call } of unanswered)
     io.err(`factory: call ${call} of node "${node}" has no recorded answer: the script fails it\n`);
-  for (const node of storedGraph(record.manifest)?.nodes.values() ?? []) {
+  for (const node of storedGraphInPlace(record.manifest)?.nodes.values() ?? []) {
     const backend = backendOf(node);
     if (Object.hasOwn(script.answers, node.id) && backend !== '' && backend !== 'scripted')
       io.err(

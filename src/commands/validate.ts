@@ -4,7 +4,6 @@ import { misnamedAgents } from '../engine/casting.ts';
 import { readInputs, requiredVariable } from '../engine/inputs.ts';
 import { readPipeline } from '../factory/pipeline.ts';
 import { hasErrors, type Severity } from '../model/diagnostic.ts';
-import { kinds } from '../nodes/index.ts';
 import { draw } from './draw.ts';
 import { fewOfEach } from './few.ts';
 import type { Io } from './io.ts';
@@ -26,7 +25,7 @@ export async function validateCommand(
     const inputs = graph === undefined ? undefined : await readInputs(graph, {}, io.cwd);
     const diagnostics = [
       ...found,
-      ...(graph === undefined ? [] : misnamedAgents(graph, kinds)),
+      ...(graph === undefined ? [] : misnamedAgents(graph)),
       // A run sets the variables that have no default.
       ...(inputs !== undefined && 'problems' in inputs
         ? inputs.problems.filter(({ code }) => code !== requiredVariable)

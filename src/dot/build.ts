@@ -1,9 +1,9 @@
-/** Builds a `Graph` from syntax trees: defaults in scope order, subgraphs flattened, chains as single edges. */
+/** Builds a `ParsedGraph` from syntax trees: defaults in scope order, subgraphs flattened, chains as single edges. */
 
 import { integer, present } from '../model/attribute.ts';
 import type { Condition } from '../model/condition.ts';
 import type { Span } from '../model/diagnostic.ts';
-import type { Attribute, Attributes, Edge, Graph, Node } from '../model/graph.ts';
+import type { Attribute, Attributes, Edge, ParsedGraph, ParsedNode } from '../model/graph.ts';
 import { parseCondition } from './condition.ts';
 import type { Rewritten } from './dialect.ts';
 import type { BadText } from './lex.ts';
@@ -88,7 +88,7 @@ export function build(
   header: NonNullable<Rewritten['header']>,
   pieces: Iterable<Piece>,
   notGraphviz: readonly Range[],
-): { readonly graph: Graph; readonly bad: readonly BadText[] } {
+): { readonly graph: ParsedGraph; readonly bad: readonly BadText[] } {
   const builder = new Builder(source);
   const root: ScopeState = { parent: undefined, nodeDefaults: new Map(), edgeDefaults: new Map(), label: '' };
   for (const { base, trees } of pieces) builder.add(trees, base, root);
@@ -155,10 +155,10 @@ class Builder {
     }
   }
 
-  graph(header: NonNullable<Rewritten['header']>, notGraphviz: readonly Range[]): Graph {
+  graph(header: NonNullable<Rewritten['header']>, notGraphviz: readonly Range[]): ParsedGraph {
     const { file, text, positions } = this.source;
     const classes: Classes = new Map();
-    const nodes = new Map<string, Node>();
+    const nodes = new Map<string, ParsedNode>();
     for (const draft of [...this.drafts.values()].sort((a, b) => a.first.start - b.first.start)) {
       nodes.set(draft.id, {
         id: draft.id,

@@ -1,6 +1,6 @@
 /** The value of a quoted literal, and the author's character for each character of the value. */
 import type { Span } from '../model/diagnostic.ts';
-import type { Attribute, Graph } from '../model/graph.ts';
+import type { Attribute, ParsedGraph } from '../model/graph.ts';
 import { lastUpTo, positionsIn } from './positions.ts';
 import { endOfString, type Range, skipBlank } from './scan.ts';
 
@@ -71,7 +71,12 @@ export const literalText = (text: string, range: Range): string =>
 const kept = new WeakMap<Attribute, Stretches>();
 
 /** The place in the author's text of `length` characters of an attribute's value, from `at` on. */
-export function spanInValue(graph: Graph, attribute: Attribute, at: number, length: number): Span {
+export function spanInValue(
+  graph: Pick<ParsedGraph, 'text'>,
+  attribute: Attribute,
+  at: number,
+  length: number,
+): Span {
   const positions = positionsIn(graph);
   const start = attribute.valueSpan.start.offset;
   const end = attribute.valueSpan.end.offset;

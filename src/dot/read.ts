@@ -1,6 +1,6 @@
 /** Parses a pipeline text to a graph or diagnostics. */
 import type { Diagnostic } from '../model/diagnostic.ts';
-import type { Graph } from '../model/graph.ts';
+import type { ParsedGraph } from '../model/graph.ts';
 import { build } from './build.ts';
 import { rewrite } from './dialect.ts';
 import type { BadText } from './lex.ts';
@@ -37,7 +37,7 @@ function withStuck(all: readonly BadText[], stuck: Range, text: string, line: st
 export function readGraph(
   file: string,
   text: string,
-): { readonly graph: Graph | undefined; readonly diagnostics: readonly Diagnostic[] } {
+): { readonly graph: ParsedGraph | undefined; readonly diagnostics: readonly Diagnostic[] } {
   const positions = positionsOf(text);
   const report = ({ code, message, start, end, fix }: BadText): Diagnostic => ({
     code,

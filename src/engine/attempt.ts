@@ -1,7 +1,5 @@
 /** One attempt of a node: run it, record what it changed, check that against its scope. */
 import type { Usage } from '../agents/agent.ts';
-import type { AttributeValues } from '../model/attribute.ts';
-import { present, readAttributes } from '../model/attribute.ts';
 import type { Node } from '../model/graph.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Outcome } from '../model/outcome.ts';
@@ -10,7 +8,6 @@ import { own } from '../model/own.ts';
 import { sumOfUsages } from '../model/spent.ts';
 import type { RanCommand } from '../model/visit-record.ts';
 import type { NodeKind } from '../nodes/kind.ts';
-import { executableAttributes } from '../nodes/kind.ts';
 import { folderInScope, outsideScope } from '../policy/paths.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import { removeNow } from '../system/files.ts';
@@ -75,13 +72,10 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         for (const stale of [at.output, at.response, at.reasoning, at.verificationResults, ...at.rerun])
           removeNow(stale);
       }
-      const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
-      if (bad[0] !== undefined)
-        throw new Error(`Internal: attribute ${bad[0].attribute.key} of a linted node ${bad[0].why}`);
       const began = setting.clock.monotonic();
       const sealing = kind.executable ? sealingOf(setting, visit.node, kind.type) : undefined;
       sealing?.place();
-      const ended = await waitingWithin(site.nodeDir, await ran(kind, values, site, setting.workspace));
+      const ended = await waitingWithin(site.nodeDir, await ran(kind, site, setting.workspace));
       const answered = withWholePlan(await explained(ended, site, setting), site.mask, visit.node);
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
@@ -121,7 +115,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         };
       }
       const reported = await withPartialWork(answered, found.after, before, site);
-      const scope = readAttributes(visit.node.attrs, executableAttributes).values;
+      const scope = visit.node.settings;
       const allowed =
         scope.allowed_write_paths === undefined ? undefined : implicitScope(visit, scope.allowed_write_paths);
       // Programs that ended leave sockets behind; pipes and devices are created on purpose.
@@ -185,7 +179,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       if (!wantsRerun(setting, visit, reported))
         return { outcome: reported, after: found.after, violations: [], ...costs() };
       const tookMs = setting.clock.monotonic() - began;
-      const again = await rerun(setting, snapshots, reported, { kind, values, visit, before, tookMs });
+      const again = await rerun(setting, snapshots, reported, { kind, visit, before, tookMs });
       return { outcome: masked(again, site.mask), after: found.after, violations: [], ...costs() };
     },
   };
@@ -330,14 +324,9 @@ async function explained(
 const killedInShell = 137;
 
 /** The node's outcome. Disk errors are thrown: the run stops before this node, and resume repeats it. */
-async function ran(
-  kind: NodeKind,
-  values: AttributeValues<NodeKind['attributes']>,
-  site: ReturnType<typeof siteFor>,
-  workspace: string,
-): Promise<Outcome> {
+async function ran(kind: NodeKind, site: ReturnType<typeof siteFor>, workspace: string): Promise<Outcome> {
   try {
-    return await kind.run(values, site);
+    return await kind.run(site.node.settings, site);
   } catch (error) {
     if (isWorldTrouble(error) && !isDisks(error, workspace)) {
       return failed(`cannot use the run directory: ${error.message}`, 'infra', { broke: true });
@@ -352,7 +341,7 @@ const isWorldTrouble = (error: unknown): error is Error =>
 
 /** The response file of a codergen node is always in its scope. */
 function implicitScope(visit: Visit, allowed: readonly string[]): readonly string[] {
-  const response = present(visit.node.attrs, 'response_file')?.value.text.trim();
+  const response = visit.node.settings.response_file;
   return response === undefined ? allowed : [...allowed, response];
 }
 
@@ -366,7 +355,7 @@ function outside(changes: Changes, allowed: readonly string[]): readonly string[
 /** The outcome, masked; a failure if its verification plan holds a secret: with stars it would be a plan of other commands. */
 function withWholePlan(outcome: Outcome, mask: (text: string) => string, node: Node): Outcome {
   const clean = masked(outcome, mask);
-  const key = present(node.attrs, 'verification.plan_context_key')?.value.text.trim() ?? 'verification.plan';
+  const key = node.settings['verification.plan_context_key'];
   const [plan, shown] = [outcome, clean].map(({ updates }) => JSON.stringify(own(updates, key)));
   if (outcome.status === 'fail' || plan === shown) return clean;
   return {

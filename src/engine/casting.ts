@@ -5,11 +5,8 @@ import type { AgentPlan } from '../agents/index.ts';
 import { chooseAgent, scriptMatchesInputs } from '../agents/index.ts';
 import { showURL } from '../agents/openai/defaults.ts';
 import type { AgentScript } from '../model/agent-script.ts';
-import { present } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph, Node } from '../model/graph.ts';
-import { kindOf } from '../model/resolve.ts';
-import type { NodeKind } from '../nodes/kind.ts';
 import { isMissing, unreadable } from '../system/files.ts';
 import type { Inputs } from './inputs.ts';
 
@@ -17,8 +14,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** `code` is the exit code where it is not 2. */
 export type Refusal = { readonly problems: readonly Diagnostic[]; readonly code?: number };
 
-export const codergens = (graph: Graph, kinds: readonly NodeKind[]): readonly Node[] =>
-  [...graph.nodes.values()].filter((node) => kindOf(node, kinds)?.type === 'codergen');
+export const codergens = (graph: Graph): readonly Node[] =>
+  [...graph.nodes.values()].filter(({ type }) => type === 'codergen');
 
 export type LoadedScript = { readonly path: string; readonly script: AgentScript; readonly text: string };
 
@@ -29,22 +26,21 @@ export type Casting = {
   readonly main: AgentPlan | undefined;
 };
 
-export const backendOf = (node: Node): string =>
-  present(node.attrs, 'agent.backend')?.value.text.trim() ?? '';
+export const backendOf = ({ settings }: Node): string => settings['agent.backend'] ?? '';
 
 /** The place of a node's agent attribute; without one, of the node. */
 const placeOf = (graph: Graph, node: Node) => ({
   file: graph.file,
-  span: present(node.attrs, 'agent.backend')?.valueSpan ?? node.span,
+  span: node.attrs.get('agent.backend')?.valueSpan ?? node.span,
 });
 
 /** Codes of choices that are wrong on any machine. */
 const misspelt: readonly string[] = ['agent-unknown', 'agent-list', 'agent-effort'];
 
 /** Unknown agents that nodes name. */
-export function misnamedAgents(graph: Graph, kinds: readonly NodeKind[]): readonly Diagnostic[] {
+export function misnamedAgents(graph: Graph): readonly Diagnostic[] {
   const found = new Map<string, Diagnostic>();
-  for (const node of codergens(graph, kinds)) {
+  for (const node of codergens(graph)) {
     const nodeBackend = backendOf(node);
     if (nodeBackend === '' || found.has(nodeBackend)) continue;
     const chosen = chooseAgent({ env: {}, nodeBackend });
@@ -56,7 +52,6 @@ export function misnamedAgents(graph: Graph, kinds: readonly NodeKind[]): readon
 
 export function cast(
   graph: Graph,
-  kinds: readonly NodeKind[],
   choice: {
     env: Environment;
     flag: string | undefined;
@@ -71,7 +66,7 @@ export function cast(
 ): Casting | Refusal {
   const plans = new Map<string, AgentPlan>();
   const problems: Diagnostic[] = [];
-  for (const node of codergens(graph, kinds)) {
+  for (const node of codergens(graph)) {
     const backend = backendOf(node);
     if (plans.has(backend)) continue;
     const chosen = chooseAgent({
@@ -107,13 +102,13 @@ export async function loadScript(
   flag: string | undefined,
   cwd: string,
 ): Promise<{ script: LoadedScript | undefined } | Refusal> {
-  const bundled = present(graph.attrs, 'agent_script');
+  const bundled = graph.settings.agent_script;
   const path =
     flag !== undefined
       ? resolve(cwd, flag)
       : bundled === undefined
         ? undefined
-        : resolve(cwd, graph.file, '..', bundled.value.text.trim());
+        : resolve(cwd, graph.file, '..', bundled);
   if (path === undefined) return { script: undefined };
   let text: string;
   try {
@@ -122,10 +117,8 @@ export async function loadScript(
     const message = isMissing(error)
       ? `there is no agent script ${path}`
       : `the agent script ${path} cannot be read: ${unreadable(error)}`;
-    const place =
-      flag === undefined && bundled !== undefined
-        ? { place: { file: graph.file, span: bundled.valueSpan } }
-        : {};
+    const span = flag === undefined ? graph.attrs.get('agent_script')?.valueSpan : undefined;
+    const place = span === undefined ? {} : { place: { file: graph.file, span } };
     return {
       problems: [
         {

@@ -1,10 +1,8 @@
 /** The sandbox settings of each node: its attributes, limited by what the run and the machine support. */
 import { delimiter, isAbsolute, join } from 'node:path';
-import { graphAttributes } from '../lint/words.ts';
-import { present, readAttributes } from '../model/attribute.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
-import { executableAttributes } from '../nodes/kind.ts';
+import { sourceOf } from '../model/settings/typing.ts';
 import {
   type Able,
   type Asked,
@@ -59,8 +57,9 @@ export function askedOf(
   { flag, environment }: Pick<RunConfinement, 'flag' | 'environment'>,
 ): Asked {
   return askedFor({
-    node: node === undefined ? undefined : readAttributes(node.attrs, executableAttributes).values.sandbox,
-    graph: readAttributes(graph.attrs, graphAttributes).values.sandbox,
+    node:
+      node === undefined || sourceOf(node.settings, 'sandbox') !== 'node' ? undefined : node.settings.sandbox,
+    graph: graph.settings.sandbox,
     flag,
     environment,
   });
@@ -90,21 +89,20 @@ export function confinementOf(
 ): Confinement {
   const { graph, runDir, workspace, env, confinement = unconfined } = setting;
   const { word } = askedOf(graph, node, confinement);
-  const own = readAttributes(node.attrs, executableAttributes).values;
-  const all = readAttributes(graph.attrs, graphAttributes).values;
-  const network = own.network ?? all.network;
+  const own = node.settings;
+  const { network } = own;
   const wanted: Wanted = {
     verification: stage.check,
     history: stage.history,
     access: own.access,
-    scenarios: runsScenarios(present(node.attrs, 'tool_command')?.value.text ?? ''),
+    scenarios: runsScenarios(node.settings.tool_command ?? ''),
     network: network === undefined ? undefined : network === 'on',
     limits: {
-      memory: own.max_memory ?? all.max_memory,
-      processes: own.max_processes ?? all.max_processes,
-      fileSize: own.max_file_size ?? all.max_file_size,
+      memory: own.max_memory,
+      processes: own.max_processes,
+      fileSize: own.max_file_size,
     },
-    bind: [...(all.sandbox_bind ?? []), ...(own.sandbox_bind ?? [])],
+    bind: own.sandbox_bind ?? [],
     program: stage.program,
   };
   const home = env['HOME'];
@@ -137,11 +135,8 @@ export function scenarioVariables(
   node: Node,
   confinement: RunConfinement = unconfined,
 ): Record<string, string> {
-  if (!runsScenarios(present(node.attrs, 'tool_command')?.value.text ?? '')) return {};
-  const own = readAttributes(node.attrs, executableAttributes).values;
-  const all = readAttributes(graph.attrs, graphAttributes).values;
-  const isolation = own.isolation ?? all.isolation;
-  const bind = [...(all.sandbox_bind ?? []), ...(own.sandbox_bind ?? [])];
+  if (!runsScenarios(node.settings.tool_command ?? '')) return {};
+  const { isolation, sandbox_bind: bind = [] } = node.settings;
   return {
     ...(isolation === undefined ? {} : { FACTORY_ISOLATION: isolation }),
     ...(bind.length === 0 ? {} : { FACTORY_SANDBOX_BIND: bind.join(',') }),

@@ -71,7 +71,6 @@ export type StepFacts = {
   /** The end of what a tool printed. */
   readonly output?: string | undefined;
   readonly at: string;
-  readonly kinds?: readonly NodeKind[];
   /** Repeated failures of the node: null if they end, undefined if unchanged. */
   readonly repeats?: Alike | null | undefined;
   /** Why the audit rejects a success of the run. */

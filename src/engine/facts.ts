@@ -17,7 +17,7 @@ export async function gatherFacts(
   outcome: Outcome,
   at: string,
 ): Promise<StepFacts> {
-  const { setting, kinds } = prepared;
+  const { setting } = prepared;
   const { node, kind, nodeDir } = execution;
   const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
   const failure =
@@ -25,7 +25,7 @@ export async function gatherFacts(
   const output = kind.type === 'tool' ? await toolOutput(nodeDir, setting.leaks) : undefined;
   const repeats = await repeatsAfter(prepared, execution, before, after, outcome);
   const testStop = prepared.stopAfter === node.id;
-  const facts: StepFacts = { ...stage, kinds, feedback: failure, output, repeats, testStop };
+  const facts: StepFacts = { ...stage, feedback: failure, output, repeats, testStop };
   // Of the rest only what may overrule this: an audit reads the whole run.
   const { change, decision } = step(setting.graph, before.state, outcome, facts);
   const endsWell = decision.do === 'finish' && decision.ending.ok;

@@ -1,7 +1,5 @@
 /** The rules that keep a run from its next node: `gatesBefore` end it before a node starts, `gatesAfter` overrule the edge that a
  *  finished node leaves by. Each is a pure function of the state and of facts that were gathered before. */
-import { graphAttributes } from '../lint/words.ts';
-import { present, readAttributes } from '../model/attribute.ts';
 import type { Alike } from '../model/attribution.ts';
 import type { LastFailure, NodeOutcome, RunState } from '../model/checkpoint.ts';
 import { isGate, retryTarget } from '../model/goal-gate.ts';
@@ -10,13 +8,11 @@ import type { Json } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { failed } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
-import { kindOf } from '../model/resolve.ts';
 import { modelsOf } from '../nodes/escalation.ts';
 import type { NodeKind } from '../nodes/kind.ts';
-import { commonAttributes, executableAttributes, judgingAttributes } from '../nodes/kind.ts';
 import { leadsTo, loopOf } from '../policy/loops.ts';
 import { unfixableSource } from '../policy/unfixable.ts';
-import { capHit, defaultCaps, spendHit } from './caps.ts';
+import { capHit, spendHit } from './caps.ts';
 import type { Ending, PlanFacts, Step, StepFacts } from './decision.ts';
 
 /** A node that is about to start. */
@@ -36,17 +32,15 @@ export const gatesBefore: readonly ((entry: Entry) => string | undefined)[] = [
   ({ facts }) => facts.replay,
 ];
 
-function visitsStepsAndTime({ graph, state, node, facts }: Entry): string | undefined {
+function visitsStepsAndTime({ state, node, facts }: Entry): string | undefined {
   const { caps, elapsedMs } = facts;
-  const wants = readAttributes(node.attrs, { ...executableAttributes, ...commonAttributes }).values;
-  const all = readAttributes(graph.attrs, graphAttributes).values;
   return capHit(
     caps,
     {
       id: node.id,
-      maxVisits: caps.maxVisits ?? wants.max_visits ?? all.default_max_visits ?? defaultCaps.maxVisits,
+      maxVisits: caps.maxVisits ?? node.settings.max_visits,
       visits: own(state.visits, node.id) ?? 0,
-      maxWallMs: wants.max_wall,
+      maxWallMs: node.settings.max_wall,
       elapsedMs: (own(state.node_ms ?? {}, node.id) ?? 0) + (state.cut_ms ?? 0),
     },
     { steps: state.steps, elapsedMs },
@@ -55,7 +49,7 @@ function visitsStepsAndTime({ graph, state, node, facts }: Entry): string | unde
 
 function unfixableFailure({ graph, state, node, kind }: Entry): string | undefined {
   if (kind.type !== 'codergen') return undefined;
-  const { allowed_write_paths: allowed = [] } = readAttributes(node.attrs, executableAttributes).values;
+  const { allowed_write_paths: allowed = [] } = node.settings;
   return unfixableSource(graph, node, allowed, state.last_failure);
 }
 
@@ -104,8 +98,8 @@ function exitThatFails(crossing: Crossing): Verdict {
   const { graph, facts, so } = crossing;
   const node = graph.nodes.get(facts.node);
   if (successOf(so) === undefined || node === undefined) return undefined;
-  if (present(node.attrs, 'outcome')?.value.text.trim() !== 'fail') return undefined;
-  const label = present(node.attrs, 'label')?.value.text.trim();
+  if (node.settings.outcome !== 'fail') return undefined;
+  const label = node.settings.label?.trim();
   const title = label === undefined || label === node.id ? '' : ` (${label.replaceAll('\n', ' ')})`;
   const last = so.change.now.last_failure;
   return failsAtExit(crossing, `${node.id}${title}${last === null ? '' : `: ${last.node}: ${last.reason}`}`);
@@ -150,15 +144,12 @@ const unmetGates = ({ graph, before, so: { change } }: Crossing): readonly Unmet
     return latest === undefined || isMet(latest) ? [] : [{ gate, latest }];
   });
 
-/** How often an unmet gate sends a run back by default. */
-const usualRedirects = 5;
-
 /** The gate's target before the graph's, as often as `max_goal_gate_redirects` allows. */
 function redirect(graph: Graph, gate: string, context: Context): Redirect {
   const target = retryTarget(graph, graph.nodes.get(gate));
   if (target === undefined) return { why: '' };
   const key = `internal.goal_gate_redirects.${gate}`;
-  const most = readAttributes(graph.attrs, graphAttributes).values.max_goal_gate_redirects ?? usualRedirects;
+  const most = graph.settings.max_goal_gate_redirects;
   const count = Number(own(context, key) ?? 0);
   if (count >= most)
     return { why: ` (it has sent the run back ${count} times, max_goal_gate_redirects=${most})` };
@@ -205,7 +196,7 @@ function stalledLoop({ graph, before, facts, so: { change, decision } }: Crossin
   const failing = graph.nodes.get(atExit ? (change.now.last_failure?.node ?? '') : change.node);
   if (failing === undefined) return undefined;
   const repeats = atExit ? own(before.alike ?? {}, failing.id) : facts.repeats;
-  const reason = loopStopped(graph, facts.kinds ?? [], failing, decision.node, repeats);
+  const reason = loopStopped(graph, failing, decision.node, repeats);
   return reason === undefined ? undefined : end(reason);
 }
 
@@ -215,13 +206,12 @@ const usualRepeats = 3;
 /** Why the loop that `next` leads back into ends, or undefined. */
 export function loopStopped(
   graph: Graph,
-  kinds: readonly NodeKind[],
   node: Node,
   next: string,
   alike: Alike | null | undefined,
 ): string | undefined {
   if (alike == null || !leadsTo(graph, next, node.id)) return undefined;
-  const most = mostRepeats(graph, kinds, node, next);
+  const most = mostRepeats(graph, node, next);
   if (most === 0 || alike.count < most) return undefined;
   const more = alike.count > alike.visits.length ? '…, ' : '';
   return `loop_stopped: node ${node.id} failed alike ${alike.count} times with no change in between (visits ${more}${alike.visits.join(', ')}): ${alike.head}`;
@@ -229,14 +219,11 @@ export function loopStopped(
 
 /** How many equal failures stop the loop; 0 for none. By default each model of an agent in the loop that tries several has
  *  its turn. */
-function mostRepeats(graph: Graph, kinds: readonly NodeKind[], node: Node, next: string): number {
-  const set =
-    readAttributes(node.attrs, judgingAttributes).values.breaker ??
-    readAttributes(graph.attrs, graphAttributes).values.breaker;
-  if (set !== undefined) return set;
+function mostRepeats(graph: Graph, node: Node, next: string): number {
+  if (node.settings.breaker !== undefined) return node.settings.breaker;
   const models = loopOf(graph, next, node.id).map((id) => {
     const one = graph.nodes.get(id);
-    return one !== undefined && kindOf(one, kinds)?.type === 'codergen' ? modelsOf(one).length + 1 : 0;
+    return one?.type === 'codergen' ? modelsOf(one).length + 1 : 0;
   });
   return Math.max(usualRepeats, ...models);
 }
@@ -248,10 +235,8 @@ export function truthGate(
   outcome: Outcome,
 ): Outcome {
   if (outcome.status !== 'success' || !kind.executable) return outcome;
-  const wants = readAttributes(node.attrs, executableAttributes).values;
-  const { requires_tool_success: holds, required_tool_node: required } = wants;
-  if (holds !== true || required === undefined || own(outcomes, required)?.status === 'success')
-    return outcome;
+  const { requires_tool_success: holds, required_tool_node: required } = node.settings;
+  if (!holds || required === undefined || own(outcomes, required)?.status === 'success') return outcome;
   return {
     ...failed(`required tool node not successful: ${required}`, 'guardrail'),
     ...(outcome.by === undefined ? {} : { by: outcome.by }),

@@ -2,8 +2,6 @@
 import { realpathSync } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { graphAttributes } from '../lint/words.ts';
-import { present, readAttributes } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Attribute, Graph } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -54,8 +52,8 @@ export async function wantedHoldout(
   },
 ): Promise<{ readonly wanted: WantedHoldout | undefined } | Problem> {
   const { workdir, runsDir, env } = where;
-  const attribute = present(graph.attrs, 'holdout');
-  const words = readAttributes(graph.attrs, graphAttributes).values.holdout ?? [usualHoldout];
+  const attribute = graph.attrs.get('holdout');
+  const words = graph.settings.holdout;
   // The spelling on the disk, as git lists the files.
   const listed = (path: string) => (workdir === undefined ? path : asListed(workdir, path));
   const read = holdoutPaths(words, listed);
@@ -155,7 +153,7 @@ async function folderOf(
   if (source === undefined) return undefined;
   const path = source.folder;
   const name = { flag: '--holdout', graph: 'holdout_from', beside: 'holdout_beside' }[source.setting];
-  const at = source.setting === 'flag' ? undefined : present(graph.attrs, name);
+  const at = source.setting === 'flag' ? undefined : graph.attrs.get(name);
   const fix = `name a folder that holds the scenarios, outside the runs directory, with ${name}`;
   const refuse = (why: string): Problem => {
     const refusal = no(`${name}: ${path} ${why}`, fix, at);

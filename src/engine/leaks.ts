@@ -2,7 +2,6 @@
 import { isUtf8 } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { mayRead } from '../audit/exempt.ts';
 import { fileVariables, knownTexts } from '../audit/known.ts';
 import { canariesIn, newSightings } from '../audit/leaks.ts';
 import type { Node } from '../model/graph.ts';
@@ -10,6 +9,7 @@ import type { Manifest } from '../model/manifest.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import type { SealedFile } from '../model/sealed.ts';
+import { mayReadHoldout } from '../model/settings/node.ts';
 import type { Sighting } from '../policy/canaries.ts';
 import { leftOut, withoutSealed } from '../scenario/visible.ts';
 import { isMissing } from '../system/files.ts';
@@ -82,7 +82,7 @@ export function leakGuard(from: {
 
   return {
     async beforeAsking(node, prompt, context) {
-      if (mayRead(node)) return;
+      if (mayReadHoldout(node)) return;
       const found =
         (await leakInVariables()) ??
         (await leakIn(`the prompt of node "${node.id}"`, prompt)) ??
@@ -100,7 +100,7 @@ export function leakGuard(from: {
       return lines.join('\n');
     },
     async afterAttempt(attempt) {
-      if (mayRead(attempt.node)) return undefined;
+      if (mayReadHoldout(attempt.node)) return undefined;
       return (attempt.byAgent ? await leakInAnswer(attempt) : undefined) ?? (await leakInFiles(attempt));
     },
   };

@@ -3,13 +3,12 @@ import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { readGraph } from '../dot/read.ts';
-import { lint } from '../lint/lint.ts';
-import { present } from '../model/attribute.ts';
+import { type LintOptions, lint } from '../lint/lint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { hasErrors } from '../model/diagnostic.ts';
-import type { Graph, Node } from '../model/graph.ts';
+import type { Graph, Node, ParsedGraph } from '../model/graph.ts';
 import type { Json } from '../model/json.ts';
-import { kindOf } from '../model/resolve.ts';
+import { type Typed, typed } from '../model/settings/typing.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { systemWords } from '../system/files.ts';
 
@@ -25,40 +24,78 @@ export type ReadPipeline = {
     | undefined;
 };
 
-/** Reads and lints a pipeline; `graph` is undefined when there are errors. Without `toRun`, commands that a guardrail would
- *  refuse are errors too; with `strict`, attributes that nothing reads. */
+type Options = {
+  /** The pipeline is about to run: a command that a guardrail would refuse is only a warning. Default. */
+  readonly toRun?: boolean;
+  /** Attributes that nothing reads are errors. */
+  readonly strict?: boolean;
+};
+
+/** Reads and lints a pipeline file; `graph` is undefined when there are errors. */
 export async function readPipelineFile(
   path: string,
   cwd: string,
   kinds: readonly NodeKind[],
-  { toRun = true, strict = false }: { readonly toRun?: boolean; readonly strict?: boolean } = {},
+  options: Options = {},
 ): Promise<ReadPipeline> {
   const read = await pipelineText(path, cwd);
   if ('problem' in read)
     return { graph: undefined, text: undefined, found: [read.problem], counts: undefined };
-  const parsed = readGraph(path, read.text);
-  const findings =
-    parsed.graph === undefined
-      ? []
-      : lint(parsed.graph, kinds, {
-          toRun,
-          strict,
-          prompts: await promptFiles(parsed.graph, cwd),
-          // After these errors the rest of the graph is still certain.
-          partial: parsed.diagnostics.some(
-            ({ code }) => !['port', 'strict-graph', 'html-value', 'duplicate-attribute'].includes(code),
-          ),
-        });
-  const found = [...parsed.diagnostics, ...findings];
+  const { whole, diagnostics } = typedText(path, read.text, kinds);
+  const prompts = whole === undefined ? undefined : await promptFiles(whole.graph, cwd);
+  return { ...checked(whole, diagnostics, { ...options, prompts }), text: read.text };
+}
+
+/** Reads and lints the text of a pipeline; files that it names are not looked at. */
+export function checkPipeline(
+  file: string,
+  text: string,
+  kinds: readonly NodeKind[],
+  options: Options = {},
+): ReadPipeline {
+  const { whole, diagnostics } = typedText(file, text, kinds);
+  return { ...checked(whole, diagnostics, options), text };
+}
+
+/** The graph of a text that was linted when its run began; undefined if it cannot be read. */
+export const graphOfText = (file: string, text: string, kinds: readonly NodeKind[]): Graph | undefined =>
+  typedText(file, text, kinds).whole?.graph;
+
+type TypedText = {
+  readonly whole: Typed<NodeKind> | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+};
+
+/** A resume reads the pipeline file and the text that the run keeps: they are the same. */
+let latest: { readonly file: string; readonly text: string; readonly read: TypedText } | undefined;
+
+function typedText(file: string, text: string, kinds: readonly NodeKind[]): TypedText {
+  if (latest?.file === file && latest.text === text) return latest.read;
+  const { graph, diagnostics } = readGraph(file, text);
+  const read = { whole: graph === undefined ? undefined : typed(graph, kinds), diagnostics };
+  latest = { file, text, read };
+  return read;
+}
+
+/** Parts of a text whose refusal leaves the rest of the graph certain. */
+const harmless: readonly string[] = ['port', 'strict-graph', 'html-value', 'duplicate-attribute'];
+
+function checked(
+  whole: Typed<NodeKind> | undefined,
+  diagnostics: readonly Diagnostic[],
+  { toRun = true, strict = false, prompts }: Options & Pick<LintOptions, 'prompts'>,
+): Omit<ReadPipeline, 'text'> {
+  const partial = diagnostics.some(({ code }) => !harmless.includes(code));
+  const findings = whole === undefined ? [] : lint(whole, { toRun, strict, prompts, partial });
+  const found = [...diagnostics, ...findings];
   return {
-    graph: hasErrors(found) ? undefined : parsed.graph,
-    text: read.text,
+    graph: hasErrors(found) ? undefined : whole?.graph,
     found,
-    counts: parsed.graph === undefined ? undefined : countsOf(parsed.graph),
+    counts: whole === undefined ? undefined : countsOf(whole.graph),
   };
 }
 
-function countsOf(graph: Graph): NonNullable<ReadPipeline['counts']> {
+function countsOf(graph: ParsedGraph): NonNullable<ReadPipeline['counts']> {
   const declared = [...graph.nodes.values()].filter((node) => node.declared).length;
   return { nodes: declared, undeclared: graph.nodes.size - declared, edges: graph.edges.length };
 }
@@ -67,7 +104,7 @@ function countsOf(graph: Graph): NonNullable<ReadPipeline['counts']> {
 async function promptFiles(graph: Graph, cwd: string): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
   for (const node of graph.nodes.values()) {
-    const reference = present(node.attrs, 'prompt')?.value.text.trim();
+    const reference = node.settings.prompt?.trim();
     if (reference === undefined || !reference.startsWith('@') || texts.has(reference)) continue;
     const path = resolve(cwd, graph.file, '..', reference.slice(1));
     const text = await readFile(path, 'utf8').catch(() => undefined);
@@ -112,13 +149,13 @@ export async function pipelineText(
 /** True for pipelines with `factory order` tools: their runs have a git history. */
 export function buildsHistory(graph: Graph): boolean {
   return [...graph.nodes.values()].some((node) =>
-    /^\s*factory\s+order\s/.test(present(node.attrs, 'tool_command')?.value.text ?? ''),
+    /^\s*factory\s+order\s/.test(node.settings.tool_command ?? ''),
   );
 }
 
 /** The node where the run starts. */
-export const startOf = (graph: Graph, kinds: readonly NodeKind[]): Node => {
-  const found = [...graph.nodes.values()].find((node) => kindOf(node, kinds)?.type === 'start');
+export const startOf = (graph: Graph): Node => {
+  const found = [...graph.nodes.values()].find((node) => node.type === 'start');
   if (found === undefined) throw new Error('Internal: no start node in a linted graph');
   return found;
 };
@@ -130,17 +167,10 @@ export function workdirOf(
   cwd: string,
 ): string | undefined {
   if (flags.workdir !== undefined) return resolve(cwd, flags.workdir);
-  const attribute = present(graph.attrs, 'workdir')?.value.text.trim();
+  const attribute = graph.settings.workdir;
   if (attribute === 'none') return undefined;
   return attribute === undefined ? cwd : resolve(cwd, graph.file, '..', attribute);
 }
 
 /** The graph's goal, with its type. */
-export function goalOf(graph: Graph): Json | undefined {
-  const goal = present(graph.attrs, 'goal')?.value;
-  return goal === undefined
-    ? undefined
-    : goal.kind === 'string' || goal.kind === 'duration'
-      ? goal.text
-      : goal.value;
-}
+export const goalOf = (graph: Graph): Json | undefined => graph.settings.goal?.value;

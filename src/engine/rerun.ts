@@ -2,14 +2,11 @@
 import { constants, renameSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AttributeValues } from '../model/attribute.ts';
-import { readAttributes } from '../model/attribute.ts';
 import type { Rerun } from '../model/attribution.ts';
 import { layout } from '../model/layout.ts';
 import type { Failure, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import type { NodeKind } from '../nodes/kind.ts';
-import { executableAttributes, judgingAttributes } from '../nodes/kind.ts';
 import { blameAgain } from '../policy/blame.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
@@ -27,7 +24,6 @@ import { siteFor } from './site.ts';
 
 type RerunRequest = {
   readonly kind: NodeKind;
-  readonly values: AttributeValues<NodeKind['attributes']>;
   readonly visit: Visit;
   /** The workspace before the failed attempt. */
   readonly before: Snapshot;
@@ -43,14 +39,13 @@ export function wantsRerun(
   outcome: Outcome,
 ): outcome is Outcome & Failure {
   if (outcome.status !== 'fail' || outcome.class !== 'product' || outcome.judge !== true) return false;
-  const wants = readAttributes(node.attrs, judgingAttributes).values;
-  const { access } = readAttributes(node.attrs, executableAttributes).values;
+  const { rerun: isWanted, access, judge } = node.settings;
   return (
     !signal.aborted &&
     outcome.attribution !== undefined &&
-    wants.rerun !== false &&
+    isWanted &&
     access === undefined &&
-    (setting.sealed !== undefined || wants.judge === true)
+    (setting.sealed !== undefined || judge)
   );
 }
 
@@ -95,7 +90,7 @@ async function secondRun(
   snapshots: Snapshots,
   request: RerunRequest & { readonly folder: string; readonly nodeDir: string; readonly timeoutMs: number },
 ): Promise<Second> {
-  const { kind, values, visit, before, folder, nodeDir, timeoutMs } = request;
+  const { kind, visit, before, folder, nodeDir, timeoutMs } = request;
   const workspace = join(folder, 'workspace');
   await snapshots.checkout(before.id, workspace);
   makeFolder(nodeDir);
@@ -108,7 +103,7 @@ async function secondRun(
     { ...visit, nodeDir, timeout: { ...visit.timeout, ms: timeoutMs } },
     () => {},
   );
-  const outcome = await kind.run(values, site);
+  const outcome = await kind.run(visit.node.settings, site);
   await site.leave(false);
   return { outcome, mask: site.mask };
 }

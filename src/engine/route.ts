@@ -1,7 +1,7 @@
 /** Chooses the edge by which the run leaves a finished node, and says why. */
 import { byWeightThenName, type Choice, chooseEdge, compareText as compare } from '../dot/choose.ts';
 import { evaluate } from '../dot/condition.ts';
-import type { Edge, Graph } from '../model/graph.ts';
+import type { Edge, ParsedGraph } from '../model/graph.ts';
 import type { Outcome } from '../model/outcome.ts';
 import type { RouteCandidate } from '../model/trace.ts';
 
@@ -15,7 +15,12 @@ export type Route = Choice & {
 /** Five steps, in this order: edges whose condition is true; the unconditional edge whose label is the preferred one;
  *  the first suggested id that is an unconditional target; any unconditional edge; none. Ties go to the highest
  *  weight, then to the smallest target id. A node that broke leaves only by a condition that is true. */
-export function route(graph: Graph, node: string, outcome: Outcome, lookup: (key: string) => string): Route {
+export function route(
+  graph: ParsedGraph,
+  node: string,
+  outcome: Outcome,
+  lookup: (key: string) => string,
+): Route {
   const edges = leaving(graph).get(node) ?? [];
   const isTrue = (edge: Edge) => edge.condition !== undefined && evaluate(edge.condition, lookup);
   const broke = outcome.status === 'fail' && outcome.broke;
@@ -35,10 +40,10 @@ export function route(graph: Graph, node: string, outcome: Outcome, lookup: (key
   return { edge, how, candidates };
 }
 
-const known = new WeakMap<Graph, ReadonlyMap<string, readonly Edge[]>>();
+const known = new WeakMap<ParsedGraph, ReadonlyMap<string, readonly Edge[]>>();
 
 /** The edges that leave each node, in the order in which ties are broken; computed once per graph. */
-export function leaving(graph: Graph): ReadonlyMap<string, readonly Edge[]> {
+export function leaving(graph: ParsedGraph): ReadonlyMap<string, readonly Edge[]> {
   const found = known.get(graph);
   if (found !== undefined) return found;
   const edges = new Map<string, Edge[]>();

@@ -1,9 +1,7 @@
 /** The run loop: from the checkpoint's next node to an end. */
-import { readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Outcome } from '../model/outcome.ts';
 import type { Parked } from '../model/park.ts';
-import { executableAttributes } from '../nodes/kind.ts';
 import { openRecords } from './commit.ts';
 import type { Ending, Plan, Stop } from './decision.ts';
 import { gatherFacts } from './facts.ts';
@@ -62,7 +60,7 @@ async function planned(prepared: PreparedRun, state: RunState, elapsedMs: number
 
 /** Milliseconds of the execution and of those that were interrupted before it; 0 for a node without a limit on its time. */
 function timeOf({ setting }: PreparedRun, { node, began }: Execution, { cut_ms = 0 }: RunState): number {
-  if (readAttributes(node.attrs, executableAttributes).values.max_wall === undefined) return 0;
+  if (node.settings.max_wall === undefined) return 0;
   return cut_ms + Math.round(setting.clock.monotonic() - began);
 }
 

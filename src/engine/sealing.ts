@@ -1,12 +1,11 @@
 /** Places holdout files in the workspace for the attempts that may see them, and removes them afterwards. */
 import { join } from 'node:path';
-import { readAttributes } from '../model/attribute.ts';
 import type { Node } from '../model/graph.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
+import { mayReadHoldout } from '../model/settings/node.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RanCommand } from '../model/visit-record.ts';
-import { openHoldout } from '../nodes/agent-attributes.ts';
-import { executableAttributes, type Site } from '../nodes/kind.ts';
+import type { Site } from '../nodes/kind.ts';
 import { isSealedPath } from '../policy/holdout.ts';
 import { mayTouch } from '../policy/touching.ts';
 import { ancestorsOf } from '../workspace/names.ts';
@@ -36,9 +35,8 @@ export const sealedOf = ({ paths, from }: Holdout, files: readonly SealedFile[])
 /** Whether a node may see the holdout. Tools with `access` do not by default: they record, compare and restore the part of
  *  the workspace that the builder may see. */
 export function seesHoldout(node: Node, type: string): boolean {
-  if (type === 'codergen')
-    return Object.values(readAttributes(node.attrs, openHoldout).values).some((open) => open === true);
-  const { sees_holdout: sees, access } = readAttributes(node.attrs, executableAttributes).values;
+  if (type === 'codergen') return mayReadHoldout(node);
+  const { sees_holdout: sees, access } = node.settings;
   return sees ?? access === undefined;
 }
 

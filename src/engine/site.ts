@@ -3,8 +3,6 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
-import { graphAttributes } from '../lint/words.ts';
-import { present, readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
 import type { Node } from '../model/graph.ts';
@@ -13,7 +11,7 @@ import { own } from '../model/own.ts';
 import type { RanCommand } from '../model/visit-record.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
-import { holdoutVariable, usualHoldout } from '../policy/holdout.ts';
+import { holdoutVariable } from '../policy/holdout.ts';
 import { isMissing } from '../system/files.ts';
 import { type ByteMasker, masker, maskStream } from '../system/mask.ts';
 import { head, readSome } from '../system/read.ts';
@@ -250,7 +248,7 @@ export function siteFor(
           });
           return confinement;
         },
-        readScope: listed(present(node.attrs, 'read_scope')?.value.text),
+        readScope: node.settings.read_scope ?? [],
         keep,
         timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
         signal: stop === undefined ? visit.signal : AbortSignal.any([visit.signal, stop]),
@@ -328,7 +326,7 @@ export function siteFor(
       expand(
         text,
         {
-          goal: present(setting.graph.attrs, 'goal')?.value.text,
+          goal: setting.graph.settings.goal?.text,
           lookup: (kind, key) => known(setting, state, kind, key),
         },
         mode,
@@ -359,10 +357,4 @@ function beginLook(look: Lookout): void {
 
 /** The sealed paths; in a run without a holdout, the paths that would be sealed. */
 export const scenariosOf = ({ graph, sealed }: Pick<RunSetting, 'graph' | 'sealed'>): readonly string[] =>
-  sealed?.paths ?? readAttributes(graph.attrs, graphAttributes).values.holdout ?? [usualHoldout];
-
-const listed = (text: string | undefined): readonly string[] =>
-  (text ?? '')
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
+  sealed?.paths ?? graph.settings.holdout;

@@ -1,6 +1,5 @@
 /** The environment of a node's programs, and the values in it that must be masked. */
 import { delimiter } from 'node:path';
-import { present, readAttributes, secretNames, variableNames } from '../model/attribute.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import { nodeLayout } from '../model/layout.ts';
@@ -34,7 +33,7 @@ export type StageEnvironment = {
 type Setting = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sealed?: unknown;
-  readonly graph: Pick<Graph, 'attrs'>;
+  readonly graph: Pick<Graph, 'settings'>;
   readonly secrets?: readonly string[] | undefined;
 };
 
@@ -42,7 +41,7 @@ type Setting = {
  *  graph. */
 const namedBy = ({ graph, secrets = [] }: Setting): readonly string[] => [
   ...secrets,
-  ...(readAttributes(graph.attrs, { secrets: secretNames() }).values.secrets ?? []),
+  ...(graph.settings.secrets ?? []),
 ];
 
 /** Variables that no node of a run gets; with a holdout, also the one that locates its key. */
@@ -54,19 +53,15 @@ type PassSetting = Setting & { readonly graph: Graph; readonly envPass: readonly
 /** Names of the secrets that a node gets. */
 export const passedTo = ({ graph, envPass }: PassSetting, node: Node | undefined): readonly string[] => [
   ...envPass,
-  ...listedIn(graph.attrs),
-  ...(node === undefined ? [] : listedIn(node.attrs)),
+  ...((node ?? graph).settings.env_pass ?? []),
 ];
-
-const listedIn = (attrs: Graph['attrs']): readonly string[] =>
-  readAttributes(attrs, { env_pass: variableNames() }).values.env_pass ?? [];
 
 /** For the log: who gets all secrets, and their names. */
 export function allPassed(setting: PassSetting): readonly { to: string; secrets: readonly string[] }[] {
   const secrets = secretsOf(setting.env, namedBy(setting)).map(({ name }) => name);
   if (passedTo(setting, undefined).includes(passesAll)) return [{ to: 'every node', secrets }];
   return [...setting.graph.nodes.values()]
-    .filter(({ attrs }) => listedIn(attrs).includes(passesAll))
+    .filter(({ settings }) => settings.env_pass?.includes(passesAll))
     .map(({ id }) => ({ to: id, secrets }));
 }
 
@@ -121,7 +116,7 @@ export function withOwnWords(
   },
   nodeDir: string,
 ): Record<string, string> {
-  const access = present(node.attrs, 'access') !== undefined;
+  const access = node.settings.access !== undefined;
   const at = nodeLayout(nodeDir);
   return {
     ...from,

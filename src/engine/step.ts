@@ -7,7 +7,6 @@ import type { Context, Failure, Outcome } from '../model/outcome.ts';
 import { reasonOf, toldReason } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import type { Parked } from '../model/park.ts';
-import { kindOf } from '../model/resolve.ts';
 import { conditionLookup } from './context.ts';
 import type { Ending, Plan, PlanFacts, Step, StepFacts } from './decision.ts';
 import { failureCode, gatesAfter, gatesBefore, type Verdict } from './gates.ts';
@@ -22,7 +21,7 @@ export function plan(graph: Graph, state: RunState, facts: PlanFacts): Plan {
   if (state.parked !== undefined) return { do: 'suspend', parked: state.parked };
   if (facts.interrupted) return { do: 'interrupt' };
   const node = state.next_node === null ? undefined : graph.nodes.get(state.next_node);
-  const kind = node === undefined ? undefined : kindOf(node, facts.kinds);
+  const kind = facts.kinds.find(({ type }) => type === node?.type);
   if (node === undefined || kind === undefined)
     throw new Error(`Internal: no node ${state.next_node} in a linted graph`);
   for (const gate of gatesBefore) {

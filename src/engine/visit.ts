@@ -1,15 +1,13 @@
 /** One execution of a node: attempts, until one is final. */
 import type { Usage } from '../agents/agent.ts';
-import { graphAttributes } from '../lint/words.ts';
-import { flag, readAttributes } from '../model/attribute.ts';
+import type { Node } from '../model/graph.ts';
 import { jittered, noWaits, type Waits } from '../model/outage.ts';
 import { reasonOf } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import type { Parked } from '../model/park.ts';
 import { keptOf } from '../model/reserve.ts';
+import { sourceOf } from '../model/settings/typing.ts';
 import { sumOfUsages } from '../model/spent.ts';
-import type { NodeKind } from '../nodes/kind.ts';
-import { executableAttributes } from '../nodes/kind.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -24,15 +22,6 @@ import { withWait } from './park.ts';
 import { Diverged } from './replay.ts';
 import { outageWaits, retry } from './retry.ts';
 import type { Execution, ExecutionEnd, PreparedRun } from './run-context.ts';
-
-/** Default timeout of a node, in milliseconds. */
-const defaultTimeoutMs = 30 * 60_000;
-
-/** Attributes that let a codergen node use the budget reserved for verification. */
-const reserveAttributes = {
-  uses_reserve: flag(),
-  goal_gate: flag(),
-} as const;
 
 /** Executes a node once, with its retries, within the limits of node and run. */
 export async function executeNode(
@@ -49,20 +38,19 @@ export async function executeNode(
   const at = { ...execution, elapsed, cutMs, probes, snapshot: before };
   const { setting, signal, caps } = prepared;
   const { node, kind, visit, nodeDir } = at;
-  const wants = readAttributes(node.attrs, executableAttributes).values;
-  const graphWants = readAttributes(setting.graph.attrs, graphAttributes).values;
-  const perCall = kind.type === 'codergen' ? caps.commandTimeoutMs : undefined;
-  const limit = wants.timeout ?? perCall ?? graphWants.default_timeout ?? defaultTimeoutMs;
+  const wants = node.settings;
+  const isExplicit = sourceOf(wants, 'timeout') === 'node';
+  const perCall = kind.type === 'codergen' && !isExplicit ? caps.commandTimeoutMs : undefined;
+  const limit = perCall ?? wants.timeout;
   const began = at.elapsed();
   const nodeElapsed = () => (own(at.state.node_ms ?? {}, node.id) ?? 0) + at.cutMs + at.elapsed() - began;
   const runLeft = () =>
     caps.maxWallMs === undefined ? Number.POSITIVE_INFINITY : caps.maxWallMs - at.elapsed();
   const nodeLeft = () =>
     wants.max_wall === undefined ? Number.POSITIVE_INFINITY : wants.max_wall - nodeElapsed();
-  const reserve = readAttributes(node.attrs, reserveAttributes).values;
   // A goal gate verifies, so it may use the budget reserved for verification.
-  const spares = kind.type === 'codergen' && reserve.uses_reserve !== true && reserve.goal_gate !== true;
-  const kept = keptOf(spares ? graphWants.verify_reserve : undefined, caps);
+  const spares = kind.type === 'codergen' && !wants.uses_reserve && !wants.goal_gate;
+  const kept = keptOf(spares ? setting.graph.settings.verify_reserve : undefined, caps);
   const wallLeft = () => Math.min(runLeft() - kept.ms, nodeLeft());
   const desk = openDesk({
     books: prepared.books,
@@ -123,7 +111,7 @@ export async function executeNode(
         call: calls + 1,
         timeout: {
           ms: Math.min(limit, left),
-          explicit: wants.timeout !== undefined || left < limit,
+          explicit: isExplicit || left < limit,
           runLeftMs: left,
         },
         snapshotId: snapshot.id,
@@ -157,7 +145,7 @@ export async function executeNode(
       result.outcome.status === 'fail' && result.outcome.class === 'timeout' ? wallHit() : undefined;
     if (cut !== undefined) return { kind: 'stopped', reason: cut };
     const outcome = withWait(result.outcome, setting.clock.now(), parkAfterMs, caps.parkPassing);
-    const policy = retryPolicy(kind, wants, graphWants.default_max_retries, parkAfterMs);
+    const policy = retryPolicy(node, parkAfterMs);
     const down = outageWaits(outcome, outage, outageMs);
     const again =
       down === undefined
@@ -216,20 +204,13 @@ async function attempted(
   }
 }
 
-function retryPolicy(
-  kind: NodeKind,
-  wants: ReturnType<typeof readAttributes<typeof executableAttributes>>['values'],
-  graphRetries: number | undefined,
-  parkAfterMs: number,
-) {
-  return {
-    maxRetries: wants.max_retries ?? graphRetries,
-    delayMs: wants.retry_delay ?? 500,
-    backoff: wants.retry_backoff ?? 1,
-    maxDelayMs: wants.retry_max_delay ?? 60_000,
-    onFail: wants.retry_on === 'fail',
-    allowPartial: wants.allow_partial === true,
-    isAgent: kind.type === 'codergen',
-    parkAfterMs,
-  };
-}
+const retryPolicy = ({ type, settings }: Node, parkAfterMs: number) => ({
+  maxRetries: settings.max_retries,
+  delayMs: settings.retry_delay,
+  backoff: settings.retry_backoff,
+  maxDelayMs: settings.retry_max_delay,
+  onFail: settings.retry_on === 'fail',
+  allowPartial: settings.allow_partial,
+  isAgent: type === 'codergen',
+  parkAfterMs,
+});

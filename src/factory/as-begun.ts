@@ -1,6 +1,5 @@
 /** Checks before a resume that the inputs of the run are unchanged; changes are refused without `--accept-changes`. */
 import { resolve } from 'node:path';
-import { readGraph } from '../dot/read.ts';
 import type { Refusal } from '../engine/casting.ts';
 import { varNotTaken, whatChanged } from '../engine/resume.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -47,7 +46,3 @@ export async function checkUnchangedInputs(
     );
   return { accepted: differs };
 }
-
-/** The pipeline as the run keeps it. */
-export const storedGraph = ({ pipeline_path, pipeline }: Manifest): Graph | undefined =>
-  readGraph(pipeline_path, pipeline.text).graph;

@@ -1,12 +1,11 @@
 /** The audit before a run is recorded as completed. */
-import { graphAttributes } from '../lint/words.ts';
-import { readAttributes } from '../model/attribute.ts';
 import { auditWords } from '../model/audit.ts';
 import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { writeJson } from '../system/files.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
+import { storedGraph } from './pipeline.ts';
 import type { Doors } from './types.ts';
 
 /** The audit by the graph attribute `audit`; its default is `report` in a run with a holdout, else `off`: then undefined. The
@@ -18,12 +17,11 @@ export function auditOf(
   manifest: Pick<Manifest, 'holdout'>,
   doors: Pick<Doors, 'env' | 'log'>,
 ): (() => Promise<string | undefined>) | undefined {
-  const attribute = readAttributes(graph.attrs, graphAttributes).values.audit;
-  const mode = attribute ?? (manifest.holdout === undefined ? 'off' : 'report');
+  const mode = graph.settings.audit ?? (manifest.holdout === undefined ? 'off' : 'report');
   if (mode === 'off') return undefined;
   return async () => {
     const { auditRun } = await import('../audit/audit.ts');
-    const audited = await auditRun(runDir, doors.env).catch((error: unknown) => {
+    const audited = await auditRun(runDir, doors.env, storedGraph).catch((error: unknown) => {
       if (error instanceof WorkspaceError) return { why: error.message };
       throw error;
     });

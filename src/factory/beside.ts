@@ -7,7 +7,6 @@ import type { Replay } from '../engine/replay.ts';
 import type { Sealed } from '../engine/sealing.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { kinds } from '../nodes/index.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 import type { Doors } from './types.ts';
@@ -31,7 +30,7 @@ export async function openRunExtensions(
   doors: Doors,
 ): Promise<RunExtensions | Refusal> {
   const { graph, runDir, manifest, snapshots, sealed } = run;
-  const asks = codergens(graph, kinds).length > 0 || manifest.replay_of !== undefined;
+  const asks = codergens(graph).length > 0 || manifest.replay_of !== undefined;
   const agents = asks ? await import('./exchanges.ts') : undefined;
   const follows = await agents?.openReplay(runDir, manifest, run.variables, snapshots, doors);
   if (follows !== undefined && 'problems' in follows) return follows;

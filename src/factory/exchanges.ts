@@ -7,7 +7,6 @@ import { divergenceOf } from '../engine/result.ts';
 import type { Graph } from '../model/graph.ts';
 import { followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { kinds } from '../nodes/index.ts';
 import { type ExchangeLog, openExchanges, readExchanges } from '../store/exchanges.ts';
 import { readVisits } from '../store/visits.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
@@ -17,7 +16,7 @@ import { changedInFollowed } from './vouched.ts';
 
 /** Where the exchanges of a run are recorded; undefined for a pipeline without agents. */
 export const exchangesOf = (graph: Graph, runDir: string): ExchangeLog | undefined =>
-  codergens(graph, kinds).length === 0 ? undefined : openExchanges(layout(runDir).exchanges);
+  codergens(graph).length === 0 ? undefined : openExchanges(layout(runDir).exchanges);
 
 /** What answers in place of agents, tools and verifications; undefined for a run that is no replay. */
 export async function openReplay(

@@ -2,7 +2,6 @@
 import { dirname, resolve } from 'node:path';
 import { forkHistory } from '../builder/history-fork.ts';
 import { ForeignHistory, notYours } from '../builder/history-guard.ts';
-import { readGraph } from '../dot/read.ts';
 import type { Refusal } from '../engine/casting.ts';
 import { scriptProblem } from '../engine/casting.ts';
 import { createFork, hashOfRecords, type NewFork } from '../engine/fork.ts';
@@ -12,7 +11,6 @@ import { inputPath } from '../engine/kept.ts';
 import { buildsHistory, goalOf } from '../engine/pipeline.ts';
 import type { Sealed } from '../engine/sealing.ts';
 import { textsOf } from '../engine/texts.ts';
-import { present } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Json } from '../model/json.ts';
 import type { ForkedFrom, Manifest, ReplayOf } from '../model/manifest.ts';
@@ -27,6 +25,7 @@ import { GitError } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
 import { readPlain } from '../system/read.ts';
 import { readHoldout } from './judge.ts';
+import { storedGraphInPlace } from './pipeline.ts';
 import { driveMade, prepareResume } from './resume.ts';
 import { type Sandbox, sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -57,7 +56,7 @@ export async function forkRun(
   const read = await readManifest(runDir);
   if (!read.ok) return refused('manifest', read.why);
   const old = read.manifest;
-  const current = replay?.graph ?? graph ?? storedGraph(old);
+  const current = replay?.graph ?? graph ?? storedGraphInPlace(old);
   if (current === undefined)
     return refused(
       'fork-pipeline',
@@ -217,10 +216,6 @@ const historyProblem = (old: Manifest, error: GitError): Refusal =>
         : 'restore the run directory from a copy if there is one',
   );
 
-/** The pipeline as the run keeps it. */
-export const storedGraph = (manifest: Manifest): Graph | undefined =>
-  readGraph(manifest.pipeline_file ?? manifest.pipeline_path, manifest.pipeline.text).graph;
-
 /** Why a run cannot begin at `moment` with the pipeline `current`, or undefined. */
 function forkProblem(old: Manifest, moment: Moment, current: Graph): Refusal | undefined {
   const { node, visit } = moment.visit;
@@ -259,13 +254,13 @@ function scriptOf(
   const bundled = bundledScript(current, cwd);
   const kept = old.agent.script?.path;
   if (kept === undefined) return flags.agent === 'scripted' ? bundled : undefined;
-  const before = storedGraph(old);
+  const before = storedGraphInPlace(old);
   const wasBundled = before !== undefined && kept === bundledScript(before, cwd);
   return graph !== undefined && wasBundled ? bundled : undefined;
 }
 
 function bundledScript(graph: Graph, cwd: string): string | undefined {
-  const path = present(graph.attrs, 'agent_script')?.value.text.trim();
+  const path = graph.settings.agent_script;
   return path === undefined ? undefined : resolve(cwd, graph.file, '..', path);
 }
 

@@ -1,17 +1,13 @@
 /** Replays a run: runs its pipeline again in a new directory, with nodes answered from its record. */
 import { dirname, resolve } from 'node:path';
-import { readGraph } from '../dot/read.ts';
 import type { Refusal } from '../engine/casting.ts';
-import { lint } from '../lint/lint.ts';
-import { present } from '../model/attribute.ts';
+import { codergens } from '../engine/casting.ts';
 import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { nearest } from '../model/nearest.ts';
 import type { Point } from '../model/point.ts';
-import { kindOf } from '../model/resolve.ts';
 import type { RunRecord } from '../model/visit-record.ts';
-import { kinds } from '../nodes/index.ts';
 import {
   bodiesOf,
   DamagedExchange,
@@ -23,7 +19,8 @@ import { findMoment, type Moment, readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
-import { forkRun, storedGraph } from './fork.ts';
+import { forkRun } from './fork.ts';
+import { checkPipeline, storedGraphInPlace } from './pipeline.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { refused } from './types.ts';
 import { changedIn } from './vouched.ts';
@@ -51,7 +48,7 @@ export async function replayRun(
   const { manifest, records } = record;
   const moment = replayedFrom(manifest, records, request.from);
   if ('problems' in moment) return moment;
-  const stored = storedGraph(manifest);
+  const stored = storedGraphInPlace(manifest);
   const graph = stored === undefined ? undefined : withPrompts(manifest, stored, request.prompts ?? {});
   if (graph !== undefined && 'problems' in graph) return graph;
   const { forked_from: from } = manifest;
@@ -172,12 +169,11 @@ function withPrompts(
   const statements = wanted.map(([id, text]) => `  ${id} [prompt="${quoted(text)}"]\n`).join('');
   const { text } = manifest.pipeline;
   const at = text.lastIndexOf('}');
-  const changed = readGraph(graph.file, `${text.slice(0, at)}\n${statements}${text.slice(at)}`).graph;
-  const promptOf = (id: string) => present(changed?.nodes.get(id)?.attrs ?? new Map(), 'prompt')?.value.text;
-  if (changed !== undefined && wanted.every(([id, prompt]) => promptOf(id) === prompt)) {
-    const errors = lint(changed, kinds, { toRun: true }).filter(({ severity }) => severity === 'error');
-    return errors.length > 0 ? { problems: errors } : changed;
-  }
+  const whole = `${text.slice(0, at)}\n${statements}${text.slice(at)}`;
+  const { graph: changed, found, counts } = checkPipeline(graph.file, whole);
+  if (changed === undefined && counts !== undefined)
+    return { problems: found.filter(({ severity }) => severity === 'error') };
+  if (wanted.every(([id, prompt]) => changed?.nodes.get(id)?.settings.prompt === prompt)) return changed;
   return refused(
     'usage',
     'the prompts cannot be inserted into the pipeline that the run keeps',
@@ -191,7 +187,7 @@ function promptProblem(
   id: string,
   text: string,
 ): { readonly what: string; readonly fix: string } | undefined {
-  const agents = [...graph.nodes.values()].filter((one) => kindOf(one, kinds)?.type === 'codergen');
+  const agents = codergens(graph);
   const names = agents.map((one) => one.id);
   const node = agents.find((one) => one.id === id);
   if (node === undefined) {
@@ -201,7 +197,7 @@ function promptProblem(
       fix: `${meant === undefined ? '' : `did you mean "${meant}"? `}agent nodes: ${names.join(', ') || '(none)'}`,
     };
   }
-  if (present(node.attrs, 'prompt_file') !== undefined)
+  if (node.settings.prompt_file !== undefined)
     return {
       what: 'the prompt of the node is the workspace file that prompt_file names, which an earlier node writes',
       fix: 'change what writes that file: a variable (--var) or another prompt',

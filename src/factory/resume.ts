@@ -1,8 +1,7 @@
 /** Resumes runs: waits for the time of a suspended one, checks for changes, and executes it. */
-import { readGraph } from '../dot/read.ts';
 import type { Made, NotMade } from '../engine/building.ts';
 import type { Caps } from '../engine/caps.ts';
-import { defaultCaps, spendCapsOf } from '../engine/caps.ts';
+import { spendCapsOf } from '../engine/caps.ts';
 import type { Casting, LoadedScript, Refusal } from '../engine/casting.ts';
 import { cast, describePlan, loadScript, selfContained } from '../engine/casting.ts';
 import type { Inputs } from '../engine/inputs.ts';
@@ -14,23 +13,19 @@ import { flagsOfAgent } from '../engine/resume.ts';
 import { budgetGiven } from '../engine/shared-budget.ts';
 import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
-import { lint } from '../lint/lint.ts';
-import { graphAttributes } from '../lint/words.ts';
-import { readAttributes } from '../model/attribute.ts';
-import { hasErrors } from '../model/diagnostic.ts';
 import type { Graph } from '../model/graph.ts';
 import type { ForkedFrom, Manifest } from '../model/manifest.ts';
 import { endsByTime } from '../model/park.ts';
 import { sha256 } from '../model/sha256.ts';
-import { kinds } from '../nodes/index.ts';
 import { quoteWord } from '../policy/words.ts';
 import { namedRun } from '../store/run-store.ts';
 import { readPlain } from '../system/read.ts';
 import { outageClock } from './alarm.ts';
-import { checkUnchangedInputs, storedGraph } from './as-begun.ts';
+import { checkUnchangedInputs } from './as-begun.ts';
 import { executeRun } from './drive.ts';
 import { editedAfterwards } from './edited.ts';
 import { completeResult, finishedRun, unreportedEnd } from './ended.ts';
+import { storedGraph } from './pipeline.ts';
 import { keptSecrets, secretsProblem } from './secrets.ts';
 import { loadRunState } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -129,7 +124,7 @@ async function resumeOnce(
   if (accepts && graph === undefined)
     doors.log('warn', 'the run keeps its texts: the pipeline file cannot be read');
   const current = accepts && graph !== undefined ? graph : stored;
-  if (current === undefined || (accepts && hasErrors(lint(current, kinds, { toRun: true })))) {
+  if (current === undefined) {
     return refused('resume-pipeline', 'the pipeline of this run cannot be read', 'start a new run');
   }
   if (checkpoint.next_node !== null && !current.nodes.has(checkpoint.next_node)) {
@@ -244,7 +239,7 @@ export async function prepareResume(
   const casting: Casting | Refusal =
     given.offline === true
       ? { plans: new Map(), main: undefined }
-      : cast(current, kinds, {
+      : cast(current, {
           // The run keeps its agent, whatever the environment sets now.
           env: { ...doors.env, FACTORY_EFFORT: undefined, ...override(manifest, flags.agent) },
           flag: flags.agent ?? (scriptNamed || manifest.agent.name === '' ? undefined : manifest.agent.name),
@@ -338,16 +333,13 @@ function override({ agent: { name, chosen_by, flags } }: Manifest, flag: string 
 }
 
 /** The run's limits: those that the graph set follow the current graph; those that a flag set stay. */
-function limitsNow({ caps, pipeline, pipeline_path }: Manifest, current: Graph) {
-  const limitsOf = (graph: Graph | undefined) =>
-    graph === undefined ? {} : readAttributes(graph.attrs, graphAttributes).values;
-  const now: Partial<ReturnType<typeof readAttributes<typeof graphAttributes>>['values']> = limitsOf(current);
-  const was: typeof now =
-    current.text === pipeline.text ? now : limitsOf(readGraph(pipeline_path, pipeline.text).graph);
-  const { maxSteps } = defaultCaps;
+function limitsNow(manifest: Manifest, current: Graph) {
+  const { caps } = manifest;
+  const now = current.settings;
+  const was = current.text === manifest.pipeline.text ? now : (storedGraph(manifest)?.settings ?? now);
   const of = <T>(kept: T, before: T, is: T): T => (kept === before ? is : kept);
   return {
-    maxSteps: of(caps.max_steps, was.max_steps ?? maxSteps, now.max_steps ?? maxSteps),
+    maxSteps: of(caps.max_steps, was.max_steps, now.max_steps),
     maxWallMs: of(caps.max_wall_ms ?? undefined, was.max_wall, now.max_wall),
     maxCostUsd: of(caps.max_cost_usd, was.max_cost_usd, now.max_cost_usd),
     maxTokens: of(caps.max_tokens, was.max_tokens, now.max_tokens),

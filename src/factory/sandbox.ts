@@ -3,21 +3,20 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
 import { askedOf, type RunConfinement } from '../engine/confine.ts';
-import { graphAttributes } from '../lint/words.ts';
-import { present, readAttributes } from '../model/attribute.ts';
 import type { Attribute, Graph, Node } from '../model/graph.ts';
-import { kindOf } from '../model/resolve.ts';
 import { kinds } from '../nodes/index.ts';
-import { executableAttributes } from '../nodes/kind.ts';
 import type { Able, Asked, SandboxWord } from '../policy/confinement.ts';
 import { account, bindOf, bindProblem, type JudgePlace, sandboxWords } from '../policy/confinement.ts';
-import { holdoutPaths, usualHoldout } from '../policy/holdout.ts';
+import { holdoutPaths } from '../policy/holdout.ts';
 import { keysFolder } from '../store/sealed.ts';
 import { packageRoot } from '../system/package.ts';
 import { type Ladder, ladderOf, lowestRung, nests } from '../system/sandbox/ladder.ts';
 import { realOf, realOrSame } from '../workspace/dirs.ts';
 import type { Environment } from './types.ts';
 import { refused } from './types.ts';
+
+/** The node types that start programs or agents. */
+const programs = new Set(kinds.flatMap(({ type, executable }) => (executable ? [type] : [])));
 
 export type Sandbox = {
   readonly ladder: Ladder;
@@ -46,7 +45,7 @@ export async function sandboxOf(
       `FACTORY_SANDBOX is "${variable}", which is not one of ${sandboxWords.join(', ')}`,
     );
   const settings = { flag, environment };
-  const stages = [...graph.nodes.values()].filter((node) => kindOf(node, kinds)?.executable === true);
+  const stages = [...graph.nodes.values()].filter(({ type }) => programs.has(type));
   const asked = [undefined, ...stages].map((node) => ({ node, asked: askedOf(graph, node, settings) }));
   const ladder = asked.some(({ asked: { word } }) => word !== 'none')
     ? await ladderOf(env)
@@ -105,7 +104,7 @@ function judgePlaces(
   env: Environment,
 ): readonly JudgePlace[] {
   const keys = keysFolder(env);
-  const read = holdoutPaths(readAttributes(graph.attrs, graphAttributes).values.holdout ?? [usualHoldout]);
+  const read = holdoutPaths(graph.settings.holdout);
   const sealed = workdir === '' || 'problem' in read ? [] : read.paths;
   const named: JudgePlace[] = [
     ...(keys === undefined ? [] : [{ what: 'the keys of sealed scenarios', place: keys }]),
@@ -124,19 +123,13 @@ async function badBind(
   where: { readonly runsDir: string; readonly workdir: string; readonly judge: readonly JudgePlace[] },
   home: string | undefined,
 ): Promise<Refusal | undefined> {
-  const given = [
-    {
-      words: readAttributes(graph.attrs, graphAttributes).values.sandbox_bind,
-      attribute: present(graph.attrs, 'sandbox_bind'),
-    },
-    ...stages.map(({ attrs }) => ({
-      words: readAttributes(attrs, executableAttributes).values.sandbox_bind,
-      attribute: present(attrs, 'sandbox_bind'),
-    })),
-  ];
+  const given = [graph, ...stages].flatMap(({ attrs, settings: { sandbox_bind: words = [] } }) => {
+    const attribute = attrs.get('sandbox_bind');
+    return attribute === undefined ? [] : [{ words, attribute }];
+  });
   const places = { runsDir: real(where.runsDir), workdir: real(where.workdir) };
   for (const { words, attribute } of given) {
-    for (const word of words ?? []) {
+    for (const word of words) {
       const bind = bindOf(word, home);
       const at = ifReal(bind.path);
       const problem = bindProblem(bind, {

@@ -1,7 +1,7 @@
 /** Starts runs: reads the inputs, chooses the agents, creates the run directory. */
 import { resolve } from 'node:path';
 import type { Caps } from '../engine/caps.ts';
-import { defaultCaps, spendCapsOf } from '../engine/caps.ts';
+import { spendCapsOf } from '../engine/caps.ts';
 import type { LoadedScript, Refusal } from '../engine/casting.ts';
 import {
   cast,
@@ -19,11 +19,8 @@ import { readPriceFile } from '../engine/price-file.ts';
 import { flagsOfAgent } from '../engine/resume.ts';
 import { budgetGiven } from '../engine/shared-budget.ts';
 import { textsOf } from '../engine/texts.ts';
-import { graphAttributes } from '../lint/words.ts';
-import { readAttributes } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
 import { sha256 } from '../model/sha256.ts';
-import { kinds } from '../nodes/index.ts';
 import { headCommit } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
 import { driveMade } from './resume.ts';
@@ -45,12 +42,12 @@ export async function startRun(
   if ('problems' in read) return read;
   const { inputs } = read;
   const loaded =
-    codergens(graph, kinds).length === 0 && flags.script === undefined
+    codergens(graph).length === 0 && flags.script === undefined
       ? { script: undefined }
       : await loadScript(graph, flags.script, doors.cwd);
   if ('problems' in loaded) return loaded;
   const castWith = (script: LoadedScript | undefined) =>
-    cast(graph, kinds, {
+    cast(graph, {
       env: doors.env,
       flag: flags.agent,
       model: flags.model,
@@ -94,9 +91,9 @@ export async function startRun(
     doors,
   );
   if ('problems' in sandbox) return sandbox;
-  const wanted = readAttributes(graph.attrs, graphAttributes).values;
+  const wanted = graph.settings;
   const caps: Caps = {
-    maxSteps: flags.maxSteps ?? wanted.max_steps ?? defaultCaps.maxSteps,
+    maxSteps: flags.maxSteps ?? wanted.max_steps,
     maxWallMs: flags.maxWallMs ?? wanted.max_wall,
     ...(flags.maxVisits === undefined ? {} : { maxVisits: flags.maxVisits }),
     commandTimeoutMs: flags.commandTimeoutMs,
@@ -126,7 +123,7 @@ export async function startRun(
     holdout,
     env: doors.env,
     goal,
-    startNode: startOf(graph, kinds).id,
+    startNode: startOf(graph).id,
     startedAt,
     signal: doors.signal,
     keep,

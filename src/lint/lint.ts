@@ -1,9 +1,7 @@
 /** Checks a graph against every rule. */
 import type { Diagnostic } from '../model/diagnostic.ts';
-import type { Graph } from '../model/graph.ts';
+import type { Typed } from '../model/settings/typing.ts';
 import { type LintKind, type LintOptions, type Rule, subjectOf } from './rule.ts';
-import { attributeKind } from './rules/attribute-kind.ts';
-import { attributeValue } from './rules/attribute-value.ts';
 import { conditionKey } from './rules/condition-key.ts';
 import { conditionSyntax } from './rules/condition-syntax.ts';
 import { duplicateNode } from './rules/duplicate-node.ts';
@@ -18,7 +16,6 @@ import { holdout } from './rules/holdout.ts';
 import { holdoutAccess } from './rules/holdout-access.ts';
 import { holdoutBeside } from './rules/holdout-beside.ts';
 import { kindCheck } from './rules/kind-check.ts';
-import { noEffect } from './rules/no-effect.ts';
 import { noHandler } from './rules/no-handler.ts';
 import { notGraphviz } from './rules/not-graphviz.ts';
 import { outcomeNotAsked } from './rules/outcome-not-asked.ts';
@@ -30,7 +27,6 @@ import { startCount } from './rules/start-count.ts';
 import { startIncoming } from './rules/start-incoming.ts';
 import { targetMissing } from './rules/target-missing.ts';
 import { undeclaredNode } from './rules/undeclared-node.ts';
-import { unknownAttribute } from './rules/unknown-attribute.ts';
 import { unknownOutcome } from './rules/unknown-outcome.ts';
 import { unknownReference } from './rules/unknown-reference.ts';
 import { unknownShape } from './rules/unknown-shape.ts';
@@ -39,7 +35,6 @@ import { unreachable } from './rules/unreachable.ts';
 import { varsSyntax } from './rules/vars-syntax.ts';
 
 export type { LintKind, LintOptions } from './rule.ts';
-export { edgeAttributes, graphAttributes } from './words.ts';
 
 const rules: readonly Rule[] = [
   startCount,
@@ -51,7 +46,6 @@ const rules: readonly Rule[] = [
   unknownShape,
   noHandler,
   reservedId,
-  attributeValue,
   holdout,
   kindCheck,
   refusedCommand,
@@ -67,9 +61,6 @@ const rules: readonly Rule[] = [
   undeclaredNode,
   duplicateNode,
   emptyPrompt,
-  unknownAttribute,
-  noEffect,
-  attributeKind,
   gateWithoutRetry,
   outcomeNotAsked,
   notGraphviz,
@@ -102,6 +93,9 @@ const wholeGraph: ReadonlySet<Rule> = new Set([
 /** Rules about the possible paths of runs. */
 const ofRuns: ReadonlySet<Rule> = new Set([edgeNeverTaken, endlessCycle, outcomeUncovered, failureToSuccess]);
 
+/** Findings of the typing that are errors with `strict`. */
+const unread: ReadonlySet<string> = new Set(['no-effect', 'unknown-attribute']);
+
 /** Errors that leave the possible paths of runs undefined. */
 const undefinedPaths: ReadonlySet<string> = new Set([
   'start-count',
@@ -116,24 +110,22 @@ const undefinedPaths: ReadonlySet<string> = new Set([
   'target-missing',
 ]);
 
-/** All findings of the rules and the kinds, without duplicates, in the order of the author's text, misspelt targets of
- *  edges first. Only nodes of `kinds`
- *  can run. Pure; never throws unless a kind's own check does. */
-export function lint(
-  graph: Graph,
-  kinds: readonly LintKind[],
-  options: LintOptions = {},
-): readonly Diagnostic[] {
-  const subject = subjectOf(graph, kinds, options);
+/** All findings of the typing, the rules and the kinds, without duplicates, in the order of the author's text, misspelt
+ *  targets of edges first. Pure; never throws unless a kind's own check does. */
+export function lint(typed: Typed<LintKind>, options: LintOptions = {}): readonly Diagnostic[] {
+  const subject = subjectOf(typed, options);
   const found = new Map<string, Diagnostic>();
+  const add = (d: Diagnostic): void => {
+    // Defaults and chains put one attribute on many nodes and edges; it is reported once.
+    const key = `${d.code} ${d.place?.span.start.offset} ${d.message}`;
+    if (!found.has(key)) found.set(key, d);
+  };
+  for (const d of typed.diagnostics)
+    add(options.strict === true && unread.has(d.code) ? { ...d, severity: 'error' } : d);
   for (const rule of rules) {
     if (options.partial === true && wholeGraph.has(rule)) continue;
     if (ofRuns.has(rule) && [...found.values()].some(leavesPathsOpen)) continue;
-    for (const d of rule(subject)) {
-      // Defaults and chains put one attribute on many nodes and edges; it is reported once.
-      const key = `${d.code} ${d.place?.span.start.offset} ${d.message}`;
-      if (!found.has(key)) found.set(key, d);
-    }
+    for (const d of rule(subject)) add(d);
   }
   // A misspelt target of an edge explains others: it is the first.
   const offset = (d: Diagnostic) => (isMisspelt(d) ? -2 : (d.place?.span.start.offset ?? -1));

@@ -1,22 +1,17 @@
 /** The type of lint rules, their input and their findings. */
-import type { AttributeTable, AttributeValues } from '../model/attribute.ts';
 import type { Diagnostic, Span } from '../model/diagnostic.ts';
-import type { Edge, Graph, Node } from '../model/graph.ts';
-import { kindOf } from '../model/resolve.ts';
+import type { Attribute, Edge, Graph, Node } from '../model/graph.ts';
+import type { NodeType, Typed } from '../model/settings/typing.ts';
 
 /** The properties of a node kind that lint uses. */
-export type LintKind = {
-  readonly type: string;
-  readonly shapes: readonly string[];
-  readonly ids: readonly string[];
+export type LintKind = NodeType & {
   readonly executable: boolean;
-  readonly attributes: AttributeTable;
-  check?(node: Node, attributes: AttributeValues<AttributeTable>, graph: Graph): readonly Diagnostic[];
+  check?(node: Node, graph: Graph): readonly Diagnostic[];
 };
 
 export type LintOptions = {
   /** Texts of `@file` prompts, by the attribute's value, `@` included. */
-  readonly prompts?: ReadonlyMap<string, string>;
+  readonly prompts?: ReadonlyMap<string, string> | undefined;
   /** A part of the text could not be parsed: rules about the whole graph are skipped. */
   readonly partial?: boolean;
   /** The pipeline is about to run: a refused command is only a warning. */
@@ -28,6 +23,8 @@ export type LintOptions = {
 export type Subject = {
   readonly graph: Graph;
   readonly kinds: readonly LintKind[];
+  /** Attributes with an invalid value, which is reported already. */
+  readonly invalid: ReadonlySet<Attribute>;
   /** The kind of each node; undefined if no kind has its type or shape. */
   readonly kindOf: ReadonlyMap<string, LintKind | undefined>;
   readonly incoming: ReadonlyMap<string, readonly Edge[]>;
@@ -47,13 +44,13 @@ function by(edges: readonly Edge[], end: 'from' | 'to'): ReadonlyMap<string, rea
   return found;
 }
 
-export function subjectOf(graph: Graph, kinds: readonly LintKind[], options: LintOptions): Subject {
-  const ofNodes = new Map<string, LintKind | undefined>();
-  for (const node of graph.nodes.values()) ofNodes.set(node.id, kindOf(node, kinds));
+export function subjectOf({ graph, kinds, invalid }: Typed<LintKind>, options: LintOptions): Subject {
+  const byType = new Map(kinds.map((kind) => [kind.type, kind]));
   return {
     graph,
     kinds,
-    kindOf: ofNodes,
+    invalid,
+    kindOf: new Map([...graph.nodes.values()].map(({ id, type }) => [id, byType.get(type)])),
     incoming: by(graph.edges, 'to'),
     outgoing: by(graph.edges, 'from'),
     options,
@@ -61,8 +58,8 @@ export function subjectOf(graph: Graph, kinds: readonly LintKind[], options: Lin
 }
 
 /** The nodes of one kind, in the graph's order. */
-export const nodesOf = (subject: Subject, type: string): readonly Node[] =>
-  [...subject.graph.nodes.values()].filter((node) => subject.kindOf.get(node.id)?.type === type);
+export const nodesOf = ({ graph }: Pick<Subject, 'graph'>, type: string): readonly Node[] =>
+  [...graph.nodes.values()].filter((node) => node.type === type);
 
 type Said = { readonly message: string; readonly span: Span; readonly fix: string };
 

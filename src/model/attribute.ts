@@ -13,7 +13,49 @@ export interface AttributeType<T> {
   read(value: Value): Read<T>;
 }
 
-export type AttributeTable = { readonly [key: string]: AttributeType<unknown> };
+type Documented = {
+  /** The default as an author would write it: where the text says nothing, the setting has that value. */
+  readonly default?: string;
+  /** What happens without the attribute, in words, where no value says it. */
+  readonly unset?: string;
+  readonly example?: string;
+  /** The graph attribute that counts where a node is silent. */
+  readonly graph?: string;
+  /** The graph's list and the node's are joined. */
+  readonly joined?: true;
+  /** The command line flag for the same. */
+  readonly flag?: string;
+};
+
+/** An attribute of a table: how its text is read, its value where the text is silent, and a sentence about it for people. */
+export type AttributeSpec<T = unknown, Silent = unknown> = AttributeType<T> &
+  Documented & { readonly does: string; readonly otherwise: Silent };
+
+export type AttributeTable = { readonly [key: string]: AttributeSpec };
+
+/** The values of a table's attributes; undefined for one without a default that the text does not set. */
+export type Settings<T extends AttributeTable> = {
+  readonly [K in keyof T]: T[K] extends AttributeSpec<infer V, infer S> ? V | S : never;
+};
+
+/** Declares an attribute: its type, what it does, its default. */
+export function attr<T>(
+  type: AttributeType<T>,
+  does: string,
+  more: Documented & { readonly default: string },
+): AttributeSpec<T, T>;
+export function attr<T>(
+  type: AttributeType<T>,
+  does: string,
+  more?: Documented & { readonly default?: undefined },
+): AttributeSpec<T, undefined>;
+export function attr<T>(type: AttributeType<T>, does: string, more: Documented = {}): AttributeSpec<T> {
+  if (more.default === undefined) return { ...type, does, ...more, otherwise: undefined };
+  const read = type.read({ kind: 'string', text: more.default });
+  if (!read.ok) throw new Error(`Internal: the default "${more.default}" ${read.why}`);
+  return { ...type, does, ...more, otherwise: read.value };
+}
+
 /** The values of a table's attributes; undefined for an attribute that is absent or empty. */
 export type AttributeValues<T extends AttributeTable> = {
   readonly [K in keyof T]: (T[K] extends AttributeType<infer V> ? V : never) | undefined;
@@ -24,6 +66,18 @@ const no = (why: string): Read<never> => ({ ok: false, why });
 const type = <T>(wants: string, read: (value: Value) => Read<T>): AttributeType<T> => ({ wants, read });
 
 export const text = (): AttributeType<string> => type('a text', (v) => yes(v.text));
+
+/** A text without the blanks around it: a name, a path, a list with a notation of its own. */
+export const trimmed = (wants = 'a text'): AttributeType<string> => type(wants, (v) => yes(v.text.trim()));
+
+/** A text as an author wrote it, and as the value of its own type: `3` is a number. */
+export const scalar = (): AttributeType<{
+  readonly text: string;
+  readonly value: string | number | boolean;
+}> =>
+  type('a text or a number', (v) =>
+    yes({ text: v.text, value: v.kind === 'string' || v.kind === 'duration' ? v.text : v.value }),
+  );
 
 export const flag = (): AttributeType<boolean> =>
   type('true or false', (v) => {
@@ -229,10 +283,13 @@ export const word = <const W extends string>(...words: readonly W[]): AttributeT
     return found === undefined ? no(`is none of ${words.join(', ')}`) : yes(found);
   });
 
+/** Whether an attribute is empty, and so counts as absent. */
+export const isBlank = ({ value }: Attribute): boolean => value.text.trim() === '';
+
 /** Present and not empty. */
 export function present(attrs: Attributes, key: string): Attribute | undefined {
   const attr = attrs.get(key);
-  return attr === undefined || attr.value.text.trim() === '' ? undefined : attr;
+  return attr === undefined || isBlank(attr) ? undefined : attr;
 }
 
 export type BadAttribute = { readonly attribute: Attribute; readonly why: string; readonly wants: string };

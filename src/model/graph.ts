@@ -1,6 +1,8 @@
-/** A parsed pipeline: nodes, edges and attributes, each with its place in the author's text. */
+/** A pipeline: nodes, edges and their settings, each with its place in the author's text. */
 import type { Condition } from './condition.ts';
 import type { Span } from './diagnostic.ts';
+import type { GraphSettings } from './settings/graph.ts';
+import type { NodeSettings } from './settings/node.ts';
 
 /** An attribute's value. `text` is the author's text; in strings, escapes are resolved. */
 export type Value =
@@ -23,7 +25,8 @@ export type Attribute = {
 
 export type Attributes = ReadonlyMap<string, Attribute>;
 
-export type Node = {
+/** A node as it was written. */
+export type ParsedNode = {
   readonly id: string;
   readonly attrs: Attributes;
   /** Classes given by enclosing subgraphs' labels, outermost first. */
@@ -32,6 +35,12 @@ export type Node = {
   readonly span: Span;
   /** False for a node that only an edge mentions. */
   readonly declared: boolean;
+};
+
+export type Node = ParsedNode & {
+  /** Its node type, given by `type`, shape or id; empty where there is no such type, which lint refuses. */
+  readonly type: string;
+  readonly settings: NodeSettings;
 };
 
 export type Edge = {
@@ -48,7 +57,8 @@ export type Edge = {
   readonly span: Span;
 };
 
-export type Graph = {
+/** A graph as it was written. */
+export type ParsedGraph = {
   /** The path of the pipeline file as the user typed it, for messages. */
   readonly file: string;
   /** The author's text, byte order mark included. */
@@ -56,7 +66,7 @@ export type Graph = {
   readonly name: string;
   readonly attrs: Attributes;
   /** In order of first appearance. */
-  readonly nodes: ReadonlyMap<string, Node>;
+  readonly nodes: ReadonlyMap<string, ParsedNode>;
   readonly edges: readonly Edge[];
   /** Attributes that subgraphs set in addition to their label: nothing reads them. */
   readonly ofSubgraphs: readonly Attribute[];
@@ -66,4 +76,9 @@ export type Graph = {
   readonly notGraphviz: readonly Span[];
   /** The graph's id or its `digraph` keyword: the place of findings about the whole graph. */
   readonly span: Span;
+};
+
+export type Graph = Omit<ParsedGraph, 'nodes'> & {
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly settings: GraphSettings;
 };

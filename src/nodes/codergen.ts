@@ -1,31 +1,21 @@
 /** Work done by an agent: assembles and stores the prompt; the agent's report becomes the outcome. */
 import type { AgentProgram, AgentReport, AgentTask } from '../agents/agent.ts';
-import { efforts, toolNames } from '../agents/agent.ts';
+import { agentAttributes } from '../agents/index.ts';
 import { type Answer, parseAnswer } from '../agents/program/answer.ts';
-import {
-  count,
-  duration,
-  flag,
-  path,
-  paths,
-  present,
-  readAttributes,
-  text,
-  word,
-  words,
-} from '../model/attribute.ts';
+import { present, type Settings } from '../model/attribute.ts';
 import type { Node } from '../model/graph.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { AnsweredBy, Outcome, Said } from '../model/outcome.ts';
 import { failed, saidNothing, succeeded } from '../model/outcome.ts';
 import { kindOf } from '../model/resolve.ts';
+import { codergenAttributes, commonAttributes, executableAttributes } from '../model/settings/node.ts';
 import { testsOutcome } from '../model/tested.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
-import { agentAttributes, stallAttributes, strictScope } from './agent-attributes.ts';
+import { strictScope } from './agent-attributes.ts';
 import { conditional } from './conditional.ts';
 import { modelOf } from './escalation.ts';
 import type { Site } from './kind.ts';
-import { commonAttributes, executableAttributes, judgingAttributes, kind } from './kind.ts';
+import { kind } from './kind.ts';
 import { type Patience, patience } from './patience.ts';
 import { withAllowlist, withFeedback, withVerdict } from './prompt.ts';
 import { schemaProblem } from './schema.ts';
@@ -33,31 +23,11 @@ import { schemaProblem } from './schema.ts';
 const attributes = {
   ...commonAttributes,
   ...executableAttributes,
-  prompt: text(),
-  prompt_file: path(),
-  response_file: path(),
-  response_schema: text(),
-  response_check: word('strict', 'none'),
-  // False for a prompt that is only data: `${…}` in it is not expanded.
-  prompt_expand: flag(),
-  failure_feedback: flag(),
-  'agent.backend': text(),
-  'agent.mode': word('single', 'agent'),
-  max_turns: count(1),
-  max_tokens: count(1),
-  'openai.tools': words(...toolNames),
-  'openai.api': word('auto', 'responses', 'chat'),
-  'openai.run_timeout': duration(),
-  llm_model: text(),
-  reasoning_effort: word(...efforts),
-  // May use the budget that is reserved for verification.
-  uses_reserve: flag(),
-  // The paths of the workspace that its agent may read; all by default.
-  read_scope: paths(),
-  'verification.plan_context_key': text(),
-  breaker: judgingAttributes.breaker,
+  ...codergenAttributes,
   ...agentAttributes,
 } as const;
+
+type Wanted = Settings<typeof attributes>;
 
 /** Bytes of a prompt file; a larger one is not a prompt. */
 const promptLimit = 32 * 1024 * 1024;
@@ -68,9 +38,9 @@ export const codergen = kind({
   ids: [],
   executable: true,
   attributes,
-  check(node, { sees_holdout }, graph) {
+  check(node, graph) {
     const scope = strictScope(node, graph);
-    if (sees_holdout !== true) return scope;
+    if (node.settings.sees_holdout !== true) return scope;
     const said = present(node.attrs, 'sees_holdout');
     return [
       ...scope,
@@ -86,9 +56,9 @@ export const codergen = kind({
   async run(wanted, site) {
     const own = await ownPrompt(wanted, site);
     if ('outcome' in own) return own.outcome;
-    const fed = wanted.failure_feedback === false ? own.text : withFeedback(own.text, site.context);
+    const fed = wanted.failure_feedback ? withFeedback(own.text, site.context) : own.text;
     const listed = withAllowlist(fed, site.graph, site.node);
-    const prompt = wanted.goal_gate === true ? withVerdict(listed, site.repeats) : listed;
+    const prompt = wanted.goal_gate ? withVerdict(listed, site.repeats) : listed;
     await site.keep('prompt.md', `${prompt}\n`);
     if (site.agent === undefined) {
       return failed(`no agent is configured for node "${site.node.id}"`, 'config', { broke: true });
@@ -102,7 +72,6 @@ export const codergen = kind({
     }
     const chosen = modelOf(site.node, site.context);
     const watch = watchFor(wanted, site);
-    const sameCalls = present(site.graph.attrs, 'max_same_calls');
     const task: AgentTask = {
       node: site.node.id,
       call: site.agent.call,
@@ -110,15 +79,12 @@ export const codergen = kind({
       workspace: site.workspace,
       nodeDir: site.nodeDir,
       attributes: {
-        ...(sameCalls === undefined ? {} : { max_same_calls: sameCalls.value.text }),
         ...Object.fromEntries([...site.node.attrs.values()].map((a) => [a.key, a.value.text])),
         ...(chosen === undefined ? {} : { llm_model: chosen.model }),
       },
       ...(schema === undefined ? {} : { schema }),
       // A goal gate judges the answer itself.
-      ...(wanted.goal_gate !== true && testsOutcome(site.graph, site.node.id, passesOn)
-        ? { tested: true }
-        : {}),
+      ...(!wanted.goal_gate && testsOutcome(site.graph, site.node.id, passesOn) ? { tested: true } : {}),
       ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
       onText(piece, channel) {
         watch.heard();
@@ -161,21 +127,13 @@ export const codergen = kind({
 
 const passesOn = (node: Node): boolean => kindOf(node, [conditional]) !== undefined;
 
-/** Default of max_same_calls. */
-const defaultSameCalls = 10;
-
-function watchFor(
-  wanted: { readonly stall_timeout: number | undefined; readonly max_same_calls: number | undefined },
-  site: Site,
-): Patience {
-  const graph = readAttributes(site.graph.attrs, stallAttributes).values;
-  return patience({
+const watchFor = (wanted: Wanted, site: Site): Patience =>
+  patience({
     clock: site.clock,
-    silentMs: wanted.stall_timeout ?? graph.stall_timeout,
-    sameCalls: wanted.max_same_calls ?? graph.max_same_calls ?? defaultSameCalls,
+    silentMs: wanted.stall_timeout,
+    sameCalls: wanted.max_same_calls,
     changedSince: (at) => site.changedSince(at),
   });
-}
 
 /** The program; its output counts as activity. */
 const heardBy = (watch: Patience, program: AgentProgram): AgentProgram => ({
@@ -207,25 +165,14 @@ function answeredBy(
   };
 }
 
-type Wanted = Parameters<typeof ownPrompt>[0];
-
 async function ownPrompt(
-  wanted: {
-    readonly prompt: string | undefined;
-    readonly prompt_file: string | undefined;
-    readonly label: string | undefined;
-    readonly response_file: string | undefined;
-    readonly prompt_expand: boolean | undefined;
-    readonly response_check: 'strict' | 'none' | undefined;
-    readonly goal_gate: boolean | undefined;
-    readonly 'verification.plan_context_key': string | undefined;
-  },
+  wanted: Wanted,
   site: Site,
 ): Promise<{ readonly text: string } | { readonly outcome: Outcome }> {
   const broken = (why: string) => ({ outcome: failed(why, 'config', { broke: true }) });
   const text = await writtenPrompt(wanted, site);
   if ('missing' in text) return broken(text.missing);
-  if (wanted.prompt_expand === false) return text;
+  if (!wanted.prompt_expand) return text;
   const expanded = site.expand(text.text, 'plain');
   return 'unknown' in expanded
     ? broken(`the prompt names ${expanded.unknown}, which has no value`)
@@ -279,7 +226,7 @@ async function settle(
     case 'answered': {
       await site.keep('response.md', report.text);
       if (report.text.trim() === '') {
-        const again = wanted.goal_gate === true ? { unsaid: true as const } : {};
+        const again = wanted.goal_gate ? { unsaid: true as const } : {};
         return failed('the model answered nothing', 'agent', { broke: true, model: 'output', ...again });
       }
       if (wanted.response_file !== undefined) {
@@ -299,7 +246,7 @@ async function settle(
           });
         }
       }
-      return wanted.goal_gate === true ? verdictIn(report.text) : succeeded();
+      return wanted.goal_gate ? verdictIn(report.text) : succeeded();
     }
     case 'finished': {
       if (report.response !== undefined) await site.keep('response.md', report.response);
@@ -307,7 +254,7 @@ async function settle(
       if (reserved !== undefined) {
         return failed(`the agent set "${reserved}", a key of the engine's own`, 'agent', { broke: true });
       }
-      const planKey = wanted['verification.plan_context_key'] ?? 'verification.plan';
+      const planKey = wanted['verification.plan_context_key'];
       const said = {
         ...saidNothing,
         label: report.label,
@@ -347,7 +294,7 @@ const isHopeless = ({ missing, class: of, park }: Extract<AgentReport, { kind: '
 const isUnsaid = (
   { class: of, response = '' }: Extract<AgentReport, { kind: 'failed' }>,
   wanted: Wanted,
-): boolean => wanted.goal_gate === true && of === 'agent' && response.trim() !== '';
+): boolean => wanted.goal_gate && of === 'agent' && response.trim() !== '';
 
 /** Stores what any report may contain: usage, reasoning, artifacts. */
 async function storeReportFiles(

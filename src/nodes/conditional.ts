@@ -1,6 +1,7 @@
 /** A branch: passes the previous outcome through, so that its edges decide. */
 import { saidNothing, succeeded } from '../model/outcome.ts';
-import { commonAttributes, kind } from './kind.ts';
+import { commonAttributes } from '../model/settings/node.ts';
+import { kind } from './kind.ts';
 
 export const conditional = kind({
   type: 'conditional',

@@ -1,14 +1,14 @@
 /** The end of a run: success, or failure with `outcome=fail`. */
-import { word } from '../model/attribute.ts';
 import { saidNothing } from '../model/outcome.ts';
-import { commonAttributes, kind } from './kind.ts';
+import { commonAttributes, exitAttributes } from '../model/settings/node.ts';
+import { kind } from './kind.ts';
 
 export const exit = kind({
   type: 'exit',
   shapes: ['Msquare'],
   ids: ['exit', 'end'],
   executable: false,
-  attributes: { ...commonAttributes, outcome: word('success', 'fail') },
+  attributes: { ...commonAttributes, ...exitAttributes },
   async run() {
     return { ...saidNothing, status: 'success' };
   },

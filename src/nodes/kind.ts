@@ -1,19 +1,6 @@
 /** The contract of node types: each is a file with its shapes, its attributes and its run function. */
 import type { Agent, AgentAction, AgentProgram, AgentReport, AgentTask, Usage } from '../agents/agent.ts';
-import type { AttributeTable, AttributeValues } from '../model/attribute.ts';
-import {
-  atLeastTwo,
-  bytes,
-  count,
-  duration,
-  flag,
-  number,
-  outsidePaths,
-  paths,
-  text,
-  variableNames,
-  word,
-} from '../model/attribute.ts';
+import type { AttributeTable, Settings } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { Json, JsonObject } from '../model/json.ts';
@@ -115,57 +102,11 @@ export interface NodeKind<T extends AttributeTable = AttributeTable> {
   /** True for kinds that start programs or agents: these have snapshots, guardrails, timeouts and retries. */
   readonly executable: boolean;
   readonly attributes: T;
-  /** Findings in addition to attribute types, e.g. a missing required attribute. */
-  check?(node: Node, attributes: AttributeValues<T>, graph: Graph): readonly Diagnostic[];
+  /** Findings in addition to attribute types, e.g. a missing attribute. */
+  check?(node: Node, graph: Graph): readonly Diagnostic[];
   /** Runs the node once. External failures are outcomes; an exception is an internal error. */
-  run(attributes: AttributeValues<T>, site: Site): Promise<Outcome>;
+  run(settings: Settings<T>, site: Site): Promise<Outcome>;
 }
 
 /** Declares a node kind; the attribute table types the settings of `run`. */
 export const kind = <T extends AttributeTable>(k: NodeKind<T>): NodeKind => k as unknown as NodeKind;
-
-/** Attributes of every node. */
-export const commonAttributes = {
-  label: text(),
-  shape: text(),
-  type: text(),
-  comment: text(),
-  goal_gate: flag(),
-  retry_target: text(),
-  fallback_retry_target: text(),
-  max_visits: count(1),
-} as const;
-
-/** Attributes of every executable node. */
-export const executableAttributes = {
-  timeout: duration(),
-  max_retries: count(),
-  retry_delay: duration(),
-  retry_backoff: number(1),
-  retry_max_delay: duration(),
-  retry_on: word('retry', 'fail'),
-  allow_partial: flag(),
-  allowed_write_paths: paths(),
-  requires_tool_success: flag(),
-  required_tool_node: text(),
-  max_wall: duration(),
-  max_cost_usd: number(0),
-  max_tokens: count(),
-  env_pass: variableNames(),
-  access: word('run', 'run:ro'),
-  sees_holdout: flag(),
-  sandbox: word('auto', 'bwrap', 'none'),
-  sandbox_bind: outsidePaths(),
-  isolation: word('auto', 'required'),
-  network: word('on', 'off'),
-  max_memory: bytes(16 * 1024 * 1024),
-  max_processes: count(1),
-  max_file_size: bytes(1),
-} as const;
-
-/** Attributes of the kinds that check the product with commands. */
-export const judgingAttributes = {
-  judge: flag(),
-  rerun: flag(),
-  breaker: atLeastTwo(),
-} as const;

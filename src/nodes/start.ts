@@ -1,6 +1,7 @@
 /** The start of a run. */
 import { saidNothing } from '../model/outcome.ts';
-import { commonAttributes, kind } from './kind.ts';
+import { commonAttributes } from '../model/settings/node.ts';
+import { kind } from './kind.ts';
 
 export const start = kind({
   type: 'start',

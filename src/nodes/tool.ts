@@ -1,12 +1,17 @@
 /** A shell command in the workspace; its exit code and `$FACTORY_OUTPUT` give the outcome. */
-import { text } from '../model/attribute.ts';
 import type { Failure, Outcome, Said } from '../model/outcome.ts';
 import { endedBySignal, failed, saidNothing } from '../model/outcome.ts';
+import {
+  commonAttributes,
+  executableAttributes,
+  judgingAttributes,
+  toolAttributes,
+} from '../model/settings/node.ts';
 import { toolCommandProblem } from '../policy/commands.ts';
 import { stoppedByDisk, toldTrouble } from '../system/disk-trouble.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
-import { commonAttributes, executableAttributes, judgingAttributes, kind } from './kind.ts';
+import { kind } from './kind.ts';
 import { outputLimit, parseOutput } from './output.ts';
 
 /** Bytes of one argument that Linux starts a program with. */
@@ -17,9 +22,9 @@ export const tool = kind({
   shapes: ['parallelogram'],
   ids: [],
   executable: true,
-  attributes: { ...commonAttributes, ...executableAttributes, ...judgingAttributes, tool_command: text() },
-  check(node, { tool_command }) {
-    if (tool_command !== undefined) return [];
+  attributes: { ...commonAttributes, ...executableAttributes, ...judgingAttributes, ...toolAttributes },
+  check(node) {
+    if (node.settings.tool_command !== undefined) return [];
     const meant = ['command', 'cmd', 'run', 'script'].find((name) => node.attrs.has(name));
     return [
       {
@@ -69,7 +74,7 @@ export const tool = kind({
     const blame = () =>
       blamed(site, ended, {
         command: expanded.text,
-        judge: judge === true,
+        judge,
         word: output.failure_class,
         stdoutName: 'tool.stdout.txt',
         stderrName: 'tool.stderr.txt',

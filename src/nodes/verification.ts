@@ -1,8 +1,13 @@
 /** Deterministic checks: the files of a plan must exist, its commands must be allowed and exit with 0. */
-import type { AttributeValues } from '../model/attribute.ts';
-import { list, path, text } from '../model/attribute.ts';
+import type { Settings } from '../model/attribute.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed, succeeded } from '../model/outcome.ts';
+import {
+  commonAttributes,
+  executableAttributes,
+  judgingAttributes,
+  verificationAttributes,
+} from '../model/settings/node.ts';
 import { showsNoCommit } from '../policy/git-questions.ts';
 import { scenariosNamed } from '../policy/scenarios.ts';
 import { noTestRan } from '../policy/tests-run.ts';
@@ -15,16 +20,13 @@ import { parseVerificationPlan } from '../policy/verification-plan.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
 import type { Site } from './kind.ts';
-import { commonAttributes, executableAttributes, judgingAttributes, kind } from './kind.ts';
+import { kind } from './kind.ts';
 
 const attributes = {
   ...commonAttributes,
   ...executableAttributes,
   ...judgingAttributes,
-  'verification.allowed_commands': list(),
-  'verification.plan_context_key': text(),
-  // Existence is checked when the node runs: an earlier node may create the folder.
-  'verification.workdir': path(),
+  ...verificationAttributes,
 } as const;
 
 type Result = {
@@ -43,8 +45,8 @@ export const verification = kind({
   ids: [],
   executable: true,
   attributes,
-  check(node, wanted) {
-    if (wanted['verification.allowed_commands'] !== undefined) return [];
+  check(node) {
+    if (node.settings['verification.allowed_commands'] !== undefined) return [];
     return [
       {
         code: 'verification-commands',
@@ -57,8 +59,8 @@ export const verification = kind({
   run: verify,
 });
 
-async function verify(wanted: AttributeValues<typeof attributes>, site: Site): Promise<Outcome> {
-  const key = wanted['verification.plan_context_key'] ?? 'verification.plan';
+async function verify(wanted: Settings<typeof attributes>, site: Site): Promise<Outcome> {
+  const key = wanted['verification.plan_context_key'];
   const asPlanned = wanted['verification.allowed_commands']?.includes('@plan') === true;
   const value = site.context[key];
   if (value === undefined || value === null)
@@ -94,7 +96,7 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
     }
     checked.push(file);
   }
-  const workdir = wanted['verification.workdir'] ?? '.';
+  const workdir = wanted['verification.workdir'];
   const workdirIs = await site.statWorkspace(workdir);
   if (workdirIs !== 'dir') {
     const why = workdirIs === 'file' ? 'is a file, not a folder' : 'does not exist in the workspace';
@@ -143,7 +145,7 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
     const sealed = sealedFrom([command, ...missed].join(' '), site);
     if (sealed !== undefined)
       return end(failed(`verification command failed: ${command}: ${sealed}`, 'config', { broke: true }));
-    const judge = wanted.judge === true;
+    const { judge } = wanted;
     const { class: of, ...how } = await blamed(site, ended, { command, judge, ...names });
     const fail = (reason: string, broke: boolean) => end(failed(reason, of, { ...how, broke }));
     switch (ended.kind) {

@@ -1,6 +1,7 @@
 /** Whole runs of an agent that changes tests or the files that run them, and of honest agents. */
 import { describe, expect, test } from 'vitest';
 import { auditRun } from '../../src/audit/audit.ts';
+import { storedGraph } from '../../src/factory/pipeline.ts';
 import { sha256 } from '../../src/model/sha256.ts';
 import { emptySha } from '../builder/support.ts';
 import { root } from '../support/cli.ts';
@@ -36,7 +37,7 @@ type Case = {
 };
 
 async function auditOf(runDir: string) {
-  const audited = await auditRun(runDir, process.env);
+  const audited = await auditRun(runDir, process.env, storedGraph);
   if ('why' in audited) throw new Error(audited.why);
   const { findings } = audited.report;
   return { findings, found: findings.map(({ severity, code, path }) => `${severity} ${code} ${path}`) };

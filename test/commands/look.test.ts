@@ -8,6 +8,7 @@ import { logsCommand } from '../../src/commands/logs.ts';
 import { showCommand } from '../../src/commands/show.ts';
 import { traceCommand } from '../../src/commands/trace.ts';
 import { verifyCommand } from '../../src/commands/verify.ts';
+import { storedGraph } from '../../src/factory/pipeline.ts';
 import { acquireLock } from '../../src/store/lock.ts';
 import { realClock } from '../../src/system/clock.ts';
 import { house } from '../support/house.ts';
@@ -143,7 +144,7 @@ test('a leak that failed the run is an error of its audit, and a warning after a
   const event = (type: string, more = {}) =>
     appendFileSync(join(dir, 'events.jsonl'), `${JSON.stringify({ type, epoch: 1, ...more })}\n`);
   const severities = async () => {
-    const audited = await auditRun(dir, {});
+    const audited = await auditRun(dir, {}, storedGraph);
     if ('why' in audited) throw new Error(audited.why);
     return audited.report.findings.map(({ severity, node, visit }) => `${severity} ${node}@${visit}`);
   };

@@ -2,20 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { draw } from '../../src/commands/draw.ts';
 import { readGraph } from '../../src/dot/read.ts';
-import { type LintKind, lint } from '../../src/lint/lint.ts';
-import { count, text } from '../../src/model/attribute.ts';
-
-const kinds: readonly LintKind[] = [
-  { type: 'start', shapes: ['Mdiamond'], ids: ['start'], executable: false, attributes: {} },
-  { type: 'exit', shapes: ['Msquare'], ids: ['exit'], executable: false, attributes: {} },
-  {
-    type: 'codergen',
-    shapes: ['box'],
-    ids: [],
-    executable: true,
-    attributes: { prompt: text(), tool_command: text(), max_retries: count() },
-  },
-];
+import { lint } from '../../src/lint/lint.ts';
+import { typed } from '../../src/model/settings/typing.ts';
+import { kinds } from '../../src/nodes/index.ts';
 
 const valid = `digraph G {
   // a comment
@@ -31,7 +20,7 @@ two" + "\${var.spec}", codex.workdir="x"][max_retries=2] b }
 
 function checks(text: string): void {
   const { graph, diagnostics } = readGraph('p.dot', text);
-  for (const d of [...diagnostics, ...(graph === undefined ? [] : lint(graph, kinds))]) {
+  for (const d of [...diagnostics, ...(graph === undefined ? [] : lint(typed(graph, kinds)))]) {
     const span = d.place?.span;
     if (span === undefined) throw new Error(`${d.code} has no place`);
     expect(span.start.offset).toBeGreaterThanOrEqual(0);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { rewrite } from '../../src/dot/dialect.ts';
 import { printGraph } from '../../src/dot/print.ts';
 import { readGraph } from '../../src/dot/read.ts';
-import type { Attributes, Graph } from '../../src/model/graph.ts';
+import type { Attributes, ParsedGraph } from '../../src/model/graph.ts';
 
 test('each statement and each short attribute list is on one line, and comments keep their position', () => {
   const text = `#!/usr/bin/env factory
@@ -71,7 +71,7 @@ test('line endings are the author’s', () => {
 
 const plain = (attrs: Attributes) =>
   [...attrs].map(([key, { written, value }]) => [key, written, value.text]);
-const meaning = (graph: Graph | undefined) =>
+const meaning = (graph: ParsedGraph | undefined) =>
   graph && [
     graph.name,
     plain(graph.attrs),

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import { readGraph } from '../../src/dot/read.ts';
-import type { Attributes, Graph } from '../../src/model/graph.ts';
+import type { Attributes, ParsedGraph } from '../../src/model/graph.ts';
 
 /** The graph of a valid text. */
-function graphOf(text: string): Graph {
+function graphOf(text: string): ParsedGraph {
   const { graph, diagnostics } = readGraph('p.dot', text);
   expect(diagnostics).toEqual([]);
   if (graph === undefined) throw new Error('no graph');
   return graph;
 }
-const body = (text: string): Graph => graphOf(`digraph G {\n${text}\n}`);
+const body = (text: string): ParsedGraph => graphOf(`digraph G {\n${text}\n}`);
 const plain = (attrs: Attributes | undefined): Record<string, string> =>
   Object.fromEntries([...(attrs ?? [])].map(([key, { value }]) => [key, value.text]));
-const hops = (graph: Graph): string[] => graph.edges.map(({ from, to }) => `${from}>${to}`);
+const hops = (graph: ParsedGraph): string[] => graph.edges.map(({ from, to }) => `${from}>${to}`);
 
 test('a graph has its name, attributes, nodes, edges and text', () => {
   const graph = graphOf(
@@ -211,7 +211,7 @@ test('nodes are in the order of their first mention', () => {
 
 test('a subgraph’s label becomes a class of the nodes inside, at any position', () => {
   const graph = body(`
-    label="Whole Graph"
+    label="Whole ParsedGraph"
     subgraph cluster_a {
       n1
       label="Fix & Verify Loop"
@@ -228,7 +228,7 @@ test('a subgraph’s label becomes a class of the nodes inside, at any position'
     outside: [],
     n4: [],
   });
-  expect(plain(graph.attrs)).toEqual({ label: 'Whole Graph' });
+  expect(plain(graph.attrs)).toEqual({ label: 'Whole ParsedGraph' });
 });
 
 test('attributes of a subgraph stay out of the graph', () => {

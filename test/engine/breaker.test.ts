@@ -7,7 +7,6 @@ import { loopStopped } from '../../src/engine/gates.ts';
 import type { Alike } from '../../src/model/attribution.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { failed, succeeded } from '../../src/model/outcome.ts';
-import { kinds } from '../../src/nodes/index.ts';
 import { loopOf } from '../../src/policy/loops.ts';
 import type { Entry, Snapshot } from '../../src/workspace/snapshot.ts';
 import { graphOf } from '../support/graph.ts';
@@ -197,7 +196,7 @@ describe('a loop is stopped', () => {
     const own = graphOf(text);
     const judge = own.nodes.get('judge');
     if (judge === undefined) throw new Error('no judge');
-    return loopStopped(own, kinds, judge, next, alike(count));
+    return loopStopped(own, judge, next, alike(count));
   };
   test('at the third failure alike, and it says which', () => {
     expect(stopped('', 2, 'other')).toBeUndefined();
@@ -223,8 +222,8 @@ describe('a loop is stopped', () => {
     );
     const judge = own.nodes.get('judge');
     if (judge === undefined) throw new Error('no judge');
-    expect(loopStopped(own, kinds, judge, 'fix', alike(2))).toMatch(/^loop_stopped/);
-    expect(loopStopped(own, kinds, judge, 'fix', null)).toBeUndefined();
+    expect(loopStopped(own, judge, 'fix', alike(2))).toMatch(/^loop_stopped/);
+    expect(loopStopped(own, judge, 'fix', null)).toBeUndefined();
   });
 });
 

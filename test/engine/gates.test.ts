@@ -83,7 +83,6 @@ const of = (node: string, type: string, more: Partial<StepFacts> = {}): StepFact
   executable: type !== 'exit',
   feedback: {},
   at,
-  kinds,
   ...more,
 });
 const alike = { signature: 's', head: 'boom', count: 3, visits: [1, 2, 3], step: 9, after: 'x' };

@@ -1,18 +1,9 @@
 /** Where the holdout comes from: the flag, the graph, or the folder next to a file. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readGraph } from '../../src/dot/read.ts';
 import { holdoutSource } from '../../src/engine/holdout-source.ts';
 import { home } from '../support/cli.ts';
-
-const graphOf = (attributes: string) => {
-  const { graph } = readGraph(
-    'p/p.dot',
-    `digraph g { ${attributes} start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit }`,
-  );
-  if (graph === undefined) throw new Error('it does not read');
-  return graph;
-};
+import { graphOf } from '../support/graph.ts';
 
 test('the flag comes before the graph, and the graph before the folder next to a file', async () => {
   await using it = await home({

@@ -63,7 +63,6 @@ async function again(dir: string, tookMs: number, judge: (site: Site) => Outcome
   const historyEnv = { GIT_DIR: 'there', GIT_INDEX_FILE: index, GIT_WORK_TREE: at.workspace };
   const told = await rerun({ ...setting, historyEnv }, snapshots, first, {
     kind,
-    values: {},
     visit,
     before,
     tookMs,

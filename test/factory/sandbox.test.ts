@@ -1,11 +1,10 @@
 /** What the stages of a pipeline are kept from. */
 import { expect, test } from 'vitest';
-import { readGraph } from '../../src/dot/read.ts';
 import { sandboxOf } from '../../src/factory/sandbox.ts';
+import { graphOf } from '../support/graph.ts';
 
 const judgeOf = async (attributes: string, workdir: string, holdoutFrom?: string) => {
-  const { graph } = readGraph('p.dot', `digraph g { ${attributes} start [type=start] }`);
-  if (graph === undefined) throw new Error('it does not read');
+  const graph = graphOf(`${attributes} start [type=start]`);
   const found = await sandboxOf(graph, { runsDir: '/r', workdir, holdoutFrom }, 'none', {
     env: { FACTORY_KEYS: '/keys' },
   });

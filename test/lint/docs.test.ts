@@ -2,9 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readGraph } from '../../src/dot/read.ts';
-import { lint } from '../../src/lint/lint.ts';
-import { kinds } from '../../src/nodes/index.ts';
+import { findingsOf } from '../support/graph.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/lint.md'), 'utf8');
 const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (error|warning|hint) \| .+? \| `(.+?)` \| .+ \|$/gm)].map(
@@ -15,14 +13,16 @@ test('docs/lint.md has a line for every rule and for the findings of node kinds'
   const rules = readdirSync(join(import.meta.dirname, '../../src/lint/rules')).map((name) =>
     name.replace(/\.ts$/, ''),
   );
+  const ofTyping = ['attribute-value', 'attribute-kind', 'no-effect', 'unknown-attribute'];
   const ofKinds = ['strict-read-scope', 'sees-holdout', 'tool-command', 'verification-commands'];
   expect(rows.map(([code]) => code).sort()).toEqual(
-    [...rules.filter((name) => name !== 'kind-check'), ...ofKinds].sort(),
+    [...rules.filter((name) => name !== 'kind-check'), ...ofTyping, ...ofKinds].sort(),
   );
 });
 
 test.for(rows)('%s, called %s in the docs, is found in its example', ([code, severity, bad]) => {
-  const { graph } = readGraph('p.dot', `digraph g { ${bad} }`);
-  if (graph === undefined) throw new Error(`cannot be read: ${bad}`);
-  expect(lint(graph, kinds).map((d) => [d.code, d.severity])).toContainEqual([code, severity]);
+  expect(findingsOf(`digraph g { ${bad} }`).map((d) => [d.code, d.severity])).toContainEqual([
+    code,
+    severity,
+  ]);
 });

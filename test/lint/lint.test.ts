@@ -1,79 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { readGraph } from '../../src/dot/read.ts';
-import { type LintKind, lint } from '../../src/lint/lint.ts';
-import { count, duration, flag, list, paths, present, text } from '../../src/model/attribute.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
+import { findingsOf } from '../support/graph.ts';
 
-const common = {
-  label: text(),
-  shape: text(),
-  type: text(),
-  goal_gate: flag(),
-  retry_target: text(),
-  max_visits: count(1),
-};
-const executable = {
-  ...common,
-  timeout: duration(),
-  max_retries: count(),
-  allowed_write_paths: paths(),
-  sees_holdout: flag(),
-};
-const kinds: readonly LintKind[] = [
-  { type: 'start', shapes: ['Mdiamond'], ids: ['start'], executable: false, attributes: common },
-  { type: 'exit', shapes: ['Msquare'], ids: ['exit', 'end'], executable: false, attributes: common },
-  { type: 'conditional', shapes: ['diamond'], ids: [], executable: false, attributes: common },
-  {
-    type: 'tool',
-    shapes: ['parallelogram'],
-    ids: [],
-    executable: true,
-    attributes: { ...executable, tool_command: text(), required_tool_node: text() },
-    check: (node) =>
-      present(node.attrs, 'tool_command') === undefined
-        ? [
-            {
-              code: 'tool-command',
-              severity: 'error',
-              message: `"${node.id}" has no tool_command`,
-              fix: 'give it one',
-            },
-          ]
-        : [],
-  },
-  {
-    type: 'verification',
-    shapes: [],
-    ids: [],
-    executable: true,
-    attributes: { ...executable, 'verification.allowed_commands': list() },
-    check: (_node, values) =>
-      values['verification.allowed_commands'] === undefined
-        ? [{ code: 'verification', severity: 'error', message: 'verification.allowed_commands is missing' }]
-        : [],
-  },
-  {
-    type: 'codergen',
-    shapes: ['box'],
-    ids: [],
-    executable: true,
-    attributes: {
-      ...executable,
-      prompt: text(),
-      prompt_file: text(),
-      'agent.backend': text(),
-      llm_model: text(),
-    },
-  },
-];
-
-function found(pipeline: string, prompts?: ReadonlyMap<string, string>): readonly Diagnostic[] {
-  const { graph, diagnostics } = readGraph('p.dot', pipeline);
-  expect(diagnostics).toEqual([]);
-  if (graph === undefined) throw new Error('no graph');
-  return lint(graph, kinds, prompts === undefined ? {} : { prompts });
-}
+const found = (pipeline: string, prompts?: ReadonlyMap<string, string>): readonly Diagnostic[] =>
+  findingsOf(pipeline, { prompts });
 /** `code` and the author's text under the caret. */
 const told = (pipeline: string) =>
   found(pipeline).map(({ code, place }) => [
@@ -144,7 +75,7 @@ const bad: readonly Row[] = [
   ['attribute-value', around('', 'graph [default_timeout="x"];'), '"x"'],
   ['attribute-value', around('', 'network=maybe;'), 'maybe'],
   ['tool-command', around('shape=parallelogram'), 'a'],
-  ['verification', around('type=verification'), 'a'],
+  ['verification-commands', around('type=verification'), 'a'],
   ['condition-syntax', edge('condition="outcome=success and x=1"'), 'and'],
   ['condition-syntax', edge('condition="a=\\"x\\" && b=="'), '=='],
   ['condition-syntax', edge('condition="a=1 &&" + " b c=1"'), 'c'],
@@ -595,10 +526,9 @@ test.for([
 });
 
 test('an unknown attribute is reported once, with the elements that have it, and is an error if asked', () => {
-  const { graph } = readGraph('p.dot', whole(`${ends} node [zork=1]; a; b; c; start -> a -> b -> c -> exit`));
-  if (graph === undefined) throw new Error('no graph');
+  const text = whole(`${ends} node [zork=1]; a; b; c; start -> a -> b -> c -> exit`);
   const unknown = (strict: boolean) =>
-    lint(graph, kinds, { strict }).filter(({ code }) => code === 'unknown-attribute');
+    findingsOf(text, { strict }).filter(({ code }) => code === 'unknown-attribute');
   expect(unknown(false)).toMatchObject([
     { message: 'the attribute "zork" is unknown (on "a", "b", "c")', severity: 'warning' },
   ]);
@@ -623,9 +553,8 @@ test('an own word is an outcome behind a tool or an agent, also through a condit
 });
 
 test('a refused command is an error, and a warning if the pipeline is about to run', () => {
-  const { graph } = readGraph('p.dot', around('shape=parallelogram, tool_command="cat /etc/hosts"'));
-  if (graph === undefined) throw new Error('no graph');
-  expect(lint(graph, kinds)).toMatchObject([
+  const text = around('shape=parallelogram, tool_command="cat /etc/hosts"');
+  expect(findingsOf(text)).toMatchObject([
     {
       code: 'refused-command',
       severity: 'error',
@@ -634,7 +563,7 @@ test('a refused command is an error, and a warning if the pipeline is about to r
       ),
     },
   ]);
-  expect(lint(graph, kinds, { toRun: true })).toMatchObject([{ severity: 'warning' }]);
+  expect(findingsOf(text, { toRun: true })).toMatchObject([{ severity: 'warning' }]);
 });
 
 test('each entry of verification.allowed_commands that allows no command is named', () => {

@@ -1,15 +1,13 @@
 /** Which rules run: none about missing parts of a graph, and none about paths if they are undefined. */
 import { expect, test } from 'vitest';
-import { readGraph } from '../../src/dot/read.ts';
-import { type LintOptions, lint } from '../../src/lint/lint.ts';
-import { kinds } from '../../src/nodes/index.ts';
+import type { LintOptions } from '../../src/lint/lint.ts';
+import { findingsOf } from '../support/graph.ts';
 
 const codes = (body: string, options: LintOptions = {}) => {
-  const { graph, diagnostics } = readGraph('p.dot', `digraph { ${body} }`);
-  expect(diagnostics).toEqual([]);
-  if (graph === undefined) throw new Error('no graph');
   // Rows add attributes to nodes that are declared already.
-  return lint(graph, kinds, options).flatMap(({ code }) => (code === 'duplicate-node' ? [] : [code]));
+  return findingsOf(`digraph { ${body} }`, options).flatMap(({ code }) =>
+    code === 'duplicate-node' ? [] : [code],
+  );
 };
 
 const ends = 'start [shape=Mdiamond]; exit [shape=Msquare];';
@@ -98,12 +96,9 @@ test.for([
   ],
   ['a -> b; a -> c [condition="outcome=success && outcome=fail"]', 'its condition is always false'],
 ] as const)('for %s the reason why an edge is never taken is reported: %s', ([body, why]) => {
-  const { graph } = readGraph(
-    'p.dot',
+  const found = findingsOf(
     `digraph { ${ends} a [${tool}]; b [${tool}]; c [${tool}]; start -> a; b -> exit; c -> exit; ${body} }`,
-  );
-  if (graph === undefined) throw new Error('no graph');
-  const found = lint(graph, kinds).filter(({ code }) => code === 'edge-never-taken');
+  ).filter(({ code }) => code === 'edge-never-taken');
   expect(found[0]?.message).toContain(why);
   // The exit is reachable by another edge.
   expect(found[0]?.message).not.toMatch(/no run reaches .*exit/);

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readGraph } from '../../src/dot/read.ts';
-import { agentAttributes, strictScope } from '../../src/nodes/agent-attributes.ts';
+import { agentAttributes } from '../../src/agents/index.ts';
+import { strictScope } from '../../src/nodes/agent-attributes.ts';
+import { graphOf } from '../support/graph.ts';
 
-const pages = ['agents.md', 'codex.md']
+const pages = ['agents.md', 'codex.md', 'openai-tools.md']
   .map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'))
   .join('\n');
 
@@ -15,9 +16,9 @@ test.for(Object.keys(agentAttributes))('%s is documented', (name) => {
 });
 
 const scope = (attributes: string) => {
-  const { graph } = readGraph('p.dot', `digraph g { a [label=a, ${attributes}] }`);
-  const node = graph?.nodes.get('a');
-  if (graph === undefined || node === undefined) throw new Error('it cannot be read');
+  const graph = graphOf(`a [label=a, ${attributes}]`);
+  const node = graph.nodes.get('a');
+  if (node === undefined) throw new Error('no node');
   return strictScope(node, graph).map(({ code, severity }) => `${severity} ${code}`);
 };
 

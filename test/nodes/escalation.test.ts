@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { readGraph } from '../../src/dot/read.ts';
 import { escalationAt, modelOf, modelsOf } from '../../src/nodes/escalation.ts';
+import { graphOf } from '../support/graph.ts';
 
 function node(attributes: string) {
-  const found = readGraph('p.dot', `digraph g { a [${attributes}] }`).graph?.nodes.get('a');
+  const found = graphOf(`a [${attributes}]`).nodes.get('a');
   if (found === undefined) throw new Error('no node');
   return found;
 }

@@ -1,14 +1,27 @@
 /** A pipeline for a test, from its text. */
 import { readGraph } from '../../src/dot/read.ts';
+import { type LintOptions, lint } from '../../src/lint/lint.ts';
 import type { Checkpoint } from '../../src/model/checkpoint.ts';
+import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import type { Graph } from '../../src/model/graph.ts';
+import { type Typed, typed } from '../../src/model/settings/typing.ts';
+import { kinds } from '../../src/nodes/index.ts';
+import type { NodeKind } from '../../src/nodes/kind.ts';
 
-/** Reads `body` as the inside of a digraph; fails loudly when it does not read. */
-export function graphOf(body: string): Graph {
-  const { graph, diagnostics } = readGraph('test.dot', `digraph t {\n${body}\n}\n`);
-  if (graph === undefined) throw new Error(diagnostics.map((d) => d.message).join('\n'));
-  return graph;
+/** Reads and types a text with all node types; fails loudly when it does not read. */
+export function typedText(text: string, file = 'test.dot'): Typed<NodeKind> {
+  const { graph, diagnostics } = readGraph(file, text);
+  if (graph === undefined || diagnostics.length > 0)
+    throw new Error(diagnostics.map((d) => d.message).join('\n'));
+  return typed(graph, kinds);
 }
+
+/** Reads `body` as the inside of a digraph. */
+export const graphOf = (body: string): Graph => typedText(`digraph t {\n${body}\n}\n`).graph;
+
+/** What `factory validate` finds in a text. */
+export const findingsOf = (text: string, options: LintOptions = {}): readonly Diagnostic[] =>
+  lint(typedText(text), options);
 
 /** The state of a run that has not made a step. */
 export const freshState = (next: string, more: Partial<Checkpoint> = {}): Checkpoint => ({

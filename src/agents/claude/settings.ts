@@ -1,4 +1,16 @@
 /** What a node and the environment say about claude: attributes first, then `FACTORY_CLAUDE_*`. */
+import {
+  type AttributeTable,
+  anyPath,
+  anyPaths,
+  attr,
+  count,
+  duration,
+  list,
+  paths,
+  text,
+  trimmed,
+} from '../../model/attribute.ts';
 import type { AgentTask } from '../agent.ts';
 import {
   BadSetting,
@@ -13,6 +25,29 @@ import {
   settingsOr,
   wordsIn,
 } from '../program/settings.ts';
+
+export const claudeAttributes = {
+  'claude.path': attr(anyPath(), 'The program; a name is looked up on PATH.', { unset: 'claude' }),
+  'claude.workdir': attr(anyPath(), 'Its working directory; may be absolute.', { unset: 'the workspace' }),
+  'claude.add_dirs': attr(anyPaths(), 'Further directories that it may use (`--add-dir`).'),
+  'claude.model': attr(trimmed(), 'Its model (`--model`).', { unset: 'llm_model' }),
+  'claude.permission_mode': attr(trimmed(), 'Its permission mode.', { unset: 'acceptEdits' }),
+  'claude.allowed_tools': attr(trimmed(), 'Tools that it may use, in its own notation.', {
+    unset: 'Bash,Edit,Write,NotebookEdit',
+    example: 'Bash(git *),Edit',
+  }),
+  'claude.disallowed_tools': attr(trimmed(), 'Tools that it may not use, in its own notation.'),
+  'claude.max_turns': attr(count(1), 'It fails after this many turns.', { unset: 'no limit' }),
+  'claude.settings': attr(trimmed(), 'A settings file, or the settings as JSON text.'),
+  'claude.args': attr(text(), 'Further arguments, split into words without a shell.'),
+  'claude.timeout': attr(
+    duration(),
+    "How long it may take; replaces the default timeout of the node, not the node's own.",
+  ),
+  'claude.heartbeat': attr(duration(), 'The interval of log records while it runs.', { unset: '15s' }),
+  'claude.env_keys': attr(list(), 'Further variables with its keys.', { example: 'AWS_ACCESS_KEY_ID' }),
+  'claude.block_read_paths': attr(paths(), 'Paths of the workspace that the agent cannot read.'),
+} as const satisfies AttributeTable;
 
 /** `effort` is `low`, `medium`, `high` or `xhigh`, its own words. */
 export type ClaudeSettings = ProgramSettings & {

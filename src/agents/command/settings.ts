@@ -1,6 +1,17 @@
 /** What a node and the environment say about the agent `command`: attributes first, then `FACTORY_COMMAND_*`. */
 import { homedir } from 'node:os';
 import { isAbsolute, join, normalize } from 'node:path';
+import {
+  type AttributeTable,
+  anyPath,
+  attr,
+  duration,
+  list,
+  paths,
+  text,
+  trimmed,
+  word,
+} from '../../model/attribute.ts';
 import { nearest } from '../../model/nearest.ts';
 import { own } from '../../model/own.ts';
 import type { AgentTask } from '../agent.ts';
@@ -17,6 +28,46 @@ import {
   settingsOr,
   wordsIn,
 } from '../program/settings.ts';
+
+const promptVia = attr(
+  word('stdin', 'file', 'arg'),
+  'How the program gets the prompt: `arg` is at `{prompt}`, else the last argument.',
+  { unset: 'by the placeholder in command.run, else stdin' },
+);
+const responseVia = attr(
+  word('auto', 'file', 'stdout', 'none'),
+  'Where its answer is; `none`: exit code 0 is success, `auto`: the response file if there is one, else standard output.',
+  { unset: 'file if command.run has {response_file}, else auto' },
+);
+const responseFormat = attr(
+  word('auto', 'json', 'text', 'outcome'),
+  'How its answer is read: `json` by the schema that the prompt then asks for, `text` unchanged, `outcome` by its first line, `auto` by what it looks like.',
+  { unset: 'auto' },
+);
+
+export const commandAttributes = {
+  'command.run': attr(text(), 'The program and its arguments, split into words without a shell.', {
+    example: 'my-agent --prompt {prompt_file} --out {response_file}',
+  }),
+  prompt_via: promptVia,
+  'command.prompt_via': promptVia,
+  response_via: responseVia,
+  'command.response_via': responseVia,
+  response_format: responseFormat,
+  'command.response_format': responseFormat,
+  'command.workdir': attr(anyPath(), 'Its working directory; may be absolute.', { unset: 'the workspace' }),
+  'command.model': attr(trimmed(), 'The model in `{model}`.', { unset: 'llm_model' }),
+  'command.env_keys': attr(list(), 'Secret variables that it gets.', { example: 'GEMINI_API_KEY' }),
+  'command.home': attr(list(), 'Paths outside the workspace that it needs, writable or with `:ro`.', {
+    example: '~/.config/agent, ~/.cache/agent:ro',
+  }),
+  'command.timeout': attr(
+    duration(),
+    "How long it may take; replaces the default timeout of the node, not the node's own.",
+  ),
+  'command.heartbeat': attr(duration(), 'The interval of log records while it runs.', { unset: '15s' }),
+  'command.block_read_paths': attr(paths(), 'Paths of the workspace that the agent cannot read.'),
+} as const satisfies AttributeTable;
 
 export type CommandSettings = ProgramSettings & {
   /** The words after the program, placeholders filled in. */

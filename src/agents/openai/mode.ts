@@ -1,9 +1,33 @@
 /** What a node's attributes say about how the model works: one answer, or a loop with tools, and within which limits.
  *  Their values have been checked with the pipeline. Pure. */
-import { durationMs } from '../../model/attribute.ts';
+import {
+  type AttributeTable,
+  attr,
+  count,
+  duration,
+  durationMs,
+  word,
+  words,
+} from '../../model/attribute.ts';
 import { own } from '../../model/own.ts';
 import type { ToolScope } from '../../policy/tool-paths.ts';
 import { type AgentTask, toolNames } from '../agent.ts';
+
+export const openaiAttributes = {
+  'agent.mode': attr(
+    word('single', 'agent'),
+    '`agent`: the model works with tools; `single`: one call, one answer.',
+    {
+      unset: 'agent with openai.tools, else single',
+    },
+  ),
+  'openai.tools': attr(words(...toolNames), 'The tools of the model.', { unset: 'all of them' }),
+  'openai.api': attr(word('auto', 'responses', 'chat'), 'Which API of the server is used.', {
+    default: 'auto',
+  }),
+  'openai.run_timeout': attr(duration(), 'How long one call of the tool `run` may take.', { default: '10m' }),
+  max_turns: attr(count(1), 'How often the model may answer in one session with tools.', { default: '50' }),
+} as const satisfies AttributeTable;
 
 export type Api = 'auto' | 'responses' | 'chat';
 

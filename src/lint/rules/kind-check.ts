@@ -1,15 +1,12 @@
 /** Runs the checks of each node kind on its nodes. */
-import { readAttributes } from '../../model/attribute.ts';
 import type { Rule } from '../rule.ts';
 
-export const kindCheck: Rule = function* ({ graph, kindOf }) {
+export const kindCheck: Rule = function* ({ graph, kindOf, invalid }) {
   for (const node of graph.nodes.values()) {
-    const kind = kindOf.get(node.id);
-    if (kind?.check === undefined) continue;
-    const { values, bad } = readAttributes(node.attrs, kind.attributes);
-    for (const found of kind.check(node, values, graph)) {
-      // An invalid value looks absent to the kind; another rule reports it.
-      if (bad.some(({ attribute }) => found.message.includes(attribute.key))) continue;
+    for (const found of kindOf.get(node.id)?.check?.(node, graph) ?? []) {
+      // An invalid value looks absent to the kind.
+      if ([...node.attrs.values()].some((one) => invalid.has(one) && found.message.includes(one.key)))
+        continue;
       yield found.place === undefined ? { ...found, place: { file: graph.file, span: node.span } } : found;
     }
   }

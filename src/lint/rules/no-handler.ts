@@ -1,7 +1,7 @@
 /** Shapes and types of other implementations without a handler are refused, never run as something else. */
 import { present } from '../../model/attribute.ts';
+import { widerKinds } from '../../model/settings/foreign.ts';
 import { finding, type Rule } from '../rule.ts';
-import { widerKinds } from '../words.ts';
 
 export const noHandler: Rule = ({ graph, kindOf }) =>
   [...graph.nodes.values()].flatMap((node) => {

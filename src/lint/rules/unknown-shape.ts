@@ -1,8 +1,8 @@
 /** The shape of a node without a type names a node kind. */
 import { present } from '../../model/attribute.ts';
 import { nearest } from '../../model/nearest.ts';
+import { widerKinds } from '../../model/settings/foreign.ts';
 import { finding, type Rule } from '../rule.ts';
-import { widerKinds } from '../words.ts';
 
 export const unknownShape: Rule = ({ graph, kinds, kindOf }) =>
   [...graph.nodes.values()].flatMap((node) => {

@@ -1,8 +1,8 @@
 /** The type of every node exists. */
 import { present } from '../../model/attribute.ts';
 import { nearestOf } from '../../model/nearest.ts';
+import { widerKinds } from '../../model/settings/foreign.ts';
 import { finding, type Rule } from '../rule.ts';
-import { widerKinds } from '../words.ts';
 
 export const unknownType: Rule = ({ graph, kinds, kindOf }) =>
   [...graph.nodes.values()].flatMap((node) => {

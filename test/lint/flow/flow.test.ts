@@ -8,13 +8,14 @@ import type { RunState } from '../../../src/model/checkpoint.ts';
 import type { Diagnostic } from '../../../src/model/diagnostic.ts';
 import type { Edge, Graph } from '../../../src/model/graph.ts';
 import { failed, type Outcome, saidNothing } from '../../../src/model/outcome.ts';
+import { typed } from '../../../src/model/settings/typing.ts';
 import { kinds } from '../../../src/nodes/index.ts';
 import { graphOf } from '../../support/graph.ts';
 import { beginning, claimed, follow, typeOf, visit } from './follow.ts';
 
 const runCodes = ['edge-never-taken', 'endless-cycle', 'outcome-uncovered', 'failure-to-success'];
 const ofRuns = (graph: Graph): readonly Diagnostic[] => {
-  const found = lint(graph, kinds);
+  const found = lint(typed(graph, kinds));
   expect(found.filter((d) => d.severity === 'error')).toEqual([]);
   return found.filter(({ code }) => runCodes.includes(code));
 };

@@ -1,10 +1,8 @@
 /** Example runs made with the real engine: real processes and files, and prepared answers instead of an agent. */
 import { expect, test } from 'vitest';
-import { readGraph } from '../../../src/dot/read.ts';
-import { lint } from '../../../src/lint/lint.ts';
 import type { Diagnostic, WitnessStep } from '../../../src/model/diagnostic.ts';
 import type { Graph } from '../../../src/model/graph.ts';
-import { kinds } from '../../../src/nodes/index.ts';
+import { findingsOf, typedText } from '../../support/graph.ts';
 import { house } from '../../support/house.ts';
 import { claimed, typeOf } from './follow.ts';
 
@@ -113,9 +111,8 @@ const rows: readonly Row[] = [
 ];
 
 test.for(rows)('the example run of %s in %s is the route of a real run', async ([code, pipeline, ends]) => {
-  const { graph } = readGraph('g.dot', pipeline);
-  if (graph === undefined) throw new Error('no graph');
-  const found: Diagnostic | undefined = lint(graph, kinds).find((d) => d.code === code);
+  const { graph } = typedText(pipeline);
+  const found: Diagnostic | undefined = findingsOf(pipeline).find((d) => d.code === code);
   const witness = found?.witness;
   if (witness === undefined) throw new Error(`no witness of ${code}`);
   const { files, answers } = behaviours(graph, witness);

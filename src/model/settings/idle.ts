@@ -1,0 +1,162 @@
+/** Attributes that have no effect where they are: misspelt ones, those of other implementations of the language, and those that
+ *  only another element or node type reads. */
+import type { AttributeTable } from '../attribute.ts';
+import type { Diagnostic } from '../diagnostic.ts';
+import type { Attribute, ParsedGraph, ParsedNode } from '../graph.ts';
+import { nearest } from '../nearest.ts';
+import { isDrawing, noEffectOf } from './foreign.ts';
+import { edgeAttributes, graphAttributes } from './graph.ts';
+import type { NodeType } from './typing.ts';
+
+/** An element, as messages name it, and the attributes that are read there. */
+type Where = { readonly on: string; readonly known: ReadonlySet<string> };
+/** Elements that read an attribute, and how to write one for them. */
+type Reader = {
+  readonly keys: ReadonlySet<string>;
+  readonly name: string;
+  readonly say: (key: string) => string;
+};
+
+const keysOf = (...tables: readonly AttributeTable[]): ReadonlySet<string> =>
+  new Set(tables.flatMap((table) => Object.keys(table)));
+const keysOfGraph = keysOf(graphAttributes);
+const keysOfEdges = keysOf(edgeAttributes);
+/** Values of Graphviz's graph attribute `model`; else `model` is a synonym of a node's llm_model. */
+const layoutModels: ReadonlySet<string> = new Set(['circuit', 'subset', 'mds', 'shortpath']);
+
+const onGraph: Reader = {
+  keys: keysOfGraph,
+  name: 'the graph',
+  say: (key) => `write ${key}=… on the graph itself, outside of every node and subgraph`,
+};
+const onEdges: Reader = {
+  keys: keysOfEdges,
+  name: 'an edge',
+  say: (key) => `write it into the [ ] of an edge: a -> b [${key}=…]`,
+};
+const onNodes = (keys: ReadonlySet<string>): Reader => ({
+  keys,
+  name: 'a node',
+  say: (key) =>
+    keysOfGraph.has(`default_${key}`)
+      ? `write it into the [ ] of a node, or default_${key}=… on the graph`
+      : `write it into the [ ] of a node, or node [${key}=…] for all that follow`,
+});
+
+export function idleAttributes<K extends NodeType>(
+  graph: ParsedGraph,
+  kinds: readonly K[],
+  kindOf: (node: ParsedNode) => K | undefined,
+): readonly Diagnostic[] {
+  const found: Diagnostic[] = [];
+  const ofNodes = onNodes(keysOf(...kinds.map(({ attributes }) => attributes)));
+  const ofKinds = new Map(kinds.map((kind) => [kind, keysOf(kind.attributes)]));
+  const everywhere = new Set([...keysOfGraph, ...keysOfEdges, ...ofNodes.keys]);
+  const shared = defaultsOf(graph);
+  const unread = new Map<string, { readonly attribute: Attribute; readonly where: Where }[]>();
+  const tell = (code: string, message: string, { keySpan }: Attribute, fix: string) =>
+    found.push({ code, severity: 'warning', message, place: { file: graph.file, span: keySpan }, fix });
+
+  /** An attribute that only other elements read: brackets or a keyword are probably missing. */
+  const misplaced = (attribute: Attribute, where: string, readers: readonly Reader[]): void => {
+    const { key, written, value } = attribute;
+    if (isDrawing(key) || (written === 'model' && layoutModels.has(value.text))) return;
+    const reader = readers.find(({ keys }) => keys.has(key));
+    if (reader === undefined) return;
+    const message = `${written} has no effect ${where}: only ${reader.name} reads it`;
+    tell('attribute-kind', message, attribute, reader.say(key));
+  };
+  /** An attribute that only another node type reads, set on this node itself: the shape or type is probably missing. If
+   *  several types read it, the intended one is unknown. */
+  const ofOtherType = (attribute: Attribute, { id }: ParsedNode, { type }: K): void => {
+    const { key, written } = attribute;
+    const [reader, another] = kinds.filter((kind) => ofKinds.get(kind)?.has(key) === true);
+    if (isDrawing(key) || reader === undefined || another !== undefined) return;
+    const say = reader.shapes[0] === undefined ? `type=${reader.type}` : `shape=${reader.shapes[0]}`;
+    const message = `${written} has no effect on "${id}", a ${type} node: only a ${reader.type} node reads it`;
+    tell('attribute-kind', message, attribute, `if it is one, add ${say}; else remove ${written}`);
+  };
+  /** Whether any element reads the attribute; if none does, it is reported once by its name. */
+  const isRead = (attribute: Attribute, where: Where): boolean => {
+    const { key, written } = attribute;
+    if (everywhere.has(key)) return true;
+    // `class` is an attribute of Graphviz on graphs and edges, and one of the pipeline language on nodes.
+    if (isDrawing(key) && !(key === 'class' && where.on.startsWith('"'))) return false;
+    const uses = unread.get(written);
+    if (uses === undefined) unread.set(written, [{ attribute, where }]);
+    else uses.push({ attribute, where });
+    return false;
+  };
+
+  for (const attribute of graph.attrs.values())
+    if (!keysOfGraph.has(attribute.key) && isRead(attribute, { on: 'the graph', known: keysOfGraph }))
+      misplaced(attribute, 'on the graph', [ofNodes, onEdges]);
+  for (const attribute of graph.ofSubgraphs)
+    misplaced(attribute, 'on a subgraph', [ofNodes, onEdges, onGraph]);
+  for (const node of graph.nodes.values()) {
+    const kind = kindOf(node);
+    const ofKind = kind === undefined ? undefined : ofKinds.get(kind);
+    // Without an explicit type, attributes of other types are suggested too: the shape may be missing.
+    const named = node.attrs.has('type') || node.attrs.has('shape');
+    const where = { on: `"${node.id}"`, known: (named ? ofKind : undefined) ?? ofNodes.keys };
+    for (const attribute of node.attrs.values()) {
+      const { key } = attribute;
+      if (ofKind?.has(key) === true || !isRead(attribute, where)) continue;
+      const isShared = shared.has(attribute);
+      if (!ofNodes.keys.has(key))
+        misplaced(
+          attribute,
+          isShared ? 'on nodes' : `on the node "${node.id}"`,
+          isShared ? [onEdges] : [onEdges, onGraph],
+        );
+      else if (kind !== undefined && !isShared) ofOtherType(attribute, node, kind);
+    }
+  }
+  for (const edge of graph.edges)
+    for (const attribute of edge.attrs.values()) {
+      const where = { on: `${edge.from} -> ${edge.to}`, known: keysOfEdges };
+      if (!keysOfEdges.has(attribute.key) && isRead(attribute, where))
+        misplaced(attribute, 'on an edge', [ofNodes]);
+    }
+  for (const [name, uses] of unread) {
+    const [first] = uses;
+    if (first === undefined) continue;
+    const { attribute, where } = first;
+    const on = onlyFew([...new Set(uses.map((use) => use.where.on))]);
+    const instead = noEffectOf(attribute.key);
+    if (instead !== undefined) {
+      tell(
+        'no-effect',
+        `the attribute "${name}" has no effect here (on ${on})`,
+        attribute,
+        instead || 'remove it',
+      );
+      continue;
+    }
+    const meant = meantBy(attribute.key, where.known);
+    const near = meant === undefined ? '' : `; the nearest is "${meant}"`;
+    const message = `the attribute "${name}" is unknown${near} (on ${on})`;
+    tell('unknown-attribute', message, attribute, meant === undefined ? 'remove it' : `write ${meant}`);
+  }
+  return found;
+}
+
+/** Attributes that several nodes have because they are defaults. */
+function defaultsOf(graph: ParsedGraph): ReadonlySet<Attribute> {
+  const once = new Set<Attribute>();
+  const more = new Set<Attribute>();
+  for (const { attrs } of graph.nodes.values())
+    for (const attribute of attrs.values()) (once.has(attribute) ? more : once).add(attribute);
+  return more;
+}
+
+/** The nearest known name, else one that contains it: `retries` for `max_retries`. */
+function meantBy(key: string, known: ReadonlySet<string>): string | undefined {
+  const near = nearest(key, known);
+  if (near !== undefined || key.length < 5) return near;
+  const stem = key.replace(/(?:ies|es|s|y)$/, '');
+  return [key, stem].flatMap((part) => [...known].filter((name) => name.includes(part)))[0];
+}
+
+const onlyFew = (names: readonly string[]): string =>
+  names.length <= 4 ? names.join(', ') : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`;

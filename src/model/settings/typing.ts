@@ -1,0 +1,145 @@
+/** Turns the attribute text of a parsed graph into settings, once: what an element says itself, else what the graph says for
+ *  it, else the default. */
+import { type AttributeSpec, type AttributeTable, isBlank, type Read } from '../attribute.ts';
+import type { Diagnostic } from '../diagnostic.ts';
+import type { Attribute, Attributes, Graph, Node, ParsedGraph, ParsedNode } from '../graph.ts';
+import { own } from '../own.ts';
+import { kindOf, type Recognised } from '../resolve.ts';
+import { edgeAttributes, type GraphSettings, graphAttributes } from './graph.ts';
+import { idleAttributes } from './idle.ts';
+import { type NodeSettings, nodeAttributes } from './node.ts';
+
+/** A node type with its attributes. */
+export type NodeType = Recognised & { readonly attributes: AttributeTable };
+
+export type Typed<K extends NodeType = NodeType> = {
+  readonly graph: Graph;
+  readonly kinds: readonly K[];
+  /** Invalid values, and attributes that nothing reads where they are. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Attributes with an invalid value: their settings are as if the text were silent. */
+  readonly invalid: ReadonlySet<Attribute>;
+};
+
+type Values = Record<string, unknown>;
+
+/** Where a setting comes from. */
+export type Source = 'node' | 'flag' | 'graph' | 'default';
+
+/** Settings inherit from each other, the author's own from the graph's, those from the defaults. */
+const sources = new WeakMap<object, Source>();
+
+const level = (over: object | null, source: Source, values: Values): Values => {
+  const settings = Object.assign(Object.create(over) as Values, values);
+  sources.set(settings, source);
+  return settings;
+};
+
+/** Who has set this setting of a node. */
+export function sourceOf(settings: NodeSettings, key: keyof NodeSettings): Source {
+  for (let at: object | null = settings; at !== null; at = Object.getPrototypeOf(at) as object | null)
+    if (Object.hasOwn(at, key)) return sources.get(at) ?? 'default';
+  return 'default';
+}
+
+/** The node with settings that flags decide: under its own ones, or (`first`) above them. */
+export function withFlags(
+  node: Node,
+  {
+    under = {},
+    first = {},
+  }: { readonly under?: Partial<NodeSettings>; readonly first?: Partial<NodeSettings> },
+): Node {
+  const base = level(Object.getPrototypeOf(node.settings) as object, 'flag', under);
+  const said = level(base, 'node', { ...node.settings });
+  return { ...node, settings: level(said, 'flag', first) as NodeSettings };
+}
+
+/** The graph with its settings, and everything that is wrong with its attributes. Pure. */
+export function typed<K extends NodeType>(parsed: ParsedGraph, kinds: readonly K[]): Typed<K> {
+  const reader = readerOf(parsed.file);
+  const defaults = level(null, 'default', defaultsOf(graphAttributes));
+  const ofGraph = level(defaults, 'graph', reader.values(parsed.attrs, graphAttributes));
+  for (const edge of parsed.edges) reader.values(edge.attrs, edgeAttributes);
+  const bases = new Map<K | undefined, Values>();
+  const baseOf = (kind: K | undefined): Values => {
+    const known = bases.get(kind) ?? baseFor({ ...nodeAttributes, ...kind?.attributes }, ofGraph);
+    bases.set(kind, known);
+    return known;
+  };
+  const nodes = new Map<string, Node>();
+  const typeOf = new Map<ParsedNode, K | undefined>();
+  for (const node of parsed.nodes.values()) {
+    const kind = kindOf(node, kinds);
+    typeOf.set(node, kind);
+    const base = baseOf(kind);
+    const said = kind === undefined ? {} : reader.values(node.attrs, kind.attributes, base);
+    const settings = level(base, 'node', said) as NodeSettings;
+    nodes.set(node.id, { ...node, type: kind?.type ?? '', settings });
+  }
+  return {
+    graph: { ...parsed, nodes, settings: ofGraph as GraphSettings },
+    kinds,
+    diagnostics: [...reader.found, ...idleAttributes(parsed, kinds, (node) => typeOf.get(node))],
+    invalid: reader.invalid,
+  };
+}
+
+const defaultsOf = (table: AttributeTable): Values =>
+  Object.fromEntries(Object.entries(table).map(([key, { otherwise }]) => [key, otherwise]));
+
+/** What the nodes of one type have without a word of their own. */
+function baseFor(table: AttributeTable, ofGraph: Values): Values {
+  const inherited = Object.entries(table).flatMap(([key, { graph = '' }]) =>
+    Object.hasOwn(ofGraph, graph) ? [[key, ofGraph[graph]] as const] : [],
+  );
+  return level(level(null, 'default', defaultsOf(table)), 'graph', Object.fromEntries(inherited));
+}
+
+/** Reads each attribute once, also where it is a default of many nodes. */
+function readerOf(file: string) {
+  const found: Diagnostic[] = [];
+  const invalid = new Set<Attribute>();
+  const known = new Map<Attribute, { readonly spec: AttributeSpec; readonly read: Read<unknown> }>();
+  const read = (attribute: Attribute, spec: AttributeSpec): Read<unknown> => {
+    const before = known.get(attribute);
+    if (before?.spec === spec) return before.read;
+    const now = spec.read(attribute.value);
+    known.set(attribute, { spec, read: now });
+    if (!now.ok) {
+      invalid.add(attribute);
+      for (const why of [now.why, ...(now.also ?? [])])
+        found.push(badValue(file, attribute, why, spec.wants));
+    }
+    return now;
+  };
+  return {
+    found,
+    invalid,
+    /** The valid values of the attributes of `table`; lists join those of `base`. */
+    values(attrs: Attributes, table: AttributeTable, base: Values = {}): Values {
+      const values: Values = {};
+      // An element has few attributes, a table has many.
+      for (const [key, attribute] of attrs) {
+        const spec = own(table, key);
+        if (spec === undefined || isBlank(attribute)) continue;
+        const got = read(attribute, spec);
+        if (!got.ok) continue;
+        const joins = spec.joined === true && Array.isArray(base[key]) && Array.isArray(got.value);
+        values[key] = joins ? [...(base[key] as unknown[]), ...(got.value as unknown[])] : got.value;
+      }
+      return values;
+    },
+  };
+}
+
+function badValue(file: string, { written, value, valueSpan }: Attribute, why: string, wants: string) {
+  const said = value.text.length > 60 ? `${value.text.slice(0, 60)}…` : value.text;
+  return {
+    code: 'attribute-value',
+    severity: 'error',
+    message: why.startsWith('"') ? `${written}: ${why}` : `${written} "${said}" ${why}`,
+    place: { file, span: valueSpan },
+    fix: `${written} takes ${wants}`,
+  } as const;
+}
