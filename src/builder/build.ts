@@ -27,7 +27,9 @@ export async function openBuild(
   });
   if (start === undefined)
     return { problem: `${place.run.root} has no git history: it was not started for a build` };
-  const state = (await readState(place.workspace)) ?? {
+  const read = readState(place);
+  if ('problem' in read) return read;
+  const state: BuildState = read.state ?? {
     version: 1,
     digests: {},
     allow_exempt: options.allowExempt,

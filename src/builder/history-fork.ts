@@ -3,54 +3,54 @@ import type { Dirent } from 'node:fs';
 import { constants } from 'node:fs';
 import { copyFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { JsonObject } from '../model/json.ts';
 import { isMissing, makeFolder } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { moveHead } from './commit.ts';
 import { assertPlainHistory } from './history-guard.ts';
 import { baseRef, branchRef, headRef, historyGit, readHistoryStart } from './in-history.ts';
-import { readState } from './state.ts';
+import { recordedHead } from './recorded.ts';
+import { buildStateIn } from './state.ts';
 
-/** Copies the history in `from` to the new folder `to` and moves it back to the commit that `workspace`, restored to the
- *  checkpoint, names. `from` is only read, also while its owner adds commits. Rejects with a GitError when git fails. */
+/** Copies the history in `from` to the new folder `to` and moves it back to the commit that `toolState`, the state of the
+ *  run's tools at the checkpoint, names. `workspace` is restored to the checkpoint. `from` is only read, also while its owner adds commits. Rejects with a GitError when git fails. */
 export async function forkHistory(where: {
   readonly from: string;
   readonly to: string;
   readonly workspace: string;
+  readonly toolState: JsonObject | undefined;
   readonly env: Environment;
   /** Whether later commits are kept without a ref, for `historyFollower`. */
   readonly keepLater?: boolean;
 }): Promise<void> {
-  const { from, to, workspace, env } = where;
+  const { from, to, workspace, toolState, env } = where;
   assertPlainHistory(from);
   await copyRepository(from, to);
-  const head = await headOf(to, workspace);
+  const head = await headOf(to, toolState);
   const git = historyGit(to, env);
   await moveHead({ historyDir: to, workspace, env }, head);
   await dropOtherRefs(git, head);
   // Reflogs name the later commits.
   await rm(join(to, 'logs'), { recursive: true, force: true });
   if (where.keepLater === true) return;
-  const tree = (await readState(workspace))?.current?.written?.tree;
+  const tree = buildStateIn(toolState)?.current?.written?.tree;
   await git.text(['prune', '--expire=now', ...(tree === undefined ? [] : [tree])]);
 }
 
-/** The commit that the workspace names as its head. */
-async function headOf(historyDir: string, workspace: string): Promise<string | null> {
-  const state = await readState(workspace);
-  return state === undefined ? (await readHistoryStart(historyDir)).first_commit : state.head;
-}
+const headOf = async (historyDir: string, toolState: JsonObject | undefined): Promise<string | null> =>
+  recordedHead(toolState, (await readHistoryStart(historyDir)).first_commit);
 
-/** Moves a history, which has all commits of a record, to the commit that the workspace names after a recorded command.
- *  Rejects with a GitError when git fails. */
+/** Moves a history, which has all commits of a record, to the commit that the state of the tools names after a recorded
+ *  command. Rejects with a GitError when git fails. */
 export function historyFollower(where: {
   readonly historyDir: string;
   readonly workspace: string;
   readonly env: Environment;
-}): () => Promise<void> {
+}): (toolState: JsonObject | undefined) => Promise<void> {
   const { historyDir, workspace, env } = where;
   let at: string | null | undefined;
-  return async () => {
-    const head = await headOf(historyDir, workspace);
+  return async (toolState) => {
+    const head = await headOf(historyDir, toolState);
     if (head !== at) await moveHead({ historyDir, workspace, env }, head);
     at = head;
   };

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { isSealedPath } from '../policy/holdout.ts';
 import { quoteWord } from '../policy/words.ts';
-import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { writeJson } from '../system/files.ts';
 import {
   checkoutInstead,
   type Environment,
@@ -151,8 +151,6 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
     left_out: [],
   };
   await writeJson(inHistory(historyDir).start, record);
-  // No state is recorded yet, so a state file that is already in the workspace is not taken for the build's.
-  await writeFileAtomic(inHistory(historyDir).states, '');
   return { kind: record.kind, baseCommit: record.base_commit, author: record.author, notes };
 }
 

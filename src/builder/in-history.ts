@@ -8,8 +8,6 @@ import { readRecord } from './record.ts';
 export const inHistory = (historyDir: string) => ({
   settings: join(historyDir, 'factory.gitconfig'),
   start: join(historyDir, 'factory-start.json'),
-  /** Hash of every text that the build has written as its state, one per line. */
-  states: join(historyDir, 'factory-states'),
   /** The sealed paths of the run, if it has any. */
   sealed: join(historyDir, 'factory-sealed.json'),
   /** Patterns of workspace paths that git ignores. */

@@ -6,7 +6,8 @@ import { maxContextFiles, type WorkOrder } from '../model/work-order.ts';
 import { writeJson } from '../system/files.ts';
 import type { Build } from './build.ts';
 import { checkOrder } from './orders.ts';
-import { type Books, type BuildState, writeState } from './state.ts';
+import { type BuildState, writeState } from './state.ts';
+import type { Place } from './tool.ts';
 
 /** The product's failures, which the scenario node reports in the context key `judge.failures`. */
 const Failures = z.array(z.object({ scenario: z.string(), said: z.string() })).min(1);
@@ -21,7 +22,7 @@ const isFix = (id: string): boolean => /^FIX-\d{2,}$/.test(id);
 /** Adds the order `FIX-NN` to the build, unless there are already `most` of them. It may write the files that the plan's
  *  orders may, has their acceptance commands, and states what the scenarios expected and observed. */
 export async function createFixOrder(
-  books: Books,
+  place: Pick<Place, 'workspace' | 'state'>,
   build: Build,
   wanted: { readonly failures: unknown; readonly most: number },
 ): Promise<Mend> {
@@ -39,14 +40,14 @@ export async function createFixOrder(
   const file = `${inWorkspace.orders}/${id}.json`;
   const checked = checkOrder({ from: file, value: order, mends: true }, { allowExempt: false });
   if ('problem' in checked) return checked;
-  await writeJson(join(books.workspace, file), order);
+  await writeJson(join(place.workspace, file), order);
   // With its digest recorded, an order that another program adds or changes is refused.
   const state = {
     ...build.state,
     digests: { ...build.state.digests, [id]: checked.digest },
     current: null,
   };
-  await writeState(books, state);
+  await writeState(place, state);
   return { order: checked.order, number: made + 1, state };
 }
 

@@ -1,37 +1,23 @@
 /** Checks that the history of a run matches its records. The product's tests could move the history's refs to another
  *  commit; only the engine writes the records. */
-import { Commit } from '../model/result.ts';
-import { readHistoryStart } from './in-history.ts';
-import { type Books, readState } from './state.ts';
+import type { JsonObject } from '../model/json.ts';
+import { buildStateIn } from './state.ts';
 
-type Moved = { readonly problem: string; readonly fix: string };
-
-/** Why a history whose refs point at `head` may not be used; undefined if the records name that commit, or have no commits.
- *  `context` is the run's; `first` is the commit that its orders began with. */
-export function strayProblem(
-  head: string | null,
-  { context, first }: { readonly context: Readonly<Record<string, unknown>>; readonly first: string | null },
-): Moved | undefined {
-  const read = Commit.array().safeParse(context['build.commits']);
-  if (!read.success) return undefined;
-  const made = read.data.flatMap(({ commit }) => (commit === null ? [] : [commit]));
-  const expected = made.at(-1) ?? first;
-  if (head === expected) return undefined;
-  const short = (commit: string | null) => commit?.slice(0, 12) ?? 'nothing';
-  return {
-    problem: `the git history of the run is at ${short(head)}, but the run recorded ${short(expected)}: the product or one of its checks has moved it`,
-    fix: 'do not trust the product: "factory verify" shows more; fork the run from a checkpoint before the node that moved the history',
-  };
+/** The last commit of a build by the state of the run's tools. `first`: the commit that its orders began with. */
+export function recordedHead(toolState: JsonObject | undefined, first: string | null): string | null {
+  const state = buildStateIn(toolState);
+  return state === undefined ? first : state.head;
 }
 
-/** The same check for the build's state file. Without a context, as in a call by hand, any state is accepted. */
-export async function isStrayState(
-  { workspace, run }: Books,
-  context: Readonly<Record<string, unknown>>,
-): Promise<boolean> {
-  if (context['build.commits'] === undefined) return false;
-  const state = await readState(workspace);
-  if (state === undefined) return false;
-  const { first_commit: first } = await readHistoryStart(run.history);
-  return strayProblem(state.head, { context, first }) !== undefined;
+/** Why a history whose refs point at `head` may not be used; undefined if the run recorded that commit. */
+export function strayProblem(
+  head: string | null,
+  recorded: string | null,
+): { readonly problem: string; readonly fix: string } | undefined {
+  if (head === recorded) return undefined;
+  const short = (commit: string | null) => commit?.slice(0, 12) ?? 'nothing';
+  return {
+    problem: `the git history of the run is at ${short(head)}, but the run recorded ${short(recorded)}: the product or one of its checks has moved it`,
+    fix: 'do not trust the product: "factory verify" shows more; fork the run from a checkpoint before the node that moved the history',
+  };
 }

@@ -1,13 +1,9 @@
-/** `.factory/order/state.json`: the progress of a build. It is in the workspace, so a resume restores it with the rest. */
-import { readFile } from 'node:fs/promises';
+/** The progress of a build, which its steps keep in the state of the run's tools. */
 import { join } from 'node:path';
 import * as z from 'zod';
+import type { JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
-import { sha256 } from '../model/sha256.ts';
-import { isMissing, writeFileAtomic } from '../system/files.ts';
-import { readPlain } from '../system/read.ts';
-import { inHistory } from './in-history.ts';
-import { readRecord } from './record.ts';
+import { type ToolState, toolState } from '../system/tool-state.ts';
 import { failureStages } from './stage.ts';
 
 export const FailureBrief = z.lazy(() =>
@@ -66,49 +62,30 @@ export const BuildState = z.lazy(() =>
 export type BuildState = z.infer<typeof BuildState>;
 export type CurrentOrder = NonNullable<BuildState['current']>;
 
-/** Undefined before the first order. Rejects with a BadRecord if the file is not valid. */
-export async function readState(workspace: string): Promise<BuildState | undefined> {
-  try {
-    return await readRecord(join(workspace, inWorkspace.orderState), BuildState);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+/** The key of a build in the state of the run's tools. */
+const orderKey = 'order';
+
+export const orderState = (env: Readonly<Record<string, string | undefined>>, workspace: string): ToolState =>
+  toolState(orderKey, env, { path: join(workspace, inWorkspace.toolState), name: inWorkspace.toolState });
+
+/** The state of a build as a run has recorded it; undefined before the first order. */
+export const buildStateIn = (toolState: JsonObject | undefined): BuildState | undefined =>
+  BuildState.safeParse(toolState?.[orderKey]).data;
+
+/** The state that a step finds; undefined before the first order. */
+export function readState({
+  state,
+}: {
+  readonly state: ToolState;
+}): { readonly state: BuildState | undefined } | { readonly problem: string } {
+  const read = state.read();
+  if ('problem' in read) return read;
+  if (read.value === undefined) return { state: undefined };
+  const parsed = BuildState.safeParse(read.value);
+  return parsed.success
+    ? { state: parsed.data }
+    : { problem: `the state of the build is not valid: ${z.prettifyError(parsed.error)}` };
 }
 
-/** Where the state of a build is stored: the workspace, and the run's history. */
-export type Books = { readonly workspace: string; readonly run: { readonly history: string } };
-
-/** Records the hash of the state in the history, then writes the state. */
-export async function writeState({ workspace, run }: Books, state: BuildState): Promise<void> {
-  const text = `${JSON.stringify(state, null, 2)}\n`;
-  await noteState(run.history, sha256(text));
-  await writeFileAtomic(join(workspace, inWorkspace.orderState), text, { sync: true });
-}
-
-/** Whether the state file was written by another program than factory: the product and its checks can write in the
- *  workspace, and could mark an order as done. Any recorded state is accepted, because a resume restores an older one. */
-export async function isForeignState({ workspace, run }: Books): Promise<boolean> {
-  const found = readPlain(join(workspace, inWorkspace.orderState));
-  if (found.kind === 'missing') return false;
-  const noted = await statesOf(run.history);
-  if (noted === undefined) return false;
-  return found.kind !== 'text' || !noted.includes(sha256(found.text));
-}
-
-async function noteState(history: string, hash: string): Promise<void> {
-  const noted = await statesOf(history);
-  if (noted === undefined || noted.includes(hash)) return;
-  const text = [...noted, hash].map((line) => `${line}\n`).join('');
-  await writeFileAtomic(inHistory(history).states, text, { sync: true, syncFolder: true });
-}
-
-/** Undefined for a run without recorded states, which accepts any. */
-async function statesOf(history: string): Promise<readonly string[] | undefined> {
-  try {
-    return (await readFile(inHistory(history).states, 'utf8')).split('\n').filter((line) => line !== '');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
+export const writeState = ({ state }: { readonly state: ToolState }, now: BuildState): Promise<void> =>
+  state.write(now);

@@ -8,6 +8,8 @@ import { type Layout, layout } from '../model/layout.ts';
 import type { FailureClass } from '../model/outcome.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
 import type { Spawn } from '../system/spawn.ts';
+import type { ToolState } from '../system/tool-state.ts';
+import { orderState } from './state.ts';
 import type { Probe } from './verify.ts';
 
 /** A command's access to the outside: folder, environment, output, clock and processes. */
@@ -21,7 +23,12 @@ export type CommandIo = {
 };
 
 /** The run a tool works in. */
-export type Place = { readonly workspace: string; readonly run: Layout; readonly runId: string };
+export type Place = {
+  readonly workspace: string;
+  readonly run: Layout;
+  readonly runId: string;
+  readonly state: ToolState;
+};
 
 /** Finds the run: from the engine's variables, from `--run DIR`, or because the current folder is `<run>/workspace`. */
 export async function placeOf(
@@ -37,7 +44,12 @@ export async function placeOf(
   }
   const run_ = layout(dir);
   const workspace = run === undefined ? (io.env['FACTORY_WORKSPACE'] ?? run_.workspace) : run_.workspace;
-  return { workspace, run: run_, runId: io.env['FACTORY_RUN_ID'] ?? basename(dir) };
+  return {
+    workspace,
+    run: run_,
+    runId: io.env['FACTORY_RUN_ID'] ?? basename(dir),
+    state: orderState(io.env, workspace),
+  };
 }
 
 export type Verdict = {

@@ -17,6 +17,7 @@ import {
 } from '../planner/records.ts';
 import { PlanRequest, planRequestFile } from '../planner/request.ts';
 import { exportFindings, exportOrders, recordsDirectory, writeRecords } from '../planner/shelf.ts';
+import { planStateIn } from '../planner/state.ts';
 import { quoteWord } from '../policy/words.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
@@ -65,7 +66,11 @@ export async function finishCompile(
     elapsedMs: over?.elapsed_ms ?? result.elapsed_ms,
   };
   const succeeded = result.status === 'completed';
-  const evidence = await gather(runDir, succeeded);
+  const evidence = await gather(
+    runDir,
+    planStateIn(read.ok ? read.checkpoint.tool_state : undefined),
+    succeeded,
+  );
   const reported = succeeded ? await readIfThere(join(dir, 'run.json')) : undefined;
   const isReported = reported !== undefined && reportsSuccess(reported);
   const ending = isReported

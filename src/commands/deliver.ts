@@ -1,4 +1,5 @@
 /** `factory deliver RUN`: puts the commits of a run on a branch of the source, or into a new repository. */
+import { existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -7,15 +8,15 @@ import { filterWarning } from '../builder/filtered.ts';
 import { assertPlainHistory, ForeignHistory, notYours } from '../builder/history-guard.ts';
 import { type HistoryStart, headRef, historyGit, neededBy, readHistoryStart } from '../builder/in-history.ts';
 import { type PushResult, push, pushCommand, pushFailure } from '../builder/push.ts';
-import { BadRecord, readRecord } from '../builder/record.ts';
-import { strayProblem } from '../builder/recorded.ts';
+import { BadRecord } from '../builder/record.ts';
+import { recordedHead, strayProblem } from '../builder/recorded.ts';
 import { commitNamed } from '../builder/repository.ts';
 import type { CommandIo } from '../builder/tool.ts';
-import { BoundedCheckpoint } from '../model/checkpoint.ts';
-import type { JsonObject } from '../model/json.ts';
+import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { quoteWord } from '../policy/words.ts';
+import { loadCheckpoint } from '../store/checkpoint.ts';
 import { ownerOf } from '../store/lock.ts';
 import { findRun, readManifest } from '../store/run-store.ts';
 import { DiskStop, diskTrouble, fixDisk } from '../system/disk-trouble.ts';
@@ -125,7 +126,7 @@ async function deliverRun(run: Run, options: DeliverOptions, io: DeliverIo): Pro
   const { env } = io;
   const { run_id } = run.manifest;
   const files = layout(run.dir);
-  const finished = await contextOf(run, io);
+  const finished = await stateOf(run, io);
   if ('refused' in finished) return finished;
   const start = await startOf(run, options.to !== undefined);
   if ('refused' in start) return start;
@@ -137,7 +138,7 @@ async function deliverRun(run: Run, options: DeliverOptions, io: DeliverIo): Pro
   const bad = options.to === undefined ? await branchProblem(history, branch) : undefined;
   if (bad !== undefined) return refuse(2, bad, `leave out --branch for factory/${run_id}`);
   const head = at.ok ? at.text : null;
-  const stray = strayProblem(head, { context: finished.context, first: start.first_commit });
+  const stray = strayProblem(head, recordedHead(finished.tool_state, start.first_commit));
   if (stray !== undefined) return refuse(1, stray.problem, stray.fix);
   const base = start.base_commit;
   const to = options.to === undefined ? null : resolve(io.cwd, options.to);
@@ -172,15 +173,12 @@ async function deliverRun(run: Run, options: DeliverOptions, io: DeliverIo): Pro
   };
 }
 
-/** The context of a run that succeeded; any other is refused. */
-async function contextOf(run: Run, io: DeliverIo): Promise<{ readonly context: JsonObject } | Refused> {
-  const checkpoint = await readRecord(layout(run.dir).checkpoint, BoundedCheckpoint).catch(
-    (error: unknown) => {
-      if (isMissing(error)) return undefined;
-      throw error;
-    },
-  );
-  if (checkpoint?.status === 'completed') return { context: checkpoint.context };
+/** The state of a run that succeeded; any other is refused. */
+async function stateOf(run: Run, io: DeliverIo): Promise<Checkpoint | Refused> {
+  const read = await loadCheckpoint(layout(run.dir).checkpoint);
+  if (!read.ok && existsSync(layout(run.dir).checkpoint)) throw new BadRecord(read.why);
+  const checkpoint = read.ok ? read.checkpoint : undefined;
+  if (checkpoint?.status === 'completed') return checkpoint;
   const { run_id } = run.manifest;
   const clock = { now: io.now, monotonic: () => 0, sleep: async () => {} };
   if (checkpoint?.status === 'running' && (await ownerOf(run.dir, clock)) !== undefined)

@@ -1,9 +1,6 @@
 /** What every `factory order …` step has in common: where it stands, and how it says what came of it. */
-import { isStrayState } from '../builder/recorded.ts';
-import { isForeignState } from '../builder/state.ts';
-import { type CommandIo, conclude, contextOf, type Place, placeOf, type Verdict } from '../builder/tool.ts';
+import { type CommandIo, conclude, type Place, placeOf, type Verdict } from '../builder/tool.ts';
 import type { JsonObject } from '../model/json.ts';
-import { inWorkspace } from '../model/layout.ts';
 import type { FailureClass } from '../model/outcome.ts';
 import { exitOfDisk, tellsOfDisk } from '../system/disk-trouble.ts';
 import { GitError } from '../system/git.ts';
@@ -35,14 +32,7 @@ export async function step(
   const place = await placeOf(io, options.run);
   if ('problem' in place) return conclude(io, options.json === true, no('config', place.problem));
   try {
-    const verdict =
-      (await isForeignState(place)) || (await isStrayState(place, await contextOf(io)))
-        ? no(
-            'guardrail',
-            `${inWorkspace.orderState} is not as the build has left it: what is built, a check of it or the project itself has written there; take that file out of the project, or fork the run from before the stage that wrote it (factory fork RUN --at NODE --before)`,
-          )
-        : await act(place);
-    return await conclude(io, options.json === true, verdict);
+    return await conclude(io, options.json === true, await act(place));
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     // What a full disk has stopped is made again when there is space.

@@ -259,7 +259,9 @@ export const orderRollback = (
 ): Promise<number> =>
   step(options, io, async (place) => {
     const { workspace } = place;
-    const state = await readState(workspace);
+    const read = readState(place);
+    if ('problem' in read) return no('config', read.problem);
+    const { state } = read;
     const current = state?.current;
     if (state === undefined || current === undefined || current === null) {
       return no('config', 'no work order is in hand: run "factory order next" first');

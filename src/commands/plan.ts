@@ -91,7 +91,7 @@ export async function planPrompt(options: PlanPromptOptions, io: PlanIo): Promis
   await writeFileAtomic(join(io.cwd, inWorkspace.planSpec), spec.text);
   await writeFileAtomic(join(io.cwd, inWorkspace.planOriginal), prompt);
   await writeFileAtomic(join(io.cwd, inWorkspace.planPrompt), prompt);
-  await writeState(io.cwd, state);
+  await writeState(io, state);
 
   const summary = {
     prompt: inWorkspace.planPrompt,
@@ -127,7 +127,7 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
   if ('problem' in template) return refuse(io, options, template.problem);
   const doctrine = await readDoctrine(io.cwd, options.doctrine);
   if ('problem' in doctrine) return refuse(io, options, doctrine.problem);
-  const state = (await readState(io.cwd)) ?? unbegun(io.now());
+  const state = readState(io) ?? unbegun(io.now());
   if ('problem' in state)
     return refuse(io, options, `${state.problem}; begin again with factory plan prompt`);
   const found = await readAnswer(io.cwd);
@@ -178,7 +178,7 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
     parse_error: parseError,
     findings: [...findings],
   };
-  await writeState(io.cwd, { ...state, attempt, attempts: [...state.attempts, record] });
+  await writeState(io, { ...state, attempt, attempts: [...state.attempts, record] });
 
   const reason = plan !== undefined ? '' : parseError ? unparseableReason(errors) : errorsReason(errors);
   const orders = plan?.work_orders.length;
@@ -233,7 +233,7 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
       `there is no checked plan (${inWorkspace.planChecked}): run factory plan check first`,
     );
   }
-  const state = (await readState(io.cwd)) ?? unbegun(io.now());
+  const state = readState(io) ?? unbegun(io.now());
   if ('problem' in state)
     return refuse(io, options, `${state.problem}; begin again with factory plan prompt`);
   const files = await filesOf(state.repo ?? io.cwd, io.env);
@@ -264,7 +264,7 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
   for (const { name, order } of written) await writeFileAtomic(join(folder, name), fileText(order));
   await writeFileAtomic(join(folder, manifestFile), fileText(emission.manifest));
   await writeFileAtomic(join(io.cwd, inWorkspace.planNormalized), fileText(emission.normalized));
-  await writeState(io.cwd, { ...state, skipped: [...emission.skipped] });
+  await writeState(io, { ...state, skipped: [...emission.skipped] });
 
   await tellEngine(io, {
     outcome: 'success',

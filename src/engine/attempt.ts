@@ -1,6 +1,7 @@
 /** One attempt of a node: run it, record what it changed, check that against its scope. */
 import type { Usage } from '../agents/agent.ts';
 import type { Node } from '../model/graph.ts';
+import type { JsonObject } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { endedBySignal, failed, reasonOf } from '../model/outcome.ts';
@@ -44,6 +45,8 @@ export type AttemptResult = {
   readonly usage?: Usage;
   /** The programs of tools and checks that it has run. */
   readonly commands?: readonly RanCommand[];
+  /** The state of the run's tools, if it changed. */
+  readonly toolState?: JsonObject | undefined;
 };
 
 /** Runs attempts, or replays them. Never rejects because of what a node does. */
@@ -65,11 +68,22 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const site = siteFor(setting, visit, (usage) => {
         spent = sumOfUsages(spent, usage);
       });
-      const costs = () => ({ commands: site.ran, ...(spent === undefined ? {} : { usage: spent }) });
+      const costs = () => ({
+        commands: site.ran,
+        toolState: site.newToolState(),
+        ...(spent === undefined ? {} : { usage: spent }),
+      });
       const at = nodeLayout(site.nodeDir);
       // Output of an earlier attempt must never count as this one's.
       if (visit.attempt > 1) {
-        for (const stale of [at.output, at.response, at.reasoning, at.verificationResults, ...at.rerun])
+        for (const stale of [
+          at.output,
+          at.toolState,
+          at.response,
+          at.reasoning,
+          at.verificationResults,
+          ...at.rerun,
+        ])
           removeNow(stale);
       }
       const began = setting.clock.monotonic();

@@ -116,19 +116,20 @@ export function openRecords(prepared: PreparedRun): RunRecords {
 async function committed(prepared: PreparedRun, decided: Decided, elapsedMs: number) {
   const { execution, executed, before, tookMs, step } = decided;
   const { node, kind, nodeDir } = execution;
-  const { commands, replayed, usage, snapshot } = executed;
+  const { commands, toolState, replayed, usage, snapshot } = executed;
   const counts = { ...executed.counts, tookMs };
   const changed = delta(execution.contextBefore, step.change.now.context);
   const state: RunState = {
     ...advance(before.state, step.change, counts),
     snapshot: snapshot.id,
+    ...(toolState === undefined ? {} : { tool_state: toolState }),
     elapsed_ms: Math.round(elapsedMs),
     spent: prepared.books.run(),
     ...(step.decision.do === 'finish' ? ended(step.decision) : {}),
   };
   const isReplayable = kind.executable && kind.type !== 'codergen';
   const asked = isReplayable ? askedOf(node, prepared.setting.variables) : undefined;
-  const left = { commands, replayed, asked, usage, ...(await hashArtifacts(nodeDir)) };
+  const left = { commands, toolState, replayed, asked, usage, ...(await hashArtifacts(nodeDir)) };
   const line = visited(
     kind.type,
     step.change,

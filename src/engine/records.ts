@@ -157,6 +157,7 @@ export function visited(
   after: RunState & { readonly snapshot: string },
   left: ArtifactHashes & {
     readonly commands: readonly RanCommand[];
+    readonly toolState: JsonObject | undefined;
     readonly replayed: number | undefined;
     readonly asked: string | undefined;
     readonly usage: Usage | undefined;
@@ -180,6 +181,7 @@ export function visited(
     calls,
     context: { set: context, unset: [...removed] },
     origins: { set: change.origins },
+    ...(left.toolState === undefined ? {} : { tool_state: left.toolState }),
     ...(last_failure === before.state.last_failure ? {} : { last_failure }),
     ...(change.alike === undefined ? {} : { alike: change.alike }),
     next_node,

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { present } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Node } from '../model/graph.ts';
-import type { Json } from '../model/json.ts';
+import type { Json, JsonObject } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
@@ -36,13 +36,15 @@ export type RecordedAnswer = {
   readonly snapshot: Snapshot;
   readonly usage: undefined;
   readonly commands: readonly RanCommand[];
+  /** The state of the run's tools, if it changed. */
+  readonly toolState: JsonObject | undefined;
   /** Number of the record. */
   readonly replayed: number;
 };
 
 export type RecordMismatch = { readonly unlike: string };
 
-/** Commands with access to the run directory that change nothing there except the history, which their state file names. */
+/** Commands with access to the run directory that change nothing there except the history, whose head their state names. */
 const historyOnly =
   /^\s*factory order (?:next|prompt|apply|commit|rollback|proof|mend)(?:\s[^;&|<>`$()\n]*)?$/;
 
@@ -75,10 +77,10 @@ export function recordedExecutions(
         ? undefined
         : 'its attributes or variables are not the recorded ones') ??
       (await otherFiles(was, snapshot)) ??
-      otherState(node.id, then, state, here.normal) ??
+      otherState(was, then, state, here.normal) ??
       (await damagedArtifact(was));
     if (unlike !== undefined) return { unlike };
-    const after = await restored(start, was);
+    const after = await restored(start, was, was.tool_state ?? then.tool_state);
     if ('unlike' in after) return after;
     await copyArtifacts(was, nodeDir);
     const more = was.retries - (own(then.retry_counts, node.id) ?? 0);
@@ -91,6 +93,7 @@ export function recordedExecutions(
       snapshot: after,
       usage: undefined,
       commands: was.commands ?? [],
+      toolState: was.tool_state && (renameDirsIn(was.tool_state, dirs, here.runDir) as JsonObject),
       replayed: was.seq,
     };
   };
@@ -99,6 +102,7 @@ export function recordedExecutions(
   async function restored(
     { node, snapshot }: ExecutionStart,
     was: VisitRecord,
+    toolState: JsonObject | undefined,
   ): Promise<Snapshot | RecordMismatch> {
     try {
       let after = snapshot;
@@ -110,7 +114,7 @@ export function recordedExecutions(
         if (after.id !== was.after && !isNothing(diff(wanted, after)))
           throw new WorkspaceError('the recorded workspace cannot be restored');
       }
-      if (hasRunAccess(node)) await followHistory?.();
+      if (hasRunAccess(node)) await followHistory?.(toolState);
       return after;
     } catch (error) {
       const isRecord = error instanceof WorkspaceError || error instanceof GitError;
@@ -154,17 +158,21 @@ export function recordedExecutions(
 
 /** How the run's state, as a node may see it, is not the recorded one; undefined where it is. */
 function otherState(
-  id: string,
+  { node: id, node_type }: VisitRecord,
   then: RunState,
   now: RunState,
   normal: (text: string) => string,
 ): string | undefined {
-  const was = visibleState({ ...then, context: { ...then.context, current_node: id } });
-  const found = firstDifferentField(was, visibleState(now), normal);
+  const state = (of: RunState) => (node_type === 'tool' ? { tool_state: of.tool_state ?? {} } : {});
+  const was = {
+    ...visibleState({ ...then, context: { ...then.context, current_node: id } }),
+    ...state(then),
+  };
+  const found = firstDifferentField(was, { ...visibleState(now), ...state(now) }, normal);
   return found && `${found.field} is not the recorded one: it was ${found.was} and is ${found.is}`;
 }
 
-function visibleState({ context, origins, outcomes, last_outcome, last_failure }: RunState): Json {
+function visibleState({ context, origins, outcomes, last_outcome, last_failure }: RunState): JsonObject {
   // The engine writes the time, whatever the nodes do.
   const { 'last_failure.at': _, ...values } = context;
   return JSON.parse(JSON.stringify({ context: values, origins, outcomes, last_outcome, last_failure }));

@@ -1,6 +1,7 @@
 /** Answers the agents of a run from the exchanges that another run recorded, until the two runs diverge. */
 import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
 import type { Divergence, Exchange } from '../model/exchange.ts';
+import type { JsonObject } from '../model/json.ts';
 import type { Manifest, ReplayOf } from '../model/manifest.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
@@ -55,8 +56,8 @@ export type RecordedRun = {
   readonly exchangesDir: string;
   /** Path of a file that a recorded node left in its directory, by its hash. */
   readonly artifact: (sha256: string) => string;
-  /** Moves the history to the commit that the workspace names, after `command`; undefined in a run without commits. */
-  readonly followHistory: (() => Promise<void>) | undefined;
+  /** Moves the history to the commit that the state of the tools names; undefined in a run without commits. */
+  readonly followHistory: ((toolState: JsonObject | undefined) => Promise<void>) | undefined;
 };
 
 /** The run that replays it. */

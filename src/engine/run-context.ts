@@ -2,6 +2,7 @@
 import type { Agent, Usage } from '../agents/agent.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Graph, Node } from '../model/graph.ts';
+import type { JsonObject } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import type { Parked } from '../model/park.ts';
 import type { RanCommand } from '../model/visit-record.ts';
@@ -125,6 +126,8 @@ export type ExecutionEnd =
       readonly usage: Usage | undefined;
       /** Programs of its last attempt. */
       readonly commands: readonly RanCommand[];
+      /** The state of the run's tools, if it changed. */
+      readonly toolState?: JsonObject | undefined;
       /** Number of the replayed record that answered instead. */
       readonly replayed?: number;
     }

@@ -6,6 +6,7 @@ import { expand } from '../dot/expand.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
 import type { Node } from '../model/graph.ts';
+import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import type { RanCommand } from '../model/visit-record.ts';
@@ -75,6 +76,8 @@ export function siteFor(
   readonly exchange: Recorder;
   /** Programs of tools and checks that have ended. */
   readonly ran: readonly RanCommand[];
+  /** The state that the attempt set. */
+  readonly newToolState: () => JsonObject | undefined;
 } {
   const { node, state } = visit;
   const nodeDir = visit.nodeDir ?? layout(setting.runDir).node(node.id);
@@ -100,15 +103,11 @@ export function siteFor(
   const ran: RanCommand[] = [];
   const hidden: Hidden = { paths: [], made: [], sealed: [] };
   let actions = 0;
+  let newToolState: JsonObject | undefined;
   const exchange = recorder({
     log: setting.exchanges,
-    runId: setting.runId,
-    epoch: setting.epoch,
-    clock: setting.clock,
-    node: node.id,
-    nodeDir,
-    visit: visit.visit,
-    attempt: visit.attempt,
+    ...{ runId: setting.runId, epoch: setting.epoch, clock: setting.clock },
+    ...{ node: node.id, nodeDir, visit: visit.visit, attempt: visit.attempt },
     signal: visit.signal,
     mask,
     hidden,
@@ -149,6 +148,11 @@ export function siteFor(
     repeats: visit.repeats,
     previous: state.last_outcome ?? undefined,
     context: state.context,
+    toolState: state.tool_state,
+    keepToolState(now) {
+      newToolState = maskedObject(now, mask);
+    },
+    newToolState: () => newToolState,
     origin: (key) => own(state.origins, key),
     clock: setting.clock,
     signal: visit.signal,

@@ -158,8 +158,9 @@ export async function executeNode(
     if (!again.again) {
       const { context } = state;
       const counts = { retries, calls };
-      const { commands = [] } = result;
-      return { kind: 'ended', outcome: again.outcome, context, counts, snapshot, usage, commands };
+      const { commands = [], toolState } = result;
+      const { outcome } = again;
+      return { kind: 'ended', outcome, context, counts, snapshot, usage, commands, toolState };
     }
     retries++;
     repeats = reasonOf(outcome);

@@ -8,12 +8,13 @@ import { land } from '../builder/land.ts';
 import { beginLanding, endLanding, lockDirectory } from '../builder/landing.ts';
 import { type PushResult, push } from '../builder/push.ts';
 import { BadRecord } from '../builder/record.ts';
-import { strayProblem } from '../builder/recorded.ts';
+import { recordedHead, strayProblem } from '../builder/recorded.ts';
 import { commonGitDir } from '../builder/repository.ts';
 import type { Finished } from '../factory.ts';
 import { layout } from '../model/layout.ts';
 import { isPaused } from '../model/park.ts';
 import type { RunResult } from '../model/result.ts';
+import { loadCheckpoint } from '../store/checkpoint.ts';
 import { namedRun, readManifest } from '../store/run-store.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
@@ -129,10 +130,9 @@ async function landRun(
   const history = historyGit(run.history, env);
   const head = await history.text(['rev-parse', headRef]);
   const start = await readHistoryStart(run.history);
-  const stray = strayProblem(head, {
-    context: { 'build.commits': result.commits },
-    first: start.first_commit,
-  });
+  const read = await loadCheckpoint(run.checkpoint);
+  if (!read.ok) throw new BadRecord(read.why);
+  const stray = strayProblem(head, recordedHead(read.checkpoint.tool_state, start.first_commit));
   if (stray !== undefined)
     return { ...nothingLanded, untrusted: true, reason: stray.problem, notes: [stray.fix] };
   const tree = await history.text(['rev-parse', `${head}^{tree}`]);

@@ -157,6 +157,7 @@ function forkOf(
   // Before the beginning of a forked run the workspace may have texts that were changed for it.
   const inherited = atFork && records.length <= (old.forked_from?.seq ?? 0);
   const { env } = doors;
+  const { tool_state: toolState } = stateAfter(records);
   return {
     startedAt,
     signal: doors.signal,
@@ -201,7 +202,8 @@ function forkOf(
     history:
       old.git === undefined
         ? undefined
-        : (from, to, workspace) => forkHistory({ from, to, workspace, env, keepLater: replay !== undefined }),
+        : (from, to, workspace) =>
+            forkHistory({ from, to, workspace, toolState, env, keepLater: replay !== undefined }),
   };
 }
 

@@ -1,7 +1,7 @@
 /** `checkpoint.json`: the state that a resume needs, written after every execution of a node. Fields are only ever added. */
 import * as z from 'zod';
 import { Alike, Attribution } from './attribution.ts';
-import type { Json } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 import { Mark } from './mark.ts';
 import type { Outcome } from './outcome.ts';
 import { failureClasses, outcomeWords, reasonOf } from './outcome.ts';
@@ -89,6 +89,10 @@ export const Checkpoint = z.object({
     .int()
     .exactOptional()
     .describe('Number of the latest execution of an agent, over the whole run'),
+  tool_state: z
+    .custom<JsonObject>((v) => typeof v === 'object' && v !== null)
+    .exactOptional()
+    .describe('What the tools of the run keep, by program'),
   spent: Spent.exactOptional().describe(
     'Totals of all calls of the run, those of interrupted executions included; `calls.jsonl` lists each',
   ),
@@ -120,6 +124,7 @@ export const BoundedCheckpoint = Checkpoint.omit({
   node_ms: true,
   alike: true,
   agent_step: true,
+  tool_state: true,
 });
 
 /** The state of a run in memory. Records by node or by context key (`visits`, `calls`, `retry_counts`, `outcomes`,

@@ -93,6 +93,7 @@ export const nodeLayout = (dir: string) => ({
   verificationResults: `${dir}/verification.results.json`,
   rerun: [`${dir}/rerun.json`, `${dir}/rerun.stdout.txt`, `${dir}/rerun.stderr.txt`],
   output: `${dir}/output.json`,
+  toolState: `${dir}/state.json`,
   context: `${dir}/context.json`,
   visits: `${dir}/visits`,
 });
@@ -104,7 +105,6 @@ export const inWorkspace = {
   plan: '.factory/plan',
   planPrompt: '.factory/plan/prompt.md',
   planAnswer: '.factory/plan/answer.json',
-  planState: '.factory/plan/state.json',
   planSpec: '.factory/plan/spec.md',
   planOriginal: '.factory/plan/original-prompt.md',
   planChecked: '.factory/plan/plan.json',
@@ -113,7 +113,8 @@ export const inWorkspace = {
   order: '.factory/order',
   orderPrompt: '.factory/order/prompt.md',
   orderProposal: '.factory/order/proposal.json',
-  orderState: '.factory/order/state.json',
+  /** State of tools that run by hand; in a run it is `$FACTORY_STATE`. */
+  toolState: '.factory/state.json',
 } as const;
 
 /** Context key of the number of product failures by which a node with several models chooses one. */

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { Alike } from './attribution.ts';
 import { LastFailure } from './checkpoint.ts';
-import type { Json } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 import type { Outcome } from './outcome.ts';
 import { fileName, innerPath, nodeId } from './safe-names.ts';
 import type { Usage } from './spent.ts';
@@ -51,6 +51,10 @@ export const VisitRecord = z.object({
   calls: z.int().min(0).describe('Agent calls of this node, over all its visits so far'),
   context: z.object({ set: context, unset: z.array(z.string()) }).describe('The changes of the execution'),
   origins: z.object({ set: origins }),
+  tool_state: z
+    .custom<JsonObject>((v) => typeof v === 'object' && v !== null && !Array.isArray(v))
+    .exactOptional()
+    .describe('What the tools of the run keep (`$FACTORY_STATE`), whole; absent if unchanged'),
   last_failure: LastFailure.nullable().optional().describe('Absent if unchanged'),
   alike: Alike.nullable()
     .exactOptional()

@@ -40,6 +40,10 @@ export interface Site {
   /** The outcome of the previous node. */
   readonly previous: Outcome | undefined;
   readonly context: Context;
+  /** The last committed state of the run's tools; undefined before the first. */
+  readonly toolState: JsonObject | undefined;
+  /** Sets the state that is committed with this attempt's outcome, if the attempt is the last one. */
+  keepToolState(state: JsonObject): void;
   /** The kind of node that set a context key last. */
   origin(key: string): 'engine' | 'agent' | 'tool' | undefined;
   readonly clock: Clock;

@@ -1,4 +1,5 @@
-/** The report of a tool in addition to its exit code: the JSON object in the file `$FACTORY_OUTPUT`. */
+/** What a tool reports in addition to its exit code: the JSON object in the file `$FACTORY_OUTPUT`, and its state in
+ *  `$FACTORY_STATE`. */
 import * as z from 'zod';
 import { type Json, type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
 import { nearest } from '../model/nearest.ts';
@@ -39,16 +40,9 @@ export function parseOutput(
   text: string | undefined,
 ): { readonly output: ToolOutput } | { readonly problem: string } {
   if (text === undefined) return { output: {} };
-  if (Buffer.byteLength(text) > outputLimit) return { problem: '$FACTORY_OUTPUT is larger than 1 MiB' };
-  let value: unknown;
-  try {
-    value = parseJson(text, mostGivenLevels);
-  } catch (error) {
-    return {
-      problem: `$FACTORY_OUTPUT is not JSON: ${error instanceof Error ? error.message : String(error)}`,
-    };
-  }
-  const read = WrittenOutput.safeParse(value);
+  const parsed = jsonOf(text, '$FACTORY_OUTPUT');
+  if ('problem' in parsed) return parsed;
+  const read = WrittenOutput.safeParse(parsed.value);
   if (!read.success) {
     const first = read.error.issues[0];
     const where = first === undefined || first.path.length === 0 ? '' : ` at ${first.path.join('.')}`;
@@ -75,4 +69,27 @@ function withOutcome({
   // A class names the cause of a failure.
   const failed = rest.failure_class !== undefined;
   return { output: { ...rest, preferred_next_label: label, outcome: failed ? 'fail' : outcome } };
+}
+
+/** The state of the run's tools where it differs from `before`, or why it is invalid. A missing file leaves it unchanged. */
+export function parseToolState(
+  text: string | undefined,
+  before: JsonObject | undefined,
+): { readonly changed: JsonObject } | { readonly problem: string } | Record<string, never> {
+  if (text === undefined) return {};
+  const parsed = jsonOf(text, '$FACTORY_STATE');
+  if ('problem' in parsed) return parsed;
+  const { value } = parsed;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { problem: '$FACTORY_STATE is not a JSON object' };
+  return JSON.stringify(value) === JSON.stringify(before) ? {} : { changed: value as JsonObject };
+}
+
+function jsonOf(text: string, file: string): { readonly value: unknown } | { readonly problem: string } {
+  if (Buffer.byteLength(text) > outputLimit) return { problem: `${file} is larger than 1 MiB` };
+  try {
+    return { value: parseJson(text, mostGivenLevels) };
+  } catch (error) {
+    return { problem: `${file} is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
 }

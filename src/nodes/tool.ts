@@ -1,4 +1,5 @@
 /** A shell command in the workspace; its exit code and `$FACTORY_OUTPUT` give the outcome. */
+import { nodeLayout } from '../model/layout.ts';
 import type { Failure, Outcome, Said } from '../model/outcome.ts';
 import { endedBySignal, failed, saidNothing } from '../model/outcome.ts';
 import {
@@ -12,7 +13,7 @@ import { stoppedByDisk, toldTrouble } from '../system/disk-trouble.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
 import { kind } from './kind.ts';
-import { outputLimit, parseOutput } from './output.ts';
+import { outputLimit, parseOutput, parseToolState } from './output.ts';
 
 /** Bytes of one argument that Linux starts a program with. */
 const longestCommand = 128 * 1024 - 1;
@@ -52,8 +53,11 @@ export const tool = kind({
       );
     const problem = toolCommandProblem(expanded.text);
     if (problem !== undefined) return failed(problem, 'guardrail');
+    const { toolState } = site;
+    if (toolState !== undefined) await site.keep('state.json', `${JSON.stringify(toolState)}\n`);
     const ended = await site.run({
       argv: ['sh', '-c', expanded.text],
+      env: { FACTORY_STATE: nodeLayout(site.nodeDir).toolState },
       stdoutName: 'tool.stdout.txt',
       stderrName: 'tool.stderr.txt',
     });
@@ -71,6 +75,10 @@ export const tool = kind({
       ? { problem: '$FACTORY_OUTPUT is not a regular file: write the JSON itself to it' }
       : parseOutput(said);
     const output = 'output' in written ? written.output : {};
+    const kept = site.wasNoFile('state.json')
+      ? { problem: '$FACTORY_STATE is not a regular file: write the JSON itself to it' }
+      : parseToolState(await site.readNodeFile('state.json', outputLimit + 4), toolState);
+    if ('changed' in kept) site.keepToolState(kept.changed);
     const blame = () =>
       blamed(site, ended, {
         command: expanded.text,
@@ -95,8 +103,8 @@ export const tool = kind({
         return fail(endedBySignal, { broke: true, notes: `ended by ${ended.signal}` });
       case 'exited': {
         // A failing exit code counts as a report even with an invalid output file; exit code 0 does not.
-        if ('problem' in written)
-          return failed(written.problem, 'config', { exitCode: code, broke: code === 0 });
+        for (const file of [written, kept])
+          if ('problem' in file) return failed(file.problem, 'config', { exitCode: code, broke: code === 0 });
         const common = {
           ...saidNothing,
           label: output.preferred_next_label ?? '',

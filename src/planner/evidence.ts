@@ -8,7 +8,7 @@ import { checkPlan } from './compile.ts';
 import { readIfThere } from './desk.ts';
 import { manifestFile } from './emit.ts';
 import type { EarlierFinding } from './revise.ts';
-import { readState } from './state.ts';
+import type { PlanState } from './state.ts';
 
 export type AttemptEvidence = {
   /** From 1. */
@@ -37,11 +37,14 @@ export type Evidence = {
 /** The nodes that ask the model: the first attempt is an execution of `plan`, later ones of `revise`. */
 export const askingNodes = { first: 'plan', later: 'revise' } as const;
 
-/** Reads it. `finished`: the run succeeded; orders count only then. */
-export async function gather(runDir: string, finished: boolean): Promise<Evidence> {
+/** Reads it. `state`: what the run recorded of the plan. `finished`: the run succeeded; orders count only then. */
+export async function gather(
+  runDir: string,
+  state: PlanState | undefined,
+  finished: boolean,
+): Promise<Evidence> {
   const at = layout(runDir);
-  const state = await readState(at.workspace);
-  const checks = state === undefined || 'problem' in state ? [] : state.attempts;
+  const checks = state?.attempts ?? [];
   const attempts: AttemptEvidence[] = [];
   for (let attempt = 1; ; attempt++) {
     const [node, visit] = attempt === 1 ? [askingNodes.first, 1] : [askingNodes.later, attempt - 1];
@@ -65,7 +68,7 @@ export async function gather(runDir: string, finished: boolean): Promise<Evidenc
     attempts,
     output,
     normalized: finished ? await readIfThere(join(at.workspace, inWorkspace.planNormalized)) : undefined,
-    skipped: state === undefined || 'problem' in state ? [] : (state.skipped ?? []),
+    skipped: state?.skipped ?? [],
   };
 }
 

@@ -1,9 +1,9 @@
-/** `.factory/plan/state.json`: the state of a plan between `factory plan` commands. */
+/** The state of a plan between `factory plan` commands, which they keep in the state of the run's tools. */
 import { join } from 'node:path';
 import * as z from 'zod';
+import type { JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
-import { writeJson } from '../system/files.ts';
-import { readPlain } from '../system/read.ts';
+import { type ToolState, toolState } from '../system/tool-state.ts';
 
 const source = z.object({ path: z.string().describe('As given by the user'), sha256: z.string() });
 
@@ -37,7 +37,7 @@ export const PlanState = z.object({
   ),
   skipped: z
     .array(z.string())
-    .optional()
+    .exactOptional()
     .describe('After the orders are written: the original ids of removed orders'),
 });
 export type PlanState = z.infer<typeof PlanState>;
@@ -56,25 +56,25 @@ export const unbegun = (now: Date): PlanState => ({
   attempts: [],
 });
 
-/** The state in `workspace`; undefined if there is none, a problem if the file is invalid. */
-export async function readState(
-  workspace: string,
-): Promise<PlanState | undefined | { readonly problem: string }> {
-  const file = readPlain(join(workspace, inWorkspace.planState));
-  if (file.kind === 'missing') return undefined;
-  if (file.kind === 'none') return { problem: `${inWorkspace.planState} ${file.why}` };
-  try {
-    const read = PlanState.safeParse(JSON.parse(file.text));
-    if (read.success) return read.data;
-    return {
-      problem: `${inWorkspace.planState} does not have the form it should: ${z.prettifyError(read.error)}`,
-    };
-  } catch (error) {
-    return {
-      problem: `${inWorkspace.planState} is not JSON: ${error instanceof Error ? error.message : error}`,
-    };
-  }
+/** The key of a plan in the state of the run's tools. */
+const planKey = 'plan';
+
+/** The state of a plan as a run has recorded it; undefined before its prompt is written. */
+export const planStateIn = (toolState: JsonObject | undefined): PlanState | undefined =>
+  PlanState.safeParse(toolState?.[planKey]).data;
+
+const stateOf = (io: PlanPlace): ToolState =>
+  toolState(planKey, io.env, { path: join(io.cwd, inWorkspace.toolState), name: inWorkspace.toolState });
+type PlanPlace = { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> };
+
+/** The state that a step finds; undefined before the first. */
+export function readState(io: PlanPlace): PlanState | undefined | { readonly problem: string } {
+  const read = stateOf(io).read();
+  if ('problem' in read || read.value === undefined) return 'problem' in read ? read : undefined;
+  const parsed = PlanState.safeParse(read.value);
+  return parsed.success
+    ? parsed.data
+    : { problem: `the state of the plan is not valid: ${z.prettifyError(parsed.error)}` };
 }
 
-export const writeState = (workspace: string, state: PlanState): Promise<void> =>
-  writeJson(join(workspace, inWorkspace.planState), state);
+export const writeState = (io: PlanPlace, state: PlanState): Promise<void> => stateOf(io).write(state);

@@ -171,6 +171,7 @@ function addVisit(state: Checkpoint, record: VisitRecord): void {
   for (const [key, value] of Object.entries(record.context.set)) put(state.context, key, value);
   for (const key of record.context.unset) delete state.context[key];
   for (const [key, who] of Object.entries(record.origins.set)) put(state.origins, key, who);
+  if (record.tool_state !== undefined) state.tool_state = record.tool_state;
   if (record.last_failure !== undefined) state.last_failure = record.last_failure;
   state.epoch = record.epoch;
   state.last_completed_node = node;

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { type CommitFacts, lookAtBranch, lookAtHistory } from '../builder/check-history.ts';
 import { headText, readHistoryStart } from '../builder/in-history.ts';
 import { loadOrders } from '../builder/orders.ts';
+import { recordedHead } from '../builder/recorded.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -64,7 +65,7 @@ export async function checkHistory(
     found.cannot('the refs of the history: the run was stopped while a node ran');
     return;
   }
-  const last = parents.at(-1) ?? '';
+  const last = recordedHead(run.checkpoint.tool_state, start?.first_commit ?? null) ?? '';
   for (const [name, is] of [
     ['refs/factory/head', look.refs.head],
     ['refs/heads/factory', look.refs.branch],

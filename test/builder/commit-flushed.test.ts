@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { orderState } from '../../src/builder/state.ts';
 import { noteDisk } from '../support/disk-notes.ts';
 import { beginRun, folder, put, toolIo, when } from './support.ts';
 
@@ -8,12 +9,13 @@ test('the files of an order and its commit are flushed, with their parent folder
   const begun = await beginRun({ root: it.path, workdir: undefined });
   const { io } = toolIo(begun);
   const { run, runId, env } = begun;
+  const place = { workspace: run.workspace, run, runId, state: orderState({}, run.workspace) };
   put(run.workspace, { 'a.txt': 'a\n' });
   using disk = noteDisk();
   const missing = (...paths: string[]) =>
     paths.filter((path) => !disk.told.includes(`flushed ${join(run.history, path)}`));
   const { whatWasWritten } = await import('../../src/builder/drift.ts');
-  const written = await whatWasWritten({ workspace: run.workspace, run, runId }, null, ['a.txt'], io);
+  const written = await whatWasWritten(place, null, ['a.txt'], io);
   if ('stage' in written) throw new Error(written.reason);
   expect(missing('objects', `objects/${written.tree.slice(0, 2)}`)).toEqual([]);
   disk.told.length = 0;

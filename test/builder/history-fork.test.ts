@@ -5,14 +5,14 @@ import { expect, test } from 'vitest';
 import { forkHistory } from '../../src/builder/history-fork.ts';
 import { baseRef, branchRef, headRef, readHistoryStart } from '../../src/builder/in-history.ts';
 import type { BuildState } from '../../src/builder/state.ts';
-import { writeState } from '../../src/builder/state.ts';
+import type { JsonObject } from '../../src/model/json.ts';
 import { treeOf } from '../support/house.ts';
 import { beginRun, commitPaths, folder, git, put, repository, tree, when } from './support.ts';
 
 type Begun = Awaited<ReturnType<typeof beginRun>>;
 
-/** Commits one file of the workspace as the n-th order, and notes it as the build does. */
-async function order(begun: Begun, n: number, parent: string | null, written: string | null = null) {
+/** Commits one file of the workspace as the n-th order. */
+async function order(begun: Begun, n: number, parent: string | null) {
   const { run, env, runId } = begun;
   put(run.workspace, { [`f${n}.txt`]: `${n}\n` });
   const made = await commitPaths({
@@ -28,12 +28,11 @@ async function order(begun: Begun, n: number, parent: string | null, written: st
     date: when,
   });
   if ('problem' in made || made.commit === null) throw new Error('no commit');
-  await note(begun, made.commit, written);
   return made.commit;
 }
 
-const note = ({ run }: Begun, head: string | null, written: string | null): Promise<void> =>
-  writeState({ workspace: run.workspace, run }, {
+const stateWith = (head: string | null, written: string | null = null): JsonObject => ({
+  order: {
     version: 1,
     digests: {},
     allow_exempt: false,
@@ -51,7 +50,8 @@ const note = ({ run }: Begun, head: string | null, written: string | null): Prom
             failed: null,
             brief: null,
           },
-  } satisfies BuildState);
+  } satisfies BuildState,
+});
 
 /** The workspace unchanged, for later. */
 function keep(it: { readonly path: string }, begun: Begun, name: string): string {
@@ -92,7 +92,7 @@ test.for(['none', 'git'] as const)(
 
     const to = join(it.path, 'fork/history.git');
     mkdirSync(join(it.path, 'fork'));
-    await forkHistory({ from: history, to, workspace: after1, env: begun.env });
+    await forkHistory({ from: history, to, workspace: after1, toolState: stateWith(one), env: begun.env });
     expect(treeOf(history)).toEqual(before);
     expect(git(to, 'rev-parse', headRef, branchRef, 'HEAD')).toBe(`${one}\n${one}\n${one}`);
     expect([two, three].map((commit) => has(to, commit))).toEqual([false, false]);
@@ -109,7 +109,10 @@ test.for(['none', 'git'] as const)(
     expect(again).toBe(two);
 
     const first = join(it.path, 'first.git');
-    await forkHistory({ from: history, to: first, workspace: beginning, env: begun.env });
+    await forkHistory({
+      ...{ from: history, to: first, workspace: beginning, env: begun.env },
+      toolState: undefined,
+    });
     expect(has(first, one)).toBe(false);
     const stands = begun.first === null ? '' : begun.first;
     expect(git(first, 'for-each-ref', '--format=%(objectname)', headRef)).toBe(stands);
@@ -123,9 +126,8 @@ test('the tree of an unfinished order is kept, though no commit has it yet', asy
   const { history, workspace } = begun.run;
   const one = await order(begun, 1, null);
   const inTree = git(history, 'rev-parse', `${one}^{tree}`);
-  await note(begun, null, inTree);
   const to = join(it.path, 'fork.git');
-  await forkHistory({ from: history, to, workspace, env: begun.env });
+  await forkHistory({ from: history, to, workspace, toolState: stateWith(null, inTree), env: begun.env });
   expect(has(to, one)).toBe(false);
   expect(has(to, inTree)).toBe(true);
   expect(git(to, 'for-each-ref')).toBe('');

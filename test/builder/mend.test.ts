@@ -1,10 +1,11 @@
 /** Failed scenarios become a work order that fits the plan, and no other program can add one. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Build } from '../../src/builder/build.ts';
 import { createFixOrder } from '../../src/builder/mend.ts';
 import { checkOrder, loadOrders } from '../../src/builder/orders.ts';
-import { readState } from '../../src/builder/state.ts';
+import { buildStateIn, orderState } from '../../src/builder/state.ts';
 import { folder, put } from './support.ts';
 
 const order = (id: string, more: Record<string, unknown>) => ({
@@ -56,8 +57,10 @@ function buildOf(values: readonly Record<string, unknown>[]): Build {
 }
 const books = (it: { readonly path: string }) => ({
   workspace: it.path,
-  run: { history: join(it.path, 'history.git') },
+  state: orderState({}, it.path),
 });
+const stateIn = (it: { readonly path: string }) =>
+  buildStateIn(JSON.parse(readFileSync(join(it.path, '.factory/state.json'), 'utf8')));
 const failures = [{ scenario: 'a_scenario.sh', said: 'FAIL: sum\n  expected: 5\n  observed: 6' }];
 
 describe('a FIX order', () => {
@@ -76,7 +79,7 @@ describe('a FIX order', () => {
     });
     expect(made.order.intent).toContain('FAIL: sum\n  expected: 5\n  observed: 6');
     expect(made.order.intent).not.toContain('a_scenario.sh');
-    const digests = (await readState(it.path))?.digests ?? {};
+    const digests = stateIn(it)?.digests ?? {};
     expect(Object.keys(digests)).toEqual(['WO-01', 'WO-02', 'WO-03', 'FIX-01']);
     // It is read after the orders of the plan, unchanged.
     put(it.path, { '.factory/orders/WO-01.json': JSON.stringify(raws[0]) });

@@ -2,31 +2,40 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DeliverOptions, deliver } from '../../src/commands/deliver.ts';
+import type { RunState } from '../../src/model/checkpoint.ts';
+import { saidNothing } from '../../src/model/outcome.ts';
+import { openLedger } from '../../src/store/checkpoint.ts';
+import { stateAfter } from '../../src/store/visits.ts';
 import { beginRun, commitPaths, type Files, put, repository, toolIo, when } from '../builder/support.ts';
 
-const ended = (status: string, reason: string) => ({
-  schema_version: 1,
-  run_id: 'RUN1',
-  epoch: 1,
-  last_completed_node: '',
-  completed_nodes: [],
-  retry_counts: {},
-  context: {},
-  origins: {},
-  next_node: null,
-  arrived: null,
-  steps: 1,
-  visits: {},
-  calls: {},
-  outcomes: {},
-  last_outcome: null,
-  last_failure: null,
-  snapshot: null,
-  elapsed_ms: 1,
-  status,
-  ended: status === 'running' ? null : { exit_node: null, ok: status === 'completed', reason, code: 0 },
-  at: when.toISOString(),
-});
+/** The checkpoint of a run whose last execution has recorded `head` as its last commit, and its journal. */
+async function writeState(dir: string, status: RunState['status'], head: string | null) {
+  const at = when.toISOString();
+  const options = { runId: 'RUN1', epoch: 1, sync: false };
+  const ledger = await openLedger(dir, options);
+  const begun = { context: {}, origins: {}, next_node: 'commit', snapshot: 's', at };
+  const start = { schema_version: 1, type: 'Start', ...begun } as const;
+  const { completed_nodes: _, ...before } = stateAfter([{ ...start, run_id: 'RUN1', seq: 1, epoch: 1 }]);
+  await ledger.save(before, start);
+  const outcome = { ...saidNothing, status: 'success' } as const;
+  const moved = { next_node: null, arrived: null, steps: 1, elapsed_ms: 1, at };
+  const order = { version: 1, digests: {}, head, done: [], current: null };
+  await ledger.save(
+    {
+      ...{ ...before, ...moved, last_completed_node: 'commit', last_outcome: outcome, status },
+      ended:
+        status === 'running'
+          ? null
+          : { exit_node: null, ok: status === 'completed', reason: 'because', code: 0 },
+    },
+    {
+      ...{ schema_version: 1, type: 'Visit', node: 'commit', node_type: 'tool', visit: 1, before: 's' },
+      ...{ after: 's', outcome, retries: 0, calls: 0, context: { set: {}, unset: [] }, origins: { set: {} } },
+      ...{ ...moved, tool_state: { order } },
+    },
+  );
+  await ledger.close();
+}
 const manifest = (workdir: string | undefined, kind: string) => ({
   schema_version: 1,
   run_id: 'RUN1',
@@ -56,7 +65,7 @@ export async function run(
     files?: Files | null;
     git?: boolean;
     untracked?: Files;
-    status?: string;
+    status?: 'running' | 'completed' | 'failed' | 'interrupted';
     writes?: Files | null;
     allowDirty?: boolean;
     /** What the user does before the run begins. */
@@ -91,7 +100,7 @@ export async function run(
     head = made.commit ?? head;
   }
   writeFileSync(begun.run.manifest, JSON.stringify(manifest(workdir, begun.started.kind)));
-  writeFileSync(begun.run.checkpoint, JSON.stringify(ended(more.status ?? 'completed', 'because')));
+  await writeState(begun.run.root, more.status ?? 'completed', head);
   const { io, said } = toolIo(begun);
   const asked = (
     options: DeliverOptions = {},

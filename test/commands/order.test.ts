@@ -16,7 +16,6 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { headRef } from '../../src/builder/in-history.ts';
-import type { CommandIo } from '../../src/builder/tool.ts';
 import {
   orderApply,
   orderCommit,
@@ -66,7 +65,7 @@ async function build(root: string, orders: readonly object[], files: Files | nul
     put(begun.run.workspace, { [`.factory/orders/WO-0${n + 1}.json`]: JSON.stringify(one) });
   const tool = toolIo(begun);
   const { workspace } = begun.run;
-  const state = () => JSON.parse(readFileSync(join(workspace, '.factory/order/state.json'), 'utf8'));
+  const state = () => JSON.parse(readFileSync(join(workspace, '.factory/state.json'), 'utf8')).order;
   /** next, a fresh attempt, and an answer. */
   const propose = async (text: string) => {
     await orderNext({}, tool.io);
@@ -134,65 +133,11 @@ describe('a build', () => {
     using it = folder();
     const b = await build(it.path, [order(1)]);
     await b.propose(answer('f1.txt', '1\n'));
-    const before = readFileSync(join(b.workspace, '.factory/order/state.json'), 'utf8');
+    const before = readFileSync(join(b.workspace, '.factory/state.json'), 'utf8');
     await orderCommit({}, b.io);
-    put(b.workspace, { '.factory/order/state.json': before });
+    put(b.workspace, { '.factory/state.json': before });
     expect(await orderCommit({}, b.io)).toBe(0);
     expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('2');
-  });
-
-  test('believes no state of which the run has recorded other commits, though it was noted', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1), order(2)]);
-    await b.propose(answer('f1.txt', '1\n'));
-    expect(await orderCommit({}, b.io)).toBe(0);
-    const context = join(it.path, 'context.json');
-    const io = { ...b.io, env: { ...b.io.env, FACTORY_CONTEXT: context } };
-    const recorded = (commits: unknown) =>
-      writeFileSync(context, JSON.stringify({ 'build.commits': commits }));
-    recorded(b.output().context_updates?.['build.commits']);
-    expect(await orderNext({}, io)).toBe(0);
-    recorded([{ work_order: 'WO-01', commit: 'f'.repeat(40), subject: 's', attempts: 1 }]);
-    expect(await orderNext({}, io)).toBe(1);
-    expect(b.output()).toMatchObject({ failure_class: 'guardrail' });
-    recorded([]);
-    expect(await orderNext({}, io)).toBe(1);
-  });
-
-  test.each([
-    ['a commit', orderCommit],
-    ['a rollback', (o: object, io: CommandIo) => orderRollback({ ...o, attempts: 5 }, io)],
-    ['the next order', orderNext],
-    ['a proof', orderProof],
-  ] as const)('is not believed by %s what a check has written into its state', async (_, act) => {
-    using it = folder();
-    const b = await build(it.path, [order(1), order(2)]);
-    await b.propose(answer('f1.txt', '1\n'));
-    const state = b.state();
-    const done = [{ id: 'WO-02', commit: null, subject: 's', attempts: 1 }];
-    put(b.workspace, { '.factory/order/state.json': JSON.stringify({ ...state, done }) });
-    expect(await act({}, b.io)).toBe(1);
-    expect(b.output()).toMatchObject({
-      failure_class: 'guardrail',
-      failure_reason: expect.stringContaining('.factory/order/state.json is not as the build has left it'),
-    });
-    // No JSON, or no file at all, is no error of ours either.
-    put(b.workspace, { '.factory/order/state.json': 'x' });
-    expect(await act({}, b.io)).toBe(1);
-    expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('1');
-  });
-
-  test('does not begin with a state that it finds', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)]);
-    const done = [{ id: 'WO-01', commit: null, subject: 's', attempts: 1 }];
-    const state = { version: 1, digests: {}, head: null, done, current: null };
-    put(b.workspace, { '.factory/order/state.json': JSON.stringify(state) });
-    expect(await orderNext({}, b.io)).toBe(1);
-    expect(b.output()).toMatchObject({
-      failure_class: 'guardrail',
-      failure_reason: expect.stringContaining('or the project itself has written there'),
-    });
   });
 
   test('that failed leaves nothing of what its checks did with git to the next attempt', async () => {
@@ -240,13 +185,13 @@ describe('a build', () => {
       context_updates: { 'build.commits': [] },
     });
     await orderNext({}, tool.io);
-    const { done } = JSON.parse(
-      readFileSync(join(second.run.workspace, '.factory/order/state.json'), 'utf8'),
+    const { order: state } = JSON.parse(
+      readFileSync(join(second.run.workspace, '.factory/state.json'), 'utf8'),
     );
-    expect(done).toMatchObject([{ id: 'WO-01', attempts: 0 }]);
+    expect(state.done).toMatchObject([{ id: 'WO-01', attempts: 0 }]);
     expect(await orderProof({}, tool.io)).toBe(0);
     // Another order of the same number is another order.
-    rmSync(join(second.run.workspace, '.factory/order'), { recursive: true });
+    rmSync(join(second.run.workspace, '.factory/state.json'));
     put(second.run.workspace, {
       '.factory/orders/WO-01.json': JSON.stringify({ ...one, intent: 'Something else.' }),
     });

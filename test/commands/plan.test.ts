@@ -42,6 +42,7 @@ const put = async (files: Readonly<Record<string, string | Uint8Array>>) => {
 };
 const text = (path: string) => readFile(join(cwd, path), 'utf8');
 const json = async (path: string) => JSON.parse(await text(path));
+const state = async () => (await json('.factory/state.json')).plan;
 const told = async () => JSON.parse(await readFile(output, 'utf8'));
 const listing = async (path: string) => (await readdir(join(cwd, path)).catch(() => [])).sort();
 
@@ -103,7 +104,7 @@ describe('factory plan prompt', () => {
     expect(await text('.factory/plan/prompt.md')).toBe(
       'Rules.\nBuild a thing.\n\nFiles:\n- b/c.txt\n- b/link.txt\n- env/x\n- spec.md\n- template.md\n',
     );
-    expect(await json('.factory/plan/state.json')).toMatchObject({
+    expect(await state()).toMatchObject({
       schema_version: 1,
       attempt: 0,
       spec: { path: 'spec.md', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
@@ -116,12 +117,12 @@ describe('factory plan prompt', () => {
     const context = join(outside, 'context.json');
     await writeFile(context, '{"plan.model": "m", "plan.effort": "low"}');
     await begin();
-    const plain = (await json('.factory/plan/state.json')).compile_hash;
+    const plain = (await state()).compile_hash;
     const options = { spec: 'spec.md', template: 'template.md' };
     await planPrompt(options, { ...io, env: { FACTORY_CONTEXT: context } });
-    const fromContext = (await json('.factory/plan/state.json')).compile_hash;
+    const fromContext = (await state()).compile_hash;
     await planPrompt({ ...options, model: 'm', effort: 'low' }, io);
-    expect((await json('.factory/plan/state.json')).compile_hash).toBe(fromContext);
+    expect((await state()).compile_hash).toBe(fromContext);
     expect(plain).not.toBe(fromContext);
   });
 
@@ -164,12 +165,7 @@ describe('factory plan prompt', () => {
     await answer(plan(order('WO-01', 'a')));
     expect(await planCheck({}, io)).toBe(0);
     await begin();
-    expect(await listing('.factory/plan')).toEqual([
-      'original-prompt.md',
-      'prompt.md',
-      'spec.md',
-      'state.json',
-    ]);
+    expect(await listing('.factory/plan')).toEqual(['original-prompt.md', 'prompt.md', 'spec.md']);
     expect(await planEmit({}, io)).toBe(2);
   });
 });
@@ -304,14 +300,14 @@ describe('factory plan check', () => {
     await answer(plan(order('WO-02', 'a')));
     expect(await planCheck(options, io)).toBe(2);
     expect(said.err).toMatch(message);
-    expect((await json('.factory/plan/state.json')).attempt).toBe(0);
+    expect((await state()).attempt).toBe(0);
   });
 
   test('refuses to check where there is no answer, or the state cannot be read', async () => {
     expect(await planCheck({}, io)).toBe(2);
     expect(said.err).toContain('.factory/plan/answer.json');
     await answer(plan(order('WO-01', 'a')));
-    await put({ '.factory/plan/state.json': '{"schema_version": 1}' });
+    await put({ '.factory/state.json': '{"plan": {"schema_version": 1}}' });
     expect(await planCheck({}, io)).toBe(2);
     expect(said.err).toContain('begin again with factory plan prompt');
   });
@@ -355,7 +351,7 @@ describe('factory plan emit', () => {
       'WO-02.json',
       'WORK_ORDERS_MANIFEST.json',
     ]);
-    const { compile_hash } = await json('.factory/plan/state.json');
+    const { compile_hash } = await state();
     expect(await json('.factory/orders/WO-01.json')).toMatchObject({
       priority: 'é',
       verify_exempt: false,
@@ -385,17 +381,17 @@ describe('factory plan emit', () => {
   });
 
   test.for([
-    ['plan.json', 'there is no checked plan (.factory/plan/plan.json)'],
-    ['state.json', '.factory/plan/state.json is a folder'],
+    ['plan/plan.json', 'there is no checked plan (.factory/plan/plan.json)'],
+    ['state.json', '.factory/state.json is a folder'],
   ] as const)('a folder in the place of %s is refused with words', async ([name, words]) => {
     await emitted(order('WO-01', 'a'));
-    await rm(join(io.cwd, '.factory/plan', name));
-    await put({ [`.factory/plan/${name}/x`]: '' });
+    await rm(join(io.cwd, '.factory', name));
+    await put({ [`.factory/${name}/x`]: '' });
     expect(await planEmit({}, io)).toBe(2);
     expect(await told()).toMatchObject({ outcome: 'fail', failure_class: 'config' });
     expect(said.err).toContain(words);
     // A check makes a plan of whatever is in its place.
-    if (name === 'plan.json') expect([await planCheck({}, io), await planEmit({}, io)]).toEqual([0, 0]);
+    if (name === 'plan/plan.json') expect([await planCheck({}, io), await planEmit({}, io)]).toEqual([0, 0]);
   });
 
   test('the order that would make a verify script that is there is left out, and the rest renumbered', async () => {
@@ -404,7 +400,7 @@ describe('factory plan emit', () => {
     expect(await listing('.factory/orders')).toEqual(['WO-01.json', 'WORK_ORDERS_MANIFEST.json']);
     expect(await json('.factory/orders/WO-01.json')).toMatchObject({ id: 'WO-01', allowed_files: ['a'] });
     expect(said.out).toContain('left out WO-01');
-    expect(await json('.factory/plan/state.json')).toMatchObject({ skipped: ['WO-01'] });
+    expect(await state()).toMatchObject({ skipped: ['WO-01'] });
   });
 
   test('refuses a plan that does not fit the workspace any longer, and leaves the orders alone', async () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findingsOf } from '../support/graph.ts';
 import { house } from '../support/house.ts';
@@ -44,4 +46,46 @@ test.for([
   const ran = await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
   expect(ran.code, ran.err + ran.out).toBe(0);
   expect(it.json('.factory/runs/r1/result.json').exit_node).toBe(exit);
+});
+
+test('what a tool writes to $FACTORY_STATE is there for the next tool, also after a failure, and an attempt starts from what is committed', async () => {
+  const count = `node -e 'const fs=require("fs"), f=process.env.FACTORY_STATE; let s={n:0}; try{s=JSON.parse(fs.readFileSync(f))}catch{}; s.n++; fs.writeFileSync(f,JSON.stringify(s)); console.log(s.n); process.exit(s.n<2?1:0)'`;
+  await using it = await house({
+    'p.dot': `digraph g { workdir="none"
+      start [shape=Mdiamond]; exit [shape=Msquare]
+      a [shape=parallelogram, max_retries=2, retry_on=fail, retry_delay=1ms, tool_command="${count.replaceAll('"', '\\"')}"]
+      b [shape=parallelogram, tool_command="${count.replaceAll('"', '\\"')}"]
+      start -> a; a -> b; b -> exit }`,
+  });
+  const ran = await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
+  expect(ran.code, ran.err).toBe(0);
+  const at = (path: string) => readFileSync(join(it.path, '.factory/runs/r1', path), 'utf8');
+  expect([at('a/tool.stdout.txt'), at('b/tool.stdout.txt')]).toEqual(['1\n', '2\n']);
+  const states = at('visits.jsonl')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line).tool_state);
+  expect(states).toEqual([undefined, undefined, { n: 1 }, { n: 2 }, undefined]);
+});
+
+test.for([
+  ['no JSON', 'echo x', '$FACTORY_STATE is not JSON'],
+  ['a list', 'echo []', '$FACTORY_STATE is not a JSON object'],
+  [
+    'too much',
+    'node -p \'JSON.stringify({a:\\"y\\".repeat(1100000)})\'',
+    '$FACTORY_STATE is larger than 1 MiB',
+  ],
+] as const)('%s in $FACTORY_STATE is a failure of class config', async ([, command, reason]) => {
+  await using it = await house({
+    'p.dot': `digraph g { workdir="none"
+      start [shape=Mdiamond]; exit [shape=Msquare]
+      a [shape=parallelogram, tool_command="${command} > $FACTORY_STATE"]
+      start -> a; a -> exit [condition="outcome=success"] }`,
+  });
+  expect((await it.run('p.dot', { runId: 'r1', quiet: true, json: true })).code).toBe(1);
+  expect(it.json('.factory/runs/r1/a/status.json')).toMatchObject({
+    failure_class: 'config',
+    failure_reason: expect.stringContaining(reason),
+  });
 });
