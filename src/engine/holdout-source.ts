@@ -1,7 +1,6 @@
 /** The folder that a run's holdout is taken from, when it is not in the workdir. */
 import { statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { present } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { own } from '../model/own.ts';
@@ -27,9 +26,8 @@ export function holdoutSource(
   flag: string | undefined,
 ): HoldoutSource | undefined {
   if (flag !== undefined) return { folder: resolve(flag), setting: 'flag' };
-  const from = present(graph.attrs, 'holdout_from')?.value.text.trim();
+  const { holdout_from: from, holdout_beside: beside } = graph.settings;
   if (from !== undefined) return { folder: resolve(dirname(pipelineFile), from), setting: 'graph' };
-  const beside = present(graph.attrs, 'holdout_beside')?.value.text.trim();
   const file = beside === undefined ? undefined : own(variables, beside)?.file;
   if (file === undefined) return undefined;
   const folder = join(dirname(file.source), besideName);

@@ -3,8 +3,7 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, extname, isAbsolute, resolve } from 'node:path';
 import { parseVars } from '../dot/vars.ts';
-import { present } from '../model/attribute.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Diagnostic, Place } from '../model/diagnostic.ts';
 import type { Attribute, Graph } from '../model/graph.ts';
 import { type Json, type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
@@ -46,8 +45,7 @@ export async function readInputs(
   const problems: Diagnostic[] = [];
   const variables: Record<string, Manifest['variables'][string]> = {};
   const files: Record<string, string> = {};
-  const attribute = present(graph.attrs, 'vars');
-  const declared = attribute === undefined ? [] : parseVars(attribute.value.text).vars;
+  const declared = parseVars(graph.settings.vars ?? '').vars;
   const names = declared.map((v) => v.name);
   for (const name of Object.keys(given)) {
     if (names.includes(name)) continue;
@@ -76,7 +74,7 @@ export async function readInputs(
         code: requiredVariable,
         severity: 'error',
         message: `the variable "${name}" has no default, and this run sets none`,
-        ...(attribute === undefined ? {} : { place: placeOf(graph, attribute) }),
+        ...placeOf(graph, graph.attrs.get('vars')),
         fix: `pass one: --var ${name}=VALUE, or --var ${name}=@FILE`,
       });
       continue;
@@ -99,8 +97,7 @@ export async function readInputs(
     const source = isAbsolute(written) ? written : resolve(chosen === undefined ? base : cwd, written);
     const read = await readText(source, `variable "${name}"`);
     if ('problem' in read) {
-      const place =
-        chosen === undefined && attribute !== undefined ? { place: placeOf(graph, attribute) } : {};
+      const place = chosen === undefined ? placeOf(graph, graph.attrs.get('vars')) : {};
       problems.push({
         code: 'var-file',
         severity: 'error',
@@ -140,9 +137,7 @@ const near = (name: string, names: readonly string[]): string => {
 /** Whether answers are checked against that schema. */
 const isChecked = (graph: Graph, reference: string): boolean =>
   [...graph.nodes.values()].some(
-    ({ attrs }) =>
-      present(attrs, 'response_schema')?.value.text === reference &&
-      present(attrs, 'response_check')?.value.text.trim() === 'strict',
+    ({ settings }) => settings.response_schema === reference && settings.response_check === 'strict',
   );
 
 function whyNoSchema(text: string, checked: boolean): string | undefined {
@@ -162,20 +157,14 @@ function whyNoSchema(text: string, checked: boolean): string | undefined {
 /** Files named by `key="@file"` on any node. */
 async function frozen(
   graph: Graph,
-  key: string,
+  key: 'prompt' | 'response_schema',
   base: string,
   problems: Diagnostic[],
 ): Promise<Record<string, Frozen>> {
   const found: Record<string, Frozen> = {};
   for (const node of graph.nodes.values()) {
-    const attribute = present(node.attrs, key);
-    const reference = attribute?.value.text;
-    if (
-      attribute === undefined ||
-      reference === undefined ||
-      !reference.startsWith('@') ||
-      own(found, reference) !== undefined
-    )
+    const reference = node.settings[key];
+    if (reference === undefined || !reference.startsWith('@') || own(found, reference) !== undefined)
       continue;
     const path = resolve(base, reference.slice(1));
     const read = await readText(path, `${key} of node "${node.id}"`);
@@ -184,7 +173,7 @@ async function frozen(
         code: `${key.replaceAll('_', '-')}-file`,
         severity: 'error',
         message: read.problem,
-        place: placeOf(graph, attribute),
+        ...placeOf(graph, node.attrs.get(key)),
         fix: read.fix ?? 'the path is relative to the pipeline file',
       });
     } else {
@@ -194,7 +183,8 @@ async function frozen(
   return found;
 }
 
-const placeOf = (graph: Graph, attribute: Attribute) => ({ file: graph.file, span: attribute.valueSpan });
+const placeOf = ({ file }: Graph, attribute: Attribute | undefined): { readonly place?: Place } =>
+  attribute === undefined ? {} : { place: { file, span: attribute.valueSpan } };
 
 /** Reads a pipe (`--var spec=<(command)`) to its end, or a little beyond the input limit. Reads do not block: a blocked process
  *  could not be ended by a signal. */

@@ -1,7 +1,6 @@
 /** The prices of a run: a file that a flag, the environment or the pipeline names, in addition to the bundled table. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { present } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { bundledPrices, type Prices, parsePrices, pricesWith } from '../model/prices.ts';
@@ -23,14 +22,14 @@ export async function readPriceFile(
   cwd: string,
 ): Promise<{ readonly kept: Kept | undefined } | Refusal> {
   const variable = env[pricesVariable]?.trim() ?? '';
-  const attribute = graph === undefined ? undefined : present(graph.attrs, 'prices');
+  const named = graph?.settings.prices;
   const [path, by] =
     flag !== undefined
       ? [resolve(cwd, flag), '--prices']
       : variable !== ''
         ? [resolve(cwd, variable), pricesVariable]
-        : graph !== undefined && attribute !== undefined
-          ? [resolve(cwd, dirname(graph.file), attribute.value.text.trim()), 'the graph attribute prices']
+        : graph !== undefined && named !== undefined
+          ? [resolve(cwd, dirname(graph.file), named), 'the graph attribute prices']
           : [undefined, ''];
   if (path === undefined) return { kept: undefined };
   let text: string;
@@ -43,7 +42,7 @@ export async function readPriceFile(
       message: `${by} names ${path}, which cannot be read: ${unreadable(error)}`,
       fix: 'name a price file; without one the bundled list prices are used',
     };
-    const span = by.startsWith('the') ? attribute?.valueSpan : undefined;
+    const span = by.startsWith('the') ? graph?.attrs.get('prices')?.valueSpan : undefined;
     return {
       problems: [
         span === undefined || graph === undefined

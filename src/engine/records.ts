@@ -1,6 +1,5 @@
 /** Builds the records of an execution. Pure. */
 import type { Usage } from '../agents/agent.ts';
-import { present } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { EventFacts } from '../model/event.ts';
 import type { Node, Value } from '../model/graph.ts';
@@ -93,8 +92,8 @@ export function inputCaptured(
     type: 'NodeInputCaptured',
     node_id: node.id,
     visit,
-    node_type: present(node.attrs, 'type')?.value.text ?? '',
-    node_shape: present(node.attrs, 'shape')?.value.text ?? 'box',
+    node_type: node.settings.type ?? '',
+    node_shape: node.settings.shape,
     node_attrs: Object.fromEntries(
       [...node.attrs.values()].map((a): [string, Json] => [a.key, plain(a.value)]),
     ),

@@ -1,7 +1,6 @@
 /** Answers an execution of a tool or a verification from the record, where everything that it could see is the same. */
 import { chmodSync, constants, copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { present } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Node } from '../model/graph.ts';
 import type { Json, JsonObject } from '../model/json.ts';
@@ -178,8 +177,8 @@ function visibleState({ context, origins, outcomes, last_outcome, last_failure }
   return JSON.parse(JSON.stringify({ context: values, origins, outcomes, last_outcome, last_failure }));
 }
 
-const commandOf = (node: Node): string => present(node.attrs, 'tool_command')?.value.text ?? '';
-const hasRunAccess = (node: Node): boolean => present(node.attrs, 'access') !== undefined;
+const commandOf = ({ settings }: Node): string => settings.tool_command ?? '';
+const hasRunAccess = ({ settings }: Node): boolean => settings.access !== undefined;
 
 /** Why no record of this node can answer, whatever the workspace holds; or undefined. */
 function unanswerable(node: Node, was: VisitRecord): string | undefined {

@@ -2,17 +2,14 @@
 import type { AgentProgram, AgentReport, AgentTask } from '../agents/agent.ts';
 import { agentAttributes } from '../agents/index.ts';
 import { type Answer, parseAnswer } from '../agents/program/answer.ts';
-import { present, type Settings } from '../model/attribute.ts';
-import type { Node } from '../model/graph.ts';
+import type { Settings } from '../model/attribute.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { AnsweredBy, Outcome, Said } from '../model/outcome.ts';
 import { failed, saidNothing, succeeded } from '../model/outcome.ts';
-import { kindOf } from '../model/resolve.ts';
 import { codergenAttributes, commonAttributes, executableAttributes } from '../model/settings/node.ts';
 import { testsOutcome } from '../model/tested.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
 import { strictScope } from './agent-attributes.ts';
-import { conditional } from './conditional.ts';
 import { modelOf } from './escalation.ts';
 import type { Site } from './kind.ts';
 import { kind } from './kind.ts';
@@ -41,14 +38,13 @@ export const codergen = kind({
   check(node, graph) {
     const scope = strictScope(node, graph);
     if (node.settings.sees_holdout !== true) return scope;
-    const said = present(node.attrs, 'sees_holdout');
     return [
       ...scope,
       {
         code: 'sees-holdout',
         severity: 'error',
         message: `sees_holdout=true on codergen node "${node.id}": agents may not read the holdout`,
-        place: { file: graph.file, span: said?.valueSpan ?? node.span },
+        place: { file: graph.file, span: node.attrs.get('sees_holdout')?.valueSpan ?? node.span },
         fix: 'remove it; to let an agent read the scenarios, set codex.allow_read_scenarios=true (claude., command., openai.)',
       },
     ];
@@ -84,7 +80,7 @@ export const codergen = kind({
       },
       ...(schema === undefined ? {} : { schema }),
       // A goal gate judges the answer itself.
-      ...(!wanted.goal_gate && testsOutcome(site.graph, site.node.id, passesOn) ? { tested: true } : {}),
+      ...(!wanted.goal_gate && testsOutcome(site.graph, site.node.id) ? { tested: true } : {}),
       ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
       onText(piece, channel) {
         watch.heard();
@@ -124,8 +120,6 @@ export const codergen = kind({
     }
   },
 });
-
-const passesOn = (node: Node): boolean => kindOf(node, [conditional]) !== undefined;
 
 const watchFor = (wanted: Wanted, site: Site): Patience =>
   patience({

@@ -1,17 +1,11 @@
 /** Chooses one of several models: the next one after each product failure. */
-import { present } from '../model/attribute.ts';
 import type { Node } from '../model/graph.ts';
 import { escalationKey } from '../model/layout.ts';
 import type { Context } from '../model/outcome.ts';
 
 /** The models of `llm_model="small,large"`; empty for a node with one model or none. */
-export function modelsOf(node: Node): readonly string[] {
-  const said = present(node.attrs, 'llm_model')?.value.text ?? '';
-  if (!said.includes(',')) return [];
-  return said
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
+export function modelsOf({ settings: { llm_model: models = [] } }: Node): readonly string[] {
+  return models.length > 1 ? models : [];
 }
 
 /** The model of this attempt and the number of product failures; undefined for a node without a list. After the end of

@@ -1,5 +1,4 @@
 /** The prompt for an agent: the node's prompt, then the last failure, then the commands that verification allows. */
-import { list, present } from '../model/attribute.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { Context } from '../model/outcome.ts';
 
@@ -59,7 +58,7 @@ function allowedCommands(graph: Graph, node: Node): readonly string[] {
     if (seen.has(id)) continue;
     seen.add(id);
     const at = graph.nodes.get(id);
-    if (at !== undefined && present(at.attrs, 'type')?.value.text.trim() === 'verification') {
+    if (at?.type === 'verification') {
       for (const command of commandsOf(at)) found.add(command);
     } else {
       open.push(...(next.get(id) ?? []));
@@ -68,9 +67,5 @@ function allowedCommands(graph: Graph, node: Node): readonly string[] {
   return [...found].sort();
 }
 
-function commandsOf(node: Node): readonly string[] {
-  const attribute = present(node.attrs, 'verification.allowed_commands');
-  if (attribute === undefined) return [];
-  const read = list().read(attribute.value);
-  return read.ok ? read.value.filter((command) => command !== '@plan') : [];
-}
+const commandsOf = ({ settings }: Node): readonly string[] =>
+  (settings['verification.allowed_commands'] ?? []).filter((command) => command !== '@plan');

@@ -1,5 +1,4 @@
 /** Whether a fix can work at all: the class of the last failure, and what an agent may write. Pure. */
-import { present } from '../model/attribute.ts';
 import type { LastFailure } from '../model/checkpoint.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import { scriptsNamed } from './commands.ts';
@@ -36,7 +35,7 @@ export function unfixableSource(
     return `${prefix} failed with class ${last.class} (${why}), which no change by ${node.id} fixes; ${remedy}, then run the node again (factory fork RUN --at ${last.node} --before)`;
   }
   if (!inOwnScope || (last.class_said && last.class === 'product')) return undefined;
-  const command = present(failedNode.attrs, 'tool_command')?.value.text ?? '';
+  const command = failedNode.settings.tool_command ?? '';
   const outside = scriptsNamed(command).filter((script) => !inScope(script, allowed));
   if (outside.length === 0) return undefined;
   return `${prefix} references ${outside.join(',')} outside allowed_write_paths for ${node.id}`;

@@ -1,5 +1,4 @@
 /** The possible paths of runs through a graph: every reachable node, and every way to leave it. */
-import { present } from '../../model/attribute.ts';
 import { isGate, retryTarget } from '../../model/goal-gate.ts';
 import type { Edge, Node } from '../../model/graph.ts';
 import { nodesOf, type Subject } from '../rule.ts';
@@ -47,7 +46,7 @@ export function flowOf(subject: Subject): Flow | undefined {
 }
 
 function explore(subject: Subject): Flow | undefined {
-  const { graph, kindOf, outgoing } = subject;
+  const { graph, outgoing } = subject;
   const [start, ...more] = nodesOf(subject, 'start');
   if (start === undefined || more.length > 0 || nodesOf(subject, 'exit').length === 0) return undefined;
   if (graph.edges.some((edge) => edge.condition === undefined && edge.conditionText.trim() !== ''))
@@ -57,14 +56,14 @@ function explore(subject: Subject): Flow | undefined {
   const places: Place[] = [];
   const byKey = new Map<string, Place>();
   const placeOf = (node: Node, given: Giving): Place => {
-    const type = kindOf.get(node.id)?.type;
+    const { type } = node;
     const passes = type === 'conditional' ? given : undefined;
     const key = passes === undefined ? node.id : `${node.id} ${passes.key}`;
     const old = byKey.get(key);
     if (old !== undefined) return old;
     const fork = forks.get(node.id) ?? forkOf(node.id, outgoing.get(node.id) ?? []);
     forks.set(node.id, fork);
-    const givings = passes === undefined ? givingsOf(node, type) : [passes];
+    const givings = passes === undefined ? givingsOf(node) : [passes];
     const made: Place = { node, type, givings, passes, fork, moves: [] };
     byKey.set(key, made);
     places.push(made);
@@ -107,7 +106,7 @@ export const missesGate = (move: Move): boolean => isGate(move.place.node) && !i
 /** A move into an exit that ends the run in success, unless a goal gate is unmet. */
 export const isArrival = ({ to, giving, way }: Move): boolean =>
   to?.type === 'exit' &&
-  present(to.node.attrs, 'outcome')?.value.text.trim() !== 'fail' &&
+  to.node.settings.outcome !== 'fail' &&
   (giving.status !== 'fail' || way.how === 'condition');
 
 /** Whether a goal gate is unmet after these moves: the last execution of each counts. */

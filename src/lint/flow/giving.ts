@@ -1,5 +1,4 @@
 /** The possible outcomes of each node type, after retries. */
-import { flag, present } from '../../model/attribute.ts';
 import type { Node } from '../../model/graph.ts';
 import { type FailureClass, failureClasses, type OutcomeWord } from '../../model/outcome.ts';
 
@@ -50,9 +49,9 @@ const unknown = [...agent, partial, skipped, giving('retry', { says: true })].ma
 
 /** The possible outcomes of a node of the kind `type`, the simplest first; a conditional passes its outcome on. `retry`
  *  is never among them: exhausted retries end in failure, or in partial success with `allow_partial`. */
-export function givingsOf(node: Node, type: string | undefined): readonly Giving[] {
-  const partly = isSet(node, 'allow_partial');
-  switch (type) {
+export function givingsOf(node: Node): readonly Giving[] {
+  const { allow_partial: partly, response_schema: schema } = node.settings;
+  switch (node.type) {
     case 'start':
     case 'exit':
       return [success];
@@ -62,18 +61,8 @@ export function givingsOf(node: Node, type: string | undefined): readonly Giving
       return [...tool, partly ? partial : unusual(partial)];
     case 'codergen':
       // An agent that must answer in a given form reports nothing else.
-      return [
-        ...agent,
-        partly || present(node.attrs, 'response_schema') === undefined ? partial : unusual(partial),
-      ];
+      return [...agent, partly || schema === undefined ? partial : unusual(partial)];
     default:
       return unknown;
   }
-}
-
-/** Whether a flag of a node is true. */
-export function isSet(node: Node, key: string): boolean {
-  const attribute = present(node.attrs, key);
-  const read = attribute === undefined ? undefined : flag().read(attribute.value);
-  return read?.ok === true && read.value;
 }

@@ -1,10 +1,8 @@
 /** Turns a path through the graph into an example run: outcomes, reports and context keys with which the router follows
  *  the path. */
-import { present } from '../../model/attribute.ts';
 import type { WitnessStep } from '../../model/diagnostic.ts';
 import { reservedKeyIn } from '../../policy/reserved.ts';
 import { type Move, missedGate } from './flow.ts';
-import { isSet } from './giving.ts';
 import { allWords, choose, forkOf, type Words } from './ways.ts';
 
 const silence: Words = { label: '', suggested: [], class: undefined, context: new Map() };
@@ -67,8 +65,8 @@ const changed = (before: Words['context'], after: Words['context']): readonly (r
 /** Whether this outcome is possible: `requires_tool_success` can turn success into a failure. */
 function mayEnd(moves: readonly Move[], at: number): boolean {
   const move = moves[at];
-  if (move?.giving.status !== 'success' || !isSet(move.place.node, 'requires_tool_success')) return true;
-  const required = present(move.place.node.attrs, 'required_tool_node')?.value.text.trim();
+  if (move?.giving.status !== 'success' || !move.place.node.settings.requires_tool_success) return true;
+  const { required_tool_node: required } = move.place.node.settings;
   if (required === undefined) return true;
   return moves.slice(0, at).findLast(({ place }) => place.node.id === required)?.giving.status === 'success';
 }
@@ -100,8 +98,6 @@ function stepsOf(moves: readonly Move[], words: readonly Words[]): readonly Witn
 function wantsClass(moves: readonly Move[], at: number): boolean {
   const next = moves.find((move, i) => i > at && isOwn(move))?.place.node;
   return (
-    moves[at]?.place.type === 'tool' &&
-    next !== undefined &&
-    present(next.attrs, 'allowed_write_paths') !== undefined
+    moves[at]?.place.type === 'tool' && next !== undefined && next.settings.allowed_write_paths !== undefined
   );
 }

@@ -13,7 +13,7 @@ export const edgeNeverTaken: Rule = (subject) => {
   const flow = flowOf(subject);
   if (flow === undefined) return [];
   const pending = subject.graph.edges
-    .filter((edge) => flow.reached.has(edge.from) && subject.kindOf.get(edge.from)?.type !== 'exit')
+    .filter((edge) => flow.reached.has(edge.from) && subject.graph.nodes.get(edge.from)?.type !== 'exit')
     .filter((edge) => !flow.taken.has(edge))
     .map((edge) => ({ name: `${edge.from} -> ${edge.to}`, make: () => report(edge, subject, flow) }));
   return folded(pending, most);

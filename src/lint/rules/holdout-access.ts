@@ -1,13 +1,12 @@
 /** The run directory contains output of holdout scenarios: an agent with access to it can read holdout text. */
-import { present } from '../../model/attribute.ts';
 import { finding, nodesOf, type Rule } from '../rule.ts';
 
 export const holdoutAccess: Rule = function* (subject) {
   const { graph } = subject;
-  if (!['holdout', 'holdout_beside'].some((key) => present(graph.attrs, key) !== undefined)) return;
+  if (!graph.attrs.has('holdout') && graph.settings.holdout_beside === undefined) return;
   for (const node of nodesOf(subject, 'codergen')) {
-    const attribute = present(node.attrs, 'access');
-    if (attribute === undefined) continue;
+    const attribute = node.attrs.get('access');
+    if (attribute === undefined || node.settings.access === undefined) continue;
     yield finding(graph, 'holdout-access', 'warning', {
       message: `"${node.id}" is an agent with access to the run directory, which contains output of the holdout scenarios`,
       span: attribute.valueSpan,

@@ -1,23 +1,20 @@
 /** `holdout_beside` names a file variable; otherwise no scenarios would run, without a warning. */
 import { parseVars } from '../../dot/vars.ts';
-import { present } from '../../model/attribute.ts';
 import { nearest } from '../../model/nearest.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const holdoutBeside: Rule = ({ graph }) => {
-  const attribute = present(graph.attrs, 'holdout_beside');
-  if (attribute === undefined) return [];
-  const declared = present(graph.attrs, 'vars');
-  const { vars, problems } = parseVars(declared?.value.text ?? '');
+  const { holdout_beside: name, vars: declared = '' } = graph.settings;
+  if (name === undefined) return [];
+  const { vars, problems } = parseVars(declared);
   const files = vars.filter((variable) => variable.file).map(({ name }) => name);
-  const name = attribute.value.text.trim();
   // Invalid entries of `vars` are reported by another rule.
   if (files.includes(name) || problems.some((problem) => problem.name === name)) return [];
   const meant = nearest(name, files);
   return [
     finding(graph, 'holdout-beside', 'error', {
       message: `holdout_beside: there is no file variable "${name}"`,
-      span: attribute.valueSpan,
+      span: graph.attrs.get('holdout_beside')?.valueSpan ?? graph.span,
       fix:
         meant === undefined
           ? `declare one: vars="${name}=@spec.md"`

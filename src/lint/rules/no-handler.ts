@@ -3,9 +3,9 @@ import { present } from '../../model/attribute.ts';
 import { widerKinds } from '../../model/settings/foreign.ts';
 import { finding, type Rule } from '../rule.ts';
 
-export const noHandler: Rule = ({ graph, kindOf }) =>
+export const noHandler: Rule = ({ graph }) =>
   [...graph.nodes.values()].flatMap((node) => {
-    if (kindOf.get(node.id) !== undefined) return [];
+    if (node.type !== '') return [];
     const type = present(node.attrs, 'type');
     const said = type ?? present(node.attrs, 'shape');
     const word = said?.value.text.trim() ?? '';

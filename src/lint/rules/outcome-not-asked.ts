@@ -6,10 +6,10 @@ import { testsOutcome } from '../../model/tested.ts';
 import { finding, nodesOf, type Rule, type Subject } from '../rule.ts';
 
 export const outcomeNotAsked: Rule = function* (subject) {
-  const { graph, kindOf } = subject;
+  const { graph } = subject;
   for (const node of nodesOf(subject, 'codergen')) {
     if (!isCommand(node) || isAsked(node, subject)) continue;
-    if (!testsOutcome(graph, node.id, ({ id }) => kindOf.get(id)?.type === 'conditional')) continue;
+    if (!testsOutcome(graph, node.id)) continue;
     yield finding(graph, 'outcome-not-asked', 'warning', {
       message: `edges test the outcome of "${node.id}", and its program is never asked for one: an answer without an outcome fails the node`,
       span: present(node.attrs, 'command.run')?.keySpan ?? node.span,
@@ -18,19 +18,19 @@ export const outcomeNotAsked: Rule = function* (subject) {
   }
 };
 
-const isCommand = (node: Node): boolean =>
-  (present(node.attrs, 'agent.backend')?.value.text ?? (present(node.attrs, 'command.run') ? 'command' : ''))
+const isCommand = ({ settings, attrs }: Node): boolean =>
+  (settings['agent.backend'] ?? (attrs.has('command.run') ? 'command' : ''))
     .split(',')
     .some((name) => name.trim() === 'command');
 
 /** By its settings, because its answer is a document, or in the words of its prompt. */
 function isAsked(node: Node, { options }: Subject): boolean {
+  const { response_file, response_schema, prompt_file, prompt, label } = node.settings;
   const said = (key: string) => present(node.attrs, key)?.value.text.trim();
-  const settings = ['response_format', 'command.response_format'].map(said);
-  if (settings.some((format) => format !== undefined && format !== 'auto')) return true;
+  const formats = ['response_format', 'command.response_format'].map(said);
+  if (formats.some((format) => format !== undefined && format !== 'auto')) return true;
   if ([said('response_via'), said('command.response_via')].includes('none')) return true;
-  if (isGate(node)) return true;
-  if (['response_file', 'response_schema', 'prompt_file'].some((key) => said(key) !== undefined)) return true;
-  const prompt = said('prompt') ?? said('label') ?? '';
-  return /\boutcome\b/i.test(options.prompts?.get(prompt) ?? prompt);
+  if (isGate(node) || (response_file ?? response_schema ?? prompt_file) !== undefined) return true;
+  const text = (prompt ?? label ?? '').trim();
+  return /\boutcome\b/i.test(options.prompts?.get(text) ?? text);
 }

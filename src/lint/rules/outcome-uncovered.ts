@@ -38,7 +38,7 @@ function uncovered({ node, givings, moves, fork, passes }: Place, { graph }: Sub
   return minds || found.some(({ giving }) => !giving.broke) ? found : [];
 }
 
-function report(moves: readonly Move[], { graph, kindOf }: Subject, flow: Flow): Diagnostic | undefined {
+function report(moves: readonly Move[], { graph }: Subject, flow: Flow): Diagnostic | undefined {
   const [first] = moves;
   const path = first === undefined ? undefined : pathTo(flow, first.place);
   if (first === undefined || path === undefined) return undefined;
@@ -48,7 +48,7 @@ function report(moves: readonly Move[], { graph, kindOf }: Subject, flow: Flow):
   ];
   const wanted = (reported.length === 0 ? ['fail'] : reported).map((status) => `outcome=${status}`);
   let fix = `add an edge from "${node.id}" with condition="${wanted.join(' || ')}"`;
-  const passed = kindOf.get(node.id)?.type === 'conditional' ? ' that reaches it' : '';
+  const passed = node.type === 'conditional' ? ' that reaches it' : '';
   let message = `no edge of "${node.id}" covers the outcome ${reported.join(' or ')}${passed}: the run would end there`;
   if (fork.edges.length === 0) {
     message = `no edge leaves "${node.id}", and it is not an exit: a run that reaches it fails`;

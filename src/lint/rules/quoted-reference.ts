@@ -5,7 +5,7 @@ import { present } from '../../model/attribute.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const quotedReference: Rule = function* ({ graph }) {
-  const hasGoal = present(graph.attrs, 'goal') !== undefined;
+  const hasGoal = graph.settings.goal !== undefined;
   for (const node of graph.nodes.values()) {
     const command = present(node.attrs, 'tool_command');
     if (command === undefined) continue;

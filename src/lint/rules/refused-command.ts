@@ -1,7 +1,7 @@
 /** Commands that the guardrail refuses in every run. Commands with references are skipped: their values are only known in
  *  the run. */
 import { expand } from '../../dot/expand.ts';
-import { list, present } from '../../model/attribute.ts';
+import { present } from '../../model/attribute.ts';
 import type { Attribute } from '../../model/graph.ts';
 import { toolCommandProblem } from '../../policy/commands.ts';
 import { verificationCommandProblem } from '../../policy/verification-command.ts';
@@ -15,13 +15,10 @@ function toolProblem({ value }: Attribute): string | undefined {
 }
 
 /** Each entry is checked as a whole command. */
-function allowedProblems({ value }: Attribute): readonly string[] {
-  const entries = list().read(value);
-  if (!entries.ok) return [];
-  return entries.value
+const allowedProblems = (entries: readonly string[]): readonly string[] =>
+  entries
     .filter((entry) => entry !== '@plan')
     .flatMap((entry) => verificationCommandProblem(entry.replace(/^=/, ''), [entry], 'tool') ?? []);
-}
 
 export const refusedCommand: Rule = function* (subject) {
   const { graph, options } = subject;
@@ -38,12 +35,11 @@ export const refusedCommand: Rule = function* (subject) {
     });
   }
   for (const node of nodesOf(subject, 'verification')) {
-    const allowed = present(node.attrs, 'verification.allowed_commands');
-    if (allowed === undefined) continue;
+    const { 'verification.allowed_commands': allowed = [] } = node.settings;
     for (const problem of allowedProblems(allowed))
       yield finding(graph, 'refused-command', severity, {
         message: `an entry of verification.allowed_commands on "${node.id}" allows nothing: ${problem}`,
-        span: allowed.valueSpan,
+        span: node.attrs.get('verification.allowed_commands')?.valueSpan ?? node.span,
         fix: 'list programs with their first arguments, without shell syntax, assignments and paths outside the workspace',
       });
   }

@@ -47,14 +47,14 @@ const free: ReadonlySet<string> = new Set(['tool', 'codergen']);
 
 /** Whether the outcome with which `id` is left comes from a node that may answer any word: a conditional node passes on
  *  what came before it. */
-function answersFreely({ kindOf, incoming }: Subject, id: string): boolean {
+function answersFreely({ graph, incoming }: Subject, id: string): boolean {
   const seen = new Set<string>();
   const open = [id];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     if (seen.has(at)) continue;
     seen.add(at);
-    const type = kindOf.get(at)?.type;
-    if (type === undefined || free.has(type)) return true;
+    const type = graph.nodes.get(at)?.type ?? '';
+    if (type === '' || free.has(type)) return true;
     if (type === 'conditional') open.push(...(incoming.get(at) ?? []).map(({ from }) => from));
   }
   return false;

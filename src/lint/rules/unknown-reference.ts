@@ -2,7 +2,7 @@
 import { nodeKeys, type Reference, references } from '../../dot/expand.ts';
 import { spanInValue } from '../../dot/literal.ts';
 import { parseVars } from '../../dot/vars.ts';
-import { flag, present } from '../../model/attribute.ts';
+import { present } from '../../model/attribute.ts';
 import type { Attribute, Graph, Node } from '../../model/graph.ts';
 import { nearest, nearestAmong } from '../../model/nearest.ts';
 import { finding, type Rule } from '../rule.ts';
@@ -48,7 +48,7 @@ function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefi
       return key === '' ? { message: `${written} names no context key`, fix: 'write ${ctx.key}' } : undefined;
     case 'goal':
       // A bare $goal without a goal is left unchanged; ${goal} requires one.
-      return written === '$goal' || present(graph.attrs, 'goal') !== undefined
+      return written === '$goal' || graph.settings.goal !== undefined
         ? undefined
         : { message: 'the graph has no goal', fix: 'give the graph a goal="…"' };
   }
@@ -61,17 +61,15 @@ function expanded(node: Node, type: string) {
   return [asked, ...commands].filter((a) => a !== undefined);
 }
 
-function asks({ attrs }: Node): Attribute | undefined {
+function asks({ attrs, settings }: Node): Attribute | undefined {
   const file = present(attrs, 'prompt_file');
   if (file !== undefined) return file;
-  const expands = present(attrs, 'prompt_expand');
-  const read = expands === undefined ? undefined : flag().read(expands.value);
-  if (read?.ok === true && !read.value) return undefined;
+  if (!settings.prompt_expand) return undefined;
   return present(attrs, 'prompt') ?? present(attrs, 'label');
 }
 
 export const unknownReference: Rule = function* ({ graph, kindOf, options }) {
-  const declared = parseVars(present(graph.attrs, 'vars')?.value.text ?? '');
+  const declared = parseVars(graph.settings.vars ?? '');
   const vars = declared.vars.map((v) => v.name);
   // Invalid entries of `vars` are reported once, not at every use of their variable.
   const meant = declared.problems.flatMap(({ name }) => name ?? []);

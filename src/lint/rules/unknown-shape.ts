@@ -4,11 +4,11 @@ import { nearest } from '../../model/nearest.ts';
 import { widerKinds } from '../../model/settings/foreign.ts';
 import { finding, type Rule } from '../rule.ts';
 
-export const unknownShape: Rule = ({ graph, kinds, kindOf }) =>
+export const unknownShape: Rule = ({ graph, kinds }) =>
   [...graph.nodes.values()].flatMap((node) => {
     const shape = present(node.attrs, 'shape');
     const word = shape?.value.text.trim() ?? '';
-    if (shape === undefined || kindOf.get(node.id) !== undefined) return [];
+    if (shape === undefined || node.type !== '') return [];
     if (present(node.attrs, 'type') !== undefined || widerKinds.some((wider) => wider.shape === word))
       return [];
     const shapes = kinds.flatMap((kind) => kind.shapes);

@@ -4,11 +4,11 @@ import { nearestOf } from '../../model/nearest.ts';
 import { widerKinds } from '../../model/settings/foreign.ts';
 import { finding, type Rule } from '../rule.ts';
 
-export const unknownType: Rule = ({ graph, kinds, kindOf }) =>
+export const unknownType: Rule = ({ graph, kinds }) =>
   [...graph.nodes.values()].flatMap((node) => {
     const type = present(node.attrs, 'type');
     const word = type?.value.text.trim() ?? '';
-    if (type === undefined || kindOf.get(node.id) !== undefined) return [];
+    if (type === undefined || node.type !== '') return [];
     if (widerKinds.some((wider) => wider.type === word)) return [];
     const types = kinds.map((kind) => kind.type);
     const meant = nearestOf(word, types);

@@ -168,13 +168,18 @@ const planKey = attr(
   { default: 'verification.plan' },
 );
 
+const allowedCommands = attr(
+  list(),
+  'Prefixes of the commands that may run; `=npm test`: exactly this command; `@plan`: exactly the plan of a tool. On an agent: those that its prompt names.',
+  {
+    unset: 'required for verification; on an agent, those of the next verification',
+    example: 'npm test, node --test',
+  },
+);
+
 /** Attributes of the type `verification`. */
 export const verificationAttributes = {
-  'verification.allowed_commands': attr(
-    list(),
-    'Prefixes of the commands that may run; `=npm test`: exactly this command; `@plan`: exactly the plan of a tool.',
-    { unset: 'required', example: 'npm test, node --test' },
-  ),
+  'verification.allowed_commands': allowedCommands,
   'verification.plan_context_key': planKey,
   // Existence is checked when the node runs: an earlier node may create the folder.
   'verification.workdir': attr(path(), 'Where the commands run.', { default: '.' }),
@@ -224,7 +229,7 @@ export const codergenAttributes = {
     flag: '--agent',
     example: 'codex,claude',
   }),
-  llm_model: attr(trimmed(), 'The model; of several, each product failure takes the next.', {
+  llm_model: attr(list(), 'The model; of several, each product failure takes the next.', {
     unset: "the agent's own",
     flag: '--model',
     example: 'small,large',
@@ -238,6 +243,7 @@ export const codergenAttributes = {
     'How many tokens the model calls of the node may use; also the limit of one session with tools.',
     { unset: 'no limit' },
   ),
+  'verification.allowed_commands': allowedCommands,
   uses_reserve: attr(flag(), 'The node may use the budget that verify_reserve keeps.', { default: 'false' }),
   read_scope: attr(paths(), 'The only paths of the workspace that the agent sees.', { unset: 'everything' }),
   'verification.plan_context_key': planKey,

@@ -24,7 +24,7 @@ export type Typed<K extends NodeType = NodeType> = {
 type Values = Record<string, unknown>;
 
 /** Where a setting comes from. */
-export type Source = 'node' | 'flag' | 'graph' | 'default';
+type Source = 'node' | 'graph' | 'default';
 
 /** Settings inherit from each other, the author's own from the graph's, those from the defaults. */
 const sources = new WeakMap<object, Source>();
@@ -40,19 +40,6 @@ export function sourceOf(settings: NodeSettings, key: keyof NodeSettings): Sourc
   for (let at: object | null = settings; at !== null; at = Object.getPrototypeOf(at) as object | null)
     if (Object.hasOwn(at, key)) return sources.get(at) ?? 'default';
   return 'default';
-}
-
-/** The node with settings that flags decide: under its own ones, or (`first`) above them. */
-export function withFlags(
-  node: Node,
-  {
-    under = {},
-    first = {},
-  }: { readonly under?: Partial<NodeSettings>; readonly first?: Partial<NodeSettings> },
-): Node {
-  const base = level(Object.getPrototypeOf(node.settings) as object, 'flag', under);
-  const said = level(base, 'node', { ...node.settings });
-  return { ...node, settings: level(said, 'flag', first) as NodeSettings };
 }
 
 /** The graph with its settings, and everything that is wrong with its attributes. Pure. */
