@@ -39,7 +39,7 @@ export {
   workPlanSchema,
 } from './model/work-order.ts';
 export { kinds } from './nodes/index.ts';
-export type { NodeKind, Site } from './nodes/kind.ts';
+export type { NodeContext, NodeKind } from './nodes/kind.ts';
 /** `checkPlan(answer, { repoFiles })` checks a model's raw answer and returns all findings with codes; `plan` is set exactly if
  *  none of them is an error. It never throws. For `python -c` commands it starts the machine's `python3` once. */
 export { type Checked, checkPlan } from './planner/compile.ts';

@@ -34,7 +34,7 @@ export async function gatherFacts(
 }
 
 const repeatsAfter = (
-  { setting, snapshotOf = () => Promise.reject(new Error('Internal: no snapshots')) }: PreparedRun,
+  { setting, snapshots }: PreparedRun,
   { node, kind, nodeDir, visit }: Execution,
   before: { readonly state: RunState; readonly snapshot: Snapshot },
   after: Snapshot,
@@ -54,5 +54,5 @@ const repeatsAfter = (
       before: before.snapshot,
       after,
     },
-    snapshotOf,
+    (id) => snapshots.load(id),
   );

@@ -6,7 +6,7 @@ import { isGate, retryTarget } from '../model/goal-gate.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { Json } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
-import { failed } from '../model/outcome.ts';
+import { failed, keptOfAttempt } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import { modelsOf } from '../nodes/escalation.ts';
 import type { NodeKind } from '../nodes/kind.ts';
@@ -239,7 +239,6 @@ export function truthGate(
   if (!holds || required === undefined || own(outcomes, required)?.status === 'success') return outcome;
   return {
     ...failed(`required tool node not successful: ${required}`, 'guardrail'),
-    ...(outcome.by === undefined ? {} : { by: outcome.by }),
-    ...(outcome.denied === undefined ? {} : { denied: outcome.denied }),
+    ...keptOfAttempt(outcome),
   };
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import type { Parked } from '../model/park.ts';
 import type { RanCommand } from '../model/visit-record.ts';
-import type { NodeKind, Site } from '../nodes/kind.ts';
+import type { NodeContext, NodeKind } from '../nodes/kind.ts';
 import type { OnDisk } from '../store/checkpoint.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Journal } from '../store/journal.ts';
@@ -14,12 +14,12 @@ import type { VisitFacts } from '../store/visits.ts';
 import type { Clock } from '../system/clock.ts';
 import type { OutOfMemory } from '../system/oom.ts';
 import type { Spawn } from '../system/spawn.ts';
-import type { Snapshot } from '../workspace/snapshot.ts';
-import type { Attempt } from './attempt.ts';
+import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import type { Books } from './books.ts';
 import type { Caps } from './caps.ts';
 import type { RunConfinement } from './confine.ts';
 import type { Ending, NextExecution } from './decision.ts';
+import type { Execute } from './layers/layer.ts';
 import type { LeakGuard } from './leaks.ts';
 import type { Replay } from './replay.ts';
 import type { Sealed } from './sealing.ts';
@@ -50,7 +50,7 @@ export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly node: string;
   /** Milliseconds for one command of a verification, within the node's timeout. */
   readonly commandTimeoutMs?: number | undefined;
-  readonly schema: Site['schema'];
+  readonly schema: NodeContext['inputs']['schema'];
   readonly agentFor: (node: Node) => Agent | undefined;
   readonly historyEnv: Readonly<Record<string, string>>;
   /** Without it, programs are confined only by process group and limits. */
@@ -72,7 +72,9 @@ export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
 export type PreparedRun = {
   readonly setting: RunSetting;
   readonly kinds: readonly NodeKind[];
-  readonly attempt: Attempt;
+  /** Executes a node: the layers, around its kind. */
+  readonly execute: Execute;
+  readonly snapshots: Snapshots;
   /** Owned by the loop: its maps by node are changed in place. */
   readonly state: RunState;
   readonly snapshot: Snapshot;
@@ -83,8 +85,6 @@ export type PreparedRun = {
   /** Appends the journal line of the finished execution, then writes the checkpoint. The returned function settles when both
    *  are flushed. Rejects if another process has taken over the run. */
   readonly save: (state: RunState, visit?: VisitFacts, beside?: () => Promise<void>) => Promise<OnDisk>;
-  /** Reads an earlier snapshot of the run. */
-  readonly snapshotOf?: (id: string) => Promise<Snapshot>;
   readonly signal: AbortSignal;
   /** Why the run was suspended before this resume. */
   readonly parkedBefore?: Parked | undefined;

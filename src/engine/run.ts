@@ -4,12 +4,12 @@ import type { Outcome } from '../model/outcome.ts';
 import type { Parked } from '../model/park.ts';
 import { openRecords } from './commit.ts';
 import type { Ending, Plan, Stop } from './decision.ts';
+import { executeNode } from './execute-node.ts';
 import { gatherFacts } from './facts.ts';
 import { factsOf } from './feedback.ts';
 import { truthGate } from './gates.ts';
 import type { Execution, ExecutionEnd, PreparedRun, RunEnd } from './run-context.ts';
 import { endingOf, failing, plan, step, suspendedBy } from './step.ts';
-import { executeNode } from './visit.ts';
 
 /** Test only: simulates a crash after a node, so that the end is not recorded. */
 export const testStop: Ending = failing('test_stop');
@@ -26,7 +26,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     const execution = await records.begin(next, state.context);
     // Only the first execution of this process can be the one for which the run was suspended.
     const resumes = state.steps === prepared.state.steps ? prepared.parkedBefore : undefined;
-    const executed = await executeNode(prepared, records, execution, snapshot, resumes);
+    const probes = prepared.waited === true && resumes?.status === 'paused_outage';
+    const executed = await executeNode(prepared, records, execution, snapshot, probes);
     const tookMs = timeOf(prepared, execution, state);
     // An unfinished execution leaves no trace in the state; the resume undoes its changes.
     const unfinished = { ...state, ...(tookMs === 0 ? {} : { cut_ms: tookMs }) };

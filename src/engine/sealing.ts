@@ -1,11 +1,11 @@
 /** Places holdout files in the workspace for the attempts that may see them, and removes them afterwards. */
 import { join } from 'node:path';
-import type { Node } from '../model/graph.ts';
+import type { Graph, Node } from '../model/graph.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { mayReadHoldout } from '../model/settings/node.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RanCommand } from '../model/visit-record.ts';
-import type { Site } from '../nodes/kind.ts';
+import type { NodeContext } from '../nodes/kind.ts';
 import { isSealedPath } from '../policy/holdout.ts';
 import { mayTouch } from '../policy/touching.ts';
 import { ancestorsOf } from '../workspace/names.ts';
@@ -41,10 +41,19 @@ export function seesHoldout(node: Node, type: string): boolean {
 }
 
 /** The holdout paths that a tool or verification node must not see. */
-export const withheldFrom = (node: Node, sealed: Sealed | undefined): Site['withheld'] =>
+export const withheldFrom = (
+  node: Node,
+  sealed: Sealed | undefined,
+): Pick<NodeContext['holdout'], 'withheld' | 'inHistory'> =>
   sealed === undefined || seesHoldout(node, 'verification')
-    ? { paths: [], inHistory: false }
-    : { paths: sealed.paths, inHistory: sealed.committed };
+    ? { withheld: [], inHistory: false }
+    : { withheld: sealed.paths, inHistory: sealed.committed };
+
+/** The sealed paths; in a run without a holdout, the paths that would be sealed. */
+export const scenariosOf = (run: {
+  readonly graph: Graph;
+  readonly sealed?: Sealed | undefined;
+}): readonly string[] => run.sealed?.paths ?? run.graph.settings.holdout;
 
 /** Upper bound of pinned folders: each mount costs as much time as there are mounts already. */
 const mostPinned = 300;

@@ -24,6 +24,12 @@ export type StageRecords = {
   readonly putBack: () => Promise<void>;
 };
 
+/** The records of one attempt. */
+export type AttemptRecords = StageRecords & {
+  /** After a program has ended: makes the directory readable, whatever the program did to it. */
+  readonly reopen: () => void;
+};
+
 export function stageRecords(
   nodeDir: string,
   mask: (text: string) => string,

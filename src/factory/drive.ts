@@ -4,12 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createAgents } from '../agents/index.ts';
 import { inHistory } from '../builder/in-history.ts';
-import { localAttempt } from '../engine/attempt.ts';
 import type { Begun } from '../engine/building.ts';
 import type { Caps } from '../engine/caps.ts';
 import type { Casting, Refusal } from '../engine/casting.ts';
 import { backendOf } from '../engine/casting.ts';
 import { manifestHash } from '../engine/kept.ts';
+import { executeHere } from '../engine/layers/index.ts';
 import { processMarker } from '../engine/process-marker.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
@@ -245,8 +245,8 @@ export async function executeRun(
     const end = await run({
       setting,
       kinds,
-      attempt: localAttempt(setting, snapshots),
-      snapshotOf: (id) => snapshots.load(id),
+      execute: executeHere,
+      snapshots,
       state,
       snapshot,
       caps: money.caps,

@@ -151,6 +151,12 @@ export const failed = (
   class: failureClass,
 });
 
+/** What another outcome of the same attempt keeps of the first one. */
+export const keptOfAttempt = ({ by, denied }: Outcome): Pick<Outcome, 'by' | 'denied'> => ({
+  ...(by === undefined ? {} : { by }),
+  ...(denied === undefined ? {} : { denied }),
+});
+
 /** The reason of the outcome, empty if there is none. */
 export const reasonOf = (o: Outcome): string => (o.status === 'fail' || o.status === 'retry' ? o.reason : '');
 

@@ -11,7 +11,7 @@ import { testsOutcome } from '../model/tested.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
 import { strictScope } from './agent-attributes.ts';
 import { modelOf } from './escalation.ts';
-import type { Site } from './kind.ts';
+import type { NodeAgent, NodeContext } from './kind.ts';
 import { kind } from './kind.ts';
 import { type Patience, patience } from './patience.ts';
 import { withAllowlist, withFeedback, withVerdict } from './prompt.ts';
@@ -49,65 +49,67 @@ export const codergen = kind({
       },
     ];
   },
-  async run(wanted, site) {
-    const own = await ownPrompt(wanted, site);
+  async run(wanted, context) {
+    const own = await ownPrompt(wanted, context);
     if ('outcome' in own) return own.outcome;
-    const fed = wanted.failure_feedback ? withFeedback(own.text, site.context) : own.text;
-    const listed = withAllowlist(fed, site.graph, site.node);
-    const prompt = wanted.goal_gate ? withVerdict(listed, site.repeats) : listed;
-    await site.keep('prompt.md', `${prompt}\n`);
-    if (site.agent === undefined) {
-      return failed(`no agent is configured for node "${site.node.id}"`, 'config', { broke: true });
+    const fed = wanted.failure_feedback ? withFeedback(own.text, context.inputs.values) : own.text;
+    const listed = withAllowlist(fed, context.graph, context.node);
+    const prompt = wanted.goal_gate ? withVerdict(listed, context.attempt.repeats) : listed;
+    await context.files.keep('prompt.md', `${prompt}\n`);
+    const { agent } = context;
+    if (agent === undefined) {
+      return failed(`no agent is configured for node "${context.node.id}"`, 'config', { broke: true });
     }
     const schema =
-      wanted.response_schema === undefined ? undefined : await site.schema(wanted.response_schema);
+      wanted.response_schema === undefined ? undefined : await context.inputs.schema(wanted.response_schema);
     if (wanted.response_schema !== undefined && schema === undefined) {
       return failed(`response_schema "${wanted.response_schema}" is not a known schema`, 'config', {
         broke: true,
       });
     }
-    const chosen = modelOf(site.node, site.context);
-    const watch = watchFor(wanted, site);
+    const chosen = modelOf(context.node, context.inputs.values);
+    const watch = watchFor(wanted, context, agent);
     const task: AgentTask = {
-      node: site.node.id,
-      call: site.agent.call,
+      node: context.node.id,
+      call: agent.call,
       prompt,
-      workspace: site.workspace,
-      nodeDir: site.nodeDir,
+      workspace: context.workspace.path,
+      nodeDir: context.files.path,
       attributes: {
-        ...Object.fromEntries([...site.node.attrs.values()].map((a) => [a.key, a.value.text])),
+        ...Object.fromEntries([...context.node.attrs.values()].map((a) => [a.key, a.value.text])),
         ...(chosen === undefined ? {} : { llm_model: chosen.model }),
       },
       ...(schema === undefined ? {} : { schema }),
       // A goal gate judges the answer itself.
-      ...(!wanted.goal_gate && testsOutcome(site.graph, site.node.id) ? { tested: true } : {}),
-      ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
+      ...(!wanted.goal_gate && testsOutcome(context.graph, context.node.id) ? { tested: true } : {}),
+      ...(context.attempt.timeout.explicit
+        ? { timeoutMs: context.attempt.timeout.ms }
+        : { idleMs: context.attempt.timeout.ms }),
       onText(piece, channel) {
         watch.heard();
-        site.stream(piece, channel);
+        agent.stream(piece, channel);
       },
-      expand: (text) => site.expand(text, 'plain'),
-      run: (program) => site.runAgent(heardBy(watch, program), watch.signal),
-      sandbox: () => site.agentSandbox(),
-      keep: (name, content) => site.keep(name, content),
-      log: (level, message, fields) => site.log(level, message, fields),
+      expand: (text) => context.inputs.expand(text, 'plain'),
+      run: (program) => context.processes.runAgent(heardBy(watch, program), watch.signal),
+      sandbox: () => context.processes.agentSandbox(),
+      keep: (name, content) => context.files.keep(name, content),
+      log: (level, message, fields) => context.log(level, message, fields),
       acted(action) {
         watch.acted(action);
-        site.acted(action);
+        agent.acted(action);
       },
     };
-    const { agent } = site.agent;
     try {
-      const report = await site.ask(task, watch.signal);
-      for (const usage of report.spentBefore ?? []) site.spent(usage);
-      const stalled = report.kind === 'cancelled' && !site.signal.aborted ? watch.why : undefined;
+      const report = await agent.ask(task, watch.signal);
+      for (const usage of report.spentBefore ?? []) agent.spent(usage);
+      const stalled = report.kind === 'cancelled' && !context.signal.aborted ? watch.why : undefined;
       const outcome =
         stalled === undefined
-          ? await settle(report, { wanted, site, schema: schema?.schema })
+          ? await settle(report, { wanted, context, agent, schema: schema?.schema })
           : failed(`the agent ${report.by?.agent ?? agent.name} was stopped: ${stalled}`, 'stalled', {
               broke: true,
             });
-      if (report.kind === 'cancelled' && report.usage !== undefined) site.spent(report.usage);
+      if (report.kind === 'cancelled' && report.usage !== undefined) agent.spent(report.usage);
       const by = answeredBy(report, agent.name, chosen);
       const { denied } = report;
       return {
@@ -121,12 +123,12 @@ export const codergen = kind({
   },
 });
 
-const watchFor = (wanted: Wanted, site: Site): Patience =>
+const watchFor = (wanted: Wanted, context: NodeContext, agent: NodeAgent): Patience =>
   patience({
-    clock: site.clock,
+    clock: context.clock,
     silentMs: wanted.stall_timeout,
     sameCalls: wanted.max_same_calls,
-    changedSince: (at) => site.changedSince(at),
+    changedSince: (at) => agent.changedSince(at),
   });
 
 /** The program; its output counts as activity. */
@@ -161,13 +163,13 @@ function answeredBy(
 
 async function ownPrompt(
   wanted: Wanted,
-  site: Site,
+  context: NodeContext,
 ): Promise<{ readonly text: string } | { readonly outcome: Outcome }> {
   const broken = (why: string) => ({ outcome: failed(why, 'config', { broke: true }) });
-  const text = await writtenPrompt(wanted, site);
+  const text = await writtenPrompt(wanted, context);
   if ('missing' in text) return broken(text.missing);
   if (!wanted.prompt_expand) return text;
-  const expanded = site.expand(text.text, 'plain');
+  const expanded = context.inputs.expand(text.text, 'plain');
   return 'unknown' in expanded
     ? broken(`the prompt names ${expanded.unknown}, which has no value`)
     : expanded;
@@ -176,39 +178,49 @@ async function ownPrompt(
 /** The prompt before anything in it is expanded: a workspace file, a file frozen at the start, the text, the label. */
 async function writtenPrompt(
   wanted: Pick<Wanted, 'prompt' | 'prompt_file' | 'label'>,
-  site: Site,
+  context: NodeContext,
 ): Promise<{ readonly text: string } | { readonly missing: string }> {
   if (wanted.prompt_file !== undefined) {
-    const path = site.expand(wanted.prompt_file, 'plain');
+    const path = context.inputs.expand(wanted.prompt_file, 'plain');
     if ('unknown' in path) return { missing: `prompt_file names ${path.unknown}, which has no value` };
     // The text ends at a character boundary; a character has at most four bytes.
-    const read = await site.readWorkspaceFile(path.text, promptLimit + 4);
+    const read = await context.workspace.read(path.text, promptLimit + 4);
     if (read === undefined) return { missing: `prompt_file "${path.text}" is not in the workspace` };
     if (Buffer.byteLength(read) > promptLimit)
       return { missing: `prompt_file "${path.text}" is larger than ${promptLimit / 1024 / 1024} MiB` };
     return { text: withoutFinalNewline(read) };
   }
   if (wanted.prompt?.startsWith('@') === true) {
-    const frozen = site.frozenPrompt(wanted.prompt);
+    const frozen = context.inputs.prompt(wanted.prompt);
     if (frozen === undefined)
       return { missing: `prompt "${wanted.prompt}" was not read at the start of the run` };
     return { text: withoutFinalNewline(frozen) };
   }
-  return { text: wanted.prompt ?? wanted.label ?? site.node.id };
+  return { text: wanted.prompt ?? wanted.label ?? context.node.id };
 }
 
 const withoutFinalNewline = (text: string): string => text.replace(/\r?\n$/, '');
 
 async function settle(
   report: AgentReport,
-  { wanted, site, schema }: { wanted: Wanted; site: Site; schema: JsonObject | undefined },
+  {
+    wanted,
+    context,
+    agent,
+    schema,
+  }: {
+    wanted: Wanted;
+    context: NodeContext;
+    agent: NodeAgent;
+    schema: JsonObject | undefined;
+  },
 ): Promise<Outcome> {
-  if (report.kind !== 'cancelled') await storeReportFiles(report, site);
+  if (report.kind !== 'cancelled') await storeReportFiles(report, context, agent);
   switch (report.kind) {
     case 'cancelled':
       return failed('cancelled', 'cancelled', { broke: true });
     case 'failed':
-      if (report.response !== undefined) await site.keep('response.md', report.response);
+      if (report.response !== undefined) await context.files.keep('response.md', report.response);
       return failed(report.reason, report.class, {
         broke: true,
         ...(isUnsaid(report, wanted) ? { unsaid: true } : {}),
@@ -218,14 +230,14 @@ async function settle(
         ...(isHopeless(report) ? { hopeless: true } : {}),
       });
     case 'answered': {
-      await site.keep('response.md', report.text);
+      await context.files.keep('response.md', report.text);
       if (report.text.trim() === '') {
         const again = wanted.goal_gate ? { unsaid: true as const } : {};
         return failed('the model answered nothing', 'agent', { broke: true, model: 'output', ...again });
       }
       if (wanted.response_file !== undefined) {
         if (report.secrets !== undefined) return holdsSecret(wanted.response_file, report.secrets);
-        const problem = await site.writeWorkspaceFile(wanted.response_file, report.text);
+        const problem = await context.workspace.write(wanted.response_file, report.text);
         if (problem !== undefined)
           return failed(`response_file "${wanted.response_file}" cannot be written: ${problem}`, 'config', {
             broke: true,
@@ -243,7 +255,7 @@ async function settle(
       return wanted.goal_gate ? verdictIn(report.text) : succeeded();
     }
     case 'finished': {
-      if (report.response !== undefined) await site.keep('response.md', report.response);
+      if (report.response !== undefined) await context.files.keep('response.md', report.response);
       const reserved = reservedKeyIn(report.updates);
       if (reserved !== undefined) {
         return failed(`the agent set "${reserved}", a key of the engine's own`, 'agent', { broke: true });
@@ -293,15 +305,16 @@ const isUnsaid = (
 /** Stores what any report may contain: usage, reasoning, artifacts. */
 async function storeReportFiles(
   report: Exclude<AgentReport, { kind: 'cancelled' }>,
-  site: Site,
+  context: NodeContext,
+  agent: NodeAgent,
 ): Promise<void> {
   if (report.usage !== undefined) {
-    site.spent(report.usage);
-    await site.keep('usage.json', `${JSON.stringify(report.usage, null, 2)}\n`);
+    agent.spent(report.usage);
+    await context.files.keep('usage.json', `${JSON.stringify(report.usage, null, 2)}\n`);
   }
   if (report.reasoning !== undefined && report.reasoning.trim() !== '')
-    await site.keep('reasoning.md', report.reasoning);
-  for (const { name, content } of report.artifacts ?? []) await site.keep(name, content);
+    await context.files.keep('reasoning.md', report.reasoning);
+  for (const { name, content } of report.artifacts ?? []) await context.files.keep(name, content);
 }
 
 /** A goal gate needs an explicit verdict: prose alone does not count as success. */

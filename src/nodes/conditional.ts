@@ -9,8 +9,8 @@ export const conditional = kind({
   ids: [],
   executable: false,
   attributes: commonAttributes,
-  async run(_attributes, site) {
-    const previous = site.previous;
+  async run(_attributes, context) {
+    const previous = context.inputs.previous;
     // Context updates of the earlier node are merged already; only its status and its label pass through.
     if (previous === undefined) return succeeded();
     const { by: _, denied: __, ...verdict } = previous;

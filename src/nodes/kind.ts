@@ -1,5 +1,5 @@
 /** The contract of node types: each is a file with its shapes, its attributes and its run function. */
-import type { Agent, AgentAction, AgentProgram, AgentReport, AgentTask, Usage } from '../agents/agent.ts';
+import type { AgentAction, AgentProgram, AgentReport, AgentTask, Usage } from '../agents/agent.ts';
 import type { AttributeTable, Settings } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph, Node } from '../model/graph.ts';
@@ -24,78 +24,115 @@ export type StageProgram = {
   readonly stderrName: string;
 };
 
-/** Everything that a node may use: nodes access files, processes, agents and the clock only through this. */
-export interface Site {
-  readonly graph: Graph;
-  readonly node: Node;
-  readonly runId: string;
-  /** Absolute paths. */
-  readonly runDir: string;
-  readonly workspace: string;
-  readonly nodeDir: string;
-  readonly visit: number;
-  readonly attempt: number;
-  /** Why the attempt before is repeated; undefined for the first. */
-  readonly repeats: string | undefined;
+/** The node's directory of artifacts. */
+export interface NodeFiles {
+  /** Absolute. */
+  readonly path: string;
+  /** Writes an artifact, secrets masked. */
+  keep(name: string, content: string): Promise<void>;
+  /** Masks secrets in a file that a program wrote, of any size. */
+  mask(name: string): Promise<void>;
+  /** Reads a file as UTF-8; undefined if it does not exist. At most `limit` bytes are read, from the start or (with `tail`)
+   *  from the end. */
+  read(name: string, limit: number, tail?: 'tail'): Promise<string | undefined>;
+  /** Whether the last program left something other than a regular file under that name. */
+  wasNoFile(name: string): boolean;
+}
+
+/** The run's workspace; paths are relative to it and stay inside. */
+export interface WorkspaceFiles {
+  /** Absolute. */
+  readonly path: string;
+  /** Reads a file as UTF-8, at most `limit` bytes; undefined if it does not exist. */
+  read(path: string, limit: number): Promise<string | undefined>;
+  /** Returns why the file cannot be written, undefined on success. */
+  write(path: string, content: string): Promise<string | undefined>;
+  /** `file`, `dir` or undefined, following links inside the workspace. */
+  stat(path: string): Promise<'file' | 'dir' | undefined>;
+}
+
+/** What the run has for the node: the run's context, and the texts that were read at its start. */
+export interface NodeInputs {
   /** The outcome of the previous node. */
   readonly previous: Outcome | undefined;
-  readonly context: Context;
-  /** The last committed state of the run's tools; undefined before the first. */
-  readonly toolState: JsonObject | undefined;
-  /** Sets the state that is committed with this attempt's outcome, if the attempt is the last one. */
-  keepToolState(state: JsonObject): void;
-  /** The kind of node that set a context key last. */
+  /** The run's context. */
+  readonly values: Context;
+  /** The kind of node that set a value last. */
   origin(key: string): 'engine' | 'agent' | 'tool' | undefined;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** The agent of this node, with the number of this call (1-based over the run). */
-  readonly agent: { readonly agent: Agent; readonly call: number } | undefined;
-  /** Runs that agent within the cost and token limits; if a limit forbids it, the report is `failed`. `stop` ends it like
-   *  the node's signal. */
-  ask(task: AgentTask, stop: AbortSignal): Promise<AgentReport>;
-  /** Environment that makes `git` use the run's history; empty without one. */
-  readonly historyEnv: Readonly<Record<string, string>>;
-  /** Holdout paths that are hidden from this node, and whether that history contains them. */
-  readonly withheld: { readonly paths: readonly string[]; readonly inHistory: boolean };
-  /** Workspace paths with scenario scripts, sealed or not. */
-  readonly scenarios: readonly string[];
-  /** Timeout of this node in milliseconds; `explicit` if the node itself sets `timeout`. */
-  readonly timeout: { readonly ms: number; readonly explicit: boolean };
+  /** Expands `$goal`, `${var.x}`, `${ctx.key}`, `${node.id.key}` once. In `shell` mode values become quoted words. */
+  expand(text: string, mode: 'plain' | 'shell'): { readonly text: string } | { readonly unknown: string };
+  /** A prompt given as `prompt="@file"`; undefined if there is none. */
+  prompt(reference: string): string | undefined;
+  /** A schema by registered name or `@file`; undefined if there is none with that name. */
+  schema(reference: string): Promise<{ readonly name: string; readonly schema: JsonObject } | undefined>;
+}
+
+/** Starts programs, in the node's sandbox and with its environment. */
+export interface NodeProcesses {
   run(program: StageProgram): Promise<Exit>;
   /** Runs the program of this node's agent; rejects only if the run's own folders fail. `stop` ends it like the node's
    *  signal. */
   runAgent(program: AgentProgram, stop?: AbortSignal): Promise<Exit>;
   /** The sandbox of this node's agent, and whether the agent's own sandbox works inside it. */
   agentSandbox(): Promise<{ readonly rung: Rung; readonly nests: boolean }>;
+  /** Environment that makes `git` use the run's history; empty without one. */
+  readonly historyEnv: Readonly<Record<string, string>>;
+}
+
+/** The agent of a node, within the cost and token limits. */
+export interface NodeAgent {
+  readonly name: string;
+  /** Number of this call, 1-based over the run. */
+  readonly call: number;
+  /** If a limit forbids the call, the report is `failed`. `stop` ends it like the node's signal. */
+  ask(task: AgentTask, stop: AbortSignal): Promise<AgentReport>;
   /** Whether anything in the workspace has changed since that time and since the last call. */
   changedSince(at: Date): Promise<boolean>;
-  /** Records an action of the agent. */
+  /** Records an action. */
   acted(action: AgentAction): void;
-  /** Writes an artifact into the node's folder, secrets masked. */
-  keep(name: string, content: string): Promise<void>;
-  /** Masks secrets in a file that a program wrote to the node's folder, of any size. */
-  maskKept(name: string): Promise<void>;
-  /** Reads a file of the node's folder or of the workspace as UTF-8; undefined if it does not exist. At most `limit`
-   *  bytes are read, from the start or (with `tail`) from the end. */
-  readNodeFile(name: string, limit: number, tail?: 'tail'): Promise<string | undefined>;
-  /** Whether the last program left something other than a regular file under that name in the node's folder. */
-  wasNoFile(name: string): boolean;
-  readWorkspaceFile(path: string, limit: number): Promise<string | undefined>;
-  /** Returns why the file cannot be written, undefined on success. */
-  writeWorkspaceFile(path: string, content: string): Promise<string | undefined>;
-  /** `file`, `dir` or undefined, following links inside the workspace. */
-  statWorkspace(path: string): Promise<'file' | 'dir' | undefined>;
-  /** Expands `$goal`, `${var.x}`, `${ctx.key}`, `${node.id.key}` once. In `shell` mode values become quoted words. */
-  expand(text: string, mode: 'plain' | 'shell'): { readonly text: string } | { readonly unknown: string };
-  /** A prompt given as `prompt="@file"`, frozen at the start of the run; undefined if there is none. */
-  frozenPrompt(reference: string): string | undefined;
-  /** A schema by registered name or `@file`, frozen at the start; undefined if there is none with that name. */
-  schema(reference: string): Promise<{ readonly name: string; readonly schema: JsonObject } | undefined>;
-  log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
   /** Text of an answer as it streams in, for the live view. */
   stream(text: string, channel: 'answer' | 'reasoning'): void;
   /** Records the usage of a model call. */
   spent(usage: Usage): void;
+}
+
+/** Everything that a node may use: nodes access files, processes, agents and the clock only through this. */
+export interface NodeContext {
+  readonly graph: Graph;
+  readonly node: Node;
+  /** Absolute path of the run directory. */
+  readonly runDir: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly inputs: NodeInputs;
+  readonly workspace: WorkspaceFiles;
+  readonly files: NodeFiles;
+  readonly processes: NodeProcesses;
+  /** Undefined where none is configured. */
+  readonly agent: NodeAgent | undefined;
+  readonly attempt: {
+    readonly number: number;
+    /** Why the attempt before is repeated; undefined for the first. */
+    readonly repeats?: string | undefined;
+    /** Milliseconds; `explicit` if the node itself sets `timeout`. */
+    readonly timeout: { readonly ms: number; readonly explicit: boolean };
+  };
+  /** The state of the run's tools. */
+  readonly toolState: {
+    /** As it was last committed; undefined before the first. */
+    readonly last: JsonObject | undefined;
+    /** Sets the state that is committed with this attempt's outcome, if the attempt is the last one. */
+    keep(state: JsonObject): void;
+  };
+  readonly holdout: {
+    /** Holdout paths that are hidden from this node. */
+    readonly withheld: readonly string[];
+    /** Whether the run's history contains them. */
+    readonly inHistory: boolean;
+    /** Workspace paths with scenario scripts, sealed or not. */
+    readonly scenarios: readonly string[];
+  };
+  log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
 }
 
 export interface NodeKind<T extends AttributeTable = AttributeTable> {
@@ -109,7 +146,7 @@ export interface NodeKind<T extends AttributeTable = AttributeTable> {
   /** Findings in addition to attribute types, e.g. a missing attribute. */
   check?(node: Node, graph: Graph): readonly Diagnostic[];
   /** Runs the node once. External failures are outcomes; an exception is an internal error. */
-  run(settings: Settings<T>, site: Site): Promise<Outcome>;
+  run(settings: Settings<T>, context: NodeContext): Promise<Outcome>;
 }
 
 /** Declares a node kind; the attribute table types the settings of `run`. */

@@ -39,8 +39,8 @@ export const tool = kind({
       },
     ];
   },
-  async run({ tool_command, judge }, site) {
-    const expanded = site.expand(tool_command ?? '', 'shell');
+  async run({ tool_command, judge }, context) {
+    const expanded = context.inputs.expand(tool_command ?? '', 'shell');
     if ('unknown' in expanded) {
       return failed(`tool_command names ${expanded.unknown}, which has no value`, 'config', { broke: true });
     }
@@ -53,34 +53,35 @@ export const tool = kind({
       );
     const problem = toolCommandProblem(expanded.text);
     if (problem !== undefined) return failed(problem, 'guardrail');
-    const { toolState } = site;
-    if (toolState !== undefined) await site.keep('state.json', `${JSON.stringify(toolState)}\n`);
-    const ended = await site.run({
+    const toolState = context.toolState.last;
+    if (toolState !== undefined) await context.files.keep('state.json', `${JSON.stringify(toolState)}\n`);
+    const ended = await context.processes.run({
       argv: ['sh', '-c', expanded.text],
-      env: { FACTORY_STATE: nodeLayout(site.nodeDir).toolState },
+      env: { FACTORY_STATE: nodeLayout(context.files.path).toolState },
       stdoutName: 'tool.stdout.txt',
       stderrName: 'tool.stderr.txt',
     });
     const code = ended.kind === 'exited' ? ended.code : -1;
-    await site.keep('tool.exitcode.txt', `${code}\n`);
+    await context.files.keep('tool.exitcode.txt', `${code}\n`);
     if (stoppedByDisk(expanded.text, code))
-      throw toldTrouble((await site.readNodeFile('tool.stderr.txt', 4096, 'tail')) ?? '', site.runDir);
+      throw toldTrouble((await context.files.read('tool.stderr.txt', 4096, 'tail')) ?? '', context.runDir);
     if (ended.kind === 'cancelled') return failed('cancelled', 'cancelled', { broke: true });
     // The text ends at a character boundary; a character has at most four bytes.
-    const said = await site.readNodeFile('output.json', outputLimit + 4);
+    const said = await context.files.read('output.json', outputLimit + 4);
     // Rewritten with secrets masked.
-    if (said !== undefined && Buffer.byteLength(said) <= outputLimit) await site.keep('output.json', said);
-    else if (said !== undefined) await site.maskKept('output.json');
-    const written = site.wasNoFile('output.json')
+    if (said !== undefined && Buffer.byteLength(said) <= outputLimit)
+      await context.files.keep('output.json', said);
+    else if (said !== undefined) await context.files.mask('output.json');
+    const written = context.files.wasNoFile('output.json')
       ? { problem: '$FACTORY_OUTPUT is not a regular file: write the JSON itself to it' }
       : parseOutput(said);
     const output = 'output' in written ? written.output : {};
-    const kept = site.wasNoFile('state.json')
+    const kept = context.files.wasNoFile('state.json')
       ? { problem: '$FACTORY_STATE is not a regular file: write the JSON itself to it' }
-      : parseToolState(await site.readNodeFile('state.json', outputLimit + 4), toolState);
-    if ('changed' in kept) site.keepToolState(kept.changed);
+      : parseToolState(await context.files.read('state.json', outputLimit + 4), toolState);
+    if ('changed' in kept) context.toolState.keep(kept.changed);
     const blame = () =>
-      blamed(site, ended, {
+      blamed(context, ended, {
         command: expanded.text,
         judge,
         word: output.failure_class,
@@ -96,7 +97,7 @@ export const tool = kind({
         return fail(`cannot start ${ended.program}: ${ended.why}`, { broke: true });
       case 'timed_out':
         return fail(
-          `timeout: tool_command was still running after ${describeMs(ended.afterMs)}; its process group was ended (set timeout on node "${site.node.id}")`,
+          `timeout: tool_command was still running after ${describeMs(ended.afterMs)}; its process group was ended (set timeout on node "${context.node.id}")`,
           { broke: true },
         );
       case 'signalled':

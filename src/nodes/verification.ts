@@ -19,7 +19,7 @@ import {
 import { parseVerificationPlan } from '../policy/verification-plan.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
-import type { Site } from './kind.ts';
+import type { NodeContext } from './kind.ts';
 import { kind } from './kind.ts';
 
 const attributes = {
@@ -59,57 +59,58 @@ export const verification = kind({
   run: verify,
 });
 
-async function verify(wanted: Settings<typeof attributes>, site: Site): Promise<Outcome> {
+async function verify(wanted: Settings<typeof attributes>, context: NodeContext): Promise<Outcome> {
   const key = wanted['verification.plan_context_key'];
   const asPlanned = wanted['verification.allowed_commands']?.includes('@plan') === true;
-  const value = site.context[key];
+  const value = context.inputs.values[key];
   if (value === undefined || value === null)
     return failed(`verification plan missing in context key: ${key}`, 'product');
-  if (asPlanned && site.origin(key) !== 'tool') {
+  if (asPlanned && context.inputs.origin(key) !== 'tool') {
     return failed(
       `verification.allowed_commands="@plan" takes only a plan that a tool set, and "${key}" was set by an agent`,
       'guardrail',
     );
   }
-  const parsed = parseVerificationPlan(value, { workspace: site.workspace, byTool: asPlanned });
+  const parsed = parseVerificationPlan(value, { workspace: context.workspace.path, byTool: asPlanned });
   if ('problem' in parsed) return failed(`verification plan is not valid: ${parsed.problem}`, 'product');
   const { plan } = parsed;
-  await site.keep('verification.plan.json', `${JSON.stringify(plan, null, 2)}\n`);
+  await context.files.keep('verification.plan.json', `${JSON.stringify(plan, null, 2)}\n`);
 
   const checked: string[] = [];
   const results: Result[] = [];
   const seconds: number[] = [];
   const end = async (outcome: Outcome): Promise<Outcome> => {
     // Store the evidence for every outcome, including commands that ran before a refused one.
-    await site.keep(
+    await context.files.keep(
       'verification.results.json',
       `${JSON.stringify({ checked_files: checked, commands: results }, null, 2)}\n`,
     );
-    await site.keep('verification.seconds.json', `${JSON.stringify(seconds)}\n`);
+    await context.files.keep('verification.seconds.json', `${JSON.stringify(seconds)}\n`);
     return outcome;
   };
   for (const file of plan.files) {
-    if ((await site.statWorkspace(file)) !== 'file') {
-      const sealed = sealedFrom(file, site);
+    if ((await context.workspace.stat(file)) !== 'file') {
+      const sealed = sealedFrom(file, context);
       if (sealed !== undefined) return end(failed(`required file: ${sealed}`, 'config', { broke: true }));
       return end(failed(`required file missing: ${file}`, 'product'));
     }
     checked.push(file);
   }
   const workdir = wanted['verification.workdir'];
-  const workdirIs = await site.statWorkspace(workdir);
+  const workdirIs = await context.workspace.stat(workdir);
   if (workdirIs !== 'dir') {
     const why = workdirIs === 'file' ? 'is a file, not a folder' : 'does not exist in the workspace';
     return end(failed(`verification.workdir "${workdir}" ${why}`, 'config', { broke: true }));
   }
-  const cwd = workdir === '.' ? site.workspace : `${site.workspace}/${workdir.replace(/\/+$/, '')}`;
+  const cwd =
+    workdir === '.' ? context.workspace.path : `${context.workspace.path}/${workdir.replace(/\/+$/, '')}`;
   for (const [index, command] of plan.commands.entries()) {
     const problem = asPlanned
       ? plannedCommandProblem(command)
       : verificationCommandProblem(
           command,
           wanted['verification.allowed_commands'] ?? [],
-          site.origin(key) === 'tool' ? 'tool' : 'agent',
+          context.inputs.origin(key) === 'tool' ? 'tool' : 'agent',
         );
     if (problem !== undefined) return end(failed(problem, 'guardrail'));
     const parsedCommand = parseVerificationCommand(command, cwd);
@@ -119,21 +120,24 @@ async function verify(wanted: Settings<typeof attributes>, site: Site): Promise<
       stdoutName: `verification.${index}.stdout.txt`,
       stderrName: `verification.${index}.stderr.txt`,
     };
-    const began = site.clock.monotonic();
-    const ended = await site.run({
+    const began = context.clock.monotonic();
+    const ended = await context.processes.run({
       argv: parsedCommand.argv,
       cwd: workdir,
       check: true,
-      env: { ...(seesHistory(parsedCommand.argv, site) ? site.historyEnv : {}), ...parsedCommand.env },
+      env: {
+        ...(seesHistory(parsedCommand.argv, context) ? context.processes.historyEnv : {}),
+        ...parsedCommand.env,
+      },
       ...names,
     });
-    seconds.push(Math.round(site.clock.monotonic() - began) / 1000);
+    seconds.push(Math.round(context.clock.monotonic() - began) / 1000);
     const code = ended.kind === 'exited' ? ended.code : -1;
     results.push({
       command,
       exit_code: code,
-      stdout: (await site.readNodeFile(names.stdoutName, quoted, 'tail')) ?? '',
-      stderr: (await site.readNodeFile(names.stderrName, quoted, 'tail')) ?? '',
+      stdout: (await context.files.read(names.stdoutName, quoted, 'tail')) ?? '',
+      stderr: (await context.files.read(names.stderrName, quoted, 'tail')) ?? '',
     });
     if (ended.kind === 'cancelled') return end(failed('cancelled', 'cancelled', { broke: true }));
     if (ended.kind === 'exited' && ended.code === 0) {
@@ -142,18 +146,18 @@ async function verify(wanted: Settings<typeof attributes>, site: Site): Promise<
       return end(failed(`verification command failed: ${command} (${untested})`, 'product'));
     }
     const missed = results.slice(-1).map(({ stdout, stderr }) => missedIn(`${stdout}\n${stderr}`));
-    const sealed = sealedFrom([command, ...missed].join(' '), site);
+    const sealed = sealedFrom([command, ...missed].join(' '), context);
     if (sealed !== undefined)
       return end(failed(`verification command failed: ${command}: ${sealed}`, 'config', { broke: true }));
     const { judge } = wanted;
-    const { class: of, ...how } = await blamed(site, ended, { command, judge, ...names });
+    const { class: of, ...how } = await blamed(context, ended, { command, judge, ...names });
     const fail = (reason: string, broke: boolean) => end(failed(reason, of, { ...how, broke }));
     switch (ended.kind) {
       case 'not_found':
         return fail(`verification command cannot start: ${command} (${ended.program}: ${ended.why})`, true);
       case 'timed_out':
         return fail(
-          `timeout: verification command was still running after ${describeMs(ended.afterMs)}: ${command} (set timeout on node "${site.node.id}")`,
+          `timeout: verification command was still running after ${describeMs(ended.afterMs)}: ${command} (set timeout on node "${context.node.id}")`,
           true,
         );
       case 'signalled':
@@ -166,8 +170,8 @@ async function verify(wanted: Settings<typeof attributes>, site: Site): Promise<
 }
 
 /** Only direct git commands use the run's history: git commands inside the product's programs must not. */
-const seesHistory = (argv: readonly string[], { withheld }: Pick<Site, 'withheld'>): boolean =>
-  argv[0] === 'git' && (!withheld.inHistory || showsNoCommit(argv));
+const seesHistory = (argv: readonly string[], { holdout }: Pick<NodeContext, 'holdout'>): boolean =>
+  argv[0] === 'git' && (!holdout.inHistory || showsNoCommit(argv));
 
 /** The lines in which programs report a missing file. */
 const missedIn = (output: string): string =>
@@ -178,8 +182,8 @@ const missedIn = (output: string): string =>
     .replace(/[:,'"]/g, ' ');
 
 /** The failure message if the plan needs a holdout file, which no agent can fix. */
-function sealedFrom(wanted: string, { withheld }: Pick<Site, 'withheld'>): string | undefined {
-  const [named] = scenariosNamed(wanted, withheld.paths);
+function sealedFrom(wanted: string, { holdout }: Pick<NodeContext, 'holdout'>): string | undefined {
+  const [named] = scenariosNamed(wanted, holdout.withheld);
   return named === undefined
     ? undefined
     : `"${named}" is part of the holdout, which is hidden from this node; leave it to the scenarios, or remove sees_holdout=false`;

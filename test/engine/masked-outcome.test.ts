@@ -2,14 +2,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { localAttempt } from '../../src/engine/attempt.ts';
+import { executeHere } from '../../src/engine/layers/index.ts';
 import { run } from '../../src/engine/run.ts';
 import { failed } from '../../src/model/outcome.ts';
 import { exit } from '../../src/nodes/exit.ts';
 import { start } from '../../src/nodes/start.ts';
 import { graphOf } from '../support/graph.ts';
 import { temp } from '../system/temp.ts';
-import { noSnapshots, prepared, work } from './prepared-run.ts';
+import { prepared, work } from './prepared-run.ts';
 
 const secret = 'tok-4711-verysecret';
 
@@ -34,15 +34,11 @@ test.for(['fail', 'retry'] as const)('of a stage that ends with %s, in every wor
   const seen: unknown[] = [];
   const ready = await prepared(it.dir, graphOf(text), {
     kinds: [start, exit, ends],
-    attempt: (setting) => {
-      const attempt = localAttempt({ ...setting, env: { SERVICE_TOKEN: secret } }, noSnapshots);
-      return {
-        async run(asked) {
-          const made = await attempt.run(asked);
-          seen.push(made.outcome);
-          return made;
-        },
-      };
+    setting: { env: { SERVICE_TOKEN: secret } },
+    execute: async (context) => {
+      const executed = await executeHere(context);
+      seen.push(executed.outcome);
+      return executed;
     },
   });
   await run(ready);

@@ -1,7 +1,6 @@
 /** The report about a node that the system killed because memory ran out. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { localAttempt } from '../../src/engine/attempt.ts';
 import { run } from '../../src/engine/run.ts';
 import { layout, nodeLayout } from '../../src/model/layout.ts';
 import { failed } from '../../src/model/outcome.ts';
@@ -10,7 +9,7 @@ import { start } from '../../src/nodes/start.ts';
 import { OutOfMemory } from '../../src/system/oom.ts';
 import { graphOf } from '../support/graph.ts';
 import { temp } from '../system/temp.ts';
-import { noSnapshots, prepared, work } from './prepared-run.ts';
+import { prepared, work } from './prepared-run.ts';
 
 const bySystem = (signal: string) => ({
   class: 'product' as const,
@@ -49,7 +48,7 @@ test.for([
       'start [shape=Mdiamond]; a [shape=parallelogram]; other [shape=Msquare]; start -> a; a -> other [condition="outcome=fail"]';
     const ready = await prepared(it.dir, graphOf(text), {
       kinds: [start, exit, fail],
-      attempt: (setting) => localAttempt({ ...setting, outOfMemory }, noSnapshots),
+      setting: { outOfMemory },
     });
     const end = await run(ready);
     await ready.close();

@@ -1,8 +1,11 @@
 /** Runs for the loop, of which nothing is real but their records. */
 import { mkdir } from 'node:fs/promises';
-import type { Attempt } from '../../src/engine/attempt.ts';
 import { openBooks } from '../../src/engine/books.ts';
 import { defaultCaps } from '../../src/engine/caps.ts';
+import { budget } from '../../src/engine/layers/budget.ts';
+import { executeHere } from '../../src/engine/layers/index.ts';
+import { type Execute, surrounded } from '../../src/engine/layers/layer.ts';
+import { retry } from '../../src/engine/layers/retry.ts';
 import type { PreparedRun, RunSetting } from '../../src/engine/run-context.ts';
 import type { RunState } from '../../src/model/checkpoint.ts';
 import type { Graph } from '../../src/model/graph.ts';
@@ -28,13 +31,19 @@ export const work = (outcome: () => Outcome): NodeKind =>
     run: async () => outcome(),
   });
 
+/** Attempts that are made as `attempt` says, with their limits and retries. */
+export const attempts = (attempt: Execute): Execute => surrounded([budget, retry], attempt);
+
 /** A run in `dir` of which nothing is real but its records; `saved` receives every saved state. */
 export async function prepared(
   dir: string,
   graph: Graph,
   more: {
-    attempt: (setting: RunSetting) => Attempt;
     kinds: readonly NodeKind[];
+    /** Default the real layers. */
+    execute?: Execute;
+    snapshots?: Snapshots;
+    setting?: Partial<RunSetting>;
     saved?: (state: RunState) => void;
   },
 ): Promise<PreparedRun & { close(): Promise<void> }> {
@@ -63,6 +72,7 @@ export async function prepared(
     historyEnv: {},
     watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
     log: () => {},
+    ...more.setting,
   };
   const options = { runId: 'r1', epoch: 1, sync: false };
   const events = await openJournal(at.events, options);
@@ -82,7 +92,8 @@ export async function prepared(
   return {
     setting,
     kinds: more.kinds,
-    attempt: more.attempt(setting),
+    execute: more.execute ?? executeHere,
+    snapshots: more.snapshots ?? noSnapshots,
     state,
     snapshot: { id: 's0', tree: new Map() },
     caps: { ...defaultCaps, maxSteps: 25, maxVisits: 8, maxWallMs: undefined },

@@ -1,6 +1,6 @@
 /** Limits in the midst of a run: between attempts, and over visits that were cut. */
 import { expect, test } from 'vitest';
-import type { AttemptRequest } from '../../src/engine/attempt.ts';
+import type { LayerContext } from '../../src/engine/layers/layer.ts';
 import { run } from '../../src/engine/run.ts';
 import type { PreparedRun } from '../../src/engine/run-context.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
@@ -9,7 +9,7 @@ import { nothingSpent } from '../../src/model/spent.ts';
 import { exit } from '../../src/nodes/exit.ts';
 import { graphOf } from '../support/graph.ts';
 import { temp } from '../system/temp.ts';
-import { prepared, work } from './prepared-run.ts';
+import { attempts, prepared, work } from './prepared-run.ts';
 
 const again: Outcome = { ...succeeded(), status: 'retry', reason: 'not yet' };
 
@@ -20,24 +20,23 @@ async function ended(
   more: (ready: PreparedRun, attempts: () => number) => Partial<PreparedRun>,
 ) {
   await using it = await temp();
-  const made: AttemptRequest[] = [];
+  const made: LayerContext[] = [];
   const graph = graphOf(`${nodes}; done [shape=Msquare]; a -> b -> done`);
   const ready = await prepared(it.dir, graph, {
     kinds: [work(() => succeeded()), exit],
-    attempt: () => ({
-      run: async (request) => {
-        if (request.kind.executable) made.push(request);
-        return {
-          outcome: request.kind.executable ? outcome(made.length) : succeeded(),
-          after: request.before,
-          violations: [],
-        };
-      },
+    execute: attempts(async (context) => {
+      const { executable } = context.kind;
+      if (executable) made.push(context);
+      return { outcome: executable ? outcome(made.length) : succeeded(), snapshot: context.before };
     }),
   });
   const { ending, state } = await run({ ...ready, ...more(ready, () => made.length) });
   await ready.close();
-  return { ending, state, made: made.map(({ visit }) => ({ node: visit.node.id, ms: visit.timeout.ms })) };
+  return {
+    ending,
+    state,
+    made: made.map(({ node, attempt }) => ({ node: node.id, ms: attempt.timeout.ms })),
+  };
 }
 
 test('no attempt follows one that has spent more than the run may', async () => {

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { localAttempt } from '../../src/engine/attempt.ts';
 import { run } from '../../src/engine/run.ts';
 import type { RunState } from '../../src/model/checkpoint.ts';
 import { layout, nodeLayout } from '../../src/model/layout.ts';
@@ -17,7 +16,7 @@ import { readVisits, stateAfter } from '../../src/store/visits.ts';
 import { StoreTrouble } from '../../src/workspace/trouble.ts';
 import { graphOf } from '../support/graph.ts';
 import { temp } from '../system/temp.ts';
-import { noSnapshots, prepared, work } from './prepared-run.ts';
+import { attempts, noSnapshots, prepared, work } from './prepared-run.ts';
 
 const updates = fc.dictionary(
   fc.constantFrom('a', 'b', 'constructor', 'last_failure.x'),
@@ -59,16 +58,13 @@ test('after every stage visits.jsonl, folded, gives the state that the loop cont
       const all = [start, exit, conditional, work(() => succeeded())];
       const ready = await prepared(it.dir, loop, {
         kinds: all,
-        attempt: () => ({
-          async run({ kind: { executable }, visit }) {
-            const previous = visit.state.last_outcome ?? succeeded();
-            const outcome = executable ? (given[made++ % given.length] ?? succeeded()) : previous;
-            return {
-              outcome: executable ? outcome : { ...outcome, updates: {} },
-              after: { id: `s${made}`, tree: new Map() },
-              violations: [],
-            };
-          },
+        execute: attempts(async ({ kind: { executable }, state }) => {
+          const previous = state.last_outcome ?? succeeded();
+          const outcome = executable ? (given[made++ % given.length] ?? succeeded()) : previous;
+          return {
+            outcome: executable ? outcome : { ...outcome, updates: {} },
+            snapshot: { id: `s${made}`, tree: new Map() },
+          };
         }),
         saved: (state) => states.push(state),
       });
@@ -108,7 +104,7 @@ test('snapshots that cannot be written stop the run before the stage, which is n
     `),
     {
       kinds: [start, exit, work(() => succeeded())],
-      attempt: (setting) => localAttempt(setting, { ...noSnapshots, take }),
+      snapshots: { ...noSnapshots, take },
     },
   );
   const end = await run(ready);
@@ -125,13 +121,10 @@ test('the checkpoint of the execution at which the breaker stops a loop records 
     exit [shape=Msquare]; start -> judge; judge -> exit [condition="outcome=success"]; judge -> fix; fix -> judge`);
   const ready = await prepared(it.dir, graph, {
     kinds,
-    attempt: () => ({
-      run: async ({ visit: { node }, before }) => ({
-        outcome: node.id === 'judge' ? failed('no', 'product') : succeeded(),
-        after: before,
-        violations: [],
-      }),
-    }),
+    execute: attempts(async ({ node, before }) => ({
+      outcome: node.id === 'judge' ? failed('no', 'product') : succeeded(),
+      snapshot: before,
+    })),
     saved: (state) => states.push(state),
   });
   const { ending } = await run(ready);
@@ -147,6 +140,7 @@ test('the checkpoint of the execution at which the breaker stops a loop records 
 test('a stage starts when the checkpoint before it is on the disk, and its story is flushed before the next checkpoint', async () => {
   await using it = await temp();
   const log: string[] = [];
+  let runs = 0;
   const ready = await prepared(
     it.dir,
     graphOf(`
@@ -161,16 +155,11 @@ test('a stage starts when the checkpoint before it is on the disk, and its story
     `),
     {
       kinds: [start, exit, work(() => succeeded())],
-      attempt: () => {
-        let runs = 0;
-        return {
-          run: async ({ visit: { node }, before }) => {
-            if (node.id === 'a' || node.id === 'b') log.push(`${node.id} runs`);
-            const outcome = runs++ === 1 ? failed('once', 'product') : succeeded();
-            return { outcome, after: before, violations: [] };
-          },
-        };
-      },
+      execute: attempts(async ({ node, before }) => {
+        if (node.id === 'a' || node.id === 'b') log.push(`${node.id} runs`);
+        const outcome = runs++ === 1 ? failed('once', 'product') : succeeded();
+        return { outcome, snapshot: before };
+      }),
     },
   );
   const path = nodeLayout(layout(ready.setting.runDir).node('a')).stage;

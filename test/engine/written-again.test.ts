@@ -2,7 +2,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { localAttempt } from '../../src/engine/attempt.ts';
 import { run } from '../../src/engine/run.ts';
 import { layout } from '../../src/model/layout.ts';
 import { succeeded } from '../../src/model/outcome.ts';
@@ -41,7 +40,7 @@ async function ran(dir: string, times: number, stage: (kept: string) => void) {
         return succeeded();
       }),
     ],
-    attempt: (setting) => localAttempt(setting, busy),
+    snapshots: busy,
   });
   const end = await run({ ...ready, snapshot });
   await ready.close();

@@ -1,0 +1,61 @@
+/** One execution of a node on this machine. */
+import { isDisks } from '../system/disk-trouble.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
+import type { RunRecords } from './commit.ts';
+import { type LayerContext, LimitReached } from './layers/layer.ts';
+import { HoldoutLeak } from './leaks.ts';
+import { Diverged } from './replay.ts';
+import type { Execution, ExecutionEnd, PreparedRun } from './run-context.ts';
+import { scenariosOf, withheldFrom } from './sealing.ts';
+
+/** Executes the node through the layers. `probes`: only to try whether an outage is over. */
+export async function executeNode(
+  prepared: PreparedRun,
+  records: Pick<RunRecords, 'writer' | 'elapsed'>,
+  execution: Execution,
+  before: Snapshot,
+  probes: boolean,
+): Promise<ExecutionEnd> {
+  const context = contextOf(prepared, records, execution, before, probes);
+  try {
+    const executed = await prepared.execute(context);
+    if (prepared.signal.aborted) return { kind: 'interrupted' };
+    const { outcome, snapshot, usage, toolState, commands = [], replayed } = executed;
+    const { counts = { retries: 0, calls: 0 } } = executed;
+    const { context: seen = execution.state.context } = executed;
+    const end = { outcome, context: seen, counts, snapshot, usage, commands, toolState };
+    return { kind: 'ended', ...end, ...(replayed === undefined ? {} : { replayed }) };
+  } catch (error) {
+    return stopped(execution.node.id, error);
+  }
+}
+
+/** What the outermost layer is handed; the rest is added by the layers. */
+export function contextOf(
+  { setting: run, caps, books, snapshots, signal }: PreparedRun,
+  { writer, elapsed }: Pick<RunRecords, 'writer' | 'elapsed'>,
+  { node, kind, visit, state, nodeDir }: Execution,
+  before: Snapshot,
+  probes: boolean,
+): LayerContext {
+  const { graph, runDir, clock } = run;
+  const context = {
+    ...{ run, graph, runDir, clock, signal, node, kind, visit, state, nodeDir, before, snapshots, writer },
+    limits: { caps, books, elapsed, probes },
+    holdout: { ...withheldFrom(node, run.sealed), scenarios: scenariosOf(run) },
+    with(this: LayerContext, parts: Partial<LayerContext>) {
+      return { ...this, ...parts };
+    },
+  };
+  return context as unknown as LayerContext;
+}
+
+/** Why the run cannot continue; the checkpoint is before this node. */
+function stopped(node: string, error: unknown): ExecutionEnd {
+  if (error instanceof WorkspaceError)
+    return { kind: 'stopped', reason: `${node}: ${error.message}`, disk: isDisks(error) };
+  if (error instanceof LimitReached || error instanceof Diverged || error instanceof HoldoutLeak)
+    return { kind: 'stopped', reason: error.message };
+  throw error;
+}

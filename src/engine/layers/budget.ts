@@ -1,0 +1,67 @@
+/** Limits on time, money and tokens, of the node and of the run: checked before each model call and shared with nested runs. */
+import { own } from '../../model/own.ts';
+import { keptOf } from '../../model/reserve.ts';
+import { capHit, spendHit } from '../caps.ts';
+import { type Desk, openDesk } from '../desk.ts';
+import { type Layer, type LayerContext, LimitReached } from './layer.ts';
+
+/** The limits of an execution. */
+export type ExecutionBudget = {
+  readonly calls: Desk;
+  /** Milliseconds left for an attempt, the part that is reserved for verification left out. */
+  timeLeft(): number;
+  /** Why the time of node or run is over, or undefined. */
+  outOfTime(): string | undefined;
+  /** Why no further attempt may be made, or undefined. */
+  reached(): string | undefined;
+};
+
+export const budget: Layer = (next) => async (context) => {
+  const opened = openBudget(context);
+  const executed = await next(context.with({ budget: opened }));
+  const { stop } = opened.calls;
+  // Resume repeats a cancelled execution.
+  if (stop !== undefined && !context.signal.aborted) throw new LimitReached(stop);
+  return executed;
+};
+
+export function openBudget({ run, node, kind, visit, state, limits }: LayerContext): ExecutionBudget {
+  const { caps, books, elapsed } = limits;
+  const wants = node.settings;
+  const began = elapsed();
+  const cutMs = state.cut_ms ?? 0;
+  const nodeElapsed = () => (own(state.node_ms ?? {}, node.id) ?? 0) + cutMs + elapsed() - began;
+  const leftOf = (most: number | undefined, took: number) =>
+    most === undefined ? Number.POSITIVE_INFINITY : most - took;
+  const runLeft = () => leftOf(caps.maxWallMs, elapsed());
+  const kept = keptOf(reserveFor({ run, node, kind }), caps);
+  const outOfTime = () => {
+    const at = { id: node.id, maxVisits: Number.POSITIVE_INFINITY, visits: 0 };
+    const time = { maxWallMs: wants.max_wall, elapsedMs: nodeElapsed() };
+    return capHit(caps, { ...at, ...time }, { steps: -1, elapsedMs: elapsed() });
+  };
+  return {
+    calls: openDesk({
+      books,
+      caps,
+      nodeCaps: { maxCostUsd: wants.max_cost_usd, maxTokens: wants.max_tokens },
+      kept,
+      wallLeft: runLeft,
+      node: node.id,
+      visit,
+      clock: run.clock,
+    }),
+    timeLeft: () => Math.min(runLeft() - kept.ms, leftOf(wants.max_wall, nodeElapsed())),
+    outOfTime,
+    reached: () =>
+      outOfTime() ?? spendHit({ caps, spent: books.run(), unpriced: books.unpriced() }, caps.unknownCost),
+  };
+}
+
+/** The part of the limits that the node must leave for verification. */
+function reserveFor({ run, node, kind }: Pick<LayerContext, 'run' | 'node' | 'kind'>) {
+  const { uses_reserve: uses, goal_gate: gate } = node.settings;
+  // A goal gate verifies, so it may use the budget reserved for verification.
+  if (kind.type !== 'codergen' || uses || gate) return undefined;
+  return run.graph.settings.verify_reserve;
+}

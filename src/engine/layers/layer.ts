@@ -1,0 +1,108 @@
+/** The contract of a layer: a rule that surrounds every execution of a node. */
+import type { Usage } from '../../agents/agent.ts';
+import type { RunState } from '../../model/checkpoint.ts';
+import type { JsonObject } from '../../model/json.ts';
+import type { Context, Outcome } from '../../model/outcome.ts';
+import type { RanCommand } from '../../model/visit-record.ts';
+import type { NodeContext, NodeKind } from '../../nodes/kind.ts';
+import type { Lookout } from '../../workspace/newest.ts';
+import type { TakenOut } from '../../workspace/sealed.ts';
+import type { Snapshot, Snapshots, Stray } from '../../workspace/snapshot.ts';
+import type { AttemptSecrets } from '../attempt-secrets.ts';
+import type { Books } from '../books.ts';
+import type { Caps } from '../caps.ts';
+import type { Hidden, Recorder } from '../recorder.ts';
+import type { RunSetting } from '../run-context.ts';
+import type { Sealing } from '../sealing.ts';
+import type { AttemptRecords } from '../stage-records.ts';
+import type { Counts } from '../state.ts';
+import type { EventWriter } from '../teller.ts';
+import type { ExecutionBudget } from './budget.ts';
+
+/** Executes a node, or an attempt at it. Whatever a node does is an outcome; a rejection ends the run. */
+export type Execute = (context: LayerContext) => Promise<Executed>;
+
+/** Wraps what is further in: it may change the context on the way in, the result on the way out, call `next` several times or
+ *  not at all. */
+export type Layer = (next: Execute) => Execute;
+
+/** How an execution ended. The fields that may be missing are those of the layer that is named. */
+export type Executed = {
+  readonly outcome: Outcome;
+  /** The workspace after it. */
+  readonly snapshot: Snapshot;
+  /** The run's context that it saw, with what the engine has counted; by `retry` and `replay`. */
+  readonly context?: Context;
+  readonly counts?: Counts;
+  /** By `replay`: number of the recorded execution that answered instead. */
+  readonly replayed?: number;
+  /** The state of the run's tools, if it changed. */
+  readonly toolState?: JsonObject | undefined;
+  /** By `record`: what the model calls used and cost. */
+  readonly usage?: Usage | undefined;
+  /** By `sandbox`: programs of tools and checks that it has run. */
+  readonly commands?: readonly RanCommand[];
+  /** By `holdout`: what it found at sealed paths; copies of holdout files among the files that changed. */
+  readonly holdout?: { readonly taken: TakenOut } & Pick<Sealing, 'copies'>;
+  /** By `holdout` and `snapshot`: why the workspace cannot be recorded; everything that the node wrote was undone. */
+  readonly unreadable?: string;
+  /** By `snapshot`: sockets, pipes and devices that it left; they are removed. */
+  readonly strays?: readonly Stray[];
+  /** The system error that the outcome reports. */
+  readonly error?: Error;
+};
+
+/** One attempt at an execution. */
+export type AttemptFacts = NodeContext['attempt'] & {
+  /** 1-based number of the agent call that it would make. */
+  readonly call: number;
+  /** `runLeftMs`: the rest of the run's time limit. */
+  readonly timeout: { readonly ms: number; readonly explicit: boolean; readonly runLeftMs: number };
+};
+
+/** What a layer is handed. Of the parts below the line only those of layers further out are there. */
+export interface LayerContext extends NodeContext {
+  readonly run: RunSetting;
+  readonly kind: NodeKind;
+  readonly visit: number;
+  readonly nodeDir: string;
+  /** The run's state as the execution sees it. */
+  readonly state: RunState;
+  /** The workspace before it. */
+  readonly before: Snapshot;
+  readonly snapshots: Snapshots;
+  readonly limits: {
+    readonly caps: Caps;
+    readonly books: Books;
+    /** Milliseconds of the run so far, over all resumes. */
+    elapsed(): number;
+    /** The run was suspended for an outage, has waited, and only tries whether it is over. */
+    readonly probes: boolean;
+  };
+  readonly writer: EventWriter;
+  /** The same context with the parts that a layer adds. */
+  with(parts: Partial<LayerContext>): LayerContext;
+
+  // By `budget`.
+  readonly budget: ExecutionBudget;
+  // By `retry`, for each attempt; `inputs`, `workspace`, `files` and `log` too.
+  readonly attempt: AttemptFacts;
+  readonly secrets: AttemptSecrets;
+  /** The attempt's end on the monotonic clock. */
+  readonly deadline: number;
+  /** What no snapshot has of the attempt; the layers add to it. */
+  readonly hidden: Hidden;
+  readonly records: AttemptRecords;
+  readonly toolState: NodeContext['toolState'] & { now(): JsonObject | undefined };
+  // By `record`, besides `agent`; undefined in the second run of a failed scenario.
+  readonly exchange?: Recorder;
+  readonly lookout?: Lookout;
+  // By `sandbox`: `processes`.
+}
+
+/** The layers, outermost first, around what is innermost. */
+export const surrounded = (layers: readonly Layer[], innermost: Execute): Execute =>
+  layers.reduceRight((next, layer) => layer(next), innermost);
+
+/** A limit of the run or of the node is reached: the run ends. */
+export class LimitReached extends Error {}

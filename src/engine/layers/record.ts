@@ -1,0 +1,111 @@
+/** Records what the node and its agent exchange, and what the node changed in the workspace. */
+import type { Agent, AgentAction, Usage } from '../../agents/agent.ts';
+import { nodeLayout } from '../../model/layout.ts';
+import { sumOfUsages } from '../../model/spent.ts';
+import type { NodeAgent } from '../../nodes/kind.ts';
+import { head } from '../../system/read.ts';
+import { diff } from '../../workspace/changes.ts';
+import { type Lookout, lookout } from '../../workspace/newest.ts';
+import { keepLists } from '../artifacts.ts';
+import { type Recorder, recorder } from '../recorder.ts';
+import { reopen } from '../reopen.ts';
+import { markingSecrets } from '../withheld.ts';
+import type { Executed, Layer, LayerContext } from './layer.ts';
+
+export const record: Layer = (next) => async (context) => {
+  const { run, node, kind, nodeDir, before, secrets } = context;
+  const exchange = recorder({
+    log: run.exchanges,
+    runId: run.runId,
+    epoch: run.epoch,
+    clock: run.clock,
+    node: node.id,
+    nodeDir,
+    visit: context.visit,
+    attempt: context.attempt.number,
+    signal: context.signal,
+    mask: secrets.mask,
+    hidden: context.hidden,
+  });
+  const look = lookout(run.workspace);
+  const heard = listener(context);
+  const agent = chosenAgent(context, exchange, look, heard);
+  let executed: Executed;
+  try {
+    executed = await next(context.with({ agent, exchange, lookout: look }));
+  } finally {
+    await heard.written();
+  }
+  const { snapshot: after, unreadable } = executed;
+  const changes = diff(before, after);
+  const shown = (paths: readonly string[]) => paths.map(secrets.mask);
+  if (kind.executable) await exchange.save(unreadable === undefined ? { before, after } : undefined);
+  await keepLists(nodeLayout(nodeDir).diff, {
+    created: shown(changes.created),
+    modified: shown(changes.modified),
+    deleted: shown(changes.deleted),
+  });
+  return { ...executed, ...heard.usage() };
+};
+
+/** Actions of an agent per attempt that become events; further ones are only in its log. */
+const mostActions = 1000;
+
+/** Writes the actions of an agent as events, one after the other, and adds up what its calls used. */
+function listener({ run, node, secrets: { mask }, writer }: LayerContext) {
+  let usage: Usage | undefined;
+  let actions = 0;
+  let writing: Promise<void> = Promise.resolve();
+  return {
+    written: () => writing,
+    usage: () => (usage === undefined ? {} : { usage }),
+    acted({ action, detail, status }: AgentAction) {
+      actions += 1;
+      if (actions > mostActions) return;
+      const facts = { action, detail: head(mask(detail), 500), status: head(mask(status), 100) };
+      writing = writing.then(() => writer.event({ type: 'AgentActed', node_id: node.id, ...facts }));
+      // Awaited when the node has ended; until then a rejection must not count as unhandled.
+      writing.catch(() => {});
+    },
+    spent(used: Usage) {
+      usage = sumOfUsages(usage, used);
+      run.watcher.spent(node.id, used);
+    },
+  };
+}
+
+/** The node's agent: live or from the record of a replayed run, with its calls limited, checked and recorded. */
+function chosenAgent(
+  context: LayerContext,
+  exchange: Recorder,
+  look: Lookout,
+  heard: ReturnType<typeof listener>,
+): NodeAgent | undefined {
+  const { run, node, nodeDir, state, signal, secrets, attempt } = context;
+  const chosen = agentOf(context, exchange);
+  if (chosen === undefined) return undefined;
+  const agent = exchange.listening(markingSecrets(chosen, secrets.heldBy));
+  return {
+    name: agent.name,
+    call: attempt.call,
+    async ask(task, stop) {
+      await run.leaks?.beforeAsking(node, task.prompt, state.context);
+      const answering = agent.work(task, AbortSignal.any([signal, stop]));
+      return answering.finally(() => reopen(nodeDir));
+    },
+    changedSince: (at) => look.changedSince(at),
+    acted: heard.acted,
+    stream: (text, channel) => run.watcher.streamed(node.id, secrets.stream(text, channel), channel),
+    spent: heard.spent,
+  };
+}
+
+function agentOf(context: LayerContext, exchange: Recorder): Agent | undefined {
+  const { run, node, visit, attempt, budget, hidden, secrets } = context;
+  const { mask } = secrets;
+  const configured = run.agentFor(node);
+  // Only live agents cost: replayed answers were paid for by the recorded run.
+  const live = configured === undefined ? undefined : budget.calls.paying(configured, attempt.number, mask);
+  const replayed = (sha256: string) => exchange.replayed(sha256);
+  return run.replay?.agentFor({ node: node.id, visit, live, hidden, mask, replayed }) ?? live;
+}

@@ -1,0 +1,12 @@
+/** Answers a tool or a verification from the recorded run, where everything that it could see is the same. */
+import type { Layer } from './layer.ts';
+
+export const replay: Layer = (next) => async (context) => {
+  const { kind, run, node, visit, state, before, nodeDir, writer } = context;
+  if (!kind.executable || kind.type === 'codergen') return next(context);
+  const recorded = await run.replay?.answer({ node, state, snapshot: before, nodeDir });
+  if (recorded === undefined) return next(context);
+  if ('outcome' in recorded) return recorded;
+  await writer.event({ type: 'ReplayRan', node_id: node.id, visit, why: recorded.unlike });
+  return next(context);
+};

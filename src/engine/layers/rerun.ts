@@ -1,0 +1,135 @@
+/** Runs a failed scenario once more, on the same files in a separate folder, to tell a flaky failure from a real one. */
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Rerun } from '../../model/attribution.ts';
+import { layout } from '../../model/layout.ts';
+import { type Failure, type Outcome, reasonOf } from '../../model/outcome.ts';
+import { blameAgain } from '../../policy/blame.ts';
+import { diskTrouble } from '../../system/disk-trouble.ts';
+import { beforeWrite } from '../../system/fence.ts';
+import { isCode, isMissing } from '../../system/files.ts';
+import { removeAside } from '../../system/remove.ts';
+import { WorkspaceError } from '../../workspace/trouble.ts';
+import { keepJson } from '../artifacts.ts';
+import { contextInCopy } from '../copy-context.ts';
+import { lastOutputs } from '../last-output.ts';
+import type { Execute, Layer, LayerContext } from './layer.ts';
+
+/** `again` runs the node in the copy. */
+export const rerun =
+  (again: Execute): Layer =>
+  (next) =>
+  async (context) => {
+    const began = context.clock.monotonic();
+    const executed = await next(context);
+    const { outcome: first } = executed;
+    if (!wantsRerun(context, first)) return executed;
+    const { timeout } = context.attempt;
+    const ms = Math.min(timeout.ms, timeout.runLeftMs - (context.clock.monotonic() - began));
+    if (ms <= 0) return executed;
+    const outcome = await secondVerdict(context, first, ms, again);
+    if (outcome.rerun !== undefined)
+      await context.writer.event({ type: 'ScenarioRerun', node_id: context.node.id, ...outcome.rerun });
+    return { ...executed, outcome };
+  };
+
+type Judged = Outcome & Failure & Required<Pick<Failure, 'attribution'>>;
+
+/** Whether a failure is rerun: a scenario's verdict on the product, where scenarios are sealed or the node has
+ *  `judge=true`. A node with `access` changes the run itself and is never run twice. */
+function wantsRerun({ run, node, signal }: LayerContext, outcome: Outcome): outcome is Judged {
+  if (outcome.status !== 'fail' || outcome.class !== 'product' || outcome.judge !== true) return false;
+  const { rerun: isWanted, access, judge } = node.settings;
+  return (
+    !signal.aborted &&
+    outcome.attribution !== undefined &&
+    isWanted &&
+    access === undefined &&
+    (run.sealed !== undefined || judge)
+  );
+}
+
+/** The outcome, judged again by a second run; unchanged where there could be none. The copy and its processes are gone when
+ *  it settles. Rejects for a disk that is full or broken. */
+async function secondVerdict(
+  context: LayerContext,
+  first: Judged,
+  timeoutMs: number,
+  again: Execute,
+): Promise<Outcome & Failure> {
+  const { run, node, signal } = context;
+  // No node can have a name that begins with a dot.
+  const folder = join(layout(run.runDir).scratch, '.rerun');
+  run.log('info', 'a scenario failed: it is run again in a clean copy', { node: node.id });
+  try {
+    await removeAside(folder);
+    const nodeDir = join(folder, 'node');
+    const { outcome, error } = await again(await contextInCopy(context, { folder, nodeDir, timeoutMs }));
+    if (error !== undefined) throw error;
+    return signal.aborted ? first : await judgedAgain(context, first, outcome, nodeDir);
+  } catch (error) {
+    if (isDiskFailure(error, folder)) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    run.log('warn', 'the failed scenario could not be run again', { node: node.id, why });
+    return first;
+  } finally {
+    await removeAside(folder);
+  }
+}
+
+/** The first outcome with the attribution that both runs give it. Writes `rerun.json` and the second output. */
+async function judgedAgain(
+  { nodeDir, before }: LayerContext,
+  first: Judged,
+  second: Outcome,
+  from: string,
+): Promise<Outcome & Failure> {
+  const failure = second.status === 'fail' ? second : undefined;
+  const passed = second.status === 'success' || second.status === 'partial_success';
+  const exitCode = failure?.exitCode ?? null;
+  const firstCode = first.exitCode ?? null;
+  const { attribution, result } = blameAgain(
+    { attribution: first.attribution, exitCode: firstCode },
+    { passed, attribution: failure?.attribution, exitCode },
+  );
+  const record: Rerun = {
+    result,
+    first_exit_code: firstCode,
+    exit_code: second.status === 'success' ? 0 : exitCode,
+    failure_class: failure?.class ?? null,
+    failure_reason: reasonOf(second),
+  };
+  const { stdout, stderr } = await lastOutputs(from);
+  moveTo(stdout, join(nodeDir, 'rerun.stdout.txt'));
+  moveTo(stderr, join(nodeDir, 'rerun.stderr.txt'));
+  const kept = { schema_version: 1, ...record, snapshot: before.id, attribution: { ...attribution } };
+  await keepJson(join(nodeDir, 'rerun.json'), kept);
+  return {
+    ...first,
+    class: attribution.class,
+    classSaid: attribution.how === 'said',
+    attribution,
+    rerun: record,
+    ...(attribution.class === first.class ? {} : { reason: `${attribution.why} (${first.reason})` }),
+  };
+}
+
+function moveTo(path: string, target: string): void {
+  beforeWrite(target);
+  try {
+    renameSync(path, target);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+/** Whether the run must stop: without a copy the first verdict counts, but a disk that is full or broken stops a run
+ *  anywhere. Denied access in the copy is the scenario's doing. */
+function isDiskFailure(error: unknown, folder: string): boolean {
+  const trouble = diskTrouble(error);
+  const denied = trouble?.code === 'EACCES' || trouble?.code === 'EPERM';
+  if (trouble !== undefined) return !(denied && trouble.path?.startsWith(folder) === true);
+  return !(
+    error instanceof WorkspaceError || isCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'EEXIST')
+  );
+}

@@ -1,0 +1,121 @@
+/** Attempts at a node, with waits between them, until one is final. */
+import { nodeLayout } from '../../model/layout.ts';
+import { jittered, noWaits, type Waits } from '../../model/outage.ts';
+import type { Outcome } from '../../model/outcome.ts';
+import { reasonOf } from '../../model/outcome.ts';
+import { own } from '../../model/own.ts';
+import { sourceOf } from '../../model/settings/typing.ts';
+import { sumOfUsages } from '../../model/spent.ts';
+import { removeNow } from '../../system/files.ts';
+import { defaultCaps } from '../caps.ts';
+import { escalated, oneMore } from '../escalate.ts';
+import { attemptContext } from '../node-context.ts';
+import { withWait } from '../park.ts';
+import { outageWaits, type Retry, retry as retryAfter } from '../retry.ts';
+import { type Executed, type Layer, type LayerContext, LimitReached } from './layer.ts';
+
+export const retry: Layer = (next) => async (context) => {
+  const { kind, node, signal, budget } = context;
+  const decide = retryRules(context);
+  let state = escalated(context.state, node);
+  let { before } = context;
+  let retries = own(state.retry_counts, node.id) ?? 0;
+  let calls = own(state.calls, node.id) ?? 0;
+  let repeats: string | undefined;
+  let usage: Executed['usage'];
+  for (let number = 1; ; number++) {
+    const at = context.with({ state, before });
+    const executed = await next(oneAttempt(at, { number, call: calls + 1, repeats }));
+    before = executed.snapshot;
+    if (executed.usage !== undefined) usage = sumOfUsages(usage, executed.usage);
+    if (kind.type === 'codergen') calls++;
+    const result = { ...executed, usage, context: state.context, counts: { retries, calls } };
+    if (signal.aborted || budget.calls.stop !== undefined) return result;
+    const isCut = executed.outcome.status === 'fail' && executed.outcome.class === 'timeout';
+    const over = isCut ? budget.outOfTime() : undefined;
+    if (over !== undefined) throw new LimitReached(over);
+    const { outcome, again } = decide(executed.outcome, number);
+    if (!again.again) return { ...result, outcome: again.outcome };
+    retries++;
+    repeats = reasonOf(outcome);
+    state = { ...state, context: { ...state.context, [`internal.retry_count.${node.id}`]: retries } };
+    if (executed.outcome.status === 'fail' && executed.outcome.class === 'product')
+      state = oneMore(state, node);
+    await waitFor(context, again.delayMs, retries, reasonOf(executed.outcome));
+    if (signal.aborted) return result;
+    const reached = budget.reached();
+    if (reached !== undefined) throw new LimitReached(reached);
+  }
+};
+
+/** Decides after each attempt of one execution. */
+function retryRules({ run, node, kind, limits }: LayerContext) {
+  const { caps, probes } = limits;
+  const { settings } = node;
+  const parkAfterMs = caps.parkAfterMs ?? defaultCaps.parkAfterMs;
+  const policy = {
+    maxRetries: settings.max_retries,
+    delayMs: settings.retry_delay,
+    backoff: settings.retry_backoff,
+    maxDelayMs: settings.retry_max_delay,
+    onFail: settings.retry_on === 'fail',
+    allowPartial: settings.allow_partial,
+    isAgent: kind.type === 'codergen',
+    parkAfterMs,
+  };
+  const outageMs = kind.type !== 'codergen' || probes ? 0 : parkAfterMs;
+  let outage: Waits = noWaits;
+  let askedAgain = false;
+  return (answered: Outcome, attempt: number): { readonly outcome: Outcome; readonly again: Retry } => {
+    const outcome = withWait(answered, run.clock.now(), parkAfterMs, caps.parkPassing);
+    const down = outageWaits(outcome, outage, outageMs);
+    const key = `${run.marker}.${node.id}.${attempt}`;
+    const again: Retry =
+      down === undefined
+        ? retryAfter({ ...policy, askedAgain }, attempt - outage.tries, outcome)
+        : { again: true, delayMs: jittered(down.delayMs, key) };
+    if (down !== undefined) outage = down;
+    if (outcome.status === 'fail' && outcome.unsaid === true) askedAgain = true;
+    return { outcome, again };
+  };
+}
+
+/** The context of an attempt that begins now. */
+function oneAttempt(
+  context: LayerContext,
+  attempt: { readonly number: number; readonly call: number; readonly repeats: string | undefined },
+): LayerContext {
+  const { run, node, kind, visit, nodeDir, limits, budget } = context;
+  run.log('debug', 'node attempt', { node: node.id, visit, attempt: attempt.number });
+  const isOwn = sourceOf(node.settings, 'timeout') === 'node';
+  const perCall = kind.type === 'codergen' && !isOwn ? limits.caps.commandTimeoutMs : undefined;
+  const limit = perCall ?? node.settings.timeout;
+  const left = Math.max(0, budget.timeLeft());
+  const explicit = isOwn || left < limit;
+  // Output of an earlier attempt must never count as this one's.
+  const { output, toolState, response, reasoning, verificationResults, rerun } = nodeLayout(nodeDir);
+  const stale = [output, toolState, response, reasoning, verificationResults, ...rerun];
+  if (attempt.number > 1) for (const path of stale) removeNow(path);
+  return attemptContext(context, {
+    ...attempt,
+    timeout: { ms: Math.min(limit, left), explicit, runLeftMs: left },
+  });
+}
+
+async function waitFor(
+  { run, node, kind, signal, budget, writer }: LayerContext,
+  delayMs: number,
+  retries: number,
+  reason: string,
+): Promise<void> {
+  await writer.event({
+    type: 'StageRetrying',
+    node_id: node.id,
+    retry_count: retries,
+    reason,
+    delay_ms: delayMs,
+  });
+  // A replay does not repeat the waits of the recorded run.
+  const delay = kind.type === 'codergen' && run.replay?.follows === true ? 0 : delayMs;
+  await run.clock.sleep(Math.min(delay, Math.max(0, budget.timeLeft())), signal);
+}

@@ -1,0 +1,34 @@
+/** Innermost: the run function of the node's kind. */
+import type { Outcome } from '../../model/outcome.ts';
+import { failed } from '../../model/outcome.ts';
+import { isDisks } from '../../system/disk-trouble.ts';
+import { waitingWithin } from '../shared-budget.ts';
+import type { Execute, LayerContext } from './layer.ts';
+
+/** A system error about the run directory is an outcome. Disk errors are thrown: the run stops before this node, and resume
+ *  repeats it. */
+export const runKind: Execute = async (context) => {
+  const { outcome, error } = await caught(context);
+  return {
+    outcome: await waitingWithin(context.nodeDir, outcome),
+    snapshot: context.before,
+    toolState: context.toolState.now(),
+    ...(error === undefined ? {} : { error }),
+  };
+};
+
+async function caught(context: LayerContext): Promise<{ readonly outcome: Outcome; readonly error?: Error }> {
+  try {
+    return { outcome: await context.kind.run(context.node.settings, context) };
+  } catch (error) {
+    if (!isSystemError(error) || isDisks(error, context.workspace.path)) throw error;
+    return {
+      outcome: failed(`cannot use the run directory: ${error.message}`, 'infra', { broke: true }),
+      error,
+    };
+  }
+}
+
+/** System errors, such as a missing folder. */
+const isSystemError = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code);

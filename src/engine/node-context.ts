@@ -1,0 +1,108 @@
+/** The context of one attempt: what the node may use, limited to its workspace, its directory and its secrets. */
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expand } from '../dot/expand.ts';
+import type { JsonObject } from '../model/json.ts';
+import { own } from '../model/own.ts';
+import type { NodeFiles, NodeInputs, WorkspaceFiles } from '../nodes/kind.ts';
+import { isCode, isMissing } from '../system/files.ts';
+import { readSome } from '../system/read.ts';
+import { maskKept } from './artifacts.ts';
+import { type AttemptSecrets, attemptSecrets } from './attempt-secrets.ts';
+import { staysInside, writeInside } from './inside.ts';
+import type { AttemptFacts, LayerContext } from './layers/layer.ts';
+import { maskedObject } from './masked.ts';
+import { reopen } from './reopen.ts';
+import { type AttemptRecords, stageRecords } from './stage-records.ts';
+import { known } from './values.ts';
+
+/** The context with everything that belongs to one attempt. Secrets are masked in all that it writes. */
+export function attemptContext(context: LayerContext, attempt: AttemptFacts): LayerContext {
+  const { run, node } = context;
+  const secrets = attemptSecrets(run, node);
+  const { mask } = secrets;
+  const log: LayerContext['log'] = (level, message, fields = {}) =>
+    run.log(level, mask(message), { node: node.id, ...maskedObject(fields, mask) });
+  return context.with({
+    attempt,
+    deadline: run.clock.monotonic() + attempt.timeout.ms,
+    secrets,
+    hidden: { paths: [], made: [], sealed: [] },
+    inputs: inputsOf(context),
+    toolState: toolStateOf(context, secrets),
+    workspace: workspaceFiles(run.workspace),
+    ...nodeFiles(context, secrets),
+    log,
+  });
+}
+
+const inputsOf = ({ run, state }: LayerContext): NodeInputs => ({
+  previous: state.last_outcome ?? undefined,
+  values: state.context,
+  origin: (key) => own(state.origins, key),
+  expand: (text, mode) =>
+    expand(
+      text,
+      {
+        goal: run.graph.settings.goal?.text,
+        lookup: (kind, key) => known(run, state, kind, key),
+      },
+      mode,
+    ),
+  prompt: (reference) => own(run.prompts, reference),
+  schema: run.schema,
+});
+
+function toolStateOf({ state }: LayerContext, { mask }: AttemptSecrets): LayerContext['toolState'] {
+  let kept: JsonObject | undefined;
+  return {
+    last: state.tool_state,
+    keep(now) {
+      kept = maskedObject(now, mask);
+    },
+    now: () => kept,
+  };
+}
+
+function nodeFiles(
+  { run, node, nodeDir }: LayerContext,
+  { mask, known: values }: AttemptSecrets,
+): { readonly files: NodeFiles; readonly records: AttemptRecords } {
+  const records = stageRecords(nodeDir, mask, (changed) =>
+    run.log('warn', 'restored records of the engine that the node had changed', { node: node.id, changed }),
+  );
+  let odd: readonly string[] = [];
+  return {
+    records: {
+      ...records,
+      reopen() {
+        odd = reopen(nodeDir);
+      },
+    },
+    files: {
+      path: nodeDir,
+      keep: records.keep,
+      mask: (name) => maskKept(join(nodeDir, name), values()),
+      read: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),
+      wasNoFile: (name) => odd.includes(join(nodeDir, name)),
+    },
+  };
+}
+
+const workspaceFiles = (workspace: string): WorkspaceFiles => ({
+  path: workspace,
+  async read(path, limit) {
+    return (await staysInside(workspace, path)) ? readSome(join(workspace, path), limit) : undefined;
+  },
+  write: (path, content) => writeInside(workspace, path, content),
+  async stat(path) {
+    if (!(await staysInside(workspace, path))) return undefined;
+    try {
+      const is = await stat(join(workspace, path));
+      return is.isFile() ? 'file' : is.isDirectory() ? 'dir' : undefined;
+    } catch (error) {
+      if (isMissing(error) || isCode(error, 'ELOOP')) return undefined;
+      throw error;
+    }
+  },
+});

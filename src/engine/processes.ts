@@ -1,0 +1,209 @@
+/** Starts the programs of one attempt: with the node's environment, in its sandbox, within its time. */
+import { join } from 'node:path';
+import type { AgentProgram } from '../agents/agent.ts';
+import { epochVariable } from '../model/epoch-variable.ts';
+import type { RanCommand } from '../model/visit-record.ts';
+import type { NodeProcesses, StageProgram } from '../nodes/kind.ts';
+import { checkEnvironment } from '../policy/check-environment.ts';
+import { holdoutVariable } from '../policy/holdout.ts';
+import type { Confinement } from '../system/sandbox/confinement.ts';
+import type { Exit, ProcessId } from '../system/spawn.ts';
+import type { Lookout } from '../workspace/newest.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
+import { runAgentProgram } from './agent-door.ts';
+import { confinementOf, rungOf, scenarioVariables } from './confine.ts';
+import type { LayerContext } from './layers/layer.ts';
+import { noteProcess } from './node-dir.ts';
+import { note } from './ran.ts';
+import { pinnedIn, seesHoldout } from './sealing.ts';
+import { seenBy, withOwnWords } from './stage-environment.ts';
+
+export interface OpenProcesses extends NodeProcesses {
+  /** The programs that were started, with the files of their output. */
+  readonly started: readonly { readonly confinement: Confinement; readonly files: readonly string[] }[];
+  /** Programs of tools and checks that have ended. */
+  readonly ran: readonly RanCommand[];
+}
+
+export function openProcesses(context: LayerContext): OpenProcesses {
+  const started: OpenProcesses['started'][number][] = [];
+  const ran: RanCommand[] = [];
+  const { run, node, nodeDir } = context;
+  const filesOf = (program: StageProgram | AgentProgram) =>
+    [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)] as const;
+  return {
+    started,
+    ran,
+    historyEnv: run.historyEnv,
+    async run(program) {
+      const left = timeLeft(context);
+      if (left <= 0) return { kind: 'timed_out', afterMs: context.attempt.timeout.ms };
+      await beforeProgram(context);
+      const confinement = toolConfinement(
+        context,
+        program,
+        started.flatMap(({ files }) => files),
+      );
+      started.push({ confinement, files: filesOf(program) });
+      const ended = await runTool(context, program, { confinement, files: filesOf(program), left });
+      await afterProgram(context);
+      note(ran, program, ended, context.secrets.mask);
+      return ended;
+    },
+    async runAgent(program, stop) {
+      const ended = await runAgentsProgram(context, program, stop, (confinement) =>
+        started.push({ confinement, files: filesOf(program) }),
+      );
+      await afterProgram(context);
+      await context.exchange?.program(program, ended);
+      return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
+        ? { kind: 'timed_out', afterMs: context.attempt.timeout.ms }
+        : ended;
+    },
+    async agentSandbox() {
+      const rung = rungOf(run, node);
+      return { rung, nests: rung !== 'bwrap' || (await run.confinement?.nests()) !== false };
+    },
+  };
+}
+
+const timeLeft = ({ run, deadline }: LayerContext): number => deadline - run.clock.monotonic();
+
+/** Programs read the run's context and their budget in the node's directory. */
+async function beforeProgram({ records, state, budget, nodeDir }: LayerContext): Promise<void> {
+  await records.keepLocked('context.json', `${JSON.stringify(state.context, null, 2)}\n`);
+  await budget.calls.share(nodeDir);
+}
+
+async function afterProgram({ records, budget, nodeDir, attempt, secrets }: LayerContext): Promise<void> {
+  await records.putBack();
+  await budget.calls.gather(nodeDir, attempt.number, secrets.mask);
+}
+
+const spawned =
+  ({ run, nodeDir, visit, attempt }: LayerContext) =>
+  (process: ProcessId): Promise<void> =>
+    noteProcess(nodeDir, { visit, attempt: attempt.number, marker: run.marker, process });
+
+/** The variables that describe the attempt, added to an environment. */
+const described = (env: Readonly<Record<string, string>>, context: LayerContext) => {
+  const { run, node, nodeDir, visit, attempt, before, budget } = context;
+  const at = { node, visit, attempt: attempt.number, snapshotId: before.id, desk: budget.calls };
+  return withOwnWords(env, run, at, nodeDir);
+};
+
+const holdoutOf = ({ run, node }: LayerContext) =>
+  run.sealed !== undefined && seesHoldout(node, 'tool') ? run.sealed : undefined;
+
+function toolConfinement(
+  context: LayerContext,
+  program: StageProgram,
+  printed: readonly string[],
+): Confinement {
+  const { run, node, nodeDir } = context;
+  const holdout = holdoutOf(context);
+  return confinementOf(run, node, {
+    check: program.check === true,
+    history: program.env?.['GIT_DIR'] !== undefined,
+    nodeDir,
+    printed,
+    pinned: holdout === undefined ? [] : pinnedIn(run.workspace, holdout),
+  });
+}
+
+async function runTool(
+  context: LayerContext,
+  program: StageProgram,
+  {
+    confinement,
+    files: [stdoutFile, stderrFile],
+    left,
+  }: {
+    readonly confinement: Confinement;
+    readonly files: readonly [string, string];
+    readonly left: number;
+  },
+): Promise<Exit> {
+  const { run, node, secrets, attempt, signal, records } = context;
+  const limit = Math.min(left, (program.check === true ? run.commandTimeoutMs : undefined) ?? left);
+  const { env, mask } = secrets.forTool(program.argv.join(' '));
+  const holdout = holdoutOf(context);
+  const ended = await run.spawn.run({
+    argv: program.argv,
+    cwd: program.cwd === undefined ? run.workspace : join(run.workspace, program.cwd),
+    env: {
+      ...seenBy(confinement, described(env, context)),
+      ...(holdout === undefined ? {} : { [holdoutVariable]: holdout.paths.join(',') }),
+      ...scenarioVariables(run.graph, node, run.confinement),
+      ...(program.check === true ? checkEnvironment(env) : {}),
+      ...program.env,
+    },
+    confinement,
+    ...(program.stdin === undefined ? {} : { stdin: program.stdin }),
+    stdoutFile,
+    stderrFile,
+    mask,
+    timeoutMs: limit,
+    signal,
+    marker: `${epochVariable(run.processMarker)}=${run.epoch}`,
+    started: spawned(context),
+  });
+  records.reopen();
+  return ended.kind === 'timed_out'
+    ? { kind: 'timed_out', afterMs: limit < left ? limit : attempt.timeout.ms }
+    : ended;
+}
+
+async function runAgentsProgram(
+  context: LayerContext,
+  program: AgentProgram,
+  stop: AbortSignal | undefined,
+  starts: (confinement: Confinement) => void,
+): Promise<Exit> {
+  const { run, node, nodeDir, secrets, attempt, signal, files, hidden, lookout } = context;
+  // The agent's own timeout replaces the default, but not a timeout that was set for the node or the run.
+  const most =
+    program.timeoutMs !== undefined && !attempt.timeout.explicit
+      ? attempt.timeout.runLeftMs
+      : timeLeft(context);
+  return runAgentProgram(program, {
+    spawn: run.spawn,
+    runDir: run.runDir,
+    workspace: run.workspace,
+    nodeDir,
+    environment(keys, servers) {
+      const { env, mask } = secrets.forAgent(program.argv.join(' '), keys, servers);
+      return { env: described(env, context), mask };
+    },
+    printedSecret: secrets.printed,
+    confinement(declared) {
+      const confinement = confinementOf(run, node, { check: false, history: false, program: declared });
+      starts(confinement);
+      return confinement;
+    },
+    readScope: node.settings.read_scope ?? [],
+    keep: files.keep,
+    timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most),
+    signal: stop === undefined ? signal : AbortSignal.any([signal, stop]),
+    marker: run.processMarker,
+    async beforeSpawn() {
+      await beforeProgram(context);
+      if (lookout !== undefined) beginLook(lookout);
+    },
+    spawned: spawned(context),
+    wasHidden(paths, made) {
+      // One by one: a call takes a limited number of arguments.
+      for (const path of paths) hidden.paths.push(path);
+      for (const path of made) hidden.made.push(path);
+    },
+  });
+}
+
+/** A workspace that cannot be listed is reported when the attempt has ended. */
+function beginLook(look: Lookout): void {
+  try {
+    look.begin();
+  } catch (error) {
+    if (!(error instanceof WorkspaceError)) throw error;
+  }
+}
