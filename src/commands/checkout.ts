@@ -153,7 +153,7 @@ const badDir = (why: string): Diagnostic =>
 
 /** The snapshot's tree where `folder` holds exactly that: a checkout that was killed when all was done but the telling. */
 async function asItIs(folder: string, snapshots: string, id: string): Promise<Tree | undefined> {
-  const read = await treeOf(snapshots, id);
+  const read = treeOf(snapshots, id);
   if (!('tree' in read)) return undefined;
   // An unrelated directory is not read in full for this.
   const tops = new Set([...read.tree.keys()].map((path) => path.split('/', 1)[0]));

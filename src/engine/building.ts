@@ -96,10 +96,8 @@ export class Cut extends Error {}
  *  folders that were created above it. */
 async function named(building: string, final: string, first: string | undefined): Promise<boolean> {
   const runsDir = dirname(final);
-  // Flushed once, since nothing counts before the rename. The workspace needs no flush: its snapshot restores it, whose large
-  // contents are flushed already.
-  const { workspace, snapshots } = layout(building);
-  await settleTree(building, [workspace, join(snapshots, 'large')]);
+  // Flushed once, since nothing counts before the rename. The workspace needs no flush: its snapshot restores it.
+  await settleTree(building, [layout(building).workspace]);
   if (!takeName(building, final)) return false;
   try {
     // If the folders above were lost, the run would be lost too.

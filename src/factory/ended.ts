@@ -251,8 +251,7 @@ async function ownFolders(runDir: string): Promise<readonly string[]> {
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(runDir, entry.name))
     .filter((path) => path !== at.workspace && path !== at.hidden && path !== at.scratch);
-  const stores = ['trees', 'large'].map((name) => join(at.snapshots, name));
-  return [runDir, ...stores, exchangesLayout(at.exchanges).bodies, ...folders];
+  return [runDir, exchangesLayout(at.exchanges).bodies, ...folders];
 }
 
 /** The message about a disk error: the file, the error, and how to resume. `next` is the command. */

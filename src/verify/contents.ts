@@ -35,9 +35,9 @@ export async function checkSnapshots(
     records.flatMap((one) => (one.type === 'Start' ? [one.snapshot] : [one.before, one.after])),
   );
   if (latest !== null) needed.add(latest);
-  for (const id of needed)
-    if (!trees.has(id) && !found.isWrong(`snapshots/trees/${id}.json`))
-      found.add('missing', `snapshots/trees/${id}.json`, 'executions name this snapshot, and it is missing');
+  const missing = problems.length > 0 ? [] : [...needed].filter((id) => !trees.has(id));
+  if (missing.length > 0)
+    found.add('missing', 'snapshots', `executions name snapshots that are missing: ${missing.join(', ')}`);
 }
 
 /** Compares the workspace with the snapshot of the last execution. `isDescribed`: `result.json` is of the run's latest
@@ -62,7 +62,7 @@ export async function checkWorkspace(
     return;
   }
   const at = layout(runDir);
-  const read = await treeOf(at.snapshots, snapshot);
+  const read = treeOf(at.snapshots, snapshot);
   // A damaged snapshot is reported with the others.
   if ('why' in read) return;
   // The holdout, which is restored at the end, is in no snapshot.

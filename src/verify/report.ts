@@ -71,11 +71,6 @@ export class Findings {
     this.unchecked.add(why);
   }
 
-  /** Whether a problem with this file was found. */
-  isWrong(where: string): boolean {
-    return [...this.all.values()].some((one) => one.severity === 'error' && one.where === where);
-  }
-
   report(): Report {
     const all = [...this.all.values()];
     return {

@@ -6,7 +6,7 @@ import { sha256 } from '../model/sha256.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { isCode, isMissing } from '../system/files.ts';
 
-/** Contents above this many bytes are read in pieces and stored in separate files. */
+/** Contents above this many bytes are read and stored in pieces. */
 export const largeFrom = 1024 * 1024;
 
 /** SHA-256 (hex) and size of a regular file, read in pieces. `goOn` as for `pour`. */
@@ -92,7 +92,7 @@ const blockSize = 64 * 1024;
 const zeros = Buffer.alloc(blockSize);
 
 /** Writes what is not zero, in runs of whole blocks; the rest stays a hole. */
-async function writeSparse(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+export async function writeSparse(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
   let from = 0;
   for (let at = 0; at <= bytes.length; at += blockSize) {
     const block = bytes.subarray(at, at + blockSize);

@@ -1,28 +1,29 @@
-/** A store of snapshots checked without changing anything: every tree, every content. */
-import { closeSync, lstatSync, openSync } from 'node:fs';
+/** A store of snapshots checked without changing anything: every block, every tree, every content. */
+import { closeSync } from 'node:fs';
 import { join } from 'node:path';
-import { sha256 } from '../model/sha256.ts';
 import { named } from '../system/disk-trouble.ts';
 import { namesIn } from '../system/read.ts';
-import { hashFile, plainSize, readWhole } from './content.ts';
-import { readManifest } from './manifests.ts';
+import { hashFile } from './content.ts';
 import { below } from './names.ts';
+import { blocksIn, isIntact, isTorn } from './pack.ts';
+import { packName } from './packs.ts';
 import type { Entry, Tree } from './snapshot.ts';
-import type { Place } from './store.ts';
-import type { ReadTree } from './tree.ts';
+import { Store } from './store.ts';
+import { FolderTree } from './tree.ts';
+import { Trees } from './trees.ts';
 import { DamagedStore } from './trouble.ts';
 import { targetOf, walk } from './walk.ts';
 
 /** A part of the store that differs from what was written; `file` is relative to it. */
 export type StoreProblem = {
   readonly file: string;
-  readonly what: 'changed' | 'missing' | 'added';
+  readonly what: 'changed' | 'added';
   readonly why: string;
 };
 
 export type Inspected = {
   readonly problems: readonly StoreProblem[];
-  /** Names of the trees that are undamaged. */
+  /** Names of the snapshots that are undamaged. */
   readonly trees: ReadonlySet<string>;
   readonly contents: number;
 };
@@ -30,96 +31,79 @@ export type Inspected = {
 /** Checks all that is in `dir`. */
 export async function inspectStore(dir: string): Promise<Inspected> {
   const problems: StoreProblem[] = [];
-  const say = (file: string, what: StoreProblem['what'], why: string) => problems.push({ file, what, why });
-  const trees = new Set<string>();
-  const packs = new Map<string, Map<string, Place>>();
-  const large = new Set<string>();
-  for (const name of namesIn(join(dir, 'trees'))) {
-    if (name.endsWith('.tmp')) continue;
-    const id = /^([0-9a-f]{64})\.json$/.exec(name)?.[1];
-    const read = id === undefined ? undefined : await treeOf(dir, id);
-    if (id === undefined || read === undefined) say(`trees/${name}`, 'added', 'no snapshot has this name');
-    else if ('why' in read) say(`trees/${name}`, 'changed', read.why);
-    else {
-      trees.add(id);
-      noteContents(read, packs, large);
-    }
+  const store = new Store(dir);
+  const trees = new Trees(store);
+  for (const file of namesIn(dir)) {
+    const why = packName.test(file) ? packProblem(store, file) : undefined;
+    if (why !== undefined) problems.push({ file, what: 'changed', why });
+    if (!packName.test(file))
+      problems.push({ file, what: 'added', why: 'the store has no file of this name' });
   }
-  for (const [pack, places] of packs) checkPack(dir, pack, places, say);
-  await checkLarge(join(dir, 'large'), large, say);
-  for (const name of namesIn(dir)) {
-    if (name === 'trees' || name === 'large' || name.endsWith('.tmp')) continue;
-    if (!/^pack(?:-[0-9a-f]+)?$/.test(name)) say(name, 'added', 'the store has no file of this name');
-    else if (plainSize(join(dir, name)) === undefined && !packs.has(name))
-      say(name, 'added', 'is no file, and holds no contents');
+  store.packs.refresh();
+  const whole = new Set<string>();
+  const contents = new Map<string, string | undefined>();
+  let last = new FolderTree();
+  for (const id of store.packs.keys('snapshot')) {
+    const why = message(() => {
+      last = trees.load(id, last);
+      for (const { hash } of last.values()) {
+        if (hash === undefined) continue;
+        if (!contents.has(hash))
+          contents.set(
+            hash,
+            message(() => readAll(store, hash)),
+          );
+        const wrong = contents.get(hash);
+        if (wrong !== undefined) throw new DamagedStore(wrong);
+      }
+    });
+    if (why === undefined) whole.add(id);
+    // A block that is damaged is reported already.
+    else if (problems.length === 0) problems.push({ file: store.packs.packOf(id), what: 'changed', why });
   }
-  const packed = [...packs.values()].reduce((sum, { size }) => sum + size, 0);
-  return { problems, trees, contents: packed + large.size };
+  return { problems, trees: whole, contents: contents.size };
 }
 
-type Say = (file: string, what: StoreProblem['what'], why: string) => void;
-
-/** A content may be in several packs: each has its own list, by hash. */
-function noteContents(
-  { tree, places }: ReadTree,
-  packs: Map<string, Map<string, Place>>,
-  large: Set<string>,
-): void {
-  for (const { hash } of tree.values()) {
-    if (hash === undefined) continue;
-    const place = places.get(hash);
-    if (place === undefined) {
-      large.add(hash);
-      continue;
-    }
-    const inPack = packs.get(place.pack) ?? new Map<string, Place>();
-    packs.set(place.pack, inPack.set(hash, place));
-  }
-}
-
-/** The contents that trees name in one pack. */
-function checkPack(dir: string, pack: string, places: ReadonlyMap<string, Place>, say: Say): void {
-  const path = join(dir, pack);
-  if (plainSize(path) === undefined) {
-    say(pack, 'missing', 'snapshots have their contents in it, and it is gone');
-    return;
-  }
-  const file = openSync(path, 'r');
+/** Why a pack is not what was written; a block that ends too early was left by a process that was killed. */
+function packProblem({ packs, dir }: Store, name: string): string | undefined {
+  const file = packs.open(name);
+  if (file === undefined) return 'is no file';
   try {
-    for (const [hash, { offset, size }] of places) {
-      const bytes = Buffer.allocUnsafe(size);
-      if (sha256(bytes.subarray(0, readWhole(file, bytes, offset))) !== hash)
-        say(pack, 'changed', `holds other bytes than were written there (content ${hash.slice(0, 12)}…)`);
+    let end = 0;
+    for (const { block } of blocksIn(file, 0)) {
+      if (!isIntact(file, block))
+        return `holds other bytes than were written there (from byte ${block.start})`;
+      end = block.at + block.stored;
     }
+    return isTorn(file, end) ? undefined : `holds other bytes than were written there (from byte ${end})`;
   } catch (error) {
-    throw named(path, error);
+    throw named(join(dir, name), error);
   } finally {
     closeSync(file);
   }
 }
 
-async function checkLarge(folder: string, wanted: ReadonlySet<string>, say: Say): Promise<void> {
-  const there = new Set(namesIn(folder));
-  for (const hash of wanted)
-    if (!there.has(hash)) say(`large/${hash}`, 'missing', 'a snapshot holds this content, and it is gone');
-  for (const name of there) {
-    if (name.endsWith('.tmp')) continue;
-    const path = join(folder, name);
-    if (!/^[0-9a-f]{64}$/.test(name)) say(`large/${name}`, 'added', 'no content has this name');
-    // A restore follows no link.
-    else if (!lstatSync(path).isFile() || (await hashFile(path)).hash !== name)
-      say(`large/${name}`, 'changed', 'holds other bytes than its name says');
+function readAll(store: Store, hash: string): void {
+  for (const _ of store.pieces(hash));
+}
+
+function message(act: () => void): string | undefined {
+  try {
+    act();
+    return undefined;
+  } catch (error) {
+    if (error instanceof DamagedStore) return error.message;
+    throw error;
   }
 }
 
-/** The tree of that name, or why its file is not what was written. */
-export async function treeOf(dir: string, id: string): Promise<ReadTree | { readonly why: string }> {
-  try {
-    return readManifest(dir, id);
-  } catch (error) {
-    if (error instanceof DamagedStore) return { why: error.message };
-    throw error;
-  }
+/** The tree of that name, or why it is not what was written. */
+export function treeOf(dir: string, id: string): { readonly tree: Tree } | { readonly why: string } {
+  let tree: Tree | undefined;
+  const why = message(() => {
+    tree = new Trees(new Store(dir)).load(id, new FolderTree());
+  });
+  return tree === undefined ? { why: why ?? '' } : { tree };
 }
 
 /** Paths at which a folder differs from a tree, each with how; `but` names those that do not count. Rejects with a

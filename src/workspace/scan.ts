@@ -4,7 +4,7 @@ import { isMissing } from '../system/files.ts';
 import { nothingMounted } from './mounts.ts';
 import { below } from './names.ts';
 import type { Entry, Stray, Tree } from './snapshot.ts';
-import { byPath, fileEntry, isSame } from './tree.ts';
+import { Folder, FolderTree, fileEntry, type Item, isSame } from './tree.ts';
 import { isDenied, trouble } from './trouble.ts';
 import { type Facts, factsOf, isUntouched, kindOf, namesIn, orUndefined, targetOf } from './walk.ts';
 
@@ -25,33 +25,45 @@ export type Scan = {
 type Child = {
   readonly path: string;
   readonly place: string | Buffer;
+  readonly name: string;
   entry: Entry | undefined;
-  folder?: Folder;
+  folder?: Listed;
 };
 
-/** `names` as the system lists them, `children` sorted by name. */
-type Folder = { readonly path: string; names: readonly string[]; children: readonly Child[] };
+/** `names` as the system lists them, `children` sorted by name. `folder`: as the last scan has found it; undefined where something in
+ *  it, at whatever depth, has become another since. */
+type Listed = {
+  readonly path: string;
+  readonly parent: Listed | undefined;
+  names: readonly string[];
+  children: readonly Child[];
+  folder: Folder | undefined;
+};
 
-const newFolder = (path: string): Folder => ({ path, names: [], children: [] });
+const listed = (path: string, parent?: Listed): Listed => ({
+  path,
+  parent,
+  names: [],
+  children: [],
+  folder: undefined,
+});
 
 /** Scans one workspace repeatedly. What it remembers is believed only where the facts agree. */
 export class Scanner {
-  private top = newFolder('');
-  private tree: Tree = new Map();
-  private changed = false;
+  private top = listed('');
+  private tree = new FolderTree();
   /** Found by the last scan. */
   strays: Stray[] = [];
-  private unread: { readonly child: Child; readonly stat: Facts }[] = [];
+  private unread: { readonly child: Child; readonly within: Listed; readonly stat: Facts }[] = [];
   /** The file system's own time, in milliseconds, before anything was read in this scan. */
   private clock: number | undefined;
 
   constructor(private readonly workspace: string) {}
 
-  /** The tree as it is: the very map of the last scan when nothing has changed since. A workspace that is missing or
+  /** The tree as it is: the very one of the last scan when nothing has changed since. A workspace that is missing or
    *  no folder is an empty one. Rejects with a WorkspaceError that names what cannot be read, or where something is
    *  mounted. */
-  async scan(s: Scan): Promise<Tree> {
-    this.changed = false;
+  async scan(s: Scan): Promise<FolderTree> {
     this.unread = [];
     this.strays = [];
     this.clock = undefined;
@@ -67,14 +79,14 @@ export class Scanner {
       this.forget();
       throw error;
     }
-    if (this.changed) this.tree = treeOf(this.top);
+    if (this.top.folder === undefined) this.tree = new FolderTree(folderOf(this.top, 0));
     return this.tree;
   }
 
   /** To be called when what was kept has not reached the store: nothing is known any more. */
   forget(): void {
-    this.top = newFolder('');
-    this.tree = new Map();
+    this.top = listed('');
+    this.tree = new FolderTree();
   }
 
   // A list instead of recursion, since trees may be deep.
@@ -87,7 +99,7 @@ export class Scanner {
         const { entry } = child;
         // The common case first and alone: everything else is rare.
         if (entry !== undefined && stat?.isFile() === true && isUntouched(stat, entry)) continue;
-        this.see(child, stat, s);
+        this.see(folder, child, stat, s);
         if (child.folder !== undefined) open.push(child.folder);
       }
       // Not all of them at the end: there may be as many as files.
@@ -96,59 +108,44 @@ export class Scanner {
   }
 
   /** Brings the names of a folder up to date. */
-  private list(folder: Folder): void {
+  private list(folder: Listed): void {
     const names = namesIn(this.workspace, folder.path);
     if (names.length === folder.names.length && names.every((name, n) => name === folder.names[n])) return;
     const known = new Map(folder.children.map((child) => [child.path, child]));
     folder.names = names;
     folder.children = [...names].sort().map((name) => {
       const path = folder.path === '' ? name : `${folder.path}/${name}`;
-      const child = known.get(path) ?? { path, place: below(this.workspace, path), entry: undefined };
+      const child = known.get(path) ?? { path, name, place: below(this.workspace, path), entry: undefined };
       known.delete(path);
       return child;
     });
-    for (const child of known.values()) if (child.entry !== undefined) this.changed = true;
+    for (const child of known.values()) if (child.entry !== undefined) touch(folder);
   }
 
   /** Takes what is at a path. */
-  private see(child: Child, stat: Stats | undefined, s: Scan): void {
+  private see(within: Listed, child: Child, stat: Stats | undefined, s: Scan): void {
     const kind = stat === undefined ? 'special' : kindOf(stat);
     if (kind !== 'dir') delete child.folder;
     if (stat === undefined || kind === 'special') {
-      this.become(child, undefined);
+      become(within, child, undefined);
       if (stat !== undefined) this.strays.push({ path: child.path, isSocket: stat.isSocket() });
     } else if (kind === 'dir') {
-      this.become(child, { kind, mode: stat.mode & 0o7777 });
-      child.folder ??= newFolder(child.path);
+      become(within, child, { kind, mode: stat.mode & 0o7777 });
+      child.folder ??= listed(child.path, within);
     } else if (kind === 'link') {
-      this.become(child, { kind, mode: 0o777, target: targetOf(this.workspace, child.path) });
+      become(within, child, { kind, mode: 0o777, target: targetOf(this.workspace, child.path) });
     } else {
       const before = s.before.get(child.path);
       if (before?.hash === undefined || !isUntouched(stat, before) || !s.has(before.hash))
-        this.unread.push({ child, stat: factsOf(stat) });
-      else if (this.isPast(stat)) this.become(child, before);
-      else this.become(child, fileEntry(before.mode, stat.size, before.hash, { mtimeMs: stat.mtimeMs }));
+        this.unread.push({ child, within, stat: factsOf(stat) });
+      else if (this.isPast(stat)) become(within, child, before);
+      else become(within, child, fileEntry(before.mode, stat.size, before.hash, { mtimeMs: stat.mtimeMs }));
     }
-  }
-
-  private become(child: Child, is: Entry | undefined): void {
-    const was = child.entry;
-    if (was === is) return;
-    const isAlike =
-      was !== undefined &&
-      is !== undefined &&
-      isSame(was, is) &&
-      was.mtimeMs === is.mtimeMs &&
-      was.ctimeMs === is.ctimeMs &&
-      was.ino === is.ino;
-    if (isAlike) return;
-    child.entry = is;
-    this.changed = true;
   }
 
   /** Reads what the facts do not identify. */
   private async read(s: Scan): Promise<void> {
-    for (const { child, stat } of this.unread) {
+    for (const { child, within, stat } of this.unread) {
       // A file touched within the clock's last step could be touched again without a change of its facts; one whose length
       // is another one than was seen has been. Without facts it is read again next time. Asked before the content is read.
       const past = this.isPast(stat);
@@ -157,11 +154,11 @@ export class Scanner {
         const facts = past && size === stat.size ? stat : { mtimeMs: stat.mtimeMs };
         // Of two equal strings one is kept: they are most of what is known of a file.
         const known = s.before.get(child.path)?.hash;
-        this.become(child, fileEntry(stat.mode & 0o7777, size, known === hash ? known : hash, facts));
+        become(within, child, fileEntry(stat.mode & 0o7777, size, known === hash ? known : hash, facts));
       } catch (error) {
         if (!isMissing(error))
           throw trouble(isDenied(error) ? 'read' : 'keep the content of', child.path, error);
-        this.become(child, undefined);
+        become(within, child, undefined);
       }
     }
     this.unread = [];
@@ -200,19 +197,31 @@ function timeIn(folder: string): number {
   }
 }
 
-function treeOf(top: Folder): Tree {
-  const entries: [path: string, entry: Entry][] = [];
-  const open = [top.children.values()];
-  for (let children = open.at(-1); children !== undefined; children = open.at(-1)) {
-    const next = children.next();
-    if (next.done === true) {
-      open.pop();
-      continue;
-    }
-    const { path, entry, folder } = next.value;
-    if (entry !== undefined) entries.push([path, entry]);
-    if (folder !== undefined) open.push(folder.children.values());
-  }
-  // Almost in order: a folder's contents come before names that only begin like it ("a", "a/x", "a-b").
-  return new Map(entries.sort(byPath));
+function become(within: Listed, child: Child, is: Entry | undefined): void {
+  const was = child.entry;
+  if (was === is) return;
+  const isAlike =
+    was !== undefined &&
+    is !== undefined &&
+    isSame(was, is) &&
+    was.mtimeMs === is.mtimeMs &&
+    was.ctimeMs === is.ctimeMs &&
+    was.ino === is.ino;
+  if (isAlike) return;
+  child.entry = is;
+  touch(within);
+}
+
+/** Something in the folder is another than it was. */
+function touch(folder: Listed): void {
+  for (let at: Listed | undefined = folder; at?.folder !== undefined; at = at.parent) at.folder = undefined;
+}
+
+function folderOf(from: Listed, mode: number): Folder {
+  if (from.folder?.mode === mode) return from.folder;
+  const items = new Map<string, Item>();
+  for (const { name, entry, folder } of from.children)
+    if (entry !== undefined) items.set(name, folder === undefined ? entry : folderOf(folder, entry.mode));
+  from.folder = new Folder(mode, items);
+  return from.folder;
 }

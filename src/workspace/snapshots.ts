@@ -1,19 +1,19 @@
 /** Snapshots of one workspace: taken by a stat walk that reads only what may have changed. */
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { syncFolder } from '../system/files.ts';
+import { isCode, makeFolder, systemWords } from '../system/files.ts';
 import type { Batch, Kept } from './batch.ts';
 import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
 import { realOf } from './dirs.ts';
-import { Manifests } from './manifests.ts';
 import { isOurs, namesPlace } from './own-place.ts';
 import { restoreTree } from './restore.ts';
 import { Scanner } from './scan.ts';
 import type { Copied, CopyOptions, Entry, PathFilter, Snapshot, Snapshots, Stray, Tree } from './snapshot.ts';
 import { Store } from './store.ts';
-import { isSame, treeId } from './tree.ts';
-import { StoreTrouble, trouble } from './trouble.ts';
+import { FolderTree } from './tree.ts';
+import { Trees } from './trees.ts';
+import { DamagedStore, StoreTrouble, trouble } from './trouble.ts';
 
 type Where = {
   readonly workspace: string;
@@ -25,8 +25,7 @@ type Where = {
 /** Opens the snapshots kept in `dir` of the folder `workspace`; makes `dir` when it is missing. A workspace that is
  *  not there counts as an empty one, and so does one that a stage has replaced by a link or a file. What cannot be
  *  read, written or listed rejects with a WorkspaceError that names the path. `inStage` where a stage restores its own
- *  workspace. With `sync` false a take flushes large contents alone: for who flushes all of `dir` before anybody can know
- *  of it. */
+ *  workspace. With `sync` false a take flushes nothing: for who flushes all of `dir` before another process can know of it. */
 export async function openSnapshots(where: Where): Promise<Snapshots> {
   return new KeptSnapshots(where);
 }
@@ -35,16 +34,13 @@ class KeptSnapshots implements Snapshots {
   private readonly workspace: string;
   private readonly dir: string;
   private readonly inStage: true | undefined;
-  private readonly sync: boolean;
-  private readonly manifests: Manifests;
   private readonly store: Store;
+  private readonly trees: Trees;
   private readonly scanner: Scanner;
-  /** A folder of ours whose name is not known to be on disk. */
-  private isNew: boolean;
   /** The tree that was taken last, to tell what a restore finds untouched. */
-  private latest: Tree = empty;
+  private latest = new FolderTree();
   /** The files that a copy has read, until the first take has seen them. */
-  private copies: Tree = empty;
+  private copies: Tree | undefined;
   /** The end of the last take. */
   private taking: Promise<unknown> = Promise.resolve();
 
@@ -55,10 +51,9 @@ class KeptSnapshots implements Snapshots {
     this.workspace = join(realOf(dirname(given)), basename(given));
     this.dir = resolve(where.dir);
     this.inStage = where.inStage;
-    this.sync = where.sync ?? true;
-    this.manifests = new Manifests(this.dir, this.sync);
-    this.isNew = this.manifests.areNew;
-    this.store = new Store(realpathSync.native(this.dir), this.sync);
+    makeStore(this.dir);
+    this.store = new Store(realpathSync.native(this.dir), where.sync);
+    this.trees = new Trees(this.store);
     this.scanner = new Scanner(this.workspace);
   }
 
@@ -78,18 +73,18 @@ class KeptSnapshots implements Snapshots {
           throw this.unwritten(error);
         }
       });
-      if (await batch.commit()) this.isNew = false;
+      await batch.commit();
       this.copies = read;
       return { ...copied, namingPlace: namingPlace.sort() };
     } catch (error) {
       throw this.unwritten(error);
     } finally {
-      batch.close();
+      await batch.end();
     }
   }
 
   take(since?: Snapshot, goOn?: () => void): Promise<Snapshot> {
-    // One at a time: what the scanner knows and where the pack ends belong to one take.
+    // One at a time: what the scanner knows belongs to one take.
     const taken = this.taking.then(() => this.takeNow(since, goOn));
     this.taking = taken.catch(() => undefined);
     return taken;
@@ -101,16 +96,14 @@ class KeptSnapshots implements Snapshots {
 
   async load(id: string): Promise<Snapshot> {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
-    const { tree, places } = this.manifests.read(id);
-    this.store.learn(places, hashesOf(tree));
-    return { id, tree };
+    return { id, tree: this.trees.load(id, this.latest) };
   }
 
   async restore(to: Snapshot, only?: PathFilter, how: { readonly times?: 'now' } = {}): Promise<void> {
     const { workspace, store, inStage } = this;
     const { tree } = to;
-    // A snapshot that another opening has taken: its places are on disk.
-    if (!this.hasContents(tree)) await this.load(to.id);
+    // A snapshot that another opening has taken.
+    if (!(tree instanceof FolderTree && this.trees.has(tree))) await this.load(to.id);
     return restoreTree({
       ...{ workspace, to: tree, known: [this.latest, tree], store, only, inStage },
       isTimeNow: how.times === 'now',
@@ -123,19 +116,19 @@ class KeptSnapshots implements Snapshots {
     return tree;
   }
 
-  read(hash: string): Promise<Buffer> {
+  async read(hash: string): Promise<Buffer> {
     return this.store.read(hash);
   }
 
-  pieces(hash: string): AsyncIterable<Buffer> {
-    return this.store.pieces(hash);
+  async *pieces(hash: string): AsyncGenerator<Buffer> {
+    yield* this.store.pieces(hash);
   }
 
   private async takeNow(since: Snapshot | undefined, goOn: GoOn): Promise<Snapshot> {
     const { store } = this;
     const batch = store.begin();
     try {
-      const before = since?.tree ?? this.copies;
+      const before = since?.tree ?? this.copies ?? this.latest;
       const tree = await this.scanner.scan({
         before,
         has: (hash) => store.has(hash),
@@ -144,21 +137,17 @@ class KeptSnapshots implements Snapshots {
           return this.keep(batch, place, expected, goOn);
         },
       });
-      if (!(await batch.commit()) && this.isNew && this.sync) await syncFolder(this.dir);
-      this.isNew = false;
+      const stored = this.trees.add(tree, before instanceof FolderTree ? before : this.latest, batch);
+      await batch.commit();
+      stored();
       this.latest = tree;
-      this.copies = empty;
-      if (since !== undefined && tree === before) return since;
-      const likeness = since === undefined ? 'none' : compared(tree, before);
-      const id = since === undefined || likeness === 'none' ? treeId(tree) : since.id;
-      if (likeness !== 'all' || !this.manifests.written.has(id))
-        await this.manifests.write(id, tree, store.placeOf);
-      return { id, tree };
+      this.copies = undefined;
+      return since?.tree === tree ? since : { id: tree.top.id, tree };
     } catch (error) {
       this.scanner.forget();
       throw this.unwritten(error);
     } finally {
-      batch.close();
+      await batch.end();
     }
   }
 
@@ -178,29 +167,17 @@ class KeptSnapshots implements Snapshots {
   private unwritten(error: unknown): Error {
     return trouble('write a snapshot into', this.dir, error, StoreTrouble);
   }
-
-  private hasContents(tree: Tree): boolean {
-    for (const hash of hashesOf(tree)) if (!this.store.has(hash)) return false;
-    return true;
-  }
 }
 
 type GoOn = (() => void) | undefined;
 
-const empty: Tree = new Map();
-
-function* hashesOf(tree: Tree): Generator<string> {
-  for (const entry of tree.values()) if (entry.hash !== undefined) yield entry.hash;
-}
-
-/** What two trees have in common: nothing that counts, the contents, or also the times of the files. */
-function compared(a: Tree, b: Tree): 'none' | 'contents' | 'all' {
-  if (a.size !== b.size) return 'none';
-  let hasSameTimes = true;
-  for (const [path, entry] of a) {
-    const other = b.get(path);
-    if (other === undefined || !isSame(entry, other)) return 'none';
-    if (entry.mtimeMs !== other.mtimeMs) hasSameTimes = false;
+function makeStore(dir: string): void {
+  try {
+    makeFolder(dir);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST', 'ENOTDIR', 'ELOOP')) throw error;
+    throw new DamagedStore(`the snapshots in ${dir} are out of reach: ${systemWords(error)}`, {
+      cause: error,
+    });
   }
-  return hasSameTimes ? 'all' : 'contents';
 }

@@ -127,7 +127,9 @@ describe('failures count as alike', () => {
       'where only caches, logs and the engine’s own files have changed',
       [
         visit,
-        { before: tree({ 'src/a.js': '1', 'a/__pycache__/m.pyc': '1', 'x.log': '1', '.factory/in/x': '1' }) },
+        {
+          before: tree({ 'src/a.js': '1', 'src/__pycache__/m.pyc': '1', 'x.log': '1', '.factory/in/x': '1' }),
+        },
       ],
       [1, 2],
     ],

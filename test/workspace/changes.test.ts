@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { diff } from '../../src/workspace/changes.ts';
 import type { Changes, Entry, Snapshot } from '../../src/workspace/snapshot.ts';
-import { treeId } from '../../src/workspace/tree.ts';
+import { FolderTree } from '../../src/workspace/tree.ts';
 
 const file = (hash = '1', mode = 0o644): Entry => ({ kind: 'file', mode, size: 1, hash });
 const link = (target = 'x'): Entry => ({ kind: 'link', mode: 0o777, target });
 const dir = (mode = 0o755): Entry => ({ kind: 'dir', mode });
 type Entries = { readonly [path: string]: Entry };
 const snapshot = (entries: Entries): Snapshot => {
-  const tree = new Map(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { id: treeId(tree), tree };
+  const tree = FolderTree.from(Object.entries(entries));
+  return { id: tree.top.id, tree };
 };
 const nothing: Changes = {
   created: [],

@@ -1,46 +1,88 @@
-/** The form of a snapshot's tree on disk. */
+/** Trees as folders within folders, and the form of a folder in the store. */
 import { expect, test } from 'vitest';
 import { sha256 } from '../../src/model/sha256.ts';
+import { readFolder, writeFolder } from '../../src/workspace/folder-record.ts';
 import type { Entry } from '../../src/workspace/snapshot.ts';
-import { readTree, treeId, writeTree } from '../../src/workspace/tree.ts';
+import { Folder, FolderTree } from '../../src/workspace/tree.ts';
+import { DamagedStore } from '../../src/workspace/trouble.ts';
 
 const hash = sha256('content');
 const file = { kind: 'file', mode: 0o644, size: 1, hash } as const;
+const facts = { mtimeMs: 1.25, ctimeMs: 2, ino: 7 };
 
-const treeOf = (count: number): ReadonlyMap<string, Entry> => {
-  const entries = Array.from({ length: count }, (_, n): [string, Entry][] => [
-    [`d-${n}`, { kind: 'dir', mode: 0o755 }],
-    [`e-${n}`, { kind: 'link', mode: 0o777, target: `ü${n}` }],
-    [`f-${n}\n,`, { ...file, hash: sha256(`${n}`), mtimeMs: n + 0.25, ctimeMs: n, ino: n }],
-  ]).flat();
-  return new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
-};
+const entries: readonly [string, Entry][] = Array.from({ length: 40 }, (_, n): [string, Entry][] => [
+  [`d-${n}`, { kind: 'dir', mode: 0o755 }],
+  [`d-${n}/x\n,`, { ...file, hash: sha256(`${n}`), ...facts }],
+  [`d-${n}-`, { kind: 'link', mode: 0o777, target: `ü${n}` }],
+]).flat();
 
-test('a tree that was written is read back, with the places of its contents', () => {
-  const tree = treeOf(400);
-  const place = { pack: 'pack-1', offset: 7, size: 1 };
-  const read = readTree(Buffer.concat(writeTree(tree, 'boot', () => place)), treeId(tree), 'boot');
-  expect([...read.tree]).toEqual([...tree]);
-  expect([read.places.size, read.places.get(sha256('3'))]).toEqual([400, place]);
+test('a tree is a map of its paths, sorted by code unit', () => {
+  const tree = FolderTree.from(entries);
+  const sorted = [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+  expect([...tree]).toEqual(sorted);
+  expect([...tree.keys()]).toEqual(sorted.map(([path]) => path));
+  expect(tree.size).toBe(120);
+  for (const [path, entry] of entries) expect(tree.get(path)).toEqual(entry);
+  for (const path of ['', 'd', 'd-1/', 'd-1/y', 'd-1-/x', '/d-1']) expect(tree.has(path)).toBe(false);
+});
+
+/** What is read again of a folder that was written in the start of the system `boot`. */
+function readAgain(items: Record<string, Entry>, boot = 'boot', now = boot): Folder {
+  const { top } = FolderTree.from(Object.entries(items));
+  return readFolder(
+    writeFolder(top, boot, () => hash),
+    now,
+    0,
+    () => {
+      throw new Error('it has no folders');
+    },
+  );
+}
+
+test('a folder that was written is read back, with the mode and the key of each in it', () => {
+  const { top } = FolderTree.from(entries);
+  const asked: unknown[] = [];
+  const read = readFolder(
+    writeFolder(top, 'boot', ({ id }) => id),
+    'boot',
+    0,
+    (key, name, mode) => {
+      asked.push([key, mode]);
+      const was = top.items.get(name);
+      return was instanceof Folder ? was : new Folder(0, new Map());
+    },
+  );
+  expect([read.id, [...read.items]]).toEqual([top.id, [...top.items]]);
+  const third = top.items.get('d-3');
+  expect(asked).toContainEqual([third instanceof Folder && third.id, 0o755]);
 });
 
 test('a file that was just written is not vouched for, nor is one in another start of the system', () => {
-  const tree = new Map<string, Entry>([
-    ['old', { ...file, mtimeMs: 1.25, ctimeMs: 2, ino: 7 }],
-    ['young', { ...file, mtimeMs: 1.25 }],
-  ]);
-  const text = Buffer.concat(writeTree(tree, 'boot', () => undefined));
-  expect([...readTree(text, treeId(tree), 'boot').tree]).toEqual([...tree]);
+  const old = { ...file, ...facts };
   const young = { ...file, mtimeMs: 1.25 };
-  expect([...readTree(text, treeId(tree), 'another').tree.values()]).toEqual([young, young]);
+  expect([...readAgain({ old, young }).items]).toEqual(Object.entries({ old, young }));
+  expect([...readAgain({ old, young }, 'boot', 'another').items.values()]).toEqual([young, young]);
+  // Where the system does not tell its starts apart.
+  expect([...readAgain({ old }, '').items.values()]).toEqual([young]);
+  expect([...readAgain({ a: { ...file, ino: 3 } }).items.values()]).toEqual([file]);
 });
 
-test('no text that ends early, has more at its end or belongs to another name is read', () => {
-  const tree = treeOf(5);
-  const text = Buffer.concat(writeTree(tree, 'boot', () => undefined));
-  for (let end = 0; end < text.length; end++)
-    expect(() => readTree(text.subarray(0, end), treeId(tree), 'boot'), `${end}`).toThrow();
-  for (const more of ['\n', ' ', '[]', ']}\n'])
-    expect(() => readTree(Buffer.concat([text, Buffer.from(more)]), treeId(tree), 'boot'), more).toThrow();
-  expect(() => readTree(text, treeId(treeOf(4)), 'boot')).toThrow('another name');
+test.for<Record<string, Entry>>([
+  { a: { ...file, mode: 0o10644 } },
+  { a: { ...file, mode: -1 } },
+  { a: { ...file, size: -1 } },
+  { a: { ...file, hash: `${'a'.repeat(63)}/` } },
+  { '..': file },
+  { '.': file },
+  { 'a\0': file },
+])('a folder with %o is none of ours', (items) => {
+  expect(() => readAgain(items)).toThrow(DamagedStore);
+});
+
+test('no text but the whole of a record is read', () => {
+  const { top } = FolderTree.from([['a', file]]);
+  const text = writeFolder(top, 'boot', () => hash);
+  const read = (bytes: Buffer) => readFolder(bytes, 'boot', 0, () => top);
+  for (let end = 0; end < text.length; end++) expect(() => read(text.subarray(0, end))).toThrow(DamagedStore);
+  expect(() => read(Buffer.concat([text, Buffer.from('{}')]))).toThrow(DamagedStore);
 });
