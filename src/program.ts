@@ -148,7 +148,7 @@ const doors: CommandDoors = {
   outIsClosed: () => outIsClosed,
   clock: realClock,
   every: realEvery,
-  stopping,
+  signal: stopping,
   parting,
   atLast: (work) => void last.push(work),
 };

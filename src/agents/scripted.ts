@@ -13,22 +13,30 @@ export type ScriptedOptions = {
   readonly readFile: (path: string) => Promise<string>;
 };
 
+type Prepared = AgentScript['answers'][string][number];
+type Usage = { readonly usage: NonNullable<Prepared['usage']> } | { readonly unbilled?: true };
+
+const answersOf = (script: AgentScript, node: string): readonly Prepared[] =>
+  Object.hasOwn(script.answers, node) ? (script.answers[node] ?? []) : [];
+
 /** The n-th call for a node gets the script's n-th answer for it; a call without an answer fails and says where to
  *  add one. */
-export function scriptedAgent({ script, scriptPath, readFile }: ScriptedOptions): Agent {
+export function scriptedAgent(options: ScriptedOptions): Agent {
+  const { script, scriptPath } = options;
   // Answers that say what they count for are held against the limits as a model's would be.
   const counts = Object.values(script.answers).some((list) => list.some((one) => one.usage !== undefined));
-  const unbilled = counts ? { unbilled: true as const } : {};
   return {
     name: 'scripted',
     ...(counts ? {} : { free: true as const }),
     modelFor(task) {
-      const usage = answersOf(task.node)[task.call - 1]?.usage;
+      const usage = answersOf(script, task.node)[task.call - 1]?.usage;
       return usage === undefined || usage.cost_usd !== null ? undefined : usage.model;
     },
     describe: `scripted: answers from ${scriptPath}`,
     async work(task, signal) {
-      const report = signal.aborted ? undefined : await answer(task);
+      const report = signal.aborted
+        ? undefined
+        : await answer(task, options, counts ? { unbilled: true } : {});
       if (report === undefined || signal.aborted) return { kind: 'cancelled' };
       if (report.kind === 'answered') {
         try {
@@ -40,70 +48,75 @@ export function scriptedAgent({ script, scriptPath, readFile }: ScriptedOptions)
       return report;
     },
   };
+}
 
-  function answersOf(node: string): AgentScript['answers'][string] {
-    return Object.hasOwn(script.answers, node) ? (script.answers[node] ?? []) : [];
+async function answer(
+  task: AgentTask,
+  options: ScriptedOptions,
+  unbilled: { readonly unbilled?: true },
+): Promise<AgentReport> {
+  const { script, scriptPath } = options;
+  const config = (reason: string): AgentReport => ({ kind: 'failed', class: 'config', reason, ...unbilled });
+  const prepared = answersOf(script, task.node);
+  const next = prepared[task.call - 1];
+  if (next === undefined) {
+    const there = prepared.length === 1 ? 'is 1 answer' : `are ${prepared.length} answers`;
+    return config(
+      `no answer for call ${task.call} of node "${task.node}": there ${there} for it; ` +
+        `add one under answers.${task.node} in ${scriptPath}`,
+    );
   }
+  if (next.files !== undefined) {
+    const wrong = await carryOut(next.files, task.workspace, dirname(scriptPath));
+    if (wrong !== undefined)
+      return config(`answer ${task.call} of node "${task.node}" in ${scriptPath}: ${wrong}`);
+  }
+  const usage = next.usage === undefined ? unbilled : { usage: next.usage };
+  if (next.fail !== undefined) return failed(next.fail, usage);
+  if (next.finished !== undefined) return finished(next.finished, usage);
+  const text = await textOf(next, options);
+  if (typeof text === 'string') return { kind: 'answered', text, ...usage };
+  return config(`answer ${task.call} of node "${task.node}" is in ${text.problem}`);
+}
 
-  async function answer(task: AgentTask): Promise<AgentReport> {
-    const config = (reason: string): AgentReport => ({
-      kind: 'failed',
-      class: 'config',
-      reason,
-      ...unbilled,
-    });
-    const prepared = answersOf(task.node);
-    const next = prepared[task.call - 1];
-    if (next === undefined) {
-      const there = prepared.length === 1 ? 'is 1 answer' : `are ${prepared.length} answers`;
-      return config(
-        `no answer for call ${task.call} of node "${task.node}": there ${there} for it; ` +
-          `add one under answers.${task.node} in ${scriptPath}`,
-      );
-    }
-    const usage = next.usage === undefined ? unbilled : { usage: next.usage };
-    if (next.files !== undefined) {
-      const wrong = await carryOut(next.files, task.workspace, dirname(scriptPath));
-      if (wrong !== undefined)
-        return config(`answer ${task.call} of node "${task.node}" in ${scriptPath}: ${wrong}`);
-    }
-    if (next.fail !== undefined) {
-      const { class: failureClass, reason, model: said, response } = next.fail;
-      const model = said ?? (failureClass === 'infra' ? 'api' : undefined);
-      return {
-        kind: 'failed',
-        class: failureClass,
-        reason,
-        ...(model === undefined ? {} : { model }),
-        ...(response === undefined ? {} : { response }),
-        ...usage,
-      };
-    }
-    if (next.finished !== undefined) {
-      const { finished } = next;
-      return {
-        kind: 'finished',
-        outcome: finished.outcome,
-        label: finished.preferred_next_label,
-        suggested: finished.suggested_next_ids,
-        notes: finished.notes,
-        reason: finished.failure_reason,
-        updates: finished.context_updates,
-        ...(finished.verification_plan === undefined ? {} : { verificationPlan: finished.verification_plan }),
-        response: finished.response,
-        ...usage,
-      };
-    }
-    if (next.text !== undefined) return { kind: 'answered', text: next.text, ...usage };
-    if (next.json !== undefined)
-      return { kind: 'answered', text: JSON.stringify(next.json, null, 2), ...usage };
-    const path = join(dirname(scriptPath), next.file ?? '');
-    try {
-      return { kind: 'answered', text: await readFile(path), ...usage };
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      return config(`answer ${task.call} of node "${task.node}" is in ${path}, which cannot be read: ${why}`);
-    }
+function failed(
+  { class: failureClass, reason, model: said, response }: NonNullable<Prepared['fail']>,
+  usage: Usage,
+): AgentReport {
+  const model = said ?? (failureClass === 'infra' ? 'api' : undefined);
+  return {
+    ...{ kind: 'failed', class: failureClass, reason },
+    ...(model === undefined ? {} : { model }),
+    ...(response === undefined ? {} : { response }),
+    ...usage,
+  };
+}
+
+const finished = (said: NonNullable<Prepared['finished']>, usage: Usage): AgentReport => ({
+  kind: 'finished',
+  outcome: said.outcome,
+  label: said.preferred_next_label,
+  suggested: said.suggested_next_ids,
+  notes: said.notes,
+  reason: said.failure_reason,
+  updates: said.context_updates,
+  ...(said.verification_plan === undefined ? {} : { verificationPlan: said.verification_plan }),
+  response: said.response,
+  ...usage,
+});
+
+async function textOf(
+  { text, json, file = '' }: Prepared,
+  { scriptPath, readFile }: ScriptedOptions,
+): Promise<string | { readonly problem: string }> {
+  if (text !== undefined) return text;
+  if (json !== undefined) return JSON.stringify(json, null, 2);
+  const path = join(dirname(scriptPath), file);
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { problem: `${path}, which cannot be read: ${why}` };
   }
 }
 

@@ -1,30 +1,23 @@
 /** `factory audit`: checks a run for holdout leaks and for changes of tests and of what runs them. */
-import { resolve } from 'node:path';
 import { auditRun } from '../audit/audit.ts';
 import { storedGraph } from '../factory/pipeline.ts';
+import { refused } from '../factory/types.ts';
 import { type AuditFinding, type AuditReport, auditWords } from '../model/audit.ts';
 import { unreachable } from '../model/json.ts';
-import { findRun } from '../store/run-store.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
+import { findNamed } from './find-run.ts';
 import { type Io, paints } from './io.ts';
-import { foreign, oneLine, type Paint, painter } from './print.ts';
-import { refuse, wrong } from './refuse.ts';
+import { counted, foreign, oneLine, type Paint, painter } from './print.ts';
+import type { Ended } from './verbs.ts';
 
 export type AuditOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
 
-/** Answers 0 for a run without errors, 1 for one with, or whose sealed files could not be read, 2 where there is no such
- *  run. Nothing is changed. */
-export async function auditCommand(run: string, options: AuditOptions, io: Io): Promise<number> {
-  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
-  if (!found.ok) {
-    await refuse([wrong('no-run', found.why)], io, options);
-    return 2;
-  }
-  const audited = await audit(resolve(io.cwd, found.dir), io);
-  if ('why' in audited) {
-    await refuse([wrong('run-files', audited.why)], io, options);
-    return 2;
-  }
+/** Answers 0 for a run without errors, 1 for one with, or whose sealed files could not be read. Nothing is changed. */
+export async function auditCommand(run: string, options: AuditOptions, io: Io): Promise<Ended> {
+  const found = await findNamed(run, options, io);
+  if ('problems' in found) return found;
+  const audited = await audit(found.dir, io);
+  if ('why' in audited) return refused('run-files', audited.why);
   const { report } = audited;
   if (options.json === true) io.out(`${JSON.stringify(report, null, 2)}\n`);
   else io.out(auditText(report, painter(paints(io, io.outIsTerminal, options.color))));
@@ -48,13 +41,13 @@ export function auditText(report: AuditReport, paint: Paint): string {
     ...report.notes.map((note) => paint.yellow(`not looked at: ${note}`)),
     ...holdoutText(report, paint),
     `looked at ${[
-      some(visits, 'visit'),
-      some(texts, 'text'),
-      some(files, 'file'),
-      some(commits, 'commit'),
+      counted(visits, 'visit'),
+      counted(texts, 'text'),
+      counted(files, 'file'),
+      counted(commits, 'commit'),
     ].join(
       ', ',
-    )}${report.holdout === 'checked' ? ` for ${some(canaries, 'canary', 'canaries')} of sealed files` : ''}`,
+    )}${report.holdout === 'checked' ? ` for ${counted(canaries, 'canary', 'canaries')} of sealed files` : ''}`,
     `${report.errors > 0 ? paint.red('✗') : report.holdout === 'unreadable' ? paint.yellow('■') : paint.green('✓')} audit of ${report.run_id}: ${auditWords({ ...report, findings: report.findings.length })}`,
   ];
   return `${[...blocks, last.join('\n')].join('\n\n')}\n`;
@@ -98,5 +91,3 @@ function difference(sign: string, text = ''): string[] {
     ...(more > 0 ? [`  ${sign} (${more} more lines)`] : []),
   ];
 }
-
-const some = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

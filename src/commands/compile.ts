@@ -24,25 +24,18 @@ import {
   wrong,
 } from './compile-request.ts';
 import { paints } from './io.ts';
+import { boundOptions, everyAgent, logOptions, present, withOptions } from './options.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
-import { boundsOf, checkedBounds, doorsOf, type RunDoors } from './run.ts';
-import { everyAgent, present, withBounds, withLogOptions } from './run-words.ts';
+import { boundsOf, doorsOf, type RunDoors } from './run.ts';
 import { openView, type View } from './view.ts';
 
 /** Registers the compilation on `factory plan` itself; its steps are sub-commands with other options. */
-export function withCompile(
-  plan: Command,
-  io: Omit<RunDoors, 'signal'> & {
-    readonly stopping: () => AbortSignal;
-    readonly exit: (code: number) => void;
-  },
-): void {
-  withLogOptions(
-    withBounds(plan),
-    'print errors only',
-    'print debug records and every finding of every attempt',
-  )
+export function withCompile(plan: Command, io: RunDoors & { readonly exit: (code: number) => void }): void {
+  withOptions(plan, [
+    ...boundOptions(),
+    ...logOptions('print errors only', 'print debug records and every finding of every attempt'),
+  ])
     .enablePositionalOptions()
     .argument('[spec]', 'product spec to compile into work orders', present)
     .option('--spec <file>', 'the spec, as a flag', present)
@@ -65,7 +58,7 @@ export function withCompile(
     .option('--run-id <id>', 'id of the run (default: a ULID)')
     .option('--json', 'print the run record as JSON')
     .action(async (spec: string | undefined, options: CompileOptions) =>
-      io.exit(await compileCommand(spec, options, { ...io, signal: io.stopping() })),
+      io.exit(await compileCommand(spec, options, io)),
     );
 }
 
@@ -79,11 +72,6 @@ export async function compileCommand(
   const view = await openView(options, io);
   const say = (problem: Wrong) => refusal(problem, options, io);
   const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
-  const bounds = boundsOf(options);
-  if ('problems' in bounds) {
-    await refuse(bounds.problems, io, options, usageWrong);
-    return usageWrong;
-  }
   if (named !== undefined && options.spec !== undefined && named !== options.spec)
     return say(wrong(usageWrong, `two specs are named: ${named} and ${options.spec}`));
   const specPath = named ?? options.spec;
@@ -152,7 +140,7 @@ const flagsOf = (
   workdir: string | undefined,
 ): RunFlags => ({
   envPass: [],
-  ...checkedBounds(options),
+  ...boundsOf(options),
   vars,
   // A plan is cheap to repeat, so it fails at once instead of being suspended.
   parkPassing: false,

@@ -1,7 +1,7 @@
 /** `factory diff`: what happened to a run's workspace between two of its moments. */
 import { posix } from 'node:path';
+import { type Refusal, refused } from '../factory/types.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
 import { unreachable } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import { isSnapshotName, momentText, parsePoint } from '../model/point.ts';
@@ -16,10 +16,10 @@ import { patchOf, type Sides, type Untold } from '../workspace/patch.ts';
 import type { Entry } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
+import { loadProgress, usage } from './find-run.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { type Paint, painter } from './print.ts';
-import { refuse, wrong } from './refuse.ts';
-import { soFarOf } from './so-far.ts';
+import type { Ended } from './verbs.ts';
 
 export type DiffOptions = {
   readonly at?: string;
@@ -40,91 +40,91 @@ type Moments = {
   readonly runDir: string;
 };
 
-/** Tells what changed: as a patch, as names, or as JSON. Answers with the exit code: 0 whether anything has changed or
- *  not. */
+/** Prints what changed: as a patch, as names, or as JSON. The exit code is 0 whether anything has changed or not. */
 export async function diffCommand(
   run: string,
   paths: readonly string[],
   options: DiffOptions,
   io: Io & Pick<Raw, 'bytes'>,
-): Promise<number> {
-  const refused = async (problem: Diagnostic, code = 2): Promise<number> => {
-    await refuse([problem], io, options, code);
-    return code;
-  };
+): Promise<Ended> {
   const moments = await momentsOf(run, options, io);
-  if ('message' in moments) return refused(moments);
+  if ('problems' in moments) return moments;
   // Of a whole run it is the product that is asked for.
   const isOfProduct = paths.length === 0 && options.at === undefined;
   const only = isOfProduct ? isProduct : onlyAt(paths);
-  if (typeof only !== 'function') return refused(only);
+  if (typeof only !== 'function') return only;
   try {
     const at = layout(moments.runDir);
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     const before = await snapshots.load(moments.from.snapshot);
     const after = await snapshots.load(moments.to.snapshot);
     const sides = { before, after };
+    if (isOfProduct) printLeftOut(changed(sides, (path) => !isProduct(path)).length, io);
     const changes = changed(sides, only);
-    const own = isOfProduct ? changed(sides, (path) => !isProduct(path)).length : 0;
-    if (own > 0)
-      io.err(
-        `left out: ${own === 1 ? 'one path' : `${own} paths`} in ${ours}, which is the engine's own; name that folder to see ${own === 1 ? 'it' : 'them'}\n`,
-      );
-    if (options.json === true) {
-      io.out(`${JSON.stringify(record(moments, changes), null, 2)}\n`);
-      return 0;
-    }
-    if (changes.length === 0) {
+    const { runId, from, to } = moments;
+    if (options.json === true) io.out(`${JSON.stringify(record(moments, changes), null, 2)}\n`);
+    else if (changes.length === 0) {
       const where = paths.length === 0 ? '' : ` in ${paths.join(', ')}`;
-      const { runId, from, to } = moments;
       io.err(`run ${runId}, ${from.words} to ${to.words}: nothing has changed${where}\n`);
-      return 0;
-    }
-    const colour = paints(io, io.outIsTerminal, options.color);
-    if (options.names === true) {
-      for (const { path, what } of changes) io.out(`${marked(what, painter(colour))} ${shown(path)}\n`);
-      return 0;
-    }
-    const told = await readManifest(moments.runDir);
-    const { take, end } = printer(io);
-    const untold = await patchOf(sides, snapshots, {
-      env: io.env,
-      sha256: told.ok && told.manifest.base_commit?.length === 64,
-      colour,
-      toBeRead: io.outIsTerminal,
-      only,
-      take,
-    });
-    end();
-    for (const line of untoldWords(untold)) io.err(`${line}\n`);
+    } else if (options.names === true) {
+      const paint = painter(paints(io, io.outIsTerminal, options.color));
+      for (const { path, what } of changes) io.out(`${marked(what, paint)} ${shown(path)}\n`);
+    } else await printPatch(moments.runDir, sides, snapshots, only, options, io);
     return 0;
   } catch (error) {
     if (error instanceof GitError)
-      return refused(wrong('git', error.message, '--names and --json tell what has changed without git'), 1);
-    if (error instanceof WorkspaceError) return refused(wrong('diff', messageOf(error)), 1);
+      return refused('git', error.message, '--names and --json tell what has changed without git', 1);
+    if (error instanceof WorkspaceError) return refused('diff', messageOf(error), undefined, 1);
     throw error;
   }
 }
 
-async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Moments | Diagnostic> {
+function printLeftOut(count: number, io: Io): void {
+  if (count === 0) return;
+  const [what, it] = count === 1 ? ['one path', 'it'] : [`${count} paths`, 'them'];
+  io.err(`left out: ${what} in ${ours}, which is the engine's own; name that folder to see ${it}\n`);
+}
+
+async function printPatch(
+  runDir: string,
+  sides: Sides,
+  snapshots: Parameters<typeof patchOf>[1],
+  only: (path: string) => boolean,
+  { color }: DiffOptions,
+  io: Io & Pick<Raw, 'bytes'>,
+): Promise<void> {
+  const read = await readManifest(runDir);
+  const { take, end } = printer(io);
+  const untold = await patchOf(sides, snapshots, {
+    env: io.env,
+    sha256: read.ok && read.manifest.base_commit?.length === 64,
+    colour: paints(io, io.outIsTerminal, color),
+    toBeRead: io.outIsTerminal,
+    only,
+    take,
+  });
+  end();
+  for (const line of untoldWords(untold)) io.err(`${line}\n`);
+}
+
+async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Moments | Refusal> {
   const { at, from, to } = options;
   if (at !== undefined && (from !== undefined || to !== undefined))
-    return wrong(
-      'usage',
+    return usage(
       '--at tells one visit, from its beginning to its end; --from and --to say it otherwise',
       'leave --at out, or the other two',
     );
-  const soFar = await soFarOf(run, options, io);
-  if ('message' in soFar) return soFar;
-  const { checkpoint, records, runDir } = soFar;
+  const progress = await loadProgress(run, options, io);
+  if ('problems' in progress) return progress;
+  const { checkpoint, records, runDir } = progress;
   const runId = checkpoint.run_id;
-  const moment = (flag: string, text: string, before: boolean): Moment | Diagnostic => {
+  const moment = (flag: string, text: string, before: boolean): Moment | Refusal => {
     if (!before && isSnapshotName(text)) return { words: text.slice(0, 12), snapshot: text };
     const point = parsePoint(text);
     if ('problem' in point)
-      return wrong('usage', `--${flag} ${point.problem}`, point.fix.replace('--at', `--${flag}`));
+      return usage(`--${flag} ${point.problem}`, point.fix.replace('--at', `--${flag}`));
     const there = findMoment(records, point, before);
-    if (!there.ok) return wrong('no-visit', `run ${runId}: ${there.why}`, there.fix);
+    if (!there.ok) return refused('no-visit', `run ${runId}: ${there.why}`, there.fix);
     const { node, visit } = there.visit;
     return { words: momentText({ node, visit, before }), snapshot: there.snapshot };
   };
@@ -132,23 +132,22 @@ async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Mom
   const last = at ?? to;
   const start =
     first === undefined ? beginningOf(records) : moment(at ? 'at' : 'from', first, at !== undefined);
-  if (start === undefined) return wrong('run-files', `run ${runId} has no record of its beginning`);
-  if ('message' in start) return start;
+  if (start === undefined) return refused('run-files', `run ${runId} has no record of its beginning`);
+  if ('problems' in start) return start;
   const end = last === undefined ? latestOf(checkpoint) : moment(at ? 'at' : 'to', last, false);
-  if (end === undefined) return wrong('run-files', `the checkpoint of run ${runId} names no snapshot`);
-  return 'message' in end ? end : { runId, runDir, from: start, to: end };
+  if (end === undefined) return refused('run-files', `the checkpoint of run ${runId} names no snapshot`);
+  return 'problems' in end ? end : { runId, runDir, from: start, to: end };
 }
 
 const ours = inWorkspace.factory;
 const isProduct = (path: string): boolean => path !== ours && !path.startsWith(`${ours}/`);
 
 /** Whether a path is one of these or lies below one; without any, every path is. */
-function onlyAt(paths: readonly string[]): ((path: string) => boolean) | Diagnostic {
+function onlyAt(paths: readonly string[]): ((path: string) => boolean) | Refusal {
   const wanted = paths.map((path) => posix.normalize(path).replace(/\/$/, ''));
   const outside = wanted.findIndex((path) => path.startsWith('/') || path === '..' || path.startsWith('../'));
   if (outside !== -1)
-    return wrong(
-      'usage',
+    return usage(
       `"${paths[outside]}" does not lie in the workspace`,
       'name files and folders as the workspace has them, from its top on',
     );

@@ -1,7 +1,7 @@
 /** `factory doctor`: whether this machine has what runs need, and what it lacks. */
-import { resolve } from 'node:path';
 import { checkEnvironment, type Finding } from '../factory/machine.ts';
 import { unreachable } from '../model/json.ts';
+import { runsDirOf } from './find-run.ts';
 import { type Io, paints } from './io.ts';
 import { type Paint, painter } from './print.ts';
 
@@ -9,7 +9,7 @@ export type DoctorOptions = { readonly runsdir?: string; readonly json?: boolean
 
 /** Exit code 0 where runs work (perhaps with less than they could have), else 1. */
 export async function doctorCommand(options: DoctorOptions, io: Io): Promise<number> {
-  const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
+  const runsDir = runsDirOf(options, io);
   const found = await checkEnvironment({ cwd: io.cwd, runsDir, env: io.env });
   const bad = found.filter(({ state }) => state === 'bad');
   const code = bad.length === 0 ? 0 : 1;

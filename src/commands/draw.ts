@@ -160,3 +160,27 @@ function howItEnds(step: WitnessStep): string {
     ...sets,
   ].join(', ');
 }
+
+/** Findings of one code that a terminal shows. */
+const mostOfCode = 20;
+
+/** For a terminal the first findings of each code, and how many more there are, in a line for each; a file, a pipe and
+ *  `--json` get them all. */
+export function fewOfEach(
+  found: readonly Diagnostic[],
+  toTerminal: boolean,
+): { readonly told: readonly Diagnostic[]; readonly more: readonly string[] } {
+  if (!toTerminal || found.length <= mostOfCode) return { told: found, more: [] };
+  const seen = new Map<string, number>();
+  const told = found.filter(({ code }) => {
+    const count = (seen.get(code) ?? 0) + 1;
+    seen.set(code, count);
+    return count <= mostOfCode;
+  });
+  const more = [...seen].flatMap(([code, count]) =>
+    count > mostOfCode
+      ? [`and ${count - mostOfCode} more of ${code} (a file or a pipe gets all of them)`]
+      : [],
+  );
+  return { told, more };
+}

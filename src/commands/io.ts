@@ -1,4 +1,7 @@
 /** What a command receives of its process. Only `program.ts` has the process itself. */
+import type { Clock } from '../system/clock.ts';
+import type { Every } from '../system/every.ts';
+import type { Spawn } from '../system/spawn.ts';
 
 export type Io = {
   readonly cwd: string;
@@ -22,6 +25,20 @@ export type Raw = {
   /** Whether the reader of the output has closed it (`factory … | head`). */
   outIsClosed(): boolean;
 };
+
+/** What every verb receives. */
+export type CliIo = Io &
+  Raw & {
+    readonly clock: Clock;
+    readonly every: Every;
+    readonly now: () => Date;
+    readonly spawn: Spawn;
+    /** Handles signals from the first call on; the answer fires at the first signal. */
+    readonly signal: () => AbortSignal;
+    /** See `Doors` in factory/types.ts. */
+    readonly parting: (command: string) => void;
+    readonly atLast: (work: () => Promise<void>) => void;
+  };
 
 /** Columns of standard error; undefined if it is not a terminal. */
 export const errColumns = (io: Io): number | undefined => (io.errIsTerminal ? io.width : undefined);

@@ -1,9 +1,5 @@
 /** Log records on standard error: readable lines, or JSON with `--log-format json`. */
 import type { Log } from '../engine/watch.ts';
-import type { RunEvent } from '../model/event.ts';
-import { unreachable } from '../model/json.ts';
-import { toldReason } from '../model/outcome.ts';
-import { forkWords } from '../model/point.ts';
 import type { Clock } from '../system/clock.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -94,97 +90,4 @@ function quoted(value: unknown): string {
   return typeof value === 'string' && (text === '' || /[\s"=\p{Cc}]/u.test(text))
     ? JSON.stringify(text)
     : text;
-}
-
-/** An event as a log record. */
-export function recordOf(event: RunEvent): Parameters<Log> {
-  switch (event.type) {
-    case 'PipelineStarted':
-      return [
-        'info',
-        event.resumed ? 'pipeline resumed' : 'pipeline starting',
-        {
-          agent: event.agent,
-          ...(event.forked_from === undefined ? {} : { forked_from: forkWords(event.forked_from) }),
-        },
-      ];
-    case 'StageStarted':
-      return ['info', 'stage started', { node: event.node_id, visit: event.visit }];
-    case 'StageRetrying':
-      return [
-        'info',
-        'stage requested retry',
-        {
-          node: event.node_id,
-          retry_count: event.retry_count,
-          delay_ms: event.delay_ms,
-          reason: event.reason,
-        },
-      ];
-    case 'AgentActed':
-      return [
-        'debug',
-        'agent acted',
-        { node: event.node_id, action: event.action, detail: event.detail, status: event.status },
-      ];
-    case 'ReplayRan':
-      return ['warn', 'the record does not fit; the node runs', { node: event.node_id, why: event.why }];
-    case 'ScenarioRerun':
-      return [
-        event.result === 'alike' ? 'info' : 'warn',
-        'failed scenario run again in a clean copy',
-        {
-          node: event.node_id,
-          result: event.result,
-          ...(event.failure_reason === '' ? {} : { reason: event.failure_reason }),
-        },
-      ];
-    case 'GuardrailViolation':
-      return ['warn', 'guardrail violation', { node: event.node_id, paths: event.paths }];
-    case 'StageCompleted':
-      return [
-        'info',
-        'stage completed',
-        {
-          node: event.node_id,
-          outcome: event.outcome,
-          elapsed_ms: event.elapsed_ms,
-          ...(event.replayed === true ? { replayed: true } : {}),
-          ...(event.notes === '' ? {} : { notes: event.notes }),
-        },
-      ];
-    case 'StageFailed':
-      return [
-        'warn',
-        'stage failed',
-        {
-          node: event.node_id,
-          reason: toldReason(event.failure_reason, event.attribution),
-          class: event.failure_class,
-          elapsed_ms: event.elapsed_ms,
-          ...(event.replayed === true ? { replayed: true } : {}),
-        },
-      ];
-    case 'CheckpointSaved':
-      return ['debug', 'checkpoint saved', { node: event.last_completed_node }];
-    case 'PipelineCompleted':
-      return ['info', 'pipeline completed'];
-    case 'PipelineFailed':
-      return ['error', 'pipeline failed', { error: event.error }];
-    case 'PipelineInterrupted':
-      return ['warn', 'pipeline interrupted', { signal: event.signal, next: event.next_node }];
-    case 'PipelineParked':
-      return [
-        'warn',
-        'pipeline parked',
-        {
-          status: event.status,
-          node: event.node_id,
-          ...(event.wake_at === null ? {} : { wake_at: event.wake_at }),
-          reason: event.reason,
-        },
-      ];
-    default:
-      return unreachable(event);
-  }
 }

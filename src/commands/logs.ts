@@ -1,5 +1,4 @@
 /** `factory logs`: what happened in a run, event by event; with `--follow` also what happens from now on. */
-import { resolve } from 'node:path';
 import type { Log } from '../engine/watch.ts';
 import { RunEvent } from '../model/event.ts';
 import type { JsonObject } from '../model/json.ts';
@@ -7,14 +6,16 @@ import { layout } from '../model/layout.ts';
 import { isPaused } from '../model/park.ts';
 import { type Cursor, readJournal } from '../store/journal.ts';
 import { livingOwners } from '../store/lock.ts';
-import { findRun, namedRun, type RunSummary, summaryOf } from '../store/run-store.ts';
+import { namedRun, type RunSummary, summaryOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { toReader } from '../system/readers.ts';
+import { recordOf } from './event-words.ts';
+import { findNamed } from './find-run.ts';
 import { type Io, paints, type Raw } from './io.ts';
-import { chosenLevel, isLogged, type LogLevel, recordLine, recordOf } from './log.ts';
+import { chosenLevel, isLogged, type LogLevel, recordLine } from './log.ts';
 import { foreign, oneLine, painter } from './print.ts';
-import { refuse, wrong } from './refuse.ts';
 import { nextOf, storyOf } from './runs.ts';
+import type { Ended } from './verbs.ts';
 import { exitsHeld } from './view.ts';
 
 export type LogsOptions = {
@@ -37,13 +38,10 @@ export async function logsCommand(
   run: string,
   options: LogsOptions,
   io: Io & Pick<Raw, 'outIsClosed'> & { readonly clock: Clock },
-): Promise<number> {
-  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
-  if (!found.ok) {
-    await refuse([wrong('no-run', found.why)], io, options);
-    return 2;
-  }
-  const dir = resolve(io.cwd, found.dir);
+): Promise<Ended> {
+  const found = await findNamed(run, options, io);
+  if ('problems' in found) return found;
+  const { dir } = found;
   const { events } = layout(dir);
   const reader = toReader(io);
   const teller = openTeller(options, { ...io, out: reader.out });

@@ -1,7 +1,7 @@
 /** Flags of `factory order run` and `factory order run-all`, whose code is loaded when they are called. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { boundOptions, everyAgent, logOptions, present, withOptions } from './options.ts';
 import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
-import { everyAgent, present, withBounds, withLogOptions } from './run-words.ts';
 
 /** The default model. */
 export const defaultModel = 'gpt-5.2';
@@ -30,8 +30,8 @@ export function orderRunCommands(
   io: OrderRunIo & { readonly exit: (code: number) => void },
 ): void {
   const verb = (name: string, what: string): Command =>
-    withLogOptions(
-      withBounds(order.command(name).description(what))
+    withOptions(
+      withOptions(order.command(name).description(what), boundOptions())
         .option('--repo <dir>', 'repository with a clean working tree', present)
         .option(
           '--artifacts-dir <dir>',
@@ -55,7 +55,7 @@ export function orderRunCommands(
         .option('--agent <name>', `agent to use: ${everyAgent}`, present)
         .option('--script <file>', 'agent script with prepared answers')
         .option('--json', 'print the result as JSON'),
-      'print only the result and errors',
+      logOptions('print only the result and errors'),
     );
   verb('run', 'Build one work order and put its commit on a branch')
     .option('--work-order <file>', 'file with the work order', present)

@@ -15,7 +15,7 @@ import type { Spawn } from '../system/spawn.ts';
 import { isWithin, realOrSame } from '../workspace/dirs.ts';
 import { defaultModel } from './order-flags.ts';
 import { printEnd, printInterrupted, progressOf } from './order-print.ts';
-import { type BoundOptions, boundNames, boundsOf, checkedBounds, type RunOptions } from './run.ts';
+import { type BoundOptions, boundNames, boundsOf, type RunOptions } from './run.ts';
 import { openView, type ViewIo, type ViewOptions } from './view.ts';
 
 /** Options as typed, and commander's defaults. */
@@ -134,8 +134,6 @@ export async function resumeOrderRun(runDir: string, options: RunOptions, io: Or
     const why = `a resume of a work order cannot change ${flag}`;
     return printEnd(refused(2, why, 'leave it out, or start a new run'), options, io);
   }
-  const bounds = boundsOf(options);
-  if ('problems' in bounds) return printEnd({ ...bounds, code: 2 }, options, io);
   const request = await readRequest(runDir);
   const doors = { ...(await doorsOf(options, io)), takeOver: options.takeOver === true };
   const ended = await withRepository<OrderResult | OrderRefusal>(
@@ -143,7 +141,7 @@ export async function resumeOrderRun(runDir: string, options: RunOptions, io: Or
     { ...doors, resumes: request.run_id },
     (interrupted) => {
       if (interrupted !== undefined) printInterrupted(interrupted.result, options, io);
-      return resumeOrder(resolve(io.cwd, runDir), doors, bounds);
+      return resumeOrder(resolve(io.cwd, runDir), doors, boundsOf(options));
     },
   );
   return printEnd(ended, options, io);
@@ -165,8 +163,7 @@ function wrongFlags(options: OrderRunOptions): OrderRefusal | undefined {
   const { model, llmModel } = options;
   if (model !== undefined && llmModel !== undefined && model !== llmModel)
     return refused(2, `--llm-model ${llmModel} and --model ${model} name two models`, 'give one of them');
-  const bounds = boundsOf(options);
-  return 'problems' in bounds ? { ...bounds, code: 2 } : undefined;
+  return undefined;
 }
 
 function settingsOf(
@@ -198,7 +195,7 @@ function settingsOf(
     timeoutSeconds: options.timeoutSeconds,
     agent: options.agent,
     script: options.script,
-    bounds: checkedBounds(options),
+    bounds: boundsOf(options),
     batch,
   };
 }

@@ -2,18 +2,32 @@
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import { auditWords } from '../model/audit.ts';
-import type { RunEvent } from '../model/event.ts';
 import type { Evidence, EvidenceCommand } from '../model/evidence.ts';
-import { unreachable } from '../model/json.ts';
-import { toldReason } from '../model/outcome.ts';
 import { isPaused, type PausedWord } from '../model/park.ts';
 import { forkWords } from '../model/point.ts';
 import type { RunResult } from '../model/result.ts';
 import { type Spent, tokensOf } from '../model/spent.ts';
+import { columnsOf } from './draw.ts';
 import { hintOf } from './hints.ts';
 
 export type Paint = ReturnType<typeof pc.createColors>;
 export const painter = (colour: boolean): Paint => pc.createColors(colour);
+
+/** `1 file`, `2 files`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+/** Rows in columns: their cells padded but for the last one, the room that these take, and the last. */
+export function columns(rows: readonly (readonly string[])[]) {
+  const widths = (rows[0] ?? [])
+    .slice(0, -1)
+    .map((_, at) => rows.reduce((most, row) => Math.max(most, columnsOf(row[at] ?? '')), 0));
+  const taken = widths.reduce((sum, wide) => sum + wide + 2, 0);
+  return rows.map((row) => {
+    const cells = widths.map((wide, at) => `${row[at] ?? ''}${' '.repeat(wide - columnsOf(row[at] ?? ''))}`);
+    return { cells, taken, last: row.at(-1) ?? '' };
+  });
+}
 
 /** `1234` → `1.2s`, `61000` → `1m01s`. */
 export function elapsedWords(ms: number): string {
@@ -57,173 +71,117 @@ export function tail(text: string, room: number): string {
   return from === 0 ? flat.join('') : `…${flat.slice(from).join('').trimStart()}`;
 }
 
-const plain = pc.createColors(false);
-
-/** A line of `width` columns at most: `head` whole, of `rest` what fits behind it. */
-function fitted(head: (paint: Paint) => string, rest: string, paint: Paint, width: number): string {
-  const taken = [...head(plain)].length + 2;
-  const room = width - 1 - taken;
-  return rest === '' || room < 8 ? head(paint) : `${head(paint)}  ${oneLine(rest, room)}`;
-}
-
-/** One line of the live view, or nothing for events that people need not see. `clock` is the run's time so far, in
- *  milliseconds; `width` the terminal's columns. */
-export function liveLine(event: RunEvent, clock: number, paint: Paint, width: number): string | undefined {
-  const at = (p: Paint) => p.dim(elapsedWords(clock).padStart(7));
-  switch (event.type) {
-    case 'PipelineStarted':
-      return `${event.resumed ? 'resuming' : 'starting'}${event.forked_from === undefined ? '' : ` from ${forkWords(event.forked_from)}`} with agent ${paint.bold(event.agent)}`;
-    case 'StageStarted':
-      return undefined;
-    case 'StageRetrying':
-      return fitted(
-        (p) => `${at(p)} ${p.yellow('↻')} ${event.node_id}`,
-        `again in ${elapsedWords(event.delay_ms)}: ${event.reason}`,
-        paint,
-        width,
-      );
-    case 'AgentActed':
-      return undefined;
-    case 'ReplayRan':
-      return fitted(
-        (p) => `${at(p)} ${p.yellow('↻')} ${event.node_id}`,
-        `runs, the record does not fit: ${event.why}`,
-        paint,
-        width,
-      );
-    case 'ScenarioRerun':
-      return fitted(
-        (p) => `${at(p)} ${p.yellow('↻')} ${event.node_id}`,
-        `run again in a clean copy: ${event.result === 'passed' ? 'passed' : `failed ${event.result}`}`,
-        paint,
-        width,
-      );
-    case 'GuardrailViolation':
-      return fitted(
-        (p) => `${at(p)} ${p.red('!')} ${event.node_id}`,
-        `wrote outside its scope, put back: ${event.paths.join(', ')}`,
-        paint,
-        width,
-      );
-    case 'StageCompleted': {
-      const again = event.visit > 1 ? ` #${event.visit}` : '';
-      const word = event.outcome === 'success' ? '' : event.outcome;
-      return fitted(
-        (p) =>
-          `${at(p)} ${p.green('✓')} ${event.node_id}${p.dim(`${again} ${elapsedWords(event.elapsed_ms)}`)}${word === '' ? '' : ` ${p.yellow(word)}`}`,
-        event.notes,
-        paint,
-        width,
-      );
-    }
-    case 'StageFailed': {
-      const again = event.visit > 1 ? ` #${event.visit}` : '';
-      return fitted(
-        (p) =>
-          `${at(p)} ${p.red('✗')} ${event.node_id}${p.dim(`${again} ${elapsedWords(event.elapsed_ms)}`)}`,
-        event.failure_reason === '' ? 'failed' : toldReason(event.failure_reason, event.attribution),
-        paint,
-        width,
-      );
-    }
-    case 'CheckpointSaved':
-    case 'PipelineCompleted':
-    case 'PipelineFailed':
-    case 'PipelineInterrupted':
-    case 'PipelineParked':
-      return undefined;
-    default:
-      return unreachable(event);
-  }
-}
-
 /** Indent of the texts of a summary. */
 const column = ' '.repeat(12);
 
+type Row = readonly [name: string, text: string];
+
 /** Summary of a run: result, cause of a failure, figures, paths and the next command. */
 export function summary(result: RunResult, paint: Paint): string {
-  const rows: [string, string][] = [];
-  const reason = foreign(result.reason, column);
-  const head =
-    result.status === 'completed'
-      ? paint.green(`✓ success in ${elapsedWords(result.elapsed_ms)}`)
-      : isPaused(result.status)
-        ? paint.yellow(
-            `■ suspended${result.wake_at === undefined ? '' : ` until ${result.wake_at}`}: ${reason}`,
-          )
-        : result.status === 'interrupted'
-          ? paint.yellow(`■ ${reason} after ${elapsedWords(result.elapsed_ms)}`)
-          : paint.red(`✗ failed: ${reason}`);
-  if (result.status === 'failed') {
-    if (result.failed_node !== null) {
-      rows.push([
-        'cause',
-        `node ${result.failed_node}${result.failure_class === null ? '' : ` (${result.failure_class})`}`,
-      ]);
-      for (const [i, line] of lastLines(result.failure_output).entries())
-        rows.push([i === 0 ? 'output' : '', line]);
-      rows.push(['artifacts', `${result.run_dir}/${result.failed_node}/`]);
-    }
-    const hint = hintOf(result);
-    if (hint !== undefined) rows.push(['hint', hint]);
-    rows.push(['time', elapsedWords(result.elapsed_ms)]);
-  }
-  const tried = result.commits.reduce((sum, commit) => sum + commit.attempts, 0);
-  if (isPaused(result.status)) rows.push(['status', result.status], ['fix', fixes[result.status]]);
-  rows.push([
-    'nodes',
-    [
-      `${result.stages}`,
-      ...(result.failed_stages > 0 ? [`${result.failed_stages} failed on the way`] : []),
-      ...(result.retries > 0 ? [`${result.retries} ${result.retries === 1 ? 'retry' : 'retries'}`] : []),
-    ].join(', '),
-  ]);
-  for (const { node, calls } of result.denied ?? [])
-    rows.push([
-      'denied',
-      paint.yellow(`${node}: ${oneLine(calls.join(', '), 160)} (its permissions did not allow it)`),
-    ]);
-  if (result.spent.calls > 0) rows.push(['spent', spentWords(result.spent)]);
-  if (result.commits.length > 0) {
-    rows.push([
-      'commits',
-      `${result.commits.filter((c) => c.commit !== null).length} in ${tried} attempt${tried === 1 ? '' : 's'}`,
-    ]);
-    for (const { commit, subject, attempts } of result.commits) {
-      rows.push([
-        '',
-        `${commit === null ? '(no change)' : commit.slice(0, 10)} ${subject}${attempts > 1 ? paint.dim(` (${attempts} attempts)`) : ''}`,
-      ]);
-    }
-  }
-  if (result.proof !== null) {
-    rows.push([
-      'proof',
-      result.proof.length === 0
-        ? paint.yellow('nothing could be run: only that every promised file is there')
-        : result.proof.map((command) => oneLine(command, 80)).join(', '),
-    ]);
-  }
-  if (result.audit !== undefined) {
-    const words = auditWords(result.audit);
-    rows.push([
-      'audit',
-      result.audit.errors > 0 ? paint.red(words) : result.audit.warnings > 0 ? paint.yellow(words) : words,
-    ]);
-  }
-  rows.push(...evidenceRows(result, paint));
-  if (result.agent !== 'none') rows.push(['agent', result.agent]);
-  if (result.forked_from !== undefined) rows.push(['fork of', forkWords(result.forked_from)]);
-  if (result.replay_of !== undefined) rows.push(['replay of', result.replay_of]);
-  rows.push(['run', result.run_dir], ['files', result.workspace]);
-  if (result.verify !== undefined && result.exit_node !== null) rows.push(['check it', result.verify]);
+  const rows: readonly Row[] = [
+    ...(result.status === 'failed' ? failureRows(result) : []),
+    ...(isPaused(result.status) ? pausedRows(result.status) : []),
+    ...workRows(result, paint),
+    ...commitRows(result, paint),
+    ...checkRows(result, paint),
+    ...placeRows(result),
+  ];
   const table = rows.map(([name, text]) => `  ${paint.dim(name.padEnd(9))} ${text}`);
   const next = result.next === '' ? [] : [`  ${paint.dim('next'.padEnd(9))} ${paint.bold(result.next)}`];
-  return [head, ...table, ...next].join('\n');
+  return [headOf(result, paint), ...table, ...next].join('\n');
 }
 
+function headOf({ status, reason, elapsed_ms, wake_at }: RunResult, paint: Paint): string {
+  const why = foreign(reason, column);
+  if (status === 'completed') return paint.green(`✓ success in ${elapsedWords(elapsed_ms)}`);
+  if (isPaused(status))
+    return paint.yellow(`■ suspended${wake_at === undefined ? '' : ` until ${wake_at}`}: ${why}`);
+  return status === 'interrupted'
+    ? paint.yellow(`■ ${why} after ${elapsedWords(elapsed_ms)}`)
+    : paint.red(`✗ failed: ${why}`);
+}
+
+function failureRows(result: RunResult): readonly Row[] {
+  const { failed_node: node, failure_class } = result;
+  const hint = hintOf(result);
+  const cause: readonly Row[] =
+    node === null
+      ? []
+      : [
+          ['cause', `node ${node}${failure_class === null ? '' : ` (${failure_class})`}`],
+          ...lastLines(result.failure_output).map((line, at): Row => [at === 0 ? 'output' : '', line]),
+          ['artifacts', `${result.run_dir}/${node}/`],
+        ];
+  return [
+    ...cause,
+    ...(hint === undefined ? [] : [['hint', hint] as const]),
+    ['time', elapsedWords(result.elapsed_ms)],
+  ];
+}
+
+const pausedRows = (status: PausedWord): readonly Row[] => [
+  ['status', status],
+  ['fix', fixes[status]],
+];
+
+function workRows(
+  { stages, failed_stages, retries, denied = [], spent }: RunResult,
+  paint: Paint,
+): readonly Row[] {
+  const nodes = [
+    `${stages}`,
+    ...(failed_stages > 0 ? [`${failed_stages} failed on the way`] : []),
+    ...(retries > 0 ? [counted(retries, 'retry', 'retries')] : []),
+  ];
+  return [
+    ['nodes', nodes.join(', ')],
+    ...denied.map(({ node, calls }): Row => {
+      const what = `${node}: ${oneLine(calls.join(', '), 160)}`;
+      return ['denied', paint.yellow(`${what} (its permissions did not allow it)`)];
+    }),
+    ...(spent.calls > 0 ? [['spent', spentWords(spent)] as const] : []),
+  ];
+}
+
+function commitRows({ commits }: RunResult, paint: Paint): readonly Row[] {
+  if (commits.length === 0) return [];
+  const tried = commits.reduce((sum, commit) => sum + commit.attempts, 0);
+  const made = commits.filter(({ commit }) => commit !== null).length;
+  return [
+    ['commits', `${made} in ${counted(tried, 'attempt')}`],
+    ...commits.map(({ commit, subject, attempts }): Row => {
+      const more = attempts > 1 ? paint.dim(` (${attempts} attempts)`) : '';
+      return ['', `${commit === null ? '(no change)' : commit.slice(0, 10)} ${subject}${more}`];
+    }),
+  ];
+}
+
+function checkRows(result: RunResult, paint: Paint): readonly Row[] {
+  const { proof, audit } = result;
+  const rows: Row[] = [];
+  if (proof !== null) {
+    const nothing = 'nothing could be run: only that every promised file is there';
+    const commands = proof.map((command) => oneLine(command, 80)).join(', ');
+    rows.push(['proof', proof.length === 0 ? paint.yellow(nothing) : commands]);
+  }
+  if (audit !== undefined) {
+    const colour = audit.errors > 0 ? paint.red : audit.warnings > 0 ? paint.yellow : String;
+    rows.push(['audit', colour(auditWords(audit))]);
+  }
+  return [...rows, ...evidenceRows(result, paint)];
+}
+
+const placeRows = (result: RunResult): readonly Row[] => [
+  ...(result.agent === 'none' ? [] : [['agent', result.agent] as const]),
+  ...(result.forked_from === undefined ? [] : [['fork of', forkWords(result.forked_from)] as const]),
+  ...(result.replay_of === undefined ? [] : [['replay of', result.replay_of] as const]),
+  ['run', result.run_dir],
+  ['files', result.workspace],
+  ...(result.verify === undefined || result.exit_node === null ? [] : [['check it', result.verify] as const]),
+];
+
 /** What carries the verdict of a run that has ended. */
-function evidenceRows({ status, evidence }: RunResult, paint: Paint): [string, string][] {
+function evidenceRows({ status, evidence }: RunResult, paint: Paint): readonly Row[] {
   if (evidence === undefined || (status !== 'completed' && status !== 'failed')) return [];
   const { inputs } = evidence;
   const spec = inputs.variables['spec'];
@@ -232,13 +190,15 @@ function evidenceRows({ status, evidence }: RunResult, paint: Paint): [string, s
     `pipeline ${short(inputs.pipeline)}`,
   ];
   return [
-    ...(status === 'completed' ? [['checked', checkedWords(evidence, paint)] as [string, string]] : []),
-    ...(evidence.unchecked_orders ?? []).map((id): [string, string] => [
-      'warning',
-      paint.yellow(
-        `the only acceptance command of ${id} is true: nothing but the project's own tests checked it`,
-      ),
-    ]),
+    ...(status === 'completed' ? [['checked', checkedWords(evidence, paint)] as const] : []),
+    ...(evidence.unchecked_orders ?? []).map(
+      (id): Row => [
+        'warning',
+        paint.yellow(
+          `the only acceptance command of ${id} is true: nothing but the project's own tests checked it`,
+        ),
+      ],
+    ),
     ['evidence', `${named.join(', ')}, visits ${short(evidence.chain)}`],
   ];
 }
@@ -248,17 +208,16 @@ const short = (hash: string): string => hash.slice(0, 12);
 function checkedWords({ commands, more_commands: more, judged }: Evidence, paint: Paint): string {
   if (commands.length === 0) return paint.yellow('nothing was checked by a command');
   const good = (some: readonly EvidenceCommand[]) => some.filter(({ exit_code }) => exit_code === 0).length;
-  const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
   const scenarios = commands.filter(({ what }) => what === 'scenario');
   const nodes = new Set(commands.map(({ node }) => node)).size;
   const passed = good(commands);
   return [
-    `${passed === commands.length ? '' : `${passed} of `}${count(commands.length, 'command')} of ${count(nodes, 'node')} passed`,
+    `${passed === commands.length ? '' : `${passed} of `}${counted(commands.length, 'command')} of ${counted(nodes, 'node')} passed`,
     ...(more === 0 ? [] : [`${more} more are not listed`]),
     scenarios.length === 0
       ? 'no scenarios'
       : judged === undefined
-        ? `of them ${count(scenarios.length, 'scenario')}`
+        ? `of them ${counted(scenarios.length, 'scenario')}`
         : `scenarios ${judged.passed} of ${judged.total}`,
   ].join(', ');
 }
@@ -273,7 +232,6 @@ const fixes: Readonly<Record<PausedWord, string>> = {
 
 /** `1.23 USD (4 calls, 120k tokens), 2 calls of unknown cost`. */
 export function spentWords(spent: Spent): string {
-  const calls = (n: number) => `${n} ${n === 1 ? 'call' : 'calls'}`;
   const tokens = tokensOf(spent);
   const size =
     tokens >= 999_500
@@ -282,9 +240,9 @@ export function spentWords(spent: Spent): string {
         ? `${Math.round(tokens / 1000)}k`
         : `${tokens}`;
   return [
-    `${money(spent.cost_usd)} (${calls(spent.calls)}, ${size} ${tokens === 1 ? 'token' : 'tokens'})`,
-    ...(spent.unknown_cost > 0 ? [`${calls(spent.unknown_cost)} of unknown cost`] : []),
-    ...(spent.cut > 0 ? [`${calls(spent.cut)} cut off`] : []),
+    `${money(spent.cost_usd)} (${counted(spent.calls, 'call')}, ${size} ${tokens === 1 ? 'token' : 'tokens'})`,
+    ...(spent.unknown_cost > 0 ? [`${counted(spent.unknown_cost, 'call')} of unknown cost`] : []),
+    ...(spent.cut > 0 ? [`${counted(spent.cut, 'call')} cut off`] : []),
   ].join(', ');
 }
 

@@ -6,28 +6,21 @@ import { storedGraphInPlace } from '../factory/pipeline.ts';
 import { readRecord } from '../factory/replay.ts';
 import { layout } from '../model/layout.ts';
 import { quoteWord } from '../policy/words.ts';
-import { findRun } from '../store/run-store.ts';
 import { isCode, writeFileAtomic } from '../system/files.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
+import { findNamed, usage } from './find-run.ts';
 import type { Io } from './io.ts';
-import { refuse, wrong } from './refuse.ts';
+import type { Ended } from './verbs.ts';
 
 export type RecordOptions = { readonly output?: string; readonly runsdir?: string };
 
-/** Writes the script to `--output`, or to standard output. Returns the exit code. */
-export async function recordExport(run: string, options: RecordOptions, io: Io): Promise<number> {
-  const no = async (...problem: Parameters<typeof wrong>) => {
-    await refuse([wrong(...problem)], io, {});
-    return 2;
-  };
-  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
-  if (!found.ok) return no('no-run', found.why);
-  const dir = resolve(io.cwd, found.dir);
+/** Writes the script to `--output`, or to standard output. */
+export async function recordExport(run: string, options: RecordOptions, io: Io): Promise<Ended> {
+  const found = await findNamed(run, options, io);
+  if ('problems' in found) return found;
+  const { dir } = found;
   const record = await readRecord(dir);
-  if ('problems' in record) {
-    await refuse(record.problems, io, {});
-    return 2;
-  }
+  if ('problems' in record) return record;
   const at = layout(dir);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   const { script, unanswered } = await exportScript({ ...record, exchangesDir: at.exchanges }, snapshots);
@@ -36,7 +29,7 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
   if (output === undefined) io.out(text);
   else {
     const why = await writeProblem(resolve(io.cwd, output), text);
-    if (why !== undefined) return no('usage', `-o ${output}: ${why}`, 'name another file');
+    if (why !== undefined) return usage(`-o ${output}: ${why}`, 'name another file');
   }
   for (const { node, call } of unanswered)
     io.err(`factory: call ${call} of node "${node}" has no recorded answer: the script fails it\n`);

@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { asCalled } from './called.ts';
-import { draw } from './draw.ts';
-import { fewOfEach } from './few.ts';
+import { draw, fewOfEach } from './draw.ts';
 import type { Io } from './io.ts';
 import { errColumns, paints } from './io.ts';
 
@@ -16,34 +15,43 @@ export const wrong = (code: string, message: string, fix?: string): Diagnostic =
   ...(fix === undefined ? {} : { fix }),
 });
 
-/** A refusal as JSON. */
-export const refusal = (problems: readonly Diagnostic[], code: number, more: object = {}): string =>
-  `${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems, ...more }, null, 2)}\n`;
-
-/** Draws what is wrong on standard error; with `json` the result on standard output says it too, and `more`. */
+/** Prints what is wrong on standard error; with `json` the result on standard output has it too, and `more`. Answers with
+ *  the exit code. */
 export async function refuse(
   found: readonly Diagnostic[],
   io: Io,
   options: { readonly json?: boolean; readonly color?: boolean },
   code = 2,
   more: object = {},
-): Promise<void> {
+): Promise<number> {
   const problems = found.map((problem) => typed(problem, io));
-  if (options.json === true) {
-    io.out(refusal(problems, code, more));
-  }
-  const colour = paints(io, io.errIsTerminal, options.color);
+  if (options.json === true)
+    io.out(
+      `${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems, ...more }, null, 2)}\n`,
+    );
   const texts = new Map<string, string | undefined>();
-  const { told, more: others } = fewOfEach(problems, io.errIsTerminal);
-  for (const problem of told) {
-    const file = problem.place?.file;
-    if (file !== undefined && !texts.has(file)) {
+  for (const { place } of problems)
+    if (place !== undefined && !texts.has(place.file))
       // A file that cannot be read any more is drawn without its line.
-      texts.set(file, await readFile(resolve(io.cwd, file), 'utf8').catch(() => undefined));
-    }
-    io.err(`${draw(problem, file === undefined ? undefined : texts.get(file), colour, errColumns(io))}\n`);
-  }
-  for (const line of others) io.err(`${line}\n`);
+      texts.set(place.file, await readFile(resolve(io.cwd, place.file), 'utf8').catch(() => undefined));
+  printFindings(problems, (file) => texts.get(file), io, options.color);
+  return code;
+}
+
+/** Prints findings on standard error: on a terminal the first of each code. */
+export function printFindings(
+  found: readonly Diagnostic[],
+  textOf: (file: string) => string | undefined,
+  io: Io,
+  color: boolean | undefined,
+): void {
+  const colour = paints(io, io.errIsTerminal, color);
+  const { told, more } = fewOfEach(found, io.errIsTerminal);
+  for (const one of told)
+    io.err(
+      `${draw(one, one.place === undefined ? undefined : textOf(one.place.file), colour, errColumns(io))}\n`,
+    );
+  for (const line of more) io.err(`${line}\n`);
 }
 
 /** With the commands that it proposes as this user types them. Only our own words are touched, no text of a pipeline. */

@@ -6,34 +6,33 @@ import { replayNormalForm } from '../engine/replay.ts';
 import type { Finished, Refusal } from '../factory.ts';
 import { replayRun } from '../factory.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { parsePoint } from '../model/point.ts';
+import type { Point } from '../model/point.ts';
 import { readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { isMissing, systemWords } from '../system/files.ts';
+import { usage } from './find-run.ts';
 import { type ForkOptions, placeOfCopy } from './fork.ts';
-import type { RunDoors } from './run.ts';
-import { doorsOf, flagsOf, settle, usage } from './run.ts';
+import { doorsOf, flagsOf, type RunDoors, report } from './run.ts';
+import type { Ended } from './verbs.ts';
 import { openView } from './view.ts';
 
 export type ReplayOptions = Omit<ForkOptions, 'at' | 'before' | 'pipeline'> & {
-  readonly from?: string;
+  readonly from?: Point;
   readonly set?: readonly string[];
   readonly check?: boolean;
   readonly runTools?: boolean;
 };
 
-/** Replays a run as a new run. Returns the exit code: that of the run; with `--check` 0 where the two are equal and 1 where
+/** Replays a run as a new run. Answers with the exit code of the run; with `--check` 0 where the two are equal and 1 where
  *  they are not. */
-export async function replayCommand(run: string, options: ReplayOptions, io: RunDoors): Promise<number> {
+export async function replayCommand(run: string, options: ReplayOptions, io: RunDoors): Promise<Ended> {
   const view = await openView(options, io);
-  const flags = flagsOf(options);
-  if ('problems' in flags) return settle(flags, options, io);
   const request = await requestOf(options, io.cwd);
-  if ('problems' in request) return settle(request, options, io);
+  if ('problems' in request) return request;
   const where = await placeOfCopy(run, options, io);
-  if ('problems' in where) return settle(where, options, io);
-  const ended = await replayRun(where.dir, request, where, flags, doorsOf(io, view));
-  if (options.check !== true || 'problems' in ended) return settle(ended, options, io);
+  if ('problems' in where) return where;
+  const ended = await replayRun(where.dir, request, where, flagsOf(options), doorsOf(io, view));
+  if (options.check !== true || 'problems' in ended) return report(ended, options, io);
   return check(where.dir, ended, options, io);
 }
 
@@ -44,12 +43,9 @@ async function requestOf(options: ReplayOptions, cwd: string) {
         `--${name} has no effect without --live: the record answers`,
         `add --live, or leave out --${name}`,
       );
-  const from = options.from === undefined ? undefined : parsePoint(options.from);
-  if (from !== undefined && 'problem' in from)
-    return usage(`--from ${from.problem}`, from.fix.replace('--at', '--from'));
   const prompts = await promptsOf(options.set ?? [], cwd);
   if ('problems' in prompts) return prompts;
-  return { from, prompts: prompts.texts, runTools: options.runTools === true };
+  return { from: options.from, prompts: prompts.texts, runTools: options.runTools === true };
 }
 
 /** `prompt.NODE=text` or `prompt.NODE=@file`, as texts by node. */

@@ -1,5 +1,5 @@
 /** `factory runs`: the runs, newest first, and which of them need attention. */
-import { basename, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { raisedLimit } from '../engine/caps.ts';
 import { unreachable } from '../model/json.ts';
 import { isPaused } from '../model/park.ts';
@@ -9,11 +9,11 @@ import { quoteWord } from '../policy/words.ts';
 import type { RunSummary } from '../store/run-store.ts';
 import { listRuns } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
-import { columnsOf } from './draw.ts';
+import { runsDirOf } from './find-run.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
 import type { Paint } from './print.ts';
-import { elapsedWords, oneLine, painter } from './print.ts';
+import { columns, elapsedWords, oneLine, painter } from './print.ts';
 
 export type RunsOptions = {
   readonly runsdir?: string;
@@ -24,53 +24,58 @@ export type RunsOptions = {
 };
 
 export async function runsCommand(options: RunsOptions, io: Io & { readonly clock: Clock }): Promise<number> {
+  const runsDir = runsDirOf(options, io);
   // What is read of thousands of runs lives for a moment only.
-  const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
   const runs = await listRuns(runsDir, io.clock);
   const program = io.called?.program ?? 'factory';
   const place = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
-  // Who waits for something stands above the others.
-  const sorted = [
-    ...runs.filter((run) => isPaused(run.status)),
-    ...runs.filter((run) => !isPaused(run.status)),
-  ];
-  const rows = sorted
+  const isSuspended = (run: RunSummary) => isPaused(run.status);
+  // Suspended runs come first.
+  const rows = [...runs.filter(isSuspended), ...runs.filter((run) => !isSuspended(run))]
     .filter((run) => options.attention !== true || needsAttention(run.status))
     .map((run) => ({ ...run, next: nextOf(run, program, `${run.id}${place}`) }));
-  if (options.json === true) {
-    const listed = rows.map(({ id, dir, status, startedAt, pipeline, ...run }) => ({
-      run_id: id,
-      status,
-      needs_attention: needsAttention(status),
-      pipeline,
-      started_at: startedAt,
-      elapsed_ms: run.elapsedMs,
-      spent: run.spent,
-      wake_at: run.wakeAt,
-      reason: run.reason,
-      next_node: run.nextNode,
-      failed_node: run.failedNode,
-      forked_from: run.forkedFrom,
-      replay_of: run.replayOf,
-      run_dir: dir,
-      next: run.next,
-    }));
-    io.out(`${JSON.stringify({ schema_version: 1, runs_dir: runsDir, runs: listed }, null, 2)}\n`);
-    return 0;
-  }
-  if (runs.length === 0) {
-    io.out(`there are no runs in ${runsDir}\n`);
-    return 0;
-  }
-  const width = io.outIsTerminal ? io.width : undefined;
-  const [head = '', ...lines] = table(rows, painter(paints(io, io.outIsTerminal, options.color)), width);
-  const each = options.attention === true;
-  const told = each ? lines.flatMap((line, at) => [line, `  next: ${rows[at]?.next}`]) : lines;
-  const count = runs.length > 1 || rows.length === 0 ? [countOf(runs)] : [];
-  const first = each ? undefined : rows.find((run) => needsAttention(run.status) && run.next !== '');
-  const next = first === undefined ? [] : [`next: ${first.next}`];
-  io.out(`${[...(rows.length === 0 ? [] : [head]), ...told, ...count, ...next].join('\n')}\n`);
+  if (options.json === true)
+    io.out(`${JSON.stringify({ schema_version: 1, runs_dir: runsDir, runs: rows.map(record) }, null, 2)}\n`);
+  else if (runs.length === 0) io.out(`there are no runs in ${runsDir}\n`);
+  else io.out(`${listing(runs, rows, options, io).join('\n')}\n`);
   return 0;
+}
+
+type Row = RunSummary & { readonly next: string };
+
+const record = ({ id, dir, status, startedAt, pipeline, ...run }: Row) => ({
+  run_id: id,
+  status,
+  needs_attention: needsAttention(status),
+  pipeline,
+  started_at: startedAt,
+  elapsed_ms: run.elapsedMs,
+  spent: run.spent,
+  wake_at: run.wakeAt,
+  reason: run.reason,
+  next_node: run.nextNode,
+  failed_node: run.failedNode,
+  forked_from: run.forkedFrom,
+  replay_of: run.replayOf,
+  run_dir: dir,
+  next: run.next,
+});
+
+/** The rows, how many runs there are, and the next command: of each row with `attention`, else of the first that has one. */
+function listing(
+  runs: readonly RunSummary[],
+  rows: readonly Row[],
+  { attention, color }: RunsOptions,
+  io: Io,
+): readonly string[] {
+  const width = io.outIsTerminal ? io.width : undefined;
+  const [head = '', ...lines] = table(rows, painter(paints(io, io.outIsTerminal, color)), width);
+  const count = runs.length > 1 || rows.length === 0 ? [countOf(runs)] : [];
+  if (rows.length === 0) return count;
+  if (attention === true)
+    return [head, ...lines.flatMap((line, at) => [line, `  next: ${rows[at]?.next}`]), ...count];
+  const first = rows.find((run) => needsAttention(run.status) && run.next !== '');
+  return [head, ...lines, ...count, ...(first === undefined ? [] : [`next: ${first.next}`])];
 }
 
 /** `28 runs: 13 need attention (9 failed, 4 crashed), 15 completed`. */
@@ -101,46 +106,30 @@ function table(runs: readonly RunSummary[], paint: Paint, width: number | undefi
     elapsedWords(run.elapsedMs),
     storyOf(run),
   ]);
-  const all = [['run', 'status', 'pipeline', 'started (UTC)', 'time', ''], ...cells];
-  const taking = (row: readonly string[], column: number) => columnsOf(row[column] ?? '');
-  const widths = [0, 1, 2, 3, 4].map((column) =>
-    all.reduce((most, row) => Math.max(most, taking(row, column)), 0),
-  );
-  return all.map((row, at) => {
-    const fixed = widths.map(
-      (wide, column) => `${row[column] ?? ''}${' '.repeat(wide - taking(row, column))}`,
-    );
+  const all = columns([['run', 'status', 'pipeline', 'started (UTC)', 'time', ''], ...cells]);
+  return all.map(({ cells, taken, last }, at) => {
     const status = runs[at - 1]?.status;
-    const taken = widths.reduce((sum, wide) => sum + wide + 2, 0);
-    const story = oneLine(row[5] ?? '', width === undefined ? 100 : Math.max(12, width - taken - 1));
-    const painted = fixed.map((cell, column) =>
-      status === undefined ? paint.dim(cell) : column === 1 ? mark(status, cell, paint) : cell,
+    const story = oneLine(last, width === undefined ? 100 : Math.max(12, width - taken - 1));
+    const painted = cells.map((cell, column) =>
+      status === undefined ? paint.dim(cell) : column === 1 ? paint[colours[status]](cell) : cell,
     );
     return [...painted, story].join('  ').trimEnd();
   });
 }
 
 /** Red for failed runs, yellow for runs that can be resumed. */
-function mark(status: RunSummary['status'], word: string, paint: Paint): string {
-  switch (status) {
-    case 'completed':
-      return paint.green(word);
-    case 'running':
-      return paint.cyan(word);
-    case 'interrupted':
-    case 'crashed':
-    case 'paused_quota':
-    case 'paused_outage':
-    case 'paused_auth':
-    case 'paused_billing':
-      return paint.yellow(word);
-    case 'failed':
-    case 'unreadable':
-      return paint.red(word);
-    default:
-      return unreachable(status);
-  }
-}
+const colours: Readonly<Record<RunSummary['status'], 'green' | 'cyan' | 'yellow' | 'red'>> = {
+  completed: 'green',
+  running: 'cyan',
+  interrupted: 'yellow',
+  crashed: 'yellow',
+  paused_quota: 'yellow',
+  paused_outage: 'yellow',
+  paused_auth: 'yellow',
+  paused_billing: 'yellow',
+  failed: 'red',
+  unreadable: 'red',
+};
 
 /** Details of a run's status. */
 export const storyOf = (run: RunSummary): string =>

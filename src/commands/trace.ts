@@ -1,24 +1,21 @@
 /** `factory trace`: what each stage was given and gave, one JSON record a line, contexts in full. */
-import { resolve } from 'node:path';
 import { wholeRecords } from '../engine/full-trace.ts';
 import { layout } from '../model/layout.ts';
 import { readJournal } from '../store/journal.ts';
-import { findRun } from '../store/run-store.ts';
 import { toReader } from '../system/readers.ts';
+import { findNamed } from './find-run.ts';
 import type { Io, Raw } from './io.ts';
-import { refuse, wrong } from './refuse.ts';
+import { counted } from './print.ts';
+import type { Ended } from './verbs.ts';
 
 export async function traceCommand(
   run: string,
   options: { readonly runsdir?: string; readonly node?: string; readonly type?: string },
   io: Io & Pick<Raw, 'outIsClosed'>,
-): Promise<number> {
-  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
-  if (!found.ok) {
-    await refuse([wrong('no-run', found.why)], io, {});
-    return 2;
-  }
-  const path = layout(resolve(io.cwd, found.dir)).trace;
+): Promise<Ended> {
+  const found = await findNamed(run, options, io);
+  if ('problems' in found) return found;
+  const path = layout(found.dir).trace;
   const inWhole = wholeRecords();
   const nodes = new Set<string>();
   const types = new Set<string>();
@@ -41,8 +38,7 @@ export async function traceCommand(
     reader.out(`${JSON.stringify(record)}\n`);
     if (!(await reader.isThere())) return 0;
   }
-  if (unreadable > 0)
-    io.err(`${unreadable} line${unreadable === 1 ? '' : 's'} of the trace cannot be read\n`);
+  if (unreadable > 0) io.err(`${counted(unreadable, 'line')} of the trace cannot be read\n`);
   // Nothing at all could be the answer, or a slip.
   if (told === 0) io.err(`${nothing(path, options, nodes, types)}\n`);
   return 0;

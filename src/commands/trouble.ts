@@ -16,67 +16,51 @@ import { temporaryOf } from '../system/temporary.ts';
 import type { Io } from './io.ts';
 import { refuse, wrong } from './refuse.ts';
 
-/** Tells what was thrown, and answers with the exit code. `given` are the words of the command line. */
+/** Prints what was thrown, and answers with the exit code. `given` are the words of the command line. */
 export async function tellTrouble(error: unknown, io: Io, given: readonly string[]): Promise<number> {
-  const json = given.includes('--json');
-  if (error instanceof Superseded) {
-    const fix = 'factory runs tells how the run stands';
-    await refuse([wrong('run-taken', error.message, fix)], io, { json }, 1);
-    return 1;
+  const trouble = troubleOf(error, io.env);
+  if (trouble !== undefined) {
+    const [code, message, fix] = trouble;
+    const exit = code === 'system' && isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
+    return refuse([wrong(code, message, fix)], io, { json: given.includes('--json') }, exit);
   }
-  if (error instanceof GitError) {
-    const fix = error.missing
-      ? 'install git'
-      : error.unanswered
-        ? startGitAgain
-        : tellsOfDisk(error.message)
-          ? mending(codeToldBy(error.message), error.where, io.env)
-          : 'check the repository with git fsck; put back a copy of it if there is one';
-    await refuse([wrong('git', error.message, fix)], io, { json }, 1);
-    return 1;
-  }
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  io.err(`factory: an error of factory itself: ${text}\n`);
+  return 70;
+}
+
+/** Code, message and fix; undefined for an internal error. */
+function troubleOf(error: unknown, env: Io['env']): readonly [string, string, string] | undefined {
+  if (error instanceof Superseded)
+    return ['run-taken', error.message, 'factory runs tells how the run stands'];
+  if (error instanceof GitError) return ['git', error.message, gitFix(error, env)];
   // What a run has put down, and something else has changed: what it built, where no sandbox keeps that from it.
-  if (error instanceof BadRecord) {
-    const fix = 'put back a copy of that file; factory verify tells what else of the run was changed';
-    await refuse([wrong('bad-record', error.message, fix)], io, { json }, 1);
-    return 1;
-  }
+  if (error instanceof BadRecord)
+    return [
+      'bad-record',
+      error.message,
+      'put back a copy of that file; factory verify tells what else of the run was changed',
+    ];
   const inTheWay = somethingElse(error);
-  if (inTheWay !== undefined) {
-    const problem = {
-      message: diskWords(inTheWay),
-      fix: 'put what belongs there back, or take away what is in its place',
-    };
-    await refuse([{ code: 'system', severity: 'error', ...problem }], io, { json }, 1);
-    return 1;
-  }
+  if (inTheWay !== undefined)
+    return ['system', diskWords(inTheWay), 'put what belongs there back, or take away what is in its place'];
   // A full or unwritable disk is not an internal error.
   const trouble = diskTrouble(error);
-  if (trouble !== undefined) {
-    const problem =
-      error instanceof DiskStop
-        ? { message: error.message, fix: error.fix }
-        : {
-            message: diskWords(trouble),
-            fix: mending(trouble.code, trouble.path, io.env),
-          };
-    await refuse([{ code: 'system', severity: 'error', ...problem }], io, { json }, 1);
-    return isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
-  }
-  if (isForbiddenByNode(error)) {
-    const fix = 'start it without --permission (NODE_OPTIONS may set it): nodes have a separate sandbox';
-    await refuse(
-      [wrong('node', `Node's permission model forbids what factory needs: ${systemWords(error)}`, fix)],
-      io,
-      { json },
-      1,
-    );
-    return 1;
-  }
-  io.err(
-    `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-  );
-  return 70;
+  if (trouble !== undefined && error instanceof DiskStop) return ['system', error.message, error.fix];
+  if (trouble !== undefined) return ['system', diskWords(trouble), mending(trouble.code, trouble.path, env)];
+  if (!isForbiddenByNode(error)) return undefined;
+  return [
+    'node',
+    `Node's permission model forbids what factory needs: ${systemWords(error)}`,
+    'start it without --permission (NODE_OPTIONS may set it): nodes have a separate sandbox',
+  ];
+}
+
+function gitFix({ missing, unanswered, message, where }: GitError, env: Io['env']): string {
+  if (missing) return 'install git';
+  if (unanswered) return startGitAgain;
+  if (tellsOfDisk(message)) return mending(codeToldBy(message), where, env);
+  return 'check the repository with git fsck; put back a copy of it if there is one';
 }
 
 /** Whether Node's own permissions are in the way. */
@@ -99,37 +83,34 @@ const isTemporary = (path: string | undefined, env: Io['env']): boolean =>
     relative(temporaryOf(env), path),
   );
 
+const makeRoom = 'make room there (files, or a larger quota)';
+const checkOwner = 'check who owns it, its permissions and those of the folders above it';
+const writable = 'use a place that can be written to, or mount that one with writing allowed';
+const mount = 'mount it again (unmount first what is left of it), then do the same';
+const other = 'use a place on another file system';
+const fixes: Readonly<Record<string, string>> = {
+  EMFILE: 'raise the limit, e.g. ulimit -n 4096',
+  ENFILE: 'end programs that have many files open, or raise the limit of the whole system (fs.file-max)',
+  EACCES: checkOwner,
+  EPERM: checkOwner,
+  EROFS: writable,
+  ENOENT: writable,
+  ENOSPC: makeRoom,
+  EDQUOT: makeRoom,
+  EFBIG: 'raise the limit of file sizes (ulimit -f), or use a file system that has larger ones',
+  ENOSYS: other,
+  ENOTSUP: other,
+  ENOTCONN: mount,
+  ECONNABORTED: mount,
+  ESHUTDOWN: mount,
+};
+
 function mending(code: string, path: string | undefined, env: Io['env']): string {
-  if (isTemporary(path, env) && ['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOSPC', 'EDQUOT'].includes(code))
-    return code === 'ENOSPC' || code === 'EDQUOT'
-      ? 'make room there, or set TMPDIR to another place'
-      : 'set TMPDIR to a place that can be written to';
-  switch (code) {
-    case 'EMFILE':
-      return 'raise the limit, e.g. ulimit -n 4096';
-    case 'ENFILE':
-      return 'end programs that have many files open, or raise the limit of the whole system (fs.file-max)';
-    case 'EACCES':
-    case 'EPERM':
-      return 'check who owns it, its permissions and those of the folders above it';
-    case 'EROFS':
-    case 'ENOENT':
-      return 'use a place that can be written to, or mount that one with writing allowed';
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return 'make room there (files, or a larger quota)';
-    case 'EFBIG':
-      return 'raise the limit of file sizes (ulimit -f), or use a file system that has larger ones';
-    case 'ENOSYS':
-    case 'ENOTSUP':
-      return 'use a place on another file system';
-    case 'ENOTCONN':
-    case 'ECONNABORTED':
-    case 'ESHUTDOWN':
-      return 'mount it again (unmount first what is left of it), then do the same';
-    default:
-      return 'check the disk, and what the system says of it (dmesg)';
-  }
+  if (isTemporary(path, env) && (code === 'ENOSPC' || code === 'EDQUOT'))
+    return 'make room there, or set TMPDIR to another place';
+  if (isTemporary(path, env) && ['EACCES', 'EPERM', 'EROFS', 'ENOENT'].includes(code))
+    return 'set TMPDIR to a place that can be written to';
+  return fixes[code] ?? 'check the disk, and what the system says of it (dmesg)';
 }
 
 /** What the disk has said, and about which file. */

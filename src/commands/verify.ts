@@ -1,35 +1,18 @@
 /** `factory verify`: whether a run's directory is still what the run has written. */
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { refused } from '../factory/types.ts';
 import { layout } from '../model/layout.ts';
 import { locksIn, ownerOf } from '../store/lock.ts';
-import { findRun, listingOf, otherVersionOf } from '../store/run-store.ts';
+import { listingOf, otherVersionOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { type GitEnd, sourceGit } from '../system/git.ts';
 import { isFolder } from '../system/read.ts';
 import type { Problem } from '../verify/report.ts';
 import { type Verified, verifyRun } from '../verify/verify.ts';
-import type { Io } from './io.ts';
-import { paints } from './io.ts';
+import { findNamed, type NamedRun, usage } from './find-run.ts';
+import { type Io, paints } from './io.ts';
 import { oneLine, type Paint, painter } from './print.ts';
-import { refuse, wrong } from './refuse.ts';
-
-/** Registers `verify`; `io.exit` is given the exit code. */
-export function withVerify(
-  program: Command,
-  io: Io & { readonly clock: Clock; readonly exit: (code: number) => void },
-): void {
-  program
-    .command('verify <run>')
-    .description('Check a run directory against its own hashes, from the spec to the commits, offline')
-    .option('--repo <dir>', 'repository that the commits were delivered to')
-    .option('--branch <name>', 'branch in that repository (default: factory/RUN)')
-    .option('--chain <hash>', 'expected hash of the executions (or a prefix), from the summary of the run')
-    .option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)')
-    .option('--json', 'print the report as JSON')
-    .option('--no-color', 'disable colors (also: NO_COLOR)')
-    .action(async (run: string, options: VerifyOptions) => io.exit(await verifyCommand(run, options, io)));
-}
+import type { Ended } from './verbs.ts';
 
 export type VerifyOptions = {
   readonly runsdir?: string;
@@ -40,71 +23,74 @@ export type VerifyOptions = {
   readonly color?: boolean;
 };
 
-/** Checks a run; nothing is changed. Answers 0 where all holds, 1 where something was changed, 2 where there is no such
- *  run, or none that we can read. */
+/** Checks a run; nothing is changed. Answers 0 where all holds, 1 where something was changed. */
 export async function verifyCommand(
   run: string,
   options: VerifyOptions,
   io: Io & { readonly clock: Clock },
-): Promise<number> {
-  const no = async (code: string, message: string, fix?: string): Promise<number> => {
-    await refuse([wrong(code, message, fix)], io, options);
-    return 2;
-  };
-  if (options.branch !== undefined && options.repo === undefined)
-    return no('usage', '--branch needs --repo', 'name the repository: --repo DIR --branch NAME');
-  if (options.chain !== undefined && !/^[0-9a-fA-F]{4,64}$/.test(options.chain))
-    return no(
-      'usage',
+): Promise<Ended> {
+  const repo = options.repo === undefined ? undefined : resolve(io.cwd, options.repo);
+  const wrong = await flagsProblem(options, repo, io);
+  if (wrong !== undefined) return wrong;
+  const found = await findNamed(run, options, io);
+  if ('problems' in found) return found;
+  const { id, dir: runDir } = found;
+  // Anything else in the place of its folder is reported below.
+  const isRunning = async () =>
+    isFolder(layout(runDir).locks) && (await ownerOf(runDir, io.clock)) !== undefined;
+  const running = refused(
+    'run-going',
+    `run ${id} is running: its files change while they are checked`,
+    `wait until it ends; ${listingOf(runDir, io.cwd)} shows its status`,
+  );
+  const owners = locksIn(runDir).length;
+  if (await isRunning()) return running;
+  // A run of another version may be unchanged and still unreadable.
+  const other = await otherVersionOf(runDir);
+  if (other !== undefined) return refused('run-files', `run ${id} ${other.what}`, other.fix);
+  const { branch, chain } = options;
+  const delivered = repo === undefined ? undefined : { repo, ...(branch === undefined ? {} : { branch }) };
+  const verified = await verifyRun({ runDir, env: io.env, chain, delivered });
+  if (verified.problems.length > 0) {
+    // The run may have been removed or resumed meanwhile, which is no change of what it wrote.
+    const still = await findNamed(run, options, io);
+    if ('problems' in still) return still;
+    if ((await isRunning()) || locksIn(runDir).length > owners) return running;
+  }
+  return report(verified, found, options, io);
+}
+
+/** What is wrong with the flags. */
+async function flagsProblem(
+  { branch, chain }: VerifyOptions,
+  repo: string | undefined,
+  { env }: Io,
+): Promise<Ended | undefined> {
+  if (branch !== undefined && repo === undefined)
+    return usage('--branch needs --repo', 'name the repository: --repo DIR --branch NAME');
+  if (chain !== undefined && !/^[0-9a-fA-F]{4,64}$/.test(chain))
+    return usage(
       '--chain wants the hash of the visits, or at least 4 digits of its beginning',
       'the summary of the run has it: evidence … visits HASH',
     );
-  const repo = options.repo === undefined ? undefined : resolve(io.cwd, options.repo);
-  const look = repo === undefined ? undefined : await lookInto(repo, io.env);
-  if (look?.ok === false && look.missing) return no('usage', `--repo: ${look.why}`, 'install git');
-  if (look?.ok === false)
-    return no('usage', `--repo: ${repo} is no git repository`, 'name the one that has the branch');
-  const find = () => findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
-  const found = await find();
-  if (!found.ok) return no('no-run', found.why);
-  const runDir = resolve(io.cwd, found.dir);
-  // Anything else in the place of its folder is reported below.
-  const isGoing = async () =>
-    isFolder(layout(runDir).locks) && (await ownerOf(runDir, io.clock)) !== undefined;
-  const going = () =>
-    no(
-      'run-going',
-      `run ${found.id} is running: its files change while they are checked`,
-      `wait until it ends; ${listingOf(runDir, io.cwd)} shows its status`,
-    );
-  const owners = locksIn(runDir).length;
-  if (await isGoing()) return going();
-  // A run of another version may be unchanged and still unreadable.
-  const other = await otherVersionOf(runDir);
-  if (other !== undefined) return no('run-files', `run ${found.id} ${other.what}`, other.fix);
-  const { branch } = options;
-  const verified = await verifyRun({
-    runDir,
-    env: io.env,
-    chain: options.chain,
-    delivered: repo === undefined ? undefined : { repo, ...(branch === undefined ? {} : { branch }) },
-  });
+  const look = repo === undefined ? undefined : await lookInto(repo, env);
+  if (look === undefined || look.ok) return undefined;
+  return look.missing
+    ? usage(`--repo: ${look.why}`, 'install git')
+    : usage(`--repo: ${repo} is no git repository`, 'name the one that has the branch');
+}
+
+function report(verified: Verified, { id, dir }: NamedRun, options: VerifyOptions, io: Io): number {
   const code = verified.problems.length === 0 ? 0 : 1;
-  if (code !== 0) {
-    // The run may have been removed or resumed meanwhile, which is no change of what it wrote.
-    const still = await find();
-    if (!still.ok) return no('no-run', still.why);
-    if ((await isGoing()) || locksIn(runDir).length > owners) return going();
-  }
-  const { manifest, ...report } = verified;
   if (options.json === true) {
+    const { manifest, ...more } = verified;
     const status = code === 0 ? 'holds' : 'changed';
-    const run = { schema_version: 1, run_id: manifest?.run_id ?? found.id, status, exit_code: code };
-    io.out(`${JSON.stringify({ ...run, ...report, run_dir: runDir }, null, 2)}\n`);
-    return code;
+    const run = { schema_version: 1, run_id: manifest?.run_id ?? id, status, exit_code: code };
+    io.out(`${JSON.stringify({ ...run, ...more, run_dir: dir }, null, 2)}\n`);
+  } else {
+    const paint = painter(paints(io, io.outIsTerminal, options.color));
+    io.out(`${words(verified, id, paint).join('\n')}\n`);
   }
-  const paint = painter(paints(io, io.outIsTerminal, options.color));
-  io.out(`${words(verified, found.id, paint).join('\n')}\n`);
   return code;
 }
 

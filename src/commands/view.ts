@@ -5,10 +5,11 @@ import type { RunEvent } from '../model/event.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Every } from '../system/every.ts';
 import { draw } from './draw.ts';
+import { liveLine, recordOf } from './event-words.ts';
 import type { Io } from './io.ts';
 import { errColumns, paints } from './io.ts';
-import { chosenFormat, chosenLevel, type LogOptions, logVariableProblem, openLog, recordOf } from './log.ts';
-import { elapsedWords, liveLine, painter, tail } from './print.ts';
+import { chosenFormat, chosenLevel, type LogOptions, logVariableProblem, openLog } from './log.ts';
+import { elapsedWords, painter, tail } from './print.ts';
 
 export interface View {
   readonly watcher: Watcher;

@@ -36,96 +36,123 @@ const badArrow = /=>|-{2,}(?:\s*>+)?|->>+|-\s+>|<-+>?|[\u2010-\u2015\u2212]+\s*>
 const commentedValue = /(?:#(?=\S)|[\w.+-]+:\/\/)[^\s"[\]{};,]*/y;
 
 /** Splits a text. Never throws. */
-export function lex(text: string): Lexed {
-  const tokens: Token[] = [];
-  const comments: Range[] = [];
-  const bad: BadText[] = [];
-  let unclosed = false;
-  let stuck: Range | undefined;
-  let inList = false;
-  let at = 0;
+export const lex = (text: string): Lexed => new Lexer(text).run();
 
-  const match = (form: RegExp): number => {
-    form.lastIndex = at;
-    return form.exec(text)?.[0].length ?? 0;
-  };
-  const push = (kind: Token['kind'], end: number): void => {
-    tokens.push({ kind, start: at, end });
-    at = end;
-  };
-  const refuse = (code: string, end: number, message: string, fix: string) =>
-    void bad.push({ code, start: at, end, message, fix });
+class Lexer {
+  readonly #text: string;
+  readonly #tokens: Token[] = [];
+  readonly #comments: Range[] = [];
+  readonly #bad: BadText[] = [];
+  #unclosed = false;
+  #stuck: Range | undefined;
+  #inList = false;
+  #at = 0;
 
-  const takeString = (): void => {
-    const end = endOfString(text, at);
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  run(): Lexed {
+    const text = this.#text;
+    const tokens = this.#tokens;
+    while (!this.#unclosed) {
+      if (this.#takeCommentedValue()) continue;
+      this.#at = skipBlank(text, this.#at, this.#comments);
+      if (this.#at >= text.length) break;
+      const last = tokens.at(-1);
+      const afterEquals = last?.kind === '=';
+      if (this.#takeCommentedValue() || this.#takeBadArrow() || this.#takePort() || this.#takeSign())
+        continue;
+      const first = text[this.#at];
+      if (last?.end === this.#at && isLiteral(last) && (last.kind === 'string' || first === '"'))
+        this.#stuck ??= last;
+      if (text.startsWith('/*', this.#at)) {
+        this.#unclosed = true;
+        this.#refuse('unclosed-comment', 2, 'this comment is never closed', 'close it with */');
+      } else if (first === '"') this.#takeString();
+      else if (first === '<')
+        this.#push('html', this.#at + (afterEquals ? Math.max(this.#match(html), 1) : 1));
+      else this.#takeWord(afterEquals);
+    }
+    tokens.push({ kind: 'end', start: text.length, end: text.length });
+    return {
+      ...{ tokens, comments: this.#comments, bad: this.#bad },
+      ...{ unclosed: this.#unclosed, stuck: this.#stuck },
+    };
+  }
+
+  #match(form: RegExp): number {
+    form.lastIndex = this.#at;
+    return form.exec(this.#text)?.[0].length ?? 0;
+  }
+
+  #push(kind: Token['kind'], end: number): void {
+    this.#tokens.push({ kind, start: this.#at, end });
+    this.#at = end;
+  }
+
+  #refuse(code: string, length: number, message: string, fix: string): void {
+    this.#bad.push({ code, start: this.#at, end: this.#at + length, message, fix });
+  }
+
+  #takeString(): void {
+    const end = endOfString(this.#text, this.#at);
     if (end === undefined) {
-      unclosed = true;
+      this.#unclosed = true;
       const fix = 'close it with a double quote, or write \\" for a quote inside a string';
-      refuse('unclosed-string', at + 1, 'this string is never closed', fix);
+      this.#refuse('unclosed-string', 1, 'this string is never closed', fix);
       return;
     }
-    const first = tokens.at(-2);
-    if (tokens.at(-1)?.kind === '+' && first?.kind === 'string') {
-      tokens.length -= 2;
-      at = first.start;
+    const first = this.#tokens.at(-2);
+    if (this.#tokens.at(-1)?.kind === '+' && first?.kind === 'string') {
+      this.#tokens.length -= 2;
+      this.#at = first.start;
     }
-    push('string', end);
-  };
+    this.#push('string', end);
+  }
+
   /** A value that contains the start of a comment: `#ff0000`, `https://x.y`. */
-  const takeCommentedValue = (): boolean => {
-    const length = tokens.at(-1)?.kind === '=' ? match(commentedValue) : 0;
+  #takeCommentedValue(): boolean {
+    const length = this.#tokens.at(-1)?.kind === '=' ? this.#match(commentedValue) : 0;
     if (length === 0) return false;
-    const message = `${text[at] === '#' ? '#' : '//'} starts a comment, even in a value without quotes`;
-    refuse('syntax', at + length, message, 'write the value in double quotes');
-    push('word', at + length);
+    const sign = this.#text[this.#at] === '#' ? '#' : '//';
+    const message = `${sign} starts a comment, even in a value without quotes`;
+    this.#refuse('syntax', length, message, 'write the value in double quotes');
+    this.#push('word', this.#at + length);
     return true;
-  };
-  const takeBadArrow = (): boolean => {
-    const length = inList || tokens.at(-1)?.kind === '=' ? 0 : match(badArrow);
+  }
+
+  #takeBadArrow(): boolean {
+    const length = this.#inList || this.#tokens.at(-1)?.kind === '=' ? 0 : this.#match(badArrow);
     if (length === 0) return false;
-    const arrow = text.slice(at, at + length);
+    const arrow = this.#text.slice(this.#at, this.#at + length);
     const fix = arrow.startsWith('<')
       ? 'edges go from left to right: write b -> a instead of a <- b'
       : 'write ->';
-    if (arrow === '--') refuse('undirected-edge', at + 2, 'edges of a pipeline have a direction', fix);
-    else refuse('syntax', at + length, `${arrow} is not an arrow`, fix);
-    push('->', at + length);
+    if (arrow === '--') this.#refuse('undirected-edge', 2, 'edges of a pipeline have a direction', fix);
+    else this.#refuse('syntax', length, `${arrow} is not an arrow`, fix);
+    this.#push('->', this.#at + length);
     return true;
-  };
-  const takePort = (): boolean => {
-    const last = tokens.at(-1);
-    const length = inList || !(isLiteral(last) || last?.kind === '}') ? 0 : match(port);
-    if (length > 0) refuse('port', at + length, 'ports are not supported', 'name the node only');
-    at += length;
-    return length > 0;
-  };
-  const takeWord = (afterEquals: boolean): void => {
-    const length = match(words[afterEquals ? 'value' : inList ? 'key' : 'id']);
-    push('word', at + Math.max(length, 1));
-  };
-  const takeSign = (): boolean => {
-    const sign = text.slice(at, at + match(signs));
-    if (sign === '' || (sign === '+' && tokens.at(-1)?.kind !== 'string')) return false;
-    if (/[[\]{}]/.test(sign)) inList = sign === '[';
-    push(sign as Sign, at + sign.length); // `signs` matches nothing else
-    return true;
-  };
-
-  while (!unclosed) {
-    if (takeCommentedValue()) continue;
-    at = skipBlank(text, at, comments);
-    if (at >= text.length) break;
-    const last = tokens.at(-1);
-    const afterEquals = last?.kind === '=';
-    if (takeCommentedValue() || takeBadArrow() || takePort() || takeSign()) continue;
-    if (last?.end === at && isLiteral(last) && (last.kind === 'string' || text[at] === '"')) stuck ??= last;
-    if (text.startsWith('/*', at)) {
-      unclosed = true;
-      refuse('unclosed-comment', at + 2, 'this comment is never closed', 'close it with */');
-    } else if (text[at] === '"') takeString();
-    else if (text[at] === '<') push('html', at + (afterEquals ? Math.max(match(html), 1) : 1));
-    else takeWord(afterEquals);
   }
-  tokens.push({ kind: 'end', start: text.length, end: text.length });
-  return { tokens, comments, bad, unclosed, stuck };
+
+  #takePort(): boolean {
+    const last = this.#tokens.at(-1);
+    const length = this.#inList || !(isLiteral(last) || last?.kind === '}') ? 0 : this.#match(port);
+    if (length > 0) this.#refuse('port', length, 'ports are not supported', 'name the node only');
+    this.#at += length;
+    return length > 0;
+  }
+
+  #takeWord(afterEquals: boolean): void {
+    const length = this.#match(words[afterEquals ? 'value' : this.#inList ? 'key' : 'id']);
+    this.#push('word', this.#at + Math.max(length, 1));
+  }
+
+  #takeSign(): boolean {
+    const sign = this.#text.slice(this.#at, this.#at + this.#match(signs));
+    if (sign === '' || (sign === '+' && this.#tokens.at(-1)?.kind !== 'string')) return false;
+    if (/[[\]{}]/.test(sign)) this.#inList = sign === '[';
+    this.#push(sign as Sign, this.#at + sign.length); // `signs` matches nothing else
+    return true;
+  }
 }

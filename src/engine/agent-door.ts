@@ -72,33 +72,64 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   if (exposed !== undefined) return { kind: 'not_found', program: first, why: exposed };
   const unread = narrowed(program.unread, door.readScope ?? []);
   const env = planned?.rung === 'bwrap' ? confinedEnvironment(whole, planned) : whole;
-  // A record of what the program was allowed to do.
-  await door.keep(
-    'agent.program.json',
-    `${JSON.stringify(
-      {
-        argv: program.argv,
-        cwd: program.cwd,
-        keys: program.keys.filter((name) => env[name] !== undefined),
-        home: program.home,
-        network: planned?.network ?? program.network,
-        sandbox: planned?.rung ?? 'group',
-        unread: unread ?? { hidden: [] },
-      },
-      null,
-      2,
-    )}\n`,
-  );
+  await keepDeclaration(program, door, { env, planned, unread });
   if (door.timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
-  const place = hidingPlace(door.runDir);
   let sight: Sight = { hidden: [], confinement: planned };
   try {
-    if (unread !== undefined) sight = await putAway(door.workspace, place, unread, planned);
+    if (unread !== undefined)
+      sight = await putAway(door.workspace, hidingPlace(door.runDir), unread, planned);
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
     return { kind: 'not_found', program: first, why: error.message };
   }
-  const { hidden, confinement, covered } = sight;
+  try {
+    return await start(program, door, { env, mask, confinement: sight.confinement });
+  } finally {
+    // The agent itself reports an answer that is not a regular file.
+    reopen(door.nodeDir, nodeLayout(door.nodeDir).response);
+    await takeBack(sight, door);
+  }
+}
+
+/** A record of what the program was allowed to do. */
+function keepDeclaration(
+  program: AgentProgram,
+  door: AgentDoor,
+  {
+    env,
+    planned,
+    unread,
+  }: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly planned: Confinement | undefined;
+    readonly unread: ReadScope | undefined;
+  },
+): Promise<void> {
+  const declared = {
+    argv: program.argv,
+    cwd: program.cwd,
+    keys: program.keys.filter((name) => env[name] !== undefined),
+    home: program.home,
+    network: planned?.network ?? program.network,
+    sandbox: planned?.rung ?? 'group',
+    unread: unread ?? { hidden: [] },
+  };
+  return door.keep('agent.program.json', `${JSON.stringify(declared, null, 2)}\n`);
+}
+
+async function start(
+  program: AgentProgram,
+  door: AgentDoor,
+  {
+    env,
+    mask,
+    confinement,
+  }: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly mask: readonly string[];
+    readonly confinement: Confinement | undefined;
+  },
+): Promise<Exit> {
   const stdout = listener(program.onStdout);
   const stderr = listener(program.onStderr);
   try {
@@ -124,14 +155,20 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   } finally {
     stdout?.end();
     stderr?.end();
-    // The agent itself reports an answer that is not a regular file.
-    reopen(door.nodeDir, nodeLayout(door.nodeDir).response);
-    if (hidden.length > 0) {
-      const made =
-        covered === undefined ? await bringBack(door.workspace, place) : await madeInCovers(covered, hidden);
-      door.wasHidden(hidden, made);
-    }
   }
+}
+
+/** Puts hidden files back. */
+async function takeBack(
+  { hidden, covered }: Sight,
+  { workspace, runDir, wasHidden }: AgentDoor,
+): Promise<void> {
+  if (hidden.length === 0) return;
+  const made =
+    covered === undefined
+      ? await bringBack(workspace, hidingPlace(runDir))
+      : await madeInCovers(covered, hidden);
+  wasHidden(hidden, made);
 }
 
 /** The program's file: package managers install programs as symbolic links. */

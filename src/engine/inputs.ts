@@ -42,91 +42,95 @@ export async function readInputs(
   kept: Pick<Inputs, 'variables' | 'files'> & Partial<Inputs> = { variables: {}, files: {} },
 ): Promise<{ readonly inputs: Inputs } | { readonly problems: readonly Diagnostic[] }> {
   const base = dirname(resolve(cwd, graph.file));
-  const problems: Diagnostic[] = [];
+  const declared = parseVars(graph.settings.vars ?? '').vars;
+  const problems = undeclared(
+    Object.keys(given),
+    declared.map(({ name }) => name),
+  );
   const variables: Record<string, Manifest['variables'][string]> = {};
   const files: Record<string, string> = {};
-  const declared = parseVars(graph.settings.vars ?? '').vars;
-  const names = declared.map((v) => v.name);
-  for (const name of Object.keys(given)) {
-    if (names.includes(name)) continue;
-    problems.push({
-      code: 'var-undeclared',
-      severity: 'error',
-      message: `--var ${name}: the pipeline declares no variable "${name}"`,
-      fix:
-        names.length === 0
-          ? 'declare it on the graph: vars="name=default"'
-          : `${near(name, names)}it declares: ${names.join(', ')}`,
-    });
-  }
-  for (const { name, value: fallback, file } of declared) {
+  const place = placeOf(graph, graph.attrs.get('vars'));
+  for (const variable of declared) {
+    const { name } = variable;
     const chosen = own(given, name);
     const inherited = own(kept.variables, name);
-    if (chosen === undefined && inherited !== undefined) {
-      variables[name] = inherited;
-      const text = own(kept.files, name);
-      if (text !== undefined) files[name] = text;
-      continue;
-    }
-    const value = chosen ?? fallback;
-    if (value === undefined) {
-      problems.push({
-        code: requiredVariable,
-        severity: 'error',
-        message: `the variable "${name}" has no default, and this run sets none`,
-        ...placeOf(graph, graph.attrs.get('vars')),
-        fix: `pass one: --var ${name}=VALUE, or --var ${name}=@FILE`,
-      });
-      continue;
-    }
-    const isFile = file || chosen?.startsWith('@') === true;
-    if (!isFile) {
-      variables[name] = { value };
-      continue;
-    }
-    const written = value.replace(/^@/, '');
-    if (written.trim() === '') {
-      problems.push({
-        code: 'var-file',
-        severity: 'error',
-        message: `variable "${name}" names no file`,
-        fix: `pass one: --var ${name}=FILE`,
-      });
-      continue;
-    }
-    const source = isAbsolute(written) ? written : resolve(chosen === undefined ? base : cwd, written);
-    const read = await readText(source, `variable "${name}"`);
+    const read =
+      chosen === undefined && inherited !== undefined
+        ? { variable: inherited, text: own(kept.files, name) }
+        : await readVariable(variable, chosen, { base, cwd, place });
     if ('problem' in read) {
-      const place = chosen === undefined ? placeOf(graph, graph.attrs.get('vars')) : {};
-      problems.push({
-        code: 'var-file',
-        severity: 'error',
-        message: read.problem,
-        ...place,
-        fix: read.fix ?? `pass another one: --var ${name}=FILE`,
-      });
+      problems.push(read.problem);
       continue;
     }
-    const stored = `${name}${extname(source) === '' ? '.txt' : extname(source)}`;
-    files[name] = read.text;
-    variables[name] = {
-      value: `${inWorkspace.inputs}/${stored}`,
-      file: { source, sha256: sha256(read.text), stored },
-    };
+    variables[name] = read.variable;
+    if (read.text !== undefined) files[name] = read.text;
   }
   const prompts = kept.prompts ?? (await frozen(graph, 'prompt', base, problems));
   const schemas = kept.schemas ?? (await frozen(graph, 'response_schema', base, problems));
   for (const [reference, schema] of Object.entries(schemas)) {
     const why = whyNoSchema(schema.text, isChecked(graph, reference));
-    if (why !== undefined) {
-      problems.push({
-        code: 'schema-file',
-        severity: 'error',
-        message: `response_schema ${reference} ${why}`,
-      });
-    }
+    if (why !== undefined) problems.push(wrong('schema-file', `response_schema ${reference} ${why}`));
   }
   return problems.length > 0 ? { problems } : { inputs: { variables, files, prompts, schemas } };
+}
+
+const wrong = (code: string, message: string, more: Partial<Diagnostic> = {}): Diagnostic => ({
+  code,
+  severity: 'error',
+  message,
+  ...more,
+});
+
+const undeclared = (given: readonly string[], names: readonly string[]): Diagnostic[] =>
+  given
+    .filter((name) => !names.includes(name))
+    .map((name) =>
+      wrong('var-undeclared', `--var ${name}: the pipeline declares no variable "${name}"`, {
+        fix:
+          names.length === 0
+            ? 'declare it on the graph: vars="name=default"'
+            : `${near(name, names)}it declares: ${names.join(', ')}`,
+      }),
+    );
+
+type Read =
+  | { readonly variable: Manifest['variables'][string]; readonly text?: string | undefined }
+  | { readonly problem: Diagnostic };
+
+/** A declared variable: what `--var` has chosen, else its default; of a file variable the text of the file. */
+async function readVariable(
+  { name, value: fallback, file }: ReturnType<typeof parseVars>['vars'][number],
+  chosen: string | undefined,
+  at: { readonly base: string; readonly cwd: string; readonly place: Pick<Diagnostic, 'place'> },
+): Promise<Read> {
+  const value = chosen ?? fallback;
+  if (value === undefined) {
+    const message = `the variable "${name}" has no default, and this run sets none`;
+    const fix = `pass one: --var ${name}=VALUE, or --var ${name}=@FILE`;
+    return { problem: wrong(requiredVariable, message, { ...at.place, fix }) };
+  }
+  if (!file && chosen?.startsWith('@') !== true) return { variable: { value } };
+  const written = value.replace(/^@/, '');
+  if (written.trim() === '') {
+    const fix = `pass one: --var ${name}=FILE`;
+    return { problem: wrong('var-file', `variable "${name}" names no file`, { fix }) };
+  }
+  const from = chosen === undefined ? at.base : at.cwd;
+  const source = isAbsolute(written) ? written : resolve(from, written);
+  const read = await readText(source, `variable "${name}"`);
+  if ('problem' in read) {
+    const place = chosen === undefined ? at.place : {};
+    const fix = read.fix ?? `pass another one: --var ${name}=FILE`;
+    return { problem: wrong('var-file', read.problem, { ...place, fix }) };
+  }
+  const stored = `${name}${extname(source) === '' ? '.txt' : extname(source)}`;
+  return {
+    variable: {
+      value: `${inWorkspace.inputs}/${stored}`,
+      file: { source, sha256: sha256(read.text), stored },
+    },
+    text: read.text,
+  };
 }
 
 const near = (name: string, names: readonly string[]): string => {

@@ -48,90 +48,101 @@ const largestArtifact = 256 * 1024 * 1024;
 /** Files of a node directory that are not the agent's answer; the prompt was searched before it was sent. */
 const notAnswers = new Set(['prompt.md', 'stage.json', 'context.json', 'workspace.diff.json', 'budget.json']);
 
-export function leakGuard(from: {
+type Searched = {
   readonly runDir: string;
   readonly manifest: Pick<Manifest, 'variables'>;
   readonly snapshots: Snapshots;
   /** The first snapshot of the run. */
   readonly start: string;
   readonly files: readonly SealedFile[];
-}): LeakGuard {
+};
+
+export const leakGuard = (from: Searched): LeakGuard => new CanaryGuard(from);
+
+class CanaryGuard implements LeakGuard {
+  readonly #from: Searched;
   /** Computed on first use: that reads the whole first snapshot. */
-  const canaries = once(() =>
-    canariesIn(from.files, knownTexts(from.runDir, from.manifest, from.snapshots, from.start)),
-  );
+  readonly #canaries: () => ReturnType<typeof canariesIn>;
   /** A message if a file variable shows a marked line; its other lines were known and are no canaries. */
-  const leakInVariables = once(async () => {
-    for await (const { name, text } of fileVariables(from.runDir, from.manifest)) {
-      const found = await leakIn(`the file of the variable "${name}"`, text);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  });
-  const texts = () =>
-    from.files
+  readonly #leakInVariables: () => Promise<string | undefined>;
+  /** Hashes of contents without canaries. */
+  readonly #clean = new Set<string>();
+
+  constructor(from: Searched) {
+    const { runDir, manifest, snapshots, start, files } = from;
+    this.#from = from;
+    this.#canaries = once(() => canariesIn(files, knownTexts(runDir, manifest, snapshots, start)));
+    this.#leakInVariables = once(async () => {
+      for await (const { name, text } of fileVariables(runDir, manifest)) {
+        const found = await this.#leakIn(`the file of the variable "${name}"`, text);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    });
+  }
+
+  async beforeAsking(node: Node, prompt: string, context: Context): Promise<void> {
+    if (mayReadHoldout(node)) return;
+    const found =
+      (await this.#leakInVariables()) ??
+      (await this.#leakIn(`the prompt of node "${node.id}"`, prompt)) ??
+      (await this.#leakIn(`the context of node "${node.id}"`, JSON.stringify(context)));
+    if (found !== undefined) throw new HoldoutLeak(found);
+  }
+
+  async printable(text: string): Promise<string> {
+    const sealed = this.#from.files
       .filter(({ kind, content }) => kind === 'file' && isUtf8(content))
       .map(({ content }) => content.toString());
-  /** Hashes of contents without canaries. */
-  const clean = new Set<string>();
+    const lines = withoutSealed(text, sealed).split('\n');
+    // A printed line may show a canary in other punctuation. Only the first place of each is found at a time.
+    for (let left = lines.length; left > 0; left--) {
+      const all = (await this.#canaries()).find(lines.join('\n'));
+      const seen = all.filter(({ at, marked }) => at > 0 && !marked);
+      if (seen.length === 0) break;
+      for (const { at } of seen) lines[at - 1] = leftOut;
+    }
+    return lines.join('\n');
+  }
 
-  const leakIn = async (where: string, text: string | Buffer): Promise<string | undefined> => {
-    const [seen] = (await canaries()).find(text);
+  async afterAttempt(attempt: FinishedAttempt): Promise<string | undefined> {
+    if (mayReadHoldout(attempt.node)) return undefined;
+    const inAnswer = attempt.byAgent ? await this.#leakInAnswer(attempt) : undefined;
+    return inAnswer ?? this.#leakInFiles(attempt);
+  }
+
+  async #leakIn(where: string, text: string | Buffer): Promise<string | undefined> {
+    const [seen] = (await this.#canaries()).find(text);
     return seen === undefined ? undefined : leakMessage(where, seen);
-  };
+  }
 
-  return {
-    async beforeAsking(node, prompt, context) {
-      if (mayReadHoldout(node)) return;
-      const found =
-        (await leakInVariables()) ??
-        (await leakIn(`the prompt of node "${node.id}"`, prompt)) ??
-        (await leakIn(`the context of node "${node.id}"`, JSON.stringify(context)));
-      if (found !== undefined) throw new HoldoutLeak(found);
-    },
-    async printable(text) {
-      const lines = withoutSealed(text, texts()).split('\n');
-      // A printed line may show a canary in other punctuation. Only the first place of each is found at a time.
-      for (let left = lines.length; left > 0; left--) {
-        const seen = (await canaries()).find(lines.join('\n')).filter(({ at, marked }) => at > 0 && !marked);
-        if (seen.length === 0) break;
-        for (const { at } of seen) lines[at - 1] = leftOut;
-      }
-      return lines.join('\n');
-    },
-    async afterAttempt(attempt) {
-      if (mayReadHoldout(attempt.node)) return undefined;
-      return (attempt.byAgent ? await leakInAnswer(attempt) : undefined) ?? (await leakInFiles(attempt));
-    },
-  };
-
-  async function leakInAnswer({ node, nodeDir, outcome }: FinishedAttempt): Promise<string | undefined> {
+  async #leakInAnswer({ node, nodeDir, outcome }: FinishedAttempt): Promise<string | undefined> {
     const report = [reasonOf(outcome), outcome.notes, outcome.label, ...outcome.suggested].join('\n');
     const found =
-      (await leakIn(`what node "${node.id}" reports`, report)) ??
-      (await leakIn(`a context update of node "${node.id}"`, JSON.stringify(outcome.updates)));
+      (await this.#leakIn(`what node "${node.id}" reports`, report)) ??
+      (await this.#leakIn(`a context update of node "${node.id}"`, JSON.stringify(outcome.updates)));
     if (found !== undefined) return found;
     for (const name of await filesIn(nodeDir)) {
       if (notAnswers.has(name)) continue;
       const text = await readSome(join(nodeDir, name), largestArtifact);
-      const leak = text === undefined ? undefined : await leakIn(`${name} of node "${node.id}"`, text);
+      const leak = text === undefined ? undefined : await this.#leakIn(`${name} of node "${node.id}"`, text);
       if (leak !== undefined) return leak;
     }
     return undefined;
   }
 
-  async function leakInFiles({ node, before, after, undone }: FinishedAttempt): Promise<string | undefined> {
+  async #leakInFiles({ node, before, after, undone }: FinishedAttempt): Promise<string | undefined> {
     const { created, modified, folders } = diff(before, after);
     const paths = [...created, ...modified].filter((path) => !undone.includes(path));
     const names = [...folders.created, ...paths].join('\n');
-    const named = await leakIn(`the name of a file or folder that node "${node.id}" created`, names);
+    const named = await this.#leakIn(`the name of a file or folder that node "${node.id}" created`, names);
     if (named !== undefined) return named;
     for (const path of paths) {
       const { hash, target } = after.tree.get(path) ?? {};
-      if (hash !== undefined && clean.has(hash)) continue;
-      const seen = target === undefined ? await seenIn(hash) : (await canaries()).find(target);
-      if (seen.length === 0 && hash !== undefined) clean.add(hash);
-      const earlier = seen.length === 0 ? [] : await seenIn(before.tree.get(path)?.hash);
+      if (hash !== undefined && this.#clean.has(hash)) continue;
+      const seen = target === undefined ? await this.#seenIn(hash) : (await this.#canaries()).find(target);
+      if (seen.length === 0 && hash !== undefined) this.#clean.add(hash);
+      const earlier = seen.length === 0 ? [] : await this.#seenIn(before.tree.get(path)?.hash);
       const [fresh] = newSightings(seen, earlier);
       const line = fresh === undefined || fresh.at === 0 ? '' : `:${fresh.at}`;
       if (fresh !== undefined) return leakMessage(`${path}${line}, written by node "${node.id}",`, fresh);
@@ -140,12 +151,12 @@ export function leakGuard(from: {
   }
 
   /** The canaries in a content. The pieces of a large one have no line numbers, except the first. */
-  async function seenIn(hash: string | undefined): Promise<readonly Sighting[]> {
+  async #seenIn(hash: string | undefined): Promise<readonly Sighting[]> {
     const seen: Sighting[] = [];
     if (hash === undefined) return seen;
     let first = true;
-    for await (const piece of from.snapshots.pieces(hash)) {
-      seen.push(...(await canaries()).find(piece).map((one) => (first ? one : { ...one, at: 0 })));
+    for await (const piece of this.#from.snapshots.pieces(hash)) {
+      seen.push(...(await this.#canaries()).find(piece).map((one) => (first ? one : { ...one, at: 0 })));
       first = false;
     }
     return seen;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
-import { inWorkspace, layout } from '../model/layout.ts';
+import { inWorkspace, type Layout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { isAtOrBelow } from '../policy/holdout.ts';
@@ -14,6 +14,7 @@ import { stateAfter } from '../store/visits.ts';
 import { makeFolder, writeFileAtomic, writeJson } from '../system/files.ts';
 import { noteOf } from '../workspace/own-place.ts';
 import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
+import type { Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
 import {
@@ -83,85 +84,101 @@ async function fill(
   final: string,
 ): Promise<Filled | { problem: Diagnostic }> {
   const at = layout(building);
-  const notes: string[] = [];
-  const keys = keysFolder(wanted.env);
   const begun = await wanted.historian?.begin(wanted.workdir, at.history);
   if (begun !== undefined && 'problem' in begun) return begun;
-  if (begun !== undefined) notes.push(...begun.notes);
-
+  const notes: string[] = [...(begun?.notes ?? [])];
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
   const goOn = (): void => {
     if (wanted.signal.aborted) throw new Cut();
   };
-  if (wanted.workdir === undefined) {
-    makeFolder(at.workspace);
-  } else {
-    const copied = await snapshots.copyIn(wanted.workdir, {
-      exclude: [
-        wanted.runsDir,
-        ...wanted.exclude,
-        ...(wanted.holdout?.leaveOut ?? []),
-        ...(keys === undefined ? [] : [keys]),
-      ],
-      goOn,
-    });
-    for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
-    for (const path of copied.outsideLinks)
-      notes.push(`copied as a link, which leads out of the workdir: ${path}`);
-    notes.push(...noteOf(copied.namingPlace ?? [], wanted.workdir));
-  }
+  notes.push(...(await copyWorkdir(wanted, snapshots, at.workspace, goOn)));
   const led = linkedFolder(at.workspace);
-  if (led !== undefined) {
-    return {
-      problem: {
-        code: 'workdir',
-        severity: 'error',
-        message: `${led} in the workdir is a link, and a run would write through it`,
-        fix: 'make it a folder, or exclude it with a line in .factoryignore',
-      },
-    };
-  }
-  for (const [name, variable] of Object.entries(wanted.inputs.variables)) {
-    const text = wanted.inputs.files[name];
-    if (variable.file === undefined || text === undefined) continue;
-    await writeFileAtomic(join(at.inputs, variable.file.stored), text);
-    await writeFileAtomic(join(at.workspace, inWorkspace.inputs, variable.file.stored), text);
-  }
-  for (const [name, text] of Object.entries(wanted.keep)) await writeFileAtomic(join(at.inputs, name), text);
-  let { own = [] } = wanted.holdout ?? {};
-  if (begun !== undefined) {
-    // The first commit contains the workdir's scenarios; the workspace does not.
-    if (wanted.holdout !== undefined) placeSealed(at.workspace, wanted.holdout.paths, own);
-    const recorded = await wanted.historian?.recordBase(
-      at.workspace,
-      at.history,
-      wanted.holdout?.paths ?? [],
-    );
-    if (recorded !== undefined && 'problem' in recorded) return recorded;
-    // The history may have checked out another commit than the copy.
-    if (wanted.holdout !== undefined) own = takeOutOwn(at.workspace, wanted.holdout.paths);
-  }
-  const files = wanted.holdout === undefined ? [] : toSeal(wanted.holdout, own);
-  const sealed = wanted.holdout === undefined ? undefined : await seal(building, wanted.holdout, files);
-  if (sealed !== undefined && 'problem' in sealed) return sealed;
-  if (sealed !== undefined) {
-    if (sealed.from !== 'workdir' && own.some(({ path }) => isFirst(path, sealed)))
-      notes.push(`the workdir's ${sealed.paths[0]} is neither copied nor sealed: ${sealed.from} replaces it`);
-  }
-
+  if (led !== undefined) return { problem: linkProblem(led) };
+  await writeInputs(wanted, at);
+  const sealed = await sealHoldout(wanted, at, begun !== undefined);
+  if ('problem' in sealed) return sealed;
+  notes.push(...sealed.notes);
   const snapshot = await snapshots.take(undefined, goOn);
-  notes.push(...copyNotes(snapshot.tree, files));
+  notes.push(...copyNotes(snapshot.tree, sealed.files));
   // If the runs directory lies inside a package, that package's `type` must not apply to the product's files.
   await writeJson(at.barrier, { private: true });
   const facts = wanted.manifest({
     workspace: layout(final).workspace,
     workdirKind: begun?.kind ?? (wanted.workdir === undefined ? 'none' : 'folder'),
     git: begun === undefined ? undefined : { base_commit: begun.baseCommit, author: begun.author },
-    holdout: sealed,
+    holdout: sealed.holdout,
   });
   const manifest = { ...facts, files: await keptFiles(building) };
   await writeJson(at.manifest, manifest);
-  const state = firstState(wanted, snapshot.id);
+  return { notes, begun: { manifest, read: await saveFirst(wanted, building, snapshot.id, manifest) } };
+}
+
+/** Fills the workspace; answers with notes on what could not be copied as it is. */
+async function copyWorkdir(
+  { workdir, runsDir, exclude, holdout, env }: NewRun,
+  snapshots: Snapshots,
+  workspace: string,
+  goOn: () => void,
+): Promise<readonly string[]> {
+  if (workdir === undefined) {
+    makeFolder(workspace);
+    return [];
+  }
+  const keys = keysFolder(env);
+  const left = [runsDir, ...exclude, ...(holdout?.leaveOut ?? []), ...(keys === undefined ? [] : [keys])];
+  const copied = await snapshots.copyIn(workdir, { exclude: left, goOn });
+  return [
+    ...copied.skipped.map(({ path, why }) => `not copied: ${path} (${why})`),
+    ...copied.outsideLinks.map((path) => `copied as a link, which leads out of the workdir: ${path}`),
+    ...noteOf(copied.namingPlace ?? [], workdir),
+  ];
+}
+
+const linkProblem = (path: string): Diagnostic => ({
+  code: 'workdir',
+  severity: 'error',
+  message: `${path} in the workdir is a link, and a run would write through it`,
+  fix: 'make it a folder, or exclude it with a line in .factoryignore',
+});
+
+async function writeInputs({ inputs, keep }: NewRun, at: Layout): Promise<void> {
+  for (const [name, variable] of Object.entries(inputs.variables)) {
+    const text = inputs.files[name];
+    if (variable.file === undefined || text === undefined) continue;
+    await writeFileAtomic(join(at.inputs, variable.file.stored), text);
+    await writeFileAtomic(join(at.workspace, inWorkspace.inputs, variable.file.stored), text);
+  }
+  for (const [name, text] of Object.entries(keep)) await writeFileAtomic(join(at.inputs, name), text);
+}
+
+/** Makes the first commit of a run with history, and seals the holdout. `files` are those that were sealed. */
+async function sealHoldout({ historian, holdout }: NewRun, at: Layout, hasHistory: boolean) {
+  let { own = [] } = holdout ?? {};
+  if (hasHistory) {
+    // The first commit contains the workdir's scenarios; the workspace does not.
+    if (holdout !== undefined) placeSealed(at.workspace, holdout.paths, own);
+    const recorded = await historian?.recordBase(at.workspace, at.history, holdout?.paths ?? []);
+    if (recorded !== undefined && 'problem' in recorded) return recorded;
+    // The history may have checked out another commit than the copy.
+    if (holdout !== undefined) own = takeOutOwn(at.workspace, holdout.paths);
+  }
+  if (holdout === undefined) return { files: [], notes: [], holdout: undefined };
+  const files = toSeal(holdout, own);
+  const sealed = await seal(at.root, holdout, files);
+  if ('problem' in sealed) return sealed;
+  const replaced = sealed.from !== 'workdir' && own.some(({ path }) => isFirst(path, sealed));
+  const note = `the workdir's ${sealed.paths[0]} is neither copied nor sealed: ${sealed.from} replaces it`;
+  return { files, notes: replaced ? [note] : [], holdout: sealed };
+}
+
+/** Writes the first record and the checkpoint of the run. */
+async function saveFirst(
+  wanted: NewRun,
+  building: string,
+  snapshot: string,
+  manifest: Manifest,
+): Promise<Loaded> {
+  const state = firstState(wanted, snapshot);
   const start = {
     schema_version: 1,
     type: 'Start',
@@ -169,7 +186,7 @@ async function fill(
     next_node: wanted.startNode,
     context: state.context,
     origins: state.origins,
-    snapshot: snapshot.id,
+    snapshot,
   } as const;
   const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch, sync: false });
   try {
@@ -179,9 +196,8 @@ async function fill(
   }
   const { run_id, epoch } = state;
   const first = stateAfter([{ ...start, run_id, epoch, seq: 1 }]);
-  const visits = { seq: 1, end: statSync(at.visits).size };
-  const read: Loaded = { ok: true, checkpoint: { ...first, ...state }, visits, vouched: { visits_seq: 1 } };
-  return { notes, begun: { manifest, read } };
+  const visits = { seq: 1, end: statSync(layout(building).visits).size };
+  return { ok: true, checkpoint: { ...first, ...state }, visits, vouched: { visits_seq: 1 } };
 }
 
 /** Removes the files at the holdout paths of a new workspace, and returns them. */

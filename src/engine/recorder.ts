@@ -59,134 +59,158 @@ export interface Recorder {
 
 type AgentCall = { readonly task: AgentTask; readonly agent: Agent; readonly began: number };
 
-export function recorder(setting: RecorderSetting): Recorder {
-  const { log, clock, mask } = setting;
-  const items: ExchangeItem[] = [];
-  const actions: AgentAction[] = [];
-  const artifacts = new Map<string, string>();
-  let size = 0;
-  let dropped = 0;
-  let call: AgentCall | undefined;
-  let report: AgentReport | undefined;
-  let stopped: AgentReport | undefined;
-  let elapsed = 0;
-  let line: string | undefined;
+export const recorder = (setting: RecorderSetting): Recorder => new AttemptRecorder(setting);
 
-  const note = (item: ExchangeItem): void => {
-    // A process that was taken over while it slept must not send, and pay for, a request.
-    if (item.kind === 'request') beforeWrite(setting.nodeDir);
-    size += JSON.stringify(item).length;
-    if (size > mostItems) dropped += 1;
-    else items.push(item);
-  };
-  return {
-    listening: (agent) => ({
+class AttemptRecorder implements Recorder {
+  readonly #setting: RecorderSetting;
+  readonly #items: ExchangeItem[] = [];
+  readonly #actions: AgentAction[] = [];
+  readonly #artifacts = new Map<string, string>();
+  #size = 0;
+  #dropped = 0;
+  #call: AgentCall | undefined;
+  #report: AgentReport | undefined;
+  #stopped: AgentReport | undefined;
+  #elapsed = 0;
+  #line: string | undefined;
+
+  constructor(setting: RecorderSetting) {
+    this.#setting = setting;
+  }
+
+  listening(agent: Agent): Agent {
+    return {
       name: agent.name,
       describe: agent.describe,
-      async work(task, signal) {
-        call = { task, agent, began: clock.monotonic() };
-        const recorded: AgentTask = {
-          ...task,
-          record: note,
-          async keep(name, content) {
-            artifacts.set(name, content);
-            await task.keep(name, content);
-          },
-          acted(action) {
-            actions.push(action);
-            task.acted(action);
-          },
-        };
-        report = await agent.work(log === undefined ? task : recorded, signal);
-        elapsed = clock.monotonic() - call.began;
-        if (report.kind === 'cancelled' && signal.aborted && !setting.signal.aborted)
-          stopped = stalledReport(report, agent.name, String(signal.reason));
-        return report;
+      work: (task, signal) => this.#work(agent, task, signal),
+    };
+  }
+
+  replayed(sha: string): void {
+    this.#line = sha;
+  }
+
+  async program(program: AgentProgram, exit: Exit): Promise<void> {
+    const { log, nodeDir, mask } = this.#setting;
+    if (log === undefined) return;
+    const output = async (name: string) => {
+      // Of a very long one the end, which later prompts quote.
+      const text = await readSome(join(nodeDir, name), mostOutput, 'tail');
+      if (text !== undefined) this.#artifacts.set(name, text);
+      return text === undefined ? null : sha256(text);
+    };
+    this.#note({
+      kind: 'program',
+      argv: [...program.argv],
+      cwd: program.cwd,
+      stdin_sha256: program.stdin === undefined ? null : sha256(mask(program.stdin)),
+      stdout: { name: program.stdoutName, sha256: await output(program.stdoutName) },
+      stderr: { name: program.stderrName, sha256: await output(program.stderrName) },
+      exit: { ...exit },
+    });
+  }
+
+  async save(around: { readonly before: Snapshot; readonly after: Snapshot } | undefined): Promise<void> {
+    const { log } = this.#setting;
+    if (log !== undefined && this.#call !== undefined)
+      await log.append(await this.#exchange(this.#call, around, log));
+  }
+
+  async #work(agent: Agent, task: AgentTask, signal: AbortSignal): Promise<AgentReport> {
+    const { log, clock } = this.#setting;
+    this.#call = { task, agent, began: clock.monotonic() };
+    const report = await agent.work(log === undefined ? task : this.#recorded(task), signal);
+    this.#report = report;
+    this.#elapsed = clock.monotonic() - this.#call.began;
+    if (report.kind === 'cancelled' && signal.aborted && !this.#setting.signal.aborted)
+      this.#stopped = stalledReport(report, agent.name, String(signal.reason));
+    return report;
+  }
+
+  #recorded(task: AgentTask): AgentTask {
+    return {
+      ...task,
+      record: (item) => this.#note(item),
+      keep: async (name, content) => {
+        this.#artifacts.set(name, content);
+        await task.keep(name, content);
       },
-    }),
-    replayed: (sha) => {
-      line = sha;
-    },
-    async program(program, exit) {
-      if (log === undefined) return;
-      const output = async (name: string) => {
-        // Of a very long one the end, which later prompts quote.
-        const text = await readSome(join(setting.nodeDir, name), mostOutput, 'tail');
-        if (text !== undefined) artifacts.set(name, text);
-        return text === undefined ? null : sha256(text);
-      };
-      note({
-        kind: 'program',
-        argv: [...program.argv],
-        cwd: program.cwd,
-        stdin_sha256: program.stdin === undefined ? null : sha256(mask(program.stdin)),
-        stdout: { name: program.stdoutName, sha256: await output(program.stdoutName) },
-        stderr: { name: program.stderrName, sha256: await output(program.stderrName) },
-        exit: { ...exit },
-      });
-    },
-    async save(around) {
-      if (log === undefined || call === undefined) return;
-      const { task, agent } = call;
-      const prompt = mask(task.prompt);
-      const { prompt: _, llm_prompt: __, ...attributes } = task.attributes;
-      const kept: Exchange['artifacts'] = [];
-      for (const [name, content] of artifacts) kept.push({ name, content: await log.body(mask(content)) });
-      const answer = stopped ?? (report?.kind === 'cancelled' ? undefined : report);
-      const written = answer?.kind === 'answered' ? task.attributes['response_file']?.trim() : undefined;
-      const clean = (value: object): Json => maskedValue(JSON.parse(JSON.stringify(value)), mask);
-      await log.append({
-        schema_version: 1,
-        run_id: setting.runId,
-        epoch: setting.epoch,
-        at: clock.now().toISOString(),
-        node: setting.node,
-        visit: setting.visit,
-        attempt: setting.attempt,
-        call: task.call,
-        complete: answer !== undefined && !setting.signal.aborted,
-        agent: { name: agent.name, describe: mask(agent.describe) },
-        attributes: Object.fromEntries(Object.entries(attributes).map(([key, text]) => [key, mask(text)])),
-        prompt_sha256: sha256(prompt),
-        prompt: await log.body(prompt),
-        schema:
-          task.schema === undefined
-            ? null
-            : { name: task.schema.name, schema: await log.body(JSON.stringify(task.schema.schema)) },
-        items: await log.body(
-          withoutSplit(items, mask)
-            .map((item) => `${JSON.stringify(clean(item))}\n`)
-            .join(''),
-        ),
-        items_dropped: dropped,
-        report: answer === undefined ? null : await log.body(JSON.stringify(clean(answer))),
-        artifacts: kept,
-        actions: actions.map(({ action, detail, status }) => ({
-          action,
-          detail: mask(detail),
-          status: mask(status),
-        })),
-        hidden: {
-          paths: [...setting.hidden.paths],
-          made: [...setting.hidden.made],
-          ...(setting.hidden.sealed.length === 0 ? {} : { sealed: [...setting.hidden.sealed] }),
-        },
-        files:
-          around === undefined
-            ? null
-            : {
-                before: around.before.id,
-                after: around.after.id,
-                // The engine writes the answer of a single-turn model itself.
-                changes: changesBetween(around.before, around.after).filter(({ path }) => path !== written),
-              },
-        usage: report?.usage ?? null,
-        elapsed_ms: Math.round(elapsed),
-        replayed: line ?? null,
-      });
-    },
-  };
+      acted: (action) => {
+        this.#actions.push(action);
+        task.acted(action);
+      },
+    };
+  }
+
+  #note(item: ExchangeItem): void {
+    // A process that was taken over while it slept must not send, and pay for, a request.
+    if (item.kind === 'request') beforeWrite(this.#setting.nodeDir);
+    this.#size += JSON.stringify(item).length;
+    if (this.#size > mostItems) this.#dropped += 1;
+    else this.#items.push(item);
+  }
+
+  async #exchange(
+    { task, agent }: AgentCall,
+    around: { readonly before: Snapshot; readonly after: Snapshot } | undefined,
+    log: ExchangeLog,
+  ): Promise<Exchange> {
+    const { runId, epoch, clock, node, visit, attempt, signal, mask } = this.#setting;
+    const prompt = mask(task.prompt);
+    const { prompt: _, llm_prompt: __, ...attributes } = task.attributes;
+    const artifacts: Exchange['artifacts'] = [];
+    for (const [name, content] of this.#artifacts)
+      artifacts.push({ name, content: await log.body(mask(content)) });
+    const answer = this.#stopped ?? (this.#report?.kind === 'cancelled' ? undefined : this.#report);
+    const written = answer?.kind === 'answered' ? task.attributes['response_file']?.trim() : undefined;
+    const clean = (value: object): Json => maskedValue(JSON.parse(JSON.stringify(value)), mask);
+    const lines = withoutSplit(this.#items, mask).map((item) => `${JSON.stringify(clean(item))}\n`);
+    return {
+      schema_version: 1,
+      run_id: runId,
+      ...{ epoch, at: clock.now().toISOString(), node, visit, attempt, call: task.call },
+      complete: answer !== undefined && !signal.aborted,
+      agent: { name: agent.name, describe: mask(agent.describe) },
+      attributes: Object.fromEntries(Object.entries(attributes).map(([key, text]) => [key, mask(text)])),
+      prompt_sha256: sha256(prompt),
+      prompt: await log.body(prompt),
+      schema:
+        task.schema === undefined
+          ? null
+          : { name: task.schema.name, schema: await log.body(JSON.stringify(task.schema.schema)) },
+      items: await log.body(lines.join('')),
+      items_dropped: this.#dropped,
+      report: answer === undefined ? null : await log.body(JSON.stringify(clean(answer))),
+      artifacts,
+      actions: this.#actions.map((one) => ({
+        action: one.action,
+        detail: mask(one.detail),
+        status: mask(one.status),
+      })),
+      hidden: hiddenRecord(this.#setting.hidden),
+      files: around === undefined ? null : filesRecord(around, written),
+      usage: this.#report?.usage ?? null,
+      elapsed_ms: Math.round(this.#elapsed),
+      replayed: this.#line ?? null,
+    };
+  }
 }
+
+const hiddenRecord = ({ paths, made, sealed }: Hidden): Exchange['hidden'] => ({
+  paths: [...paths],
+  made: [...made],
+  ...(sealed.length === 0 ? {} : { sealed: [...sealed] }),
+});
+
+/** `written`: the file of a single-turn model's answer, which the engine writes itself. */
+const filesRecord = (
+  { before, after }: { readonly before: Snapshot; readonly after: Snapshot },
+  written: string | undefined,
+): Exchange['files'] => ({
+  before: before.id,
+  after: after.id,
+  changes: changesBetween(before, after).filter(({ path }) => path !== written),
+});
 
 /** The report of an agent that was stopped because it stalled. Its call is complete, unlike one that was stopped with its
  *  run. */

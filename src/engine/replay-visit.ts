@@ -58,30 +58,32 @@ export function askedOf(node: Node, variables: Readonly<Record<string, string>>)
   return sha256(JSON.stringify([attrs, named.sort()]));
 }
 
+type Here = ReplayingRun & { readonly normal: (text: string) => string };
+
 /** Answers executions, which must be asked for in their order. */
 export function recordedExecutions(
   { replayOf: of, records, artifact, followHistory }: RecordedRun,
-  here: ReplayingRun & { readonly normal: (text: string) => string },
+  here: Here,
 ): (start: ExecutionStart, was: VisitRecord) => Promise<RecordedAnswer | RecordMismatch> {
-  const { snapshots } = here;
   const stateAfter = statesOf(records);
   const { dirs } = runNames(of.run_id, of.run_dir);
-
   return async (start, was) => {
     const { node, state, snapshot, nodeDir } = start;
     const then = stateAfter(was.seq - 1);
+    const isAsked = was.asked_sha256 === askedOf(node, here.variables) && !of.changed.includes('env_pass');
     const unlike =
       unanswerable(node, was) ??
-      (was.asked_sha256 === askedOf(node, here.variables) && !of.changed.includes('env_pass')
-        ? undefined
-        : 'its attributes or variables are not the recorded ones') ??
-      (await otherFiles(was, snapshot)) ??
+      (isAsked ? undefined : 'its attributes or variables are not the recorded ones') ??
+      (await otherFiles(was, snapshot, here)) ??
       otherState(was, then, state, here.normal) ??
-      (await damagedArtifact(was));
+      (await damagedArtifact(was, artifact));
     if (unlike !== undefined) return { unlike };
-    const after = await restored(start, was, was.tool_state ?? then.tool_state);
+    const toolState = was.tool_state ?? then.tool_state;
+    const after = await restored(start, was, here, async () => {
+      if (hasRunAccess(node)) await followHistory?.(toolState);
+    });
     if ('unlike' in after) return after;
-    await copyArtifacts(was, nodeDir);
+    copyArtifacts(was, nodeDir, artifact);
     const more = was.retries - (own(then.retry_counts, node.id) ?? 0);
     const retries = (own(state.retry_counts, node.id) ?? 0) + more;
     return {
@@ -96,62 +98,66 @@ export function recordedExecutions(
       replayed: was.seq,
     };
   };
+}
 
-  /** Brings workspace and history to where the execution left them; where that fails the workspace is as before. */
-  async function restored(
-    { node, snapshot }: ExecutionStart,
-    was: VisitRecord,
-    toolState: JsonObject | undefined,
-  ): Promise<Snapshot | RecordMismatch> {
-    try {
-      let after = snapshot;
-      if (was.after !== snapshot.id) {
-        const wanted = await snapshots.load(was.after);
-        // Build tools compare times: the files are written now.
-        await snapshots.restore(wanted, undefined, { times: 'now' });
-        after = await snapshots.take(snapshot);
-        if (after.id !== was.after && !isNothing(diff(wanted, after)))
-          throw new WorkspaceError('the recorded workspace cannot be restored');
-      }
-      if (hasRunAccess(node)) await followHistory?.(toolState);
-      return after;
-    } catch (error) {
-      const isRecord = error instanceof WorkspaceError || error instanceof GitError;
-      if (!isRecord || error instanceof StoreTrouble) throw error;
-      await snapshots.restore(snapshot);
-      return { unlike: error.message };
+/** Brings workspace and history to where the execution left them; where that fails the workspace is as before. */
+async function restored(
+  { snapshot }: ExecutionStart,
+  was: VisitRecord,
+  { snapshots }: Here,
+  followHistory: () => Promise<void>,
+): Promise<Snapshot | RecordMismatch> {
+  try {
+    let after = snapshot;
+    if (was.after !== snapshot.id) {
+      const wanted = await snapshots.load(was.after);
+      // Build tools compare times: the files are written now.
+      await snapshots.restore(wanted, undefined, { times: 'now' });
+      after = await snapshots.take(snapshot);
+      if (after.id !== was.after && !isNothing(diff(wanted, after)))
+        throw new WorkspaceError('the recorded workspace cannot be restored');
     }
+    await followHistory();
+    return after;
+  } catch (error) {
+    const isRecord = error instanceof WorkspaceError || error instanceof GitError;
+    if (!isRecord || error instanceof StoreTrouble) throw error;
+    await snapshots.restore(snapshot);
+    return { unlike: error.message };
   }
+}
 
-  async function otherFiles(was: VisitRecord, now: Snapshot): Promise<string | undefined> {
-    if (was.before === now.id) return undefined;
-    const changes = await snapshots.load(was.before).then(
-      (before) => diff(before, now),
-      (error: unknown) => {
-        if (error instanceof WorkspaceError) return undefined;
-        throw error;
-      },
-    );
-    if (changes !== undefined && isNothing(changes)) return undefined;
-    const { created = [], modified = [], deleted = [] } = changes ?? {};
-    const paths = [...modified, ...created, ...deleted].slice(0, 3).join(', ');
-    return `the workspace before it is not the recorded one${paths === '' ? '' : `: ${paths}`}`;
-  }
+async function otherFiles(was: VisitRecord, now: Snapshot, { snapshots }: Here): Promise<string | undefined> {
+  if (was.before === now.id) return undefined;
+  const changes = await snapshots.load(was.before).then(
+    (before) => diff(before, now),
+    (error: unknown) => {
+      if (error instanceof WorkspaceError) return undefined;
+      throw error;
+    },
+  );
+  if (changes !== undefined && isNothing(changes)) return undefined;
+  const { created = [], modified = [], deleted = [] } = changes ?? {};
+  const paths = [...modified, ...created, ...deleted].slice(0, 3).join(', ');
+  return `the workspace before it is not the recorded one${paths === '' ? '' : `: ${paths}`}`;
+}
 
-  async function damagedArtifact(was: VisitRecord): Promise<string | undefined> {
-    for (const [name, hash] of Object.entries(was.artifacts ?? {}))
-      if ((await hashFile(artifact(hash))) !== hash) return `its recorded artifact ${name} is damaged`;
-    return undefined;
-  }
+async function damagedArtifact(
+  was: VisitRecord,
+  artifact: RecordedRun['artifact'],
+): Promise<string | undefined> {
+  for (const [name, hash] of Object.entries(was.artifacts ?? {}))
+    if ((await hashFile(artifact(hash))) !== hash) return `its recorded artifact ${name} is damaged`;
+  return undefined;
+}
 
-  async function copyArtifacts(was: VisitRecord, nodeDir: string): Promise<void> {
-    for (const [name, hash] of Object.entries(was.artifacts ?? {})) {
-      const target = join(nodeDir, name);
-      beforeWrite(target);
-      mkdirSync(dirname(target), { recursive: true });
-      copyFileSync(artifact(hash), target, constants.COPYFILE_FICLONE);
-      if (target === nodeLayout(nodeDir).context) chmodSync(target, 0o444);
-    }
+function copyArtifacts(was: VisitRecord, nodeDir: string, artifact: RecordedRun['artifact']): void {
+  for (const [name, hash] of Object.entries(was.artifacts ?? {})) {
+    const target = join(nodeDir, name);
+    beforeWrite(target);
+    mkdirSync(dirname(target), { recursive: true });
+    copyFileSync(artifact(hash), target, constants.COPYFILE_FICLONE);
+    if (target === nodeLayout(nodeDir).context) chmodSync(target, 0o444);
   }
 }
 

@@ -106,61 +106,131 @@ export function replayNormalForm(of: ReplayOf, here: { readonly runId: string; r
   return normalForm(names, { exactTimes: of.changed.some((what) => /^(?:var|prompt) /.test(what)) });
 }
 
-export function createReplay(recorded: RecordedRun, run: ReplayingRun): Replay {
-  const { replayOf: of, records, exchangesDir } = recorded;
-  const answers = answersOf(records, recorded.exchanges);
-  const steps = new Map<number, VisitRecord>();
-  for (const record of records) if (record.type === 'Visit') steps.set(record.steps, record);
-  const normal = replayNormalForm(of, { runId: run.manifest.run_id, runDir: run.runDir });
-  const answerFrom = recordedExecutions(recorded, { ...run, normal });
-  let follows = !run.diverged;
+export const createReplay = (recorded: RecordedRun, run: ReplayingRun): Replay =>
+  new RecordReplay(recorded, run);
+
+class RecordReplay implements Replay {
+  readonly #recorded: RecordedRun;
+  readonly #run: ReplayingRun;
+  readonly #answers: ReadonlyMap<string, StoredExchange>;
+  /** By the number of their step. */
+  readonly #executions = new Map<number, VisitRecord>();
+  readonly #normal: (text: string) => string;
+  readonly #answerFrom: ReturnType<typeof recordedExecutions>;
+  #follows: boolean;
+
+  constructor(recorded: RecordedRun, run: ReplayingRun) {
+    this.#recorded = recorded;
+    this.#run = run;
+    this.#answers = answersOf(recorded.records, recorded.exchanges);
+    for (const record of recorded.records)
+      if (record.type === 'Visit') this.#executions.set(record.steps, record);
+    const here = { runId: run.manifest.run_id, runDir: run.runDir };
+    this.#normal = replayNormalForm(recorded.replayOf, here);
+    this.#answerFrom = recordedExecutions(recorded, { ...run, normal: this.#normal });
+    this.#follows = !run.diverged;
+  }
+
+  get follows(): boolean {
+    return this.#follows;
+  }
+
+  agentFor(at: ReplayedNode): Agent {
+    const { agent } = this.#run.manifest;
+    return {
+      name: at.live?.name ?? agent.name,
+      describe: at.live?.describe ?? agent.describe,
+      work: (task, signal) => this.#work(at, task, signal).catch(stopOnDamage),
+    };
+  }
+
+  async answer(start: ExecutionStart): Promise<RecordedAnswer | RecordMismatch | undefined> {
+    const was = this.#executions.get(start.state.steps + 1);
+    const answers = this.#follows && this.#recorded.replayOf.run_tools !== true;
+    return answers && was !== undefined ? this.#answerFrom(start, was) : undefined;
+  }
+
+  async checkNode(node: string, visit: number, step: number): Promise<string | undefined> {
+    const was = this.#executions.get(step);
+    if (!this.#follows || (was?.node === node && was.visit === visit)) return undefined;
+    const why =
+      was === undefined
+        ? `the recorded run has ${this.#executions.size} executions, and this is number ${step}`
+        : `the recorded run was at ${was.node}@${was.visit}`;
+    return this.#diverge({ ...noCall, node, visit, kind: 'end_of_record', why });
+  }
+
+  async checkRoute({ node, visit, now }: Parameters<Replay['checkRoute']>[0]): Promise<string | undefined> {
+    const was = this.#executions.get(now.steps);
+    if (!this.#follows || was === undefined || was.next_node === now.next_node) return undefined;
+    const route = (next: string | null, outcome: string) =>
+      `${next === null ? 'the end' : `"${next}"`} (outcome ${outcome})`;
+    const then = route(was.next_node, was.outcome.status);
+    const why = `the route was to ${then} and is to ${route(now.next_node, now.last_outcome.status)}`;
+    return this.#diverge({ ...noCall, node, visit, kind: 'route', why });
+  }
 
   /** Writes the divergence down; returns why the run must stop, or undefined where it continues live. */
-  const diverge = async (divergence: Divergence): Promise<string | undefined> => {
+  async #diverge(divergence: Divergence): Promise<string | undefined> {
     const { node, visit, call, why } = divergence;
-    await writeJson(run.divergenceFile, divergence, { sync: true, syncFolder: true });
+    const { run_id, live } = this.#recorded.replayOf;
+    await writeJson(this.#run.divergenceFile, divergence, { sync: true, syncFolder: true });
     const at = `${node}@${visit}${call === null ? '' : `, call ${call}`}`;
-    if (!of.live) return `the replay of ${of.run_id} diverged from the record at ${at}: ${why}`;
-    follows = false;
-    run.log('warn', 'the replay diverged from the record; it continues live', { at, why });
+    if (!live) return `the replay of ${run_id} diverged from the record at ${at}: ${why}`;
+    this.#follows = false;
+    this.#run.log('warn', 'the replay diverged from the record; it continues live', { at, why });
     return undefined;
-  };
+  }
+
+  async #work(at: ReplayedNode, task: AgentTask, signal: AbortSignal): Promise<AgentReport> {
+    const { node, visit, live } = at;
+    if (signal.aborted) return { kind: 'cancelled' };
+    if (this.#follows) {
+      const stored = this.#answers.get(callKey(node, task.call));
+      const differs = await this.#mismatch(task, at.mask, stored?.exchange);
+      if (differs === undefined && stored !== undefined) return this.#report(task, stored, at);
+      const stop =
+        differs === undefined ? undefined : await this.#diverge({ node, visit, call: task.call, ...differs });
+      if (stop !== undefined) throw new Diverged(stop);
+    }
+    if (live === undefined) throw new Diverged(`no agent is configured to continue live at ${node}@${visit}`);
+    return live.work(task, signal);
+  }
 
   /** How this call is not the recorded one; undefined where it is. */
-  const mismatch = async (
-    task: AgentTask,
-    mask: (text: string) => string,
-    exchange: Exchange | undefined,
-  ) => {
+  async #mismatch(task: AgentTask, mask: (text: string) => string, exchange: Exchange | undefined) {
     if (exchange === undefined || exchange.files === null) {
       const why =
         exchange === undefined
           ? 'there is no record of this call'
           : 'the record does not have the files that this call changed';
-      return {
-        kind: 'no_record' as const,
-        why,
-        recorded_sha256: null,
-        sha256: sha256(task.prompt),
-        diff: '',
-      };
+      const hashes = { recorded_sha256: null, sha256: sha256(task.prompt) };
+      return { kind: 'no_record' as const, why, ...hashes, diff: '' };
     }
     const prompt = mask(task.prompt);
-    const [was, is] = [normal(await readBody(exchangesDir, exchange.prompt)), normal(prompt)];
+    const recorded = await readBody(this.#recorded.exchangesDir, exchange.prompt);
+    const [was, is] = [this.#normal(recorded), this.#normal(prompt)];
     if (was === is) return undefined;
     const { sentence, diff } = firstDifference(was, is);
     const why = `the prompt is not the recorded one: ${sentence}`;
     const hashes = { recorded_sha256: exchange.prompt_sha256, sha256: sha256(prompt) };
     return { kind: 'prompt' as const, why, ...hashes, diff };
-  };
+  }
 
-  const reported = async (task: AgentTask, { exchange, sha256: line }: StoredExchange, at: ReplayedNode) => {
+  /** Repeats what the call did, and answers with its report. */
+  async #report(
+    task: AgentTask,
+    { exchange, sha256: line }: StoredExchange,
+    at: ReplayedNode,
+  ): Promise<AgentReport> {
+    const { exchangesDir } = this.#recorded;
+    const { snapshots } = this.#run;
     const { files, hidden } = exchange;
     const touched = new Set(files?.changes.map(({ path }) => path));
     if (files !== null && touched.size > 0) {
-      const after = await run.snapshots.load(files.after);
+      const after = await snapshots.load(files.after);
       // Build tools compare times: the files are written now.
-      await run.snapshots.restore(after, (path) => touched.has(path), { times: 'now' });
+      await snapshots.restore(after, (path) => touched.has(path), { times: 'now' });
     }
     for (const { name, content } of exchange.artifacts)
       await task.keep(name, await readBody(exchangesDir, content));
@@ -171,56 +241,8 @@ export function createReplay(recorded: RecordedRun, run: ReplayingRun): Replay {
     at.replayed(line);
     const report = JSON.parse(await readBody(exchangesDir, exchange.report ?? 'null')) as AgentReport | null;
     if (report?.kind === 'answered') task.onText?.(report.text, 'answer');
-    return report ?? { kind: 'cancelled' as const };
-  };
-
-  const work = async (at: ReplayedNode, task: AgentTask, signal: AbortSignal): Promise<AgentReport> => {
-    const { node, visit, live } = at;
-    if (signal.aborted) return { kind: 'cancelled' };
-    if (follows) {
-      const stored = answers.get(callKey(node, task.call));
-      const differs = await mismatch(task, at.mask, stored?.exchange);
-      if (differs === undefined && stored !== undefined) return reported(task, stored, at);
-      const stop =
-        differs === undefined ? undefined : await diverge({ node, visit, call: task.call, ...differs });
-      if (stop !== undefined) throw new Diverged(stop);
-    }
-    if (live === undefined) throw new Diverged(`no agent is configured to continue live at ${node}@${visit}`);
-    return live.work(task, signal);
-  };
-
-  return {
-    get follows() {
-      return follows;
-    },
-    agentFor: (at) => ({
-      name: at.live?.name ?? run.manifest.agent.name,
-      describe: at.live?.describe ?? run.manifest.agent.describe,
-      work: (task, signal) => work(at, task, signal).catch(stopOnDamage),
-    }),
-    async answer(start) {
-      const was = steps.get(start.state.steps + 1);
-      return follows && was !== undefined && of.run_tools !== true ? answerFrom(start, was) : undefined;
-    },
-    async checkNode(node, visit, step) {
-      const was = steps.get(step);
-      if (!follows || (was?.node === node && was.visit === visit)) return undefined;
-      const why =
-        was === undefined
-          ? `the recorded run has ${steps.size} executions, and this is number ${step}`
-          : `the recorded run was at ${was.node}@${was.visit}`;
-      return diverge({ ...noCall, node, visit, kind: 'end_of_record', why });
-    },
-    async checkRoute({ node, visit, now }) {
-      const was = steps.get(now.steps);
-      if (!follows || was === undefined || was.next_node === now.next_node) return undefined;
-      const route = (next: string | null, outcome: string) =>
-        `${next === null ? 'the end' : `"${next}"`} (outcome ${outcome})`;
-      const then = route(was.next_node, was.outcome.status);
-      const why = `the route was to ${then} and is to ${route(now.next_node, now.last_outcome.status)}`;
-      return diverge({ ...noCall, node, visit, kind: 'route', why });
-    },
-  };
+    return report ?? { kind: 'cancelled' };
+  }
 }
 
 const noCall = { call: null, recorded_sha256: null, sha256: null, diff: '' } as const;

@@ -91,9 +91,10 @@ export type Bounds = Pick<
 export type { Refusal };
 export type Finished = { readonly result: RunResult; readonly code: number };
 
-/** A refusal with one diagnostic. */
-export const refused = (code: string, message: string, fix?: string): Refusal => ({
+/** A refusal with one diagnostic; `exit` is the exit code, by default 2. */
+export const refused = (code: string, message: string, fix?: string, exit?: number): Refusal => ({
   problems: [{ code, severity: 'error', message, ...(fix === undefined ? {} : { fix }) }],
+  ...(exit === undefined ? {} : { code: exit }),
 });
 
 /** Name of the agent script in a run's `inputs/`. */

@@ -224,93 +224,117 @@ const deepest = 500;
 
 /** Walks strict JSON and records the offset of each key and element, which `JSON.parse` does not report. */
 export function mapJson(text: string): JsonMap | { readonly problem: string; readonly offset: number } {
-  const places = new Map<string, number>();
-  const duplicates: { key: string; offset: number }[] = [];
-  let at = text.startsWith('\ufeff') ? 1 : 0;
-  const blank = /[ \t\r\n]*/y;
-  const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-  class Stop extends Error {}
+  const walk = new JsonWalk(text);
+  try {
+    walk.whole();
+    return walk;
+  } catch (error) {
+    if (error instanceof Stop) return { problem: error.message, offset: walk.at };
+    throw error;
+  }
+}
 
-  const eat = (pattern: RegExp): string => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(text)?.[0] ?? '';
-    at += found.length;
+class Stop extends Error {}
+
+const blank = /[ \t\r\n]*/y;
+const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+
+class JsonWalk implements JsonMap {
+  readonly #text: string;
+  readonly #places = new Map<string, number>();
+  readonly duplicates: { key: string; offset: number }[] = [];
+  at: number;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.at = text.startsWith('\ufeff') ? 1 : 0;
+  }
+
+  offset(path: readonly string[]): number {
+    const place = this.#places.get(JSON.stringify(path));
+    return place ?? (path.length === 0 ? 0 : this.offset(path.slice(0, -1)));
+  }
+
+  whole(): void {
+    this.#value([]);
+    this.#eat(blank);
+    if (this.at < this.#text.length) this.#stop('the end of the text');
+  }
+
+  get #next(): string | undefined {
+    return this.#text[this.at];
+  }
+
+  #eat(pattern: RegExp): string {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.#text)?.[0] ?? '';
+    this.at += found.length;
     return found;
-  };
-  const skip = () => eat(blank);
-  const stop = (wanted: string): never => {
-    const found = text[at];
-    throw new Stop(
-      `expected ${wanted}, found ${found === undefined ? 'the end of the text' : JSON.stringify(found)}`,
-    );
-  };
-  const string = (): string => {
-    const from = at;
-    if (text[at] !== '"') stop('a string in double quotes');
-    for (at += 1; text[at] !== '"'; at += 1) {
-      const c = text[at];
-      if (c === undefined || c < ' ') return stop('the end of a string (line ends are written \\n)');
-      if (c !== '\\') continue;
-      at += 1;
-      if (!/^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.test(text.slice(at, at + 5))) return stop('a JSON escape');
-    }
-    at += 1;
-    return JSON.parse(text.slice(from, at));
-  };
-  const value = (path: readonly string[]): void => {
-    if (path.length > deepest) stop(`at most ${deepest} levels`);
-    skip();
-    if (text[at] === '"') {
-      string();
-    } else if (text[at] === '{') {
-      const seen = new Set<string>();
-      items('}', () => {
-        const offset = at;
-        const key = string();
-        if (seen.has(key)) duplicates.push({ key, offset });
-        seen.add(key);
-        places.set(JSON.stringify([...path, key]), offset);
-        skip();
-        if (text[at] !== ':') stop('":"');
-        at += 1;
-        value([...path, key]);
+  }
+
+  #stop(wanted: string): never {
+    const found = this.#next === undefined ? 'the end of the text' : JSON.stringify(this.#next);
+    throw new Stop(`expected ${wanted}, found ${found}`);
+  }
+
+  #value(path: readonly string[]): void {
+    if (path.length > deepest) this.#stop(`at most ${deepest} levels`);
+    this.#eat(blank);
+    if (this.#next === '"') this.#string();
+    else if (this.#next === '{') this.#object(path);
+    else if (this.#next === '[')
+      this.#items(']', (index) => {
+        this.#places.set(JSON.stringify([...path, String(index)]), this.at);
+        this.#value([...path, String(index)]);
       });
-    } else if (text[at] === '[') {
-      items(']', (index) => {
-        places.set(JSON.stringify([...path, String(index)]), at);
-        value([...path, String(index)]);
-      });
-    } else if (eat(scalar) === '') {
-      stop('a JSON value');
-    }
-  };
-  const items = (close: string, item: (index: number) => void): void => {
-    at += 1;
-    skip();
-    if (text[at] === close) {
-      at += 1;
+    else if (this.#eat(scalar) === '') this.#stop('a JSON value');
+  }
+
+  #object(path: readonly string[]): void {
+    const seen = new Set<string>();
+    this.#items('}', () => {
+      const offset = this.at;
+      const key = this.#string();
+      if (seen.has(key)) this.duplicates.push({ key, offset });
+      seen.add(key);
+      this.#places.set(JSON.stringify([...path, key]), offset);
+      this.#eat(blank);
+      if (this.#next !== ':') this.#stop('":"');
+      this.at += 1;
+      this.#value([...path, key]);
+    });
+  }
+
+  #items(close: string, item: (index: number) => void): void {
+    this.at += 1;
+    this.#eat(blank);
+    if (this.#next === close) {
+      this.at += 1;
       return;
     }
     for (let index = 0; ; index += 1) {
-      skip();
+      this.#eat(blank);
       item(index);
-      skip();
-      const next = text[at];
-      if (next !== ',' && next !== close) stop(`"," or "${close}"`);
-      at += 1;
+      this.#eat(blank);
+      const next = this.#next;
+      if (next !== ',' && next !== close) this.#stop(`"," or "${close}"`);
+      this.at += 1;
       if (next === close) return;
     }
-  };
-
-  try {
-    value([]);
-    skip();
-    if (at < text.length) stop('the end of the text');
-  } catch (error) {
-    if (error instanceof Stop) return { problem: error.message, offset: at };
-    throw error;
   }
-  const offset = (path: readonly string[]): number =>
-    places.get(JSON.stringify(path)) ?? (path.length === 0 ? 0 : offset(path.slice(0, -1)));
-  return { offset, duplicates };
+
+  #string(): string {
+    const from = this.at;
+    if (this.#next !== '"') this.#stop('a string in double quotes');
+    for (this.at += 1; this.#text[this.at] !== '"'; this.at += 1) {
+      const c = this.#text[this.at];
+      if (c === undefined || c < ' ') return this.#stop('the end of a string (line ends are written \\n)');
+      if (c !== '\\') continue;
+      this.at += 1;
+      if (!/^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.test(this.#text.slice(this.at, this.at + 5)))
+        return this.#stop('a JSON escape');
+    }
+    this.at += 1;
+    return JSON.parse(this.#text.slice(from, this.at));
+  }
 }

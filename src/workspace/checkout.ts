@@ -57,25 +57,6 @@ function moveInto(from: string, path: string): void {
   for (const name of readNames(from)) renameSync(below(from, name), toBytes(join(path, name)));
 }
 
-/** A path of `tree` in `folder` whose permissions the disk there has not kept (some disks keep none), with what they are;
- *  undefined where there is none. Checks one path of each kind and mode. */
-export function modeLost(
-  tree: Tree,
-  folder: string,
-): { readonly path: string; readonly is: number; readonly wanted: number } | undefined {
-  const seen = new Set<string>();
-  for (const [path, { kind, mode: wanted }] of tree) {
-    const alike = `${kind} ${wanted}`;
-    if (kind === 'link' || seen.has(alike)) continue;
-    seen.add(alike);
-    const found = lstatSync(below(folder, path), { throwIfNoEntry: false });
-    if (found === undefined) continue;
-    const is = found.mode & 0o7777;
-    if (is !== wanted) return { path, is, wanted };
-  }
-  return undefined;
-}
-
 const no = (path: string, why: string): WorkspaceError =>
   new WorkspaceError(
     `cannot check out into "${shown(path)}": ${why}; name a folder that is missing or empty`,

@@ -49,22 +49,6 @@ describe('of one run', () => {
     });
   });
 
-  test('a folder that has the same files already is accepted, as after a checkout that was killed at its end', async () => {
-    const out = join(it.path, 'again');
-    await it.checkout('base', 'again', {});
-    const told = await it.checkout('base', 'again', {});
-    expect(told.out).toContain(`4 files, 1 link in ${out}, as they were there already`);
-    expect(told.code, told.err).toBe(0);
-    expect(JSON.parse((await it.checkout('base', 'again', { json: true })).out)).toMatchObject({
-      was_there: true,
-    });
-    expect((await it.checkout('base', 'again', { at: 'make' })).err).toMatch(/again is not empty/);
-    writeFileSync(join(out, 'bin/run'), '1\n3\n');
-    const other = await it.checkout('base', 'again', {});
-    expect(other.err).toMatch(/again is not empty/);
-    expect(other.code).toBe(2);
-  });
-
   test.for([
     ['start', false, ['here.txt'], 'after start@1: 1 file in'],
     ['make@1', true, ['here.txt'], 'before make@1: 1 file in'],

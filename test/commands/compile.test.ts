@@ -4,12 +4,10 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { compileCommand } from '../../src/commands/compile.ts';
 import type { CompileOptions } from '../../src/commands/compile-request.ts';
-import { resumeCommand } from '../../src/commands/run.ts';
-import { realClock } from '../../src/system/clock.ts';
 import { cleanEnv, cli, type Home, home } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
+import { call } from '../support/verb.ts';
 
 const order = (id: string, file: string, more: object = {}) => ({
   id,
@@ -240,12 +238,9 @@ describe('a compilation', () => {
     const node = join(it.path, '.factory/runs/R1/plan');
     await mkdir(node);
     await writeFile(join(node, 'stage.json'), '');
-    const io = {
-      ...{ cwd: it.path, outIsTerminal: false, errIsTerminal: false, width: 80, clock: realClock },
-      ...{ env: { PATH: process.env['PATH'], HOME: it.path }, out: () => {}, err: () => {} },
-      every: () => () => {},
-    };
-    const go = (signal: AbortSignal) => resumeCommand('R1', {}, { ...io, signal });
+    const own = { PATH: process.env['PATH'], HOME: it.path };
+    const go = async (signal: AbortSignal) =>
+      (await call(['resume', 'R1'], {}, { cwd: it.path, env: own, signal: () => signal })).code;
     expect(await go(AbortSignal.abort('SIGTERM'))).toBe(130);
     expect(await go(new AbortController().signal)).toBe(0);
   });
@@ -383,24 +378,11 @@ describe('before a model is paid', () => {
     spawnSync('mkfifo', [join(it.path, 'pipe')]);
     await symlink('nowhere', join(it.path, 'astray'));
     await using server = await startModelServer([]);
-    const { named, ...options } = given;
-    let err = '';
-    const io = {
-      cwd: it.path,
-      env: { OPENAI_API_KEY: 'sk-testing', OPENAI_BASE_URL: server.url },
-      out: () => {},
-      err: (text: string) => {
-        err += text;
-      },
-      outIsTerminal: false,
-      errIsTerminal: false,
-      width: 80,
-      clock: realClock,
-      every: () => () => {},
-      signal: new AbortController().signal,
-    };
-    expect(await compileCommand(named, options, io), err).toBe(code);
-    expect(err).toMatch(words);
+    const { named, ...flags } = given;
+    const env = { OPENAI_API_KEY: 'sk-testing', OPENAI_BASE_URL: server.url };
+    const told = await call(['plan', ...(named === undefined ? [] : [named])], flags, { cwd: it.path, env });
+    expect(told.code, told.err).toBe(code);
+    expect(told.err).toMatch(words);
     expect(server.requests).toEqual([]);
     expect(await tree(join(it.path, 'artifacts'))).toEqual({});
     expect(await tree(join(it.path, 'full'))).toEqual({ 'WO-07.json': '{}' });

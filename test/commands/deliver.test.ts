@@ -334,7 +334,7 @@ test('the command that a refusal names finds the run where this one did', async 
   expect(await r.asked()).toBe(2);
   expect(r.said()).toContain(`fix: factory deliver ${typed} --to DIR\n`);
   expect(await r.asked({ json: true }, 'RUN1', { called: { program: 'npx factory' } })).toBe(2);
-  const told = JSON.parse(r.said());
+  const told = JSON.parse(r.said().split('\nerror[')[0] ?? '');
   expect(told).toMatchObject({ fix: `npx factory deliver ${typed} --to DIR` });
   // As every other command refuses.
   expect(told).toMatchObject({
@@ -352,7 +352,7 @@ test('where there is no git, that is said, and nothing of the run or of the bran
   const env = { ...r.env, PATH: '/nowhere' };
   for (const options of [{}, { branch: 'mine' }, { to: 'out' }]) {
     expect(await r.asked(options, 'RUN1', { env })).toBe(1);
-    expect(r.said()).toBe('error: git is not installed, or not on PATH\n  = fix: install git\n');
+    expect(r.said()).toBe('error[deliver]: git is not installed, or not on PATH\n  = fix: install git\n');
   }
   expect(readdirSync(it.path).sort()).toEqual(['runs', 'src']);
 });
@@ -364,7 +364,7 @@ test('a source that git cannot look at is still a repository, and the message of
   const was = readFileSync(config, 'utf8');
   writeFileSync(config, `${was}[torn`);
   expect(await r.asked()).toBe(2);
-  expect(r.said()).toMatch(/^error: git cannot read .*src: .*bad config/);
+  expect(r.said()).toMatch(/^error\[deliver\]: git cannot read .*src: .*bad config/);
   writeFileSync(config, was);
   expect(await r.asked()).toBe(0);
 });

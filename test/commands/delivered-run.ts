@@ -1,12 +1,13 @@
 /** A run that has ended, and the command that delivers it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type DeliverOptions, deliver } from '../../src/commands/deliver.ts';
+import type { CommandDoors } from '../../src/command-line.ts';
 import type { RunState } from '../../src/model/checkpoint.ts';
 import { saidNothing } from '../../src/model/outcome.ts';
 import { openLedger } from '../../src/store/checkpoint.ts';
 import { stateAfter } from '../../src/store/visits.ts';
 import { beginRun, commitPaths, type Files, put, repository, toolIo, when } from '../builder/support.ts';
+import { call, type Flags } from '../support/verb.ts';
 
 /** The checkpoint of a run whose last execution has recorded `head` as its last commit, and its journal. */
 async function writeState(dir: string, status: RunState['status'], head: string | null) {
@@ -102,13 +103,10 @@ export async function run(
   writeFileSync(begun.run.manifest, JSON.stringify(manifest(workdir, begun.started.kind)));
   await writeState(begun.run.root, more.status ?? 'completed', head);
   const { io, said } = toolIo(begun);
-  const asked = (
-    options: DeliverOptions = {},
-    id = 'RUN1',
-    more: Partial<Parameters<typeof deliver>[2]> = {},
-  ) => {
+  const asked = async (flags: Flags = {}, id = 'RUN1', more: Partial<CommandDoors> = {}): Promise<number> => {
     said.length = 0;
-    return deliver(id, { runsdir: join(root, 'runs'), ...options }, { ...io, cwd: root, ...more });
+    const doors = { ...io, cwd: root, ...more };
+    return (await call(['deliver', id], { runsdir: join(root, 'runs'), ...flags }, doors)).code;
   };
   return { ...begun, source, head, asked, said: () => said.join('') };
 }

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type DiffOptions, diffCommand } from '../../src/commands/diff.ts';
 import { cleanEnv } from '../support/cli.ts';
 import { house, treeOf } from '../support/house.ts';
+import { call, type Flags } from '../support/verb.ts';
 
 const pipeline = `digraph g {
   start [shape=Mdiamond]
@@ -36,14 +36,15 @@ rm link; mkdir link; echo in > link/in
 rm tolink; ln -s nowhere tolink
 `;
 
-type Asked = DiffOptions & { readonly paths?: string[]; readonly run?: string };
+type Asked = Flags & { readonly paths?: string[]; readonly run?: string };
 type Door = { readonly env?: Record<string, string>; readonly outIsTerminal?: boolean };
 
 /** `factory diff base` in that folder. */
 async function diffIn(cwd: string, options: Asked = {}, door: Door = {}, texts: string[] = []) {
   const pieces: Uint8Array[] = [];
   let err = '';
-  const code = await diffCommand(options.run ?? 'base', options.paths ?? [], options, {
+  const { run = 'base', paths = [], ...flags } = options;
+  const { code } = await call(['diff', run, ...paths], flags, {
     cwd,
     env: cleanEnv({ HOME: cwd, ...door.env }),
     out: (text) => {
@@ -218,7 +219,7 @@ test("the engine's own folder is left out of the changes of a whole run, with a 
   expect(ran.code, ran.err).toBe(0);
   const all = 'A .factory\nA .factory/order\nA .factory/order/state\nA made\n';
   const left = "left out: 3 paths in .factory, which is the engine's own; name that folder to see them\n";
-  const names = async (options: DiffOptions, paths: string[] = []) => {
+  const names = async (options: Flags, paths: string[] = []) => {
     const { out, err } = await diffIn(it.path, { ...options, names: true, paths });
     return [out, err];
   };

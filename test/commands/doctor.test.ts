@@ -2,25 +2,12 @@
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type DoctorOptions, doctorCommand } from '../../src/commands/doctor.ts';
 import type { Finding } from '../../src/factory/machine.ts';
 import { house } from '../support/house.ts';
+import { call, type Flags } from '../support/verb.ts';
 
-async function doctor(cwd: string, env: Record<string, string>, options: DoctorOptions = {}) {
-  let out = '';
-  const code = await doctorCommand(options, {
-    cwd,
-    env,
-    out: (text) => {
-      out += text;
-    },
-    err: () => {},
-    outIsTerminal: false,
-    errIsTerminal: false,
-    width: 100,
-  });
-  return { code, out };
-}
+const doctor = (cwd: string, env: Record<string, string>, flags: Flags = {}) =>
+  call(['doctor'], flags, { cwd, env });
 
 /** By name. */
 async function findings(cwd: string, env: Record<string, string>, runsdir?: string) {

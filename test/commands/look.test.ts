@@ -4,14 +4,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { auditRun } from '../../src/audit/audit.ts';
 import { harmless } from '../../src/commands/io.ts';
-import { logsCommand } from '../../src/commands/logs.ts';
-import { showCommand } from '../../src/commands/show.ts';
-import { traceCommand } from '../../src/commands/trace.ts';
-import { verifyCommand } from '../../src/commands/verify.ts';
 import { storedGraph } from '../../src/factory/pipeline.ts';
 import { acquireLock } from '../../src/store/lock.ts';
 import { realClock } from '../../src/system/clock.ts';
 import { house } from '../support/house.ts';
+import { call } from '../support/verb.ts';
 
 const pipeline = (a: string) => `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
   a [shape=parallelogram, tool_command=${JSON.stringify(a)}]
@@ -68,10 +65,10 @@ test.each(['trace', 'logs', 'logs --last'] as const)(
     const line = `${JSON.stringify({ type: 'Later', at: '2099-01-01T00:00:00.000Z', epoch: 1, pad: 'x'.repeat(500) })}\n`;
     for (const name of ['trace.jsonl', 'events.jsonl']) appendFileSync(join(dir, name), line.repeat(5000));
     const { told, headIo } = doors(it.path);
-    const code =
+    const { code } =
       what === 'trace'
-        ? await traceCommand('r', {}, headIo)
-        : await logsCommand('r', { json: true, ...(what === 'logs' ? {} : { last: 4500 }) }, headIo);
+        ? await call(['trace', 'r'], {}, headIo)
+        : await call(['logs', 'r'], { json: true, ...(what === 'logs' ? {} : { last: 4500 }) }, headIo);
     expect(code).toBe(0);
     expect(told.lines).toBeLessThan(500);
   },
@@ -84,7 +81,7 @@ test('logs --last prints that many lines of the end, whatever the number', async
   writeFileSync(join(dir, 'events.jsonl'), all.join(''));
   for (const last of [0, 1, 7, 333, 500, 999, 1000, 2000]) {
     const { told, io } = doors(it.path);
-    await logsCommand('r', { json: true, last }, io);
+    await call(['logs', 'r'], { json: true, last }, io);
     expect(told.out === (last === 0 ? '' : all.slice(-last).join('')), String(last)).toBe(true);
   }
 });
@@ -100,14 +97,14 @@ test('a run that is resumed or removed while it is verified is not reported as c
     renameSync(join(it.path, 'lock'), lock);
     appendFileSync(join(dir, 'checkpoint.json'), ' ');
   });
-  expect(await verifyCommand('r', {}, going.io), going.told.out).toBe(2);
+  expect((await call(['verify', 'r'], {}, going.io)).code, going.told.out).toBe(2);
   expect(going.told.err).toContain('run r is running');
   await held.lock.release();
   // The run has no owner any more, so a difference is damage.
   const after = doors(it.path);
-  expect(await verifyCommand('r', {}, after.io)).toBe(1);
+  expect((await call(['verify', 'r'], {}, after.io)).code).toBe(1);
   const gone = doors(it.path, () => renameSync(dir, join(it.path, 'elsewhere')));
-  expect(await verifyCommand('r', {}, gone.io), gone.told.out).toBe(2);
+  expect((await call(['verify', 'r'], {}, gone.io)).code, gone.told.out).toBe(2);
   expect(gone.told.err).toContain('there is no run "r"');
 });
 
@@ -119,7 +116,7 @@ test('a damaged run that is resumed while it is verified is reported as running'
   const { told, io } = doors(it.path, () =>
     writeFileSync(join(dir, 'lock/000002.json'), lock.replace(/"epoch": *1/, '"epoch": 2')),
   );
-  expect(await verifyCommand('r', { json: true }, io)).toBe(2);
+  expect((await call(['verify', 'r'], { json: true }, io)).code).toBe(2);
   expect(JSON.parse(told.out)).toMatchObject({ status: 'refused', problems: [{ code: 'run-going' }] });
 });
 
@@ -130,8 +127,8 @@ test('text of a node cannot colour or hide anything, nor imitate a row of the ou
   const { it } = await ran(`printf '%s' '${answer}' > $FACTORY_OUTPUT`);
   await using _ = it;
   const { told, io } = doors(it.path);
-  expect(await showCommand('r', {}, io)).toBe(0);
-  expect(await logsCommand('r', { verbose: true }, io)).toBe(0);
+  expect((await call(['show', 'r'], {}, io)).code).toBe(0);
+  expect((await call(['logs', 'r'], { verbose: true }, io)).code).toBe(0);
   const text = harmless(`${told.out}${told.err}`);
   expect(text).toContain('rm -r .');
   expect(text).not.toContain('\x1b');
@@ -159,10 +156,10 @@ test('show has what the output of the latest failure says, and nothing of the ki
   const { it } = await ran('echo "ERROR: no column email"; printf "\\r50%%\\r99%%"; exit 1');
   await using _ = it;
   const { told, io } = doors(it.path);
-  await showCommand('r', {}, io);
+  await call(['show', 'r'], {}, io);
   expect(told.out).toContain('latest failure:\n  stdout:\n  ERROR: no column email\n  99%');
   const json = doors(it.path);
-  await showCommand('r', { json: true }, json.io);
+  await call(['show', 'r'], { json: true }, json.io);
   expect(JSON.parse(json.told.out).failure).toMatchObject({
     node: 'a',
     output: expect.stringContaining('99%'),
@@ -170,6 +167,6 @@ test('show has what the output of the latest failure says, and nothing of the ki
   const { it: fine } = await ran();
   await using __ = fine;
   const good = doors(fine.path);
-  await showCommand('r', {}, good.io);
+  await call(['show', 'r'], {}, good.io);
   expect(good.told.out).not.toContain('latest failure');
 });

@@ -3,11 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { scenarioRun } from '../../src/commands/scenario.ts';
 import type { ScenarioReport } from '../../src/scenario/result.ts';
-import { realClock } from '../../src/system/clock.ts';
-import { realSpawn } from '../../src/system/processes.ts';
 import { cleanEnv, type Home, home } from '../support/cli.ts';
+import { call } from '../support/verb.ts';
 
 const modes = 'if [ "$SCENARIO_MODE" = selftest ]; then exit 0; fi\n';
 
@@ -18,23 +16,12 @@ async function reportOf(
   mode: 'selftest' | 'live' = 'live',
   jobs = 2,
 ): Promise<ScenarioReport> {
-  let out = '';
-  const io = {
-    cwd: it.path,
-    env: cleanEnv({ TMPDIR: it.path, ...env }),
-    out: (text: string) => {
-      out += text;
-    },
-    err: () => {},
-    outIsTerminal: false,
-    errIsTerminal: false,
-    width: 100,
-    now: () => new Date(0),
-    spawn: realSpawn,
-    clock: realClock,
-    signal: () => new AbortController().signal,
-  };
-  await scenarioRun(place, mode, { app: 'app', json: true, jobs }, io);
+  const verb = ['scenario', mode === 'live' ? 'run' : mode, place];
+  const { out } = await call(
+    verb,
+    { app: 'app', json: true, jobs },
+    { cwd: it.path, env: cleanEnv({ TMPDIR: it.path, ...env }) },
+  );
   return JSON.parse(out);
 }
 const resultOf = async (it: Home, env?: Readonly<Record<string, string>>) =>

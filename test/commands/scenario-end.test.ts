@@ -3,30 +3,16 @@ import { execFileSync } from 'node:child_process';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { scenarioRun } from '../../src/commands/scenario.ts';
 import type { ScenarioReport } from '../../src/scenario/result.ts';
-import { realClock } from '../../src/system/clock.ts';
-import { realSpawn } from '../../src/system/processes.ts';
 import { cleanEnv, type Home, home } from '../support/cli.ts';
+import { call } from '../support/verb.ts';
 
 async function resultsOf(it: Home): Promise<ScenarioReport['results']> {
-  let out = '';
-  const io = {
+  const flags = { app: 'app', json: true, jobs: 2 };
+  const { out } = await call(['scenario', 'run', 's'], flags, {
     cwd: it.path,
     env: cleanEnv({ TMPDIR: it.path }),
-    out: (text: string) => {
-      out += text;
-    },
-    err: () => {},
-    outIsTerminal: false,
-    errIsTerminal: false,
-    width: 100,
-    now: () => new Date(0),
-    spawn: realSpawn,
-    clock: realClock,
-    signal: () => new AbortController().signal,
-  };
-  await scenarioRun('s', 'live', { app: 'app', json: true, jobs: 2 }, io);
+  });
   return (JSON.parse(out) as ScenarioReport).results;
 }
 

@@ -3,12 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type ScenarioFlags, scenarioRun } from '../../src/commands/scenario.ts';
 import type { ScenarioReport } from '../../src/scenario/result.ts';
-import { realClock } from '../../src/system/clock.ts';
-import { realSpawn } from '../../src/system/processes.ts';
 import { ladderOf } from '../../src/system/sandbox/ladder.ts';
 import { cleanEnv, type Home, home } from '../support/cli.ts';
+import { call, type Flags } from '../support/verb.ts';
 
 const modes = 'if [ "$SCENARIO_MODE" = selftest ]; then exit 0; fi\n';
 const { bwrap } = await ladderOf(process.env);
@@ -16,26 +14,12 @@ const why = 'missing' in bwrap ? bwrap.missing : '';
 
 async function resultsOf(
   it: Home,
-  flags: Partial<ScenarioFlags> = {},
+  flags: Flags = {},
   env: Readonly<Record<string, string>> = {},
 ): Promise<ScenarioReport['results']> {
-  let out = '';
-  const io = {
-    cwd: it.path,
-    env: cleanEnv({ TMPDIR: it.path, FACTORY_SANDBOX: '', ...env }),
-    out: (text: string) => {
-      out += text;
-    },
-    err: () => {},
-    outIsTerminal: false,
-    errIsTerminal: false,
-    width: 100,
-    now: () => new Date(0),
-    spawn: realSpawn,
-    clock: realClock,
-    signal: () => new AbortController().signal,
-  };
-  await scenarioRun('s', 'live', { app: 'app', json: true, jobs: 1, ...flags }, io);
+  const given = { app: 'app', json: true, jobs: 1, ...flags };
+  const doors = { cwd: it.path, env: cleanEnv({ TMPDIR: it.path, FACTORY_SANDBOX: '', ...env }) };
+  const { out } = await call(['scenario', 'run', 's'], given, doors);
   return (JSON.parse(out) as ScenarioReport).results;
 }
 

@@ -2,49 +2,33 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type ScenarioFlags, scenarioLint, scenarioRun } from '../../src/commands/scenario.ts';
 import type { ScenarioReport } from '../../src/scenario/result.ts';
-import { realClock } from '../../src/system/clock.ts';
-import { realSpawn } from '../../src/system/processes.ts';
 import { cleanEnv, type Home, home } from '../support/cli.ts';
+import { call, type Flags, type Told } from '../support/verb.ts';
 
 const modes = 'if [ "$SCENARIO_MODE" = selftest ]; then exit 0; fi\n';
 
-type Told = { readonly code: number; readonly out: string; readonly err: string };
-
-function doors(it: Home, env: Readonly<Record<string, string>>, signal: AbortSignal) {
-  const texts = { out: '', err: '' };
-  const io = {
-    cwd: it.path,
-    env: cleanEnv({ TMPDIR: it.path, ...env }),
-    out: (text: string) => {
-      texts.out += text;
-    },
-    err: (text: string) => {
-      texts.err += text;
-    },
-    outIsTerminal: false,
-    errIsTerminal: false,
-    width: 100,
-    now: () => new Date(0),
-    spawn: realSpawn,
-    clock: realClock,
-    signal: () => signal,
-  };
-  return { io, texts };
-}
-
-async function run(
+const called = (
   it: Home,
-  flags: Partial<ScenarioFlags> & { readonly place?: string; readonly mode?: 'selftest' | 'live' } = {},
+  verb: readonly string[],
+  flags: Flags = {},
   env: Readonly<Record<string, string>> = {},
   signal: AbortSignal = new AbortController().signal,
-): Promise<Told> {
+): Promise<Told> =>
+  call(['scenario', ...verb], flags, {
+    cwd: it.path,
+    env: cleanEnv({ TMPDIR: it.path, ...env }),
+    signal: () => signal,
+  });
+
+const run = (
+  it: Home,
+  flags: Flags & { readonly place?: string; readonly mode?: 'selftest' | 'live' } = {},
+  ...more: [env?: Readonly<Record<string, string>>, signal?: AbortSignal]
+): Promise<Told> => {
   const { place = 's', mode = 'live', ...given } = flags;
-  const { io, texts } = doors(it, env, signal);
-  const code = await scenarioRun(place, mode, { app: 'app', ...given }, io);
-  return { code, ...texts };
-}
+  return called(it, [mode === 'live' ? 'run' : mode, place], { app: 'app', ...given }, ...more);
+};
 const reportOf = (told: Told): ScenarioReport => JSON.parse(told.out);
 
 describe('scenarios of any language', () => {
@@ -286,27 +270,27 @@ test('lint prints file, line and problem, for any language', async () => {
     's/c_scenario.mjs': 'const a = 1;\nconst = 2;\n',
     'none/x.txt': '',
   });
-  const { io, texts } = doors(it, {}, new AbortController().signal);
-  expect(await scenarioLint('s', {}, io)).toBe(1);
-  expect(texts.out.split('\n').map((line) => line.replace(/: .*/, ''))).toEqual([
+  const linted = await called(it, ['lint', 's']);
+  expect(linted.code).toBe(1);
+  expect(linted.out.split('\n').map((line) => line.replace(/: .*/, ''))).toEqual([
     's/a_user_scenarios.sh:1',
     's/b_scenario.py:2',
     's/c_scenario.mjs:2',
     '',
   ]);
-  expect(await scenarioLint('none', {}, io)).toBe(1);
-  expect(await scenarioLint('nowhere', {}, io)).toBe(2);
+  expect((await called(it, ['lint', 'none'])).code).toBe(1);
+  expect((await called(it, ['lint', 'nowhere'])).code).toBe(2);
 });
 
 test('lint warns of a product that is started without APP_RUN, which isolation=required refuses', async () => {
   const start = 'm=$SCENARIO_MODE\nnode bin/x.js\n';
   await using it = await home({ 's/a_user_scenarios.sh': start, 'app/x': '' });
-  const { io, texts } = doors(it, {}, new AbortController().signal);
-  expect(await scenarioLint('s', {}, io)).toBe(0);
-  expect(texts.out).toMatch(/^s\/a_user_scenarios\.sh:2: warning: .*APP_RUN.*node bin\/x\.js/);
-  const json = doors(it, {}, new AbortController().signal);
-  expect(await scenarioLint('s', { json: true }, json.io)).toBe(0);
-  expect(JSON.parse(json.texts.out)).toMatchObject({
+  const linted = await called(it, ['lint', 's']);
+  expect(linted.code).toBe(0);
+  expect(linted.out).toMatch(/^s\/a_user_scenarios\.sh:2: warning: .*APP_RUN.*node bin\/x\.js/);
+  const json = await called(it, ['lint', 's'], { json: true });
+  expect(json.code).toBe(0);
+  expect(JSON.parse(json.out)).toMatchObject({
     exit_code: 0,
     findings: [{ line: 2, severity: 'warning' }],
   });

@@ -4,25 +4,12 @@ import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpa
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { CheckoutOptions } from '../../src/commands/checkout.ts';
-import { checkoutCommand } from '../../src/commands/checkout.ts';
-import type { ForkOptions } from '../../src/commands/fork.ts';
-import { forkCommand } from '../../src/commands/fork.ts';
-import { recordExport } from '../../src/commands/record.ts';
-import type { ReplayOptions } from '../../src/commands/replay.ts';
-import { replayCommand } from '../../src/commands/replay.ts';
-import type { RunOptions } from '../../src/commands/run.ts';
-import { resumeCommand, runCommand } from '../../src/commands/run.ts';
-import type { RunsOptions } from '../../src/commands/runs.ts';
-import { runsCommand } from '../../src/commands/runs.ts';
-import type { ShowOptions } from '../../src/commands/show.ts';
-import { showCommand } from '../../src/commands/show.ts';
 import { type Clock, realClock } from '../../src/system/clock.ts';
-import { realEvery } from '../../src/system/every.ts';
 import { removeTree } from '../../src/system/remove.ts';
 import { cleanEnv } from './cli.ts';
+import { call, type Flags, type Told } from './verb.ts';
 
-export type Told = { readonly code: number; readonly out: string; readonly err: string };
+export type { Told } from './verb.ts';
 
 /** `stop` is called with each line on standard error; once it answers true the run is interrupted. */
 export type Stop = (line: string) => boolean;
@@ -39,73 +26,39 @@ export async function house(
     await writeFile(join(path, name), text);
   }
   let now: Readonly<Record<string, string>> = env(path);
-  const doors = (stop: Stop = () => false, controller = new AbortController()) => {
-    const told = { out: '', err: '' };
-    const io = {
-      cwd: path,
-      env: cleanEnv({ HOME: path, ...now }),
-      out: (text: string) => {
-        told.out += text;
-      },
-      err: (text: string) => {
-        told.err += text;
-        if (stop(text)) controller.abort('SIGTERM');
-      },
-      outIsTerminal: false,
-      errIsTerminal: false,
-      width: 100,
-      clock,
-      every: realEvery,
-      signal: controller.signal,
-    };
-    return { io, told };
-  };
+  const called = (
+    words: readonly string[],
+    flags: Flags = {},
+    stop: Stop = () => false,
+    controller = new AbortController(),
+  ): Promise<Told> =>
+    call(
+      words,
+      flags,
+      { cwd: path, env: cleanEnv({ HOME: path, ...now }), clock, signal: () => controller.signal },
+      (text) => stop(text) && controller.abort('SIGTERM'),
+    );
   return {
     path,
-    async run(pipeline: string, options: RunOptions, stop?: Stop): Promise<Told> {
-      const { io, told } = doors(stop);
-      return { code: await runCommand(pipeline, options, io), ...told };
-    },
+    run: (pipeline: string, options: Flags, stop?: Stop) => called(['run', pipeline], options, stop),
     /** Interrupts the run as soon as `met` answers true. */
-    async runUntil(pipeline: string, options: RunOptions, met: () => boolean): Promise<Told> {
+    async runUntil(pipeline: string, options: Flags, met: () => boolean): Promise<Told> {
       const controller = new AbortController();
-      const { io, told } = doors(undefined, controller);
       const looking = setInterval(() => met() && controller.abort('SIGTERM'), 20);
-      const code = await runCommand(pipeline, options, io);
+      const told = await called(['run', pipeline], options, undefined, controller);
       clearInterval(looking);
-      return { code, ...told };
+      return told;
     },
-    async fork(run: string, options: ForkOptions, stop?: Stop): Promise<Told> {
-      const { io, told } = doors(stop);
-      return { code: await forkCommand(run, options, io), ...told };
-    },
-    async resume(run: string, options: RunOptions = {}, stop?: Stop): Promise<Told> {
-      const { io, told } = doors(stop);
-      return { code: await resumeCommand(run, options, io), ...told };
-    },
-    async runs(options: RunsOptions = {}): Promise<Told> {
-      const { io, told } = doors();
-      return { code: await runsCommand(options, io), ...told };
-    },
-    async show(run: string, options: ShowOptions = {}): Promise<Told> {
-      const { io, told } = doors();
-      return { code: await showCommand(run, options, io), ...told };
-    },
-    async replay(run: string, options: ReplayOptions = {}, stop?: Stop): Promise<Told> {
-      const { io, told } = doors(stop);
-      return { code: await replayCommand(run, options, io), ...told };
-    },
-    async exported(run: string, output?: string): Promise<Told> {
-      const { io, told } = doors();
-      return { code: await recordExport(run, output === undefined ? {} : { output }, io), ...told };
-    },
+    fork: (run: string, options: Flags, stop?: Stop) => called(['fork', run], options, stop),
+    resume: (run: string, options: Flags = {}, stop?: Stop) => called(['resume', run], options, stop),
+    runs: (options: Flags = {}) => called(['runs'], options),
+    show: (run: string, options: Flags = {}) => called(['show', run], options),
+    replay: (run: string, options: Flags = {}, stop?: Stop) => called(['replay', run], options, stop),
+    exported: (run: string, output?: string) => called(['record', 'export', run], { output }),
+    checkout: (run: string, dir: string, options: Flags = {}) => called(['checkout', run, dir], options),
     /** Sets the environment of later commands. */
     environment(vars: Readonly<Record<string, string>>): void {
       now = vars;
-    },
-    async checkout(run: string, dir: string, options: CheckoutOptions = {}): Promise<Told> {
-      const { io, told } = doors();
-      return { code: await checkoutCommand(run, dir, options, io), ...told };
     },
     read: (file: string): string => readFileSync(join(path, file), 'utf8'),
     json: (file: string) => JSON.parse(readFileSync(join(path, file), 'utf8')),

@@ -58,7 +58,7 @@ export async function factory(
     called: { program: 'factory', ...(again === undefined ? {} : { again }) },
     clock: clock ?? realClock,
     every: realEvery,
-    stopping: () => controller.signal,
+    signal: () => controller.signal,
     parting: () => {},
     atLast: (work: () => Promise<void>) => void last.push(work),
   };

@@ -1,5 +1,4 @@
 import {
-  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -12,7 +11,6 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
-import { modeLost } from '../../src/workspace/checkout.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { Store } from '../../src/workspace/store.ts';
 import { Folder, FolderTree } from '../../src/workspace/tree.ts';
@@ -44,14 +42,6 @@ async function rig() {
   const taken = await snapshots.take();
   return { ...it, ws, out: join(it.path, 'some/where'), was: picture(ws), snapshots, taken };
 }
-
-test('permissions that a disk has not kept are found, by one path of each kind and mode', async () => {
-  await using it = await rig();
-  await it.snapshots.checkout(it.taken.id, it.out);
-  expect(modeLost(it.taken.tree, it.out)).toBeUndefined();
-  chmodSync(join(it.out, 'exe'), 0o777);
-  expect(modeLost(it.taken.tree, it.out)).toEqual({ path: 'exe', is: 0o777, wanted: 0o4755 });
-});
 
 test('a snapshot is put into a folder that is missing, empty, or a link to an empty one', async () => {
   await using it = await rig();

@@ -60,6 +60,7 @@ const Line = z.looseObject({
     .optional()
     .catch(undefined),
 });
+type Block = z.infer<typeof Block>;
 type Line = z.infer<typeof Line>;
 
 export type ClaudeTokens = {
@@ -105,106 +106,105 @@ export interface ClaudeEvents {
 /** The tool by which it answers; no deed. */
 const answering = 'StructuredOutput';
 
-/** Calls `said` with text for the live view, `acted` with what was done, `used` when more usage was reported. */
-export function claudeEvents(on: {
+type Listeners = {
   readonly said: (text: string, channel: 'answer' | 'reasoning') => void;
   readonly acted: (action: AgentAction) => void;
   readonly used?: () => void;
-}): ClaudeEvents {
-  // A message comes in several lines, with the same numbers.
-  const messages = new Map<string, ClaudeTokens>();
-  const calls = new Map<string, AgentAction>();
-  const is: {
-    result?: ClaudeResult;
-    answer?: Json;
-    offered?: Json;
-    model?: string;
-    trouble?: string | undefined;
-    limitedUntilMs?: number;
-    over: boolean;
-  } = { over: false };
+};
 
-  const spoken = (block: z.infer<typeof Block>): void => {
-    if (block.type === 'text') on.said(`${block.text ?? ''}\n`, 'answer');
-    if (block.type === 'thinking') on.said(`${block.thinking ?? ''}\n`, 'reasoning');
+/** Calls `said` with text for the live view, `acted` with what was done, `used` when more usage was reported. */
+export const claudeEvents = (on: Listeners): ClaudeEvents => new EventReader(on);
+
+class EventReader implements ClaudeEvents {
+  readonly #on: Listeners;
+  // A message comes in several lines, with the same numbers.
+  readonly #messages = new Map<string, ClaudeTokens>();
+  readonly #calls = new Map<string, AgentAction>();
+  #structured: Json | undefined;
+  #offered: Json | undefined;
+  result: ClaudeResult | undefined;
+  over = false;
+  model: string | undefined;
+  trouble: string | undefined;
+  limitedUntilMs: number | undefined;
+
+  constructor(on: Listeners) {
+    this.#on = on;
+  }
+
+  get soFar(): ClaudeTokens | undefined {
+    return this.#messages.size === 0 ? undefined : [...this.#messages.values()].reduce(both);
+  }
+
+  get answer(): Json | undefined {
+    return this.#structured ?? this.#offered;
+  }
+
+  line(text: string): void {
+    const line = jsonLine(text, Line);
+    if (line === undefined) return;
+    // Work that ran in the background may wake it once more.
+    if (line.type === 'assistant' || line.type === 'user') this.over = false;
+    switch (line.type) {
+      case 'system':
+        if (line.subtype === 'init' && line.model !== undefined) this.model = line.model;
+        return;
+      case 'assistant':
+        this.#message(line);
+        return;
+      case 'user':
+        for (const block of blocksOf(line)) this.#settled(block);
+        return;
+      case 'rate_limit_event': {
+        const { status, resetsAt } = line.rate_limit_info ?? {};
+        if (status === 'rejected' && resetsAt !== undefined) this.limitedUntilMs = resetsAt * 1000;
+        return;
+      }
+      case 'result':
+        this.result = resultOf(line);
+        this.over = true;
+        for (const { action } of this.result.denied) this.#on.acted(action);
+        if (line.structured_output != null) this.#structured = line.structured_output;
+        return;
+    }
+  }
+
+  #message(line: Line): void {
+    this.trouble = typeof line.error === 'string' ? line.error : undefined;
+    if (line.message?.usage !== undefined) {
+      const id = line.message.id ?? `${this.#messages.size}`;
+      const before = this.#messages.get(id)?.outputTokens;
+      const now = tokensIn(line.message.usage);
+      this.#messages.set(id, now);
+      if (before !== now.outputTokens) this.#on.used?.();
+    }
+    for (const block of blocksOf(line)) this.#spoken(block);
+  }
+
+  #spoken(block: Block): void {
+    if (block.type === 'text') this.#on.said(`${block.text ?? ''}\n`, 'answer');
+    if (block.type === 'thinking') this.#on.said(`${block.thinking ?? ''}\n`, 'reasoning');
     if (block.type !== 'tool_use') return;
     if (block.name === answering) {
-      is.offered = (block.input ?? {}) as Json; // parsed from JSON
+      this.#offered = (block.input ?? {}) as Json; // parsed from JSON
       return;
     }
     const action = actionOf(block.name ?? '', block.input ?? {});
-    if (block.id !== undefined) calls.set(block.id, action);
-    if (action.action === 'command') on.said(`$ ${action.detail}\n`, 'reasoning');
-  };
-  const settled = (block: z.infer<typeof Block>): void => {
-    const action = block.type === 'tool_result' ? calls.get(block.tool_use_id ?? '') : undefined;
-    if (action === undefined) return;
-    calls.delete(block.tool_use_id ?? '');
-    on.acted({ ...action, status: block.is_error === true ? 'failed' : 'completed' });
-  };
-  const blocks = (line: Line): readonly z.infer<typeof Block>[] =>
-    Array.isArray(line.message?.content) ? line.message.content : [];
+    if (block.id !== undefined) this.#calls.set(block.id, action);
+    if (action.action === 'command') this.#on.said(`$ ${action.detail}\n`, 'reasoning');
+  }
 
-  return {
-    line(text) {
-      const line = jsonLine(text, Line);
-      if (line === undefined) return;
-      // Work that ran in the background may wake it once more.
-      if (line.type === 'assistant' || line.type === 'user') is.over = false;
-      switch (line.type) {
-        case 'system':
-          if (line.subtype === 'init' && line.model !== undefined) is.model = line.model;
-          return;
-        case 'assistant':
-          is.trouble = typeof line.error === 'string' ? line.error : undefined;
-          if (line.message?.usage !== undefined) {
-            const id = line.message.id ?? `${messages.size}`;
-            const before = messages.get(id)?.outputTokens;
-            const now = tokensIn(line.message.usage);
-            messages.set(id, now);
-            if (before !== now.outputTokens) on.used?.();
-          }
-          for (const block of blocks(line)) spoken(block);
-          return;
-        case 'user':
-          for (const block of blocks(line)) settled(block);
-          return;
-        case 'rate_limit_event': {
-          const { status, resetsAt } = line.rate_limit_info ?? {};
-          if (status === 'rejected' && resetsAt !== undefined) is.limitedUntilMs = resetsAt * 1000;
-          return;
-        }
-        case 'result':
-          is.result = resultOf(line);
-          is.over = true;
-          for (const { action } of is.result.denied) on.acted(action);
-          if (line.structured_output != null) is.answer = line.structured_output;
-          return;
-      }
-    },
-    get result() {
-      return is.result;
-    },
-    get over() {
-      return is.over;
-    },
-    get soFar() {
-      return messages.size === 0 ? undefined : [...messages.values()].reduce(both);
-    },
-    get answer() {
-      return is.answer ?? is.offered;
-    },
-    get model() {
-      return is.model;
-    },
-    get trouble() {
-      return is.trouble;
-    },
-    get limitedUntilMs() {
-      return is.limitedUntilMs;
-    },
-  };
+  #settled(block: Block): void {
+    const id = block.tool_use_id ?? '';
+    const action = block.type === 'tool_result' ? this.#calls.get(id) : undefined;
+    if (action === undefined) return;
+    this.#calls.delete(id);
+    this.#on.acted({ ...action, status: block.is_error === true ? 'failed' : 'completed' });
+  }
 }
+
+const blocksOf = (line: Line): readonly Block[] =>
+  Array.isArray(line.message?.content) ? line.message.content : [];
 
 function tokensIn(usage: z.infer<typeof Numbers> | undefined): ClaudeTokens {
   const input = [usage?.input_tokens, usage?.cache_creation_input_tokens, usage?.cache_read_input_tokens];

@@ -34,55 +34,80 @@ export async function toolLoop(
   first: Request,
   deps: LoopDeps,
 ): Promise<AgentReport> {
-  const { clock, watch, used } = deps;
-  const record = transcript(task, clock, deps.mask);
-  const instructions = instructionsFor(loop);
-  const { scope, ...limits } = loop;
-  record.add({ type: 'start', model: first.model, limits, scope, instructions, prompt: task.prompt });
-
   const root = await realpath(task.workspace);
-  const offered = tools.filter(({ name }) => loop.tools.includes(name));
-  const specs = [
-    ...offered.map(({ name, description, parameters }) => ({ name, description, parameters })),
-    ...(loop.finish ? [finishTool] : []),
-  ];
-  const runCalls = callRunner({
-    tools: offered,
-    finish: loop.finish,
-    context: {
-      task,
-      root,
-      scope: await resolvedScope(root, scope),
-      clock,
-      runMs: loop.runMs,
-      signal: watch.signal,
-    },
-    record,
-    clock,
-    stopped: () => (watch.stopped === undefined ? undefined : stopReport(watch.stopped, task, first)),
-  });
-  const turns: Turn[] = [];
-  /** Tokens of the conversation so far, by the server's last count: the next turn sends at least these. */
-  let sends = 0;
-  let said = '';
-  let empty = 0;
+  const conversation = new Conversation(task, loop, first, deps, root, await resolvedScope(root, loop.scope));
+  return conversation.work();
+}
 
-  for (let turn = 1; ; turn += 1) {
-    const room = await roomFor(turn);
-    if ('report' in room) return end(room.report);
-    const got = await askModel(turn, room.tokens);
-    if ('report' in got) return end(got.report);
-    const step = await take(got.answer, turn);
-    await record.save();
-    if (step !== undefined) return end(step.report);
+class Conversation {
+  readonly #task: AgentTask;
+  readonly #loop: Loop;
+  readonly #first: Request;
+  readonly #deps: LoopDeps;
+  readonly #record: ReturnType<typeof transcript>;
+  readonly #instructions: string;
+  readonly #specs: NonNullable<Request['talk']>['tools'];
+  readonly #runCalls: ReturnType<typeof callRunner>;
+  readonly #turns: Turn[] = [];
+  /** Tokens of the conversation so far, by the server's last count: the next turn sends at least these. */
+  #sends = 0;
+  #said = '';
+  #empty = 0;
+
+  constructor(
+    task: AgentTask,
+    loop: Loop,
+    first: Request,
+    deps: LoopDeps,
+    root: string,
+    scope: Awaited<ReturnType<typeof resolvedScope>>,
+  ) {
+    this.#task = task;
+    this.#loop = loop;
+    this.#first = first;
+    this.#deps = deps;
+    const { clock, watch, mask } = deps;
+    const record = transcript(task, clock, mask);
+    this.#record = record;
+    this.#instructions = instructionsFor(loop);
+    const offered = tools.filter(({ name }) => loop.tools.includes(name));
+    this.#specs = [
+      ...offered.map(({ name, description, parameters }) => ({ name, description, parameters })),
+      ...(loop.finish ? [finishTool] : []),
+    ];
+    this.#runCalls = callRunner({
+      tools: offered,
+      finish: loop.finish,
+      context: { task, root, scope, clock, runMs: loop.runMs, signal: watch.signal },
+      record,
+      clock,
+      stopped: () => (watch.stopped === undefined ? undefined : stopReport(watch.stopped, task, first)),
+    });
+  }
+
+  async work(): Promise<AgentReport> {
+    const { scope, ...limits } = this.#loop;
+    this.#record.add({
+      ...{ type: 'start', model: this.#first.model, limits, scope },
+      ...{ instructions: this.#instructions, prompt: this.#task.prompt },
+    });
+    for (let turn = 1; ; turn += 1) {
+      const room = await this.#roomFor(turn);
+      if ('report' in room) return this.#end(room.report);
+      const got = await this.#askModel(turn, room.tokens);
+      if ('report' in got) return this.#end(got.report);
+      const step = await this.#take(got.answer, turn);
+      await this.#record.save();
+      if (step !== undefined) return this.#end(step.report);
+    }
   }
 
   /** The tokens that a turn may use; the report where it may not begin. */
-  async function roomFor(
-    turn: number,
-  ): Promise<{ readonly tokens: number } | { readonly report: AgentReport }> {
-    const { maxTurns, maxTokens = Number.POSITIVE_INFINITY } = loop;
-    const tokens = tokensOf(used());
+  async #roomFor(turn: number): Promise<{ readonly tokens: number } | { readonly report: AgentReport }> {
+    const { maxTurns, maxTokens = Number.POSITIVE_INFINITY } = this.#loop;
+    const sends = this.#sends;
+    const used = this.#deps.used();
+    const tokens = tokensOf(used);
     if (turn > maxTurns)
       return { report: agentFailed(`the work was not done within ${maxTurns} turns (max_turns)`) };
     if (tokens >= maxTokens || tokens + sends > maxTokens) {
@@ -90,65 +115,69 @@ export async function toolLoop(
       const limit = `${maxTokens} tokens (max_tokens; ${tokens} were used${next})`;
       return { report: agentFailed(`the work was not done within ${limit}`) };
     }
-    const budget = await task.budget?.(used(), sends);
+    const budget = await this.#task.budget?.(used, sends);
     if (budget !== undefined && 'empty' in budget)
       return { report: { kind: 'failed', class: 'budget', reason: budget.empty } };
-    addNote(turns, nearLimit(loop, turn, tokens));
+    addNote(this.#turns, nearLimit(this.#loop, turn, tokens));
     return { tokens: Math.min(maxTokens - tokens, budget?.tokens ?? Number.POSITIVE_INFINITY) };
   }
 
-  async function askModel(turn: number, left: number) {
-    const budget = Math.max(leastBudget, Math.min(first.budget, left));
-    const talk = { instructions, turns, tools: specs };
+  async #askModel(turn: number, left: number) {
+    const { clock } = this.#deps;
+    const budget = Math.max(leastBudget, Math.min(this.#first.budget, left));
+    const talk = { instructions: this.#instructions, turns: this.#turns, tools: this.#specs };
     const capped = left !== Number.POSITIVE_INFINITY;
     const asked = clock.monotonic();
-    const got = await ask({ ...first, budget, capped, talk }, { ...deps, mayGrow: 2 * budget <= left });
+    const request = { ...this.#first, budget, capped, talk };
+    const got = await ask(request, { ...this.#deps, mayGrow: 2 * budget <= left });
     if ('report' in got) return { report: ofLoop(got.report) };
     const { text, reasoning, calls = [], usage } = got.answer;
     const ms = Math.round(clock.monotonic() - asked);
-    record.add({ type: 'answer', turn, text, reasoning, calls, usage: usage ?? null, ms });
-    await record.save();
+    this.#record.add({ type: 'answer', turn, text, reasoning, calls, usage: usage ?? null, ms });
+    await this.#record.save();
     return got;
   }
 
-  async function take(answer: Answer, turn: number): Promise<Step> {
+  async #take(answer: Answer, turn: number): Promise<Step> {
     const { text, usage, items = [], calls = [] } = answer;
-    sends = usage?.input_tokens ?? 0;
-    if (text.trim() !== '') said = text;
+    const { maxTokens, uncounted, finish } = this.#loop;
+    this.#sends = usage?.input_tokens ?? 0;
+    if (text.trim() !== '') this.#said = text;
     // What the model says in two turns are two paragraphs.
-    if (text !== '' && calls.length > 0) show(task, '\n\n');
-    turns.push({ by: 'model', text, items, calls });
-    task.log('debug', 'the model answered', { turn, calls: calls.map(({ name }) => name) });
+    if (text !== '' && calls.length > 0) show(this.#task, '\n\n');
+    this.#turns.push({ by: 'model', text, items, calls });
+    this.#task.log('debug', 'the model answered', { turn, calls: calls.map(({ name }) => name) });
     const isCounted = usage?.input_tokens != null && usage.output_tokens != null;
-    if (loop.maxTokens !== undefined && !loop.uncounted && !isCounted)
+    if (maxTokens !== undefined && !uncounted && !isCounted)
       return {
         report: agentFailed(
-          `max_tokens is ${loop.maxTokens}, and ${first.shown} does not report how many tokens it uses ` +
+          `max_tokens is ${maxTokens}, and ${this.#first.shown} does not report how many tokens it uses ` +
             '(unknown_cost=allow continues without knowing)',
         ),
       };
     if (calls.length > 0) {
-      const done = await runCalls(calls, turn);
+      const done = await this.#runCalls(calls, turn);
       if ('report' in done) return done;
-      turns.push(...done.results);
+      this.#turns.push(...done.results);
       return undefined;
     }
-    const last = lastMessage(text, loop.finish);
+    const last = lastMessage(text, finish);
     if (last.report !== undefined) return last;
-    empty += 1;
-    if (empty > mostEmpty) return { report: agentFailed(`"${first.model}" gave no answer: ${last.why}`) };
-    turns.push({ by: 'user', text: last.reply });
+    this.#empty += 1;
+    if (this.#empty > mostEmpty)
+      return { report: agentFailed(`"${this.#first.model}" gave no answer: ${last.why}`) };
+    this.#turns.push({ by: 'user', text: last.reply });
     return undefined;
   }
 
-  async function end(report: AgentReport): Promise<AgentReport> {
+  async #end(report: AgentReport): Promise<AgentReport> {
     const { kind } = report;
     const outcome = kind === 'finished' ? { outcome: report.outcome } : {};
     const why = kind === 'failed' ? { class: report.class, reason: report.reason } : {};
-    record.add({ type: 'end', kind, ...outcome, ...why, usage: used() ?? null });
-    await record.save();
-    const keepsText = kind === 'failed' && report.response === undefined && said !== '';
-    return keepsText ? { ...report, response: said } : report;
+    this.#record.add({ type: 'end', kind, ...outcome, ...why, usage: this.#deps.used() ?? null });
+    await this.#record.save();
+    const keepsText = kind === 'failed' && report.response === undefined && this.#said !== '';
+    return keepsText ? { ...report, response: this.#said } : report;
   }
 }
 

@@ -1,0 +1,205 @@
+/** The options of the verbs: how each is written, what its help says, and what its value becomes. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { duration, isVariableName, tooLarge } from '../model/attribute.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { parsePoint } from '../model/point.ts';
+import { sandboxWords } from '../policy/confinement.ts';
+import { passesAll } from '../policy/secrets.ts';
+import { wrong } from './refuse.ts';
+
+/** A value that an option cannot have; the command line prints it. */
+export class BadValue extends Error {
+  readonly problem: Diagnostic;
+  constructor(message: string, fix: string) {
+    super(message);
+    this.problem = wrong('usage', message, fix);
+  }
+}
+
+/** An option; `read` makes its value of what was typed, and of the values before it. */
+export function option<T>(flags: string, about: string, read?: (typed: string, before: T) => T): Option {
+  const made = new Option(flags, about);
+  return read === undefined ? made : made.argParser(read);
+}
+
+export function withOptions(command: Command, options: readonly Option[]): Command {
+  for (const one of options) command.addOption(one);
+  return command;
+}
+
+export const present = (value: string): string => {
+  if (value.trim() === '') throw new InvalidArgumentError('The value is empty.');
+  return value;
+};
+
+export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  value,
+];
+
+/** A whole number of `least` at least, and of `most` at most. */
+export const count =
+  (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  (value: string): number => {
+    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (Number.isSafeInteger(number) && number >= least && number <= most) return number;
+    const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or greater` : ` from ${least} to ${most}`;
+    throw new InvalidArgumentError(`It must be a whole number${range}.`);
+  };
+
+const whole = (flag: string, least: number, example: number) => (value: string) => {
+  const text = value.trim();
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(number) && number >= least) return number;
+  const why = number > Number.MAX_SAFE_INTEGER ? tooLarge : `is not a whole number of at least ${least}`;
+  throw new BadValue(`${flag} ${value} ${why}`, `for example ${flag} ${example}`);
+};
+
+const milliseconds = (flag: string, example: string) => (value: string) => {
+  const read = duration().read({ kind: 'string', text: value });
+  if (read.ok) return read.value;
+  throw new BadValue(`${flag} ${value} ${read.why}`, `for example ${flag} ${example}`);
+};
+
+function dollars(value: string): number {
+  const flag = '--max-cost-usd';
+  const number = /^\d+(?:\.\d+)?$/.test(value.trim()) ? Number(value) : Number.NaN;
+  if (Number.isFinite(number)) return number;
+  const why = Number.isNaN(number) ? 'is not a number of at least 0' : 'is too large';
+  throw new BadValue(`${flag} ${value} ${why}`, `for example ${flag} 2.50`);
+}
+
+function sandboxWord(value: string): string {
+  if (sandboxWords.some((word) => word === value)) return value;
+  throw new BadValue(
+    `--sandbox ${value} is none of ${sandboxWords.join(', ')}`,
+    'for example --sandbox bwrap, which refuses to run where stages cannot be confined',
+  );
+}
+
+function unknownCost(value: string): string {
+  if (value === 'stop' || value === 'allow') return value;
+  throw new BadValue(`--unknown-cost ${value} is neither stop nor allow`, 'for example --unknown-cost allow');
+}
+
+/** Names of variables, with commas between them. */
+function variableNames(value: string, before: readonly string[] = []): readonly string[] {
+  const names = value
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  const bad = names.find((name) => name !== passesAll && !isVariableName(name));
+  if (bad === undefined) return [...before, ...names];
+  throw new BadValue(
+    `--env-pass: "${bad}" is no name of a variable`,
+    'names stand alone or with commas between them: --env-pass A_KEY,B_TOKEN; * is all of them',
+  );
+}
+
+function variable(value: string, before: Readonly<Record<string, string>> = {}) {
+  const at = value.indexOf('=');
+  if (at > 0) return { ...before, [value.slice(0, at)]: value.slice(at + 1) };
+  throw new BadValue(`--var ${value} is not NAME=VALUE`, 'for example --var spec=my-spec.md');
+}
+
+/** An execution of a node. */
+export const point = (flag: string) => (value: string) => {
+  const read = parsePoint(value);
+  if (!('problem' in read)) return read;
+  throw new BadValue(`${flag} ${read.problem}`, read.fix.replace('--at', flag));
+};
+
+export const runsdir = (about = 'directory of the runs (default: .factory/runs)') =>
+  option('--runsdir <dir>', about, present);
+export const runId = (about = 'id of the run (default: a ULID)') => option('--run-id <id>', about);
+export const json = (about = 'print the result as JSON') => option('--json', about);
+export const noColor = () => option('--no-color', 'disable colors (also: NO_COLOR)');
+/** Of a verb that reads one run. */
+export const looking = (about?: string) => [runsdir(), json(about), noColor()];
+
+/** Values of `--agent`. */
+export const everyAgent =
+  'openai, codex, claude, command, scripted, fake, stub; a comma-separated list is tried in order';
+
+/** How much a verb that runs nodes prints, and how; `quiet` and `verbose` say what the two flags do there. */
+export const logOptions = (quiet = 'print errors only', verbose = 'print debug records too') => [
+  option('-q, --quiet', quiet).conflicts('verbose'),
+  option('-v, --verbose', verbose),
+  option('--log-level <level>', 'lowest level to log (also: FACTORY_LOG_LEVEL)').choices([
+    'debug',
+    'info',
+    'warn',
+    'error',
+  ]),
+  option('--log-format <format>', 'format of log records (also: FACTORY_LOG_FORMAT)').choices([
+    'text',
+    'json',
+  ]),
+  noColor(),
+];
+
+/** What a run may spend and reach: of every verb that starts one. */
+export const boundOptions = () => [
+  option('--sandbox <word>', 'sandbox of the nodes: auto, bwrap, none (default: auto)', sandboxWord),
+  option('--env-pass <names>', 'secrets that nodes may read, by name (* for all); repeatable', variableNames),
+  option('--max-cost-usd <usd>', 'cost limit of the model calls, in US dollars', dollars),
+  option(
+    '--max-tokens <n>',
+    'token limit of the model calls, input and output together',
+    whole('--max-tokens', 0, 500_000),
+  ),
+  option(
+    '--unknown-cost <word>',
+    'under a cost limit: stop (default) or allow calls of unknown cost',
+    unknownCost,
+  ),
+  option('--prices <file>', 'file with prices that replace bundled ones (also: FACTORY_PRICES)', present),
+];
+
+/** Of every verb that runs the nodes of a pipeline: variables, agents, limits, output. */
+export const runningOptions = () => [
+  ...boundOptions(),
+  option('--var <name=value>', 'set a variable of the pipeline; repeatable', variable),
+  option('--agent <name>', `agent to use: ${everyAgent}`, present),
+  option('--model <name>', 'model for nodes without llm_model', present),
+  option(
+    '--effort <word>',
+    'reasoning effort for nodes without one: none, minimal, low, medium, high, xhigh',
+    present,
+  ),
+  option('--script <file>', 'agent script with prepared answers (implies --agent scripted)'),
+  option('--max-steps <n>', 'limit of node executions in the run', whole('--max-steps', 1, 500)),
+  option(
+    '--max-visits <n>',
+    'limit of executions per node, instead of the limits in the graph',
+    whole('--max-visits', 1, 100),
+  ),
+  option('--max-wall <duration>', 'time limit of the run, such as 2h', milliseconds('--max-wall', '2h')),
+  option(
+    '--park-after <duration>',
+    'longest wait for a quota or an outage before the run is suspended (default: 2m)',
+    milliseconds('--park-after', '10m'),
+  ),
+  option(
+    '--max-outage <duration>',
+    'with --wait: longest outage that is waited for (default: 8h)',
+    milliseconds('--max-outage', '12h'),
+  ),
+  option('--wait', 'wait while the run is suspended, then resume it'),
+  json(),
+  ...logOptions(),
+];
+
+/** Of the verbs that start or resume a run. */
+export const runOptions = () => [
+  runsdir(),
+  option(
+    '--workdir <dir>',
+    'directory to copy into the run (default: the graph attribute workdir, else .)',
+    present,
+  ),
+  ...runningOptions(),
+  option('--accept-changes', 'resume with a changed pipeline, prompts or flags'),
+  option('--now', 'resume a suspended run before its time'),
+  option('--take-over', 'take over a run whose owner is stopped or on another host, without waiting'),
+];
