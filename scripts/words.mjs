@@ -50,7 +50,7 @@ const prose = [
 const allowed = {
   'README.md': ['factory stage'],
   // The command `factory order mend` and the attribute `holdout_beside`.
-  'src/command-line.ts': ['rollback, mend, proof'],
+  'src/commands/verbs.ts': ['rollback, mend, proof'],
   'src/commands/order-mend.ts': ['factory order mend', '/mend.ts'],
   'src/commands/order.ts': ["'mend'"],
   'src/engine/holdout-source.ts': ["'beside'"],

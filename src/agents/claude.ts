@@ -72,7 +72,7 @@ function launchOf(task: AgentTask, settings: ClaudeSettings, env: ClaudeDefaults
       unread: { hidden: settings.hidden },
       stdin: `${task.prompt}\n\n${answerRequest}\n`,
     },
-    events: events.line,
+    events: (text) => events.line(text),
     finished: () => events.over,
     async result() {
       const { result } = events;

@@ -17,7 +17,7 @@ export const painter = (colour: boolean): Paint => pc.createColors(colour);
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
 
-/** Rows in columns: their cells padded but for the last one, the room that these take, and the last. */
+/** Rows in columns: all cells but the last one padded, the room that these take, and the last. */
 export function columns(rows: readonly (readonly string[])[]) {
   const widths = (rows[0] ?? [])
     .slice(0, -1)

@@ -113,7 +113,7 @@ async function fill(
   return { notes, begun: { manifest, read: await saveFirst(wanted, building, snapshot.id, manifest) } };
 }
 
-/** Fills the workspace; answers with notes on what could not be copied as it is. */
+/** Fills the workspace; answers with notes on what is not copied unchanged. */
 async function copyWorkdir(
   { workdir, runsDir, exclude, holdout, env }: NewRun,
   snapshots: Snapshots,

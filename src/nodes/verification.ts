@@ -1,5 +1,6 @@
 /** Deterministic checks: the files of a plan must exist, its commands must be allowed and exit with 0. */
 import type { Settings } from '../model/attribute.ts';
+import { unreachable } from '../model/json.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed, succeeded } from '../model/outcome.ts';
 import {
@@ -17,6 +18,7 @@ import {
   verificationCommandProblem,
 } from '../policy/verification-command.ts';
 import { parseVerificationPlan } from '../policy/verification-plan.ts';
+import type { Exit } from '../system/spawn.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
 import type { NodeContext } from './kind.ts';
@@ -59,7 +61,12 @@ export const verification = kind({
   run: verify,
 });
 
-async function verify(wanted: Settings<typeof attributes>, context: NodeContext): Promise<Outcome> {
+type Wanted = Settings<typeof attributes>;
+
+/** What has been checked so far; it is written for every outcome, also with commands that ran before a refused one. */
+type Evidence = { readonly checked: string[]; readonly results: Result[]; readonly seconds: number[] };
+
+async function verify(wanted: Wanted, context: NodeContext): Promise<Outcome> {
   const key = wanted['verification.plan_context_key'];
   const asPlanned = wanted['verification.allowed_commands']?.includes('@plan') === true;
   const value = context.inputs.values[key];
@@ -75,98 +82,121 @@ async function verify(wanted: Settings<typeof attributes>, context: NodeContext)
   if ('problem' in parsed) return failed(`verification plan is not valid: ${parsed.problem}`, 'product');
   const { plan } = parsed;
   await context.files.keep('verification.plan.json', `${JSON.stringify(plan, null, 2)}\n`);
+  const evidence: Evidence = { checked: [], results: [], seconds: [] };
+  const outcome =
+    (await checkFiles(plan.files, context, evidence)) ??
+    (await checkWorkdir(wanted['verification.workdir'], context)) ??
+    (await runCommands(plan.commands, wanted, context, evidence)) ??
+    succeeded();
+  const { checked, results, seconds } = evidence;
+  await context.files.keep(
+    'verification.results.json',
+    `${JSON.stringify({ checked_files: checked, commands: results }, null, 2)}\n`,
+  );
+  await context.files.keep('verification.seconds.json', `${JSON.stringify(seconds)}\n`);
+  return outcome;
+}
 
-  const checked: string[] = [];
-  const results: Result[] = [];
-  const seconds: number[] = [];
-  const end = async (outcome: Outcome): Promise<Outcome> => {
-    // Store the evidence for every outcome, including commands that ran before a refused one.
-    await context.files.keep(
-      'verification.results.json',
-      `${JSON.stringify({ checked_files: checked, commands: results }, null, 2)}\n`,
-    );
-    await context.files.keep('verification.seconds.json', `${JSON.stringify(seconds)}\n`);
-    return outcome;
-  };
-  for (const file of plan.files) {
+async function checkFiles(
+  files: readonly string[],
+  context: NodeContext,
+  { checked }: Evidence,
+): Promise<Outcome | undefined> {
+  for (const file of files) {
     if ((await context.workspace.stat(file)) !== 'file') {
       const sealed = sealedFrom(file, context);
-      if (sealed !== undefined) return end(failed(`required file: ${sealed}`, 'config', { broke: true }));
-      return end(failed(`required file missing: ${file}`, 'product'));
+      if (sealed !== undefined) return failed(`required file: ${sealed}`, 'config', { broke: true });
+      return failed(`required file missing: ${file}`, 'product');
     }
     checked.push(file);
   }
+  return undefined;
+}
+
+async function checkWorkdir(workdir: string, context: NodeContext): Promise<Outcome | undefined> {
+  const is = await context.workspace.stat(workdir);
+  if (is === 'dir') return undefined;
+  const why = is === 'file' ? 'is a file, not a folder' : 'does not exist in the workspace';
+  return failed(`verification.workdir "${workdir}" ${why}`, 'config', { broke: true });
+}
+
+/** Runs the commands in their order; the outcome of the first that is refused or fails. */
+async function runCommands(
+  commands: readonly string[],
+  wanted: Wanted,
+  context: NodeContext,
+  evidence: Evidence,
+): Promise<Outcome | undefined> {
+  const allowed = wanted['verification.allowed_commands'] ?? [];
+  const by = context.inputs.origin(wanted['verification.plan_context_key']) === 'tool' ? 'tool' : 'agent';
   const workdir = wanted['verification.workdir'];
-  const workdirIs = await context.workspace.stat(workdir);
-  if (workdirIs !== 'dir') {
-    const why = workdirIs === 'file' ? 'is a file, not a folder' : 'does not exist in the workspace';
-    return end(failed(`verification.workdir "${workdir}" ${why}`, 'config', { broke: true }));
-  }
   const cwd =
     workdir === '.' ? context.workspace.path : `${context.workspace.path}/${workdir.replace(/\/+$/, '')}`;
-  for (const [index, command] of plan.commands.entries()) {
-    const problem = asPlanned
+  for (const [index, command] of commands.entries()) {
+    const problem = allowed.includes('@plan')
       ? plannedCommandProblem(command)
-      : verificationCommandProblem(
-          command,
-          wanted['verification.allowed_commands'] ?? [],
-          context.inputs.origin(key) === 'tool' ? 'tool' : 'agent',
-        );
-    if (problem !== undefined) return end(failed(problem, 'guardrail'));
-    const parsedCommand = parseVerificationCommand(command, cwd);
-    if ('problem' in parsedCommand)
-      return end(failed(`verification command rejected: ${parsedCommand.problem}`, 'guardrail'));
+      : verificationCommandProblem(command, allowed, by);
+    if (problem !== undefined) return failed(problem, 'guardrail');
+    const parsed = parseVerificationCommand(command, cwd);
+    if ('problem' in parsed) return failed(`verification command rejected: ${parsed.problem}`, 'guardrail');
     const names = {
       stdoutName: `verification.${index}.stdout.txt`,
       stderrName: `verification.${index}.stderr.txt`,
     };
     const began = context.clock.monotonic();
     const ended = await context.processes.run({
-      argv: parsedCommand.argv,
+      argv: parsed.argv,
       cwd: workdir,
       check: true,
-      env: {
-        ...(seesHistory(parsedCommand.argv, context) ? context.processes.historyEnv : {}),
-        ...parsedCommand.env,
-      },
+      env: { ...(seesHistory(parsed.argv, context) ? context.processes.historyEnv : {}), ...parsed.env },
       ...names,
     });
-    seconds.push(Math.round(context.clock.monotonic() - began) / 1000);
-    const code = ended.kind === 'exited' ? ended.code : -1;
-    results.push({
+    evidence.seconds.push(Math.round(context.clock.monotonic() - began) / 1000);
+    const result: Result = {
       command,
-      exit_code: code,
+      exit_code: ended.kind === 'exited' ? ended.code : -1,
       stdout: (await context.files.read(names.stdoutName, quoted, 'tail')) ?? '',
       stderr: (await context.files.read(names.stderrName, quoted, 'tail')) ?? '',
-    });
-    if (ended.kind === 'cancelled') return end(failed('cancelled', 'cancelled', { broke: true }));
-    if (ended.kind === 'exited' && ended.code === 0) {
-      const untested = results.slice(-1).map(({ stdout, stderr }) => noTestRan(`${stdout}\n${stderr}`))[0];
-      if (untested === undefined) continue;
-      return end(failed(`verification command failed: ${command} (${untested})`, 'product'));
-    }
-    const missed = results.slice(-1).map(({ stdout, stderr }) => missedIn(`${stdout}\n${stderr}`));
-    const sealed = sealedFrom([command, ...missed].join(' '), context);
-    if (sealed !== undefined)
-      return end(failed(`verification command failed: ${command}: ${sealed}`, 'config', { broke: true }));
-    const { judge } = wanted;
-    const { class: of, ...how } = await blamed(context, ended, { command, judge, ...names });
-    const fail = (reason: string, broke: boolean) => end(failed(reason, of, { ...how, broke }));
-    switch (ended.kind) {
-      case 'not_found':
-        return fail(`verification command cannot start: ${command} (${ended.program}: ${ended.why})`, true);
-      case 'timed_out':
-        return fail(
-          `timeout: verification command was still running after ${describeMs(ended.afterMs)}: ${command} (set timeout on node "${context.node.id}")`,
-          true,
-        );
-      case 'signalled':
-        return fail(`verification command failed: ${command} (ended by ${ended.signal})`, true);
-      case 'exited':
-        return fail(`verification command failed: ${command} (exit=${ended.code})`, false);
-    }
+    };
+    evidence.results.push(result);
+    const failure = await failureOf(result, ended, wanted, context, names);
+    if (failure !== undefined) return failure;
   }
-  return end(succeeded());
+  return undefined;
+}
+
+async function failureOf(
+  { command, stdout, stderr }: Result,
+  ended: Exit,
+  { judge }: Wanted,
+  context: NodeContext,
+  names: { readonly stdoutName: string; readonly stderrName: string },
+): Promise<Outcome | undefined> {
+  if (ended.kind === 'cancelled') return failed('cancelled', 'cancelled', { broke: true });
+  const failedAs = `verification command failed: ${command}`;
+  const output = `${stdout}\n${stderr}`;
+  if (ended.kind === 'exited' && ended.code === 0) {
+    const untested = noTestRan(output);
+    return untested === undefined ? undefined : failed(`${failedAs} (${untested})`, 'product');
+  }
+  const sealed = sealedFrom(`${command} ${missedIn(output)}`, context);
+  if (sealed !== undefined) return failed(`${failedAs}: ${sealed}`, 'config', { broke: true });
+  const { class: of, ...how } = await blamed(context, ended, { command, judge, ...names });
+  const fail = (reason: string, broke: boolean) => failed(reason, of, { ...how, broke });
+  switch (ended.kind) {
+    case 'not_found':
+      return fail(`verification command cannot start: ${command} (${ended.program}: ${ended.why})`, true);
+    case 'timed_out': {
+      const time = `verification command was still running after ${describeMs(ended.afterMs)}`;
+      return fail(`timeout: ${time}: ${command} (set timeout on node "${context.node.id}")`, true);
+    }
+    case 'signalled':
+      return fail(`${failedAs} (ended by ${ended.signal})`, true);
+    case 'exited':
+      return fail(`${failedAs} (exit=${ended.code})`, false);
+    default:
+      return unreachable(ended);
+  }
 }
 
 /** Only direct git commands use the run's history: git commands inside the product's programs must not. */

@@ -67,64 +67,20 @@ const most = { kept: 4 * 1024 * 1024, shown: 16 * 1024 };
 
 /** Runs a phase to its end or timeout. */
 export async function runPhase(request: PhaseRequest, doors: Doors): Promise<PhaseEnd> {
-  const { phase, timeoutMs } = request;
-  const files = (['stdout', 'stderr'] as const).map((name) => join(request.outputs, `${phase}.${name}`));
-  const [stdoutFile = '', stderrFile = ''] = files;
-  const stop = new AbortController();
-  const over = new AbortController();
-  const abort = () => stop.abort();
-  doors.signal.addEventListener('abort', abort, { once: true });
-  if (doors.signal.aborted) abort();
-  let late = false;
-  let productRan: boolean | undefined;
-  let group: number | undefined;
-  const watch = doors.clock.sleep(timeoutMs, over.signal).then(() => {
-    if (over.signal.aborted || stop.signal.aborted) return;
-    late = true;
-    // Examined before the processes are ended.
-    const ranApart = request.site.product?.isRunning();
-    productRan =
-      ranApart === true
-        ? true
-        : group === undefined
-          ? undefined
-          : productRuns(doors.programsOf(group), request);
-    stop.abort();
-  });
-  const { confinement, marks } = request.site;
-  const isConfined = confinement !== undefined;
-  const answer = await doors.spawn.run({
-    argv: isConfined ? reporting(request.argv, marks) : request.argv,
-    ...(isConfined ? { confinement } : {}),
-    cwd: request.app,
-    env: request.env,
-    marker: request.marker,
-    stdoutFile,
-    stderrFile,
-    mask: textsToMask(doors.env),
-    mostBytes: most.kept,
-    signal: stop.signal,
-    started: ({ pid }) => {
-      group = pid;
-    },
-  });
-  over.abort();
-  await watch;
-  doors.signal.removeEventListener('abort', abort);
-  const { ended, notice } =
-    answer.kind === 'cancelled' && late
-      ? { ended: { kind: 'timed_out', afterMs: timeoutMs } as const, notice: '' }
-      : await reported(answer, marks);
+  const files = (['stdout', 'stderr'] as const).map((name) =>
+    join(request.outputs, `${request.phase}.${name}`),
+  );
+  const { ended, notice, productRan } = await runInTime(request, files, doors);
   const [stdout = '', printed = ''] = await Promise.all(
     files.map(async (file) => (await readSome(file, most.shown, 'tail')) ?? ''),
   );
   const stderr = `${printed}${notice}`;
   if (ended.kind === 'exited' && ended.code === 0) return { ended, stdout, stderr };
   const marker = markerIn(stderr);
-  const asks = phase === 'live' && ended.kind !== 'cancelled' && marker === undefined;
+  const asks = request.phase === 'live' && ended.kind !== 'cancelled' && marker === undefined;
   const unreachable = asks ? await firstUnreachable(request.needs, doors) : undefined;
   const seen: Seen = {
-    phase,
+    phase: request.phase,
     ended,
     ...(marker === undefined ? {} : { marker }),
     stderr,
@@ -134,6 +90,51 @@ export async function runPhase(request: PhaseRequest, doors: Doors): Promise<Pha
     ...(unreachable === undefined ? {} : { unreachable }),
   };
   return { ended, stdout, stderr, seen };
+}
+
+/** `productRan`: whether the product was running when the time was over. */
+async function runInTime(
+  request: PhaseRequest,
+  [stdoutFile = '', stderrFile = '']: readonly string[],
+  doors: Doors,
+) {
+  const { timeoutMs, site } = request;
+  const { confinement, marks } = site;
+  const stop = new AbortController();
+  const over = new AbortController();
+  let late = false;
+  let productRan: boolean | undefined;
+  let group: number | undefined;
+  const watch = doors.clock.sleep(timeoutMs, over.signal).then(() => {
+    if (over.signal.aborted || doors.signal.aborted) return;
+    late = true;
+    // Examined before the processes are ended.
+    if (site.product?.isRunning() === true) productRan = true;
+    else if (group !== undefined) productRan = productRuns(doors.programsOf(group), request);
+    stop.abort();
+  });
+  const answer = await doors.spawn.run({
+    argv: confinement === undefined ? request.argv : reporting(request.argv, marks),
+    ...(confinement === undefined ? {} : { confinement }),
+    cwd: request.app,
+    env: request.env,
+    marker: request.marker,
+    stdoutFile,
+    stderrFile,
+    mask: textsToMask(doors.env),
+    mostBytes: most.kept,
+    signal: AbortSignal.any([doors.signal, stop.signal]),
+    started: ({ pid }) => {
+      group = pid;
+    },
+  });
+  over.abort();
+  await watch;
+  const end =
+    answer.kind === 'cancelled' && late
+      ? { ended: { kind: 'timed_out', afterMs: timeoutMs } as const, notice: '' }
+      : await reported(answer, marks);
+  return { ...end, productRan };
 }
 
 /** The first host that does not accept a connection, as `HOST:PORT`. Behind a proxy that cannot be determined. */

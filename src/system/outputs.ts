@@ -132,95 +132,113 @@ export type Copying = {
   readonly onMasked?: (() => void) | undefined;
 };
 
-export function copyMasked(source: Readable, file: number, how: Copying): MaskingCopy {
-  const masker = maskStream(how.values);
-  const kept = headAndTail(how.most ?? Number.POSITIVE_INFINITY);
-  const hear = (bytes: Buffer): Buffer => {
+export const copyMasked = (source: Readable, file: number, how: Copying): MaskingCopy =>
+  new StreamCopy(source, file, how);
+
+class StreamCopy implements MaskingCopy {
+  readonly broken: Promise<never>;
+  readonly #source: Readable;
+  readonly #file: number;
+  readonly #how: Copying;
+  readonly #masker: ReturnType<typeof maskStream>;
+  readonly #kept: ReturnType<typeof headAndTail>;
+  #received = 0;
+  #writing = false;
+  #over = false;
+  #finishing = false;
+  #failure: { readonly error: unknown } | undefined;
+  #breaks: (error: unknown) => void = () => {};
+  #flowsUntil = 0;
+  #window = { from: 0, bytes: 0 };
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(source: Readable, file: number, how: Copying) {
+    this.#source = source;
+    this.#file = file;
+    this.#how = how;
+    this.#masker = maskStream(how.values);
+    this.#kept = headAndTail(how.most ?? Number.POSITIVE_INFINITY);
+    this.broken = new Promise<never>((_, reject) => {
+      this.#breaks = reject;
+    });
+    this.broken.catch(() => {});
+    source.on('data', (chunk: Buffer) => this.#take(chunk));
+    const over = () => {
+      this.#over = true;
+    };
+    // A read error only means that the other side closed the pipe abnormally.
+    for (const event of ['end', 'close', 'error']) source.once(event, over);
+  }
+
+  async finish(): Promise<void> {
+    const most = this.#received + mostAfterEnd;
+    this.#finishing = true;
+    clearTimeout(this.#timer);
+    if (!this.#writing) this.#source.resume();
+    let before = this.#received;
+    for (let quiet = 0; !this.#over && quiet < 3 && this.#received < most; before = this.#received) {
+      await turn();
+      quiet = this.#writing || this.#received !== before ? 0 : quiet + 1;
+    }
+    while (this.#writing && this.#failure === undefined) await turn();
+    this.#source.removeAllListeners('data');
+    this.#source.destroy();
+    if (this.#failure !== undefined) throw this.#failure.error;
+    await writeAll(this.#file, this.#kept.push(this.#hear(this.#masker.end())));
+    if (this.#masker.found) this.#how.onMasked?.();
+    await writeAll(this.#file, this.#kept.end());
+  }
+
+  #take(chunk: Buffer): void {
+    this.#received += chunk.length;
+    this.#source.pause();
+    const bytes = this.#kept.push(this.#hear(this.#masker.push(chunk)));
+    if (this.#trickles(chunk.length)) {
+      // A small synchronous write is cheaper than the thread pool.
+      try {
+        for (let from = 0; from < bytes.length; ) from += writeSync(this.#file, bytes, from);
+        this.#timer = setTimeout(() => this.#source.resume(), gatheringMs);
+      } catch (error) {
+        this.#fail(error);
+      }
+      return;
+    }
+    this.#writing = true;
+    writeAll(this.#file, bytes).then(
+      () => {
+        this.#writing = false;
+        this.#source.resume();
+      },
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  #hear(bytes: Buffer): Buffer {
     try {
-      if (bytes.length > 0) how.heardBy?.(bytes);
+      if (bytes.length > 0) this.#how.heardBy?.(bytes);
     } catch {
       // A failing listener must not break the stream.
     }
     return bytes;
-  };
-  let received = 0;
-  let writing = false;
-  let over = false;
-  let failure: { readonly error: unknown } | undefined;
-  let breaks: (error: unknown) => void = () => {};
-  const broken = new Promise<never>((_, reject) => {
-    breaks = reject;
-  });
-  broken.catch(() => {});
-  const fail = (error: unknown) => {
-    failure ??= { error };
-    over = true;
-    source.destroy();
-    breaks(error);
-  };
-  let finishing = false;
-  let flowsUntil = 0;
-  let window = { from: 0, bytes: 0 };
+  }
+
   /** Whether the stream is so slow that the pipe should collect it. */
-  const trickles = (bytes: number): boolean => {
+  #trickles(bytes: number): boolean {
     const now = performance.now();
+    const window = this.#window;
     window.bytes += bytes;
     const much = bytes >= muchAtOnce || window.bytes >= muchInWindow;
-    if (much) flowsUntil = now + windowMs;
-    if (much || now >= window.from + windowMs) window = { from: now, bytes: 0 };
-    return now >= flowsUntil && !finishing;
-  };
-  let timer: NodeJS.Timeout | undefined;
-  source.on('data', (chunk: Buffer) => {
-    received += chunk.length;
-    source.pause();
-    const bytes = kept.push(hear(masker.push(chunk)));
-    if (trickles(chunk.length)) {
-      // A small synchronous write is cheaper than the thread pool.
-      try {
-        for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
-        timer = setTimeout(() => source.resume(), gatheringMs);
-      } catch (error) {
-        fail(error);
-      }
-      return;
-    }
-    writing = true;
-    writeAll(file, bytes).then(() => {
-      writing = false;
-      source.resume();
-    }, fail);
-  });
-  source.once('end', () => {
-    over = true;
-  });
-  source.once('close', () => {
-    over = true;
-  });
-  // A read error only means that the other side closed the pipe abnormally.
-  source.once('error', () => {
-    over = true;
-  });
-  return {
-    broken,
-    async finish() {
-      const most = received + mostAfterEnd;
-      finishing = true;
-      clearTimeout(timer);
-      if (!writing) source.resume();
-      for (let quiet = 0, before = received; !over && quiet < 3 && received < most; before = received) {
-        await turn();
-        quiet = writing || received !== before ? 0 : quiet + 1;
-      }
-      while (writing && failure === undefined) await turn();
-      source.removeAllListeners('data');
-      source.destroy();
-      if (failure !== undefined) throw failure.error;
-      await writeAll(file, kept.push(hear(masker.end())));
-      if (masker.found) how.onMasked?.();
-      await writeAll(file, kept.end());
-    },
-  };
+    if (much) this.#flowsUntil = now + windowMs;
+    if (much || now >= window.from + windowMs) this.#window = { from: now, bytes: 0 };
+    return now >= this.#flowsUntil && !this.#finishing;
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#over = true;
+    this.#source.destroy();
+    this.#breaks(error);
+  }
 }
 
 /** Lets the event loop poll its descriptors once. */

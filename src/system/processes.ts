@@ -8,6 +8,7 @@ import { after, monotonicMs } from './clock.ts';
 import { beforeWrite, mayWrite, signOf } from './fence.ts';
 import { stageStarted } from './live.ts';
 import {
+  type Copying,
   copyMasked,
   type MaskingCopy,
   nameless,
@@ -43,56 +44,26 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   const stderrFile =
     request.stderrFile === request.stdoutFile ? stdoutFile : descriptors.add(openOutput(request.stderrFile));
   if (isCancelled(request)) return { kind: 'cancelled' };
+  const [program] = request.argv;
   const problem = unusable(request);
-  if (problem !== undefined) return { kind: 'not_found', program: request.argv[0], why: problem };
-
+  if (problem !== undefined) return { kind: 'not_found', program, why: problem };
   const stdin =
     request.stdin === undefined
       ? undefined
       : descriptors.add(nameless(request.stdin, scratchFor(request.stdoutFile)));
-  const masked = (request.mask ?? []).filter((value) => value !== '');
-  const heard = request.onStdout !== undefined || request.onStderr !== undefined;
-  const copied = masked.length > 0 || heard || request.mostBytes !== undefined;
-  const pipes = copied ? await realPipes(scratchFor(request.stdoutFile)) : undefined;
-  for (const pipe of pipes ?? []) for (const end of [pipe.reader, pipe.writer]) descriptors.add(end);
-  const streams: readonly ('pipe' | number)[] = !copied
-    ? [stdoutFile, stderrFile]
-    : (pipes?.map((pipe) => pipe.writer) ?? ['pipe', 'pipe']);
-
+  const streams = await openStreams(request, { stdoutFile, stderrFile }, descriptors);
   const startedAt = monotonicMs();
   beforeWrite(request.stdoutFile);
   const third = request.third === undefined ? [] : [request.third];
-  const started = start(request, [stdin ?? 'ignore', ...streams, ...third]);
+  const started = start(request, [stdin ?? 'ignore', ...streams.given, ...third]);
   if (started.leader === undefined) {
     const code = await started.failed;
     const why = whyNot(request, code);
-    return { kind: 'not_found', program: request.argv[0], why, ...(isNoRoom(code) ? { noRoom: true } : {}) };
+    return { kind: 'not_found', program, why, ...(isNoRoom(code) ? { noRoom: true } : {}) };
   }
-  const copy = (
-    pipe: Pipe | undefined,
-    stream: Readable | null,
-    file: number,
-    heardBy: ((bytes: Buffer) => void) | undefined,
-    onMasked?: () => void,
-  ): MaskingCopy => {
-    if (pipe !== undefined) descriptors.close(pipe.writer);
-    const reader = pipe === undefined ? stream : pipeReader(descriptors.giveAway(pipe.reader));
-    if (reader === null) throw new Error('Internal: a masked stream has no pipe');
-    return copyMasked(reader, file, { values: masked, heardBy, most: request.mostBytes, onMasked });
-  };
-  const { child } = started;
-  const copies = !copied
-    ? []
-    : [
-        copy(pipes?.[0], child.stdout, stdoutFile, request.onStdout, request.onMaskedStdout),
-        copy(pipes?.[1], child.stderr, stderrFile, request.onStderr),
-      ];
-
+  const copies = streams.copies(started.child);
   const { leader } = started;
-  const quarry = {
-    leader,
-    ...(request.marker === undefined ? {} : { marker: request.marker }),
-  };
+  const quarry = { leader, ...(request.marker === undefined ? {} : { marker: request.marker }) };
   const ended = stageStarted(quarry);
   const { stopped, broken } = await untilEnded(request, leader, started.exit, copies);
   // A process that took the run over while this one was stopped has ended this program, and what runs there is its
@@ -109,7 +80,43 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   if (unwritten !== undefined) throw unwritten.reason;
   if (stopped === 'timed_out') return { kind: 'timed_out', afterMs: request.timeoutMs ?? 0 };
   if (stopped === 'cancelled') return { kind: 'cancelled' };
-  const { code, signal } = await started.exit;
+  return exitOf(await started.exit, request);
+}
+
+/** What the program gets as its output streams, and what copies them into their files once it has started: nothing where it
+ *  writes to the files itself. */
+async function openStreams(
+  request: SpawnRequest,
+  { stdoutFile, stderrFile }: { readonly stdoutFile: number; readonly stderrFile: number },
+  descriptors: Descriptors,
+) {
+  const values = (request.mask ?? []).filter((value) => value !== '');
+  const isHeard = request.onStdout !== undefined || request.onStderr !== undefined;
+  if (values.length === 0 && !isHeard && request.mostBytes === undefined)
+    return { given: [stdoutFile, stderrFile], copies: (): MaskingCopy[] => [] };
+  const pipes = await realPipes(scratchFor(request.stdoutFile));
+  for (const pipe of pipes ?? []) for (const end of [pipe.reader, pipe.writer]) descriptors.add(end);
+  const copy = (
+    pipe: Pipe | undefined,
+    stream: Readable | null,
+    file: number,
+    how: Pick<Copying, 'heardBy' | 'onMasked'>,
+  ): MaskingCopy => {
+    if (pipe !== undefined) descriptors.close(pipe.writer);
+    const reader = pipe === undefined ? stream : pipeReader(descriptors.giveAway(pipe.reader));
+    if (reader === null) throw new Error('Internal: a masked stream has no pipe');
+    return copyMasked(reader, file, { values, most: request.mostBytes, ...how });
+  };
+  return {
+    given: pipes?.map((pipe) => pipe.writer) ?? (['pipe', 'pipe'] as const),
+    copies: ({ stdout, stderr }: ChildProcess): MaskingCopy[] => [
+      copy(pipes?.[0], stdout, stdoutFile, { heardBy: request.onStdout, onMasked: request.onMaskedStdout }),
+      copy(pipes?.[1], stderr, stderrFile, { heardBy: request.onStderr }),
+    ],
+  };
+}
+
+async function exitOf({ code, signal }: Ended, request: SpawnRequest): Promise<Exit> {
   if (code !== null) return { kind: 'exited', code };
   // A signal to this whole process group, such as Ctrl-C, also reaches a program that has not left the group yet, and
   // the program's end may be reported before the signal. The program was then interrupted with this process and has
