@@ -1,4 +1,6 @@
 /** One execution of a node on this machine. */
+import type { RunState } from '../model/checkpoint.ts';
+import type { Parked } from '../model/park.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -9,15 +11,20 @@ import { Diverged } from './replay.ts';
 import type { Execution, ExecutionEnd, PreparedRun } from './run-context.ts';
 import { scenariosOf, withheldFrom } from './sealing.ts';
 
-/** Executes the node through the layers. `probes`: only to try whether an outage is over. */
+/** The suspension that this process has resumed with the execution that begins in this state: only the first can be that one. */
+export const resumedSuspension = (
+  { state, parkedBefore }: PreparedRun,
+  { steps }: Pick<RunState, 'steps'>,
+): Parked | undefined => (steps === state.steps ? parkedBefore : undefined);
+
+/** Executes the node through the layers. */
 export async function executeNode(
   prepared: PreparedRun,
   records: Pick<RunRecords, 'writer' | 'elapsed'>,
   execution: Execution,
   before: Snapshot,
-  probes: boolean,
 ): Promise<ExecutionEnd> {
-  const context = contextOf(prepared, records, execution, before, probes);
+  const context = contextOf(prepared, records, execution, before);
   try {
     const executed = await prepared.execute(context);
     if (prepared.signal.aborted) return { kind: 'interrupted' };
@@ -33,13 +40,15 @@ export async function executeNode(
 
 /** What the outermost layer is handed; the rest is added by the layers. */
 export function contextOf(
-  { setting: run, caps, books, snapshots, signal }: PreparedRun,
+  prepared: PreparedRun,
   { writer, elapsed }: Pick<RunRecords, 'writer' | 'elapsed'>,
   { node, kind, visit, state, nodeDir }: Execution,
   before: Snapshot,
-  probes: boolean,
 ): LayerContext {
+  const { setting: run, caps, books, snapshots, signal } = prepared;
   const { graph, runDir, clock } = run;
+  const suspended = resumedSuspension(prepared, state);
+  const probes = prepared.waited === true && suspended?.status === 'paused_outage';
   const context = {
     ...{ run, graph, runDir, clock, signal, node, kind, visit, state, nodeDir, before, snapshots, writer },
     limits: { caps, books, elapsed, probes },

@@ -2,49 +2,30 @@
 import type { RunState } from '../model/checkpoint.ts';
 import type { Outcome } from '../model/outcome.ts';
 import type { Parked } from '../model/park.ts';
-import { openRecords } from './commit.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
+import { type Decided, openRecords, type RunRecords } from './commit.ts';
 import type { Ending, Plan, Stop } from './decision.ts';
-import { executeNode } from './execute-node.ts';
+import { executeNode, resumedSuspension } from './execute-node.ts';
 import { gatherFacts } from './facts.ts';
 import { factsOf } from './feedback.ts';
 import { truthGate } from './gates.ts';
 import type { Execution, ExecutionEnd, PreparedRun, RunEnd } from './run-context.ts';
 import { endingOf, failing, plan, step, suspendedBy } from './step.ts';
 
-/** Test only: simulates a crash after a node, so that the end is not recorded. */
-export const testStop: Ending = failing('test_stop');
-
 /** Runs from the checkpoint's next node to an end. Rejects only when the run directory cannot be written. */
 export async function run(prepared: PreparedRun): Promise<RunEnd> {
-  const { graph } = prepared.setting;
   const records = openRecords(prepared);
   let { state, snapshot } = prepared;
   for (;;) {
     const next = await planned(prepared, state, records.elapsed());
     if (next.do !== 'execute') return records.end(state, next);
-
     const execution = await records.begin(next, state.context);
-    // Only the first execution of this process can be the one for which the run was suspended.
-    const resumes = state.steps === prepared.state.steps ? prepared.parkedBefore : undefined;
-    const probes = prepared.waited === true && resumes?.status === 'paused_outage';
-    const executed = await executeNode(prepared, records, execution, snapshot, probes);
-    const tookMs = timeOf(prepared, execution, state);
-    // An unfinished execution leaves no trace in the state; the resume undoes its changes.
-    const unfinished = { ...state, ...(tookMs === 0 ? {} : { cut_ms: tookMs }) };
-    if (executed.kind !== 'ended') return records.end(unfinished, stopOf(executed));
-
-    const before = { state: { ...withoutCut(next.state), context: executed.context }, snapshot };
-    const outcome = truthGate(next, state, executed.outcome);
-    const at = prepared.setting.clock.now().toISOString();
-    const parked = suspension(prepared, execution, before.state, outcome, at, resumes);
-    if (parked !== undefined) return records.end(unfinished, { do: 'suspend', parked });
-
-    await records.close(execution, outcome);
-    const facts = await gatherFacts(prepared, execution, before, executed.snapshot, outcome, at);
-    const decided = step(graph, before.state, outcome, facts);
-    state = await records.commit({ execution, executed, before, tookMs, facts, step: decided });
-    snapshot = executed.snapshot;
-    if (facts.testStop === true) return endOfTest(records, state);
+    const executed = await executeNode(prepared, records, execution, snapshot);
+    const decided = await decide(prepared, records, { state, snapshot }, execution, executed);
+    if ('do' in decided) return records.end(unfinished(prepared, execution, state), decided);
+    state = await records.commit(decided);
+    snapshot = decided.executed.snapshot;
+    if (decided.facts.testStop === true) return endOfTest(records, state);
   }
 }
 
@@ -59,10 +40,38 @@ async function planned(prepared: PreparedRun, state: RunState, elapsedMs: number
   return plan(setting.graph, state, { ...facts, replay });
 }
 
+/** What follows the execution: a stop that leaves the node to a resume, or a step to commit. */
+async function decide(
+  prepared: PreparedRun,
+  records: RunRecords,
+  { state, snapshot }: { readonly state: RunState; readonly snapshot: Snapshot },
+  execution: Execution,
+  executed: ExecutionEnd,
+): Promise<Stop | Decided> {
+  const tookMs = timeOf(prepared, execution, state);
+  if (executed.kind !== 'ended') return stopOf(executed);
+  const { graph, clock } = prepared.setting;
+  const { cut_ms: _, ...whole } = execution.state;
+  const before = { state: { ...whole, context: executed.context }, snapshot };
+  const outcome = truthGate(execution, state, executed.outcome);
+  const at = clock.now().toISOString();
+  const parked = suspension(prepared, execution, before.state, outcome, at);
+  if (parked !== undefined) return { do: 'suspend', parked };
+  await records.close(execution, outcome);
+  const facts = await gatherFacts(prepared, execution, before, executed.snapshot, outcome, at);
+  return { execution, executed, before, tookMs, facts, step: step(graph, before.state, outcome, facts) };
+}
+
 /** Milliseconds of the execution and of those that were interrupted before it; 0 for a node without a limit on its time. */
 function timeOf({ setting }: PreparedRun, { node, began }: Execution, { cut_ms = 0 }: RunState): number {
   if (node.settings.max_wall === undefined) return 0;
   return cut_ms + Math.round(setting.clock.monotonic() - began);
+}
+
+/** The state after an execution that did not end: it leaves no trace, and the resume undoes its changes. */
+function unfinished(prepared: PreparedRun, execution: Execution, state: RunState): RunState {
+  const tookMs = timeOf(prepared, execution, state);
+  return tookMs === 0 ? state : { ...state, cut_ms: tookMs };
 }
 
 const stopOf = (executed: Exclude<ExecutionEnd, { kind: 'ended' }>): Stop =>
@@ -70,24 +79,24 @@ const stopOf = (executed: Exclude<ExecutionEnd, { kind: 'ended' }>): Stop =>
     ? { do: 'interrupt' }
     : { do: 'finish', ending: failing(executed.reason, executed.disk) };
 
-const withoutCut = ({ cut_ms: _, ...state }: RunState): RunState => state;
-
 function suspension(
-  { setting }: PreparedRun,
+  prepared: PreparedRun,
   { node, kind }: Execution,
   before: RunState,
   outcome: Outcome,
   at: string,
-  resumes: Parked | undefined,
 ): Parked | undefined {
   if (outcome.status !== 'fail') return undefined;
   const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
   const facts = { ...stage, feedback: factsOf(stage, outcome) };
-  return suspendedBy(setting.graph, before, outcome, facts, resumes);
+  return suspendedBy(prepared.setting.graph, before, outcome, facts, resumedSuspension(prepared, before));
 }
 
+/** Test only: simulates a crash after a node, so that the end is not recorded. */
+export const testStop: Ending = failing('test_stop');
+
 /** A run that has ended stays ended, also if a test stops it here. */
-async function endOfTest(records: ReturnType<typeof openRecords>, state: RunState): Promise<RunEnd> {
+async function endOfTest(records: RunRecords, state: RunState): Promise<RunEnd> {
   const ending = state.ended === null ? testStop : endingOf(state.ended);
   return { ...(await records.end(state, { do: 'finish', ending })), ending: testStop };
 }

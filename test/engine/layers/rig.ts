@@ -50,7 +50,7 @@ export async function rig(
   mkdirSync(nodeDir, { recursive: true });
   const execution = { node, kind, visit: 1, state: ready.state, nodeDir, earlierVisits: '', began: 0 };
   const records = openRecords(run);
-  const outer = contextOf(run, records, { ...execution, contextBefore: {} }, ready.snapshot, false);
+  const outer = contextOf(run, records, { ...execution, contextBefore: {} }, ready.snapshot);
   const budget = openBudget(outer);
   const timeout = { ms: 60_000, explicit: false, runLeftMs: 60_000 };
   const context = attemptContext(outer.with({ budget }), { number: 1, call: 1, timeout }).with(
