@@ -63,18 +63,23 @@ async function register(
   const [wanted, step = ''] = first === 'help' ? more : [first, ...more];
   for (const one of verbs) {
     const isWanted = one.usage.split(' ', 1)[0] === wanted;
-    if ('load' in one) add(program, one, isWanted, io, exit);
-    else if (one.register !== undefined && isWanted) await one.register(program, { ...io, exit }, step);
+    const command =
+      isWanted && 'withSteps' in one && one.withSteps !== undefined
+        ? await one.withSteps(program, { ...io, exit })
+        : program.command(one.usage).description(one.about);
+    if (!isWanted) continue;
+    if ('load' in one) carryOut(command, one, io, exit);
     else {
-      const group = program.command(one.usage).description(one.about);
-      for (const verb of one.verbs ?? []) add(group, verb, isWanted, io, exit);
+      for (const verb of one.verbs)
+        carryOut(command.command(verb.usage).description(verb.about), verb, io, exit);
+      // The steps of a plan are tools of a pipeline, started often: they do not load the engine.
+      if (one.self !== undefined && !command.commands.some((below) => below.name() === step))
+        carryOut(command.enablePositionalOptions().arguments(one.self.usage), one.self, io, exit);
     }
   }
 }
 
-function add(parent: Command, verb: Verb, isWanted: boolean, io: CliIo, exit: (code: number) => void): void {
-  const command = parent.command(verb.usage).description(verb.about);
-  if (!isWanted) return;
+function carryOut(command: Command, verb: Verb, io: CliIo, exit: (code: number) => void): void {
   withOptions(command, verb.options()).action(async (...given: unknown[]) => {
     // Commander gives the command itself last.
     const typed = given.slice(0, -1);

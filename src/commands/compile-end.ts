@@ -22,7 +22,8 @@ import { quoteWord } from '../policy/words.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
 import { systemWords } from '../system/files.ts';
-import { compileDefaults, refusedByFiles, usageWrong } from './compile-request.ts';
+import { refusedByFiles, usageWrong } from './compile-request.ts';
+import { compileDefaults } from './options.ts';
 import type { RunDoors } from './run.ts';
 
 export const modelFailed = 3;

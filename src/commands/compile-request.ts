@@ -10,6 +10,7 @@ import { hasPlaceholder, withDoctrine } from '../planner/template.ts';
 import { bundled, readDoctrine } from '../planner/texts.ts';
 import { ownCommit } from '../system/own-commit.ts';
 import { checkDirs } from '../workspace/dirs.ts';
+import { compileDefaults } from './options.ts';
 import type { BoundOptions, RunDoors } from './run.ts';
 import type { ViewOptions } from './view.ts';
 
@@ -33,9 +34,6 @@ export type CompileOptions = ViewOptions &
     readonly runId?: string;
     readonly json?: boolean;
   };
-
-/** Defaults of a compilation; other runs have those of the engine. */
-export const compileDefaults = { model: 'gpt-5.2-codex', effort: 'medium', attempts: 5 } as const;
 
 const mostAttempts = 100;
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];

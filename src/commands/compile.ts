@@ -1,7 +1,6 @@
 /** `factory plan SPEC`: compiles a spec into work orders by the pipeline `compile.dot`, and writes a report. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
 import { readPipeline } from '../factory/pipeline.ts';
 import { startRun } from '../factory/start.ts';
 import type { Finished, Refusal, RunFlags } from '../factory.ts';
@@ -15,7 +14,6 @@ import { type FinishedCompile, finishCompile, modelFailed } from './compile-end.
 import { compileReport, endingLines } from './compile-report.ts';
 import {
   type CompileOptions,
-  compileDefaults,
   problemBefore,
   refusedByFiles,
   requestOf,
@@ -24,43 +22,10 @@ import {
   wrong,
 } from './compile-request.ts';
 import { paints } from './io.ts';
-import { boundOptions, everyAgent, logOptions, present, withOptions } from './options.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
 import { boundsOf, doorsOf, type RunDoors } from './run.ts';
 import { openView, type View } from './view.ts';
-
-/** Registers the compilation on `factory plan` itself; its steps are sub-commands with other options. */
-export function withCompile(plan: Command, io: RunDoors & { readonly exit: (code: number) => void }): void {
-  withOptions(plan, [
-    ...boundOptions(),
-    ...logOptions('print errors only', 'print debug records and every finding of every attempt'),
-  ])
-    .enablePositionalOptions()
-    .argument('[spec]', 'product spec to compile into work orders', present)
-    .option('--spec <file>', 'the spec, as a flag', present)
-    .option('--outdir <dir>', 'also write the work orders to this directory', present)
-    .option('--overwrite', 'replace existing work orders')
-    .option('--template <file>', 'prompt template with {{PRODUCT_SPEC}}', present)
-    .option(
-      '--artifacts-dir <dir>',
-      'directory for the artifacts (default: $ARTIFACTS_DIR, else ./artifacts)',
-    )
-    .option('--repo <dir>', 'plan changes of the files in this directory (default: an empty one)', present)
-    .option('--print-summary', 'print compile_summary.json at the end')
-    .option('--strict', 'also refuse shell syntax and commands that a build would refuse')
-    .option('--model <name>', `model to use (default: ${compileDefaults.model})`)
-    .option('--effort <level>', `reasoning effort (default: ${compileDefaults.effort})`)
-    .option('--max-attempts <n>', `answers to check before giving up (default: ${compileDefaults.attempts})`)
-    .option('--agent <name>', `agent to use: ${everyAgent}`)
-    .option('--script <file>', 'agent script with prepared answers for the nodes plan and revise')
-    .option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)', present)
-    .option('--run-id <id>', 'id of the run (default: a ULID)')
-    .option('--json', 'print the run record as JSON')
-    .action(async (spec: string | undefined, options: CompileOptions) =>
-      io.exit(await compileCommand(spec, options, io)),
-    );
-}
 
 /** Compiles a spec. Answers with the exit code: 0; 2 the last answer had errors (or text or flags are wrong); 4 it was not
  *  JSON; 3 the model could not be asked; 1 a file or directory is missing or in the way; 130 interrupted. */

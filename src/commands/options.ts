@@ -190,6 +190,31 @@ export const runningOptions = () => [
   ...logOptions(),
 ];
 
+/** Defaults of a compilation; other runs have those of the engine. */
+export const compileDefaults = { model: 'gpt-5.2-codex', effort: 'medium', attempts: 5 } as const;
+
+/** Of `plan SPEC`. */
+export const compileOptions = () => [
+  ...boundOptions(),
+  ...logOptions('print errors only', 'print debug records and every finding of every attempt'),
+  option('--spec <file>', 'the spec, as a flag', present),
+  option('--outdir <dir>', 'also write the work orders to this directory', present),
+  option('--overwrite', 'replace existing work orders'),
+  option('--template <file>', 'prompt template with {{PRODUCT_SPEC}}', present),
+  option('--artifacts-dir <dir>', 'directory for the artifacts (default: $ARTIFACTS_DIR, else ./artifacts)'),
+  option('--repo <dir>', 'plan changes of the files in this directory (default: an empty one)', present),
+  option('--print-summary', 'print compile_summary.json at the end'),
+  option('--strict', 'also refuse shell syntax and commands that a build would refuse'),
+  option('--model <name>', `model to use (default: ${compileDefaults.model})`),
+  option('--effort <level>', `reasoning effort (default: ${compileDefaults.effort})`),
+  option('--max-attempts <n>', `answers to check before giving up (default: ${compileDefaults.attempts})`),
+  option('--agent <name>', `agent to use: ${everyAgent}`),
+  option('--script <file>', 'agent script with prepared answers for the nodes plan and revise'),
+  runsdir(),
+  runId(),
+  json('print the run record as JSON'),
+];
+
 /** Of the verbs that start or resume a run. */
 export const runOptions = () => [
   runsdir(),

@@ -1,7 +1,6 @@
-/** Flags of `factory order run` and `factory order run-all`, whose code is loaded when they are called. */
-import { type Command, InvalidArgumentError } from 'commander';
-import { boundOptions, everyAgent, logOptions, present, withOptions } from './options.ts';
-import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
+/** Options of `factory order run` and `factory order run-all`. */
+import { InvalidArgumentError } from 'commander';
+import { boundOptions, everyAgent, json, logOptions, option, present, runsdir } from './options.ts';
 
 /** The default model. */
 export const defaultModel = 'gpt-5.2';
@@ -24,50 +23,30 @@ const temperature = (word: string): number => {
   return value;
 };
 
-/** Registers `order run` and `order run-all`; `io.exit` receives the exit code. */
-export function orderRunCommands(
-  order: Command,
-  io: OrderRunIo & { readonly exit: (code: number) => void },
-): void {
-  const verb = (name: string, what: string): Command =>
-    withOptions(
-      withOptions(order.command(name).description(what), boundOptions())
-        .option('--repo <dir>', 'repository with a clean working tree', present)
-        .option(
-          '--artifacts-dir <dir>',
-          'directory for the artifacts (default: ARTIFACTS_DIR, else ./artifacts)',
-          present,
-        )
-        .option('--out <dir>', 'also copy the artifacts to this directory outside the repository', present)
-        .option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)', present)
-        .option('--max-attempts <n>', 'attempts per work order', whole, 5)
-        .option('--llm-model <name>', `model to use (default: ${defaultModel})`, present)
-        .option('--model <name>', 'same as --llm-model', present)
-        .option('--llm-temperature <n>', 'sampling temperature (default: not sent)', temperature)
-        .option('--timeout-seconds <n>', 'time limit of each command and model call', number, 600)
-        .option('--commit-hash <revision>', 'start point of a new branch (default: HEAD)')
-        .option('--branch <name>', 'branch for the commits (default: factory/…)')
-        .option('--reuse-branch', 'require that the branch exists')
-        .option('--create-branch', 'require that the branch does not exist')
-        .option('--no-push', 'do not push to the first remote')
-        .option('--allow-verify-exempt', 'honor verify_exempt in any work order')
-        .option('--python <path>', 'ignored, for compatibility')
-        .option('--agent <name>', `agent to use: ${everyAgent}`, present)
-        .option('--script <file>', 'agent script with prepared answers')
-        .option('--json', 'print the result as JSON'),
-      logOptions('print only the result and errors'),
-    );
-  verb('run', 'Build one work order and put its commit on a branch')
-    .option('--work-order <file>', 'file with the work order', present)
-    .option('--run-id <id>', 'id of the run (default: a ULID)')
-    .action(async (options: OrderRunOptions) => {
-      const { orderRun } = await import('./order-run.ts');
-      io.exit(await orderRun(options, io));
-    });
-  verb('run-all', 'Build the work orders of a directory and put their commits on one branch')
-    .option('--workdir <dir>', 'directory with WO-*.json', present)
-    .action(async (options: OrderRunOptions) => {
-      const { orderRunAll } = await import('./order-run.ts');
-      io.exit(await orderRunAll(options, io));
-    });
-}
+export const orderOptions = () => [
+  ...boundOptions(),
+  option('--repo <dir>', 'repository with a clean working tree', present),
+  option(
+    '--artifacts-dir <dir>',
+    'directory for the artifacts (default: ARTIFACTS_DIR, else ./artifacts)',
+    present,
+  ),
+  option('--out <dir>', 'also copy the artifacts to this directory outside the repository', present),
+  runsdir(),
+  option('--max-attempts <n>', 'attempts per work order', whole).default(5),
+  option('--llm-model <name>', `model to use (default: ${defaultModel})`, present),
+  option('--model <name>', 'same as --llm-model', present),
+  option('--llm-temperature <n>', 'sampling temperature (default: not sent)', temperature),
+  option('--timeout-seconds <n>', 'time limit of each command and model call', number).default(600),
+  option('--commit-hash <revision>', 'start point of a new branch (default: HEAD)'),
+  option('--branch <name>', 'branch for the commits (default: factory/…)'),
+  option('--reuse-branch', 'require that the branch exists'),
+  option('--create-branch', 'require that the branch does not exist'),
+  option('--no-push', 'do not push to the first remote'),
+  option('--allow-verify-exempt', 'honor verify_exempt in any work order'),
+  option('--python <path>', 'ignored, for compatibility'),
+  option('--agent <name>', `agent to use: ${everyAgent}`, present),
+  option('--script <file>', 'agent script with prepared answers'),
+  json(),
+  ...logOptions('print only the result and errors'),
+];

@@ -4,6 +4,7 @@ import type { Refusal } from '../factory/types.ts';
 import type { CliIo } from './io.ts';
 import {
   collect,
+  compileOptions,
   count,
   json,
   looking,
@@ -16,6 +17,7 @@ import {
   runOptions,
   runsdir,
 } from './options.ts';
+import { orderOptions } from './order-flags.ts';
 
 /** What a verb answers with: an exit code, or why it did nothing. */
 export type Ended = number | (Refusal & { readonly more?: object });
@@ -29,14 +31,19 @@ export type Verb = {
   readonly load: () => Promise<(...given: never[]) => Promise<Ended>>;
 };
 
-/** Several verbs below one word. `register` adds those of a room that has its own way. */
+/** Several verbs below one word. */
 export type Group = {
   readonly usage: string;
   readonly about: string;
-  readonly verbs?: readonly Verb[];
-  readonly register?: (program: Command, io: CliIo & Exit, step: string) => Promise<void>;
+  readonly verbs: readonly Verb[];
+  /** What the word does by itself. */
+  readonly self?: Verb;
+  /** Registers the word with the steps of a pipeline below it. */
+  readonly withSteps?: (
+    program: Command,
+    io: CliIo & { readonly exit: (code: number) => void },
+  ) => Promise<Command>;
 };
-type Exit = { readonly exit: (code: number) => void };
 
 const at = (about: string) => option('--at <node[@visit]>', about, present);
 
@@ -234,20 +241,37 @@ export const verbs: readonly (Verb | Group)[] = [
   {
     usage: 'plan <step>',
     about: 'Compile a spec into work orders (steps: prompt, check, emit)',
-    register: async (program, io, step) => {
-      const plan = (await import('./plan.ts')).planCommand(program, io);
-      // The steps of a plan are tools of a pipeline, started often: they do not load the engine.
-      if (!plan.commands.some((command) => command.name() === step))
-        (await import('./compile.ts')).withCompile(plan, io);
+    withSteps: async (program, io) => (await import('./plan.ts')).planCommand(program, io),
+    self: {
+      usage: '[spec]',
+      about: 'Compile a spec into work orders',
+      options: compileOptions,
+      load: async () => (await import('./compile.ts')).compileCommand,
     },
+    verbs: [],
   },
   {
     usage: 'order <step>',
     about: 'Build work orders (run, run-all; steps: next, prompt, apply, commit, rollback, mend, proof)',
-    register: async (program, io) => {
-      const order = (await import('./order.ts')).orderCommand(program, io);
-      (await import('./order-flags.ts')).orderRunCommands(order, io);
-    },
+    withSteps: async (program, io) => (await import('./order.ts')).orderCommand(program, io),
+    verbs: [
+      {
+        usage: 'run',
+        about: 'Build one work order and put its commit on a branch',
+        options: () => [
+          ...orderOptions(),
+          option('--work-order <file>', 'file with the work order', present),
+          runId(),
+        ],
+        load: async () => (await import('./order-run.ts')).orderRun,
+      },
+      {
+        usage: 'run-all',
+        about: 'Build the work orders of a directory and put their commits on one branch',
+        options: () => [...orderOptions(), option('--workdir <dir>', 'directory with WO-*.json', present)],
+        load: async () => (await import('./order-run.ts')).orderRunAll,
+      },
+    ],
   },
   {
     usage: 'scenario',

@@ -355,93 +355,89 @@ test('plain standard output gives the reason if standard error is empty', async 
   });
 });
 
-describe('a failure', () => {
-  const failing = (result: object, ...before: readonly object[]) =>
-    [...before, { type: 'result', subtype: 'success', is_error: true, ...result }]
-      .map((line) => `say '${JSON.stringify(line)}'`)
-      .join('; ');
-  const word = (error: string) => ({ type: 'assistant', error, message: { content: [] } });
-  const soon = 1_767_225_600 + 60;
-  const limit = { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: soon } };
-  const warning = {
-    type: 'rate_limit_event',
-    rate_limit_info: { status: 'allowed_warning', resetsAt: soon },
-  };
+const failing = (result: object, ...before: readonly object[]) =>
+  [...before, { type: 'result', subtype: 'success', is_error: true, ...result }]
+    .map((line) => `say '${JSON.stringify(line)}'`)
+    .join('; ');
+const word = (error: string) => ({ type: 'assistant', error, message: { content: [] } });
+const soon = 1_767_225_600 + 60;
+const limit = { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: soon } };
+const warning = {
+  type: 'rate_limit_event',
+  rate_limit_info: { status: 'allowed_warning', resetsAt: soon },
+};
 
-  const auth = { class: 'config', park: { kind: 'auth' } };
-  const billing = { class: 'config', park: { kind: 'billing' } };
-  const unsaid = { class: 'infra', park: { kind: 'quota', unsaid: true } };
-  const down = { class: 'infra', park: { kind: 'outage' } };
-  const known = { class: 'infra', retryAfterMs: 60_000, park: { kind: 'quota', wakeAtMs: soon * 1000 } };
+const auth = { class: 'config', park: { kind: 'auth' } };
+const billing = { class: 'config', park: { kind: 'billing' } };
+const unsaid = { class: 'infra', park: { kind: 'quota', unsaid: true } };
+const down = { class: 'infra', park: { kind: 'outage' } };
+const known = { class: 'infra', retryAfterMs: 60_000, park: { kind: 'quota', wakeAtMs: soon * 1000 } };
 
-  test.for([
-    ['too many turns', failing({ subtype: 'error_max_turns' }), { class: 'agent' }, /claude\.max_turns/],
-    ['breaking', failing({ subtype: 'error_during_execution', errors: ['x'] }), { class: 'agent' }, /: x$/],
-    ['401', failing({ api_error_status: 401, result: 'bad key' }), auth, /bad key/],
-    ['402', failing({ api_error_status: 402 }), billing, /./],
-    ['400', failing({ api_error_status: 400, result: 'bad' }), { class: 'agent' }, /bad/],
-    ['429', failing({ api_error_status: 429 }), unsaid, /./],
-    ['529', failing({ api_error_status: 529 }), down, /./],
-    ['503', failing({ api_error_status: 503 }), down, /./],
-    ['500', failing({ api_error_status: 500 }), { class: 'infra' }, /./],
-    [
-      'no connection, in its words',
-      failing({ result: 'API Error: Connection error. ECONNREFUSED' }),
-      down,
-      /./,
-    ],
-    ['prose about a connection', failing({ result: 'the test says ECONNREFUSED' }), { class: 'agent' }, /./],
-    ['no connection', failing({ api_error_status: null }, word('server_error')), down, /./],
-    ['no login', failing({}, word('authentication_failed')), auth, /./],
-    ['no payment', failing({ api_error_status: 400 }, word('billing_error')), billing, /./],
-    ['a quota', failing({ api_error_status: 429 }, limit, word('rate_limit')), known, /./],
-    ['a quota after a warning', failing({ api_error_status: 429 }, warning, word('rate_limit')), unsaid, /./],
-    ['its own sentence', failing({ result: 'API Error: 401 {"error":1}' }), auth, /./],
-    ['a rate limit in words', failing({ result: 'API Error: Rate limit reached' }), unsaid, /./],
-    ['prose about a 401', failing({ result: 'I saw API Error: 401' }), { class: 'agent' }, /./],
-    ['a full context', failing({ result: 'Context limit reached · /compact' }), { class: 'agent' }, /./],
-  ] as const)('by %s has its class, whatever the exit code', async ([, does, trouble, reason]) => {
-    for (const code of [0, 1]) {
-      await using it = await claude(`${does}; exit ${code}`);
-      const { kind, reason: said, ...rest } = (await it.work()) as Extract<AgentReport, { kind: 'failed' }>;
-      expect([kind, said]).toEqual(['failed', expect.stringMatching(reason)]);
-      const { response: _, usage: __, model, ...told } = rest;
-      expect(told).toEqual(trouble);
-      expect(model).toBe(trouble.class === 'infra' || 'park' in trouble ? 'api' : undefined);
-    }
+test.for([
+  ['too many turns', failing({ subtype: 'error_max_turns' }), { class: 'agent' }, /claude\.max_turns/],
+  ['breaking', failing({ subtype: 'error_during_execution', errors: ['x'] }), { class: 'agent' }, /: x$/],
+  ['401', failing({ api_error_status: 401, result: 'bad key' }), auth, /bad key/],
+  ['402', failing({ api_error_status: 402 }), billing, /./],
+  ['400', failing({ api_error_status: 400, result: 'bad' }), { class: 'agent' }, /bad/],
+  ['429', failing({ api_error_status: 429 }), unsaid, /./],
+  ['529', failing({ api_error_status: 529 }), down, /./],
+  ['503', failing({ api_error_status: 503 }), down, /./],
+  ['500', failing({ api_error_status: 500 }), { class: 'infra' }, /./],
+  [
+    'no connection, in its words',
+    failing({ result: 'API Error: Connection error. ECONNREFUSED' }),
+    down,
+    /./,
+  ],
+  ['prose about a connection', failing({ result: 'the test says ECONNREFUSED' }), { class: 'agent' }, /./],
+  ['no connection', failing({ api_error_status: null }, word('server_error')), down, /./],
+  ['no login', failing({}, word('authentication_failed')), auth, /./],
+  ['no payment', failing({ api_error_status: 400 }, word('billing_error')), billing, /./],
+  ['a quota', failing({ api_error_status: 429 }, limit, word('rate_limit')), known, /./],
+  ['a quota after a warning', failing({ api_error_status: 429 }, warning, word('rate_limit')), unsaid, /./],
+  ['its own sentence', failing({ result: 'API Error: 401 {"error":1}' }), auth, /./],
+  ['a rate limit in words', failing({ result: 'API Error: Rate limit reached' }), unsaid, /./],
+  ['prose about a 401', failing({ result: 'I saw API Error: 401' }), { class: 'agent' }, /./],
+  ['a full context', failing({ result: 'Context limit reached · /compact' }), { class: 'agent' }, /./],
+] as const)('a failure by %s has its class, whatever the exit code', async ([, does, trouble, reason]) => {
+  for (const code of [0, 1]) {
+    await using it = await claude(`${does}; exit ${code}`);
+    const { kind, reason: said, ...rest } = (await it.work()) as Extract<AgentReport, { kind: 'failed' }>;
+    expect([kind, said]).toEqual(['failed', expect.stringMatching(reason)]);
+    const { response: _, usage: __, model, ...told } = rest;
+    expect(told).toEqual(trouble);
+    expect(model).toBe(trouble.class === 'infra' || 'park' in trouble ? 'api' : undefined);
+  }
+});
+
+// The clock of these tests shows midnight UTC, which is also the time in Lisbon then.
+test.for([
+  ["You've hit your limit · resets 1pm (Europe/Lisbon)", 'quota', 13 * 3_600_000 + 60_000],
+  ["You've hit your limit · resets 1:30pm (America/New_York)", 'quota', 18.5 * 3_600_000 + 60_000],
+  ['You’ve reached your usage limit · resets Jan 3 at 5pm (UTC)', 'quota', 65 * 3_600_000 + 60_000],
+  ['Claude AI usage limit reached|1767229200', 'quota', 3_600_000],
+  ['5-hour limit reached ∙ resets 13:00 (Europe/Lisbon)', 'quota', 13 * 3_600_000 + 60_000],
+  ["You've hit your weekly limit", 'quota', undefined],
+  ['Invalid API key · Please run /login', 'auth', undefined],
+  ['Credit balance is too low', 'billing', undefined],
+] as const)('a failure before the first event is known by its sentence: %s', async ([said, kind, wait]) => {
+  await using it = await claude(`say "${said}"; exit 1`);
+  const report = await it.work();
+  expect(report).toMatchObject({ kind: 'failed', park: { kind }, model: 'api' });
+  expect(report).toHaveProperty('reason', `claude failed: exit status 1: ${said}`);
+  expect('retryAfterMs' in report ? report.retryAfterMs : undefined).toBe(wait);
+});
+
+test('a failure by a signal reports the usage of its messages as a lower bound', async () => {
+  const message = (id: string, output_tokens: number) =>
+    `say '${JSON.stringify({ type: 'assistant', message: { id, content: [], usage: { input_tokens: 10, cache_read_input_tokens: 4, output_tokens } } })}'`;
+  await using it = await claude([message('a', 1), message('a', 2), message('b', 3), 'kill -9 $$'].join('; '));
+  expect(await it.work()).toMatchObject({
+    kind: 'failed',
+    usage: { input_tokens: 28, cached_input_tokens: 8, output_tokens: 5, cost_usd: null, incomplete: true },
   });
-
-  // The clock of these tests shows midnight UTC, which is also the time in Lisbon then.
-  test.for([
-    ["You've hit your limit · resets 1pm (Europe/Lisbon)", 'quota', 13 * 3_600_000 + 60_000],
-    ["You've hit your limit · resets 1:30pm (America/New_York)", 'quota', 18.5 * 3_600_000 + 60_000],
-    ['You’ve reached your usage limit · resets Jan 3 at 5pm (UTC)', 'quota', 65 * 3_600_000 + 60_000],
-    ['Claude AI usage limit reached|1767229200', 'quota', 3_600_000],
-    ['5-hour limit reached ∙ resets 13:00 (Europe/Lisbon)', 'quota', 13 * 3_600_000 + 60_000],
-    ["You've hit your weekly limit", 'quota', undefined],
-    ['Invalid API key · Please run /login', 'auth', undefined],
-    ['Credit balance is too low', 'billing', undefined],
-  ] as const)('before the first event is known by its sentence: %s', async ([said, kind, wait]) => {
-    await using it = await claude(`say "${said}"; exit 1`);
-    const report = await it.work();
-    expect(report).toMatchObject({ kind: 'failed', park: { kind }, model: 'api' });
-    expect(report).toHaveProperty('reason', `claude failed: exit status 1: ${said}`);
-    expect('retryAfterMs' in report ? report.retryAfterMs : undefined).toBe(wait);
-  });
-
-  test('by a signal reports the usage of its messages as a lower bound', async () => {
-    const message = (id: string, output_tokens: number) =>
-      `say '${JSON.stringify({ type: 'assistant', message: { id, content: [], usage: { input_tokens: 10, cache_read_input_tokens: 4, output_tokens } } })}'`;
-    await using it = await claude(
-      [message('a', 1), message('a', 2), message('b', 3), 'kill -9 $$'].join('; '),
-    );
-    expect(await it.work()).toMatchObject({
-      kind: 'failed',
-      usage: { input_tokens: 28, cached_input_tokens: 8, output_tokens: 5, cost_usd: null, incomplete: true },
-    });
-    await using silent = await claude('kill -9 $$');
-    expect(await silent.work()).not.toHaveProperty('usage');
-  });
+  await using silent = await claude('kill -9 $$');
+  expect(await silent.work()).not.toHaveProperty('usage');
 });
 
 test('invalid lines and events are ignored', async () => {

@@ -164,70 +164,56 @@ test('words are split without a shell, placeholders filled in, and everything is
   });
 });
 
-describe('the answer', () => {
-  const both = `printf '%s' '${answer}' > "$FACTORY_RESPONSE_FILE"; echo from stdout`;
-  test.for([
-    [
-      'the file, where it wrote one',
-      both,
-      {},
-      { kind: 'finished', outcome: 'partial_success', notes: 'half' },
-    ],
-    ['its output, where it wrote none', 'echo text', {}, { kind: 'answered', text: 'text\n' }],
-    [
-      'its output, when told so',
-      both,
-      { response_via: 'stdout' },
-      { kind: 'answered', text: 'from stdout\n' },
-    ],
-    ['JSON on its output', `echo '${answer}'`, {}, { kind: 'finished', outcome: 'partial_success' }],
-    ['text, when told so', `echo '${answer}'`, { response_format: 'text' }, { kind: 'answered' }],
-    ['prose that quotes an answer', `echo 'I say ${answer}'`, {}, { kind: 'answered' }],
-    ['a JSON document for a file', `echo '{"status":"fail"}'`, { response_file: 'x' }, { kind: 'answered' }],
-    [
-      'a verdict after prose',
-      `printf 'Well:\n${answer}'`,
-      {},
-      { kind: 'finished', outcome: 'partial_success' },
-    ],
-    [
-      'a word of the pipeline',
-      'echo has_dod',
-      { response_format: 'outcome' },
-      { kind: 'finished', outcome: 'success', label: 'has_dod' },
-    ],
-    ['its exit code alone', 'echo noise', { response_via: 'none' }, { kind: 'finished', outcome: 'success' }],
-    [
-      'a word and notes',
-      'printf "failed\\n\\nno tests\\n"',
-      { response_format: 'outcome' },
-      { kind: 'finished', outcome: 'fail', reason: 'no tests' },
-    ],
-  ] as const)('is %s', async ([, does, attributes, report]) => {
-    await using it = await command(does, { attributes });
-    expect(await it.work()).toMatchObject(report);
-  });
+const both = `printf '%s' '${answer}' > "$FACTORY_RESPONSE_FILE"; echo from stdout`;
+test.for([
+  ['the file, where it wrote one', both, {}, { kind: 'finished', outcome: 'partial_success', notes: 'half' }],
+  ['its output, where it wrote none', 'echo text', {}, { kind: 'answered', text: 'text\n' }],
+  ['its output, when told so', both, { response_via: 'stdout' }, { kind: 'answered', text: 'from stdout\n' }],
+  ['JSON on its output', `echo '${answer}'`, {}, { kind: 'finished', outcome: 'partial_success' }],
+  ['text, when told so', `echo '${answer}'`, { response_format: 'text' }, { kind: 'answered' }],
+  ['prose that quotes an answer', `echo 'I say ${answer}'`, {}, { kind: 'answered' }],
+  ['a JSON document for a file', `echo '{"status":"fail"}'`, { response_file: 'x' }, { kind: 'answered' }],
+  [
+    'a verdict after prose',
+    `printf 'Well:\n${answer}'`,
+    {},
+    { kind: 'finished', outcome: 'partial_success' },
+  ],
+  [
+    'a word of the pipeline',
+    'echo has_dod',
+    { response_format: 'outcome' },
+    { kind: 'finished', outcome: 'success', label: 'has_dod' },
+  ],
+  ['its exit code alone', 'echo noise', { response_via: 'none' }, { kind: 'finished', outcome: 'success' }],
+  [
+    'a word and notes',
+    'printf "failed\\n\\nno tests\\n"',
+    { response_format: 'outcome' },
+    { kind: 'finished', outcome: 'fail', reason: 'no tests' },
+  ],
+] as const)('the answer is %s', async ([, does, attributes, report]) => {
+  await using it = await command(does, { attributes });
+  expect(await it.work()).toMatchObject(report);
+});
 
-  test.for([
-    ['an old file', ':', { response_via: 'file' }, /wrote no answer/],
-    ['no output', ':', {}, /answered nothing/],
-    ['a folder', 'mkdir "$FACTORY_RESPONSE_FILE"', {}, /is no plain file/],
-    ['a link', 'ln -s /etc/passwd "$FACTORY_RESPONSE_FILE"', {}, /is no plain file/],
-    ['Latin-1', `printf 'caf\\351'`, {}, /is not UTF-8 text/],
-    ['prose in place of JSON', 'echo done', { response_format: 'json' }, /is not valid JSON/],
-    ['another schema', `echo '{"outcome":"all great"}'`, {}, /has the outcome "all great"/],
-    ['cut off', `printf '{"outcome":"success","no'`, {}, /is not valid JSON: .* stops in the middle/],
-    [
-      'cut off, for a file',
-      `printf '{"outcome":"success","no'`,
-      { response_file: 'x' },
-      /stops in the middle/,
-    ],
-    ['other words', 'echo all great', { response_format: 'outcome' }, /has the first line "all great"/],
-    ['an error', 'echo fine; echo "out of cheese" >&2; exit 3', {}, /exit status 3: out of cheese/],
-    ['an error, on standard output', 'echo "out of cheese"; exit 3', {}, /exit status 3: out of cheese/],
-    ['an error, its exit code alone', 'exit 1', { response_via: 'none' }, /exit status 1/],
-  ] as const)("that is %s fails the stage as the agent's failure", async ([, does, attributes, reason]) => {
+test.for([
+  ['an old file', ':', { response_via: 'file' }, /wrote no answer/],
+  ['no output', ':', {}, /answered nothing/],
+  ['a folder', 'mkdir "$FACTORY_RESPONSE_FILE"', {}, /is no plain file/],
+  ['a link', 'ln -s /etc/passwd "$FACTORY_RESPONSE_FILE"', {}, /is no plain file/],
+  ['Latin-1', `printf 'caf\\351'`, {}, /is not UTF-8 text/],
+  ['prose in place of JSON', 'echo done', { response_format: 'json' }, /is not valid JSON/],
+  ['another schema', `echo '{"outcome":"all great"}'`, {}, /has the outcome "all great"/],
+  ['cut off', `printf '{"outcome":"success","no'`, {}, /is not valid JSON: .* stops in the middle/],
+  ['cut off, for a file', `printf '{"outcome":"success","no'`, { response_file: 'x' }, /stops in the middle/],
+  ['other words', 'echo all great', { response_format: 'outcome' }, /has the first line "all great"/],
+  ['an error', 'echo fine; echo "out of cheese" >&2; exit 3', {}, /exit status 3: out of cheese/],
+  ['an error, on standard output', 'echo "out of cheese"; exit 3', {}, /exit status 3: out of cheese/],
+  ['an error, its exit code alone', 'exit 1', { response_via: 'none' }, /exit status 1/],
+] as const)(
+  "the answer that is %s fails the stage as the agent's failure",
+  async ([, does, attributes, reason]) => {
     await using it = await command(does, { attributes });
     writeFileSync(join(it.nodeDir, 'response.md'), answer);
     expect(await it.work()).toMatchObject({
@@ -235,24 +221,24 @@ describe('the answer', () => {
       class: 'agent',
       reason: expect.stringMatching(reason),
     });
-  });
+  },
+);
 
-  test.for([
-    ['overloaded_error', true],
-    ['API Error: 529 overloaded', true],
-    ['unexpected status 503 Service Unavailable', true],
-    ['connect ECONNREFUSED 10.0.0.1:443', true],
-    ["curl: (6) Couldn't resolve host: api.test", true],
-    ['HTTP 400 Bad Request', false],
-    ['status 401: the key is wrong', false],
-    ['error 500', false],
-    ['the model "overload" is unknown', false],
-  ] as const)('a program that fails with "%s" as its last line: an outage is %s', async ([line, is]) => {
-    await using it = await command(`echo "${line.replaceAll('"', "'")}" >&2; exit 1`);
-    expect(await it.work()).toMatchObject(
-      is ? { class: 'infra', park: { kind: 'outage' } } : { class: 'agent' },
-    );
-  });
+test.for([
+  ['overloaded_error', true],
+  ['API Error: 529 overloaded', true],
+  ['unexpected status 503 Service Unavailable', true],
+  ['connect ECONNREFUSED 10.0.0.1:443', true],
+  ["curl: (6) Couldn't resolve host: api.test", true],
+  ['HTTP 400 Bad Request', false],
+  ['status 401: the key is wrong', false],
+  ['error 500', false],
+  ['the model "overload" is unknown', false],
+] as const)('a program that fails with "%s" as its last line: an outage is %s', async ([line, is]) => {
+  await using it = await command(`echo "${line.replaceAll('"', "'")}" >&2; exit 1`);
+  expect(await it.work()).toMatchObject(
+    is ? { class: 'infra', park: { kind: 'outage' } } : { class: 'agent' },
+  );
 });
 
 test.for(['', 'json', 'outcome'])(

@@ -67,20 +67,20 @@ export async function programTask(
         }),
       ...more,
     });
-  const read = (name: string) => readFileSync(join(nodeDir, name), 'utf8');
   return {
     ...it,
-    workspace,
-    nodeDir,
-    env,
-    task,
-    logged,
-    actions,
-    shown,
-    conflicts,
+    ...{ workspace, nodeDir, env, task, logged, actions, shown, conflicts },
+    inWorkspace: () => readdirSync(workspace),
+    ...nodeFiles(nodeDir),
+    [Symbol.asyncDispose]: it[Symbol.asyncDispose],
+  };
+}
+
+function nodeFiles(nodeDir: string) {
+  const read = (name: string) => readFileSync(join(nodeDir, name), 'utf8');
+  return {
     read,
     lines: (name: string) => read(name).split('\n').slice(0, -1),
-    inWorkspace: () => readdirSync(workspace),
     /** Settles once the program has made that file in the node's folder. */
     made: (name: string) =>
       vi.waitFor(
@@ -94,6 +94,5 @@ export async function programTask(
       const id = processId(pid);
       return pid > 1 && (id === undefined || !isAlive(id));
     },
-    [Symbol.asyncDispose]: it[Symbol.asyncDispose],
   };
 }

@@ -72,239 +72,235 @@ async function ran({ start = js, files, fix = '', tool = 'true' }: Case) {
   return { code, reason, ...(await auditOf(`${it.path}/.factory/runs/r`)) };
 }
 
-describe('with audit=strict a run fails if its agent', () => {
-  test.for<[string, Case, string[]]>([
-    [
-      'loads a file before the tests that makes assertions pass',
-      {
-        files: {
-          'test/setup.js': 'import assert from "node:assert";\nassert.equal = () => {};\n',
-          'package.json': packageWith({ test: 'node --import ./test/setup.js --test' }),
-        },
-        tool: 'npm test',
+test.for<[string, Case, string[]]>([
+  [
+    'loads a file before the tests that makes assertions pass',
+    {
+      files: {
+        'test/setup.js': 'import assert from "node:assert";\nassert.equal = () => {};\n',
+        'package.json': packageWith({ test: 'node --import ./test/setup.js --test' }),
       },
-      ['error check-changed package.json'],
-    ],
-    [
-      'changes the file that the test command loads',
-      {
-        start: {
-          ...js,
-          'w/package.json': packageWith({ test: 'node --import ./test/setup.js --test' }),
-          'w/test/setup.js': 'globalThis.ready = true;\n',
-        },
-        files: { 'test/setup.js': 'import assert from "node:assert";\nassert.equal = () => {};\n' },
-        tool: 'npm test',
-        fix: ', allowed_write_paths="test/,src/"',
+      tool: 'npm test',
+    },
+    ['error check-changed package.json'],
+  ],
+  [
+    'changes the file that the test command loads',
+    {
+      start: {
+        ...js,
+        'w/package.json': packageWith({ test: 'node --import ./test/setup.js --test' }),
+        'w/test/setup.js': 'globalThis.ready = true;\n',
       },
-      ['error check-changed test/setup.js'],
-    ],
-    [
-      'makes npm use another shell for its scripts',
-      { files: { '.npmrc': 'script-shell=/bin/true\n' }, tool: 'npm test' },
-      ['error check-changed .npmrc'],
-    ],
-    [
-      'filters the tests by a name that no test has',
-      {
-        files: { 'package.json': packageWith({ test: 'node --test --test-name-pattern=nothing' }) },
-        tool: 'npm test',
+      files: { 'test/setup.js': 'import assert from "node:assert";\nassert.equal = () => {};\n' },
+      tool: 'npm test',
+      fix: ', allowed_write_paths="test/,src/"',
+    },
+    ['error check-changed test/setup.js'],
+  ],
+  [
+    'makes npm use another shell for its scripts',
+    { files: { '.npmrc': 'script-shell=/bin/true\n' }, tool: 'npm test' },
+    ['error check-changed .npmrc'],
+  ],
+  [
+    'filters the tests by a name that no test has',
+    {
+      files: { 'package.json': packageWith({ test: 'node --test --test-name-pattern=nothing' }) },
+      tool: 'npm test',
+    },
+    ['error check-changed package.json'],
+  ],
+  [
+    'rewrites the tests by a script that runs before them',
+    {
+      files: {
+        'package.json': packageWith({
+          pretest: 'sed -i s/3/-1/ test/add.test.js; sed -i s/7/3/ test/add.test.js',
+          test: 'node --test',
+        }),
       },
-      ['error check-changed package.json'],
-    ],
-    [
-      'rewrites the tests by a script that runs before them',
-      {
-        files: {
-          'package.json': packageWith({
-            pretest: 'sed -i s/3/-1/ test/add.test.js; sed -i s/7/3/ test/add.test.js',
-            test: 'node --test',
-          }),
-        },
-        tool: 'npm test',
+      tool: 'npm test',
+    },
+    ['error check-changed package.json'],
+  ],
+  [
+    'changes results by a conftest.py and replaces unittest by a package',
+    {
+      start: py,
+      files: {
+        'conftest.py': 'import pytest\n',
+        'unittest/__init__.py': 'import sys\nsys.exit(0)\n',
       },
-      ['error check-changed package.json'],
-    ],
-    [
-      'changes results by a conftest.py and replaces unittest by a package',
-      {
-        start: py,
-        files: {
-          'conftest.py': 'import pytest\n',
-          'unittest/__init__.py': 'import sys\nsys.exit(0)\n',
-        },
-      },
-      ['error check-changed conftest.py', 'error runner-shadowed unittest/__init__.py'],
-    ],
-    [
-      'replaces unittest by a module',
-      { start: py, files: { 'unittest.py': 'import sys\nsys.exit(0)\n' } },
-      ['error runner-shadowed unittest.py'],
-    ],
-    [
-      'replaces a module that unittest imports',
-      { start: py, files: { 'difflib.py': 'import sys\nsys.exit(0)\n' } },
-      ['error runner-shadowed difflib.py'],
-    ],
-    [
-      'changes how files of the test folder are loaded',
-      { files: { 'test/package.json': '{"type":"commonjs"}' } },
-      ['error check-changed test/package.json'],
-    ],
-    [
-      'changes the test command that the run uses, in a file that its node names',
-      {
-        files: { 'package.json': packageWith({ test: 'true' }) },
-        fix: ', allowed_write_paths="package.json"',
-        tool: 'npm test',
-      },
-      ['error check-changed package.json'],
-    ],
-    [
-      'changes the script of the check, in a file that its node names',
-      {
-        start: { 'w/check.sh': 'test -s out.txt\n' },
-        files: { 'check.sh': 'exit 0\n' },
-        fix: ', allowed_write_paths="./"',
-        tool: 'bash check.sh',
-      },
-      ['error check-changed check.sh'],
-    ],
-    [
-      'changes the target of the check',
-      {
-        start: { 'w/Makefile': 'all:\n\techo\ncheck: deep\ndeep:\n\ttest -s out.txt\n' },
-        files: { Makefile: 'all:\n\techo\ncheck: deep\ndeep:\n\ttrue\n' },
-        fix: ', allowed_write_paths="Makefile"',
-        tool: 'which make || exit 0; make check',
-      },
-      ['error check-changed Makefile'],
-    ],
-    [
-      'removes a test',
-      {
-        files: { 'test/add.test.js': js['w/test/add.test.js'].replace(/test\('adds more.*\n/, '') },
-      },
-      ['error tests-removed test/add.test.js'],
-    ],
-    [
-      'skips a test',
-      { files: { 'test/add.test.js': js['w/test/add.test.js'].replace("test('adds'", "test.skip('adds'") } },
-      ['error tests-removed test/add.test.js'],
-    ],
-  ])('%s', async ([, given, wanted]) => {
-    const { code, reason, found } = await ran(given);
-    expect(found).toEqual(wanted);
-    expect(code).toBe(1);
-    expect(reason).toMatch(/^audit: \d errors?; first workspace\//);
-  });
-
-  test('changes how tests are loaded, and the check fails before the audit', async () => {
-    const files = { 'node_modules/.package-lock.json': '{}', 'test/package.json': '{"type":"commonjs"}' };
-    const { code, reason, found } = await ran({ files: { ...fixed, ...files }, tool: 'npm test' });
-    expect(code).toBe(1);
-    expect(reason).not.toMatch(/^audit/);
-    expect(found).toEqual(['error check-changed test/package.json']);
-  });
+    },
+    ['error check-changed conftest.py', 'error runner-shadowed unittest/__init__.py'],
+  ],
+  [
+    'replaces unittest by a module',
+    { start: py, files: { 'unittest.py': 'import sys\nsys.exit(0)\n' } },
+    ['error runner-shadowed unittest.py'],
+  ],
+  [
+    'replaces a module that unittest imports',
+    { start: py, files: { 'difflib.py': 'import sys\nsys.exit(0)\n' } },
+    ['error runner-shadowed difflib.py'],
+  ],
+  [
+    'changes how files of the test folder are loaded',
+    { files: { 'test/package.json': '{"type":"commonjs"}' } },
+    ['error check-changed test/package.json'],
+  ],
+  [
+    'changes the test command that the run uses, in a file that its node names',
+    {
+      files: { 'package.json': packageWith({ test: 'true' }) },
+      fix: ', allowed_write_paths="package.json"',
+      tool: 'npm test',
+    },
+    ['error check-changed package.json'],
+  ],
+  [
+    'changes the script of the check, in a file that its node names',
+    {
+      start: { 'w/check.sh': 'test -s out.txt\n' },
+      files: { 'check.sh': 'exit 0\n' },
+      fix: ', allowed_write_paths="./"',
+      tool: 'bash check.sh',
+    },
+    ['error check-changed check.sh'],
+  ],
+  [
+    'changes the target of the check',
+    {
+      start: { 'w/Makefile': 'all:\n\techo\ncheck: deep\ndeep:\n\ttest -s out.txt\n' },
+      files: { Makefile: 'all:\n\techo\ncheck: deep\ndeep:\n\ttrue\n' },
+      fix: ', allowed_write_paths="Makefile"',
+      tool: 'which make || exit 0; make check',
+    },
+    ['error check-changed Makefile'],
+  ],
+  [
+    'removes a test',
+    {
+      files: { 'test/add.test.js': js['w/test/add.test.js'].replace(/test\('adds more.*\n/, '') },
+    },
+    ['error tests-removed test/add.test.js'],
+  ],
+  [
+    'skips a test',
+    { files: { 'test/add.test.js': js['w/test/add.test.js'].replace("test('adds'", "test.skip('adds'") } },
+    ['error tests-removed test/add.test.js'],
+  ],
+])('with audit=strict a run fails if its agent: %s', async ([, given, wanted]) => {
+  const { code, reason, found } = await ran(given);
+  expect(found).toEqual(wanted);
+  expect(code).toBe(1);
+  expect(reason).toMatch(/^audit: \d errors?; first workspace\//);
 });
 
-describe('with audit=strict a run completes if its agent', () => {
-  test.for<[string, Case, string[]]>([
-    ['repairs the product', { files: fixed, tool: 'npm test' }, []],
-    [
-      'adds tests, a helper and a dependency',
-      {
-        files: {
-          ...fixed,
-          'test/more.test.js': "import { test } from 'node:test';\ntest('is', () => {});\n",
-          'test/helper.js': 'export const one = 1;\n',
-          'package.json': packageWith({ test: 'node --test' }, { dependencies: {} }),
-        },
-        tool: 'npm test',
+test('with audit=strict a run fails if its agent: changes how tests are loaded, and the check fails before the audit', async () => {
+  const files = { 'node_modules/.package-lock.json': '{}', 'test/package.json': '{"type":"commonjs"}' };
+  const { code, reason, found } = await ran({ files: { ...fixed, ...files }, tool: 'npm test' });
+  expect(code).toBe(1);
+  expect(reason).not.toMatch(/^audit/);
+  expect(found).toEqual(['error check-changed test/package.json']);
+});
+
+test.for<[string, Case, string[]]>([
+  ['repairs the product', { files: fixed, tool: 'npm test' }, []],
+  [
+    'adds tests, a helper and a dependency',
+    {
+      files: {
+        ...fixed,
+        'test/more.test.js': "import { test } from 'node:test';\ntest('is', () => {});\n",
+        'test/helper.js': 'export const one = 1;\n',
+        'package.json': packageWith({ test: 'node --test' }, { dependencies: {} }),
       },
-      [],
-    ],
-    [
-      'adds a test to a test file, with a warning',
-      { files: { ...fixed, 'test/add.test.js': `${js['w/test/add.test.js']}test('nothing', () => {});\n` } },
-      ['warning test-changed test/add.test.js'],
-    ],
-    [
-      'weakens an assertion in place, with a warning',
-      { files: { 'test/add.test.js': js['w/test/add.test.js'].replace(', 3)', ', -1)') } },
-      ['warning test-changed test/add.test.js'],
-    ],
-    [
-      'changes a script that no check of the run runs, in a file that its node names',
-      {
-        files: { ...fixed, 'package.json': packageWith({ test: 'node --test', lint: 'eslint .' }) },
-        fix: ', allowed_write_paths="package.json,src/"',
-        tool: 'npm test',
+      tool: 'npm test',
+    },
+    [],
+  ],
+  [
+    'adds a test to a test file, with a warning',
+    { files: { ...fixed, 'test/add.test.js': `${js['w/test/add.test.js']}test('nothing', () => {});\n` } },
+    ['warning test-changed test/add.test.js'],
+  ],
+  [
+    'weakens an assertion in place, with a warning',
+    { files: { 'test/add.test.js': js['w/test/add.test.js'].replace(', 3)', ', -1)') } },
+    ['warning test-changed test/add.test.js'],
+  ],
+  [
+    'changes a script that no check of the run runs, in a file that its node names',
+    {
+      files: { ...fixed, 'package.json': packageWith({ test: 'node --test', lint: 'eslint .' }) },
+      fix: ', allowed_write_paths="package.json,src/"',
+      tool: 'npm test',
+    },
+    ['warning check-changed package.json'],
+  ],
+  [
+    'adds a build script',
+    {
+      files: { ...fixed, 'package.json': packageWith({ test: 'node --test', build: 'tsc' }) },
+      tool: 'npm test',
+    },
+    [],
+  ],
+  [
+    'creates a project with its tests, their command and their settings',
+    {
+      start: { 'w/spec.md': 'Add.\n' },
+      files: {
+        ...fixed,
+        'test/a.test.js': "import 'node:test';\n",
+        '.npmrc': 'audit=false\n',
+        'package.json': packageWith({ test: 'node --test' }),
       },
-      ['warning check-changed package.json'],
-    ],
-    [
-      'adds a build script',
-      {
-        files: { ...fixed, 'package.json': packageWith({ test: 'node --test', build: 'tsc' }) },
-        tool: 'npm test',
+      tool: 'npm test',
+    },
+    [],
+  ],
+  [
+    'adds the first tests and their command to a project',
+    {
+      start: { 'w/package.json': packageWith({}) },
+      files: {
+        'test/a.test.js': "import 'node:test';\n",
+        'package.json': packageWith({ test: 'node --test' }),
       },
-      [],
-    ],
-    [
-      'creates a project with its tests, their command and their settings',
-      {
-        start: { 'w/spec.md': 'Add.\n' },
-        files: {
-          ...fixed,
-          'test/a.test.js': "import 'node:test';\n",
-          '.npmrc': 'audit=false\n',
-          'package.json': packageWith({ test: 'node --test' }),
-        },
-        tool: 'npm test',
+      fix: ', allowed_write_paths="package.json,test/"',
+      tool: 'npm test',
+    },
+    ['warning check-changed package.json'],
+  ],
+  [
+    'changes product files that checks run, pipe and read',
+    {
+      start: { ...py, 'w/count.sh': 'wc -l\n', 'w/README.md': 'x\n' },
+      files: { 'calc.py': 'print(4)\n', 'count.sh': 'cat | wc -l\n', 'README.md': 'Use it.\n' },
+      tool: 'python3 calc.py; bash count.sh < calc.py | grep -q 1 && grep -q Use README.md',
+    },
+    [],
+  ],
+  [
+    'adds modules whose names a package may have, and a package with its own settings',
+    {
+      start: py,
+      files: {
+        'shop/types.py': 'x = 1\n',
+        'shop/pytest.py': 'x = 1\n',
+        'docs/package.json': '{"type":"module","scripts":{"test":"true"}}',
+        'coverage/index.js': '',
       },
-      [],
-    ],
-    [
-      'adds the first tests and their command to a project',
-      {
-        start: { 'w/package.json': packageWith({}) },
-        files: {
-          'test/a.test.js': "import 'node:test';\n",
-          'package.json': packageWith({ test: 'node --test' }),
-        },
-        fix: ', allowed_write_paths="package.json,test/"',
-        tool: 'npm test',
-      },
-      ['warning check-changed package.json'],
-    ],
-    [
-      'changes product files that checks run, pipe and read',
-      {
-        start: { ...py, 'w/count.sh': 'wc -l\n', 'w/README.md': 'x\n' },
-        files: { 'calc.py': 'print(4)\n', 'count.sh': 'cat | wc -l\n', 'README.md': 'Use it.\n' },
-        tool: 'python3 calc.py; bash count.sh < calc.py | grep -q 1 && grep -q Use README.md',
-      },
-      [],
-    ],
-    [
-      'adds modules whose names a package may have, and a package with its own settings',
-      {
-        start: py,
-        files: {
-          'shop/types.py': 'x = 1\n',
-          'shop/pytest.py': 'x = 1\n',
-          'docs/package.json': '{"type":"module","scripts":{"test":"true"}}',
-          'coverage/index.js': '',
-        },
-      },
-      [],
-    ],
-  ])('%s', async ([, given, wanted]) => {
-    const { code, found } = await ran(given);
-    expect(found).toEqual(wanted);
-    expect(code).toBe(0);
-  });
+    },
+    [],
+  ],
+])('with audit=strict a run completes if its agent: %s', async ([, given, wanted]) => {
+  const { code, found } = await ran(given);
+  expect(found).toEqual(wanted);
+  expect(code).toBe(0);
 });
 
 test('a finding shows the difference', async () => {

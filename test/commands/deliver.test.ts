@@ -30,110 +30,108 @@ const second = (source: string): void => {
   git(source, 'commit', '-q', '--allow-empty', '-m', 'second');
 };
 
-describe('delivering to a branch', () => {
-  test("makes it at the run's commits and touches nothing else, also where the source has moved on", async () => {
+test("delivering to a branch makes it at the run's commits and touches nothing else, also where the source has moved on", async () => {
+  using it = folder();
+  const r = await run(it.path);
+  put(r.source, { 'a.txt': 'later\n' });
+  git(r.source, 'commit', '-qam', 'later');
+  put(r.source, { 'a.txt': 'dirty\n', 'staged.txt': 's' });
+  git(r.source, 'add', 'staged.txt');
+  const before = stands(r.source);
+  expect(await r.asked()).toBe(0);
+  expect(stands(r.source)).toEqual(before);
+  expect(git(r.source, 'log', '--format=%s', 'factory/RUN1').split('\n')).toEqual([
+    'WO-02: sub/run.sh',
+    'WO-01: f1.txt',
+    'first',
+  ]);
+  expect(git(r.source, 'fsck', '--strict')).toBe('');
+  expect(existsSync(join(r.source, '.git/shallow'))).toBe(false);
+  expect(r.said()).toContain(`git -C ${r.source} switch factory/RUN1`);
+  git(r.source, 'stash', '-q');
+  git(r.source, 'switch', '-q', 'factory/RUN1');
+  expect(tree(r.source)).toEqual({ 'a.txt': 'a\n', 'f1.txt': '1\n', 'sub/run.sh': 's\n' });
+});
+
+test.for([
+  ['main', 2],
+  ['a..b', 2],
+  ['-x', 2],
+  ['HEAD', 2],
+  ['trunk', 2],
+  ['trunk/below', 2],
+  ['alias', 2],
+] as const)('delivering to a branch: called %s is refused', async ([branch, code]) => {
+  using it = folder();
+  const r = await run(it.path);
+  git(r.source, 'branch', 'trunk');
+  git(r.source, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
+  const refs = git(r.source, 'for-each-ref');
+  expect(await r.asked({ branch })).toBe(code);
+  expect(r.said()).toContain(branch.split('/')[0]);
+  expect(git(r.source, 'for-each-ref')).toBe(refs);
+});
+
+test('delivering to a branch that is checked out unborn in a working tree is refused', async () => {
+  using it = folder();
+  const r = await run(it.path);
+  git(r.source, 'symbolic-ref', 'HEAD', 'refs/heads/unborn');
+  expect(await r.asked({ branch: 'unborn' })).toBe(2);
+  expect(r.said()).toContain('checked out');
+});
+
+test('delivering to a branch: brings the first commit of a dirty workdir along', async () => {
+  using it = folder();
+  const workdir = join(it.path, 'src');
+  const r = await run(it.path, { allowDirty: true });
+  expect(r.source).toBe(workdir);
+  expect(await r.asked({ json: true })).toBe(0);
+  expect(JSON.parse(r.said())).toMatchObject({
+    run_id: 'RUN1',
+    branch: 'factory/RUN1',
+    to: null,
+    head: r.head,
+    commits: [{ subject: 'WO-01: f1.txt' }, { subject: 'WO-02: sub/run.sh' }],
+  });
+});
+
+test.for([
+  ['this commit', '', true],
+  ['another one', '0', false],
+] as const)(
+  'delivering to a branch: warns only of the files that a proof of the delivered commit needed (%s)',
+  async ([, not, warns]) => {
     using it = folder();
     const r = await run(it.path);
-    put(r.source, { 'a.txt': 'later\n' });
-    git(r.source, 'commit', '-qam', 'later');
-    put(r.source, { 'a.txt': 'dirty\n', 'staged.txt': 's' });
-    git(r.source, 'add', 'staged.txt');
-    const before = stands(r.source);
+    const checkpoint = JSON.parse(readFileSync(r.run.checkpoint, 'utf8'));
+    const context = { 'build.head': `${r.head}${not}`, 'build.needed': ['lib/'] };
+    writeFileSync(r.run.checkpoint, JSON.stringify({ ...checkpoint, context }));
     expect(await r.asked()).toBe(0);
-    expect(stands(r.source)).toEqual(before);
-    expect(git(r.source, 'log', '--format=%s', 'factory/RUN1').split('\n')).toEqual([
-      'WO-02: sub/run.sh',
-      'WO-01: f1.txt',
-      'first',
-    ]);
-    expect(git(r.source, 'fsck', '--strict')).toBe('');
-    expect(existsSync(join(r.source, '.git/shallow'))).toBe(false);
-    expect(r.said()).toContain(`git -C ${r.source} switch factory/RUN1`);
-    git(r.source, 'stash', '-q');
-    git(r.source, 'switch', '-q', 'factory/RUN1');
-    expect(tree(r.source)).toEqual({ 'a.txt': 'a\n', 'f1.txt': '1\n', 'sub/run.sh': 's\n' });
-  });
+    expect(r.said().includes('so they are not delivered: lib/\n')).toBe(warns);
+  },
+);
 
-  test.for([
-    ['main', 2],
-    ['a..b', 2],
-    ['-x', 2],
-    ['HEAD', 2],
-    ['trunk', 2],
-    ['trunk/below', 2],
-    ['alias', 2],
-  ] as const)('called %s is refused', async ([branch, code]) => {
-    using it = folder();
-    const r = await run(it.path);
-    git(r.source, 'branch', 'trunk');
-    git(r.source, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
-    const refs = git(r.source, 'for-each-ref');
-    expect(await r.asked({ branch })).toBe(code);
-    expect(r.said()).toContain(branch.split('/')[0]);
-    expect(git(r.source, 'for-each-ref')).toBe(refs);
-  });
+test('delivering to a branch of a run that changed nothing has nothing to deliver', async () => {
+  using it = folder();
+  const r = await run(it.path, { writes: null });
+  expect(await r.asked()).toBe(0);
+  expect(r.said()).toContain('nothing to deliver');
+  expect(git(r.source, 'branch', '--list', 'factory/*')).toBe('');
+});
 
-  test('that is checked out unborn in a working tree is refused', async () => {
-    using it = folder();
-    const r = await run(it.path);
-    git(r.source, 'symbolic-ref', 'HEAD', 'refs/heads/unborn');
-    expect(await r.asked({ branch: 'unborn' })).toBe(2);
-    expect(r.said()).toContain('checked out');
-  });
-
-  test('brings the first commit of a dirty workdir along', async () => {
-    using it = folder();
-    const workdir = join(it.path, 'src');
-    const r = await run(it.path, { allowDirty: true });
-    expect(r.source).toBe(workdir);
-    expect(await r.asked({ json: true })).toBe(0);
-    expect(JSON.parse(r.said())).toMatchObject({
-      run_id: 'RUN1',
-      branch: 'factory/RUN1',
-      to: null,
-      head: r.head,
-      commits: [{ subject: 'WO-01: f1.txt' }, { subject: 'WO-02: sub/run.sh' }],
-    });
-  });
-
-  test.for([
-    ['this commit', '', true],
-    ['another one', '0', false],
-  ] as const)(
-    'warns only of the files that a proof of the delivered commit needed (%s)',
-    async ([, not, warns]) => {
-      using it = folder();
-      const r = await run(it.path);
-      const checkpoint = JSON.parse(readFileSync(r.run.checkpoint, 'utf8'));
-      const context = { 'build.head': `${r.head}${not}`, 'build.needed': ['lib/'] };
-      writeFileSync(r.run.checkpoint, JSON.stringify({ ...checkpoint, context }));
-      expect(await r.asked()).toBe(0);
-      expect(r.said().includes('so they are not delivered: lib/\n')).toBe(warns);
-    },
-  );
-
-  test('of a run that changed nothing has nothing to deliver', async () => {
-    using it = folder();
-    const r = await run(it.path, { writes: null });
-    expect(await r.asked()).toBe(0);
-    expect(r.said()).toContain('nothing to deliver');
-    expect(git(r.source, 'branch', '--list', 'factory/*')).toBe('');
-  });
-
-  test('where the source is gone, or has lost the commit it began with, points to --to', async () => {
-    using it = folder();
-    const r = await run(it.path, { prepare: second });
-    git(r.source, 'checkout', '-q', '--orphan', 'fresh');
-    git(r.source, 'commit', '-q', '-m', 'other');
-    git(r.source, 'branch', '-D', 'main');
-    git(r.source, 'reflog', 'expire', '--expire=now', '--all');
-    git(r.source, 'gc', '--prune=now', '-q');
-    expect(await r.asked()).toBe(2);
-    expect(r.said()).toContain('--to DIR');
-    expect(await r.asked({ to: 'out' })).toBe(0);
-    expect(r.said()).toContain('not included');
-    expect(git(join(it.path, 'out'), 'log', '--format=%s').split('\n')).toHaveLength(3);
-  });
+test('delivering to a branch where the source is gone, or has lost the commit it began with, points to --to', async () => {
+  using it = folder();
+  const r = await run(it.path, { prepare: second });
+  git(r.source, 'checkout', '-q', '--orphan', 'fresh');
+  git(r.source, 'commit', '-q', '-m', 'other');
+  git(r.source, 'branch', '-D', 'main');
+  git(r.source, 'reflog', 'expire', '--expire=now', '--all');
+  git(r.source, 'gc', '--prune=now', '-q');
+  expect(await r.asked()).toBe(2);
+  expect(r.said()).toContain('--to DIR');
+  expect(await r.asked({ to: 'out' })).toBe(0);
+  expect(r.said()).toContain('not included');
+  expect(git(join(it.path, 'out'), 'log', '--format=%s').split('\n')).toHaveLength(3);
 });
 
 test('a source that is but a folder of another repository by now brings no branch there', async () => {
@@ -150,125 +148,123 @@ test('a source that is but a folder of another repository by now brings no branc
   expect(git(it.path, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });
 
-describe('delivering to a folder', () => {
-  test.for([
-    ['an empty tree', { files: null }],
-    ['a folder that is no repository', { git: false }],
-  ] as const)('is the way for a run that began with %s', async ([, setup]) => {
-    using it = folder();
-    const r = await run(it.path, setup);
-    expect(await r.asked()).toBe(2);
-    expect(r.said()).toContain('--to DIR');
-    expect(await r.asked({ to: 'deep/out' })).toBe(0);
-    expect(r.said()).toContain('next: cd deep/out');
-    const out = join(it.path, 'deep/out');
-    expect(git(out, 'status', '--porcelain', '--branch')).toBe('## main');
-    expect(tree(out)).toEqual({
-      ...('git' in setup ? { 'a.txt': 'a\n' } : {}),
-      'f1.txt': '1\n',
-      'sub/run.sh': 's\n',
-    });
-    expect(git(out, 'fsck', '--strict')).toBe('');
-    expect(readdirSync(join(it.path, 'deep'))).toEqual(['out']);
+test.for([
+  ['an empty tree', { files: null }],
+  ['a folder that is no repository', { git: false }],
+] as const)('delivering to a folder is the way for a run that began with %s', async ([, setup]) => {
+  using it = folder();
+  const r = await run(it.path, setup);
+  expect(await r.asked()).toBe(2);
+  expect(r.said()).toContain('--to DIR');
+  expect(await r.asked({ to: 'deep/out' })).toBe(0);
+  expect(r.said()).toContain('next: cd deep/out');
+  const out = join(it.path, 'deep/out');
+  expect(git(out, 'status', '--porcelain', '--branch')).toBe('## main');
+  expect(tree(out)).toEqual({
+    ...('git' in setup ? { 'a.txt': 'a\n' } : {}),
+    'f1.txt': '1\n',
+    'sub/run.sh': 's\n',
   });
+  expect(git(out, 'fsck', '--strict')).toBe('');
+  expect(readdirSync(join(it.path, 'deep'))).toEqual(['out']);
+});
 
-  test('brings the whole history of a repository', async () => {
-    using it = folder();
-    const r = await run(it.path, {
-      files: { 'a.txt': 'a\n' },
-    });
-    mkdirSync(join(it.path, 'out'));
-    expect(await r.asked({ to: join(it.path, 'out') })).toBe(0);
-    expect(git(join(it.path, 'out'), 'rev-list', '--count', 'HEAD')).toBe('3');
-    expect(existsSync(join(it.path, 'out/.git/shallow'))).toBe(false);
-    expect(r.said()).toContain(`cd ${join(it.path, 'out')} && git log`);
+test('delivering to a folder: brings the whole history of a repository', async () => {
+  using it = folder();
+  const r = await run(it.path, {
+    files: { 'a.txt': 'a\n' },
   });
+  mkdirSync(join(it.path, 'out'));
+  expect(await r.asked({ to: join(it.path, 'out') })).toBe(0);
+  expect(git(join(it.path, 'out'), 'rev-list', '--count', 'HEAD')).toBe('3');
+  expect(existsSync(join(it.path, 'out/.git/shallow'))).toBe(false);
+  expect(r.said()).toContain(`cd ${join(it.path, 'out')} && git log`);
+});
 
-  test('brings what there is of a source whose past is at a remote out of reach', async () => {
-    using it = folder();
-    const r = await run(it.path, {
-      prepare: (source) => {
-        put(source, { 'a.txt': 'b\n' });
-        git(source, 'commit', '-qam', 'second');
-        git(source, 'config', 'uploadpack.allowFilter', 'true');
-        git(it.path, 'clone', '-q', '--filter=blob:none', `file://${source}`, 'partial');
-        rmSync(source, { recursive: true });
-        renameSync(join(it.path, 'partial'), source);
-      },
-    });
-    const out = join(it.path, 'out');
-    expect(await r.asked({ to: out })).toBe(0);
-    expect(r.said()).toContain('are not included');
-    expect(git(out, 'fsck', '--no-dangling')).toBe('');
-    expect(git(out, 'rev-list', '--count', 'HEAD')).toBe('3');
+test('delivering to a folder: brings what there is of a source whose past is at a remote out of reach', async () => {
+  using it = folder();
+  const r = await run(it.path, {
+    prepare: (source) => {
+      put(source, { 'a.txt': 'b\n' });
+      git(source, 'commit', '-qam', 'second');
+      git(source, 'config', 'uploadpack.allowFilter', 'true');
+      git(it.path, 'clone', '-q', '--filter=blob:none', `file://${source}`, 'partial');
+      rmSync(source, { recursive: true });
+      renameSync(join(it.path, 'partial'), source);
+    },
   });
+  const out = join(it.path, 'out');
+  expect(await r.asked({ to: out })).toBe(0);
+  expect(r.said()).toContain('are not included');
+  expect(git(out, 'fsck', '--no-dangling')).toBe('');
+  expect(git(out, 'rev-list', '--count', 'HEAD')).toBe('3');
+});
 
-  test('keeps others out of an empty folder that its owner has closed', async () => {
-    using it = folder();
-    const r = await run(it.path);
-    const out = join(it.path, 'out');
-    mkdirSync(out);
-    chmodSync(out, 0o700);
-    expect(await r.asked({ to: 'out' }), r.said()).toBe(0);
-    expect(statSync(out).mode & 0o7777).toBe(0o700);
-    expect(git(out, 'status', '--porcelain')).toBe('');
-  });
+test('delivering to a folder keeps others out of an empty folder that its owner has closed', async () => {
+  using it = folder();
+  const r = await run(it.path);
+  const out = join(it.path, 'out');
+  mkdirSync(out);
+  chmodSync(out, 0o700);
+  expect(await r.asked({ to: 'out' }), r.said()).toBe(0);
+  expect(statSync(out).mode & 0o7777).toBe(0o700);
+  expect(git(out, 'status', '--porcelain')).toBe('');
+});
 
-  test('a second time, after a kill before the last words say, says that it is there already', async () => {
-    using it = folder();
-    const r = await run(it.path, { files: null });
-    expect(await r.asked({ to: 'out' })).toBe(0);
-    put(join(it.path, 'out'), { 'f1.txt': 'mine\n' });
-    const before = tree(join(it.path, 'out'));
-    expect(await r.asked({ to: 'out' }), r.said()).toBe(0);
-    expect(r.said()).toMatch(/delivered already: "main" in .*out[\s\S]*next: cd out/);
-    expect(tree(join(it.path, 'out'))).toEqual(before);
-    git(join(it.path, 'out'), 'commit', '-q', '--allow-empty', '-m', 'moved on');
-    expect(await r.asked({ to: 'out' })).toBe(2);
-    expect(r.said()).toContain('is not empty');
-  });
+test('a second time, after a kill before the last words say, says that it is there already', async () => {
+  using it = folder();
+  const r = await run(it.path, { files: null });
+  expect(await r.asked({ to: 'out' })).toBe(0);
+  put(join(it.path, 'out'), { 'f1.txt': 'mine\n' });
+  const before = tree(join(it.path, 'out'));
+  expect(await r.asked({ to: 'out' }), r.said()).toBe(0);
+  expect(r.said()).toMatch(/delivered already: "main" in .*out[\s\S]*next: cd out/);
+  expect(tree(join(it.path, 'out'))).toEqual(before);
+  git(join(it.path, 'out'), 'commit', '-q', '--allow-empty', '-m', 'moved on');
+  expect(await r.asked({ to: 'out' })).toBe(2);
+  expect(r.said()).toContain('is not empty');
+});
 
-  test('refuses one that holds something, or is a file, and leaves nothing half-made', async () => {
-    using it = folder({ 'full/x': 'x', file: 'f' });
-    const r = await run(it.path);
-    symlinkSync('full', join(it.path, 'link'));
-    const before = readdirSync(it.path).sort();
-    for (const to of ['full', 'file', 'link', 'file/below']) expect(await r.asked({ to })).toBe(2);
-    expect(r.said()).toContain('file/below exists and is not a directory');
-    expect(await r.asked({ to: 'full', branch: 'x' })).toBe(2);
-    expect(readdirSync(it.path).sort()).toEqual(before);
-    expect(tree(join(it.path, 'full'))).toEqual({ x: 'x' });
-  });
+test('delivering to a folder refuses one that holds something, or is a file, and leaves nothing half-made', async () => {
+  using it = folder({ 'full/x': 'x', file: 'f' });
+  const r = await run(it.path);
+  symlinkSync('full', join(it.path, 'link'));
+  const before = readdirSync(it.path).sort();
+  for (const to of ['full', 'file', 'link', 'file/below']) expect(await r.asked({ to })).toBe(2);
+  expect(r.said()).toContain('file/below exists and is not a directory');
+  expect(await r.asked({ to: 'full', branch: 'x' })).toBe(2);
+  expect(readdirSync(it.path).sort()).toEqual(before);
+  expect(tree(join(it.path, 'full'))).toEqual({ x: 'x' });
+});
 
-  test('nothing is put into the folder of a run, which would not hold any more', async () => {
-    using it = folder();
-    const r = await run(it.path);
-    cpSync(r.run.root, join(it.path, 'runs/other'), { recursive: true });
-    mkdirSync(join(it.path, 'runs/other/snapshots'), { recursive: true });
-    symlinkSync('runs/RUN1', join(it.path, 'way'));
-    const before = tree(join(it.path, 'runs'));
-    for (const to of ['runs/RUN1', 'runs/RUN1/out', 'runs/RUN1/workspace/a/b', 'way/out']) {
-      expect(await r.asked({ to })).toBe(2);
-      expect(r.said()).toContain(`${join(it.path, to)} lies in the folder of the run\n  = fix: `);
-    }
-    expect(await r.asked({ to: 'runs/other/out' })).toBe(2);
-    expect(r.said()).toMatch(/out lies in the folder of another run, .*runs\/other\n/);
-    expect(tree(join(it.path, 'runs'))).toEqual(before);
-    // Neither is one that has but one of the names of a run's files.
-    put(it.path, { 'web/manifest.json': '{}', 'tests/snapshots/x': '' });
-    for (const to of ['runs/out', 'web/out', 'tests/out']) expect(await r.asked({ to }), r.said()).toBe(0);
-  });
+test('nothing is put into the folder of a run, which would not hold any more', async () => {
+  using it = folder();
+  const r = await run(it.path);
+  cpSync(r.run.root, join(it.path, 'runs/other'), { recursive: true });
+  mkdirSync(join(it.path, 'runs/other/snapshots'), { recursive: true });
+  symlinkSync('runs/RUN1', join(it.path, 'way'));
+  const before = tree(join(it.path, 'runs'));
+  for (const to of ['runs/RUN1', 'runs/RUN1/out', 'runs/RUN1/workspace/a/b', 'way/out']) {
+    expect(await r.asked({ to })).toBe(2);
+    expect(r.said()).toContain(`${join(it.path, to)} lies in the folder of the run\n  = fix: `);
+  }
+  expect(await r.asked({ to: 'runs/other/out' })).toBe(2);
+  expect(r.said()).toMatch(/out lies in the folder of another run, .*runs\/other\n/);
+  expect(tree(join(it.path, 'runs'))).toEqual(before);
+  // Neither is one that has but one of the names of a run's files.
+  put(it.path, { 'web/manifest.json': '{}', 'tests/snapshots/x': '' });
+  for (const to of ['runs/out', 'web/out', 'tests/out']) expect(await r.asked({ to }), r.said()).toBe(0);
+});
 
-  test('a stage that runs pipelines itself has what they built in its own workspace', async () => {
-    using it = folder();
-    const r = await run(it.path);
-    const outer = join(it.path, 'runs/outer');
-    cpSync(r.run.root, outer, { recursive: true });
-    mkdirSync(join(outer, 'snapshots'), { recursive: true });
-    const env = { ...process.env, FACTORY_WORKSPACE: join(outer, 'workspace') };
-    expect(await r.asked({ to: join(outer, 'nodes') }, 'RUN1', { env })).toBe(2);
-    expect(await r.asked({ to: join(outer, 'workspace/out') }, 'RUN1', { env }), r.said()).toBe(0);
-  });
+test('a stage that runs pipelines itself has what they built in its own workspace', async () => {
+  using it = folder();
+  const r = await run(it.path);
+  const outer = join(it.path, 'runs/outer');
+  cpSync(r.run.root, outer, { recursive: true });
+  mkdirSync(join(outer, 'snapshots'), { recursive: true });
+  const env = { ...process.env, FACTORY_WORKSPACE: join(outer, 'workspace') };
+  expect(await r.asked({ to: join(outer, 'nodes') }, 'RUN1', { env })).toBe(2);
+  expect(await r.asked({ to: join(outer, 'workspace/out') }, 'RUN1', { env }), r.said()).toBe(0);
 });
 
 test('a run that says that it began with its own folder, or with one that has no place, brings nothing there', async () => {

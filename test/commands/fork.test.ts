@@ -2,7 +2,7 @@
 import fs, { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { layout } from '../../src/model/layout.ts';
 import { loadCheckpoint } from '../../src/store/checkpoint.ts';
 import { house, treeOf } from '../support/house.ts';
@@ -46,140 +46,138 @@ async function endOf(dir: string) {
   return { ...state, workspace: treeOf(join(dir, 'workspace')) };
 }
 
-describe('of one run', () => {
-  let it: Awaited<ReturnType<typeof house>>;
-  let base: string;
-  let end: Awaited<ReturnType<typeof endOf>>;
-  let tree: Record<string, string>;
-  beforeAll(async () => {
-    it = await house({
-      ...files,
-      'lacks.dot': loop.replaceAll('enough', 'plenty'),
-      'broken.dot': 'digraph {',
-      'bound.json': JSON.stringify({ ...JSON.parse(script), inputs: { spec: '0'.repeat(64) } }),
-      file: '',
-    });
-    const ran = await it.run('loop.dot', { ...scripted, runId: 'base' });
-    expect(ran.code, ran.err).toBe(0);
-    base = join(it.path, runs, 'base');
-    end = await endOf(base);
-    tree = treeOf(base);
+let it: Awaited<ReturnType<typeof house>>;
+let base: string;
+let end: Awaited<ReturnType<typeof endOf>>;
+let tree: Record<string, string>;
+beforeAll(async () => {
+  it = await house({
+    ...files,
+    'lacks.dot': loop.replaceAll('enough', 'plenty'),
+    'broken.dot': 'digraph {',
+    'bound.json': JSON.stringify({ ...JSON.parse(script), inputs: { spec: '0'.repeat(64) } }),
+    file: '',
   });
-  afterAll(() => it[Symbol.asyncDispose]());
-  afterEach(() => expect(treeOf(base)).toEqual(tree));
+  const ran = await it.run('loop.dot', { ...scripted, runId: 'base' });
+  expect(ran.code, ran.err).toBe(0);
+  base = join(it.path, runs, 'base');
+  end = await endOf(base);
+  tree = treeOf(base);
+});
+afterAll(() => it[Symbol.asyncDispose]());
+afterEach(() => expect(treeOf(base)).toEqual(tree));
 
-  test('the end is what it was, with all that was counted', () => {
-    expect(end.calls).toEqual({ answer: 2 });
-    expect(end.retry_counts).toEqual({ note: 2 });
-    expect(it.records(`${runs}/base/visits.jsonl`)).toHaveLength(13);
+test('the end is what it was, with all that was counted', () => {
+  expect(end.calls).toEqual({ answer: 2 });
+  expect(end.retry_counts).toEqual({ note: 2 });
+  expect(it.records(`${runs}/base/visits.jsonl`)).toHaveLength(13);
+});
+
+test.for([
+  ['start', true, 'base'],
+  ['note@1', true, 'base'],
+  ['count@1', false, 'at-note@1'],
+  ['gate@1', true, 'at-count@1'],
+  ['answer@2', false, 'base'],
+  ['exit', true, 'at-answer@2'],
+] as const)('a fork at %s (before: %s) of %s ends as the run itself did', async ([at, before, from]) => {
+  const id = (name: string) => name.replace('@', '-');
+  const forked = await it.fork(id(from), { at, before, runId: id(`at-${at}`), quiet: true });
+  expect(forked.code, forked.err).toBe(0);
+  expect(await endOf(join(it.path, runs, id(`at-${at}`)))).toEqual(end);
+  const result = it.json(`${runs}/${id(`at-${at}`)}/result.json`);
+  expect(result).toMatchObject({ stages: 12, failed_stages: 2, retries: 2, status: 'completed' });
+  expect(result.forked_from).toMatchObject({
+    run_id: id(from),
+    node: at.split('@')[0],
+    before,
+    changed: [],
   });
+});
 
-  test.for([
-    ['start', true, 'base'],
-    ['note@1', true, 'base'],
-    ['count@1', false, 'at-note@1'],
-    ['gate@1', true, 'at-count@1'],
-    ['answer@2', false, 'base'],
-    ['exit', true, 'at-answer@2'],
-  ] as const)('a fork at %s (before: %s) of %s ends as the run itself did', async ([at, before, from]) => {
-    const id = (name: string) => name.replace('@', '-');
-    const forked = await it.fork(id(from), { at, before, runId: id(`at-${at}`), quiet: true });
-    expect(forked.code, forked.err).toBe(0);
-    expect(await endOf(join(it.path, runs, id(`at-${at}`)))).toEqual(end);
-    const result = it.json(`${runs}/${id(`at-${at}`)}/result.json`);
-    expect(result).toMatchObject({ stages: 12, failed_stages: 2, retries: 2, status: 'completed' });
-    expect(result.forked_from).toMatchObject({
-      run_id: id(from),
-      node: at.split('@')[0],
-      before,
-      changed: [],
-    });
+test('a fork is linked to the forked run in its manifest, events and trace', async () => {
+  expect((await it.fork('base', { at: 'note@2', runId: 'f', json: true })).code).toBe(0);
+  const link = { run_id: 'base', node: 'note', visit: 2, before: false };
+  const manifest = it.json(`${runs}/f/manifest.json`);
+  expect(manifest.forked_from).toMatchObject({ ...link, seq: 9, changed: [] });
+  expect(manifest.workspace_path).toBe(join(it.path, runs, 'f/workspace'));
+  const own = (file: string) => it.records(`${runs}/f/${file}`);
+  expect(own('events.jsonl')[0]).toMatchObject({ type: 'PipelineStarted', run_id: 'f', forked_from: link });
+  expect(own('trace.jsonl')[1]).toMatchObject({
+    type: 'ForkLoaded',
+    forked_from: link,
+    last_completed_node: 'note',
+    context: { lines: 1 },
   });
+  const visits = own('visits.jsonl');
+  expect(visits.every((r, n) => r['run_id'] === 'f' && r['seq'] === n + 1)).toBe(true);
+  expect(it.read(`${runs}/f/answer/visits/1/response.md`)).toContain('one');
+  expect(it.read(`${runs}/f/answer/response.md`)).toContain('two');
+});
 
-  test('a fork is linked to the forked run in its manifest, events and trace', async () => {
-    expect((await it.fork('base', { at: 'note@2', runId: 'f', json: true })).code).toBe(0);
-    const link = { run_id: 'base', node: 'note', visit: 2, before: false };
-    const manifest = it.json(`${runs}/f/manifest.json`);
-    expect(manifest.forked_from).toMatchObject({ ...link, seq: 9, changed: [] });
-    expect(manifest.workspace_path).toBe(join(it.path, runs, 'f/workspace'));
-    const own = (file: string) => it.records(`${runs}/f/${file}`);
-    expect(own('events.jsonl')[0]).toMatchObject({ type: 'PipelineStarted', run_id: 'f', forked_from: link });
-    expect(own('trace.jsonl')[1]).toMatchObject({
-      type: 'ForkLoaded',
-      forked_from: link,
-      last_completed_node: 'note',
-      context: { lines: 1 },
-    });
-    const visits = own('visits.jsonl');
-    expect(visits.every((r, n) => r['run_id'] === 'f' && r['seq'] === n + 1)).toBe(true);
-    expect(it.read(`${runs}/f/answer/visits/1/response.md`)).toContain('one');
-    expect(it.read(`${runs}/f/answer/response.md`)).toContain('two');
-  });
-
-  test('what a fork copies is flushed before it has its name', async () => {
-    const { openSync } = fs;
-    const opened: string[] = [];
-    fs.openSync = (path, ...rest) => {
-      opened.push(String(path).replace(/^.*\.new\//, ''));
-      return openSync(path, ...rest);
-    };
+test('what a fork copies is flushed before it has its name', async () => {
+  const { openSync } = fs;
+  const opened: string[] = [];
+  fs.openSync = (path, ...rest) => {
+    opened.push(String(path).replace(/^.*\.new\//, ''));
+    return openSync(path, ...rest);
+  };
+  syncBuiltinESMExports();
+  try {
+    expect((await it.fork('base', { at: 'note@2', runId: 'flushed', quiet: true })).code).toBe(0);
+  } finally {
+    fs.openSync = openSync;
     syncBuiltinESMExports();
-    try {
-      expect((await it.fork('base', { at: 'note@2', runId: 'flushed', quiet: true })).code).toBe(0);
-    } finally {
-      fs.openSync = openSync;
-      syncBuiltinESMExports();
-    }
-    expect(opened).toEqual(expect.arrayContaining(['inputs', 'exchanges', 'exchanges/calls.jsonl']));
-  });
+  }
+  expect(opened).toEqual(expect.arrayContaining(['inputs', 'exchanges', 'exchanges/calls.jsonl']));
+});
 
-  test.for([['pipeline starting'], ['stage started node=count visit=2']])(
-    'a fork that is interrupted at "%s" and resumed comes to the same end',
-    async ([line = '']) => {
-      const runId = `cut-${line.length}`;
-      const cut = await it.fork('base', { at: 'enough@1', runId }, (told) => told.includes(line));
-      expect(cut.code, cut.err).toBe(130);
-      const resumed = await it.resume(runId, { quiet: true });
-      expect(resumed.code, resumed.err).toBe(0);
-      expect(await endOf(join(it.path, runs, runId))).toEqual(end);
-    },
-  );
+test.for([['pipeline starting'], ['stage started node=count visit=2']])(
+  'a fork that is interrupted at "%s" and resumed comes to the same end',
+  async ([line = '']) => {
+    const runId = `cut-${line.length}`;
+    const cut = await it.fork('base', { at: 'enough@1', runId }, (told) => told.includes(line));
+    expect(cut.code, cut.err).toBe(130);
+    const resumed = await it.resume(runId, { quiet: true });
+    expect(resumed.code, resumed.err).toBe(0);
+    expect(await endOf(join(it.path, runs, runId))).toEqual(end);
+  },
+);
 
-  test('what cannot be forked is refused with the reason, and nothing is created', async () => {
-    const there = treeOf(it.path);
-    for (const [options, words] of [
-      [{ at: 'exit' }, /reached its end with exit@1.*--before/s],
-      [{ at: 'anwser' }, /did you mean "answer"\? finished are: start, answer@1-2/],
-      [{ at: 'note@7' }, /no finished visit 7: its last one is 2/],
-      [{ at: 'note@x' }, /--at "note@x": a visit is a whole number/],
-      [{}, /--at is missing/],
-      [{ at: 'note', runId: 'base' }, /there is a run "base"/],
-      [{ at: 'note', runId: '../x' }, /--run-id/],
-      [{ at: 'note', runsdir: 'file' }, /is not a directory/],
-      [{ at: 'note', runsdir: `${runs}/base/inner` }, /is in the directory of the run/],
-      [{ at: 'note', var: ['nope=1'] }, /declares no variable "nope"/],
-      [{ at: 'note', var: ['spec=missing.md'] }, /there is no file/],
-      [
-        { at: 'count', pipeline: 'lacks.dot' },
-        /continues with node "enough", which the pipeline lacks.dot does not/,
-      ],
-      [{ at: 'note', pipeline: 'broken.dot' }, /error/],
-      [{ at: 'note', pipeline: 'missing.dot' }, /there is no pipeline file/],
-      [{ at: 'note', script: 'bound.json' }, /spec/],
-      [{ at: 'note', script: 'missing.json' }, /there is no agent script/],
-      [{ at: 'note', agent: 'nobody' }, /nobody/],
-      [{ at: 'note', maxSteps: 'x' }, /--max-steps x/],
-    ] as const) {
-      const told = await it.fork('base', options);
-      expect(told.err).toMatch(words);
-      expect(told.code).toBe(2);
-    }
-    expect(await it.fork('bass', { at: 'note' })).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('no run "bass"'),
-    });
-    expect(treeOf(it.path)).toEqual(there);
+test('what cannot be forked is refused with the reason, and nothing is created', async () => {
+  const there = treeOf(it.path);
+  for (const [options, words] of [
+    [{ at: 'exit' }, /reached its end with exit@1.*--before/s],
+    [{ at: 'anwser' }, /did you mean "answer"\? finished are: start, answer@1-2/],
+    [{ at: 'note@7' }, /no finished visit 7: its last one is 2/],
+    [{ at: 'note@x' }, /--at "note@x": a visit is a whole number/],
+    [{}, /--at is missing/],
+    [{ at: 'note', runId: 'base' }, /there is a run "base"/],
+    [{ at: 'note', runId: '../x' }, /--run-id/],
+    [{ at: 'note', runsdir: 'file' }, /is not a directory/],
+    [{ at: 'note', runsdir: `${runs}/base/inner` }, /is in the directory of the run/],
+    [{ at: 'note', var: ['nope=1'] }, /declares no variable "nope"/],
+    [{ at: 'note', var: ['spec=missing.md'] }, /there is no file/],
+    [
+      { at: 'count', pipeline: 'lacks.dot' },
+      /continues with node "enough", which the pipeline lacks.dot does not/,
+    ],
+    [{ at: 'note', pipeline: 'broken.dot' }, /error/],
+    [{ at: 'note', pipeline: 'missing.dot' }, /there is no pipeline file/],
+    [{ at: 'note', script: 'bound.json' }, /spec/],
+    [{ at: 'note', script: 'missing.json' }, /there is no agent script/],
+    [{ at: 'note', agent: 'nobody' }, /nobody/],
+    [{ at: 'note', maxSteps: 'x' }, /--max-steps x/],
+  ] as const) {
+    const told = await it.fork('base', options);
+    expect(told.err).toMatch(words);
+    expect(told.code).toBe(2);
+  }
+  expect(await it.fork('bass', { at: 'note' })).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('no run "bass"'),
   });
+  expect(treeOf(it.path)).toEqual(there);
 });
 
 const waits = `digraph waits {
@@ -219,94 +217,92 @@ test('a run that is under way can be forked and checked out, and continues', asy
   expect(it.read(`${runs}/f/workspace/gone.txt`)).toBe('go\n');
 });
 
-describe('what is changed', () => {
-  test('by flags and by another pipeline is used and recorded', async () => {
-    await using it = await house(files);
-    await it.run('loop.dot', { ...scripted, runId: 'base' });
-    // The texts of the run are its own: those that it was started with may be gone.
-    for (const name of ['spec.md', 'script.json', 'loop.dot']) rmSync(join(it.path, name));
-    writeFileSync(join(it.path, 'more.json'), script.replace('three', 'drei'));
-    writeFileSync(
-      join(it.path, 'other.dot'),
-      loop
-        .replace(
-          'exit [',
-          'goal="G"\n  last [shape=parallelogram, tool_command="echo last >> log.txt"]\n  exit [',
-        )
-        .replace(
-          'gate -> exit [condition="outcome=success"]',
-          'gate -> last [condition="outcome=success"]\n last -> exit',
-        ),
-    );
-    const forked = await it.fork('base', {
-      at: 'enough@1',
-      runId: 'f',
-      pipeline: 'other.dot',
-      var: ['limit=4', 'spec=new.md'],
-      script: 'more.json',
-      maxSteps: '90',
-      quiet: true,
-    });
-    expect(forked.code, forked.err).toBe(0);
-    expect(it.read(`${runs}/f/workspace/log.txt`)).toBe(
-      ['one success', 'two success', 'drei success', 'four success', 'last', ''].join('\n'),
-    );
-    expect(it.read(`${runs}/f/workspace/.factory/in/spec.md`)).toBe('the new text\n');
-    expect(it.read(`${runs}/base/workspace/.factory/in/spec.md`)).toBe('the old text\n');
-    const manifest = it.json(`${runs}/f/manifest.json`);
-    expect(manifest.forked_from.changed).toEqual(['pipeline', 'var limit', 'var spec', 'script', 'caps']);
-    expect(manifest).toMatchObject({ pipeline_path: 'other.dot', goal: 'G', caps: { max_steps: 90 } });
-    expect(it.json(`${runs}/f/checkpoint.json`).context['graph.goal']).toBe('G');
-
-    // Of a fork with a changed text, also a moment before it began has that text.
-    const again = await it.fork('f', { at: 'note@1', runId: 'ff', quiet: true });
-    expect(again.code, again.err).toBe(0);
-    expect(it.read(`${runs}/ff/workspace/.factory/in/spec.md`)).toBe('the new text\n');
-    expect(it.read(`${runs}/ff/workspace/log.txt`)).toBe(it.read(`${runs}/f/workspace/log.txt`));
+test('what is changed by flags and by another pipeline is used and recorded', async () => {
+  await using it = await house(files);
+  await it.run('loop.dot', { ...scripted, runId: 'base' });
+  // The texts of the run are its own: those that it was started with may be gone.
+  for (const name of ['spec.md', 'script.json', 'loop.dot']) rmSync(join(it.path, name));
+  writeFileSync(join(it.path, 'more.json'), script.replace('three', 'drei'));
+  writeFileSync(
+    join(it.path, 'other.dot'),
+    loop
+      .replace(
+        'exit [',
+        'goal="G"\n  last [shape=parallelogram, tool_command="echo last >> log.txt"]\n  exit [',
+      )
+      .replace(
+        'gate -> exit [condition="outcome=success"]',
+        'gate -> last [condition="outcome=success"]\n last -> exit',
+      ),
+  );
+  const forked = await it.fork('base', {
+    at: 'enough@1',
+    runId: 'f',
+    pipeline: 'other.dot',
+    var: ['limit=4', 'spec=new.md'],
+    script: 'more.json',
+    maxSteps: '90',
+    quiet: true,
   });
+  expect(forked.code, forked.err).toBe(0);
+  expect(it.read(`${runs}/f/workspace/log.txt`)).toBe(
+    ['one success', 'two success', 'drei success', 'four success', 'last', ''].join('\n'),
+  );
+  expect(it.read(`${runs}/f/workspace/.factory/in/spec.md`)).toBe('the new text\n');
+  expect(it.read(`${runs}/base/workspace/.factory/in/spec.md`)).toBe('the old text\n');
+  const manifest = it.json(`${runs}/f/manifest.json`);
+  expect(manifest.forked_from.changed).toEqual(['pipeline', 'var limit', 'var spec', 'script', 'caps']);
+  expect(manifest).toMatchObject({ pipeline_path: 'other.dot', goal: 'G', caps: { max_steps: 90 } });
+  expect(it.json(`${runs}/f/checkpoint.json`).context['graph.goal']).toBe('G');
 
-  test('a run that lost its agent script needs another one', async () => {
-    await using it = await house(files);
-    await it.run('loop.dot', { ...scripted, runId: 'base' });
-    rmSync(join(it.path, runs, 'base/inputs/agent-script.json'));
-    const told = await it.fork('base', { at: 'note@1' });
-    expect(told).toMatchObject({
-      code: 2,
-      err: expect.stringMatching(/the agent script of run .* is missing/),
-    });
-    const forked = await it.fork('base', { at: 'note@1', script: 'script.json', runId: 'f', quiet: true });
-    expect(forked.code, forked.err).toBe(0);
-    expect(it.json(`${runs}/f/manifest.json`).forked_from.changed).toEqual([]);
-  });
+  // Of a fork with a changed text, also a moment before it began has that text.
+  const again = await it.fork('f', { at: 'note@1', runId: 'ff', quiet: true });
+  expect(again.code, again.err).toBe(0);
+  expect(it.read(`${runs}/ff/workspace/.factory/in/spec.md`)).toBe('the new text\n');
+  expect(it.read(`${runs}/ff/workspace/log.txt`)).toBe(it.read(`${runs}/f/workspace/log.txt`));
+});
 
-  test('a fork keeps the texts of the forked run though their files have changed, also when it is resumed', async () => {
-    await using it = await house({
-      ...files,
-      'say.md': 'Say it',
-      'loop.dot': loop.replace('Say it', '@say.md'),
-    });
-    expect((await it.run('loop.dot', { ...scripted, runId: 'base' })).code).toBe(0);
-    writeFileSync(join(it.path, 'say.md'), 'Sing it');
-    writeFileSync(join(it.path, 'loop.dot'), loop.replace('Say it', '@say.md').replace('limit=2', 'limit=1'));
-    const options = { at: 'answer@1', before: true, quiet: true, runId: 'f' };
-    expect((await it.fork('base', { ...options, maxSteps: '3' })).code).toBe(1);
-    const other = await it.run('loop.dot', { resume: true, runId: 'f', maxSteps: '90', quiet: true });
-    expect(other.err).toContain('the pipeline loop.dot has changed');
-    const resumed = await it.resume('f', { maxSteps: '90', quiet: true });
-    expect(resumed.code, resumed.err).toBe(0);
-    const [f, base] = ['f', 'base'].map((run) => join(it.path, runs, run));
-    expect((await endOf(f ?? '')).workspace).toEqual((await endOf(base ?? '')).workspace);
+test('a run that lost its agent script needs another one', async () => {
+  await using it = await house(files);
+  await it.run('loop.dot', { ...scripted, runId: 'base' });
+  rmSync(join(it.path, runs, 'base/inputs/agent-script.json'));
+  const told = await it.fork('base', { at: 'note@1' });
+  expect(told).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/the agent script of run .* is missing/),
   });
+  const forked = await it.fork('base', { at: 'note@1', script: 'script.json', runId: 'f', quiet: true });
+  expect(forked.code, forked.err).toBe(0);
+  expect(it.json(`${runs}/f/manifest.json`).forked_from.changed).toEqual([]);
+});
 
-  test('a limit that ended a run can be raised for its fork', async () => {
-    await using it = await house(files);
-    const capped = await it.run('loop.dot', { ...scripted, runId: 'base', maxVisits: '1' });
-    expect(capped.code).toBe(1);
-    expect((await it.fork('base', { at: 'gate', runId: 'same', quiet: true })).out).toContain('max_visits');
-    const forked = await it.fork('base', { at: 'gate', maxVisits: '2', runId: 'more', quiet: true });
-    expect(forked.code, forked.err).toBe(0);
-    expect(it.json(`${runs}/more/manifest.json`).forked_from.changed).toEqual(['caps']);
+test('a fork keeps the texts of the forked run though their files have changed, also when it is resumed', async () => {
+  await using it = await house({
+    ...files,
+    'say.md': 'Say it',
+    'loop.dot': loop.replace('Say it', '@say.md'),
   });
+  expect((await it.run('loop.dot', { ...scripted, runId: 'base' })).code).toBe(0);
+  writeFileSync(join(it.path, 'say.md'), 'Sing it');
+  writeFileSync(join(it.path, 'loop.dot'), loop.replace('Say it', '@say.md').replace('limit=2', 'limit=1'));
+  const options = { at: 'answer@1', before: true, quiet: true, runId: 'f' };
+  expect((await it.fork('base', { ...options, maxSteps: '3' })).code).toBe(1);
+  const other = await it.run('loop.dot', { resume: true, runId: 'f', maxSteps: '90', quiet: true });
+  expect(other.err).toContain('the pipeline loop.dot has changed');
+  const resumed = await it.resume('f', { maxSteps: '90', quiet: true });
+  expect(resumed.code, resumed.err).toBe(0);
+  const [f, base] = ['f', 'base'].map((run) => join(it.path, runs, run));
+  expect((await endOf(f ?? '')).workspace).toEqual((await endOf(base ?? '')).workspace);
+});
+
+test('a limit that ended a run can be raised for its fork', async () => {
+  await using it = await house(files);
+  const capped = await it.run('loop.dot', { ...scripted, runId: 'base', maxVisits: '1' });
+  expect(capped.code).toBe(1);
+  expect((await it.fork('base', { at: 'gate', runId: 'same', quiet: true })).out).toContain('max_visits');
+  const forked = await it.fork('base', { at: 'gate', maxVisits: '2', runId: 'more', quiet: true });
+  expect(forked.code, forked.err).toBe(0);
+  expect(it.json(`${runs}/more/manifest.json`).forked_from.changed).toEqual(['caps']);
 });
 
 test('the artifacts of a failed node are those in the directory of the fork', async () => {

@@ -1,7 +1,7 @@
 /** Tools and verifications of a replay, answered from the record. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { house, treeOf } from '../support/house.ts';
 import { base, script, pipeline as sealedPipeline, wrote } from '../support/sealed-run.ts';
 
@@ -55,110 +55,108 @@ const artifacts = (it: House, run: string) => {
   return Object.fromEntries(tree.filter(([path]) => !/stage\.json$|^pay\/status/.test(path ?? '')));
 };
 
-describe('tools and verifications of a replay', () => {
-  test('are answered from the record with their artifacts, and side effects do not happen twice', async () => {
-    await using it = await recorded();
-    const checked = await it.replay('base', { runId: 'r', check: true });
-    expect(checked.out, checked.err).toMatch(/^equal/);
-    expect(ended(it, 'r')).toEqual([
-      'start',
-      'pay (record)',
-      'flaky (record)',
-      'stray (record)',
-      'check (record)',
-      'see (record)',
-      'exit',
-    ]);
-    expect(it.read('outside.txt')).toBe('paid\n');
-    expect(treeOf(join(dirOf(it, 'r'), 'workspace'))).toEqual(treeOf(join(dirOf(it, 'base'), 'workspace')));
-    expect(artifacts(it, 'r')).toEqual(artifacts(it, 'base'));
-    const result = (run: string) => {
-      const { status, stages, failed_stages, retries, evidence } = it.json(`${runs}/${run}/result.json`);
-      expect(evidence.commands).not.toEqual([]);
-      return { status, stages, failed_stages, retries, commands: evidence.commands };
-    };
-    expect(result('r')).toEqual(result('base'));
-    // Places are its own: a later stage of it must not reach into the other run.
-    expect(it.json(`${runs}/r/checkpoint.json`).context.at).toBe(join(dirOf(it, 'r'), 'workspace/d'));
-    const again = await it.replay('r', { runId: 'rr', check: true });
-    expect(again.out, again.err).toMatch(/^equal/);
-    expect(it.read('outside.txt')).toBe('paid\n');
+test('tools and verifications of a replay are answered from the record with their artifacts, and side effects do not happen twice', async () => {
+  await using it = await recorded();
+  const checked = await it.replay('base', { runId: 'r', check: true });
+  expect(checked.out, checked.err).toMatch(/^equal/);
+  expect(ended(it, 'r')).toEqual([
+    'start',
+    'pay (record)',
+    'flaky (record)',
+    'stray (record)',
+    'check (record)',
+    'see (record)',
+    'exit',
+  ]);
+  expect(it.read('outside.txt')).toBe('paid\n');
+  expect(treeOf(join(dirOf(it, 'r'), 'workspace'))).toEqual(treeOf(join(dirOf(it, 'base'), 'workspace')));
+  expect(artifacts(it, 'r')).toEqual(artifacts(it, 'base'));
+  const result = (run: string) => {
+    const { status, stages, failed_stages, retries, evidence } = it.json(`${runs}/${run}/result.json`);
+    expect(evidence.commands).not.toEqual([]);
+    return { status, stages, failed_stages, retries, commands: evidence.commands };
+  };
+  expect(result('r')).toEqual(result('base'));
+  // Places are its own: a later stage of it must not reach into the other run.
+  expect(it.json(`${runs}/r/checkpoint.json`).context.at).toBe(join(dirOf(it, 'r'), 'workspace/d'));
+  const again = await it.replay('r', { runId: 'rr', check: true });
+  expect(again.out, again.err).toMatch(/^equal/);
+  expect(it.read('outside.txt')).toBe('paid\n');
+});
+
+test('tools and verifications of a replay: run with --run-tools', async () => {
+  await using it = await recorded();
+  const told = await it.replay('base', { runId: 'r', runTools: true, quiet: true });
+  expect(told.code, told.err + told.out).toBe(0);
+  expect(ended(it, 'r').filter((one) => one.includes('record'))).toEqual([]);
+  expect(it.read('outside.txt')).toBe('paid\npaid\n');
+});
+
+test('tools and verifications of a replay: run where the record does not fit, and the replay reports where and why', async () => {
+  await using it = await recorded();
+  const told = await it.replay('base', { runId: 'r', var: ['limit=2'] });
+  expect(told.code, told.err + told.out).toBe(0);
+  expect(ran(it, 'r')).toEqual(['see@1: its attributes or variables are not the recorded ones']);
+  expect(told.err).toContain('the record does not fit; the node runs');
+  expect(it.read(`${runs}/r/workspace/limit`)).toBe('2\n');
+  expect((await it.replay('base', { runId: 's', var: ['other=y'], quiet: true })).code).toBe(0);
+  expect(ran(it, 's')).toEqual([]);
+});
+
+test('the record of a node before its attributes were changed does not answer', async () => {
+  await using it = await recorded();
+  writeFileSync(join(it.path, 'q.dot'), pipeline.replace('cat d/id', 'true').replace('echo x', 'echo y'));
+  const forked = await it.fork('base', {
+    at: 'see@1',
+    before: true,
+    pipeline: 'q.dot',
+    runId: 'f',
+    quiet: true,
   });
+  expect(forked.code, forked.err).toBe(0);
+  const told = await it.replay('f', { from: 'start', runId: 'r', quiet: true });
+  expect(told.code, told.err).toBe(0);
+  const other = 'its attributes or variables are not the recorded ones';
+  expect(ran(it, 'r')).toEqual([
+    `flaky@1: ${other}`,
+    expect.stringMatching(/^stray@1: the workspace before it is not the recorded one: tries$/),
+    expect.stringMatching(/^check@1: /),
+    expect.stringMatching(/^see@1: the workspace/),
+  ]);
+  expect(it.read(`${runs}/r/workspace/tries`)).toBe('y\ny\ny\n');
+});
 
-  test('run with --run-tools', async () => {
-    await using it = await recorded();
-    const told = await it.replay('base', { runId: 'r', runTools: true, quiet: true });
-    expect(told.code, told.err + told.out).toBe(0);
-    expect(ended(it, 'r').filter((one) => one.includes('record'))).toEqual([]);
-    expect(it.read('outside.txt')).toBe('paid\npaid\n');
-  });
-
-  test('run where the record does not fit, and the replay reports where and why', async () => {
-    await using it = await recorded();
-    const told = await it.replay('base', { runId: 'r', var: ['limit=2'] });
-    expect(told.code, told.err + told.out).toBe(0);
-    expect(ran(it, 'r')).toEqual(['see@1: its attributes or variables are not the recorded ones']);
-    expect(told.err).toContain('the record does not fit; the node runs');
-    expect(it.read(`${runs}/r/workspace/limit`)).toBe('2\n');
-    expect((await it.replay('base', { runId: 's', var: ['other=y'], quiet: true })).code).toBe(0);
-    expect(ran(it, 's')).toEqual([]);
-  });
-
-  test('the record of a node before its attributes were changed does not answer', async () => {
-    await using it = await recorded();
-    writeFileSync(join(it.path, 'q.dot'), pipeline.replace('cat d/id', 'true').replace('echo x', 'echo y'));
-    const forked = await it.fork('base', {
-      at: 'see@1',
-      before: true,
-      pipeline: 'q.dot',
-      runId: 'f',
-      quiet: true,
-    });
-    expect(forked.code, forked.err).toBe(0);
-    const told = await it.replay('f', { from: 'start', runId: 'r', quiet: true });
-    expect(told.code, told.err).toBe(0);
-    const other = 'its attributes or variables are not the recorded ones';
-    expect(ran(it, 'r')).toEqual([
-      `flaky@1: ${other}`,
-      expect.stringMatching(/^stray@1: the workspace before it is not the recorded one: tries$/),
-      expect.stringMatching(/^check@1: /),
-      expect.stringMatching(/^see@1: the workspace/),
-    ]);
-    expect(it.read(`${runs}/r/workspace/tries`)).toBe('y\ny\ny\n');
-  });
-
-  test.for(['manifest.json', 'visits.jsonl', 'inputs/text.md'])(
-    'a changed byte in %s is refused before anything is created',
-    async (name) => {
-      const reads = pipeline.replace('other=x', 'other=x, text=@text.md');
-      await using it = await recorded({ 'p.dot': reads, 'text.md': 'A text.\n' });
-      const path = join(dirOf(it, 'base'), name);
-      const bytes = readFileSync(path, 'utf8');
-      writeFileSync(
-        path,
-        name === 'visits.jsonl' ? bytes.replace('"notes":""', '"notes":"!"') : bytes.replace(/t$|t/, 'T'),
-      );
-      expect(readFileSync(path, 'utf8')).not.toBe(bytes);
-      const told = await it.replay('base', { runId: 'r' });
-      expect(told.code).toBe(2);
-      expect(told.err.replace(/\s+/g, '')).toContain(path);
-    },
-  );
-
-  test('a changed artifact is refused before anything is created', async () => {
-    await using it = await recorded();
-    const path = join(dirOf(it, 'base'), 'flaky/tool.stdout.txt');
-    const whole = readFileSync(path);
-    writeFileSync(path, 'try 9\n');
+test.for(['manifest.json', 'visits.jsonl', 'inputs/text.md'])(
+  'a changed byte in %s is refused before anything is created',
+  async (name) => {
+    const reads = pipeline.replace('other=x', 'other=x, text=@text.md');
+    await using it = await recorded({ 'p.dot': reads, 'text.md': 'A text.\n' });
+    const path = join(dirOf(it, 'base'), name);
+    const bytes = readFileSync(path, 'utf8');
+    writeFileSync(
+      path,
+      name === 'visits.jsonl' ? bytes.replace('"notes":""', '"notes":"!"') : bytes.replace(/t$|t/, 'T'),
+    );
+    expect(readFileSync(path, 'utf8')).not.toBe(bytes);
     const told = await it.replay('base', { runId: 'r' });
     expect(told.code).toBe(2);
-    expect(told.err).toContain('error[replay-damaged]');
     expect(told.err.replace(/\s+/g, '')).toContain(path);
-    expect(readdirSync(join(it.path, runs)).filter((name) => !name.startsWith('.'))).toEqual(['base']);
-    writeFileSync(path, whole);
-    expect((await it.replay('base', { runId: 'r', quiet: true })).code).toBe(0);
-    expect(statSync(join(dirOf(it, 'r'), 'pay/context.json')).mode & 0o777).toBe(0o444);
-  });
+  },
+);
+
+test('a changed artifact is refused before anything is created', async () => {
+  await using it = await recorded();
+  const path = join(dirOf(it, 'base'), 'flaky/tool.stdout.txt');
+  const whole = readFileSync(path);
+  writeFileSync(path, 'try 9\n');
+  const told = await it.replay('base', { runId: 'r' });
+  expect(told.code).toBe(2);
+  expect(told.err).toContain('error[replay-damaged]');
+  expect(told.err.replace(/\s+/g, '')).toContain(path);
+  expect(readdirSync(join(it.path, runs)).filter((name) => !name.startsWith('.'))).toEqual(['base']);
+  writeFileSync(path, whole);
+  expect((await it.replay('base', { runId: 'r', quiet: true })).code).toBe(0);
+  expect(statSync(join(dirOf(it, 'r'), 'pay/context.json')).mode & 0o777).toBe(0o444);
 });
 
 /** Prints bytes that no compression changes, the same every time. */

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ScenarioReport } from '../../src/scenario/result.ts';
 import { ladderOf } from '../../src/system/sandbox/ladder.ts';
 import { cleanEnv, type Home, home } from '../support/cli.ts';
@@ -34,8 +34,9 @@ const isRunning = (word: string): boolean =>
       }
     });
 
-describe.skipIf(why !== '')(`in a sandbox (${why || 'bubblewrap works'})`, () => {
-  test('a product finds nothing of its scenario: no file, no process, no variable, and an honest one passes', async () => {
+test.skipIf(why !== '')(
+  'in a sandbox: a product finds nothing of its scenario: no file, no process, no variable, and an honest one passes',
+  async () => {
     const search = `
 look() { grep -rsl SECRET[W]ORD "$@" 2>/dev/null; }
 env | grep SECRET[W]ORD
@@ -65,9 +66,12 @@ said=$("$APP_RUN" sh search.sh </dev/null); echo "$said"
         evidence: { isolation: 'launcher', isolation_note: 'product and scenario ran in separate sandboxes' },
       },
     ]);
-  });
+  },
+);
 
-  test('what a product leaves in HOME, in /tmp or running is gone in the next phase and the next scenario', async () => {
+test.skipIf(why !== '')(
+  'in a sandbox: what a product leaves in HOME, in /tmp or running is gone in the next phase and the next scenario',
+  async () => {
     const mark = `31${process.pid}77`;
     await using it = await home({
       's/a_scenario.sh': `${modes}"$APP_RUN" sh leave.sh </dev/null; ls -A ~ /tmp | grep -q left && exit 1; exit 0\n`,
@@ -78,44 +82,53 @@ said=$("$APP_RUN" sh search.sh </dev/null); echo "$said"
     const results = await resultsOf(it);
     expect(results.map((one) => one.outcome)).toEqual(['pass', 'pass']);
     expect(isRunning(`sleep\0${mark}`)).toBe(false);
-  });
+  },
+);
 
-  test('a product that its scenario starts itself is not reported as separate', async () => {
+test.skipIf(why !== '')(
+  'in a sandbox: a product that its scenario starts itself is not reported as separate',
+  async () => {
     await using it = await home({
       's/a_scenario.sh': `${modes}sh "$1/app.sh"\n`,
       'app/app.sh': 'exit 0\n',
     });
     expect(await resultsOf(it)).toMatchObject([{ outcome: 'pass', evidence: { isolation: 'phase' } }]);
-  });
+  },
+);
 
-  test.for([
-    ['and the scenario looks at its exit code', '"$APP_RUN" sh kill.sh </dev/null || exit 1', 'exit code 1'],
-    ['and the scenario looks at nothing', '"$APP_RUN" sh kill.sh </dev/null', 'its broker was killed'],
-    [
-      'and another one answers on its socket',
-      '"$APP_RUN" sh kill.sh </dev/null; "$APP_RUN" true </dev/null || exit 1',
-      'exit code 1',
-    ],
-  ] as const)('a product that kills its broker has failed: %s', async ([, text, reason]) => {
-    await using it = await home({
-      's/a_scenario.sh': `${modes}${text}\nexit 0\n`,
-      'app/kill.sh': 'kill -9 $PPID; sleep 5\n',
-    });
-    expect(await resultsOf(it)).toMatchObject([
-      { outcome: 'fail', failure_class: 'product', evidence: { why: expect.stringContaining(reason) } },
-    ]);
+test.skipIf(why !== '').for([
+  ['and the scenario looks at its exit code', '"$APP_RUN" sh kill.sh </dev/null || exit 1', 'exit code 1'],
+  ['and the scenario looks at nothing', '"$APP_RUN" sh kill.sh </dev/null', 'its broker was killed'],
+  [
+    'and another one answers on its socket',
+    '"$APP_RUN" sh kill.sh </dev/null; "$APP_RUN" true </dev/null || exit 1',
+    'exit code 1',
+  ],
+] as const)('in a sandbox: a product that kills its broker has failed: %s', async ([, text, reason]) => {
+  await using it = await home({
+    's/a_scenario.sh': `${modes}${text}\nexit 0\n`,
+    'app/kill.sh': 'kill -9 $PPID; sleep 5\n',
   });
+  expect(await resultsOf(it)).toMatchObject([
+    { outcome: 'fail', failure_class: 'product', evidence: { why: expect.stringContaining(reason) } },
+  ]);
+});
 
-  test('a product that its scenario starts itself cannot report another exit code for it', async () => {
+test.skipIf(why !== '')(
+  'in a sandbox: a product that its scenario starts itself cannot report another exit code for it',
+  async () => {
     await using it = await home({
       's/a_scenario.sh': `${modes}sh "$1/app.sh"\nexit 1\n`,
       'app/app.sh':
         "marks=$(tr '\\0' '\\n' </proc/1/cmdline /proc/[0-9]*/cmdline 2>/dev/null | grep -E '/run/[0-9a-f]+/[0-9a-f]+$'); for one in $marks; do rm -f $one/code; mkdir $one/code; rmdir $one/code; printf 0 >$one/code; chmod 444 $one/code; done\n",
     });
     expect(await resultsOf(it)).toMatchObject([{ outcome: 'fail', evidence: { exit_code: 1 } }]);
-  });
+  },
+);
 
-  test('a product that makes the scenario compare a file with itself has failed, and one with other links has not', async () => {
+test.skipIf(why !== '')(
+  'in a sandbox: a product that makes the scenario compare a file with itself has failed, and one with other links has not',
+  async () => {
     const text = `${modes}"$APP_RUN" sh app.sh </dev/null || exit 3\ncmp "\${0%/*}/wanted.txt" "$SCENARIO_TMP/out"\n`;
     const files = { 's/a_scenario.sh': text, 's/wanted.txt': 'right\n' };
     await using it = await home({ ...files, 'app/app.sh': 'ln -s /proc/self/fd/3 "$SCENARIO_TMP/out"\n' });
@@ -130,9 +143,12 @@ said=$("$APP_RUN" sh search.sh </dev/null); echo "$said"
       'echo right >real; ln -s "$PWD/real" "$SCENARIO_TMP/out"; ln -s /usr/bin/env e; ln -s gone g\n';
     await using other = await home({ ...files, 'app/app.sh': honest });
     expect(await resultsOf(other)).toMatchObject([{ outcome: 'pass' }]);
-  });
+  },
+);
 
-  test('a server in the background can be reached on loopback, and ends with the phase', async () => {
+test.skipIf(why !== '')(
+  'in a sandbox: a server in the background can be reached on loopback, and ends with the phase',
+  async () => {
     const server = `const s = require('node:http').createServer((_, answer) => answer.end('hello')).listen(0, '127.0.0.1', () => {
   require('node:fs').writeFileSync(process.env.SCENARIO_TMP + '/port.new', String(s.address().port));
   require('node:fs').renameSync(process.env.SCENARIO_TMP + '/port.new', process.env.SCENARIO_TMP + '/port');
@@ -153,9 +169,12 @@ node -e 'fetch("http://127.0.0.1:" + process.argv[1]).then((r) => r.text()).then
       socket.on('connect', () => done(false)).on('error', () => done(true));
     });
     expect(refused).toBe(true);
-  });
+  },
+);
 
-  test('what the product does not end in time is its failure, and gone', async () => {
+test.skipIf(why !== '')(
+  'in a sandbox: what the product does not end in time is its failure, and gone',
+  async () => {
     const mark = `32${process.pid}77`;
     await using it = await home({
       's/a_scenario.sh': `${modes}"$APP_RUN" sleep ${mark} </dev/null\n`,
@@ -167,9 +186,12 @@ node -e 'fetch("http://127.0.0.1:" + process.argv[1]).then((r) => r.text()).then
       { failure_class: 'scenario', evidence: { timeout: 2000 } },
     ]);
     expect(isRunning(`sleep\0${mark}`)).toBe(false);
-  });
+  },
+);
 
-  test('a script that passes on the death of the product by a signal has failed for the product', async () => {
+test.skipIf(why !== '')(
+  'in a sandbox: a script that passes on the death of the product by a signal has failed for the product',
+  async () => {
     await using it = await home({
       's/a_scenario.sh': `${modes}"$APP_RUN" sh -c 'kill -SEGV $$' </dev/null; exit $?\n`,
       's/b_scenario.sh': `${modes}kill -SEGV $$\n`,
@@ -179,8 +201,8 @@ node -e 'fetch("http://127.0.0.1:" + process.argv[1]).then((r) => r.text()).then
       { failure_class: 'product', evidence: { exit_code: 139, signal: null } },
       { failure_class: 'scenario', evidence: { signal: 'SIGSEGV' } },
     ]);
-  });
-});
+  },
+);
 
 /** Each line is a check of the launcher that holds wherever it runs. */
 const passes = `

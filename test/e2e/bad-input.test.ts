@@ -9,117 +9,118 @@ import { startModelServer } from '../support/model-server.ts';
 const good = 'digraph g { start [shape=Mdiamond] exit [shape=Msquare] start -> exit }';
 const job = join(root, 'pipelines/compile-and-build.dot');
 
-describe('a run that cannot start is refused with exit code 2, and nothing is created', () => {
-  const files = {
-    'p.dot': good,
-    'empty.dot': '',
-    'binary.dot': '\u0000\u0001\u0002',
-    'cut.dot': good.slice(0, -3),
-    'huge.dot': 'a -> '.repeat(1_000_000),
-    '-p.dot': good,
-    'ask.dot': 'digraph g { start [shape=Mdiamond] a [prompt=x] exit [shape=Msquare] start -> a -> exit }',
-    's.json': '{"format":"factory-script/1","answers":{"a":[{"file":"no.txt"}]}}',
-    's.md': ' \n',
-    'folder/x': '',
-    'w/in/x': '',
-  };
-  let it: Home;
-  let before: readonly string[];
-  beforeAll(async () => {
-    it = await home(files);
-    before = await it.list('.');
-  });
-  afterAll(() => it[Symbol.asyncDispose]());
+const files = {
+  'p.dot': good,
+  'empty.dot': '',
+  'binary.dot': '\u0000\u0001\u0002',
+  'cut.dot': good.slice(0, -3),
+  'huge.dot': 'a -> '.repeat(1_000_000),
+  '-p.dot': good,
+  'ask.dot': 'digraph g { start [shape=Mdiamond] a [prompt=x] exit [shape=Msquare] start -> a -> exit }',
+  's.json': '{"format":"factory-script/1","answers":{"a":[{"file":"no.txt"}]}}',
+  's.md': ' \n',
+  'folder/x': '',
+  'w/in/x': '',
+};
+let it: Home;
+let before: readonly string[];
+beforeAll(async () => {
+  it = await home(files);
+  before = await it.list('.');
+});
+afterAll(() => it[Symbol.asyncDispose]());
 
-  /** What is wrong, the command line, and texts in the message. */
-  const rows: readonly (readonly [says: string, line: string, ...wants: string[]])[] = [
-    ['no pipeline', 'run', 'no pipeline file is named'],
-    ['a resume of no run', 'run --resume', '--resume needs --run-id', ' resume RUN', ' runs lists the runs'],
-    ['a missing pipeline', 'run nowhere.dot', 'there is no pipeline file nowhere.dot'],
-    ['a dash, which is a file name', 'run -', 'there is no pipeline file -', 'standard input is /dev/stdin'],
-    ['a folder', 'run folder', 'folder is a folder'],
-    ['a file below a file', 'run p.dot/x', 'there is no pipeline file p.dot/x'],
-    ['a name that is too long', `run ${'x'.repeat(5000)}`, 'error[pipeline-file]', 'the name is too long'],
-    ['a name that is empty', "run ''", 'the name of the pipeline file is empty'],
-    ['an empty file', 'run empty.dot', 'empty.dot'],
-    ['a binary file', 'run binary.dot', 'binary.dot'],
-    ['a truncated file', 'run cut.dot', 'cut.dot:1:'],
-    ['a huge file that is not a pipeline', 'run huge.dot', 'huge.dot'],
-    ['an unknown flag', 'run p.dot --bogus', '--bogus'],
-    ['a flag without its value', 'run p.dot --workdir', '--workdir'],
-    // An unset shell variable: the current folder was not meant.
-    ...[
-      'run p.dot --workdir=',
-      'order run --work-order o.json --repo=',
-      'order run --repo r --work-order o.json --out=',
-      'order run-all --repo r --workdir w --artifacts-dir=',
-      'plan p.dot --overwrite --outdir=',
-      'deliver r --to=',
-    ].map((line) => {
-      const flag = line.split(' ').at(-1)?.slice(0, -1);
-      return [`an empty value: ${line}`, line, `${flag} <dir>' argument '' is invalid`] as const;
-    }),
-    ['a run id that leaves the runs directory', 'run p.dot --run-id ../x', '--run-id', '../x'],
-    ['an undeclared variable', 'run p.dot --var x=1', '--var x'],
-    ['a variable without a value', 'run p.dot --var x', 'NAME=VALUE'],
-    ['a workdir that is missing', 'run p.dot --workdir gone', 'workdir', 'gone'],
-    ['a workdir that is a file', 'run p.dot --workdir p.dot', 'workdir'],
-    ['a workdir that is the whole file system', 'run p.dot --workdir /', 'the workdir / is the whole'],
-    ['a runs directory that is the workdir', 'run p.dot --workdir w --runsdir w', 'w'],
-    ['a runs directory that contains the workdir', 'run p.dot --workdir w/in --runsdir w', 'w'],
-    ['a runs directory that cannot be created', 'run p.dot --runsdir /proc/x/r', '/proc/x/r cannot be made'],
+/** What is wrong, the command line, and texts in the message. */
+const rows: readonly (readonly [says: string, line: string, ...wants: string[]])[] = [
+  ['no pipeline', 'run', 'no pipeline file is named'],
+  ['a resume of no run', 'run --resume', '--resume needs --run-id', ' resume RUN', ' runs lists the runs'],
+  ['a missing pipeline', 'run nowhere.dot', 'there is no pipeline file nowhere.dot'],
+  ['a dash, which is a file name', 'run -', 'there is no pipeline file -', 'standard input is /dev/stdin'],
+  ['a folder', 'run folder', 'folder is a folder'],
+  ['a file below a file', 'run p.dot/x', 'there is no pipeline file p.dot/x'],
+  ['a name that is too long', `run ${'x'.repeat(5000)}`, 'error[pipeline-file]', 'the name is too long'],
+  ['a name that is empty', "run ''", 'the name of the pipeline file is empty'],
+  ['an empty file', 'run empty.dot', 'empty.dot'],
+  ['a binary file', 'run binary.dot', 'binary.dot'],
+  ['a truncated file', 'run cut.dot', 'cut.dot:1:'],
+  ['a huge file that is not a pipeline', 'run huge.dot', 'huge.dot'],
+  ['an unknown flag', 'run p.dot --bogus', '--bogus'],
+  ['a flag without its value', 'run p.dot --workdir', '--workdir'],
+  // An unset shell variable: the current folder was not meant.
+  ...[
+    'run p.dot --workdir=',
+    'order run --work-order o.json --repo=',
+    'order run --repo r --work-order o.json --out=',
+    'order run-all --repo r --workdir w --artifacts-dir=',
+    'plan p.dot --overwrite --outdir=',
+    'deliver r --to=',
+  ].map((line) => {
+    const flag = line.split(' ').at(-1)?.slice(0, -1);
+    return [`an empty value: ${line}`, line, `${flag} <dir>' argument '' is invalid`] as const;
+  }),
+  ['a run id that leaves the runs directory', 'run p.dot --run-id ../x', '--run-id', '../x'],
+  ['an undeclared variable', 'run p.dot --var x=1', '--var x'],
+  ['a variable without a value', 'run p.dot --var x', 'NAME=VALUE'],
+  ['a workdir that is missing', 'run p.dot --workdir gone', 'workdir', 'gone'],
+  ['a workdir that is a file', 'run p.dot --workdir p.dot', 'workdir'],
+  ['a workdir that is the whole file system', 'run p.dot --workdir /', 'the workdir / is the whole'],
+  ['a runs directory that is the workdir', 'run p.dot --workdir w --runsdir w', 'w'],
+  ['a runs directory that contains the workdir', 'run p.dot --workdir w/in --runsdir w', 'w'],
+  ['a runs directory that cannot be created', 'run p.dot --runsdir /proc/x/r', '/proc/x/r cannot be made'],
+  [
+    'a runs directory whose name is too long',
+    `run p.dot --runsdir new/${'r'.repeat(300)}`,
+    'the name is too long',
+  ],
+  ['a spec that is missing', `run ${job} --var spec=gone.md`, 'spec', 'gone.md'],
+  ['a spec that is empty', `run ${job} --var spec=s.md`, 's.md is empty'],
+  ['a spec without a name', `run ${job} --var spec=`, 'variable "spec" names no file', '--var spec=FILE'],
+  [
+    'a flag instead of a value',
+    'run p.dot --workdir --json-is-no-value',
+    '--workdir <dir>',
+    'argument missing',
+    'run --help',
+  ],
+  ['a value for a flag without one', 'run p.dot --json=true', "option '--json' takes no value"],
+  ['a name that begins with a dash', 'run -p.dot', "unknown option '-p.dot'", 'it is written ./-p.dot;'],
+  ['a misspelt flag', 'run p.dot --workdri x', 'error[usage]: unknown option', 'did you mean --workdir?'],
+  ['an unknown effort', 'run p.dot --effort hihg', 'the effort "hihg"', 'did you mean "high"?'],
+  ['an unknown agent, though no node needs one', 'run p.dot --agent nope', ': nope (--agent)', 'openai'],
+  ['an unknown agent of the main job', `run ${job} --agent opnai`, 'openai'],
+  ['openai without a key', `run ${job} --agent openai`, 'OPENAI_API_KEY'],
+  ['a script that is missing', 'run p.dot --script nope.json', 'there is no agent script', 'nope.json'],
+  ['a script that is a folder', 'run p.dot --script folder', 'folder cannot be read: it is a folder\n'],
+  ['a script with a missing answer file', 'run ask.dot --script s.json', 'names no.txt for node "a"'],
+  ['a missing file of prices', 'run p.dot --prices no.json', 'no.json, which cannot be read: there is no'],
+  ...(
     [
-      'a runs directory whose name is too long',
-      `run p.dot --runsdir new/${'r'.repeat(300)}`,
-      'the name is too long',
-    ],
-    ['a spec that is missing', `run ${job} --var spec=gone.md`, 'spec', 'gone.md'],
-    ['a spec that is empty', `run ${job} --var spec=s.md`, 's.md is empty'],
-    ['a spec without a name', `run ${job} --var spec=`, 'variable "spec" names no file', '--var spec=FILE'],
-    [
-      'a flag instead of a value',
-      'run p.dot --workdir --json-is-no-value',
-      '--workdir <dir>',
-      'argument missing',
-      'run --help',
-    ],
-    ['a value for a flag without one', 'run p.dot --json=true', "option '--json' takes no value"],
-    ['a name that begins with a dash', 'run -p.dot', "unknown option '-p.dot'", 'it is written ./-p.dot;'],
-    ['a misspelt flag', 'run p.dot --workdri x', 'error[usage]: unknown option', 'did you mean --workdir?'],
-    ['an unknown effort', 'run p.dot --effort hihg', 'the effort "hihg"', 'did you mean "high"?'],
-    ['an unknown agent, though no node needs one', 'run p.dot --agent nope', ': nope (--agent)', 'openai'],
-    ['an unknown agent of the main job', `run ${job} --agent opnai`, 'openai'],
-    ['openai without a key', `run ${job} --agent openai`, 'OPENAI_API_KEY'],
-    ['a script that is missing', 'run p.dot --script nope.json', 'there is no agent script', 'nope.json'],
-    ['a script that is a folder', 'run p.dot --script folder', 'folder cannot be read: it is a folder\n'],
-    ['a script with a missing answer file', 'run ask.dot --script s.json', 'names no.txt for node "a"'],
-    ['a missing file of prices', 'run p.dot --prices no.json', 'no.json, which cannot be read: there is no'],
-    ...(
-      [
-        ['--max-tokens', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
-        ['--max-visits', 'many', 'is not a whole number of at least 1'],
-        ['--max-cost-usd', '9'.repeat(400), 'is too large'],
-        ['--max-wall', '9'.repeat(400), 'is too long: the most is 104249991d'],
-      ] as const
-    ).map(
-      ([flag, value, why]) =>
-        [`${flag} ${value.slice(0, 20)}`, `run p.dot ${flag} ${value}`, `${flag} ${value} ${why}`] as const,
-    ),
-    [
-      'a secret that cannot be a variable',
-      "run p.dot --env-pass 'A_KEY, B_TOKEN C_KEY'",
-      '--env-pass: "B_TOKEN C_KEY" is no name of a variable',
-    ],
-    [
-      'less and more output at once',
-      'run p.dot --quiet -v',
-      "option '-q, --quiet' cannot be used with option '-v, --verbose'",
-    ],
-    ...['--now', '--accept-changes', '--take-over'].map(
-      (flag) => [`${flag} of a new run`, `run p.dot ${flag}`, `${flag} goes with --resume`] as const,
-    ),
-  ];
-  test.for(rows)('%s', async ([, line, ...wants]) => {
+      ['--max-tokens', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
+      ['--max-visits', 'many', 'is not a whole number of at least 1'],
+      ['--max-cost-usd', '9'.repeat(400), 'is too large'],
+      ['--max-wall', '9'.repeat(400), 'is too long: the most is 104249991d'],
+    ] as const
+  ).map(
+    ([flag, value, why]) =>
+      [`${flag} ${value.slice(0, 20)}`, `run p.dot ${flag} ${value}`, `${flag} ${value} ${why}`] as const,
+  ),
+  [
+    'a secret that cannot be a variable',
+    "run p.dot --env-pass 'A_KEY, B_TOKEN C_KEY'",
+    '--env-pass: "B_TOKEN C_KEY" is no name of a variable',
+  ],
+  [
+    'less and more output at once',
+    'run p.dot --quiet -v',
+    "option '-q, --quiet' cannot be used with option '-v, --verbose'",
+  ],
+  ...['--now', '--accept-changes', '--take-over'].map(
+    (flag) => [`${flag} of a new run`, `run p.dot ${flag}`, `${flag} goes with --resume`] as const,
+  ),
+];
+test.for(rows)(
+  'a run that cannot start is refused with exit code 2, and nothing is created: %s',
+  async ([, line, ...wants]) => {
     const words = line.match(/'[^']*'|[^ ']\S*/g) ?? [];
     const ran = await it.factory(words.map((word) => word.replace(/^'(.*)'$/, '$1')));
     expect(ran.code, ran.stderr).toBe(2);
@@ -127,8 +128,8 @@ describe('a run that cannot start is refused with exit code 2, and nothing is cr
     for (const word of wants) expect(ran.stderr).toContain(word);
     expect(ran.stderr).not.toMatch(/^\s+at .*\.js:\d+/m);
     expect(await it.list('.')).toEqual(before);
-  });
-});
+  },
+);
 
 test('a removed working directory is reported in one sentence', async () => {
   await using it = await home({ 'gone/x': '' });

@@ -239,105 +239,103 @@ echo done
   },
 );
 
-describe('a run that is stopped', () => {
-  const pipeline = row({
-    see: tool(`echo see >> log.txt; ${plan}`),
-    a: agent('agent.sh'),
-    t: tool('echo t >> log.txt; test -e scripts/scenarios/judge.sh && $HOLD true'),
-    v: verify(''),
-  });
-  const agentScript =
-    'test ! -e scripts/scenarios || exit 9; test -z "$(grep -rl SEALED-73[1]9 .)" || exit 8; echo forty-two > answer.txt; echo a >> log.txt; echo done';
+const pipeline = row({
+  see: tool(`echo see >> log.txt; ${plan}`),
+  a: agent('agent.sh'),
+  t: tool('echo t >> log.txt; test -e scripts/scenarios/judge.sh && $HOLD true'),
+  v: verify(''),
+});
+const agentScript =
+  'test ! -e scripts/scenarios || exit 9; test -z "$(grep -rl SEALED-73[1]9 .)" || exit 8; echo forty-two > answer.txt; echo a >> log.txt; echo done';
 
-  test('by kill -9 at any node has the scenarios undamaged when it is resumed, and ends the same', async () => {
-    await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
-    const before = picture(join(it.path, 'w/scripts'));
-    const store = () => readFile(join(it.path, at, '.sealed'));
-    const stops = [
-      'started node=see',
-      'started node=a',
-      'started node=t',
-      'started node=v',
-      'completed node=exit',
-    ];
-    let first: Buffer | undefined;
-    let ran = { code: null as number | null, stderr: '' };
-    for (const [n, stop] of [...stops, undefined].entries()) {
-      ran = await it.program(
-        n === 0 ? ['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'] : ['resume', 'r1'],
-        {
-          watch: (line, process) => {
-            if (stop !== undefined && line.includes(`stage ${stop}`)) process.kill('SIGKILL');
-          },
+test('a run that is stopped by kill -9 at any node has the scenarios undamaged when it is resumed, and ends the same', async () => {
+  await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
+  const before = picture(join(it.path, 'w/scripts'));
+  const store = () => readFile(join(it.path, at, '.sealed'));
+  const stops = [
+    'started node=see',
+    'started node=a',
+    'started node=t',
+    'started node=v',
+    'completed node=exit',
+  ];
+  let first: Buffer | undefined;
+  let ran = { code: null as number | null, stderr: '' };
+  for (const [n, stop] of [...stops, undefined].entries()) {
+    ran = await it.program(
+      n === 0 ? ['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'] : ['resume', 'r1'],
+      {
+        watch: (line, process) => {
+          if (stop !== undefined && line.includes(`stage ${stop}`)) process.kill('SIGKILL');
         },
-      );
-      first ??= await store();
-      expect(await store()).toEqual(first);
-    }
-    expect(ran.code, ran.stderr).toBe(0);
-    expect(await it.read(`${ws}/log.txt`)).toBe('see\na\nt\n');
-    expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
-    expect(snapshotsHolding(join(it.path, at), needle)).toEqual([]);
-  });
-
-  test('by a signal has the scenarios in its workspace, and seals them again when it is resumed', async () => {
-    await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
-    const before = picture(join(it.path, 'w/scripts'));
-    const stopped = await run(it, [], { ATTRACTION_TEST_STOP_AFTER_NODE: 'see' });
-    expect(stopped.code).toBe(1);
-    expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
-    await writeFile(join(it.path, ws, 'scripts/scenarios/judge.sh'), 'exit 0');
-    const interrupted = await it.factory(['resume', 'r1'], {
-      // The node does not end before the signal.
-      env: { HOLD: 'exec tail -f /dev/null' },
-      watch: (line, process) => {
-        if (line.includes('stage started node=t')) process.kill('SIGTERM');
       },
-    });
-    expect(interrupted.code, interrupted.stderr).toBe(130);
-    expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
-    // With a damaged store nothing of the run changes.
-    const store = join(it.path, at, '.sealed');
-    const whole = await readFile(store);
-    const flipped = Buffer.from([whole.readUInt8(60) ^ 1]);
-    await writeFile(store, Buffer.concat([whole.subarray(0, 60), flipped, whole.subarray(61)]));
-    const checkpoint = await it.read(`${at}/checkpoint.json`);
-    const damaged = await it.factory(['resume', 'r1']);
-    expect(damaged.code).toBe(2);
-    expect(damaged.stderr).toContain('are not those that the run was begun with');
-    await writeFile(store, whole);
-    const elsewhere = await it.factory(['resume', 'r1'], { env: { FACTORY_KEYS: join(it.path, 'none') } });
-    expect(elsewhere.code).toBe(2);
-    expect(elsewhere.stderr).toMatch(/the key of the sealed scenarios is not there[\s\S]*FACTORY_KEYS/);
-    expect(await it.read(`${at}/checkpoint.json`)).toBe(checkpoint);
-    const other = await it.factory(['run', 'p.dot', '--resume', '--run-id', 'r1', '--holdout', 'w'], {});
-    expect(other.code).toBe(2);
-    expect(other.stderr).toContain(
-      "--holdout w differs from the run's holdout: scripts/scenarios of its workdir",
     );
-    const on = await it.factory(['resume', 'r1']);
-    expect(on.code, on.stderr).toBe(0);
-    expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
-  });
+    first ??= await store();
+    expect(await store()).toEqual(first);
+  }
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(await it.read(`${ws}/log.txt`)).toBe('see\na\nt\n');
+  expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
+  expect(snapshotsHolding(join(it.path, at), needle)).toEqual([]);
+});
 
-  test('or has ended gives a fork and a replay a separate store and key', async () => {
-    await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
-    const before = picture(join(it.path, 'w/scripts'));
-    const ran = await run(it);
-    expect(ran.code, ran.stderr).toBe(0);
-    const fork = await it.factory(['fork', 'r1', '--at', 'a', '--run-id', 'r2'], {});
-    expect(fork.code, fork.stderr).toBe(0);
-    const replay = await it.factory(['replay', 'r1', '--run-id', 'r3'], {});
-    expect(replay.code, replay.stderr).toBe(0);
-    const facts = async (id: string) =>
-      ((await it.json(`.factory/runs/${id}/manifest.json`)) as { holdout: Record<string, string> }).holdout;
-    for (const id of ['r2', 'r3']) {
-      expect(picture(join(it.path, `.factory/runs/${id}/workspace/scripts`))).toEqual(before);
-      const { sha256, key } = await facts(id);
-      expect(sha256).toBe((await facts('r1'))['sha256']);
-      expect(key).not.toBe((await facts('r1'))['key']);
-    }
+test('a run that is stopped by a signal has the scenarios in its workspace, and seals them again when it is resumed', async () => {
+  await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
+  const before = picture(join(it.path, 'w/scripts'));
+  const stopped = await run(it, [], { ATTRACTION_TEST_STOP_AFTER_NODE: 'see' });
+  expect(stopped.code).toBe(1);
+  expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
+  await writeFile(join(it.path, ws, 'scripts/scenarios/judge.sh'), 'exit 0');
+  const interrupted = await it.factory(['resume', 'r1'], {
+    // The node does not end before the signal.
+    env: { HOLD: 'exec tail -f /dev/null' },
+    watch: (line, process) => {
+      if (line.includes('stage started node=t')) process.kill('SIGTERM');
+    },
   });
+  expect(interrupted.code, interrupted.stderr).toBe(130);
+  expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
+  // With a damaged store nothing of the run changes.
+  const store = join(it.path, at, '.sealed');
+  const whole = await readFile(store);
+  const flipped = Buffer.from([whole.readUInt8(60) ^ 1]);
+  await writeFile(store, Buffer.concat([whole.subarray(0, 60), flipped, whole.subarray(61)]));
+  const checkpoint = await it.read(`${at}/checkpoint.json`);
+  const damaged = await it.factory(['resume', 'r1']);
+  expect(damaged.code).toBe(2);
+  expect(damaged.stderr).toContain('are not those that the run was begun with');
+  await writeFile(store, whole);
+  const elsewhere = await it.factory(['resume', 'r1'], { env: { FACTORY_KEYS: join(it.path, 'none') } });
+  expect(elsewhere.code).toBe(2);
+  expect(elsewhere.stderr).toMatch(/the key of the sealed scenarios is not there[\s\S]*FACTORY_KEYS/);
+  expect(await it.read(`${at}/checkpoint.json`)).toBe(checkpoint);
+  const other = await it.factory(['run', 'p.dot', '--resume', '--run-id', 'r1', '--holdout', 'w'], {});
+  expect(other.code).toBe(2);
+  expect(other.stderr).toContain(
+    "--holdout w differs from the run's holdout: scripts/scenarios of its workdir",
+  );
+  const on = await it.factory(['resume', 'r1']);
+  expect(on.code, on.stderr).toBe(0);
+  expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
+});
+
+test('a run that is stopped: or has ended gives a fork and a replay a separate store and key', async () => {
+  await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
+  const before = picture(join(it.path, 'w/scripts'));
+  const ran = await run(it);
+  expect(ran.code, ran.stderr).toBe(0);
+  const fork = await it.factory(['fork', 'r1', '--at', 'a', '--run-id', 'r2'], {});
+  expect(fork.code, fork.stderr).toBe(0);
+  const replay = await it.factory(['replay', 'r1', '--run-id', 'r3'], {});
+  expect(replay.code, replay.stderr).toBe(0);
+  const facts = async (id: string) =>
+    ((await it.json(`.factory/runs/${id}/manifest.json`)) as { holdout: Record<string, string> }).holdout;
+  for (const id of ['r2', 'r3']) {
+    expect(picture(join(it.path, `.factory/runs/${id}/workspace/scripts`))).toEqual(before);
+    const { sha256, key } = await facts(id);
+    expect(sha256).toBe((await facts('r1'))['sha256']);
+    expect(key).not.toBe((await facts('r1'))['key']);
+  }
 });
 
 describe('--holdout', () => {
@@ -443,71 +441,69 @@ test.for([
   });
 });
 
-describe('a build of commits', () => {
-  const emptySha = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-  const proposal = JSON.stringify({
-    summary: 's',
-    writes: [{ path: 'f1.txt', base_sha256: emptySha, content: 'right\n' }],
-  });
-  const wrong = JSON.stringify({
-    summary: 's',
-    writes: [{ path: 'f1.txt', base_sha256: emptySha, content: 'wrong\n' }],
-  });
-  const order = {
-    id: 'WO-01',
-    title: 'Step',
-    intent: 'Make f1.txt.',
-    preconditions: [],
-    postconditions: [{ kind: 'file_exists', path: 'f1.txt' }],
-    allowed_files: ['f1.txt'],
-    forbidden: [],
-    acceptance_commands: ['sh scripts/scenarios/accept.sh', 'git diff --exit-code', 'git status'],
-    context_files: ['f1.txt'],
-    notes: null,
-  };
-  test('adds no sealed file to a commit and removes none that is committed', async () => {
-    const committed = 'scripts/scenarios/old.sh';
-    const text = await readFile(join(root, 'pipelines/build.dot'), 'utf8');
-    const accept = 'echo seen; grep -q right f1.txt\n';
-    await using it = await home({
-      'p.dot': text
-        .replace('@../examples/linkcheck/plan.json', '@plan.json')
-        .replace('@../prompts/propose.md', '@propose.md')
-        .replace('../examples/linkcheck/agent.json', 'agent.json')
-        // The order names a sealed script.
-        .replaceAll('sees_holdout=false', 'sees_holdout=true'),
-      'propose.md': await readFile(join(root, 'prompts/propose.md'), 'utf8'),
-      'plan.json': JSON.stringify({
-        system_overview: ['a file'],
-        verify_contract: { command: 'test -f f1.txt', requires: [{ kind: 'file_exists', path: 'f1.txt' }] },
-        work_orders: [order],
-      }),
-      'agent.json': JSON.stringify({
-        format: 'factory-script/1',
-        answers: { propose: [{ text: wrong }, { text: proposal }] },
-      }),
-      'w/a.txt': 'a\n',
-      [`w/${committed}`]: 'true\n',
-      'judge/accept.sh': accept,
-    });
-    const git = (cwd: string, ...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
-        cwd: join(it.path, cwd),
-        env: cleanEnv({ HOME: it.path }),
-        encoding: 'utf8',
-      });
-    git('w', 'init', '-q');
-    git('w', 'add', '.');
-    git('w', 'commit', '-qm', 'all');
-    const ran = await run(it, ['--agent', 'scripted', '--holdout', 'judge']);
-    expect(ran.code, ran.stderr + ran.stdout).toBe(0);
-    const names = git(`${at}/history.git`, 'ls-tree', '-r', '--name-only', 'refs/factory/head');
-    expect(names).toBe(`a.txt\nf1.txt\n${committed}\n`);
-    expect(git(`${at}/history.git`, 'log', '--format=%s', 'refs/factory/head').split('\n')[0]).toBe(
-      'WO-01: Step',
-    );
-    const prompt = await it.read(`${at}/propose/prompt.md`);
-    expect(prompt).not.toContain('scenarios/old');
-    expect(snapshotsHolding(join(it.path, at), accept)).toEqual([]);
-  }, 180_000);
+const emptySha = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+const proposal = JSON.stringify({
+  summary: 's',
+  writes: [{ path: 'f1.txt', base_sha256: emptySha, content: 'right\n' }],
 });
+const wrong = JSON.stringify({
+  summary: 's',
+  writes: [{ path: 'f1.txt', base_sha256: emptySha, content: 'wrong\n' }],
+});
+const order = {
+  id: 'WO-01',
+  title: 'Step',
+  intent: 'Make f1.txt.',
+  preconditions: [],
+  postconditions: [{ kind: 'file_exists', path: 'f1.txt' }],
+  allowed_files: ['f1.txt'],
+  forbidden: [],
+  acceptance_commands: ['sh scripts/scenarios/accept.sh', 'git diff --exit-code', 'git status'],
+  context_files: ['f1.txt'],
+  notes: null,
+};
+test('a build of commits adds no sealed file to a commit and removes none that is committed', async () => {
+  const committed = 'scripts/scenarios/old.sh';
+  const text = await readFile(join(root, 'pipelines/build.dot'), 'utf8');
+  const accept = 'echo seen; grep -q right f1.txt\n';
+  await using it = await home({
+    'p.dot': text
+      .replace('@../examples/linkcheck/plan.json', '@plan.json')
+      .replace('@../prompts/propose.md', '@propose.md')
+      .replace('../examples/linkcheck/agent.json', 'agent.json')
+      // The order names a sealed script.
+      .replaceAll('sees_holdout=false', 'sees_holdout=true'),
+    'propose.md': await readFile(join(root, 'prompts/propose.md'), 'utf8'),
+    'plan.json': JSON.stringify({
+      system_overview: ['a file'],
+      verify_contract: { command: 'test -f f1.txt', requires: [{ kind: 'file_exists', path: 'f1.txt' }] },
+      work_orders: [order],
+    }),
+    'agent.json': JSON.stringify({
+      format: 'factory-script/1',
+      answers: { propose: [{ text: wrong }, { text: proposal }] },
+    }),
+    'w/a.txt': 'a\n',
+    [`w/${committed}`]: 'true\n',
+    'judge/accept.sh': accept,
+  });
+  const git = (cwd: string, ...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+      cwd: join(it.path, cwd),
+      env: cleanEnv({ HOME: it.path }),
+      encoding: 'utf8',
+    });
+  git('w', 'init', '-q');
+  git('w', 'add', '.');
+  git('w', 'commit', '-qm', 'all');
+  const ran = await run(it, ['--agent', 'scripted', '--holdout', 'judge']);
+  expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+  const names = git(`${at}/history.git`, 'ls-tree', '-r', '--name-only', 'refs/factory/head');
+  expect(names).toBe(`a.txt\nf1.txt\n${committed}\n`);
+  expect(git(`${at}/history.git`, 'log', '--format=%s', 'refs/factory/head').split('\n')[0]).toBe(
+    'WO-01: Step',
+  );
+  const prompt = await it.read(`${at}/propose/prompt.md`);
+  expect(prompt).not.toContain('scenarios/old');
+  expect(snapshotsHolding(join(it.path, at), accept)).toEqual([]);
+}, 180_000);

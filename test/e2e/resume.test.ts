@@ -137,90 +137,88 @@ test('the main job, killed after every few nodes, ends with the same commits', a
   expect(await it.read('.factory/runs/r1/events.jsonl')).toBe(before);
 }, 180_000);
 
-describe('a resume refuses', () => {
-  const plain = chain.replace(
-    /two \[.*\]\n/,
-    'two [shape=parallelogram, tool_command="echo two >> log.txt"]\n',
-  );
-  const stopped = async () => {
-    const it = await home({ 'p.dot': plain, 'work/seed.txt': 'seed\n' });
-    const ran = await it.factory(['run', 'p.dot', '--workdir', 'work', '--run-id', 'r1'], {
-      env: { ATTRACTION_TEST_STOP_AFTER_NODE: 'one' },
-    });
-    expect(ran.code).toBe(1);
-    return it;
-  };
-  test('a pipeline that has changed, unless the change is accepted', async () => {
-    await using it = await stopped();
-    await writeFile(join(it.path, 'p.dot'), plain.replace('echo three', 'echo drei'));
-    const refused = await it.factory(['resume', 'r1']);
+const plain = chain.replace(
+  /two \[.*\]\n/,
+  'two [shape=parallelogram, tool_command="echo two >> log.txt"]\n',
+);
+const stopped = async () => {
+  const it = await home({ 'p.dot': plain, 'work/seed.txt': 'seed\n' });
+  const ran = await it.factory(['run', 'p.dot', '--workdir', 'work', '--run-id', 'r1'], {
+    env: { ATTRACTION_TEST_STOP_AFTER_NODE: 'one' },
+  });
+  expect(ran.code).toBe(1);
+  return it;
+};
+test('a pipeline that has changed, unless the change is accepted', async () => {
+  await using it = await stopped();
+  await writeFile(join(it.path, 'p.dot'), plain.replace('echo three', 'echo drei'));
+  const refused = await it.factory(['resume', 'r1']);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('p.dot has changed');
+  const accepted = await it.factory(['resume', 'r1', '--accept-changes']);
+  expect(accepted.code, accepted.stderr).toBe(0);
+  expect(await it.read('.factory/runs/r1/workspace/log.txt')).toContain('drei');
+});
+test('a resume refuses: another workdir', async () => {
+  await using it = await stopped();
+  const refused = await it.factory(['run', 'p.dot', '--workdir', '.', '--resume', '--run-id', 'r1']);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('--workdir');
+});
+test('a variable that it cannot take over, with a missing pipeline or in a replay', async () => {
+  await using it = await stopped();
+  const other = ['--accept-changes', '--var', 'n=other'];
+  await rename(join(it.path, 'p.dot'), join(it.path, 'q.dot'));
+  const gone = await it.factory(['resume', 'r1', ...other]);
+  expect(gone.stderr).toContain('--var n cannot be changed: the pipeline p.dot cannot be read');
+  expect(gone.code).toBe(2);
+  const kept = await it.factory(['resume', 'r1', '--accept-changes']);
+  expect(kept.stderr).toContain('the run keeps its texts');
+  expect(kept.code, kept.stderr).toBe(0);
+  const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'one' };
+  await it.factory(['replay', 'r1', '--run-id', 'r2'], { env });
+  const replay = await it.factory(['resume', 'r2', ...other]);
+  expect(replay.stderr).toContain('--var n cannot be changed: run r2 is a replay');
+  expect(replay.code).toBe(2);
+});
+test('a resume refuses: changed records, and names the file', async () => {
+  await using it = await stopped();
+  const harms = [
+    ['visits.jsonl', 'succ', 'fail'],
+    ['events.jsonl', '"node_id":"one"', '"node_id":"two"'],
+    ['trace.jsonl', '"node_id":"one"', '"node_id":"two"'],
+    ['checkpoint.json', '"next_node": "two"', '"next_node": "three"'],
+    ['checkpoint.json', /,\n {2}"sha256": ".*"/, ''],
+    ['manifest.json', '"env_pass": []', '"env_pass": ["A_KEY"]'],
+  ] as const;
+  for (const [name, was, is] of harms) {
+    const path = join(it.path, '.factory/runs/r1', name);
+    const whole = await readFile(path, 'utf8');
+    await writeFile(path, whole.replace(was, is));
+    expect(await readFile(path, 'utf8')).not.toBe(whole);
+    const refused = await it.factory(['resume', 'r1', '--accept-changes']);
+    expect(refused.stderr).toMatch(
+      new RegExp(`records-changed\\]: \\S*${name} was changed after .*\\n.*fork \\S*r1 --at`),
+    );
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain('p.dot has changed');
-    const accepted = await it.factory(['resume', 'r1', '--accept-changes']);
-    expect(accepted.code, accepted.stderr).toBe(0);
-    expect(await it.read('.factory/runs/r1/workspace/log.txt')).toContain('drei');
-  });
-  test('another workdir', async () => {
-    await using it = await stopped();
-    const refused = await it.factory(['run', 'p.dot', '--workdir', '.', '--resume', '--run-id', 'r1']);
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain('--workdir');
-  });
-  test('a variable that it cannot take over, with a missing pipeline or in a replay', async () => {
-    await using it = await stopped();
-    const other = ['--accept-changes', '--var', 'n=other'];
-    await rename(join(it.path, 'p.dot'), join(it.path, 'q.dot'));
-    const gone = await it.factory(['resume', 'r1', ...other]);
-    expect(gone.stderr).toContain('--var n cannot be changed: the pipeline p.dot cannot be read');
-    expect(gone.code).toBe(2);
-    const kept = await it.factory(['resume', 'r1', '--accept-changes']);
-    expect(kept.stderr).toContain('the run keeps its texts');
-    expect(kept.code, kept.stderr).toBe(0);
-    const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'one' };
-    await it.factory(['replay', 'r1', '--run-id', 'r2'], { env });
-    const replay = await it.factory(['resume', 'r2', ...other]);
-    expect(replay.stderr).toContain('--var n cannot be changed: run r2 is a replay');
-    expect(replay.code).toBe(2);
-  });
-  test('changed records, and names the file', async () => {
-    await using it = await stopped();
-    const harms = [
-      ['visits.jsonl', 'succ', 'fail'],
-      ['events.jsonl', '"node_id":"one"', '"node_id":"two"'],
-      ['trace.jsonl', '"node_id":"one"', '"node_id":"two"'],
-      ['checkpoint.json', '"next_node": "two"', '"next_node": "three"'],
-      ['checkpoint.json', /,\n {2}"sha256": ".*"/, ''],
-      ['manifest.json', '"env_pass": []', '"env_pass": ["A_KEY"]'],
-    ] as const;
-    for (const [name, was, is] of harms) {
-      const path = join(it.path, '.factory/runs/r1', name);
-      const whole = await readFile(path, 'utf8');
-      await writeFile(path, whole.replace(was, is));
-      expect(await readFile(path, 'utf8')).not.toBe(whole);
-      const refused = await it.factory(['resume', 'r1', '--accept-changes']);
-      expect(refused.stderr).toMatch(
-        new RegExp(`records-changed\\]: \\S*${name} was changed after .*\\n.*fork \\S*r1 --at`),
-      );
-      expect(refused.code).toBe(2);
-      if (name === 'visits.jsonl') {
-        const forked = await it.factory(['fork', 'r1', '--at', 'one']);
-        expect(forked.stderr).toMatch(/WARN +the records of the forked run were changed.*visits\.jsonl/);
-      }
-      await writeFile(path, whole);
+    if (name === 'visits.jsonl') {
+      const forked = await it.factory(['fork', 'r1', '--at', 'one']);
+      expect(forked.stderr).toMatch(/WARN +the records of the forked run were changed.*visits\.jsonl/);
     }
-    // Data after the last valid record may be incomplete.
-    await appendFile(join(it.path, '.factory/runs/r1/visits.jsonl'), '{"type":"Vi');
-    await appendFile(join(it.path, '.factory/runs/r1/events.jsonl'), '{"type":"St');
-    const resumed = await it.factory(['resume', 'r1']);
-    expect(resumed.code, resumed.stderr).toBe(0);
-  });
-  test('a missing run', async () => {
-    await using it = await home({ 'p.dot': plain });
-    const refused = await it.factory(['run', 'p.dot', '--resume', '--run-id', 'nope']);
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain('nope');
-    expect(await it.list('.')).toEqual(['p.dot']);
-  });
+    await writeFile(path, whole);
+  }
+  // Data after the last valid record may be incomplete.
+  await appendFile(join(it.path, '.factory/runs/r1/visits.jsonl'), '{"type":"Vi');
+  await appendFile(join(it.path, '.factory/runs/r1/events.jsonl'), '{"type":"St');
+  const resumed = await it.factory(['resume', 'r1']);
+  expect(resumed.code, resumed.stderr).toBe(0);
+});
+test('a missing run', async () => {
+  await using it = await home({ 'p.dot': plain });
+  const refused = await it.factory(['run', 'p.dot', '--resume', '--run-id', 'nope']);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('nope');
+  expect(await it.list('.')).toEqual(['p.dot']);
 });
 
 test('a text passed to a resume stays part of the run although that resume is killed before its first checkpoint', async () => {

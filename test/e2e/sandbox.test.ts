@@ -39,8 +39,9 @@ async function bare(it: Home): Promise<Record<string, string>> {
   return { PATH: join(it.path, 'bin') };
 }
 
-describe.skipIf(noBwrap !== undefined)('with bubblewrap', () => {
-  test('a run is confined, and manifest, trace and `factory show` name the sandbox', async () => {
+test.skipIf(noBwrap !== undefined)(
+  'with bubblewrap: a run is confined, and manifest, trace and `factory show` name the sandbox',
+  async () => {
     await using it = await home({
       'p.dot': tool('tool_command="sh look.sh"'),
       'secret.txt': 'secret of the home',
@@ -75,41 +76,44 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     const read = await it.factory(['show', 'r1']);
     expect(read.stdout).toMatch(/sandbox +bwrap \(sandbox=auto/);
     expect(read.stdout).toMatch(/t +tool +1 +0 +bwrap +success/);
-  });
+  },
+);
 
-  test.for([
-    ['writes to the system', 'echo x > /etc/x', 'sandbox_bind="PATH:rw" on node "t"'],
-    [
-      'uses the network',
-      'node -e "fetch(\'http://192.0.2.1\').catch((e) => { console.error(e.cause.code); process.exit(1) })"',
-      'network=on on node "t"',
-      'network=off',
-    ],
-    ['reads a file of the home directory', 'cat ~/login.txt', 'sandbox_bind="HOME/login.txt" on node "t"'],
-    ['reads the workdir', 'cat ~/w/do.sh', 'the copy of it is'],
-    [
-      'reads the run directory',
-      'cat ../checkpoint.json',
-      'access="run"',
-      '',
-      'cat "$FACTORY_WORKSPACE/../checkpoint.json" || cat "${FACTORY_WORKSPACE%/workspace}/checkpoint.json"',
-    ],
-    ['writes too much', 'truncate -s 2M big', 'max_file_size on node "t"', 'max_file_size=1M'],
-  ])(
-    'a node that %s fails with the setting that permits it',
-    async ([, text = '', setting = '', attribute = '', other = '']) => {
-      await using it = await home({
-        'p.dot': tool(`tool_command="sh do.sh"${attribute === '' ? '' : `, ${attribute}`}`),
-        'login.txt': 'x',
-        'w/do.sh': `${other || text}\n`,
-      });
-      const ran = await run(it);
-      expect(ran.code, ran.stderr).toBe(1);
-      expect((await reasonOf(it)).failure_reason).toContain(setting.replace('HOME', it.path));
-    },
-  );
+test.skipIf(noBwrap !== undefined).for([
+  ['writes to the system', 'echo x > /etc/x', 'sandbox_bind="PATH:rw" on node "t"'],
+  [
+    'uses the network',
+    'node -e "fetch(\'http://192.0.2.1\').catch((e) => { console.error(e.cause.code); process.exit(1) })"',
+    'network=on on node "t"',
+    'network=off',
+  ],
+  ['reads a file of the home directory', 'cat ~/login.txt', 'sandbox_bind="HOME/login.txt" on node "t"'],
+  ['reads the workdir', 'cat ~/w/do.sh', 'the copy of it is'],
+  [
+    'reads the run directory',
+    'cat ../checkpoint.json',
+    'access="run"',
+    '',
+    'cat "$FACTORY_WORKSPACE/../checkpoint.json" || cat "${FACTORY_WORKSPACE%/workspace}/checkpoint.json"',
+  ],
+  ['writes too much', 'truncate -s 2M big', 'max_file_size on node "t"', 'max_file_size=1M'],
+])(
+  'with bubblewrap: a node that %s fails with the setting that permits it',
+  async ([, text = '', setting = '', attribute = '', other = '']) => {
+    await using it = await home({
+      'p.dot': tool(`tool_command="sh do.sh"${attribute === '' ? '' : `, ${attribute}`}`),
+      'login.txt': 'x',
+      'w/do.sh': `${other || text}\n`,
+    });
+    const ran = await run(it);
+    expect(ran.code, ran.stderr).toBe(1);
+    expect((await reasonOf(it)).failure_reason).toContain(setting.replace('HOME', it.path));
+  },
+);
 
-  test('settings give access to what they name, and no more', async () => {
+test.skipIf(noBwrap !== undefined)(
+  'with bubblewrap: settings give access to what they name, and no more',
+  async () => {
     await using it = await home({
       'p.dot': pipeline(
         `t [shape=parallelogram, access="run", sandbox_bind="~/data:rw,~/login.txt", tool_command="sh do.sh"]
@@ -127,9 +131,12 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.read('data/copy')).toBe('in');
     expect(await it.read('login.txt')).toBe('in');
     expect(existsSync(join(it.path, 'data/none'))).toBe(true);
-  });
+  },
+);
 
-  test('an agent sees only its read scope, and its writes at hidden paths are undone', async () => {
+test.skipIf(noBwrap !== undefined)(
+  'with bubblewrap: an agent sees only its read scope, and its writes at hidden paths are undone',
+  async () => {
     await using it = await home({
       'p.dot': pipeline(
         'a [prompt="Do it", agent.backend=codex, read_scope="src/", codex.block_read_paths="src/judge/"]',
@@ -154,9 +161,12 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.read(`${at}/workspace/src/judge/rule.txt`)).toBe('the rule');
     expect(existsSync(join(it.path, at, 'workspace/gone'))).toBe(false);
     expect(await it.json(`${at}/a/agent.program.json`)).toMatchObject({ sandbox: 'bwrap', network: true });
-  });
+  },
+);
 
-  test("an agent program can write in its home, except its settings there, which the user's sessions trust", async () => {
+test.skipIf(noBwrap !== undefined)(
+  "with bubblewrap: an agent program can write in its home, except its settings there, which the user's sessions trust",
+  async () => {
     await using it = await home({
       'p.dot': pipeline(
         'a [prompt="Do it", agent.backend=codex]',
@@ -180,9 +190,12 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.read('.codex/prompts/mine.md')).toBe('mine');
     expect(await it.list('.codex')).toEqual(['config.toml', 'prompts', 'sessions.txt']);
     expect(await it.list('.codex/prompts')).toEqual(['mine.md']);
-  });
+  },
+);
 
-  test('a killed factory process leaves no process of a confined node', async () => {
+test.skipIf(noBwrap !== undefined)(
+  'with bubblewrap: a killed factory process leaves no process of a confined node',
+  async () => {
     const mark = `7${process.pid}`;
     await using it = await home({
       'p.dot': tool(`tool_command="echo at work; setsid sleep ${mark} & sleep ${mark}"`),
@@ -210,8 +223,8 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     });
     expect(cut.signal).toBe('SIGKILL');
     await expect.poll(sleeping, { timeout: 20_000 }).toEqual([]);
-  });
-});
+  },
+);
 
 describe('without bubblewrap', () => {
   test('sandbox=bwrap is refused before anything is created; auto warns once about what is not enforced', async () => {

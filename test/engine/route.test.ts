@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { conditionLookup } from '../../src/engine/context.ts';
 import { normalLabel, route } from '../../src/engine/route.ts';
 import type { Graph } from '../../src/model/graph.ts';
@@ -11,119 +11,117 @@ const go = (graph: Graph, outcome: Outcome, context: Context = {}) =>
   route(graph, 'a', outcome, conditionLookup(context, outcome));
 const nodes = 'a; b; c; d;';
 
-describe('the five steps', () => {
-  const rows: readonly {
-    says: string;
-    edges: string;
-    outcome: Outcome;
-    context?: Context;
-    to: string | undefined;
-    how: string;
-  }[] = [
-    {
-      says: 'a condition that is true beats every unconditional edge',
-      edges: 'a -> b [weight=9]; a -> c [condition="outcome=success"]',
-      outcome: succeeded(),
-      to: 'c',
-      how: 'condition',
-    },
-    {
-      says: 'among true conditions the highest weight wins',
-      edges: 'a -> b [condition="outcome=success"]; a -> c [condition="outcome=success", weight=2]',
-      outcome: succeeded(),
-      to: 'c',
-      how: 'condition',
-    },
-    {
-      says: 'among equal weights the smallest target wins',
-      edges: 'a -> c [condition="outcome=success"]; a -> b [condition="outcome=success"]',
-      outcome: succeeded(),
-      to: 'b',
-      how: 'condition',
-    },
-    {
-      says: 'a preferred label chooses an unconditional edge',
-      edges: 'a -> b [weight=9]; a -> c [label="[Y] Next One"]',
-      outcome: succeeded({ label: ' next one ' }),
-      to: 'c',
-      how: 'label',
-    },
-    {
-      says: 'a preferred label never chooses a conditional edge',
-      edges: 'a -> b; a -> c [label="x", condition="outcome=fail"]',
-      outcome: succeeded({ label: 'x' }),
-      to: 'b',
-      how: 'unconditional',
-    },
-    {
-      says: 'the first suggestion that is an unconditional target counts',
-      edges: 'a -> b [weight=9]; a -> c; a -> d',
-      outcome: succeeded({ suggested: ['zzz', 'd', 'c'] }),
-      to: 'd',
-      how: 'suggested',
-    },
-    {
-      says: 'a label beats a suggestion',
-      edges: 'a -> b [label="l"]; a -> c',
-      outcome: succeeded({ label: 'l', suggested: ['c'] }),
-      to: 'b',
-      how: 'label',
-    },
-    {
-      says: 'else the heaviest unconditional edge',
-      edges: 'a -> b; a -> c [weight=1]',
-      outcome: succeeded(),
-      to: 'c',
-      how: 'unconditional',
-    },
-    {
-      says: 'a reported failure takes an unconditional edge',
-      edges: 'a -> b',
-      outcome: failed('no', 'product'),
-      to: 'b',
-      how: 'unconditional',
-    },
-    {
-      says: 'a stage that broke does not',
-      edges: 'a -> b',
-      outcome: failed('no', 'timeout', { broke: true }),
-      to: undefined,
-      how: 'none',
-    },
-    {
-      says: 'a stage that broke leaves by a condition that is true',
-      edges: 'a -> b; a -> c [condition="failure_class=timeout"]',
-      outcome: failed('no', 'timeout', { broke: true }),
-      to: 'c',
-      how: 'condition',
-    },
-    {
-      says: 'a context key decides',
-      edges: 'a -> b; a -> c [condition="context.n > 9"]',
-      outcome: succeeded(),
-      context: { n: 10 },
-      to: 'c',
-      how: 'condition',
-    },
-    {
-      says: 'a missing key is the empty string',
-      edges: 'a -> b [condition="nothing=\\"\\""]; a -> c',
-      outcome: succeeded(),
-      to: 'b',
-      how: 'condition',
-    },
-    {
-      says: 'no edge fits',
-      edges: 'a -> b [condition="outcome=fail"]',
-      outcome: succeeded(),
-      to: undefined,
-      how: 'none',
-    },
-  ];
-  test.for(rows)('$says', ({ edges, outcome, context, to, how }) => {
-    const found = go(graphOf(`${nodes} ${edges}`), outcome, context);
-    expect({ to: found.edge?.to, how: found.how }).toEqual({ to, how });
-  });
+const rows: readonly {
+  says: string;
+  edges: string;
+  outcome: Outcome;
+  context?: Context;
+  to: string | undefined;
+  how: string;
+}[] = [
+  {
+    says: 'a condition that is true beats every unconditional edge',
+    edges: 'a -> b [weight=9]; a -> c [condition="outcome=success"]',
+    outcome: succeeded(),
+    to: 'c',
+    how: 'condition',
+  },
+  {
+    says: 'among true conditions the highest weight wins',
+    edges: 'a -> b [condition="outcome=success"]; a -> c [condition="outcome=success", weight=2]',
+    outcome: succeeded(),
+    to: 'c',
+    how: 'condition',
+  },
+  {
+    says: 'among equal weights the smallest target wins',
+    edges: 'a -> c [condition="outcome=success"]; a -> b [condition="outcome=success"]',
+    outcome: succeeded(),
+    to: 'b',
+    how: 'condition',
+  },
+  {
+    says: 'a preferred label chooses an unconditional edge',
+    edges: 'a -> b [weight=9]; a -> c [label="[Y] Next One"]',
+    outcome: succeeded({ label: ' next one ' }),
+    to: 'c',
+    how: 'label',
+  },
+  {
+    says: 'a preferred label never chooses a conditional edge',
+    edges: 'a -> b; a -> c [label="x", condition="outcome=fail"]',
+    outcome: succeeded({ label: 'x' }),
+    to: 'b',
+    how: 'unconditional',
+  },
+  {
+    says: 'the first suggestion that is an unconditional target counts',
+    edges: 'a -> b [weight=9]; a -> c; a -> d',
+    outcome: succeeded({ suggested: ['zzz', 'd', 'c'] }),
+    to: 'd',
+    how: 'suggested',
+  },
+  {
+    says: 'a label beats a suggestion',
+    edges: 'a -> b [label="l"]; a -> c',
+    outcome: succeeded({ label: 'l', suggested: ['c'] }),
+    to: 'b',
+    how: 'label',
+  },
+  {
+    says: 'else the heaviest unconditional edge',
+    edges: 'a -> b; a -> c [weight=1]',
+    outcome: succeeded(),
+    to: 'c',
+    how: 'unconditional',
+  },
+  {
+    says: 'a reported failure takes an unconditional edge',
+    edges: 'a -> b',
+    outcome: failed('no', 'product'),
+    to: 'b',
+    how: 'unconditional',
+  },
+  {
+    says: 'a stage that broke does not',
+    edges: 'a -> b',
+    outcome: failed('no', 'timeout', { broke: true }),
+    to: undefined,
+    how: 'none',
+  },
+  {
+    says: 'a stage that broke leaves by a condition that is true',
+    edges: 'a -> b; a -> c [condition="failure_class=timeout"]',
+    outcome: failed('no', 'timeout', { broke: true }),
+    to: 'c',
+    how: 'condition',
+  },
+  {
+    says: 'a context key decides',
+    edges: 'a -> b; a -> c [condition="context.n > 9"]',
+    outcome: succeeded(),
+    context: { n: 10 },
+    to: 'c',
+    how: 'condition',
+  },
+  {
+    says: 'a missing key is the empty string',
+    edges: 'a -> b [condition="nothing=\\"\\""]; a -> c',
+    outcome: succeeded(),
+    to: 'b',
+    how: 'condition',
+  },
+  {
+    says: 'no edge fits',
+    edges: 'a -> b [condition="outcome=fail"]',
+    outcome: succeeded(),
+    to: undefined,
+    how: 'none',
+  },
+];
+test.for(rows)('the five steps: $says', ({ edges, outcome, context, to, how }) => {
+  const found = go(graphOf(`${nodes} ${edges}`), outcome, context);
+  expect({ to: found.edge?.to, how: found.how }).toEqual({ to, how });
 });
 
 test('every candidate that lost says why, and the winner carries nothing more than its facts', () => {

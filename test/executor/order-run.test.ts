@@ -13,16 +13,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { orderRunCommands } from '../../src/commands/order-flags.ts';
 import { acquireLock } from '../../src/store/lock.ts';
 import { realClock } from '../../src/system/clock.ts';
-import { realSpawn } from '../../src/system/processes.ts';
 import { bareEnv, git, put, repository } from '../builder/support.ts';
 import { cleanEnv, home, root } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
+import { call } from '../support/verb.ts';
 import { answer, order } from './support.ts';
 
 const script = (...propose: object[]): string =>
@@ -381,30 +379,10 @@ test.for<[string, string[], string]>([
   });
   truncateSync(join(it.path, 'wos/large.json'), 10_485_761);
   git(it.repo, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
-  let code: number | undefined;
-  let said = '';
-  const io = {
-    ...{ cwd: it.path, env: bareEnv(it.path), outIsTerminal: false, errIsTerminal: false, width: 80 },
-    out: () => {},
-    err: (text: string) => {
-      said += text;
-    },
-    ...{
-      clock: realClock,
-      every: () => () => {},
-      spawn: realSpawn,
-      signal: () => new AbortController().signal,
-    },
-    exit: (ended: number) => {
-      code = ended;
-    },
-  };
-  const program = new Command();
-  orderRunCommands(program, io);
-  const common = ['run', '--repo', 'repo', '--work-order', 'wos/WO-01.json', '--artifacts-dir', 'art'];
-  await program.parseAsync([...common, ...flags], { from: 'user' });
-  expect(code, said).toBe(1);
-  expect(said).toContain(words);
+  const verb = ['order', 'run', '--repo', 'repo', '--work-order', 'wos/WO-01.json', '--artifacts-dir', 'art'];
+  const told = await call([...verb, ...flags], {}, { cwd: it.path, env: bareEnv(it.path) });
+  expect(told.code, told.err).toBe(1);
+  expect(told.err).toContain(words);
   expect(await it.list('.')).toEqual(['repo', 'script.json', 'wos']);
   expect(git(it.repo, 'branch', '--format=%(refname:short)')).toBe('alias\nmain\nthere');
 });

@@ -1,29 +1,40 @@
 /** The report of a work order's run, attempt by attempt. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { canonicalHash } from '../../src/model/canonical.ts';
 import type { Json, JsonObject } from '../../src/model/json.ts';
 import { sha256 } from '../../src/model/sha256.ts';
 import { git, put, repository } from '../builder/support.ts';
-import { home } from '../support/in-process.ts';
+import { type Home, home } from '../support/in-process.ts';
 import { answer, order } from './support.ts';
 
-test('the report has the files of each attempt, a summary of all, and a copy in --out', async () => {
-  const wanted = order(1, {
-    acceptance_commands: ['bash -c "grep -q 1 f1.txt || { echo gräßlich >&2; exec sleep 60; }"'],
-    provenance: { planner_run_id: 'plan-7', compile_hash: 'abc' },
-  });
-  await using it = await home({
+const wanted = order(1, {
+  acceptance_commands: ['bash -c "grep -q 1 f1.txt || { echo gräßlich >&2; exec sleep 60; }"'],
+  provenance: { planner_run_id: 'plan-7', compile_hash: 'abc' },
+});
+const folder = 'artifacts/factory/r1';
+const branch = 'factory/plan-7/r1';
+const stopped = 'gräßlich\n\n[TIMEOUT]';
+let it: Home;
+let repo: string;
+let first: string;
+let tree: string;
+let summary: JsonObject & { attempts: Json[] };
+const at = (name: string) => join(it.path, folder, name);
+
+/** An order whose first answer is no proposal, whose second does not do what is wanted in time, and whose third does. */
+beforeAll(async () => {
+  it = await home({
     'wo.json': JSON.stringify(wanted),
     'script.json': JSON.stringify({
       format: 'factory-script/1',
       answers: { propose: [{ text: 'Sorry.' }, answer('f1.txt', '2\n'), answer('./f1.txt', '1\n')] },
     }),
   });
-  const repo = join(it.path, 'repo');
+  repo = join(it.path, 'repo');
   put(repo, { 'scripts/verify.sh': 'echo whole\n' });
-  const first = repository(repo);
+  first = repository(repo);
   git(it.path, 'init', '-q', '--bare', 'remote.git');
   git(repo, 'remote', 'add', 'origin', '../remote.git');
   const ran = await it.factory([
@@ -31,8 +42,12 @@ test('the report has the files of each attempt, a summary of all, and a copy in 
     ...['--agent', 'scripted', '--script', 'script.json', '--timeout-seconds', '4', '--max-attempts', '4'],
   ]);
   expect(ran.code, ran.stderr).toBe(0);
-  const folder = 'artifacts/factory/r1';
-  const at = (name: string) => join(it.path, folder, name);
+  tree = git(repo, 'rev-parse', `${branch}^{tree}`);
+  summary = (await it.json(`${folder}/run_summary.json`)) as typeof summary;
+}, 120_000);
+afterAll(() => it[Symbol.asyncDispose]());
+
+test('the report has the files of each attempt, and a copy in --out', async () => {
   const files = (top: string) =>
     readdirSync(join(it.path, top), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -49,10 +64,9 @@ test('the report has the files of each attempt, a summary of all, and a copy in 
   ]);
   for (const name of files(folder))
     expect(await it.read(join('out/r1', name)), name).toBe(await it.read(join(folder, name)));
+});
 
-  const summary = (await it.json(`${folder}/run_summary.json`)) as JsonObject & { attempts: Json[] };
-  const branch = 'factory/plan-7/r1';
-  const tree = git(repo, 'rev-parse', `${branch}^{tree}`);
+test('the summary has all attempts with what failed them', () => {
   expect(summary).toMatchObject({
     verdict: 'PASS',
     total_attempts: 3,
@@ -70,7 +84,6 @@ test('the report has the files of each attempt, a summary of all, and a copy in 
   });
   const verify = (n: number) => [passed(['bash', 'scripts/verify.sh'], 'verify', n, 'whole\n')];
   const accept = ['bash', '-c', 'grep -q 1 f1.txt || { echo gräßlich >&2; exec sleep 60; }'];
-  const stopped = 'gräßlich\n\n[TIMEOUT]';
   expect(summary.attempts).toEqual([
     {
       ...{ attempt_index: 1, baseline_commit: first, proposal_path: '', touched_files: [], write_ok: false },
@@ -93,6 +106,9 @@ test('the report has the files of each attempt, a summary of all, and a copy in 
       failure_brief: null,
     },
   ]);
+});
+
+test('an attempt has its prompt, its answer and its results in separate files', async () => {
   const parts = ['verify_result', 'acceptance_result', 'failure_brief', 'write_result'] as const;
   const [verifyResult, acceptance, brief, writes] = await Promise.all(
     parts.map((name) => it.json(`${folder}/attempt_2/${name}.json`)),
@@ -112,7 +128,9 @@ test('the report has the files of each attempt, a summary of all, and a copy in 
     'llm_output_invalid',
     'acceptance_failed',
   ]);
+});
 
+test('the record of the run has its inputs, its branch and the hash of the summary', async () => {
   const head = git(repo, 'rev-parse', branch);
   expect(await it.json(`${folder}/run.json`)).toMatchObject({
     ...{ run_id: 'r1', verdict: 'PASS', status: 'pass', work_order_id: 'WO-01' },

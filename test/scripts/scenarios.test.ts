@@ -104,87 +104,85 @@ test('of many results a product failure decides the exit code and the last line,
   expect(of('says infra itself')?.evidence).toMatchObject({ marker: 'infra', rerun: null });
 });
 
-describe('preflight_scenario.sh', () => {
-  test.for([
-    ['no arguments', [], {}, 2, /usage/],
-    ['one argument', ['all/n01_scenario.sh'], {}, 2, /usage/],
-    ['a script that is not there', ['all/nowhere.sh', 'app'], {}, 1, /there is no scenario script/],
-    [
-      'an invalid time limit',
-      ['all/n01_scenario.sh', 'app'],
-      { SCENARIO_TIMEOUT: 'soon' },
-      2,
-      /SCENARIO_TIMEOUT=soon/,
-    ],
-    [
-      'no product and a failing live',
-      ['all/n02_scenario.sh', 'nowhere'],
-      {},
-      1,
-      /there is no product in nowhere\nfailure_class=product$/,
-    ],
-  ] as const)('%s ends with its own exit code', async ([, args, env, code, words]) => {
-    const ran = await bash('preflight_scenario.sh', args, { cwd: it.path, env });
-    expect(ran.exitCode).toBe(code);
-    expect(ran.stderr).toMatch(words);
-  });
-
-  test('live is skipped with REQUIRE_LIVE=0, with a message', async () => {
-    const ran = await bash('preflight_scenario.sh', ['all/n02_scenario.sh', 'app'], {
-      cwd: it.path,
-      env: { REQUIRE_LIVE: '0' },
-    });
-    expect(ran.exitCode).toBe(0);
-    expect(ran.stdout).toMatch(/selftest passed\n\[preflight\] live skipped/);
-  });
-
-  test.for([
-    [
-      'a narrow terminal does not shorten command lines',
-      `node -e 'setInterval(Object,9)' ${'x'.repeat(99)} "$1"/here.txt`,
-      { COLUMNS: '60' },
-    ],
-    [
-      'without /proc, lsof reports the folder of a program',
-      'cd "$1" && exec node -e \'setInterval(Object,9)\'',
-      {},
-    ],
-  ] as const)("a product that hangs is the product's failure: %s", async ([, line, narrow]) => {
-    const tools = join(it.path, 'tools');
-    await mkdir(tools, { recursive: true });
-    // As on macOS: no link to the folder of a process.
-    const app = await realpath(join(it.path, 'app'));
-    await writeFile(join(tools, 'readlink'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-    await writeFile(join(tools, 'lsof'), `#!/bin/sh\nprintf 'p%s\\nfcwd\\nn%s\\n' "$5" '${app}'\n`, {
-      mode: 0o755,
-    });
-    const script = join(it.path, 'hangs_scenario.sh');
-    await writeFile(script, `[ "$SCENARIO_MODE" = selftest ] || { ${line}; }\n`);
-    const PATH = 'COLUMNS' in narrow ? `${process.env['PATH']}` : `${tools}:${process.env['PATH']}`;
-    const env = { ...narrow, PATH, SCENARIO_TIMEOUT: '1s', SCENARIO_GRACE: '1' };
-    const ran = await bash('preflight_scenario.sh', [script, app], { cwd: '/', env });
-    expect([ran.exitCode, last(ran.stderr)]).toEqual([124, 'failure_class=product']);
-  });
-
-  test('Ctrl-C ends the script and all its processes, and leaves no folder', async () => {
-    const places = join(it.path, 'places');
-    await mkdir(places);
-    const script = join(it.path, 'long_scenario.sh');
-    await writeFile(script, 'echo here >"$1/begun"; sleep 602\n');
-    const child = execa('bash', [join(scripts, 'preflight_scenario.sh'), script, 'app'], {
-      cwd: it.path,
-      env: cleanEnv({ TMPDIR: places }),
-      extendEnv: false,
-      reject: false,
-    });
-    await expect.poll(() => it.list('app'), { timeout: 20_000 }).toContain('begun');
-    child.kill('SIGINT');
-    expect((await child).exitCode).toBe(130);
-    expect(await readdir(places)).toEqual([]);
-    const { stdout } = await execa('ps', ['-A', '-o', 'args=']);
-    expect(stdout).not.toContain('sleep 602');
-  }, 30_000);
+test.for([
+  ['no arguments', [], {}, 2, /usage/],
+  ['one argument', ['all/n01_scenario.sh'], {}, 2, /usage/],
+  ['a script that is not there', ['all/nowhere.sh', 'app'], {}, 1, /there is no scenario script/],
+  [
+    'an invalid time limit',
+    ['all/n01_scenario.sh', 'app'],
+    { SCENARIO_TIMEOUT: 'soon' },
+    2,
+    /SCENARIO_TIMEOUT=soon/,
+  ],
+  [
+    'no product and a failing live',
+    ['all/n02_scenario.sh', 'nowhere'],
+    {},
+    1,
+    /there is no product in nowhere\nfailure_class=product$/,
+  ],
+] as const)('preflight_scenario.sh: %s ends with its own exit code', async ([, args, env, code, words]) => {
+  const ran = await bash('preflight_scenario.sh', args, { cwd: it.path, env });
+  expect(ran.exitCode).toBe(code);
+  expect(ran.stderr).toMatch(words);
 });
+
+test('preflight_scenario.sh: live is skipped with REQUIRE_LIVE=0, with a message', async () => {
+  const ran = await bash('preflight_scenario.sh', ['all/n02_scenario.sh', 'app'], {
+    cwd: it.path,
+    env: { REQUIRE_LIVE: '0' },
+  });
+  expect(ran.exitCode).toBe(0);
+  expect(ran.stdout).toMatch(/selftest passed\n\[preflight\] live skipped/);
+});
+
+test.for([
+  [
+    'a narrow terminal does not shorten command lines',
+    `node -e 'setInterval(Object,9)' ${'x'.repeat(99)} "$1"/here.txt`,
+    { COLUMNS: '60' },
+  ],
+  [
+    'without /proc, lsof reports the folder of a program',
+    'cd "$1" && exec node -e \'setInterval(Object,9)\'',
+    {},
+  ],
+] as const)("a product that hangs is the product's failure: %s", async ([, line, narrow]) => {
+  const tools = join(it.path, 'tools');
+  await mkdir(tools, { recursive: true });
+  // As on macOS: no link to the folder of a process.
+  const app = await realpath(join(it.path, 'app'));
+  await writeFile(join(tools, 'readlink'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  await writeFile(join(tools, 'lsof'), `#!/bin/sh\nprintf 'p%s\\nfcwd\\nn%s\\n' "$5" '${app}'\n`, {
+    mode: 0o755,
+  });
+  const script = join(it.path, 'hangs_scenario.sh');
+  await writeFile(script, `[ "$SCENARIO_MODE" = selftest ] || { ${line}; }\n`);
+  const PATH = 'COLUMNS' in narrow ? `${process.env['PATH']}` : `${tools}:${process.env['PATH']}`;
+  const env = { ...narrow, PATH, SCENARIO_TIMEOUT: '1s', SCENARIO_GRACE: '1' };
+  const ran = await bash('preflight_scenario.sh', [script, app], { cwd: '/', env });
+  expect([ran.exitCode, last(ran.stderr)]).toEqual([124, 'failure_class=product']);
+});
+
+test('preflight_scenario.sh: Ctrl-C ends the script and all its processes, and leaves no folder', async () => {
+  const places = join(it.path, 'places');
+  await mkdir(places);
+  const script = join(it.path, 'long_scenario.sh');
+  await writeFile(script, 'echo here >"$1/begun"; sleep 602\n');
+  const child = execa('bash', [join(scripts, 'preflight_scenario.sh'), script, 'app'], {
+    cwd: it.path,
+    env: cleanEnv({ TMPDIR: places }),
+    extendEnv: false,
+    reject: false,
+  });
+  await expect.poll(() => it.list('app'), { timeout: 20_000 }).toContain('begun');
+  child.kill('SIGINT');
+  expect((await child).exitCode).toBe(130);
+  expect(await readdir(places)).toEqual([]);
+  const { stdout } = await execa('ps', ['-A', '-o', 'args=']);
+  expect(stdout).not.toContain('sleep 602');
+}, 30_000);
 
 describe('lint_scenarios.sh', () => {
   test('a folder without scripts and a missing one are findings', async () => {
@@ -292,75 +290,73 @@ test('codex-wrapper.sh starts codex without its memory server, with unchanged ar
   expect(ran.exitCode).toBe(7);
 });
 
-describe('preflight_provider_live.sh', () => {
-  const keys = { openai: 'sk-open-"0123456789', anthropic: 'sk-ant-9876543210' };
+const keys = { openai: 'sk-open-"0123456789', anthropic: 'sk-ant-9876543210' };
 
-  /** A server for both providers; it reads the command lines of all processes during a request. */
-  async function server(status: Record<string, number> = {}) {
-    const seen: { path: string; auth: string | undefined }[] = [];
-    const lines: string[] = [];
-    const http = createServer(async (request, answer) => {
-      const auth = request.headers['authorization'] ?? request.headers['x-api-key'];
-      seen.push({ path: `${request.method} ${request.url}`, auth: String(auth) });
-      for (const pid of (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)))
-        lines.push(await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''));
-      answer.writeHead(status[request.url ?? ''] ?? 200, { 'content-type': 'application/json' });
-      answer.end(`{"error":"no: ${auth}"}`);
-    });
-    await new Promise<void>((done) => http.listen(0, '127.0.0.1', done));
-    onTestFinished(() => void http.close());
-    const { port } = http.address() as AddressInfo;
-    return { url: `http://127.0.0.1:${port}`, seen, lines };
-  }
-  const env = (url: string) =>
-    `# keys\nOPENAI_API_KEY='${keys.openai}'\nexport ANTHROPIC_API_KEY="${keys.anthropic}"\r\nOPENAI_BASE_URL=${url}/v1\nANTHROPIC_BASE_URL=${url}  # here\nX=$(touch ran)\n`;
-
-  test('both providers are called with the keys of .env, which are on no command line', async () => {
-    const { url, seen, lines } = await server();
-    await using place = await home({ '.env': env(url) });
-    const ran = await bash('preflight_provider_live.sh', [], { cwd: place.path });
-    expect(ran.exitCode, ran.stderr).toBe(0);
-    expect(seen).toEqual([
-      { path: 'GET /v1/models', auth: `Bearer ${keys.openai}` },
-      { path: 'GET /v1/models?limit=1', auth: keys.anthropic },
-    ]);
-    if (process.platform === 'linux') expect(lines.some((line) => line.startsWith('curl\0'))).toBe(true);
-    expect(lines.filter((line) => line.includes('0123456789') || line.includes(keys.anthropic))).toEqual([]);
-    expect(await place.list('.')).toEqual(['.env']);
+/** A server for both providers; it reads the command lines of all processes during a request. */
+async function server(status: Record<string, number> = {}) {
+  const seen: { path: string; auth: string | undefined }[] = [];
+  const lines: string[] = [];
+  const http = createServer(async (request, answer) => {
+    const auth = request.headers['authorization'] ?? request.headers['x-api-key'];
+    seen.push({ path: `${request.method} ${request.url}`, auth: String(auth) });
+    for (const pid of (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)))
+      lines.push(await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''));
+    answer.writeHead(status[request.url ?? ''] ?? 200, { 'content-type': 'application/json' });
+    answer.end(`{"error":"no: ${auth}"}`);
   });
+  await new Promise<void>((done) => http.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void http.close());
+  const { port } = http.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, seen, lines };
+}
+const env = (url: string) =>
+  `# keys\nOPENAI_API_KEY='${keys.openai}'\nexport ANTHROPIC_API_KEY="${keys.anthropic}"\r\nOPENAI_BASE_URL=${url}/v1\nANTHROPIC_BASE_URL=${url}  # here\nX=$(touch ran)\n`;
 
-  test('a named model is called for one word', async () => {
-    const { url, seen } = await server();
-    await using place = await home({ '.env': env(url) });
-    const ran = await bash('preflight_provider_live.sh', [], {
-      cwd: place.path,
-      env: { OPENAI_LIVE_MODEL: 'some', ANTHROPIC_LIVE_MODEL: 'other' },
-    });
-    expect(ran.exitCode, ran.stderr).toBe(0);
-    expect(seen.map((one) => one.path)).toEqual(['POST /v1/responses', 'POST /v1/messages']);
+test('preflight_provider_live.sh: both providers are called with the keys of .env, which are on no command line', async () => {
+  const { url, seen, lines } = await server();
+  await using place = await home({ '.env': env(url) });
+  const ran = await bash('preflight_provider_live.sh', [], { cwd: place.path });
+  expect(ran.exitCode, ran.stderr).toBe(0);
+  expect(seen).toEqual([
+    { path: 'GET /v1/models', auth: `Bearer ${keys.openai}` },
+    { path: 'GET /v1/models?limit=1', auth: keys.anthropic },
+  ]);
+  if (process.platform === 'linux') expect(lines.some((line) => line.startsWith('curl\0'))).toBe(true);
+  expect(lines.filter((line) => line.includes('0123456789') || line.includes(keys.anthropic))).toEqual([]);
+  expect(await place.list('.')).toEqual(['.env']);
+});
+
+test('a named model is called for one word', async () => {
+  const { url, seen } = await server();
+  await using place = await home({ '.env': env(url) });
+  const ran = await bash('preflight_provider_live.sh', [], {
+    cwd: place.path,
+    env: { OPENAI_LIVE_MODEL: 'some', ANTHROPIC_LIVE_MODEL: 'other' },
   });
+  expect(ran.exitCode, ran.stderr).toBe(0);
+  expect(seen.map((one) => one.path)).toEqual(['POST /v1/responses', 'POST /v1/messages']);
+});
 
-  test('all problems are reported at once, without the keys, as infrastructure failures', async () => {
-    const { url } = await server({ '/v1/models': 401, '/v1/models?limit=1': 500 });
-    await using place = await home({ '.env': env(url) });
-    const refused = await bash('preflight_provider_live.sh', [], { cwd: place.path });
-    expect(refused.exitCode).toBe(1);
-    expect(refused.stderr).toMatch(
-      /OpenAI answers with status 401: .*\*\*\*[\s\S]*Anthropic answers with status 500[\s\S]*\nfailure_class=infra$/,
-    );
-    expect(refused.stderr).not.toContain(keys.anthropic);
-    expect(refused.stderr).not.toContain('0123456789');
+test('all problems are reported at once, without the keys, as infrastructure failures', async () => {
+  const { url } = await server({ '/v1/models': 401, '/v1/models?limit=1': 500 });
+  await using place = await home({ '.env': env(url) });
+  const refused = await bash('preflight_provider_live.sh', [], { cwd: place.path });
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toMatch(
+    /OpenAI answers with status 401: .*\*\*\*[\s\S]*Anthropic answers with status 500[\s\S]*\nfailure_class=infra$/,
+  );
+  expect(refused.stderr).not.toContain(keys.anthropic);
+  expect(refused.stderr).not.toContain('0123456789');
 
-    await using empty = await home();
-    const none = await bash('preflight_provider_live.sh', [], { cwd: empty.path });
-    expect(none.exitCode).toBe(1);
-    expect(none.stderr).toMatch(/OPENAI_API_KEY is not set[\s\S]*ANTHROPIC_API_KEY is not set/);
-  });
+  await using empty = await home();
+  const none = await bash('preflight_provider_live.sh', [], { cwd: empty.path });
+  expect(none.exitCode).toBe(1);
+  expect(none.stderr).toMatch(/OPENAI_API_KEY is not set[\s\S]*ANTHROPIC_API_KEY is not set/);
+});
 
-  test('a missing server is reported with its address', async () => {
-    await using place = await home({ '.env': env('http://127.0.0.1:1') });
-    const ran = await bash('preflight_provider_live.sh', [], { cwd: place.path });
-    expect(ran.exitCode).toBe(1);
-    expect(ran.stderr).toContain('OpenAI cannot be reached at http://127.0.0.1:1/v1/models');
-  });
+test('a missing server is reported with its address', async () => {
+  await using place = await home({ '.env': env('http://127.0.0.1:1') });
+  const ran = await bash('preflight_provider_live.sh', [], { cwd: place.path });
+  expect(ran.exitCode).toBe(1);
+  expect(ran.stderr).toContain('OpenAI cannot be reached at http://127.0.0.1:1/v1/models');
 });

@@ -19,51 +19,48 @@ export async function reactInChat(
     return;
   }
   if ('hang' in reaction) return;
-  const calls = 'calls' in reaction ? reaction.calls : [];
+  const answer = answerOf(reaction, id, model);
+  if (stream) return inPieces(out, reaction, answer);
+  const { base, text, calls, usage, finish_reason } = answer;
+  const message = {
+    role: 'assistant',
+    content: text === '' ? null : text,
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ index: _, ...call }) => call) }),
+  };
+  const choices = [{ index: 0, message, finish_reason }];
+  out.writeHead(200, { 'content-type': 'application/json' });
+  out.end(JSON.stringify({ ...base, object: 'chat.completion', choices, ...usage }));
+}
+
+function answerOf(reaction: Reaction, id: string, model: string) {
+  const given = 'calls' in reaction ? reaction.calls : [];
   const text =
     'json' in reaction ? JSON.stringify(reaction.json) : 'text' in reaction ? (reaction.text ?? '') : '';
   const used = 'usage' in reaction ? reaction.usage : undefined;
-  const usage =
-    used === null
-      ? {}
-      : { usage: { prompt_tokens: used?.input_tokens ?? 11, completion_tokens: used?.output_tokens ?? 7 } };
-  const finish_reason = 'incomplete' in reaction ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop';
-  const whole = calls.map((call, index) => ({
+  const counts = { prompt_tokens: used?.input_tokens ?? 11, completion_tokens: used?.output_tokens ?? 7 };
+  const calls = given.map(({ name, arguments: args }, index) => ({
     index,
     id: `call_${id}_${index}`,
     type: 'function',
-    function: {
-      name: call.name,
-      arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments),
-    },
+    function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
   }));
+  const finish_reason = 'incomplete' in reaction ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop';
   const base = { id, model, created: 0 };
-  if (!stream) {
-    const message = {
-      role: 'assistant',
-      content: text === '' ? null : text,
-      ...(whole.length === 0 ? {} : { tool_calls: whole.map(({ index: _, ...call }) => call) }),
-    };
-    out.writeHead(200, { 'content-type': 'application/json' });
-    out.end(
-      JSON.stringify({
-        ...base,
-        object: 'chat.completion',
-        choices: [{ index: 0, message, finish_reason }],
-        ...usage,
-      }),
-    );
-    return;
-  }
+  return { base, text, calls, usage: used === null ? {} : { usage: counts }, finish_reason };
+}
+
+async function inPieces(
+  out: ServerResponse,
+  reaction: Reaction,
+  { base, text, calls, usage, finish_reason }: ReturnType<typeof answerOf>,
+): Promise<void> {
   out.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
   const send = (data: unknown) =>
     new Promise<void>((resolve) => out.write(`data: ${JSON.stringify(data)}\n\n`, () => resolve()));
+  const chunk = (choices: readonly object[], more: object = {}) =>
+    send({ ...base, object: 'chat.completion.chunk', choices, ...more });
   const delta = (piece: object, end: string | null = null) =>
-    send({
-      ...base,
-      object: 'chat.completion.chunk',
-      choices: [{ index: 0, delta: piece, finish_reason: end }],
-    });
+    chunk([{ index: 0, delta: piece, finish_reason: end }]);
   if ('events' in reaction) {
     for (const promised of reaction.events) {
       const event = await promised;
@@ -77,7 +74,7 @@ export async function reactInChat(
   for (const word of 'reasoning' in reaction ? (reaction.reasoning ?? []) : [])
     await delta({ reasoning_content: word });
   for (const piece of text.match(/\s*\S+\s*/g) ?? []) await delta({ content: piece });
-  for (const call of whole) {
+  for (const call of calls) {
     const { name, arguments: args } = call.function;
     await delta({ tool_calls: [{ ...call, function: { name, arguments: '' } }] });
     const middle = Math.floor(args.length / 2);
@@ -85,7 +82,7 @@ export async function reactInChat(
       await delta({ tool_calls: [{ index: call.index, function: { arguments: piece } }] });
   }
   await delta({}, finish_reason);
-  await send({ ...base, object: 'chat.completion.chunk', choices: [], ...usage });
+  await chunk([], usage);
   out.end('data: [DONE]\n\n');
 }
 

@@ -62,94 +62,22 @@ export interface ModelServer extends AsyncDisposable {
 }
 
 /** Starts a server; `reactions` are taken in order, or made per request (`index` from 0). When they run out it
- *  answers 400. `speaks` names the APIs that it knows; others get 404. A poll of an answer that no reaction with `polls` has started takes a separate reaction. */
+ *  answers 400. `speaks` names the APIs that it knows; others get 404. A poll of an answer that no reaction with `polls` has
+ *  started takes a separate reaction. */
 export async function startModelServer(
-  reactions: readonly Reaction[] | ((request: ModelRequest, index: number) => Reaction | Promise<Reaction>),
+  reactions: Reactions,
   speaks: readonly ('responses' | 'chat')[] = ['responses'],
 ): Promise<ModelServer> {
-  const requests: ModelRequest[] = [];
-  const waiters = new Set<() => void>();
-  const background = new Map<string, { polls: number; text: string }>();
-  let taken = 0;
+  const desk = new Desk(reactions, speaks);
+  const changes = waiters();
   let open = 0;
-  const changed = () => {
-    for (const waiter of waiters) waiter();
-  };
-  const until = (met: () => boolean): Promise<void> =>
-    new Promise((resolve) => {
-      const look = () => {
-        if (!met()) return;
-        waiters.delete(look);
-        resolve();
-      };
-      waiters.add(look);
-      look();
-    });
-
-  const answer = async (incoming: IncomingMessage, out: ServerResponse): Promise<void> => {
-    const body = await bodyOf(incoming);
-    const request: ModelRequest = {
-      method: incoming.method ?? '',
-      path: incoming.url ?? '',
-      headers: incoming.headers,
-      body,
-    };
-    requests.push(request);
-    changed();
-    const polled = /^\/v1\/responses\/([^/?]+)/.exec(request.path)?.[1];
-    if (request.method === 'GET' && polled !== undefined) {
-      const job = background.get(polled);
-      if (job === undefined) return take(request, out);
-      job.polls -= 1;
-      return sendJson(
-        out,
-        200,
-        job.polls >= 0
-          ? { id: polled, object: 'response', status: 'in_progress', output: [] }
-          : whole(polled, job.text),
-      );
-    }
-    const cancelled = /^\/v1\/responses\/([^/?]+)\/cancel$/.exec(request.path)?.[1];
-    if (cancelled !== undefined)
-      return sendJson(out, 200, { id: cancelled, object: 'response', status: 'cancelled', output: [] });
-    const [path] = request.path.split('?');
-    const chat = path === '/v1/chat/completions' && speaks.includes('chat');
-    const responses = path === '/v1/responses' && speaks.includes('responses');
-    if (request.method !== 'POST' || !(chat || responses)) {
-      return sendJson(out, 404, {
-        error: { message: `no ${request.method} ${request.path}`, code: 'not_found' },
-      });
-    }
-    return take(request, out);
-  };
-
-  const take = async (request: ModelRequest, out: ServerResponse): Promise<void> => {
-    const { body } = request;
-    const index = taken;
-    taken += 1;
-    const reaction = typeof reactions === 'function' ? await reactions(request, index) : reactions[index];
-    const id = `resp_${index + 1}`;
-    if (reaction === undefined) {
-      return sendJson(out, 400, {
-        error: { message: `no reaction for request ${index + 1}`, code: 'script_ended' },
-      });
-    }
-    if ('polls' in reaction) {
-      background.set(id, { polls: reaction.polls, text: reaction.text });
-      return sendJson(out, 200, { id, object: 'response', status: 'queued', output: [] });
-    }
-    const asked = { stream: body?.['stream'] === true, model: String(body?.['model'] ?? 'test') };
-    if (request.path === '/v1/chat/completions') return reactInChat(out, reaction, id, asked);
-    return react(out, reaction, id, asked.stream, asked.model);
-  };
-
   const server = createServer((incoming, out) => {
     open += 1;
     out.once('close', () => {
       open -= 1;
-      changed();
+      changes.changed();
     });
-    answer(incoming, out).catch((error: unknown) => {
+    desk.answer(incoming, out, changes.changed).catch((error: unknown) => {
       if (!out.headersSent) sendJson(out, 500, { error: { message: String(error), code: 'test_server' } });
       else out.destroy();
     });
@@ -162,12 +90,96 @@ export async function startModelServer(
   };
   return {
     url: `http://127.0.0.1:${port}/v1`,
-    requests,
-    arrived: (count) => until(() => requests.length >= count),
-    idle: () => until(() => open === 0),
+    requests: desk.requests,
+    arrived: (count) => changes.until(() => desk.requests.length >= count),
+    idle: () => changes.until(() => open === 0),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+type Reactions =
+  | readonly Reaction[]
+  | ((request: ModelRequest, index: number) => Reaction | Promise<Reaction>);
+
+/** Promises that settle when a condition holds; it is looked at again at each change. */
+function waiters() {
+  const all = new Set<() => void>();
+  return {
+    changed: (): void => {
+      for (const waiter of all) waiter();
+    },
+    until: (met: () => boolean): Promise<void> =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (!met()) return;
+          all.delete(look);
+          resolve();
+        };
+        all.add(look);
+        look();
+      }),
+  };
+}
+
+/** Takes the requests, and answers each by a reaction. */
+class Desk {
+  readonly requests: ModelRequest[] = [];
+  readonly #reactions: Reactions;
+  readonly #speaks: readonly ('responses' | 'chat')[];
+  readonly #background = new Map<string, { polls: number; text: string }>();
+  #taken = 0;
+
+  constructor(reactions: Reactions, speaks: readonly ('responses' | 'chat')[]) {
+    this.#reactions = reactions;
+    this.#speaks = speaks;
+  }
+
+  async answer(incoming: IncomingMessage, out: ServerResponse, arrived: () => void): Promise<void> {
+    const body = await bodyOf(incoming);
+    const { method = '', url: path = '', headers } = incoming;
+    const request: ModelRequest = { method, path, headers, body };
+    this.requests.push(request);
+    arrived();
+    const polled = /^\/v1\/responses\/([^/?]+)/.exec(path)?.[1];
+    if (method === 'GET' && polled !== undefined) return this.#poll(polled, request, out);
+    const cancelled = /^\/v1\/responses\/([^/?]+)\/cancel$/.exec(path)?.[1];
+    if (cancelled !== undefined)
+      return sendJson(out, 200, { id: cancelled, object: 'response', status: 'cancelled', output: [] });
+    const [place] = path.split('?');
+    const chat = place === '/v1/chat/completions' && this.#speaks.includes('chat');
+    const responses = place === '/v1/responses' && this.#speaks.includes('responses');
+    if (method === 'POST' && (chat || responses)) return this.#take(request, out);
+    return sendJson(out, 404, { error: { message: `no ${method} ${path}`, code: 'not_found' } });
+  }
+
+  #poll(id: string, request: ModelRequest, out: ServerResponse): Promise<void> | void {
+    const job = this.#background.get(id);
+    if (job === undefined) return this.#take(request, out);
+    job.polls -= 1;
+    const going = { id, object: 'response', status: 'in_progress', output: [] };
+    sendJson(out, 200, job.polls >= 0 ? going : whole(id, job.text));
+  }
+
+  async #take(request: ModelRequest, out: ServerResponse): Promise<void> {
+    const { body } = request;
+    const index = this.#taken;
+    this.#taken += 1;
+    const reactions = this.#reactions;
+    const reaction = typeof reactions === 'function' ? await reactions(request, index) : reactions[index];
+    const id = `resp_${index + 1}`;
+    if (reaction === undefined) {
+      const message = `no reaction for request ${index + 1}`;
+      return sendJson(out, 400, { error: { message, code: 'script_ended' } });
+    }
+    if ('polls' in reaction) {
+      this.#background.set(id, { polls: reaction.polls, text: reaction.text });
+      return sendJson(out, 200, { id, object: 'response', status: 'queued', output: [] });
+    }
+    const asked = { stream: body?.['stream'] === true, model: String(body?.['model'] ?? 'test') };
+    if (request.path === '/v1/chat/completions') return reactInChat(out, reaction, id, asked);
+    return react(out, reaction, id, asked.stream, asked.model);
+  }
 }
 
 async function react(
@@ -187,15 +199,7 @@ async function react(
   if (!stream) return sendJson(out, 200, plain(reaction, id, model));
 
   out.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-  let sequence = 0;
-  const send = async (event: object): Promise<void> => {
-    const { type } = event as { type?: string };
-    const named = type === undefined ? '' : `event: ${type}\n`;
-    const data = JSON.stringify({ ...event, sequence_number: sequence });
-    sequence += 1;
-    // Called back when the system has the bytes, or when the other side is gone.
-    await new Promise<void>((resolve) => out.write(`${named}data: ${data}\n\n`, () => resolve()));
-  };
+  const send = sender(out);
   if ('events' in reaction) {
     for (const promised of reaction.events) {
       const event = await promised;
@@ -214,56 +218,73 @@ async function react(
     return;
   }
   const thoughts = 'reasoning' in reaction ? (reaction.reasoning ?? []) : [];
-  if (thoughts.length > 0) {
-    const place = { item_id: `rs_${id}`, output_index: 0, summary_index: 0 };
-    const item = { id: `rs_${id}`, type: 'reasoning', summary: [] };
-    await send({ type: 'response.output_item.added', output_index: 0, item });
-    await send({
-      type: 'response.reasoning_summary_part.added',
-      ...place,
-      part: { type: 'summary_text', text: '' },
-    });
-    for (const delta of thoughts)
-      await send({ type: 'response.reasoning_summary_text.delta', ...place, delta });
-    const text = thoughts.join('');
-    await send({ type: 'response.reasoning_summary_text.done', ...place, text });
-    const summary = [{ type: 'summary_text', text }];
-    await send({ type: 'response.output_item.done', output_index: 0, item: { ...item, summary } });
-  }
-  const item = `msg_${id}`;
+  if (thoughts.length > 0) await sendThoughts(send, thoughts, id);
   const index = thoughts.length > 0 ? 1 : 0;
-  const at = { item_id: item, output_index: index, content_index: 0 };
-  if ('calls' in reaction) {
-    for (const [n, call] of callsOf(reaction.calls, id).entries()) {
-      const begun = { ...call, status: 'in_progress', arguments: '' };
-      const place = { item_id: call.id, output_index: n };
-      await send({ type: 'response.output_item.added', output_index: n, item: begun });
-      await send({ type: 'response.function_call_arguments.delta', ...place, delta: call.arguments });
-      await send({ type: 'response.function_call_arguments.done', ...place, arguments: call.arguments });
-      await send({ type: 'response.output_item.done', output_index: n, item: call });
-    }
-    await send({ type: 'response.completed', response: plain(reaction, id, model) });
-    out.end();
-    return;
-  }
-  if ('refusal' in reaction) {
+  if ('calls' in reaction) await sendCalls(send, callsOf(reaction.calls, id));
+  else if ('refusal' in reaction) {
+    const at = { item_id: `msg_${id}`, output_index: index, content_index: 0 };
     await send({ type: 'response.refusal.delta', ...at, delta: reaction.refusal });
     await send({ type: 'response.refusal.done', ...at, refusal: reaction.refusal });
-    await send({ type: 'response.completed', response: plain(reaction, id, model) });
-    out.end();
-    return;
+  } else return sendText(out, send, reaction, { id, index, model });
+  await send({ type: 'response.completed', response: plain(reaction, id, model) });
+  out.end();
+}
+
+type Send = (event: object) => Promise<void>;
+
+function sender(out: ServerResponse): Send {
+  let sequence = 0;
+  return async (event) => {
+    const { type } = event as { type?: string };
+    const named = type === undefined ? '' : `event: ${type}\n`;
+    const data = JSON.stringify({ ...event, sequence_number: sequence });
+    sequence += 1;
+    // Called back when the system has the bytes, or when the other side is gone.
+    await new Promise<void>((resolve) => out.write(`${named}data: ${data}\n\n`, () => resolve()));
+  };
+}
+
+async function sendThoughts(send: Send, thoughts: readonly string[], id: string): Promise<void> {
+  const place = { item_id: `rs_${id}`, output_index: 0, summary_index: 0 };
+  const item = { id: `rs_${id}`, type: 'reasoning', summary: [] };
+  const part = { type: 'summary_text', text: '' };
+  await send({ type: 'response.output_item.added', output_index: 0, item });
+  await send({ type: 'response.reasoning_summary_part.added', ...place, part });
+  for (const delta of thoughts)
+    await send({ type: 'response.reasoning_summary_text.delta', ...place, delta });
+  const text = thoughts.join('');
+  await send({ type: 'response.reasoning_summary_text.done', ...place, text });
+  const summary = [{ type: 'summary_text', text }];
+  await send({ type: 'response.output_item.done', output_index: 0, item: { ...item, summary } });
+}
+
+async function sendCalls(send: Send, calls: ReturnType<typeof callsOf>): Promise<void> {
+  for (const [n, call] of calls.entries()) {
+    const item = { ...call, status: 'in_progress', arguments: '' };
+    const place = { item_id: call.id, output_index: n };
+    await send({ type: 'response.output_item.added', output_index: n, item });
+    await send({ type: 'response.function_call_arguments.delta', ...place, delta: call.arguments });
+    await send({ type: 'response.function_call_arguments.done', ...place, arguments: call.arguments });
+    await send({ type: 'response.output_item.done', output_index: n, item: call });
   }
+}
+
+async function sendText(
+  out: ServerResponse,
+  send: Send,
+  reaction: Reaction,
+  { id, index, model }: { readonly id: string; readonly index: number; readonly model: string },
+): Promise<void> {
   const text = textOf(reaction);
+  const message = { id: `msg_${id}`, type: 'message', role: 'assistant' };
+  const at = { item_id: message.id, output_index: index, content_index: 0 };
+  const part = { type: 'output_text', text: '', annotations: [] };
   await send({
     type: 'response.output_item.added',
     output_index: index,
-    item: { id: item, type: 'message', role: 'assistant', status: 'in_progress', content: [] },
+    item: { ...message, status: 'in_progress', content: [] },
   });
-  await send({
-    type: 'response.content_part.added',
-    ...at,
-    part: { type: 'output_text', text: '', annotations: [] },
-  });
+  await send({ type: 'response.content_part.added', ...at, part });
   const pieces =
     'huge' in reaction ? hugePieces(reaction.huge, reaction.inOneEvent === true) : piecesOf(text);
   let sent = 0;
@@ -274,25 +295,21 @@ async function react(
     sent += 1;
     if ('hang' in reaction) return;
   }
-  if ('cutAfter' in reaction) {
-    if (reaction.clean === true) out.end();
-    else out.destroy();
-    return;
-  }
-  if ('huge' in reaction) {
+  if ('huge' in reaction || ('cutAfter' in reaction && reaction.clean === true)) {
     out.end();
     return;
   }
-  const part = { type: 'output_text', text, annotations: [] };
-  const done = 'incomplete' in reaction ? 'incomplete' : 'completed';
+  if ('cutAfter' in reaction) {
+    out.destroy();
+    return;
+  }
+  const whole = { ...part, text };
+  const status = 'incomplete' in reaction ? 'incomplete' : 'completed';
   await send({ type: 'response.output_text.done', ...at, text });
-  await send({ type: 'response.content_part.done', ...at, part });
-  await send({
-    type: 'response.output_item.done',
-    output_index: index,
-    item: { id: item, type: 'message', role: 'assistant', status: done, content: [part] },
-  });
-  await send({ type: `response.${done}`, response: plain(reaction, id, model) });
+  await send({ type: 'response.content_part.done', ...at, part: whole });
+  const item = { ...message, status, content: [whole] };
+  await send({ type: 'response.output_item.done', output_index: index, item });
+  await send({ type: `response.${status}`, response: plain(reaction, id, model) });
   out.end();
 }
 

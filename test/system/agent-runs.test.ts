@@ -145,6 +145,61 @@ async function works(name: Name, sandbox: Word, uid?: number): Promise<void> {
   expect(await it.list('.factory/runs/again/workspace')).toEqual(await it.list('.factory/runs/r1/workspace'));
 }
 
+const detached = {
+  run: '(setsid sh -c "sleep 3001" > /dev/null 2>&1 < /dev/null &); sleep 0.2; printf made > made.txt',
+};
+
+async function interrupted(name: 'codex' | 'claude', sandbox: (typeof rungs)[number]) {
+  const begun: string[] = [];
+  /** Acts once the model has been asked `asked` times: everything is started then. */
+  const once = (it: Awaited<ReturnType<typeof rig>>, asked: number, act: () => void) => (line: string) => {
+    if (!line.includes('stage started node=a')) return;
+    const look = setInterval(() => {
+      if (it.desk.bodies().length < asked) return;
+      clearInterval(look);
+      begun.push(...it.left());
+      act();
+    }, 20);
+  };
+
+  await using it = await rig(name, sandbox, [
+    detached,
+    { hang: true },
+    detached,
+    { hang: true },
+    detached,
+    { answer: {} },
+  ]);
+  const interrupted = await it.run({
+    watch: (line, engine) => once(it, 2, () => engine.kill('SIGINT'))(line),
+  });
+  expect(interrupted.code, interrupted.stderr).toBe(130);
+  expect(it.left()).toEqual([]);
+  const killed = await it.factory(['resume', 'r1'], {
+    env: it.env,
+    watch: (line, engine) => once(it, 4, () => engine.kill('SIGKILL'))(line),
+  });
+  expect(killed.signal).toBe('SIGKILL');
+  const resumed = await it.factory(['resume', 'r1'], { env: it.env });
+  expect(resumed.code, resumed.stderr).toBe(0);
+  expect(it.left()).toEqual([]);
+  // Codex ends by itself what a command leaves in its own sandbox.
+  const own = name === 'codex' && sandbox === 'none';
+  for (const words of [name, ...(own ? [] : ['sleep\0' + '3001'])])
+    expect(begun.filter((line) => line.includes(words)).length, words).toBeGreaterThanOrEqual(2);
+  expect(await it.read('.factory/runs/r1/workspace/made.txt')).toBe('made');
+  const { spent } = (await it.json('.factory/runs/r1/result.json')) as { readonly spent: object };
+  // An interrupted call has cost at least what was reported until then, and for codex, which reports nothing before
+  // the end of a turn, its prompt (four characters to a token); the rest is unknown.
+  const told = name === 'codex' ? { input: 2, output: 0 } : { input: 11, output: 1 };
+  expect(spent).toMatchObject({
+    calls: 3,
+    unknown_cost: 2,
+    input_tokens: 22 + 2 * told.input,
+    output_tokens: 14 + 2 * told.output,
+  });
+}
+
 const cases = (['codex', 'claude'] as const).flatMap((name) =>
   rungs.map((sandbox) => ({ name, sandbox, skipped: realProgram(name).skipped })),
 );
@@ -182,10 +237,6 @@ for (const { name, sandbox, skipped } of cases) {
         expect(it.left()).toEqual([]);
       });
 
-      const detached = {
-        run: '(setsid sh -c "sleep 3001" > /dev/null 2>&1 < /dev/null &); sleep 0.2; printf made > made.txt',
-      };
-
       test('a model that hangs is a timeout; what a command detached is ended with it', async () => {
         await using it = await rig(name, sandbox, [detached, { hang: true }], ', timeout=6s');
         const ran = await it.run();
@@ -194,57 +245,8 @@ for (const { name, sandbox, skipped } of cases) {
         expect(it.left()).toEqual([]);
       });
 
-      /** Acts once the model has been asked `asked` times: everything is started then. */
-      const once =
-        (it: Awaited<ReturnType<typeof rig>>, asked: number, act: () => void) => (line: string) => {
-          if (!line.includes('stage started node=a')) return;
-          const look = setInterval(() => {
-            if (it.desk.bodies().length < asked) return;
-            clearInterval(look);
-            begun.push(...it.left());
-            act();
-          }, 20);
-        };
-      const begun: string[] = [];
-
-      test('interrupted, or killed and resumed, it leaves nothing, and what it cost is summed', async () => {
-        await using it = await rig(name, sandbox, [
-          detached,
-          { hang: true },
-          detached,
-          { hang: true },
-          detached,
-          { answer: {} },
-        ]);
-        const interrupted = await it.run({
-          watch: (line, engine) => once(it, 2, () => engine.kill('SIGINT'))(line),
-        });
-        expect(interrupted.code, interrupted.stderr).toBe(130);
-        expect(it.left()).toEqual([]);
-        const killed = await it.factory(['resume', 'r1'], {
-          env: it.env,
-          watch: (line, engine) => once(it, 4, () => engine.kill('SIGKILL'))(line),
-        });
-        expect(killed.signal).toBe('SIGKILL');
-        const resumed = await it.factory(['resume', 'r1'], { env: it.env });
-        expect(resumed.code, resumed.stderr).toBe(0);
-        expect(it.left()).toEqual([]);
-        // Codex ends by itself what a command leaves in its own sandbox.
-        const own = name === 'codex' && sandbox === 'none';
-        for (const words of [name, ...(own ? [] : ['sleep\0' + '3001'])])
-          expect(begun.filter((line) => line.includes(words)).length, words).toBeGreaterThanOrEqual(2);
-        expect(await it.read('.factory/runs/r1/workspace/made.txt')).toBe('made');
-        const { spent } = (await it.json('.factory/runs/r1/result.json')) as { readonly spent: object };
-        // An interrupted call has cost at least what was reported until then, and for codex, which reports nothing before
-        // the end of a turn, its prompt (four characters to a token); the rest is unknown.
-        const told = name === 'codex' ? { input: 2, output: 0 } : { input: 11, output: 1 };
-        expect(spent).toMatchObject({
-          calls: 3,
-          unknown_cost: 2,
-          input_tokens: 22 + 2 * told.input,
-          output_tokens: 14 + 2 * told.output,
-        });
-      });
+      test('interrupted, or killed and resumed, it leaves nothing, and what it cost is summed', () =>
+        interrupted(name, sandbox));
     },
   );
 }

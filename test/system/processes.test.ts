@@ -69,84 +69,82 @@ function whenReady(it: Temp): AbortSignal {
 const runaway = (redirect = '>/dev/null 2>&1') =>
   `(setsid sh -c 'echo $$ > pid.part; mv pid.part pid; exec sleep 1000' ${redirect} &); while ! [ -s pid ]; do :; done`;
 
-describe('a program that ends by itself', () => {
-  test.for([
-    { name: 'its exit code', script: 'exit 3', exit: { kind: 'exited', code: 3 } },
-    {
-      name: 'the signal that ended it',
-      script: 'kill -USR1 $$',
-      exit: { kind: 'signalled', signal: 'SIGUSR1' },
+test.for([
+  { name: 'its exit code', script: 'exit 3', exit: { kind: 'exited', code: 3 } },
+  {
+    name: 'the signal that ended it',
+    script: 'kill -USR1 $$',
+    exit: { kind: 'signalled', signal: 'SIGUSR1' },
+  },
+])('a program that ends by itself is answered with $name', async ({ script, exit }) => {
+  await using it = await stage();
+  expect(await it.sh(script)).toEqual(exit);
+});
+
+test('a program that ends by itself has its two streams in two files, and what lay there before is gone', async () => {
+  await using it = await stage();
+  writeFileSync(it.at('out'), 'something much longer from an earlier attempt');
+  await it.sh('echo one; echo two >&2');
+  expect([it.out(), it.err()]).toEqual(['one\n', 'two\n']);
+});
+
+test('a program that ends by itself gets the environment and the working directory it was given, and nothing else', async () => {
+  await using it = await stage();
+  await it.run(['env']);
+  expect(it.out().trim().split('\n').sort()).toEqual([`MARK=${it.mark}`, `PATH=${PATH}`]);
+  await it.run(['pwd', '-P']);
+  expect(it.out()).toBe(`${it.dir}\n`);
+});
+
+test('a program that ends by itself that is the shell is the first program of that name on the PATH, by its own name', async () => {
+  await using it = await stage();
+  for (const [folder, mode] of [
+    ['plain', 0o644],
+    ['mine', 0o755],
+  ] as const) {
+    mkdirSync(it.at(folder));
+    writeFileSync(it.at(folder, 'sh'), `#!/bin/sh\necho ${folder}\n`, { mode });
+  }
+  const path = (...first: string[]) => ({ PATH: [...first.map((name) => it.at(name)), PATH].join(':') });
+  await it.sh('echo "$0"', { env: path('plain') });
+  expect(it.out()).toBe('sh\n');
+  await it.sh('echo "$0"', { env: path('plain', 'mine') });
+  expect(it.out()).toBe('mine\n');
+  await it.sh('echo "$0"');
+  expect(it.out()).toBe('sh\n');
+  // A relative folder means one below the stage's own.
+  await it.sh('echo "$0"', { env: { PATH: `mine:${PATH}` } });
+  expect(it.out()).toBe('mine\n');
+  expect(await it.sh('true', { env: { PATH: it.at('plain') } })).toMatchObject({ kind: 'not_found' });
+});
+
+test('a program that ends by itself writes 5 MB on both streams at once, masked or not, and every byte arrives', async () => {
+  await using it = await stage();
+  const both = 'head -c 5000000 /dev/zero | tr "\\0" x & head -c 5000000 /dev/zero | tr "\\0" y >&2; wait';
+  for (const mask of [[], ['supersecret']]) {
+    expect(await it.sh(both, { mask })).toEqual({ kind: 'exited', code: 0 });
+    expect(it.out()).toBe('x'.repeat(5_000_000));
+    expect(it.err()).toBe('y'.repeat(5_000_000));
+  }
+});
+
+test('a program that ends by itself may have a timeout longer than a timer can be', async () => {
+  await using it = await stage();
+  expect(await it.sh('sleep 0.1', { timeoutMs: 2 ** 32 })).toEqual({ kind: 'exited', code: 0 });
+});
+
+test('a program that ends by itself is reported with its identity before the answer', async () => {
+  await using it = await stage();
+  const told: ProcessId[] = [];
+  await it.sh('echo $$', {
+    started: async (id) => {
+      await Promise.resolve();
+      told.push(id);
     },
-  ])('is answered with $name', async ({ script, exit }) => {
-    await using it = await stage();
-    expect(await it.sh(script)).toEqual(exit);
   });
-
-  test('has its two streams in two files, and what lay there before is gone', async () => {
-    await using it = await stage();
-    writeFileSync(it.at('out'), 'something much longer from an earlier attempt');
-    await it.sh('echo one; echo two >&2');
-    expect([it.out(), it.err()]).toEqual(['one\n', 'two\n']);
-  });
-
-  test('gets the environment and the working directory it was given, and nothing else', async () => {
-    await using it = await stage();
-    await it.run(['env']);
-    expect(it.out().trim().split('\n').sort()).toEqual([`MARK=${it.mark}`, `PATH=${PATH}`]);
-    await it.run(['pwd', '-P']);
-    expect(it.out()).toBe(`${it.dir}\n`);
-  });
-
-  test('that is the shell is the first program of that name on the PATH, by its own name', async () => {
-    await using it = await stage();
-    for (const [folder, mode] of [
-      ['plain', 0o644],
-      ['mine', 0o755],
-    ] as const) {
-      mkdirSync(it.at(folder));
-      writeFileSync(it.at(folder, 'sh'), `#!/bin/sh\necho ${folder}\n`, { mode });
-    }
-    const path = (...first: string[]) => ({ PATH: [...first.map((name) => it.at(name)), PATH].join(':') });
-    await it.sh('echo "$0"', { env: path('plain') });
-    expect(it.out()).toBe('sh\n');
-    await it.sh('echo "$0"', { env: path('plain', 'mine') });
-    expect(it.out()).toBe('mine\n');
-    await it.sh('echo "$0"');
-    expect(it.out()).toBe('sh\n');
-    // A relative folder means one below the stage's own.
-    await it.sh('echo "$0"', { env: { PATH: `mine:${PATH}` } });
-    expect(it.out()).toBe('mine\n');
-    expect(await it.sh('true', { env: { PATH: it.at('plain') } })).toMatchObject({ kind: 'not_found' });
-  });
-
-  test('writes 5 MB on both streams at once, masked or not, and every byte arrives', async () => {
-    await using it = await stage();
-    const both = 'head -c 5000000 /dev/zero | tr "\\0" x & head -c 5000000 /dev/zero | tr "\\0" y >&2; wait';
-    for (const mask of [[], ['supersecret']]) {
-      expect(await it.sh(both, { mask })).toEqual({ kind: 'exited', code: 0 });
-      expect(it.out()).toBe('x'.repeat(5_000_000));
-      expect(it.err()).toBe('y'.repeat(5_000_000));
-    }
-  });
-
-  test('may have a timeout longer than a timer can be', async () => {
-    await using it = await stage();
-    expect(await it.sh('sleep 0.1', { timeoutMs: 2 ** 32 })).toEqual({ kind: 'exited', code: 0 });
-  });
-
-  test('is reported with its identity before the answer', async () => {
-    await using it = await stage();
-    const told: ProcessId[] = [];
-    await it.sh('echo $$', {
-      started: async (id) => {
-        await Promise.resolve();
-        told.push(id);
-      },
-    });
-    expect(told).toEqual([
-      { pid: Number(it.out()), startTime: expect.stringMatching(/./), boot: expect.any(String) },
-    ]);
-  });
+  expect(told).toEqual([
+    { pid: Number(it.out()), startTime: expect.stringMatching(/./), boot: expect.any(String) },
+  ]);
 });
 
 describe('standard input', () => {
@@ -499,90 +497,88 @@ describe('identities', () => {
   });
 });
 
-describe('after a crash', () => {
-  test('a sweep ends every process that carries the marker and says how many, and leaves others', async () => {
-    await using it = await temp();
-    const mark = randomUUID();
-    const env = { PATH, OTHER: 'x', MARK: mark, LAST: 'y' };
-    const ours = [1, 2].map(() => spawn('sleep', ['1000'], { env, stdio: 'ignore', detached: true }));
-    const others = ['', 'x'].map((end) =>
-      spawn('sleep', ['1000'], {
-        env: { PATH, MARK: `${mark}${end}`.slice(end === '' ? 1 : 0) },
-        stdio: 'ignore',
-      }),
-    );
-    try {
-      const ends = ours.map((child) => once(child, 'exit'));
-      expect(await sweep(`MARK=${mark}`)).toBe(2);
-      expect((await Promise.all(ends)).map(([, signal]) => signal)).toEqual(['SIGKILL', 'SIGKILL']);
-      expect(others.map((child) => child.exitCode ?? child.signalCode)).toEqual([null, null]);
-    } finally {
-      await Promise.all([...ours, ...others].map(end));
-    }
-    expect(existsSync(it.dir)).toBe(true);
-  });
+test('a sweep ends every process that carries the marker and says how many, and leaves others', async () => {
+  await using it = await temp();
+  const mark = randomUUID();
+  const env = { PATH, OTHER: 'x', MARK: mark, LAST: 'y' };
+  const ours = [1, 2].map(() => spawn('sleep', ['1000'], { env, stdio: 'ignore', detached: true }));
+  const others = ['', 'x'].map((end) =>
+    spawn('sleep', ['1000'], {
+      env: { PATH, MARK: `${mark}${end}`.slice(end === '' ? 1 : 0) },
+      stdio: 'ignore',
+    }),
+  );
+  try {
+    const ends = ours.map((child) => once(child, 'exit'));
+    expect(await sweep(`MARK=${mark}`)).toBe(2);
+    expect((await Promise.all(ends)).map(([, signal]) => signal)).toEqual(['SIGKILL', 'SIGKILL']);
+    expect(others.map((child) => child.exitCode ?? child.signalCode)).toEqual([null, null]);
+  } finally {
+    await Promise.all([...ours, ...others].map(end));
+  }
+  expect(existsSync(it.dir)).toBe(true);
+});
 
-  test('a last kill without waiting reaches every process, however many have gone their own way', async () => {
-    await using it = await stage();
-    const env = { PATH, MARK: it.mark };
-    const many = Array.from({ length: 12 }, () =>
-      spawn('sleep', ['1000'], { env, detached: true, stdio: 'ignore' }),
-    );
-    const ends = Promise.all(many.map((child) => once(child, 'exit')));
-    await Promise.all(many.map((child) => once(child, 'spawn')));
-    killNow({ marker: `MARK=${it.mark}` });
-    expect((await ends).map(([, signal]) => signal)).toEqual(many.map(() => 'SIGKILL'));
-  });
+test('a last kill without waiting reaches every process, however many have gone their own way', async () => {
+  await using it = await stage();
+  const env = { PATH, MARK: it.mark };
+  const many = Array.from({ length: 12 }, () =>
+    spawn('sleep', ['1000'], { env, detached: true, stdio: 'ignore' }),
+  );
+  const ends = Promise.all(many.map((child) => once(child, 'exit')));
+  await Promise.all(many.map((child) => once(child, 'spawn')));
+  killNow({ marker: `MARK=${it.mark}` });
+  expect((await ends).map(([, signal]) => signal)).toEqual(many.map(() => 'SIGKILL'));
+});
 
-  test('a sweep spares itself and its parents, though they carry the marker', async () => {
-    await using it = await stage();
-    const source = `import { sweep } from ${JSON.stringify(join(import.meta.dirname, '../../src/system/processes.ts'))};
+test('a sweep spares itself and its parents, though they carry the marker', async () => {
+  await using it = await stage();
+  const source = `import { sweep } from ${JSON.stringify(join(import.meta.dirname, '../../src/system/processes.ts'))};
       console.log(await sweep('MARK=' + process.env.MARK));`;
-    await build({
-      stdin: { contents: source, resolveDir: it.dir },
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      outfile: it.at('sweeper.mjs'),
-      logLevel: 'error',
-    });
-    expect(await it.sh(`sleep 1000 & "${process.execPath}" sweeper.mjs; echo still here`)).toEqual({
-      kind: 'exited',
-      code: 0,
-    });
-    expect(it.out()).toBe('1\nstill here\n');
+  await build({
+    stdin: { contents: source, resolveDir: it.dir },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outfile: it.at('sweeper.mjs'),
+    logLevel: 'error',
   });
+  expect(await it.sh(`sleep 1000 & "${process.execPath}" sweeper.mjs; echo still here`)).toEqual({
+    kind: 'exited',
+    code: 0,
+  });
+  expect(it.out()).toBe('1\nstill here\n');
+});
 
-  test('a group is ended, also when only its members are left', async () => {
-    const leader = spawn('sh', ['-c', 'sleep 1000 >/dev/null & echo $!'], {
-      detached: true,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const id = processId(leader.pid ?? 0);
-    const [[line]] = await Promise.all([once(leader.stdout, 'data'), once(leader, 'exit')]);
-    if (id === undefined) throw new Error('the leader did exist');
-    expect(isGone(Number(String(line)))).toBe(false);
-    expect(await endGroup(id)).toBe(true);
-    expect(isGone(Number(String(line)))).toBe(true);
-    expect(await endGroup(id)).toBe(false);
+test('a group is ended, also when only its members are left', async () => {
+  const leader = spawn('sh', ['-c', 'sleep 1000 >/dev/null & echo $!'], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
+  const id = processId(leader.pid ?? 0);
+  const [[line]] = await Promise.all([once(leader.stdout, 'data'), once(leader, 'exit')]);
+  if (id === undefined) throw new Error('the leader did exist');
+  expect(isGone(Number(String(line)))).toBe(false);
+  expect(await endGroup(id)).toBe(true);
+  expect(isGone(Number(String(line)))).toBe(true);
+  expect(await endGroup(id)).toBe(false);
+});
 
-  test('a group is left alone when its pid has meanwhile gone to another process, or it is our own', async () => {
-    const other = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
-    try {
-      const id = processId(other.pid ?? 0);
-      if (id === undefined) throw new Error('it does exist');
-      expect(await endGroup({ ...id, startTime: '1' })).toBe(false);
-      expect(await endGroup({ ...id, boot: 'another' })).toBe(false);
-      // The boot is unknown; without /proc none is recorded.
-      const { boot, ...unnamed } = id;
-      if (boot !== undefined) expect(await endGroup(unnamed)).toBe(false);
-      expect(isAlive(id)).toBe(true);
-      expect(await endGroup(processId(process.pid) ?? id)).toBe(false);
-    } finally {
-      await end(other);
-    }
-  });
+test('a group is left alone when its pid has meanwhile gone to another process, or it is our own', async () => {
+  const other = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+  try {
+    const id = processId(other.pid ?? 0);
+    if (id === undefined) throw new Error('it does exist');
+    expect(await endGroup({ ...id, startTime: '1' })).toBe(false);
+    expect(await endGroup({ ...id, boot: 'another' })).toBe(false);
+    // The boot is unknown; without /proc none is recorded.
+    const { boot, ...unnamed } = id;
+    if (boot !== undefined) expect(await endGroup(unnamed)).toBe(false);
+    expect(isAlive(id)).toBe(true);
+    expect(await endGroup(processId(process.pid) ?? id)).toBe(false);
+  } finally {
+    await end(other);
+  }
 });
 
 async function end(child: ChildProcess): Promise<void> {

@@ -1,7 +1,7 @@
 /** A model that works with tools: a server scripted call by call, real files, real programs. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { OpenaiOptions } from '../../../src/agents/openai.ts';
 import type { Clock } from '../../../src/system/clock.ts';
 import { Superseded } from '../../../src/system/fence.ts';
@@ -122,12 +122,15 @@ const broken = {
   'check.js': "if (require('./sum.js')(1, 2) !== 3) process.exit(1); console.log('fine');\n",
 };
 
-describe.for([
+const apis = [
   ['the Responses API', ['responses'], {}, 4],
   ['chat completions, found out by itself', ['chat'], {}, 5],
   ['chat completions, asked for', ['responses', 'chat'], { 'openai.api': 'chat' }, 4],
-] as const)('over %s', ([, speaks, attributes, requests]) => {
-  test('a file is found, fixed and checked, and the model reports how it went', async () => {
+] as const;
+
+test.for(apis)(
+  'over %s a file is found, fixed and checked, and the model reports how it went',
+  async ([, speaks, attributes, requests]) => {
     await using it = await job(fixing, { files: broken, speaks, attributes });
     expect(await it.work()).toEqual({
       kind: 'finished',
@@ -158,9 +161,12 @@ describe.for([
       { action: 'command', detail: 'node check.js', status: 'completed' },
     ]);
     expect(it.server.requests).toHaveLength(requests);
-  });
+  },
+);
 
-  test('a refused call is a result for the model, which continues', async () => {
+test.for(apis)(
+  'over %s a refused call is a result for the model, which continues',
+  async ([, speaks, attributes]) => {
     await using it = await job(
       [
         calls(
@@ -204,13 +210,13 @@ describe.for([
       expect.stringMatching(/^error: context_updates may not set "outcome"/),
     ]);
     expect(it.text('a.txt')).toBe('a\n');
-  });
+  },
+);
 
-  test('a message without calls ends the session', async () => {
-    await using it = await job([{ text: 'nothing to do here', reasoning: ['hm'] }], { speaks, attributes });
-    expect(await it.work()).toMatchObject({ kind: 'answered', text: 'nothing to do here', reasoning: 'hm' });
-    expect(it.shown.join('')).toContain('nothing to do here');
-  });
+test.for(apis)('over %s a message without calls ends the session', async ([, speaks, attributes]) => {
+  await using it = await job([{ text: 'nothing to do here', reasoning: ['hm'] }], { speaks, attributes });
+  expect(await it.work()).toMatchObject({ kind: 'answered', text: 'nothing to do here', reasoning: 'hm' });
+  expect(it.shown.join('')).toContain('nothing to do here');
 });
 
 test('each request has all that was said before, and the server stores nothing', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { documentVerdict, parseAnswer, spokenIn } from '../../../src/agents/program/answer.ts';
 import { lines } from '../../../src/agents/program/lines.ts';
 import { answerSchema } from '../../../src/agents/program/schema.ts';
@@ -126,102 +126,109 @@ test('a line that is too long is left out, and the next one is read', () => {
 const fence = '```';
 const ansi = (text: string) => `\u001b[32m${text}\u001b[0m`;
 
-describe('what an answer says of the outcome where nothing asked for a form', () => {
-  test.for([
-    ['alone', '{"outcome":"fail","notes":"n"}', 'fail'],
-    ['after a byte order mark', '\ufeff{"outcome":"fail"}', 'fail'],
-    ['in capitals', '{"outcome":"FAIL"}', 'fail'],
-    ['in colours', ansi('{"outcome":"fail"}'), 'fail'],
-    ['in a code fence', `${fence}json\n{"outcome":"success"}\n${fence}`, 'success'],
-    ['in a fence after prose', `My verdict:\n\n${fence}json\n{"outcome":"fail"}\n${fence}\nThanks!`, 'fail'],
-    ['on separate lines after prose', 'Done.\n{\n  "outcome": "success"\n}\n', 'success'],
-    [
-      'in the last of several lines of JSON',
-      '{"type":"step","status":"failed"}\n{"outcome":"success"}',
-      'success',
-    ],
-    ['after reasoning', '<think>maybe {"outcome":"success"}</think>\n{"outcome":"fail"}', 'fail'],
-    [
-      'after reasoning on separate lines',
-      '<think>\n{"outcome":"success"}\n</think>\n{"outcome":"fail"}',
-      'fail',
-    ],
-    ['after reasoning that was not opened', '{"outcome":"success"}\n</think>\n{"outcome":"fail"}', 'fail'],
-    ['in an object inside', '{"result":{"outcome":"fail"}}', 'fail'],
-    ['after a word and a colon', '**Verdict:** {"outcome":"fail"}', 'fail'],
-    ['in a word alone', 'FAILED\n', 'fail'],
-    ['twice the same', '{"outcome":"fail"}\n{"outcome":"failed","notes":"n"}', 'fail'],
-    ['as a boolean', '{"success":false,"reason":"nope"}', 'fail'],
-    ['as a boolean of success', '{"success":true}', 'success'],
-    ['as a status', '{"status":"failed","message":"no"}', 'fail'],
-    ['in its first line', 'STATUS: fail\nbecause', 'fail'],
-    ['in its last line', 'All is well.\n\n**Outcome:** success', 'success'],
-  ] as const)('%s', ([, text, outcome]) => {
-    expect(spokenIn(text)).toMatchObject({ answer: { outcome } });
-  });
+test.for([
+  ['alone', '{"outcome":"fail","notes":"n"}', 'fail'],
+  ['after a byte order mark', '\ufeff{"outcome":"fail"}', 'fail'],
+  ['in capitals', '{"outcome":"FAIL"}', 'fail'],
+  ['in colours', ansi('{"outcome":"fail"}'), 'fail'],
+  ['in a code fence', `${fence}json\n{"outcome":"success"}\n${fence}`, 'success'],
+  ['in a fence after prose', `My verdict:\n\n${fence}json\n{"outcome":"fail"}\n${fence}\nThanks!`, 'fail'],
+  ['on separate lines after prose', 'Done.\n{\n  "outcome": "success"\n}\n', 'success'],
+  [
+    'in the last of several lines of JSON',
+    '{"type":"step","status":"failed"}\n{"outcome":"success"}',
+    'success',
+  ],
+  ['after reasoning', '<think>maybe {"outcome":"success"}</think>\n{"outcome":"fail"}', 'fail'],
+  [
+    'after reasoning on separate lines',
+    '<think>\n{"outcome":"success"}\n</think>\n{"outcome":"fail"}',
+    'fail',
+  ],
+  ['after reasoning that was not opened', '{"outcome":"success"}\n</think>\n{"outcome":"fail"}', 'fail'],
+  ['in an object inside', '{"result":{"outcome":"fail"}}', 'fail'],
+  ['after a word and a colon', '**Verdict:** {"outcome":"fail"}', 'fail'],
+  ['in a word alone', 'FAILED\n', 'fail'],
+  ['twice the same', '{"outcome":"fail"}\n{"outcome":"failed","notes":"n"}', 'fail'],
+  ['as a boolean', '{"success":false,"reason":"nope"}', 'fail'],
+  ['as a boolean of success', '{"success":true}', 'success'],
+  ['as a status', '{"status":"failed","message":"no"}', 'fail'],
+  ['in its first line', 'STATUS: fail\nbecause', 'fail'],
+  ['in its last line', 'All is well.\n\n**Outcome:** success', 'success'],
+] as const)('what an answer says of the outcome where nothing asked for a form: %s', ([, text, outcome]) => {
+  expect(spokenIn(text)).toMatchObject({ answer: { outcome } });
+});
 
-  test.for([
-    ['a boolean', '{"success":false,"reason":"nope"}', 'nope'],
-    ['a line', 'STATUS: fail\nbecause', 'because'],
-    ['an object', '{"outcome":"fail","failure_reason":"broken"}', 'broken'],
-  ] as const)('%s is a problem with its reason', ([, text, reason]) => {
+test.for([
+  ['a boolean', '{"success":false,"reason":"nope"}', 'nope'],
+  ['a line', 'STATUS: fail\nbecause', 'because'],
+  ['an object', '{"outcome":"fail","failure_reason":"broken"}', 'broken'],
+] as const)(
+  'what an answer says of the outcome where nothing asked for a form: %s is a problem with its reason',
+  ([, text, reason]) => {
     expect(spokenIn(text)).toMatchObject({ answer: { reason } });
-  });
+  },
+);
 
-  test('a word of the pipeline is a success with that label', () => {
-    expect(spokenIn('{"outcome":"has_dod","preferred_next_label":"x"}')).toMatchObject({
-      answer: { outcome: 'success', label: 'has_dod' },
-    });
-    expect(spokenIn('{"outcome":"all is well"}')).toMatchObject({
-      problem: expect.stringContaining('outcome'),
-    });
-    expect(spokenIn('{"outcome":"skipped"}')).toMatchObject({ problem: expect.stringContaining('skipped') });
+test('a word of the pipeline is a success with that label', () => {
+  expect(spokenIn('{"outcome":"has_dod","preferred_next_label":"x"}')).toMatchObject({
+    answer: { outcome: 'success', label: 'has_dod' },
   });
+  expect(spokenIn('{"outcome":"all is well"}')).toMatchObject({
+    problem: expect.stringContaining('outcome'),
+  });
+  expect(spokenIn('{"outcome":"skipped"}')).toMatchObject({ problem: expect.stringContaining('skipped') });
+});
 
-  test.for([
-    ['a trailing comma', '{"outcome":"fail","notes":"n",}'],
-    ['an end in the middle', '{"outcome":"success","notes":"the thing is bro'],
-    ['a fence and an end in the middle', `Verdict\n${fence}json\n{\n  "notes": "x",\n  "outcome": "succ`],
-    ['single quotes', "{'outcome':'fail'}"],
-    ['a comment', '{"outcome":"fail" /* no */}'],
-    ['NaN', '{"outcome":"fail","context_updates":{"x":NaN}}'],
-    ['a name without quotes', '{ outcome: "success" }'],
-    ['a key given twice', '{"outcome":"fail","outcome":"success"}'],
-    ['a key given twice in other letters', '{"outcome":"fail","outc\\u006fme":"success"}'],
-    ['a key given twice inside', '{"result":{"outcome":"fail","outcome":"success"}}'],
-    ['an object given twice', '{"result":{"outcome":"fail"},"result":{"outcome":"success"}}'],
-    ['a flag given twice', '{"success":false,"success":true}'],
-    ['two outcomes', '{"outcome":"success"}\n{"outcome":"fail"}'],
-    ['two labels', '{"outcome":"success","preferred_next_label":"a"}\n{"outcome":"has_dod"}'],
-    ['a line and an object that contradict', 'STATUS: fail\n{"outcome":"success"}'],
-    ['a status and a flag that contradict', '{"success":true,"status":"fail"}'],
-    ['an outcome of another type', '{"outcome":true}'],
-    ['another field of another type', '{"outcome":"success","notes":[1]}'],
-  ] as const)('with %s is not guessed', ([, text]) => {
+test.for([
+  ['a trailing comma', '{"outcome":"fail","notes":"n",}'],
+  ['an end in the middle', '{"outcome":"success","notes":"the thing is bro'],
+  ['a fence and an end in the middle', `Verdict\n${fence}json\n{\n  "notes": "x",\n  "outcome": "succ`],
+  ['single quotes', "{'outcome':'fail'}"],
+  ['a comment', '{"outcome":"fail" /* no */}'],
+  ['NaN', '{"outcome":"fail","context_updates":{"x":NaN}}'],
+  ['a name without quotes', '{ outcome: "success" }'],
+  ['a key given twice', '{"outcome":"fail","outcome":"success"}'],
+  ['a key given twice in other letters', '{"outcome":"fail","outc\\u006fme":"success"}'],
+  ['a key given twice inside', '{"result":{"outcome":"fail","outcome":"success"}}'],
+  ['an object given twice', '{"result":{"outcome":"fail"},"result":{"outcome":"success"}}'],
+  ['a flag given twice', '{"success":false,"success":true}'],
+  ['two outcomes', '{"outcome":"success"}\n{"outcome":"fail"}'],
+  ['two labels', '{"outcome":"success","preferred_next_label":"a"}\n{"outcome":"has_dod"}'],
+  ['a line and an object that contradict', 'STATUS: fail\n{"outcome":"success"}'],
+  ['a status and a flag that contradict', '{"success":true,"status":"fail"}'],
+  ['an outcome of another type', '{"outcome":true}'],
+  ['another field of another type', '{"outcome":"success","notes":[1]}'],
+] as const)(
+  'what an answer says of the outcome where nothing asked for a form with %s is not guessed',
+  ([, text]) => {
     expect(spokenIn(text)).toMatchObject({ problem: expect.stringMatching(/./) });
     expect('answer' in parseAnswer(text)).toBe(false);
-  });
+  },
+);
 
-  test.for([
-    ['prose', 'All done, everything works.'],
-    ['a refusal', "I'm sorry, but I can't help with that."],
-    ['nothing', ' \n'],
-    ['prose that quotes one', 'I cannot answer {"outcome":"success"} to this.'],
-    ['reasoning that never ends', '<think>\n{"outcome":"success"}'],
-    ['a document', '{"title":"x","status":"draft","tests":[{"outcome":"passed"}]}'],
-    ['code', `Write\n${fence}js\n{\n  status: 200,\n}\n${fence}\nthere.`],
-    ['code with a word and a colon', `${fence}js\nresult: { outcome: 'fail' },\n${fence}\nis what it needs.`],
-    ['steps with a status', 'Step 1\nStatus: success\nStep 2\nStatus: failed\nThat was all.'],
-  ] as const)('%s gives none', ([, text]) => {
+test.for([
+  ['prose', 'All done, everything works.'],
+  ['a refusal', "I'm sorry, but I can't help with that."],
+  ['nothing', ' \n'],
+  ['prose that quotes one', 'I cannot answer {"outcome":"success"} to this.'],
+  ['reasoning that never ends', '<think>\n{"outcome":"success"}'],
+  ['a document', '{"title":"x","status":"draft","tests":[{"outcome":"passed"}]}'],
+  ['code', `Write\n${fence}js\n{\n  status: 200,\n}\n${fence}\nthere.`],
+  ['code with a word and a colon', `${fence}js\nresult: { outcome: 'fail' },\n${fence}\nis what it needs.`],
+  ['steps with a status', 'Step 1\nStatus: success\nStep 2\nStatus: failed\nThat was all.'],
+] as const)(
+  'what an answer says of the outcome where nothing asked for a form: %s gives none',
+  ([, text]) => {
     expect(spokenIn(text)).toEqual({ none: true });
     expect('answer' in parseAnswer(text)).toBe(false);
-  });
+  },
+);
 
-  test('of a large answer is found in time', () => {
-    const text = '{\n'.repeat(200_000);
-    expect(spokenIn(text)).toEqual({ none: true });
-    expect(spokenIn(`${'<think>'.repeat(100_000)}${'x\n'.repeat(100_000)}`)).toEqual({ none: true });
-  });
+test('what an answer says of the outcome where nothing asked for a form of a large answer is found in time', () => {
+  const text = '{\n'.repeat(200_000);
+  expect(spokenIn(text)).toEqual({ none: true });
+  expect(spokenIn(`${'<think>'.repeat(100_000)}${'x\n'.repeat(100_000)}`)).toEqual({ none: true });
 });
 
 test.for([

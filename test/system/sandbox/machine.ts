@@ -38,10 +38,9 @@ export type Machine = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-export async function machine(): Promise<Machine> {
-  const path = await realpath(await mkdtemp(join(tmpdir(), 'factory-sandbox-')));
+function placesIn(path: string): Places {
   const runDir = join(path, 'home/project/.factory/runs/R1');
-  const places: Places = {
+  return {
     runDir,
     workspace: join(runDir, 'workspace'),
     nodeDir: join(runDir, 'me'),
@@ -55,6 +54,9 @@ export async function machine(): Promise<Machine> {
     certificates: [],
     judge: [],
   };
+}
+
+async function putSecrets(path: string): Promise<void> {
   for (const file of [
     ...'home/.ssh/id home/.npmrc home/project/source.txt'.split(' '),
     ...'home/project/.factory/runs/R2/manifest.json'.split(' '),
@@ -66,6 +68,12 @@ export async function machine(): Promise<Machine> {
     await mkdir(dirname(join(path, file)), { recursive: true });
     await writeFile(join(path, file), `${secret}\n`);
   }
+}
+
+export async function machine(): Promise<Machine> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'factory-sandbox-')));
+  const places = placesIn(path);
+  await putSecrets(path);
   for (const folder of [places.workspace, places.nodeDir]) await mkdir(folder, { recursive: true });
   const engine = spawn('sh', ['-c', 'read line'], {
     cwd: places.workdir,
