@@ -9,7 +9,7 @@ import { head } from '../system/read.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { keepJson } from './artifacts.ts';
 import { delta } from './context.ts';
-import type { Ending, NextExecution, Step, StepFacts, Stop } from './decision.ts';
+import type { NextExecution, RunEnding, Step, StepFacts, Stop } from './decision.ts';
 import { closeVisit, openVisit, settleVisit } from './node-dir.ts';
 import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
 import { askedOf } from './replay-visit.ts';
@@ -200,7 +200,7 @@ function endRecords(
   readonly event: EventFacts;
   readonly end: Omit<RunEnd, 'state'>;
 } {
-  const ends = (ending: Ending, more: Partial<RunEnd> = {}) => ({ ending, interrupted: false, ...more });
+  const ends = (ending: RunEnding, more: Partial<RunEnd> = {}) => ({ ending, interrupted: false, ...more });
   switch (stop.do) {
     case 'finish': {
       const { ending } = stop;

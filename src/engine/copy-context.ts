@@ -23,7 +23,7 @@ export async function contextInCopy(
   if (sealed !== undefined && seesHoldout(node, kind.type))
     placeSealed(workspace, sealed.paths, sealed.files());
   const historyEnv = await historyFor(run, workspace, nodeDir);
-  const there = context.with({ run: { ...run, workspace, historyEnv }, nodeDir });
+  const there = context.with({ run: { ...run, workspace, historyEnv }, nodeDir, agent: undefined });
   return attemptContext(there, { ...attempt, timeout: { ...attempt.timeout, ms: timeoutMs } });
 }
 

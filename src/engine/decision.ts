@@ -11,7 +11,7 @@ import type { Route } from './route.ts';
 import type { Change } from './state.ts';
 
 /** How a run ends. `code` is the process's exit code. */
-export type Ending = {
+export type RunEnding = {
   readonly ok: boolean;
   readonly exitNode: string | null;
   readonly reason: string;
@@ -22,7 +22,7 @@ export type Ending = {
 
 /** What ends a run, or stops it until it is resumed. */
 export type Stop =
-  | { readonly do: 'finish'; readonly ending: Ending }
+  | { readonly do: 'finish'; readonly ending: RunEnding }
   | { readonly do: 'suspend'; readonly parked: Parked }
   | { readonly do: 'interrupt' };
 
@@ -34,7 +34,7 @@ export type NextExecution = {
   readonly state: RunState;
 };
 
-export type Plan = Stop | ({ readonly do: 'execute' } & NextExecution);
+export type RunPlan = Stop | ({ readonly do: 'execute' } & NextExecution);
 
 /** The facts, besides the state, that decide whether the next node starts. */
 export type PlanFacts = {
@@ -57,7 +57,7 @@ export type Step = {
   readonly route: Route | undefined;
   readonly decision:
     | { readonly do: 'run'; readonly node: string }
-    | { readonly do: 'finish'; readonly ending: Ending };
+    | { readonly do: 'finish'; readonly ending: RunEnding };
 };
 
 /** The facts about a finished node besides its outcome. */

@@ -5,11 +5,13 @@ import { isDisks } from '../system/disk-trouble.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { RunRecords } from './commit.ts';
-import { type LayerContext, LimitReached } from './layers/layer.ts';
+import { type LayerContext, LimitReached, layerContext } from './layers/layer.ts';
 import { HoldoutLeak } from './leaks.ts';
+import { nodeLog } from './node-context.ts';
 import { Diverged } from './replay.ts';
 import type { Execution, ExecutionEnd, PreparedRun } from './run-context.ts';
 import { scenariosOf, withheldFrom } from './sealing.ts';
+import { environmentOf, passedTo } from './stage-environment.ts';
 
 /** The suspension that this process has resumed with the execution that begins in this state: only the first can be that one. */
 export const resumedSuspension = (
@@ -24,7 +26,7 @@ export async function executeNode(
   execution: Execution,
   before: Snapshot,
 ): Promise<ExecutionEnd> {
-  const context = contextOf(prepared, records, execution, before);
+  const context = outermostContext(prepared, records, execution, before);
   try {
     const executed = await prepared.execute(context);
     if (prepared.signal.aborted) return { kind: 'interrupted' };
@@ -39,7 +41,7 @@ export async function executeNode(
 }
 
 /** What the outermost layer is handed; the rest is added by the layers. */
-export function contextOf(
+export function outermostContext(
   prepared: PreparedRun,
   { writer, elapsed }: Pick<RunRecords, 'writer' | 'elapsed'>,
   { node, kind, visit, state, nodeDir }: Execution,
@@ -49,15 +51,13 @@ export function contextOf(
   const { graph, runDir, clock } = run;
   const suspended = resumedSuspension(prepared, state);
   const probes = prepared.waited === true && suspended?.status === 'paused_outage';
-  const context = {
+  const { mask } = environmentOf(run, passedTo(run, node));
+  return layerContext({
     ...{ run, graph, runDir, clock, signal, node, kind, visit, state, nodeDir, before, snapshots, writer },
     limits: { caps, books, elapsed, probes },
     holdout: { ...withheldFrom(node, run.sealed), scenarios: scenariosOf(run) },
-    with(this: LayerContext, parts: Partial<LayerContext>) {
-      return { ...this, ...parts };
-    },
-  };
-  return context as unknown as LayerContext;
+    log: nodeLog(run, node, mask),
+  });
 }
 
 /** Why the run cannot continue; the checkpoint is before this node. */

@@ -13,10 +13,10 @@ import type { NodeKind } from '../nodes/kind.ts';
 import { leadsTo, loopOf } from '../policy/loops.ts';
 import { unfixableSource } from '../policy/unfixable.ts';
 import { capHit, spendHit } from './caps.ts';
-import type { Ending, PlanFacts, Step, StepFacts } from './decision.ts';
+import type { PlanFacts, RunEnding, Step, StepFacts } from './decision.ts';
 
 /** A node that is about to start. */
-export type Entry = {
+export type NodeEntry = {
   readonly graph: Graph;
   readonly state: RunState;
   readonly node: Node;
@@ -25,14 +25,14 @@ export type Entry = {
 };
 
 /** Why the run ends before a node, in the order in which they are asked. */
-export const gatesBefore: readonly ((entry: Entry) => string | undefined)[] = [
+export const gatesBefore: readonly ((entry: NodeEntry) => string | undefined)[] = [
   visitsStepsAndTime,
   ({ facts: { caps, spent, unpriced } }) => spendHit({ caps, spent, unpriced }, caps.unknownCost),
   unfixableFailure,
   ({ facts }) => facts.replay,
 ];
 
-function visitsStepsAndTime({ state, node, facts }: Entry): string | undefined {
+function visitsStepsAndTime({ state, node, facts }: NodeEntry): string | undefined {
   const { caps, elapsedMs } = facts;
   return capHit(
     caps,
@@ -47,7 +47,7 @@ function visitsStepsAndTime({ state, node, facts }: Entry): string | undefined {
   );
 }
 
-function unfixableFailure({ graph, state, node, kind }: Entry): string | undefined {
+function unfixableFailure({ graph, state, node, kind }: NodeEntry): string | undefined {
   if (kind.type !== 'codergen') return undefined;
   const { allowed_write_paths: allowed = [] } = node.settings;
   return unfixableSource(graph, node, allowed, state.last_failure);
@@ -63,13 +63,13 @@ export type Crossing = {
   readonly so: Step;
 };
 
-export type Verdict =
+export type GateVerdict =
   | { readonly reroute: string; readonly context: Context }
-  | { readonly end: Ending }
+  | { readonly end: RunEnding }
   | undefined;
 
 /** In this order; each sees what those before it decided. */
-export const gatesAfter: readonly ((crossing: Crossing) => Verdict)[] = [
+export const gatesAfter: readonly ((crossing: Crossing) => GateVerdict)[] = [
   exitThatFails,
   unmetGoalGate,
   failureIntoExit,
@@ -79,22 +79,22 @@ export const gatesAfter: readonly ((crossing: Crossing) => Verdict)[] = [
   ({ facts }) => (facts.replay === undefined ? undefined : end(facts.replay)),
 ];
 
-const end = (reason: string): Verdict => ({ end: { ok: false, exitNode: null, reason, code: 1 } });
+const end = (reason: string): GateVerdict => ({ end: { ok: false, exitNode: null, reason, code: 1 } });
 
 /** The success that the run would end with. */
-const successOf = ({ decision }: Step): Ending | undefined =>
+const successOf = ({ decision }: Step): RunEnding | undefined =>
   decision.do === 'finish' && decision.ending.ok ? decision.ending : undefined;
 
 /** 3 if a model's API or network is the final cause, 4 if its output is, else 1. */
 export const failureCode = (last: LastFailure | null): number =>
   last?.model === 'api' ? 3 : last?.model === 'output' ? 4 : 1;
 
-const failsAtExit = ({ so: { change } }: Crossing, reason: string): Verdict => ({
+const failsAtExit = ({ so: { change } }: Crossing, reason: string): GateVerdict => ({
   end: { ok: false, exitNode: change.node, reason, code: failureCode(change.now.last_failure) },
 });
 
 /** An exit with `outcome=fail` ends the run as failed. */
-function exitThatFails(crossing: Crossing): Verdict {
+function exitThatFails(crossing: Crossing): GateVerdict {
   const { graph, facts, so } = crossing;
   const node = graph.nodes.get(facts.node);
   if (successOf(so) === undefined || node === undefined) return undefined;
@@ -113,7 +113,7 @@ type Redirect =
   | { readonly target?: undefined; readonly why: string };
 
 /** Sends the run back from an exit for a goal gate that is not satisfied, and from a gate whose failure no edge takes. */
-function unmetGoalGate(crossing: Crossing): Verdict {
+function unmetGoalGate(crossing: Crossing): GateVerdict {
   const { so, facts, outcome, graph } = crossing;
   const { context } = so.change.now;
   if (successOf(so) !== undefined) {
@@ -157,7 +157,7 @@ function redirect(graph: Graph, gate: string, context: Context): Redirect {
 }
 
 /** No failure walks into a success by an unconditional edge. */
-function failureIntoExit(crossing: Crossing): Verdict {
+function failureIntoExit(crossing: Crossing): GateVerdict {
   const { before, so } = crossing;
   const previous = before.last_outcome;
   if (successOf(so) === undefined || previous?.status !== 'fail' || before.arrived?.conditional === true)
@@ -169,7 +169,7 @@ function failureIntoExit(crossing: Crossing): Verdict {
 }
 
 /** A goal gate that is not satisfied, and has no target any more, fails the run. */
-function spentGoalGate(crossing: Crossing): Verdict {
+function spentGoalGate(crossing: Crossing): GateVerdict {
   const { graph, so } = crossing;
   if (successOf(so) === undefined) return undefined;
   const [first] = unmetGates(crossing);
@@ -182,14 +182,14 @@ function spentGoalGate(crossing: Crossing): Verdict {
   );
 }
 
-function rejectedByAudit({ facts: { audit }, so }: Crossing): Verdict {
+function rejectedByAudit({ facts: { audit }, so }: Crossing): GateVerdict {
   const success = successOf(so);
   if (success === undefined || audit === undefined) return undefined;
   return { end: { ...success, ok: false, reason: audit, code: 1 } };
 }
 
 /** Ends a loop that makes no progress, with the execution that shows it. */
-function stalledLoop({ graph, before, facts, so: { change, decision } }: Crossing): Verdict {
+function stalledLoop({ graph, before, facts, so: { change, decision } }: Crossing): GateVerdict {
   if (decision.do === 'finish' || facts.testStop === true) return undefined;
   // An exit sends the run back too, if a goal gate is not satisfied.
   const atExit = facts.type === 'exit';

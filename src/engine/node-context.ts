@@ -2,9 +2,10 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expand } from '../dot/expand.ts';
+import type { Node } from '../model/graph.ts';
 import type { JsonObject } from '../model/json.ts';
 import { own } from '../model/own.ts';
-import type { NodeFiles, NodeInputs, WorkspaceFiles } from '../nodes/kind.ts';
+import type { NodeContext, NodeFiles, NodeInputs, WorkspaceFiles } from '../nodes/kind.ts';
 import { isCode, isMissing } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { maskKept } from './artifacts.ts';
@@ -13,6 +14,7 @@ import { staysInside, writeInside } from './inside.ts';
 import type { AttemptFacts, LayerContext } from './layers/layer.ts';
 import { maskedObject } from './masked.ts';
 import { reopen } from './reopen.ts';
+import type { RunSetting } from './run-context.ts';
 import { type AttemptRecords, stageRecords } from './stage-records.ts';
 import { known } from './values.ts';
 
@@ -21,8 +23,6 @@ export function attemptContext(context: LayerContext, attempt: AttemptFacts): La
   const { run, node } = context;
   const secrets = attemptSecrets(run, node);
   const { mask } = secrets;
-  const log: LayerContext['log'] = (level, message, fields = {}) =>
-    run.log(level, mask(message), { node: node.id, ...maskedObject(fields, mask) });
   return context.with({
     attempt,
     deadline: run.clock.monotonic() + attempt.timeout.ms,
@@ -32,9 +32,15 @@ export function attemptContext(context: LayerContext, attempt: AttemptFacts): La
     toolState: toolStateOf(context, secrets),
     workspace: workspaceFiles(run.workspace),
     ...nodeFiles(context, secrets),
-    log,
+    log: nodeLog(run, node, mask),
   });
 }
+
+/** The run's log, for messages about a node. */
+export const nodeLog =
+  (run: RunSetting, node: Node, mask: (text: string) => string): NodeContext['log'] =>
+  (level, message, fields = {}) =>
+    run.log(level, mask(message), { node: node.id, ...maskedObject(fields, mask) });
 
 const inputsOf = ({ run, state }: LayerContext): NodeInputs => ({
   previous: state.last_outcome ?? undefined,

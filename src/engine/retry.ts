@@ -44,7 +44,7 @@ const infraDelayMs = 1000;
 const infraRetries = 2;
 
 /** Decides after the `attempt`-th attempt (from 1) of an execution. */
-export function retry(policy: RetryPolicy, attempt: number, answered: Outcome): Retry {
+export function nextAttempt(policy: RetryPolicy, attempt: number, answered: Outcome): Retry {
   const { unsaid, ...outcome } = answered.status === 'fail' ? answered : { ...answered, unsaid: undefined };
   const done: Retry = { again: false, outcome };
   if (unsaid === true && policy.askedAgain !== true)

@@ -18,7 +18,7 @@ import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import type { Books } from './books.ts';
 import type { Caps } from './caps.ts';
 import type { RunConfinement } from './confine.ts';
-import type { Ending, NextExecution } from './decision.ts';
+import type { NextExecution, RunEnding } from './decision.ts';
 import type { Execute } from './layers/layer.ts';
 import type { LeakGuard } from './leaks.ts';
 import type { Replay } from './replay.ts';
@@ -98,7 +98,7 @@ export type PreparedRun = {
 
 export type RunEnd = {
   readonly state: RunState;
-  readonly ending: Ending;
+  readonly ending: RunEnding;
   readonly interrupted: boolean;
   /** Set when the run is suspended. */
   readonly parked?: Parked;

@@ -4,16 +4,16 @@ import type { Outcome } from '../model/outcome.ts';
 import type { Parked } from '../model/park.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { type Decided, openRecords, type RunRecords } from './commit.ts';
-import type { Ending, Plan, Stop } from './decision.ts';
+import type { RunEnding, RunPlan, Stop } from './decision.ts';
 import { executeNode, resumedSuspension } from './execute-node.ts';
 import { gatherFacts } from './facts.ts';
 import { factsOf } from './feedback.ts';
 import { truthGate } from './gates.ts';
 import type { Execution, ExecutionEnd, PreparedRun, RunEnd } from './run-context.ts';
-import { endingOf, failing, plan, step, suspendedBy } from './step.ts';
+import { endingFromRecord, failing, plan, step, suspendedBy } from './step.ts';
 
 /** Runs from the checkpoint's next node to an end. Rejects only when the run directory cannot be written. */
-export async function run(prepared: PreparedRun): Promise<RunEnd> {
+export async function runLoop(prepared: PreparedRun): Promise<RunEnd> {
   const records = openRecords(prepared);
   let { state, snapshot } = prepared;
   for (;;) {
@@ -30,7 +30,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
 }
 
 /** What the run does now; a replay is asked only about a node that would start. */
-async function planned(prepared: PreparedRun, state: RunState, elapsedMs: number): Promise<Plan> {
+async function planned(prepared: PreparedRun, state: RunState, elapsedMs: number): Promise<RunPlan> {
   const { setting, kinds, caps, books } = prepared;
   const interrupted = prepared.signal.aborted;
   const facts = { kinds, caps, elapsedMs, spent: books.run(), unpriced: books.unpriced(), interrupted };
@@ -93,10 +93,10 @@ function suspension(
 }
 
 /** Test only: simulates a crash after a node, so that the end is not recorded. */
-export const testStop: Ending = failing('test_stop');
+export const testStop: RunEnding = failing('test_stop');
 
 /** A run that has ended stays ended, also if a test stops it here. */
 async function endOfTest(records: RunRecords, state: RunState): Promise<RunEnd> {
-  const ending = state.ended === null ? testStop : endingOf(state.ended);
+  const ending = state.ended === null ? testStop : endingFromRecord(state.ended);
   return { ...(await records.end(state, { do: 'finish', ending })), ending: testStop };
 }

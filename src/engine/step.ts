@@ -8,16 +8,15 @@ import { reasonOf, toldReason } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import type { Parked } from '../model/park.ts';
 import { conditionLookup } from './context.ts';
-import type { Ending, Plan, PlanFacts, Step, StepFacts } from './decision.ts';
-import { failureCode, gatesAfter, gatesBefore, type Verdict } from './gates.ts';
+import type { PlanFacts, RunEnding, RunPlan, Step, StepFacts } from './decision.ts';
+import { failureCode, type GateVerdict, gatesAfter, gatesBefore } from './gates.ts';
 import { suspension } from './park.ts';
-import { goalOf } from './pipeline.ts';
 import { route } from './route.ts';
 import type { Change } from './state.ts';
 
 /** What the run does now: execute the next node, or stop. */
-export function plan(graph: Graph, state: RunState, facts: PlanFacts): Plan {
-  if (state.ended !== null) return { do: 'finish', ending: endingOf(state.ended) };
+export function plan(graph: Graph, state: RunState, facts: PlanFacts): RunPlan {
+  if (state.ended !== null) return { do: 'finish', ending: endingFromRecord(state.ended) };
   if (state.parked !== undefined) return { do: 'suspend', parked: state.parked };
   if (facts.interrupted) return { do: 'interrupt' };
   const node = state.next_node === null ? undefined : graph.nodes.get(state.next_node);
@@ -29,7 +28,7 @@ export function plan(graph: Graph, state: RunState, facts: PlanFacts): Plan {
     if (reason !== undefined) return { do: 'finish', ending: failing(reason) };
   }
   // A resume may have changed the goal; no node can.
-  const goal = goalOf(graph);
+  const goal = graph.settings.goal?.value;
   const aim = goal === undefined ? {} : { 'graph.goal': goal };
   const context = { ...state.context, ...aim, current_node: node.id };
   const visit = (own(state.visits, node.id) ?? 0) + 1;
@@ -37,7 +36,7 @@ export function plan(graph: Graph, state: RunState, facts: PlanFacts): Plan {
 }
 
 /** An end of the run that no exit has decided. */
-export const failing = (reason: string, disk = false): Ending => ({
+export const failing = (reason: string, disk = false): RunEnding => ({
   ok: false,
   exitNode: null,
   reason,
@@ -46,7 +45,7 @@ export const failing = (reason: string, disk = false): Ending => ({
 });
 
 /** The end of a run as the checkpoint records it. */
-export const recordedEnd = ({ ok, exitNode, reason, code, disk }: Ending): Ended => ({
+export const recordedEnd = ({ ok, exitNode, reason, code, disk }: RunEnding): Ended => ({
   exit_node: exitNode,
   ok,
   reason,
@@ -54,7 +53,7 @@ export const recordedEnd = ({ ok, exitNode, reason, code, disk }: Ending): Ended
   ...(disk === true ? { disk } : {}),
 });
 
-export const endingOf = ({ exit_node, ok, reason, code, disk }: Ended): Ending => ({
+export const endingFromRecord = ({ exit_node, ok, reason, code, disk }: Ended): RunEnding => ({
   ok,
   exitNode: exit_node,
   reason,
@@ -96,7 +95,7 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
   };
 }
 
-function overruled(so: Step, verdict: Verdict): Step {
+function overruled(so: Step, verdict: GateVerdict): Step {
   if (verdict === undefined) return so;
   if ('end' in verdict) return { ...so, decision: { do: 'finish', ending: verdict.end } };
   const { reroute, context } = verdict;

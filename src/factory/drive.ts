@@ -14,7 +14,7 @@ import { processMarker } from '../engine/process-marker.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { writeMissingRecords } from '../engine/retell.ts';
-import { run } from '../engine/run.ts';
+import { runLoop } from '../engine/run.ts';
 import type { RunSetting } from '../engine/run-context.ts';
 import type { Sealed } from '../engine/sealing.ts';
 import { parkAbove } from '../engine/shared-budget.ts';
@@ -242,7 +242,7 @@ export async function executeRun(
     const agent = answers ? manifest.agent.describe : 'none';
     const start = { manifest, workspace: at.workspace, sandbox, agent, loaded, state, resumed, ended };
     await writeStart(writer, { ...start, takenOver: lock.takenOver }, doors.log);
-    const end = await run({
+    const end = await runLoop({
       setting,
       kinds,
       execute: executeHere,

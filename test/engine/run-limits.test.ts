@@ -1,7 +1,7 @@
 /** Limits in the midst of a run: between attempts, and over visits that were cut. */
 import { expect, test } from 'vitest';
 import type { LayerContext } from '../../src/engine/layers/layer.ts';
-import { run } from '../../src/engine/run.ts';
+import { runLoop } from '../../src/engine/run.ts';
 import type { PreparedRun } from '../../src/engine/run-context.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { succeeded } from '../../src/model/outcome.ts';
@@ -30,7 +30,7 @@ async function ended(
       return { outcome: executable ? outcome(made.length) : succeeded(), snapshot: context.before };
     }),
   });
-  const { ending, state } = await run({ ...ready, ...more(ready, () => made.length) });
+  const { ending, state } = await runLoop({ ...ready, ...more(ready, () => made.length) });
   await ready.close();
   return {
     ending,

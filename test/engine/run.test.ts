@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { run } from '../../src/engine/run.ts';
+import { runLoop } from '../../src/engine/run.ts';
 import type { RunState } from '../../src/model/checkpoint.ts';
 import { layout, nodeLayout } from '../../src/model/layout.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
@@ -68,7 +68,7 @@ test('after every stage visits.jsonl, folded, gives the state that the loop cont
         }),
         saved: (state) => states.push(state),
       });
-      const end = await run(ready);
+      const end = await runLoop(ready);
       await ready.close();
       const visits = await readVisits(it.at('visits.jsonl'));
       if (!visits.ok) throw new Error(visits.why);
@@ -107,7 +107,7 @@ test('snapshots that cannot be written stop the run before the stage, which is n
       snapshots: { ...noSnapshots, take },
     },
   );
-  const end = await run(ready);
+  const end = await runLoop(ready);
   await ready.close();
   expect(end.ending).toMatchObject({ ok: false, exitNode: null, reason: expect.stringContaining('EPERM') });
   expect(end.state).toMatchObject({ next_node: 'a', steps: 1, last_failure: null });
@@ -127,7 +127,7 @@ test('the checkpoint of the execution at which the breaker stops a loop records 
     })),
     saved: (state) => states.push(state),
   });
-  const { ending } = await run(ready);
+  const { ending } = await runLoop(ready);
   await ready.close();
   expect(ending.reason).toMatch(/^loop_stopped: node judge failed alike 3 times/);
   expect(states.at(-1)).toMatchObject({
@@ -177,7 +177,7 @@ test('a stage starts when the checkpoint before it is on the disk, and its story
       log.push('story');
     },
   };
-  await run({
+  await runLoop({
     ...ready,
     events,
     save: async (state, visit) => {

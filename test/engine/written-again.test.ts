@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { run } from '../../src/engine/run.ts';
+import { runLoop } from '../../src/engine/run.ts';
 import { layout } from '../../src/model/layout.ts';
 import { succeeded } from '../../src/model/outcome.ts';
 import { exit } from '../../src/nodes/exit.ts';
@@ -42,7 +42,7 @@ async function ran(dir: string, times: number, stage: (kept: string) => void) {
     ],
     snapshots: busy,
   });
-  const end = await run({ ...ready, snapshot });
+  const end = await runLoop({ ...ready, snapshot });
   await ready.close();
   return { end, kept: readFileSync(kept, 'utf8') };
 }

@@ -5,7 +5,7 @@ import { StoreTrouble, WorkspaceError } from '../../workspace/trouble.ts';
 import { type Sealing, sealingOf } from '../sealing.ts';
 import type { Executed, Layer } from './layer.ts';
 
-export const holdout: Layer = (next) => async (context) => {
+export const holdoutMount: Layer = (next) => async (context) => {
   const { kind, run, node } = context;
   const sealing = kind.executable ? sealingOf(run, node, kind.type) : undefined;
   if (sealing === undefined) return next(context);

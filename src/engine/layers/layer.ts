@@ -60,7 +60,8 @@ export type AttemptFacts = NodeContext['attempt'] & {
   readonly timeout: { readonly ms: number; readonly explicit: boolean; readonly runLeftMs: number };
 };
 
-/** What a layer is handed. Of the parts below the line only those of layers further out are there. */
+/** What a layer is handed. The parts that a layer adds are there for the layers further in; reading one too early is an internal
+ *  error. */
 export interface LayerContext extends NodeContext {
   readonly run: RunSetting;
   readonly kind: NodeKind;
@@ -98,6 +99,45 @@ export interface LayerContext extends NodeContext {
   readonly exchange?: Recorder;
   readonly lookout?: Lookout;
   // By `sandbox`: `processes`.
+}
+
+/** The layers that add a part. */
+const addedBy: Partial<Record<keyof LayerContext, string>> = {
+  budget: 'budget',
+  attempt: 'retry',
+  deadline: 'retry',
+  secrets: 'retry',
+  hidden: 'retry',
+  records: 'retry',
+  toolState: 'retry',
+  inputs: 'retry',
+  workspace: 'retry',
+  files: 'retry',
+  agent: 'record',
+  processes: 'sandbox',
+};
+
+/** Parts that are not there yet. */
+const missing: object = Object.defineProperties(
+  {},
+  Object.fromEntries(
+    Object.entries(addedBy).map(([part, layer]) => [
+      part,
+      {
+        get() {
+          throw new Error(
+            `Internal: context.${part} is added by the layer "${layer}", and there only further in`,
+          );
+        },
+      },
+    ]),
+  ),
+);
+
+/** A context with these parts. */
+export function layerContext(parts: Partial<LayerContext>): LayerContext {
+  const all = { ...parts, with: (more: Partial<LayerContext>) => layerContext({ ...parts, ...more }) };
+  return Object.create(missing, Object.getOwnPropertyDescriptors(all)) as LayerContext;
 }
 
 /** The layers, outermost first, around what is innermost. */

@@ -11,7 +11,7 @@ import { defaultCaps } from '../caps.ts';
 import { escalated, oneMore } from '../escalate.ts';
 import { attemptContext } from '../node-context.ts';
 import { withWait } from '../park.ts';
-import { outageWaits, type Retry, retry as retryAfter } from '../retry.ts';
+import { nextAttempt, outageWaits, type Retry } from '../retry.ts';
 import { type Executed, type Layer, type LayerContext, LimitReached } from './layer.ts';
 
 export const retry: Layer = (next) => async (context) => {
@@ -72,7 +72,7 @@ function retryRules({ run, node, kind, limits }: LayerContext) {
     const key = `${run.marker}.${node.id}.${attempt}`;
     const again: Retry =
       down === undefined
-        ? retryAfter({ ...policy, askedAgain }, attempt - outage.tries, outcome)
+        ? nextAttempt({ ...policy, askedAgain }, attempt - outage.tries, outcome)
         : { again: true, delayMs: jittered(down.delayMs, key) };
     if (down !== undefined) outage = down;
     if (outcome.status === 'fail' && outcome.unsaid === true) askedAgain = true;

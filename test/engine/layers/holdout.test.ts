@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { holdout } from '../../../src/engine/layers/holdout.ts';
+import { holdoutMount } from '../../../src/engine/layers/holdout.ts';
 import { sealedOf } from '../../../src/engine/sealing.ts';
 import { layout } from '../../../src/model/layout.ts';
 import { succeeded } from '../../../src/model/outcome.ts';
@@ -29,7 +29,7 @@ test.for<[string, string, boolean]>([
   await using it = await temp();
   const node = await rig(it.dir, attributes, { setting: { sealed } });
   const place = join(layout(it.dir).workspace, file.path);
-  const executed = await node.through(holdout, async ({ before }) => {
+  const executed = await node.through(holdoutMount, async ({ before }) => {
     expect(existsSync(place)).toBe(sees);
     make(layout(it.dir).workspace, { [file.path]: 'changed' });
     return { outcome: succeeded(), snapshot: before };
@@ -42,6 +42,6 @@ test.for<[string, string, boolean]>([
 test('a run without one passes by', async () => {
   await using it = await temp();
   const node = await rig(it.dir, tool);
-  expect(await node.through(holdout, succeeded())).not.toHaveProperty('holdout');
+  expect(await node.through(holdoutMount, succeeded())).not.toHaveProperty('holdout');
   await node.close();
 });

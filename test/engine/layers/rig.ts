@@ -1,7 +1,7 @@
 /** One node in front of one layer: a context in which nothing but the records is real, and a `next` that a test gives. */
 import { mkdirSync } from 'node:fs';
 import { openRecords } from '../../../src/engine/commit.ts';
-import { contextOf } from '../../../src/engine/execute-node.ts';
+import { outermostContext } from '../../../src/engine/execute-node.ts';
 import { openBudget } from '../../../src/engine/layers/budget.ts';
 import type { Execute, Executed, Layer, LayerContext } from '../../../src/engine/layers/layer.ts';
 import { attemptContext } from '../../../src/engine/node-context.ts';
@@ -50,7 +50,7 @@ export async function rig(
   mkdirSync(nodeDir, { recursive: true });
   const execution = { node, kind, visit: 1, state: ready.state, nodeDir, earlierVisits: '', began: 0 };
   const records = openRecords(run);
-  const outer = contextOf(run, records, { ...execution, contextBefore: {} }, ready.snapshot);
+  const outer = outermostContext(run, records, { ...execution, contextBefore: {} }, ready.snapshot);
   const budget = openBudget(outer);
   const timeout = { ms: 60_000, explicit: false, runLeftMs: 60_000 };
   const context = attemptContext(outer.with({ budget }), { number: 1, call: 1, timeout }).with(

@@ -1,7 +1,7 @@
 /** Follows an example run with the engine's step function: each node ends as in the example, and the engine chooses the
  *  edges. */
 
-import type { Ending, StepFacts } from '../../../src/engine/decision.ts';
+import type { RunEnding, StepFacts } from '../../../src/engine/decision.ts';
 import { advance } from '../../../src/engine/state.ts';
 import { step } from '../../../src/engine/step.ts';
 import type { RunState } from '../../../src/model/checkpoint.ts';
@@ -15,7 +15,7 @@ import { freshState } from '../../support/graph.ts';
 export type Followed = {
   /** The executed nodes, and the next one. */
   readonly route: readonly string[];
-  readonly ending: Ending | undefined;
+  readonly ending: RunEnding | undefined;
   readonly state: RunState;
 };
 
@@ -69,7 +69,7 @@ export const outcomeOf = (said: WitnessStep): Outcome => {
 export function follow(graph: Graph, witness: readonly WitnessStep[]): Followed {
   let state = beginning(graph);
   const route: string[] = [];
-  let ending: Ending | undefined;
+  let ending: RunEnding | undefined;
   for (const said of witness) {
     route.push(state.next_node ?? '');
     const after = visit(graph, state, outcomeOf(said));
