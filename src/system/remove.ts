@@ -47,36 +47,38 @@ const rounds = 3;
 const atOnce = 500;
 
 async function removeFolder(folder: Buffer, count: { removed: number }): Promise<void> {
-  unlockFolder(folder);
-  for (let round = 1; ; round++) {
-    const kept: unknown[] = [];
-    for (const name of namesIn(folder)) {
-      // As bytes, since a name may not be UTF-8.
-      const path = Buffer.concat([folder, Buffer.from('/'), name]);
-      try {
-        if (isFolder(path)) await removeFolder(path, count);
-        else unlessGone(() => unlinkSync(path));
-      } catch (error) {
-        // Another user may own it, and only that user can remove it.
-        kept.push(error);
-      }
-      if (++count.removed % atOnce === 0) await setImmediate();
-    }
-    if (kept.length > 0) throw kept[0];
+  for (let round = 1, isUnlocked = false; ; round++) {
     try {
+      await empty(folder, count);
       return unlessGone(() => rmdirSync(folder));
     } catch (error) {
-      if (!isCode(error, 'ENOTEMPTY', 'EEXIST') || round === rounds) throw error;
+      // Only then are its permissions looked at: for most folders they are right.
+      if (isCode(error, 'EACCES', 'EPERM') && !isUnlocked) isUnlocked = unlockFolder(folder);
+      else if (!isCode(error, 'ENOTEMPTY', 'EEXIST') || round >= rounds) throw error;
     }
   }
 }
 
-const isFolder = (path: Buffer): boolean =>
-  lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+async function empty(folder: Buffer, count: { removed: number }): Promise<void> {
+  const kept: unknown[] = [];
+  for (const entry of entriesOf(folder)) {
+    // As bytes, since a name may not be UTF-8.
+    const path = Buffer.concat([folder, Buffer.from('/'), entry.name]);
+    try {
+      if (entry.isDirectory()) await removeFolder(path, count);
+      else unlessGone(() => unlinkSync(path));
+    } catch (error) {
+      // Another user may own it, and only that user can remove it.
+      kept.push(error);
+    }
+    if (++count.removed % atOnce === 0) await setImmediate();
+  }
+  if (kept.length > 0) throw kept[0];
+}
 
-function namesIn(folder: Buffer): readonly Buffer[] {
+function entriesOf(folder: Buffer) {
   try {
-    return readdirSync(folder, { encoding: 'buffer' });
+    return readdirSync(folder, { withFileTypes: true, encoding: 'buffer' });
   } catch (error) {
     if (isMissing(error)) return [];
     throw error;

@@ -35,13 +35,12 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
   if (home !== undefined) mkdirSync(own.home, { recursive: true, mode: 0o700 });
   // An earlier node may have removed its permissions on the workspace.
   for (const { path, write } of inside) if (write) unlock(path);
-  // A private folder would silently accept writes next to the workspace; in a mask they fail.
   const kept = ['/tmp', '/var/tmp', ...(home === undefined ? [] : [home])];
   // The target of a symbolic link lies elsewhere, where a system folder or a bind may show it.
   const places = [...new Set(masks.flatMap((mask) => [seatOf(mask), realOf(mask)]))];
   const shown = binds.filter((bind) => bind.write || !leadsInto(bind.path, places));
   const within = inside.map((bind) => ({ ...bind, path: seatOf(bind.path) }));
-  const seen = [...systemFolders, ...kept, ...shown.map((bind) => bind.path)];
+  const seen = [...systemFolders, ...shown.map((bind) => bind.path)];
   const masked = places.filter(
     (mask) =>
       isFolder(mask) &&
@@ -49,6 +48,10 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
       !kept.some((path) => isWithin(path, mask)),
   );
   const outermost = withoutInner(masked);
+  // A private folder would silently accept writes next to the workspace; in these they fail. And what is mounted in them makes no
+  // folders on disk.
+  const ways = (folder: string) => waysTo([...places, ...within.map(({ path }) => path)], folder);
+  const tops = [...new Set(kept.flatMap(ways))].filter((top) => !kept.includes(top));
   // The folders of this program may lie around a mask, or in one: they are mounted over the mask.
   const again = within.map(({ path, write }) =>
     write ? [] : withoutInner(places.filter((mask) => isWithin(mask, path) && existsSync(mask))),
@@ -66,14 +69,16 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     // The same folder at both paths instead of a symbolic link: some programs follow no link on the way to a file,
     // and a run may lie below either path.
     ...['--bind', own.tmp, '/tmp', '--bind', own.tmp, '/var/tmp'],
+    ...tops.filter((top) => home === undefined || !isWithin(top, home)).flatMap((top) => ['--tmpfs', top]),
     ...(home === undefined ? [] : ['--bind', own.home, home]),
+    ...tops.filter((top) => home !== undefined && isWithin(top, home)).flatMap((top) => ['--tmpfs', top]),
     ...shown.filter((bind) => bind.write || !isShown(bind.path)).flatMap(bound),
     ...outermost.flatMap((mask) => ['--tmpfs', mask]),
     ...within.flatMap((bind, n) => [...bound(bind), ...(again[n] ?? []).flatMap(masking)]),
     ...pinned.map(seatOf).flatMap((path) => ['--bind', path, path]),
     ...covers.flatMap((path, n) => ['--bind', emptyLike(path, join(own.covers, String(n))), seatOf(path)]),
     // Paths outside every mount are read-only, so that they do not look writable.
-    ...[...outermost, ...again.flat().filter(isFolder)].flatMap((mask) => ['--remount-ro', mask]),
+    ...[...tops, ...outermost, ...again.flat().filter(isFolder)].flatMap((mask) => ['--remount-ro', mask]),
     ...['--remount-ro', '/', '--chdir', cwd, '--'],
   ];
 }
@@ -109,6 +114,15 @@ export async function madeInCovers(
     } else if (is !== undefined && is.size > 0) made.push(path);
   }
   return made.sort();
+}
+
+/** For each path deeper in `folder`, the folder directly in it that leads there. */
+function waysTo(paths: readonly string[], folder: string): readonly string[] {
+  return paths.flatMap((path) => {
+    const name = path.startsWith(`${folder}/`) ? path.slice(folder.length + 1).split('/', 1)[0] : '';
+    const way = `${folder}/${name}`;
+    return name === '' || (way === path && !isFolder(way)) ? [] : [way];
+  });
 }
 
 const withoutInner = (paths: readonly string[]): readonly string[] =>
