@@ -21,7 +21,15 @@ export { scriptMatchesInputs } from './scripted.ts';
 
 export const agentNames = ['fake', 'stub', 'scripted', 'openai', 'codex', 'claude', 'command'] as const;
 
-/** Attributes that agents read from their nodes. */
+/** The attributes that each agent reads from its nodes. */
+export const agentTables = {
+  openai: openaiAttributes,
+  codex: codexAttributes,
+  claude: claudeAttributes,
+  command: commandAttributes,
+  fake: fakeAttributes,
+} as const;
+
 export const agentAttributes = {
   ...openaiAttributes,
   ...codexAttributes,

@@ -43,7 +43,7 @@ export function sameAgain(program: string, argv: readonly string[]): string | un
 }
 
 const verbs =
-  'run|runs|resume|fork|replay|record|checkout|diff|deliver|doctor|show|logs|trace|audit|verify|validate|fmt|plan|order|scenario';
+  'run|runs|resume|fork|replay|record|checkout|diff|deliver|doctor|show|logs|trace|audit|verify|validate|fmt|explain|plan|order|scenario';
 const commands = new RegExp(`(?<![\\w/.-])factory (?=(?:${verbs})\\b|--help)`, 'g');
 
 /** A text with the commands it names put as the user must type them. */

@@ -184,6 +184,12 @@ export const verbs: readonly (Verb | Group)[] = [
     load: async () => (await import('./fmt.ts')).fmtCommand,
   },
   {
+    usage: 'explain [word]',
+    about: 'Explain an attribute, a node type, or a code of validate or plan check',
+    options: () => [json('print it as JSON'), noColor()],
+    load: async () => (await import('./explain.ts')).explainCommand,
+  },
+  {
     usage: 'doctor',
     about: 'Check the prerequisites: git, a sandbox, disk space, a key store and a configured agent',
     options: () => [

@@ -1,7 +1,7 @@
 /** Checks a graph against every rule. */
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Typed } from '../model/settings/typing.ts';
-import { type LintKind, type LintOptions, type Rule, subjectOf } from './rule.ts';
+import { type LintKind, type LintOptions, type Rule, type Subject, subjectOf } from './rule.ts';
 import { conditionKey } from './rules/condition-key.ts';
 import { conditionSyntax } from './rules/condition-syntax.ts';
 import { duplicateNode } from './rules/duplicate-node.ts';
@@ -15,7 +15,6 @@ import { gateWithoutRetry } from './rules/gate-without-retry.ts';
 import { holdout } from './rules/holdout.ts';
 import { holdoutAccess } from './rules/holdout-access.ts';
 import { holdoutBeside } from './rules/holdout-beside.ts';
-import { kindCheck } from './rules/kind-check.ts';
 import { noHandler } from './rules/no-handler.ts';
 import { notGraphviz } from './rules/not-graphviz.ts';
 import { outcomeNotAsked } from './rules/outcome-not-asked.ts';
@@ -36,7 +35,8 @@ import { varsSyntax } from './rules/vars-syntax.ts';
 
 export type { LintKind, LintOptions } from './rule.ts';
 
-const rules: readonly Rule[] = [
+/** All rules. Those about paths come last: they need a graph in which the others find no error. */
+export const rules: readonly Rule[] = [
   startCount,
   exitMissing,
   startIncoming,
@@ -47,7 +47,6 @@ const rules: readonly Rule[] = [
   noHandler,
   reservedId,
   holdout,
-  kindCheck,
   refusedCommand,
   conditionSyntax,
   conditionKey,
@@ -69,29 +68,6 @@ const rules: readonly Rule[] = [
   outcomeUncovered,
   failureToSuccess,
 ];
-
-/** Rules about the graph as a whole; skipped if a part of it could not be parsed. */
-const wholeGraph: ReadonlySet<Rule> = new Set([
-  startCount,
-  exitMissing,
-  startIncoming,
-  exitOutgoing,
-  unreachable,
-  targetMissing,
-  unknownReference,
-  undeclaredNode,
-  emptyPrompt,
-  gateWithoutRetry,
-  outcomeNotAsked,
-  notGraphviz,
-  edgeNeverTaken,
-  endlessCycle,
-  outcomeUncovered,
-  failureToSuccess,
-]);
-
-/** Rules about the possible paths of runs. */
-const ofRuns: ReadonlySet<Rule> = new Set([edgeNeverTaken, endlessCycle, outcomeUncovered, failureToSuccess]);
 
 /** Findings of the typing that are errors with `strict`. */
 const unread: ReadonlySet<string> = new Set(['no-effect', 'unknown-attribute']);
@@ -122,14 +98,27 @@ export function lint(typed: Typed<LintKind>, options: LintOptions = {}): readonl
   };
   for (const d of typed.diagnostics)
     add(options.strict === true && unread.has(d.code) ? { ...d, severity: 'error' } : d);
+  for (const d of ofKinds(subject)) add(d);
   for (const rule of rules) {
-    if (options.partial === true && wholeGraph.has(rule)) continue;
-    if (ofRuns.has(rule) && [...found.values()].some(leavesPathsOpen)) continue;
-    for (const d of rule(subject)) add(d);
+    if (options.partial === true && rule.needs !== undefined) continue;
+    if (rule.needs === 'paths' && [...found.values()].some(leavesPathsOpen)) continue;
+    for (const d of rule.check(subject)) add(d);
   }
   // A misspelt target of an edge explains others: it is the first.
   const offset = (d: Diagnostic) => (isMisspelt(d) ? -2 : (d.place?.span.start.offset ?? -1));
   return [...found.values()].sort((a, b) => offset(a) - offset(b));
+}
+
+/** What the node types find on their nodes. */
+function* ofKinds({ graph, kindOf, invalid }: Subject): Generator<Diagnostic> {
+  for (const node of graph.nodes.values()) {
+    for (const found of kindOf.get(node.id)?.check?.(node, graph) ?? []) {
+      // An invalid value looks absent to the type.
+      if ([...node.attrs.values()].some((one) => invalid.has(one) && found.message.includes(one.key)))
+        continue;
+      yield found.place === undefined ? { ...found, place: { file: graph.file, span: node.span } } : found;
+    }
+  }
 }
 
 const isMisspelt = ({ code, severity }: Diagnostic): boolean =>

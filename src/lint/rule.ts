@@ -1,11 +1,13 @@
 /** The type of lint rules, their input and their findings. */
-import type { Diagnostic, Span } from '../model/diagnostic.ts';
+import type { CodeDescription, Diagnostic, Span } from '../model/diagnostic.ts';
 import type { Attribute, Edge, Graph, Node } from '../model/graph.ts';
 import type { NodeType, Typed } from '../model/settings/typing.ts';
 
 /** The properties of a node kind that lint uses. */
 export type LintKind = NodeType & {
   readonly executable: boolean;
+  /** The codes of `check`. */
+  readonly codes?: readonly CodeDescription[];
   check?(node: Node, graph: Graph): readonly Diagnostic[];
 };
 
@@ -32,7 +34,12 @@ export type Subject = {
   readonly options: LintOptions;
 };
 
-export type Rule = (subject: Subject) => Iterable<Diagnostic>;
+/** A rule, with what `factory explain` and docs/lint.md say about it. */
+export type Rule = CodeDescription & {
+  /** Its findings make sense only for a whole graph, or only where the possible paths of runs are defined. */
+  readonly needs?: 'whole graph' | 'paths';
+  check(subject: Subject): Iterable<Diagnostic>;
+};
 
 function by(edges: readonly Edge[], end: 'from' | 'to'): ReadonlyMap<string, readonly Edge[]> {
   const found = new Map<string, Edge[]>();

@@ -10,6 +10,8 @@ export type Read<T> =
 export interface AttributeType<T> {
   /** The expected form, for messages: `a whole number of at least 0`. */
   readonly wants: string;
+  /** A valid value, for people. */
+  readonly example: string;
   read(value: Value): Read<T>;
 }
 
@@ -29,7 +31,7 @@ type Documented = {
 
 /** An attribute of a table: how its text is read, its value where the text is silent, and a sentence about it for people. */
 export type AttributeSpec<T = unknown, Silent = unknown> = AttributeType<T> &
-  Documented & { readonly does: string; readonly otherwise: Silent };
+  Documented & { readonly does: string; readonly otherwise: Silent; readonly example: string };
 
 export type AttributeTable = { readonly [key: string]: AttributeSpec };
 
@@ -50,10 +52,11 @@ export function attr<T>(
   more?: Documented & { readonly default?: undefined },
 ): AttributeSpec<T, undefined>;
 export function attr<T>(type: AttributeType<T>, does: string, more: Documented = {}): AttributeSpec<T> {
-  if (more.default === undefined) return { ...type, does, ...more, otherwise: undefined };
+  const example = more.example ?? more.default ?? type.example;
+  if (more.default === undefined) return { ...type, does, ...more, example, otherwise: undefined };
   const read = type.read({ kind: 'string', text: more.default });
   if (!read.ok) throw new Error(`Internal: the default "${more.default}" ${read.why}`);
-  return { ...type, does, ...more, otherwise: read.value };
+  return { ...type, does, ...more, example, otherwise: read.value };
 }
 
 /** The values of a table's attributes; undefined for an attribute that is absent or empty. */
@@ -63,24 +66,29 @@ export type AttributeValues<T extends AttributeTable> = {
 
 const yes = <T>(value: T): Read<T> => ({ ok: true, value });
 const no = (why: string): Read<never> => ({ ok: false, why });
-const type = <T>(wants: string, read: (value: Value) => Read<T>): AttributeType<T> => ({ wants, read });
+const type = <T>(wants: string, example: string, read: (value: Value) => Read<T>): AttributeType<T> => ({
+  wants,
+  example,
+  read,
+});
 
-export const text = (): AttributeType<string> => type('a text', (v) => yes(v.text));
+export const text = (): AttributeType<string> => type('a text', 'text', (v) => yes(v.text));
 
 /** A text without the blanks around it: a name, a path, a list with a notation of its own. */
-export const trimmed = (wants = 'a text'): AttributeType<string> => type(wants, (v) => yes(v.text.trim()));
+export const trimmed = (wants = 'a text'): AttributeType<string> =>
+  type(wants, 'name', (v) => yes(v.text.trim()));
 
 /** A text as an author wrote it, and as the value of its own type: `3` is a number. */
 export const scalar = (): AttributeType<{
   readonly text: string;
   readonly value: string | number | boolean;
 }> =>
-  type('a text or a number', (v) =>
+  type('a text or a number', 'text', (v) =>
     yes({ text: v.text, value: v.kind === 'string' || v.kind === 'duration' ? v.text : v.value }),
   );
 
 export const flag = (): AttributeType<boolean> =>
-  type('true or false', (v) => {
+  type('true or false', 'true', (v) => {
     if (v.kind === 'boolean') return yes(v.value);
     const word = v.text.trim();
     if (/^(1|t|true)$/i.test(word) && v.kind === 'string') return yes(true);
@@ -95,7 +103,7 @@ export const tooLarge = `is too large: the most is ${Number.MAX_SAFE_INTEGER}`;
 
 /** A whole number, `least` or more. */
 export const count = (least = 0): AttributeType<number> =>
-  type(`a whole number of at least ${least}`, (v) => {
+  type(`a whole number of at least ${least}`, String(Math.max(least, 3)), (v) => {
     const n =
       v.kind === 'integer'
         ? v.value
@@ -109,18 +117,18 @@ export const count = (least = 0): AttributeType<number> =>
 
 /** A limit on repetitions: 0 for no limit, else 2 or more. */
 export const atLeastTwo = (): AttributeType<number> =>
-  type('0 (never) or a whole number of at least 2', (v) => {
+  type('0 (never) or a whole number of at least 2', '3', (v) => {
     const read = count().read(v);
     return read.ok && read.value === 1 ? no('is 1, but one occurrence is not a repetition') : read;
   });
 
 /** Any whole number. */
 export const integer = (): AttributeType<number> =>
-  type('a whole number', (v) => count(Number.MIN_SAFE_INTEGER).read(v));
+  type('a whole number', '2', (v) => count(Number.MIN_SAFE_INTEGER).read(v));
 
 /** A number, whole or not, `least` or more. */
 export const number = (least: number): AttributeType<number> =>
-  type(`a number of at least ${least}`, (v) => {
+  type(`a number of at least ${least}`, String(Math.max(least, 2)), (v) => {
     const n =
       v.kind === 'integer' || v.kind === 'float'
         ? v.value
@@ -143,7 +151,7 @@ export function durationMs(word: string): number | undefined {
 
 /** A duration in milliseconds; a whole number without a unit means seconds. */
 export const duration = (): AttributeType<number> =>
-  type('a duration such as 250ms, 900s, 15m, 2h or 1d', (v) => {
+  type('a duration such as 250ms, 900s, 15m, 2h or 1d', '15m', (v) => {
     const word = v.text.trim();
     const ms =
       v.kind === 'duration'
@@ -169,7 +177,7 @@ export function bytesOf(word: string): number | undefined {
 
 /** A size in bytes, `least` or more. */
 export const bytes = (least: number): AttributeType<number> =>
-  type('a size such as 512M, 4G or 1048576', (v) => {
+  type('a size such as 512M, 4G or 1048576', '4G', (v) => {
     const size = bytesOf(v.text);
     if (size === undefined) return no('is not a size');
     return size < least ? no(`is less than ${least} bytes, too little for any program`) : yes(size);
@@ -179,6 +187,7 @@ export const bytes = (least: number): AttributeType<number> =>
 export const outsidePaths = (): AttributeType<readonly string[]> =>
   type(
     'a comma-separated list of paths that begin with / or ~/, each with :rw where it may be written',
+    '~/.m2:rw',
     (v) => {
       const read = list().read(v);
       if (!read.ok) return read;
@@ -195,7 +204,7 @@ export const outsidePaths = (): AttributeType<readonly string[]> =>
 
 /** Comma-separated words, trimmed; an empty entry is an error. */
 export const list = (): AttributeType<readonly string[]> =>
-  type('a comma-separated list', (v) => {
+  type('a comma-separated list', 'one, two', (v) => {
     const words = v.text.split(',').map((word) => word.trim());
     return words.includes('') ? no('has an empty entry') : yes(words);
   });
@@ -206,7 +215,7 @@ export const isVariableName = (name: string): boolean => /^[^\s=\0$*][^\s=\0*]*$
 
 /** Comma-separated names of environment variables, or `*` for all secrets. */
 export const variableNames = (): AttributeType<readonly string[]> =>
-  type('a comma-separated list of names of variables, or "*" for all secrets', (v) => {
+  type('a comma-separated list of names of variables, or "*" for all secrets', 'NPM_TOKEN', (v) => {
     const read = list().read(v);
     const wrong = read.ok ? read.value.find((name) => name !== '*' && !isVariableName(name)) : undefined;
     return wrong === undefined ? read : no(`"${wrong}" is not the name of a variable`);
@@ -214,7 +223,7 @@ export const variableNames = (): AttributeType<readonly string[]> =>
 
 /** Comma-separated names of environment variables that hold secrets. */
 export const secretNames = (): AttributeType<readonly string[]> =>
-  type('a comma-separated list of names of variables', (v) => {
+  type('a comma-separated list of names of variables', 'NPM_TOKEN', (v) => {
     const read = list().read(v);
     const wrong = read.ok ? read.value.find((name) => !isVariableName(name)) : undefined;
     return wrong === undefined ? read : no(`"${wrong}" is not the name of a variable`);
@@ -229,7 +238,7 @@ const pathProblem = (path: string): string | undefined => {
 
 /** One path relative to the workspace. */
 export const path = (): AttributeType<string> =>
-  type('a path inside the workspace', (v) => {
+  type('a path inside the workspace', 'app', (v) => {
     const problem = pathProblem(v.text.trim());
     return problem === undefined ? yes(v.text.trim()) : no(problem);
   });
@@ -241,14 +250,14 @@ const homeProblem = (path: string): string | undefined =>
 
 /** One path, absolute or relative to the workspace. */
 export const anyPath = (): AttributeType<string> =>
-  type('a path without ".." and "~"', (v) => {
+  type('a path without ".." and "~"', 'app', (v) => {
     const problem = homeProblem(v.text.trim());
     return problem === undefined ? yes(v.text.trim()) : no(problem);
   });
 
 /** Comma-separated paths, absolute or relative to the workspace. */
 export const anyPaths = (): AttributeType<readonly string[]> =>
-  type('a comma-separated list of paths without ".." and "~"', (v) => {
+  type('a comma-separated list of paths without ".." and "~"', 'app, lib', (v) => {
     const read = list().read(v);
     const why = read.ok ? read.value.flatMap((word) => homeProblem(word) ?? [])[0] : read.why;
     return why === undefined ? read : no(why);
@@ -256,7 +265,7 @@ export const anyPaths = (): AttributeType<readonly string[]> =>
 
 /** Comma-separated paths relative to the workspace; a trailing slash means everything below. */
 export const paths = (): AttributeType<readonly string[]> =>
-  type('a comma-separated list of paths inside the workspace', (v) => {
+  type('a comma-separated list of paths inside the workspace', 'src/, test/', (v) => {
     const read = list().read(v);
     const words = v.text.split(',').map((word) => word.trim());
     const found = words.flatMap((word) => pathProblem(word) ?? []);
@@ -266,7 +275,7 @@ export const paths = (): AttributeType<readonly string[]> =>
 
 /** Comma-separated words, each from a fixed list. */
 export const words = <const W extends string>(...known: readonly W[]): AttributeType<readonly W[]> =>
-  type(`a comma-separated list of ${known.join(', ')}`, (v) => {
+  type(`a comma-separated list of ${known.join(', ')}`, known.join(', '), (v) => {
     const read = list().read(v);
     if (!read.ok) return read;
     const found = read.value.flatMap((one) => known.filter((word) => word === one));
@@ -278,7 +287,7 @@ export const words = <const W extends string>(...known: readonly W[]): Attribute
 
 /** One word from a fixed list. */
 export const word = <const W extends string>(...words: readonly W[]): AttributeType<W> =>
-  type(`one of ${words.join(', ')}`, (v) => {
+  type(`one of ${words.join(', ')}`, words.at(-1) ?? '', (v) => {
     const found = words.find((w) => w === v.text.trim());
     return found === undefined ? no(`is none of ${words.join(', ')}`) : yes(found);
   });

@@ -41,3 +41,12 @@ export type Diagnostic = {
 };
 
 export const hasErrors = (found: readonly Diagnostic[]): boolean => found.some((d) => d.severity === 'error');
+
+/** A code of findings, for people: the rule, the inside of a digraph that breaks it, and the fix. */
+export type CodeDescription = {
+  readonly code: string;
+  readonly severity: Diagnostic['severity'];
+  readonly rule: string;
+  readonly wrong: string;
+  readonly fix: string;
+};

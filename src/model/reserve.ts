@@ -14,6 +14,7 @@ export type Reserve = {
 /** The attribute's type. */
 export const reserve = (): AttributeType<Reserve> => ({
   wants: 'a part such as 20% or 0.2, or amounts such as "0.50usd, 20000tokens, 10m"',
+  example: '20%',
   read(value) {
     const found: { -readonly [K in keyof Reserve]: Reserve[K] } = {};
     for (const word of value.text.split(',').map((part) => part.trim().toLowerCase())) {

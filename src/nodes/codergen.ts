@@ -31,10 +31,27 @@ const promptLimit = 32 * 1024 * 1024;
 
 export const codergen = kind({
   type: 'codergen',
+  does: 'Asks an agent to work in the workspace, or a model for an answer.',
   shapes: ['box'],
   ids: [],
   executable: true,
   attributes,
+  codes: [
+    {
+      code: 'sees-holdout',
+      severity: 'error',
+      rule: 'No agent node has `sees_holdout=true`.',
+      wrong: 'start; exit; a [label=a, sees_holdout=true]; start -> a -> exit',
+      fix: 'remove it; to let an agent read scenarios, set `codex.allow_read_scenarios=true` or its counterpart',
+    },
+    {
+      code: 'strict-read-scope',
+      severity: 'error',
+      rule: 'A strict read scope names a folder in the workspace.',
+      wrong: 'start; exit; a [label=a, codex.strict_read_scope=true]; start -> a -> exit',
+      fix: '`codex.workdir="app"`',
+    },
+  ],
   check(node, graph) {
     const scope = strictScope(node, graph);
     if (node.settings.sees_holdout !== true) return scope;

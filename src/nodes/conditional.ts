@@ -5,6 +5,7 @@ import { kind } from './kind.ts';
 
 export const conditional = kind({
   type: 'conditional',
+  does: 'Passes on the outcome of the node before it, so that its edges branch on that.',
   shapes: ['diamond'],
   ids: [],
   executable: false,

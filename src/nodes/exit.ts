@@ -5,6 +5,7 @@ import { kind } from './kind.ts';
 
 export const exit = kind({
   type: 'exit',
+  does: 'The run ends here: in success, or with `outcome=fail` in failure.',
   shapes: ['Msquare'],
   ids: ['exit', 'end'],
   executable: false,

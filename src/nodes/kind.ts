@@ -1,7 +1,7 @@
 /** The contract of node types: each is a file with its shapes, its attributes and its run function. */
 import type { AgentAction, AgentProgram, AgentReport, AgentTask, Usage } from '../agents/agent.ts';
 import type { AttributeTable, Settings } from '../model/attribute.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
+import type { CodeDescription, Diagnostic } from '../model/diagnostic.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
@@ -137,13 +137,16 @@ export interface NodeContext {
 
 export interface NodeKind<T extends AttributeTable = AttributeTable> {
   readonly type: string;
+  /** What a node of this type does, in a sentence. */
+  readonly does: string;
   readonly shapes: readonly string[];
   /** Ids of nodes that are of this kind without a shape or type (`start`, `exit`, `end`). */
   readonly ids: readonly string[];
   /** True for kinds that start programs or agents: these have snapshots, guardrails, timeouts and retries. */
   readonly executable: boolean;
   readonly attributes: T;
-  /** Findings in addition to attribute types, e.g. a missing attribute. */
+  /** Findings in addition to attribute types, such as a missing attribute, and their codes. */
+  readonly codes?: readonly CodeDescription[];
   check?(node: Node, graph: Graph): readonly Diagnostic[];
   /** Runs the node once. External failures are outcomes; an exception is an internal error. */
   run(settings: Settings<T>, context: NodeContext): Promise<Outcome>;

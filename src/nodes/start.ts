@@ -5,6 +5,7 @@ import { kind } from './kind.ts';
 
 export const start = kind({
   type: 'start',
+  does: 'The run begins here.',
   shapes: ['Mdiamond'],
   ids: ['start'],
   executable: false,

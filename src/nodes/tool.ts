@@ -20,10 +20,20 @@ const longestCommand = 128 * 1024 - 1;
 
 export const tool = kind({
   type: 'tool',
+  does: 'Runs a shell command in the workspace; its exit code and the JSON in `$FACTORY_OUTPUT` give the outcome.',
   shapes: ['parallelogram'],
   ids: [],
   executable: true,
   attributes: { ...commonAttributes, ...executableAttributes, ...judgingAttributes, ...toolAttributes },
+  codes: [
+    {
+      code: 'tool-command',
+      severity: 'error',
+      rule: 'Every tool has a command.',
+      wrong: 'start; exit; a [shape=parallelogram]; start -> a -> exit',
+      fix: '`tool_command="npm test"`',
+    },
+  ],
   check(node) {
     if (node.settings.tool_command !== undefined) return [];
     const meant = ['command', 'cmd', 'run', 'script'].find((name) => node.attrs.has(name));

@@ -43,10 +43,20 @@ const quoted = 256 * 1024;
 
 export const verification = kind({
   type: 'verification',
+  does: 'Checks the product without an agent: the files of a plan must exist, and its commands exit with 0.',
   shapes: [],
   ids: [],
   executable: true,
   attributes,
+  codes: [
+    {
+      code: 'verification-commands',
+      severity: 'error',
+      rule: 'Every verification lists the commands that it may run.',
+      wrong: 'start; exit; a [type=verification]; start -> a -> exit',
+      fix: '`verification.allowed_commands="npm test"`',
+    },
+  ],
   check(node) {
     if (node.settings['verification.allowed_commands'] !== undefined) return [];
     return [

@@ -24,6 +24,7 @@ import { freshState } from '../support/graph.ts';
 export const work = (outcome: () => Outcome): NodeKind =>
   kind({
     type: 'tool',
+    does: 'Ends as the test says.',
     shapes: ['parallelogram'],
     ids: [],
     executable: true,

@@ -1,6 +1,4 @@
 /** Every code: a plan with it, a similar plan without it, and its line in the docs. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { checkPlan, type Surroundings } from '../../src/planner/compile.ts';
@@ -169,19 +167,6 @@ describe('commands in plans', () => {
     ]);
     expect(found(orders, { repoFiles: ['b.js', 'a.js'] })).toEqual([]);
   });
-});
-
-test('the docs have a line for every code and no others, and mark strict codes', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/plan-codes.md'), 'utf8');
-  const lines = [...page.matchAll(/^\| ([EW]\d{3}) \| (\*strict\*)? ?\| (.+) \|$/gm)];
-  expect(lines.map(([, code]) => code)).toEqual(findingCodes);
-  const marked = lines.filter(([, , strict]) => strict !== undefined).map(([, code]) => code);
-  const strict = new Set(
-    rows
-      .filter(([code]) => isStrictOnly({ code, wo_id: null, field: null, message: '' }))
-      .map(([code]) => code),
-  );
-  expect(marked).toEqual([...strict]);
 });
 
 test('every code of commands has rows above', () => {

@@ -17,24 +17,31 @@ function meantBy({ key }: KeyNamed): string | undefined {
   return nearest(key, words);
 }
 
-export const conditionKey: Rule = function* ({ graph }) {
-  const seen = new Set<Attribute>();
-  // Most edges of a graph share a few conditions.
-  const slips = new Map<string, readonly KeyNamed[]>();
-  for (const edge of graph.edges) {
-    const attribute = present(edge.attrs, 'condition');
-    if (attribute === undefined || edge.condition === undefined || seen.has(attribute)) continue;
-    seen.add(attribute);
-    const { text } = attribute.value;
-    const found = slips.get(text) ?? slipsIn(text);
-    slips.set(text, found);
-    for (const named of found)
-      yield finding(graph, 'condition-key', 'warning', {
-        message: `"${named.key}" is an ordinary context key, which is empty unless a node sets it`,
-        span: spanInValue(graph, attribute, named.at, named.length),
-        fix: `write ${meantBy(named)}`,
-      });
-  }
+export const conditionKey: Rule = {
+  code: 'condition-key',
+  severity: 'warning',
+  rule: 'No key of a condition is a misspelt `outcome`, `preferred_label` or `failure_class`.',
+  wrong: 'start; exit; a [label=a]; start -> a; a -> exit [condition="outcom=success"]',
+  fix: '`outcome=success`; context keys are `context.x` or `x`',
+  *check({ graph }) {
+    const seen = new Set<Attribute>();
+    // Most edges of a graph share a few conditions.
+    const slips = new Map<string, readonly KeyNamed[]>();
+    for (const edge of graph.edges) {
+      const attribute = present(edge.attrs, 'condition');
+      if (attribute === undefined || edge.condition === undefined || seen.has(attribute)) continue;
+      seen.add(attribute);
+      const { text } = attribute.value;
+      const found = slips.get(text) ?? slipsIn(text);
+      slips.set(text, found);
+      for (const named of found)
+        yield finding(graph, 'condition-key', 'warning', {
+          message: `"${named.key}" is an ordinary context key, which is empty unless a node sets it`,
+          span: spanInValue(graph, attribute, named.at, named.length),
+          fix: `write ${meantBy(named)}`,
+        });
+    }
+  },
 };
 
 function slipsIn(text: string): readonly KeyNamed[] {

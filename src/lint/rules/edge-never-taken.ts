@@ -9,14 +9,23 @@ import { finding, type Rule, type Subject } from '../rule.ts';
 
 const most = 20;
 
-export const edgeNeverTaken: Rule = (subject) => {
-  const flow = flowOf(subject);
-  if (flow === undefined) return [];
-  const pending = subject.graph.edges
-    .filter((edge) => flow.reached.has(edge.from) && subject.graph.nodes.get(edge.from)?.type !== 'exit')
-    .filter((edge) => !flow.taken.has(edge))
-    .map((edge) => ({ name: `${edge.from} -> ${edge.to}`, make: () => report(edge, subject, flow) }));
-  return folded(pending, most);
+export const edgeNeverTaken: Rule = {
+  code: 'edge-never-taken',
+  severity: 'warning',
+  rule: 'Every edge can be taken: its condition can be true for an outcome of its source, and no other edge always wins.',
+  wrong:
+    'start; exit; a [label=a]; b [label=b]; start -> a; a -> exit; a -> b [condition="outcome=retry"]; b -> exit',
+  fix: '`outcome=fail`, the outcome after exhausted retries',
+  needs: 'paths',
+  check: (subject) => {
+    const flow = flowOf(subject);
+    if (flow === undefined) return [];
+    const pending = subject.graph.edges
+      .filter((edge) => flow.reached.has(edge.from) && subject.graph.nodes.get(edge.from)?.type !== 'exit')
+      .filter((edge) => !flow.taken.has(edge))
+      .map((edge) => ({ name: `${edge.from} -> ${edge.to}`, make: () => report(edge, subject, flow) }));
+    return folded(pending, most);
+  },
 };
 
 function report(edge: Edge, subject: Subject, flow: Flow): Diagnostic {

@@ -2,16 +2,26 @@
 import { misspeltTargets } from '../misspelt.ts';
 import { finding, nodesOf, type Rule } from '../rule.ts';
 
-export const emptyPrompt: Rule = (subject) => {
-  const misspelt = misspeltTargets(subject);
-  return nodesOf(subject, 'codergen')
-    .filter(({ id }) => !misspelt.has(id))
-    .filter(({ settings: { prompt, prompt_file, label } }) => (prompt ?? prompt_file ?? label) === undefined)
-    .map(({ id, span }) =>
-      finding(subject.graph, 'empty-prompt', 'warning', {
-        message: `"${id}" has neither prompt nor label: its agent receives only its id`,
-        span,
-        fix: 'give it a prompt="…"',
-      }),
-    );
+export const emptyPrompt: Rule = {
+  code: 'empty-prompt',
+  severity: 'warning',
+  rule: 'Every agent has a prompt or a label.',
+  wrong: 'start; exit; a; start -> a -> exit',
+  fix: '`prompt="…"`',
+  needs: 'whole graph',
+  check: (subject) => {
+    const misspelt = misspeltTargets(subject);
+    return nodesOf(subject, 'codergen')
+      .filter(({ id }) => !misspelt.has(id))
+      .filter(
+        ({ settings: { prompt, prompt_file, label } }) => (prompt ?? prompt_file ?? label) === undefined,
+      )
+      .map(({ id, span }) =>
+        finding(subject.graph, 'empty-prompt', 'warning', {
+          message: `"${id}" has neither prompt nor label: its agent receives only its id`,
+          span,
+          fix: 'give it a prompt="…"',
+        }),
+      );
+  },
 };

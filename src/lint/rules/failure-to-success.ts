@@ -12,24 +12,34 @@ const most = 3;
 // The most places visited for all nodes together; further findings are not reported.
 const mostLooks = 300_000;
 
-export const failureToSuccess: Rule = (subject) => {
-  let looks = mostLooks;
-  const spend = () => looks-- > 0;
-  const pending: Pending[] = [];
-  const flow = flowOf(subject);
-  if (flow === undefined) return [];
-  const arrivals = flow.places.filter(({ moves }) => moves.some((move) => isArrival(move) && carries(move)));
-  const passing = leadingTo(flow, arrivals, carries);
-  for (const place of flow.places) {
-    // A quick check that skips most places of a large graph.
-    if (!place.moves.some(({ to }) => to !== undefined && passing.has(to))) continue;
-    if (subject.kindOf.get(place.node.id)?.executable !== true || isGate(place.node)) continue;
-    const past = carriedPast(flow, place, spend);
-    const path = past === undefined ? undefined : pathTo(flow, place);
-    if (past !== undefined && path !== undefined && !missedGate([...path, ...past]))
-      pending.push({ name: place.node.id, make: () => report(subject, path, past) });
-  }
-  return folded(pending, most);
+export const failureToSuccess: Rule = {
+  code: 'failure-to-success',
+  severity: 'warning',
+  rule: 'No unconditional edge leads from a reported failure to a success exit.',
+  wrong: 'start; exit; a [shape=parallelogram, tool_command=x]; b [label=b]; start -> a -> b -> exit',
+  fix: 'give each outcome an edge, or set `goal_gate=true`',
+  needs: 'paths',
+  check: (subject) => {
+    let looks = mostLooks;
+    const spend = () => looks-- > 0;
+    const pending: Pending[] = [];
+    const flow = flowOf(subject);
+    if (flow === undefined) return [];
+    const arrivals = flow.places.filter(({ moves }) =>
+      moves.some((move) => isArrival(move) && carries(move)),
+    );
+    const passing = leadingTo(flow, arrivals, carries);
+    for (const place of flow.places) {
+      // A quick check that skips most places of a large graph.
+      if (!place.moves.some(({ to }) => to !== undefined && passing.has(to))) continue;
+      if (subject.kindOf.get(place.node.id)?.executable !== true || isGate(place.node)) continue;
+      const past = carriedPast(flow, place, spend);
+      const path = past === undefined ? undefined : pathTo(flow, place);
+      if (past !== undefined && path !== undefined && !missedGate([...path, ...past]))
+        pending.push({ name: place.node.id, make: () => report(subject, path, past) });
+    }
+    return folded(pending, most);
+  },
 };
 
 function report({ graph }: Subject, path: readonly Move[], past: readonly Move[]) {

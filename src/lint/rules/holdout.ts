@@ -2,14 +2,21 @@
 import { holdoutPaths } from '../../policy/holdout.ts';
 import { finding, type Rule } from '../rule.ts';
 
-export const holdout: Rule = ({ graph }) => {
-  const read = holdoutPaths(graph.settings.holdout);
-  if ('paths' in read) return [];
-  return [
-    finding(graph, 'holdout', 'error', {
-      message: `holdout: ${read.problem}`,
-      span: graph.attrs.get('holdout')?.valueSpan ?? graph.span,
-      fix: 'name the files and folders of the holdout scenarios, such as holdout="scripts/scenarios/"',
-    }),
-  ];
+export const holdout: Rule = {
+  code: 'holdout',
+  severity: 'error',
+  rule: 'The holdout is not the whole workspace, `.git` or `.factory`.',
+  wrong: 'holdout="."; start; exit; start -> exit',
+  fix: '`holdout="scripts/scenarios/"`',
+  check: ({ graph }) => {
+    const read = holdoutPaths(graph.settings.holdout);
+    if ('paths' in read) return [];
+    return [
+      finding(graph, 'holdout', 'error', {
+        message: `holdout: ${read.problem}`,
+        span: graph.attrs.get('holdout')?.valueSpan ?? graph.span,
+        fix: 'name the files and folders of the holdout scenarios, such as holdout="scripts/scenarios/"',
+      }),
+    ];
+  },
 };

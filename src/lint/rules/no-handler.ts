@@ -3,19 +3,26 @@ import { present } from '../../model/attribute.ts';
 import { widerKinds } from '../../model/settings/foreign.ts';
 import { finding, type Rule } from '../rule.ts';
 
-export const noHandler: Rule = ({ graph }) =>
-  [...graph.nodes.values()].flatMap((node) => {
-    if (node.type !== '') return [];
-    const type = present(node.attrs, 'type');
-    const said = type ?? present(node.attrs, 'shape');
-    const word = said?.value.text.trim() ?? '';
-    const wider = widerKinds.find((kind) => (type === undefined ? kind.shape : kind.type) === word);
-    if (said === undefined || wider === undefined) return [];
-    return [
-      finding(graph, 'no-handler', 'error', {
-        message: `${type === undefined ? `the shape "${word}"` : `the type "${word}"`} (${wider.type}: ${wider.does}) has no handler yet`,
-        span: said.valueSpan,
-        fix: 'use a node type that is supported, or remove the node',
-      }),
-    ];
-  });
+export const noHandler: Rule = {
+  code: 'no-handler',
+  severity: 'error',
+  rule: 'Shapes and types of other implementations have no handler here.',
+  wrong: 'start; exit; a [label=a, shape=hexagon]; start -> a -> exit',
+  fix: 'a supported node type',
+  check: ({ graph }) =>
+    [...graph.nodes.values()].flatMap((node) => {
+      if (node.type !== '') return [];
+      const type = present(node.attrs, 'type');
+      const said = type ?? present(node.attrs, 'shape');
+      const word = said?.value.text.trim() ?? '';
+      const wider = widerKinds.find((kind) => (type === undefined ? kind.shape : kind.type) === word);
+      if (said === undefined || wider === undefined) return [];
+      return [
+        finding(graph, 'no-handler', 'error', {
+          message: `${type === undefined ? `the shape "${word}"` : `the type "${word}"`} (${wider.type}: ${wider.does}) has no handler yet`,
+          span: said.valueSpan,
+          fix: 'use a node type that is supported, or remove the node',
+        }),
+      ];
+    }),
+};

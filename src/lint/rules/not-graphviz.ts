@@ -3,17 +3,25 @@ import { finding, type Rule } from '../rule.ts';
 
 const most = 5;
 
-export const notGraphviz: Rule = ({ graph }) => {
-  const [span, ...rest] = graph.notGraphviz;
-  if (span === undefined) return [];
-  const lines = [...new Set([span, ...rest].map(({ start }) => start.line))];
-  const shown = `${lines.slice(0, most).join(', ')}${lines.length > most ? ', …' : ''}`;
-  const where = `${lines.length === 1 ? 'line' : 'lines'} ${shown}`;
-  const places = rest.length === 0 ? 'in one place' : `in ${rest.length + 1} places`;
-  const hint = finding(graph, 'not-graphviz', 'hint', {
-    message: `Graphviz cannot read this file, ${places} (${where}): names with dots and durations need quotes there`,
-    span,
-    fix: `factory fmt ${graph.file}`,
-  });
-  return [hint];
+export const notGraphviz: Rule = {
+  code: 'not-graphviz',
+  severity: 'hint',
+  rule: 'Graphviz can read the file too: names with dots, durations and similar values are in quotes, a comment after a statement begins with `//`.',
+  wrong: 'start; exit; a [label=a, timeout=30s]; start -> a -> exit',
+  fix: '`factory fmt FILE`',
+  needs: 'whole graph',
+  check: ({ graph }) => {
+    const [span, ...rest] = graph.notGraphviz;
+    if (span === undefined) return [];
+    const lines = [...new Set([span, ...rest].map(({ start }) => start.line))];
+    const shown = `${lines.slice(0, most).join(', ')}${lines.length > most ? ', …' : ''}`;
+    const where = `${lines.length === 1 ? 'line' : 'lines'} ${shown}`;
+    const places = rest.length === 0 ? 'in one place' : `in ${rest.length + 1} places`;
+    const hint = finding(graph, 'not-graphviz', 'hint', {
+      message: `Graphviz cannot read this file, ${places} (${where}): names with dots and durations need quotes there`,
+      span,
+      fix: `factory fmt ${graph.file}`,
+    });
+    return [hint];
+  },
 };

@@ -5,17 +5,26 @@ import type { Node } from '../../model/graph.ts';
 import { testsOutcome } from '../../model/tested.ts';
 import { finding, nodesOf, type Rule, type Subject } from '../rule.ts';
 
-export const outcomeNotAsked: Rule = function* (subject) {
-  const { graph } = subject;
-  for (const node of nodesOf(subject, 'codergen')) {
-    if (!isCommand(node) || isAsked(node, subject)) continue;
-    if (!testsOutcome(graph, node.id)) continue;
-    yield finding(graph, 'outcome-not-asked', 'warning', {
-      message: `edges test the outcome of "${node.id}", and its program is never asked for one: an answer without an outcome fails the node`,
-      span: present(node.attrs, 'command.run')?.keySpan ?? node.span,
-      fix: 'response_format=json asks for one (outcome: its word on the first line); response_via=none takes the exit code, response_format=text any answer as a success',
-    });
-  }
+export const outcomeNotAsked: Rule = {
+  code: 'outcome-not-asked',
+  severity: 'warning',
+  rule: 'A program of the agent `command` is asked for the outcome that edges test.',
+  wrong:
+    'start; exit; a [label=a, agent=command, command.run=x]; start -> a; a -> exit [condition="outcome=has_dod"]',
+  fix: '`response_format=json`',
+  needs: 'whole graph',
+  *check(subject) {
+    const { graph } = subject;
+    for (const node of nodesOf(subject, 'codergen')) {
+      if (!isCommand(node) || isAsked(node, subject)) continue;
+      if (!testsOutcome(graph, node.id)) continue;
+      yield finding(graph, 'outcome-not-asked', 'warning', {
+        message: `edges test the outcome of "${node.id}", and its program is never asked for one: an answer without an outcome fails the node`,
+        span: present(node.attrs, 'command.run')?.keySpan ?? node.span,
+        fix: 'response_format=json asks for one (outcome: its word on the first line); response_via=none takes the exit code, response_format=text any answer as a success',
+      });
+    }
+  },
 };
 
 const isCommand = ({ settings, attrs }: Node): boolean =>

@@ -8,18 +8,27 @@ import { finding, type Rule, type Subject } from '../rule.ts';
 
 const most = 20;
 
-export const outcomeUncovered: Rule = (subject) => {
-  const stuck = new Map<string, Move[]>();
-  const flow = flowOf(subject);
-  if (flow === undefined) return [];
-  for (const place of flow.places) {
-    const moves = place.type === 'exit' ? [] : uncovered(place, subject);
-    if (moves.length > 0) stuck.set(place.node.id, [...(stuck.get(place.node.id) ?? []), ...moves]);
-  }
-  const pending = [...stuck].map(
-    ([name, moves]): Pending => ({ name, make: () => report(moves, subject, flow) }),
-  );
-  return folded(pending, most);
+export const outcomeUncovered: Rule = {
+  code: 'outcome-uncovered',
+  severity: 'warning',
+  rule: 'Every usual outcome of a node is covered by an edge.',
+  wrong:
+    'start; exit; a [shape=parallelogram, tool_command=x]; start -> a; a -> exit [condition="outcome=success"]',
+  fix: 'an edge with `condition="outcome=fail"`',
+  needs: 'paths',
+  check: (subject) => {
+    const stuck = new Map<string, Move[]>();
+    const flow = flowOf(subject);
+    if (flow === undefined) return [];
+    for (const place of flow.places) {
+      const moves = place.type === 'exit' ? [] : uncovered(place, subject);
+      if (moves.length > 0) stuck.set(place.node.id, [...(stuck.get(place.node.id) ?? []), ...moves]);
+    }
+    const pending = [...stuck].map(
+      ([name, moves]): Pending => ({ name, make: () => report(moves, subject, flow) }),
+    );
+    return folded(pending, most);
+  },
 };
 
 /** One move for each usual outcome that no edge takes. */

@@ -4,19 +4,26 @@ import { spanInValue } from '../../dot/literal.ts';
 import { present } from '../../model/attribute.ts';
 import { finding, type Rule } from '../rule.ts';
 
-export const quotedReference: Rule = function* ({ graph }) {
-  const hasGoal = graph.settings.goal !== undefined;
-  for (const node of graph.nodes.values()) {
-    const command = present(node.attrs, 'tool_command');
-    if (command === undefined) continue;
-    for (const { written, at, length } of quotedReferences(command.value.text)) {
-      if (written === '$goal' && !hasGoal) continue;
-      const isEscaped = command.value.text[at - 1] === '\\';
-      yield finding(graph, 'quoted-reference', 'error', {
-        message: `${written} is ${isEscaped ? 'after a backslash' : 'inside quotes'}, but its value is quoted already`,
-        span: spanInValue(graph, command, at, length),
-        fix: `${isEscaped ? 'remove the backslash' : 'close the quotes before it'}: a value is always one word`,
-      });
+export const quotedReference: Rule = {
+  code: 'quoted-reference',
+  severity: 'error',
+  rule: 'References in commands are not inside quotes: values are quoted automatically.',
+  wrong: 'goal=g; start; exit; a [shape=parallelogram, tool_command="cat \\"$goal\\""]; start -> a -> exit',
+  fix: 'remove the quotes',
+  *check({ graph }) {
+    const hasGoal = graph.settings.goal !== undefined;
+    for (const node of graph.nodes.values()) {
+      const command = present(node.attrs, 'tool_command');
+      if (command === undefined) continue;
+      for (const { written, at, length } of quotedReferences(command.value.text)) {
+        if (written === '$goal' && !hasGoal) continue;
+        const isEscaped = command.value.text[at - 1] === '\\';
+        yield finding(graph, 'quoted-reference', 'error', {
+          message: `${written} is ${isEscaped ? 'after a backslash' : 'inside quotes'}, but its value is quoted already`,
+          span: spanInValue(graph, command, at, length),
+          fix: `${isEscaped ? 'remove the backslash' : 'close the quotes before it'}: a value is always one word`,
+        });
+      }
     }
-  }
+  },
 };

@@ -5,15 +5,22 @@ import { finding, type Rule } from '../rule.ts';
 /** Characters: file names have at most 255, and some append text to the id. */
 const most = 200;
 
-export const reservedId: Rule = ({ graph }) =>
-  [...graph.nodes.values()].flatMap(({ id, span }) => {
-    const isTaken = reservedNodeIds.includes(id);
-    if (!isTaken && id.length <= most) return [];
-    return finding(graph, 'reserved-id', 'error', {
-      message: isTaken
-        ? `a node cannot be called "${id}": the run directory keeps that name for itself`
-        : `a node cannot be called "${id.slice(0, 40)}…": a folder is named by it, and it has ${id.length} characters`,
-      span,
-      fix: isTaken ? `call it something else, such as ${id}_step` : `an id of at most ${most} characters`,
-    });
-  });
+export const reservedId: Rule = {
+  code: 'reserved-id',
+  severity: 'error',
+  rule: 'No id is a name that the run directory uses, or longer than 200 characters.',
+  wrong: 'start; exit; workspace [label=x]; start -> workspace -> exit',
+  fix: 'another id',
+  check: ({ graph }) =>
+    [...graph.nodes.values()].flatMap(({ id, span }) => {
+      const isTaken = reservedNodeIds.includes(id);
+      if (!isTaken && id.length <= most) return [];
+      return finding(graph, 'reserved-id', 'error', {
+        message: isTaken
+          ? `a node cannot be called "${id}": the run directory keeps that name for itself`
+          : `a node cannot be called "${id.slice(0, 40)}…": a folder is named by it, and it has ${id.length} characters`,
+        span,
+        fix: isTaken ? `call it something else, such as ${id}_step` : `an id of at most ${most} characters`,
+      });
+    }),
+};

@@ -1,13 +1,21 @@
 /** No edge leads into the start. */
 import { finding, nodesOf, type Rule } from '../rule.ts';
 
-export const startIncoming: Rule = (subject) =>
-  nodesOf(subject, 'start').flatMap(({ id }) =>
-    (subject.incoming.get(id) ?? []).map(({ from, span }) =>
-      finding(subject.graph, 'start-incoming', 'error', {
-        message: `the start "${id}" cannot have incoming edges, and "${from}" leads to it`,
-        span,
-        fix: 'lead the edge to the node after the start',
-      }),
+export const startIncoming: Rule = {
+  code: 'start-incoming',
+  severity: 'error',
+  rule: 'No edge leads into the start.',
+  wrong: 'start; exit; a [label=a]; start -> a -> exit; a -> start',
+  fix: 'point it at the node after the start',
+  needs: 'whole graph',
+  check: (subject) =>
+    nodesOf(subject, 'start').flatMap(({ id }) =>
+      (subject.incoming.get(id) ?? []).map(({ from, span }) =>
+        finding(subject.graph, 'start-incoming', 'error', {
+          message: `the start "${id}" cannot have incoming edges, and "${from}" leads to it`,
+          span,
+          fix: 'lead the edge to the node after the start',
+        }),
+      ),
     ),
-  );
+};

@@ -19,8 +19,16 @@ function* missing(graph: Graph, attrs: Attributes, keys: readonly string[]): Gen
   }
 }
 
-export const targetMissing: Rule = function* ({ graph }) {
-  yield* missing(graph, graph.attrs, ['retry_target', 'fallback_retry_target']);
-  for (const node of graph.nodes.values())
-    yield* missing(graph, node.attrs, ['retry_target', 'fallback_retry_target', 'required_tool_node']);
+export const targetMissing: Rule = {
+  code: 'target-missing',
+  severity: 'error',
+  rule: '`retry_target`, `fallback_retry_target` and `required_tool_node` name a node.',
+  wrong: 'start; exit; a [label=a, retry_target=nowhere]; start -> a -> exit',
+  fix: 'the id of a node',
+  needs: 'whole graph',
+  *check({ graph }) {
+    yield* missing(graph, graph.attrs, ['retry_target', 'fallback_retry_target']);
+    for (const node of graph.nodes.values())
+      yield* missing(graph, node.attrs, ['retry_target', 'fallback_retry_target', 'required_tool_node']);
+  },
 };

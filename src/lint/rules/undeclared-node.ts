@@ -3,25 +3,33 @@
 import { misspeltTargets, undeclaredTargets } from '../misspelt.ts';
 import { finding, type Rule } from '../rule.ts';
 
-export const undeclaredNode: Rule = (subject) => {
-  const { graph } = subject;
-  const misspelt = misspeltTargets(subject);
-  return [...undeclaredTargets(subject)].flatMap(([id, meant]) => {
-    const node = graph.nodes.get(id);
-    if (node === undefined) return [];
-    const lost = misspelt.has(id);
-    return [
-      finding(graph, 'undeclared-node', lost ? 'error' : 'warning', {
-        message: lost
-          ? `an edge leads to "${id}", which is not declared, and none to "${meant}"`
-          : `an edge leads to "${id}", which is not declared; it becomes a node without attributes`,
-        span: node.span,
-        fix: lost
-          ? `write ${meant}`
-          : meant === undefined
-            ? `declare it: ${id} [label="…"]`
-            : `declare it, or write ${meant}`,
-      }),
-    ];
-  });
+export const undeclaredNode: Rule = {
+  code: 'undeclared-node',
+  severity: 'warning',
+  rule: 'A node that only an edge mentions may be a misspelling (an error where no edge leads to the node that was meant).',
+  wrong: 'start; exit; start -> a -> exit',
+  fix: 'declare it, or fix the id',
+  needs: 'whole graph',
+  check: (subject) => {
+    const { graph } = subject;
+    const misspelt = misspeltTargets(subject);
+    return [...undeclaredTargets(subject)].flatMap(([id, meant]) => {
+      const node = graph.nodes.get(id);
+      if (node === undefined) return [];
+      const lost = misspelt.has(id);
+      return [
+        finding(graph, 'undeclared-node', lost ? 'error' : 'warning', {
+          message: lost
+            ? `an edge leads to "${id}", which is not declared, and none to "${meant}"`
+            : `an edge leads to "${id}", which is not declared; it becomes a node without attributes`,
+          span: node.span,
+          fix: lost
+            ? `write ${meant}`
+            : meant === undefined
+              ? `declare it: ${id} [label="…"]`
+              : `declare it, or write ${meant}`,
+        }),
+      ];
+    });
+  },
 };

@@ -9,24 +9,31 @@ import { finding, type Rule, type Subject } from '../rule.ts';
 
 const known: readonly string[] = [...outcomeWords, ...Object.keys(outcomeSynonyms)];
 
-export const unknownOutcome: Rule = function* (subject) {
-  const { graph } = subject;
-  for (const [attribute, edges] of conditionsOf(subject)) {
-    const read = parseCondition(attribute.value.text);
-    if (!('condition' in read)) continue;
-    for (const { key, test, literal, at, length } of read.compared) {
-      if (key !== 'outcome' || (test !== '=' && test !== '!=')) continue;
-      if (outcomeOf(literal) !== undefined) continue;
-      const meant = nearest(literal, known);
-      const free = edges.some(({ from }) => answersFreely(subject, from));
-      if (free && meant === undefined) continue;
-      yield finding(graph, 'unknown-outcome', free ? 'warning' : 'error', {
-        message: `"${literal}" is not an outcome${meant === undefined ? '' : `; the nearest is "${meant}"`}${free ? '' : ', and no node before this edge can answer it'}`,
-        span: spanInValue(graph, attribute, at, length),
-        fix: `compare outcome with one of ${outcomeWords.join(', ')}`,
-      });
+export const unknownOutcome: Rule = {
+  code: 'unknown-outcome',
+  severity: 'error',
+  rule: '`outcome` is compared with an outcome, or with a word that a tool or agent before the edge answers (a near miss there is a warning).',
+  wrong: 'start; exit; start -> exit [condition="outcome=done"]',
+  fix: '`outcome=success`',
+  *check(subject) {
+    const { graph } = subject;
+    for (const [attribute, edges] of conditionsOf(subject)) {
+      const read = parseCondition(attribute.value.text);
+      if (!('condition' in read)) continue;
+      for (const { key, test, literal, at, length } of read.compared) {
+        if (key !== 'outcome' || (test !== '=' && test !== '!=')) continue;
+        if (outcomeOf(literal) !== undefined) continue;
+        const meant = nearest(literal, known);
+        const free = edges.some(({ from }) => answersFreely(subject, from));
+        if (free && meant === undefined) continue;
+        yield finding(graph, 'unknown-outcome', free ? 'warning' : 'error', {
+          message: `"${literal}" is not an outcome${meant === undefined ? '' : `; the nearest is "${meant}"`}${free ? '' : ', and no node before this edge can answer it'}`,
+          span: spanInValue(graph, attribute, at, length),
+          fix: `compare outcome with one of ${outcomeWords.join(', ')}`,
+        });
+      }
     }
-  }
+  },
 };
 
 /** Each condition as written once, with its edges. */

@@ -68,34 +68,42 @@ function asks({ attrs, settings }: Node): Attribute | undefined {
   return present(attrs, 'prompt') ?? present(attrs, 'label');
 }
 
-export const unknownReference: Rule = function* ({ graph, kindOf, options }) {
-  const declared = parseVars(graph.settings.vars ?? '');
-  const vars = declared.vars.map((v) => v.name);
-  // Invalid entries of `vars` are reported once, not at every use of their variable.
-  const meant = declared.problems.flatMap(({ name }) => name ?? []);
-  const names: Names = {
-    vars: new Set([...vars, ...meant]),
-    nearestVar: nearestAmong(vars),
-    nearestNode: nearestAmong([...graph.nodes.keys()]),
-  };
-  for (const node of graph.nodes.values()) {
-    const kind = kindOf.get(node.id);
-    if (kind?.executable !== true) continue;
-    for (const attribute of expanded(node, kind.type)) {
-      const own = attribute.value.text;
-      const file = attribute.key === 'prompt' ? options.prompts?.get(own.trim()) : undefined;
-      for (const reference of references(file ?? own)) {
-        const found = wrong(graph, names, reference);
-        if (found === undefined) continue;
-        yield finding(graph, 'unknown-reference', 'error', {
-          message: file === undefined ? found.message : `in ${own.trim().slice(1)}: ${found.message}`,
-          span:
-            file === undefined
-              ? spanInValue(graph, attribute, reference.at, reference.length)
-              : attribute.valueSpan,
-          fix: found.fix,
-        });
+export const unknownReference: Rule = {
+  code: 'unknown-reference',
+  severity: 'error',
+  rule: 'References in prompts and commands exist.',
+  wrong: 'start; exit; a [prompt="say ${var.nope}"]; start -> a -> exit',
+  fix: 'declare it: `vars="nope=…"`',
+  needs: 'whole graph',
+  *check({ graph, kindOf, options }) {
+    const declared = parseVars(graph.settings.vars ?? '');
+    const vars = declared.vars.map((v) => v.name);
+    // Invalid entries of `vars` are reported once, not at every use of their variable.
+    const meant = declared.problems.flatMap(({ name }) => name ?? []);
+    const names: Names = {
+      vars: new Set([...vars, ...meant]),
+      nearestVar: nearestAmong(vars),
+      nearestNode: nearestAmong([...graph.nodes.keys()]),
+    };
+    for (const node of graph.nodes.values()) {
+      const kind = kindOf.get(node.id);
+      if (kind?.executable !== true) continue;
+      for (const attribute of expanded(node, kind.type)) {
+        const own = attribute.value.text;
+        const file = attribute.key === 'prompt' ? options.prompts?.get(own.trim()) : undefined;
+        for (const reference of references(file ?? own)) {
+          const found = wrong(graph, names, reference);
+          if (found === undefined) continue;
+          yield finding(graph, 'unknown-reference', 'error', {
+            message: file === undefined ? found.message : `in ${own.trim().slice(1)}: ${found.message}`,
+            span:
+              file === undefined
+                ? spanInValue(graph, attribute, reference.at, reference.length)
+                : attribute.valueSpan,
+            fix: found.fix,
+          });
+        }
       }
     }
-  }
+  },
 };

@@ -4,23 +4,30 @@ import { nearest } from '../../model/nearest.ts';
 import { widerKinds } from '../../model/settings/foreign.ts';
 import { finding, type Rule } from '../rule.ts';
 
-export const unknownShape: Rule = ({ graph, kinds }) =>
-  [...graph.nodes.values()].flatMap((node) => {
-    const shape = present(node.attrs, 'shape');
-    const word = shape?.value.text.trim() ?? '';
-    if (shape === undefined || node.type !== '') return [];
-    if (present(node.attrs, 'type') !== undefined || widerKinds.some((wider) => wider.shape === word))
-      return [];
-    const shapes = kinds.flatMap((kind) => kind.shapes);
-    const meant = nearest(word, shapes);
-    return [
-      finding(graph, 'unknown-shape', 'error', {
-        message: `the shape "${word}" is not the shape of a node type${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
-        span: shape.valueSpan,
-        fix:
-          meant === undefined
-            ? `use one of ${shapes.join(', ')}, or give the node a type`
-            : `write shape=${meant}`,
-      }),
-    ];
-  });
+export const unknownShape: Rule = {
+  code: 'unknown-shape',
+  severity: 'error',
+  rule: 'Every shape is that of a node type.',
+  wrong: 'start; exit; a [label=a, shape=ellipse]; start -> a -> exit',
+  fix: 'a shape of the table in the README, or a `type`',
+  check: ({ graph, kinds }) =>
+    [...graph.nodes.values()].flatMap((node) => {
+      const shape = present(node.attrs, 'shape');
+      const word = shape?.value.text.trim() ?? '';
+      if (shape === undefined || node.type !== '') return [];
+      if (present(node.attrs, 'type') !== undefined || widerKinds.some((wider) => wider.shape === word))
+        return [];
+      const shapes = kinds.flatMap((kind) => kind.shapes);
+      const meant = nearest(word, shapes);
+      return [
+        finding(graph, 'unknown-shape', 'error', {
+          message: `the shape "${word}" is not the shape of a node type${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
+          span: shape.valueSpan,
+          fix:
+            meant === undefined
+              ? `use one of ${shapes.join(', ')}, or give the node a type`
+              : `write shape=${meant}`,
+        }),
+      ];
+    }),
+};

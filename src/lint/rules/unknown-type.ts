@@ -4,19 +4,26 @@ import { nearestOf } from '../../model/nearest.ts';
 import { widerKinds } from '../../model/settings/foreign.ts';
 import { finding, type Rule } from '../rule.ts';
 
-export const unknownType: Rule = ({ graph, kinds }) =>
-  [...graph.nodes.values()].flatMap((node) => {
-    const type = present(node.attrs, 'type');
-    const word = type?.value.text.trim() ?? '';
-    if (type === undefined || node.type !== '') return [];
-    if (widerKinds.some((wider) => wider.type === word)) return [];
-    const types = kinds.map((kind) => kind.type);
-    const meant = nearestOf(word, types);
-    return [
-      finding(graph, 'unknown-type', 'error', {
-        message: `there is no node type "${word}"${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
-        span: type.valueSpan,
-        fix: meant === undefined ? `use one of ${types.join(', ')}` : `write type=${meant}`,
-      }),
-    ];
-  });
+export const unknownType: Rule = {
+  code: 'unknown-type',
+  severity: 'error',
+  rule: 'Every `type` exists.',
+  wrong: 'start; exit; a [label=a, type=codegen]; start -> a -> exit',
+  fix: '`type=codergen`',
+  check: ({ graph, kinds }) =>
+    [...graph.nodes.values()].flatMap((node) => {
+      const type = present(node.attrs, 'type');
+      const word = type?.value.text.trim() ?? '';
+      if (type === undefined || node.type !== '') return [];
+      if (widerKinds.some((wider) => wider.type === word)) return [];
+      const types = kinds.map((kind) => kind.type);
+      const meant = nearestOf(word, types);
+      return [
+        finding(graph, 'unknown-type', 'error', {
+          message: `there is no node type "${word}"${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
+          span: type.valueSpan,
+          fix: meant === undefined ? `use one of ${types.join(', ')}` : `write type=${meant}`,
+        }),
+      ];
+    }),
+};

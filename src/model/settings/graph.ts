@@ -36,12 +36,12 @@ export const graphAttributes = {
     "The directory to copy into the run, relative to the pipeline's file; `none`: start with an empty directory.",
     { flag: '--workdir', unset: 'the current directory', example: '../app' },
   ),
-  default_max_visits: attr(count(1), 'max_visits of nodes without their own.', {
+  default_max_visits: attr(count(1), 'The max_visits of nodes without their own.', {
     default: '50',
     flag: '--max-visits',
   }),
-  default_max_retries: attr(count(), 'max_retries of nodes without their own.'),
-  default_timeout: attr(duration(), 'timeout of nodes without their own.', { default: '30m' }),
+  default_max_retries: attr(count(), 'The max_retries of nodes without their own.'),
+  default_timeout: attr(duration(), 'The timeout of nodes without their own.', { default: '30m' }),
   max_steps: attr(count(1), 'How many executions of nodes the run may make.', {
     default: '10000',
     flag: '--max-steps',
@@ -54,6 +54,7 @@ export const graphAttributes = {
   max_tokens: attr(count(), 'How many tokens the model calls of the run may use, input and output.', {
     flag: '--max-tokens',
     unset: 'no limit',
+    example: '200000',
   }),
   max_cost_usd: attr(number(0), 'What the model calls of the run may cost, in US dollars.', {
     flag: '--max-cost-usd',

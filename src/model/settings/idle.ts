@@ -1,12 +1,36 @@
 /** Attributes that have no effect where they are: misspelt ones, those of other implementations of the language, and those that
  *  only another element or node type reads. */
 import type { AttributeTable } from '../attribute.ts';
-import type { Diagnostic } from '../diagnostic.ts';
+import type { CodeDescription, Diagnostic } from '../diagnostic.ts';
 import type { Attribute, ParsedGraph, ParsedNode } from '../graph.ts';
 import { nearest } from '../nearest.ts';
 import { isDrawing, noEffectOf } from './foreign.ts';
 import { edgeAttributes, graphAttributes } from './graph.ts';
 import type { NodeType } from './typing.ts';
+
+export const idleCodes: readonly CodeDescription[] = [
+  {
+    code: 'attribute-kind',
+    severity: 'warning',
+    rule: 'Every attribute has an effect where it is: it is on a node of its kind, not on the graph, a subgraph or an edge instead of a node, nor on a node instead of the graph.',
+    wrong: 'start; exit; a [label=a, tool_command=x]; start -> a -> exit',
+    fix: '`shape=parallelogram`, or remove it',
+  },
+  {
+    code: 'no-effect',
+    severity: 'warning',
+    rule: 'No attribute of other implementations stands where nothing reads it (an error with `--strict`).',
+    wrong: 'start; exit; a [label=a, thread_id=t]; start -> a -> exit',
+    fix: 'remove it',
+  },
+  {
+    code: 'unknown-attribute',
+    severity: 'warning',
+    rule: 'Every attribute is known (an error with `--strict`).',
+    wrong: 'start; exit; a [label=a, max_retris=1]; start -> a -> exit',
+    fix: '`max_retries=1`',
+  },
+];
 
 /** An element, as messages name it, and the attributes that are read there. */
 type Where = { readonly on: string; readonly known: ReadonlySet<string> };

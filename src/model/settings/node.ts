@@ -79,7 +79,10 @@ export const executableAttributes = {
   max_cost_usd: attr(number(0), 'What the model calls of the node may cost, in US dollars.', {
     unset: 'no limit',
   }),
-  max_tokens: attr(count(), 'How many tokens the model calls of the node may use.', { unset: 'no limit' }),
+  max_tokens: attr(count(), 'How many tokens the model calls of the node may use.', {
+    unset: 'no limit',
+    example: '200000',
+  }),
   env_pass: attr(variableNames(), 'Secret variables that the node gets; `*`: all of them.', {
     graph: 'env_pass',
     joined: true,
@@ -241,7 +244,7 @@ export const codergenAttributes = {
   max_tokens: attr(
     count(1),
     'How many tokens the model calls of the node may use; also the limit of one session with tools.',
-    { unset: 'no limit' },
+    { unset: 'no limit', example: '200000' },
   ),
   'verification.allowed_commands': allowedCommands,
   uses_reserve: attr(flag(), 'The node may use the budget that verify_reserve keeps.', { default: 'false' }),

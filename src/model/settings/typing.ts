@@ -1,12 +1,12 @@
 /** Turns the attribute text of a parsed graph into settings, once: what an element says itself, else what the graph says for
  *  it, else the default. */
 import { type AttributeSpec, type AttributeTable, isBlank, type Read } from '../attribute.ts';
-import type { Diagnostic } from '../diagnostic.ts';
+import type { CodeDescription, Diagnostic } from '../diagnostic.ts';
 import type { Attribute, Attributes, Graph, Node, ParsedGraph, ParsedNode } from '../graph.ts';
 import { own } from '../own.ts';
 import { kindOf, type Recognised } from '../resolve.ts';
 import { edgeAttributes, type GraphSettings, graphAttributes } from './graph.ts';
-import { idleAttributes } from './idle.ts';
+import { idleAttributes, idleCodes } from './idle.ts';
 import { type NodeSettings, nodeAttributes } from './node.ts';
 
 /** A node type with its attributes. */
@@ -41,6 +41,18 @@ export function sourceOf(settings: NodeSettings, key: keyof NodeSettings): Sourc
     if (Object.hasOwn(at, key)) return sources.get(at) ?? 'default';
   return 'default';
 }
+
+/** The codes of what the typing finds. */
+export const typingCodes: readonly CodeDescription[] = [
+  {
+    code: 'attribute-value',
+    severity: 'error',
+    rule: "Every value has its attribute's type.",
+    wrong: 'start; exit; a [label=a, max_retries=two]; start -> a -> exit',
+    fix: '`max_retries=2`',
+  },
+  ...idleCodes,
+];
 
 /** The graph with its settings, and everything that is wrong with its attributes. Pure. */
 export function typed<K extends NodeType>(parsed: ParsedGraph, kinds: readonly K[]): Typed<K> {
