@@ -34,93 +34,109 @@ export interface Books {
 }
 
 /** Opens the ledger with the records there are. `write` puts a record on the disk. */
-export function openBooks(
+export const openBooks = (
   records: Iterable<CallRecord>,
   prices: Prices,
   write: (record: CallRecord) => Promise<void>,
-): Books {
-  let whole = nothingSpent;
-  const nodes: Record<string, Spent> = {};
-  const unpriced = new Set<string>();
-  let open: Open | undefined;
-  const taken = new Set<string>();
-  const add = (node: string, usage: Usage | null, usd: number | null, cut: boolean): void => {
-    const cost = { usd, least: usd ?? (usage === null ? 0 : leastCostOf(usage, prices)) };
-    whole = withCall(whole, usage, cost, cut);
-    put(nodes, node, withCall(own(nodes, node) ?? nothingSpent, usage, cost, cut));
-    if (
-      usd === null &&
-      usage !== null &&
-      usage.cost_usd === null &&
-      priceOf(prices, usage.model) === undefined
-    )
-      unpriced.add(usage.model);
-  };
-  const cutOff = (call: Open): void => {
-    const usage = leastOf(call);
-    add(call.started.node, usage, costOf(usage, prices), true);
-  };
-  const take = (record: CallRecord): void => {
+): Books => new CallBooks(records, prices, write);
+
+class CallBooks implements Books {
+  private whole = nothingSpent;
+  private readonly nodes: Record<string, Spent> = {};
+  private readonly withoutPrice = new Set<string>();
+  /** Calls of nested runs that are recorded. */
+  private readonly taken = new Set<string>();
+  private open: Open | undefined;
+
+  constructor(
+    records: Iterable<CallRecord>,
+    readonly prices: Prices,
+    private readonly write: (record: CallRecord) => Promise<void>,
+  ) {
+    for (const record of records) this.count(record);
+    if (this.open !== undefined) this.cutOff(this.open);
+    this.open = undefined;
+  }
+
+  run(): Spent {
+    return this.whole;
+  }
+
+  of(node: string): Spent {
+    return own(this.nodes, node) ?? nothingSpent;
+  }
+
+  unpriced(): readonly string[] {
+    return [...this.withoutPrice].filter((model) => model !== '');
+  }
+
+  begin(stamp: Stamp, call: Parameters<Books['begin']>[1]): Promise<void> {
+    return this.add({ ...stamp, type: 'CallStarted', ...call });
+  }
+
+  async take(record: Parameters<Books['take']>[0]): Promise<void> {
+    if (!this.taken.has(record.told)) await this.add(record);
+  }
+
+  told(stamp: Stamp, usage: Usage, sends: number): Promise<void> {
+    return this.add({ ...stamp, type: 'CallTold', usage, sends });
+  }
+
+  async end(stamp: Stamp, { ended, usage: said }: CallEnd): Promise<Usage | undefined> {
+    const usage = ended === 'told' || ended === 'free' ? said : known(said, ended, this.open);
+    const cost = usage === null ? null : costOf(usage, this.prices);
+    const record: Ended = {
+      ...stamp,
+      type: 'CallEnded',
+      ended,
+      // The cost of a call without a complete report is unknown, but its known part has been spent.
+      usage: usage === null ? null : { ...usage, cost_usd: cost ?? usage.cost_usd },
+      cost_usd: cost,
+    };
+    await this.add(record);
+    return record.usage ?? undefined;
+  }
+
+  private add(record: CallRecord): Promise<void> {
+    this.count(record);
+    return this.write(record);
+  }
+
+  private count(record: CallRecord): void {
     if (record.type === 'CallStarted') {
-      if (open !== undefined) cutOff(open);
-      open = { started: record };
-      return;
-    }
-    if (record.type === 'CallTold') {
-      if (open !== undefined) open = { ...open, told: record };
-      return;
-    }
-    if (record.told !== undefined) taken.add(record.told);
-    const cut = record.run === undefined ? open : undefined;
-    if (record.run === undefined) open = undefined;
+      if (this.open !== undefined) this.cutOff(this.open);
+      this.open = { started: record };
+    } else if (record.type === 'CallTold') {
+      if (this.open !== undefined) this.open = { ...this.open, told: record };
+    } else this.countEnd(record);
+  }
+
+  private countEnd(record: Ended): void {
+    if (record.told !== undefined) this.taken.add(record.told);
+    const cut = record.run === undefined ? this.open : undefined;
+    if (record.run === undefined) this.open = undefined;
     if (record.ended === 'free') return;
     if (record.ended === 'cut' && record.usage === null && cut !== undefined) {
-      cutOff(cut);
+      this.cutOff(cut);
       return;
     }
     // The price may have been unknown when the record was written.
-    const usd = record.cost_usd ?? (record.usage === null ? null : costOf(record.usage, prices));
-    add(record.node, record.usage, usd, record.ended === 'cut');
-  };
-  for (const record of records) take(record);
-  if (open !== undefined) cutOff(open);
-  open = undefined;
-  return {
-    prices,
-    run: () => whole,
-    of: (node) => own(nodes, node) ?? nothingSpent,
-    unpriced: () => [...unpriced].filter((model) => model !== ''),
-    async begin(stamp, call) {
-      const record: Started = { ...stamp, type: 'CallStarted', ...call };
-      take(record);
-      await write(record);
-    },
-    async take(record) {
-      if (taken.has(record.told)) return;
-      take(record);
-      await write(record);
-    },
-    async told(stamp, usage, sends) {
-      const record: Told = { ...stamp, type: 'CallTold', usage, sends };
-      take(record);
-      await write(record);
-    },
-    async end(stamp, { ended, usage: said }) {
-      const usage = ended === 'told' || ended === 'free' ? said : known(said, ended, open);
-      const cost = usage === null ? null : costOf(usage, prices);
-      const record: Ended = {
-        ...stamp,
-        type: 'CallEnded',
-        ended,
-        // The cost of a call without a complete report is unknown, but its known part has been spent.
-        usage: usage === null ? null : { ...usage, cost_usd: cost ?? usage.cost_usd },
-        cost_usd: cost,
-      };
-      take(record);
-      await write(record);
-      return record.usage ?? undefined;
-    },
-  };
+    const usd = record.cost_usd ?? (record.usage === null ? null : costOf(record.usage, this.prices));
+    this.spend(record.node, record.usage, usd, record.ended === 'cut');
+  }
+
+  private cutOff(call: Open): void {
+    const usage = leastOf(call);
+    this.spend(call.started.node, usage, costOf(usage, this.prices), true);
+  }
+
+  private spend(node: string, usage: Usage | null, usd: number | null, cut: boolean): void {
+    const cost = { usd, least: usd ?? (usage === null ? 0 : leastCostOf(usage, this.prices)) };
+    this.whole = withCall(this.whole, usage, cost, cut);
+    put(this.nodes, node, withCall(this.of(node), usage, cost, cut));
+    if (usd !== null || usage === null || usage.cost_usd !== null) return;
+    if (priceOf(this.prices, usage.model) === undefined) this.withoutPrice.add(usage.model);
+  }
 }
 
 /** A call that has begun, with its latest progress. */

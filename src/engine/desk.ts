@@ -40,79 +40,98 @@ export interface Desk {
   readonly stop: string | undefined;
 }
 
-export function openDesk(at: DeskSetting): Desk {
-  const { books, caps, node } = at;
-  let stop: string | undefined;
-  const refused = (reason: string): AgentReport => ({
-    kind: 'failed',
-    class: 'budget',
-    reason,
-    unbilled: true,
-  });
-  const nextCall = (agent: Agent, model: string | undefined, tokens: number): NextCall => ({
-    tokens,
-    costUsd:
-      model === undefined || agent.tellsCost === true ? undefined : inputCost(books.prices, model, tokens),
-    model: model ?? '',
-  });
-  /** The limits of node and run; `used`: by the call that is open. */
-  const limits = (used?: Usage): { readonly own: Limited; readonly run: Limited } => {
-    const soFar = (spent: Spent): Spent =>
-      used === undefined ? spent : withCall(spent, used, priced(used, books));
-    const open = used === undefined || costOf(used, books.prices) !== null ? [] : [used.model];
-    const unpriced = [...new Set([...books.unpriced(), ...open])];
-    const own = { node, caps: at.nodeCaps, spent: soFar(books.of(node)), unpriced };
-    return { own, run: { caps, spent: soFar(books.run()), unpriced } };
-  };
-  /** Why the call may not be made. A limit ends the run (`stop`), the reserve does not. */
-  const forbidden = ({ own, run }: ReturnType<typeof limits>, next: NextCall): string | undefined => {
-    stop = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);
-    return stop ?? spendHit(run, caps.unknownCost, next, at.kept);
-  };
+export const openDesk = (at: DeskSetting): Desk => new CallDesk(at);
 
-  const stampOf = (attempt: number): Stamp => ({
-    schema_version: 1,
-    at: at.clock.now().toISOString(),
-    node,
-    visit: at.visit,
-    attempt,
-  });
-  return {
-    async share(nodeDir) {
-      await sharePrices(nodeDir, books.prices);
-      await share(nodeDir, caps, at.nodeCaps, {
-        run: books.run(),
-        node: books.of(node),
-        wallLeftMs: at.wallLeft(),
-      });
-    },
-    words: (nodeDir) => moneyWords(nodeDir, books.prices),
-    gather: (nodeDir, attempt, mask) => gather(nodeDir, stampOf(attempt), books, mask),
-    paying: paid,
-    get stop() {
-      return stop;
-    },
-  };
+class CallDesk implements Desk {
+  private stopped: string | undefined;
+
+  constructor(private readonly at: DeskSetting) {}
+
+  get stop(): string | undefined {
+    return this.stopped;
+  }
+
+  async share(nodeDir: string): Promise<void> {
+    const { books, caps, nodeCaps, node, wallLeft } = this.at;
+    await sharePrices(nodeDir, books.prices);
+    await share(nodeDir, caps, nodeCaps, {
+      run: books.run(),
+      node: books.of(node),
+      wallLeftMs: wallLeft(),
+    });
+  }
+
+  words(nodeDir: string): Readonly<Record<string, string>> {
+    return moneyWords(nodeDir, this.at.books.prices);
+  }
+
+  gather(nodeDir: string, attempt: number, mask?: Mask): Promise<void> {
+    return gather(nodeDir, this.stampOf(attempt), this.at.books, mask);
+  }
+
+  paying(agent: Agent, attempt: number, mask: Mask = plain): Agent {
+    if (agent.each !== undefined) return agent.each((one) => this.paying(one, attempt, mask));
+    return { ...agent, work: (task, signal) => this.work(agent, task, signal, attempt, mask) };
+  }
+
+  private async work(
+    agent: Agent,
+    task: AgentTask,
+    signal: AbortSignal,
+    attempt: number,
+    mask: Mask,
+  ): Promise<AgentReport> {
+    const { books, caps } = this.at;
+    const stamp = () => this.stampOf(attempt);
+    const clean = (usage: Usage) => maskedValue(usage as Json, mask) as unknown as Usage;
+    const refused = agent.free === true ? undefined : await this.begin(agent, task, stamp);
+    if (refused !== undefined) return refused;
+    const told = progressOf((usage, sends) => books.told(stamp(), clean(usage), sends));
+    const budget = this.budgetOf(agent, task, told.tell);
+    const said = await agent.work({ ...allowing(task, caps), ...budget }, signal);
+    const report = said.usage === undefined ? said : { ...said, usage: clean(said.usage) };
+    await told.end();
+    const how = endOf(agent, report);
+    const priced = how === undefined ? undefined : await books.end(stamp(), how);
+    return priced === undefined ? report : { ...report, usage: priced };
+  }
+
+  /** Records the start of a call; the report of one that a limit forbids. */
+  private async begin(agent: Agent, task: AgentTask, stamp: () => Stamp): Promise<AgentReport | undefined> {
+    const tokens = estimatedTokens(task.prompt);
+    const model = agent.modelFor?.(task);
+    const reason = this.forbidden(this.limits(), this.nextCall(agent, model, tokens)) ?? wallReserve(this.at);
+    if (reason !== undefined) return { kind: 'failed', class: 'budget', reason, unbilled: true };
+    const { unseen } = agent;
+    await this.at.books.begin(stamp(), {
+      agent: agent.name,
+      model: model ?? null,
+      input_tokens: tokens,
+      ...(unseen === undefined ? {} : { unseen }),
+    });
+    return undefined;
+  }
 
   /** The budget for an agent that makes many calls in one task: the ledger has none of them before the task ends. */
-  function budgetOf(
+  private budgetOf(
     agent: Agent,
     task: AgentTask,
     told: (used: Usage, sends: number) => Promise<boolean>,
   ): Pick<AgentTask, 'budget' | 'used'> {
     if (agent.free === true) return {};
+    const { caps, kept } = this.at;
     return {
       used: (usage) => void told(usage, 0),
-      async budget(used, sends) {
-        const { own, run } = limits(used);
-        const next = nextCall(agent, used?.model ?? agent.modelFor?.(task) ?? '', sends);
-        const empty = forbidden({ own, run }, next);
+      budget: async (used, sends) => {
+        const { own, run } = this.limits(used);
+        const next = this.nextCall(agent, used?.model ?? agent.modelFor?.(task) ?? '', sends);
+        const empty = this.forbidden({ own, run }, next);
         if (empty !== undefined) return { empty };
         if (used !== undefined && !(await told(used, sends)))
           return { empty: 'its usage cannot be recorded' };
         const left = [
           (own.caps.maxTokens ?? Number.POSITIVE_INFINITY) - tokensOf(own.spent),
-          (caps.maxTokens ?? Number.POSITIVE_INFINITY) - at.kept.tokens - tokensOf(run.spent),
+          (caps.maxTokens ?? Number.POSITIVE_INFINITY) - kept.tokens - tokensOf(run.spent),
         ];
         const least = Math.min(...left);
         return { tokens: Number.isFinite(least) ? least : undefined };
@@ -120,38 +139,37 @@ export function openDesk(at: DeskSetting): Desk {
     };
   }
 
-  function paid(agent: Agent, attempt: number, mask: Mask = plain): Agent {
-    if (agent.each !== undefined) return agent.each((one) => paid(one, attempt, mask));
-    const clean = (usage: Usage) => maskedValue(usage as Json, mask) as unknown as Usage;
-    const stamp = () => stampOf(attempt);
-    const work = async (task: AgentTask, signal: AbortSignal): Promise<AgentReport> => {
-      if (agent.free !== true) {
-        const tokens = estimatedTokens(task.prompt);
-        const model = agent.modelFor?.(task);
-        const reason = forbidden(limits(), nextCall(agent, model, tokens)) ?? wallReserve(at);
-        if (reason !== undefined) return refused(reason);
-        const { unseen } = agent;
-        await books.begin(stamp(), {
-          agent: agent.name,
-          model: model ?? null,
-          input_tokens: tokens,
-          ...(unseen === undefined ? {} : { unseen }),
-        });
-      }
-      const told = progressOf((usage, sends) => books.told(stamp(), clean(usage), sends));
-      const budget = budgetOf(agent, task, told.tell);
-      const said = await agent.work({ ...allowing(task, caps), ...budget }, signal);
-      const report = said.usage === undefined ? said : { ...said, usage: clean(said.usage) };
-      await told.end();
-      const how = endOf(agent, report);
-      if (how === undefined) return report;
-      const priced = await books.end(stamp(), how);
-      if (priced === undefined) return report;
-      return { ...report, usage: priced };
-    };
-    return { ...agent, work };
+  private nextCall(agent: Agent, model: string | undefined, tokens: number): NextCall {
+    const isKnown = model === undefined || agent.tellsCost === true;
+    const costUsd = isKnown ? undefined : inputCost(this.at.books.prices, model, tokens);
+    return { tokens, costUsd, model: model ?? '' };
+  }
+
+  /** The limits of node and run; `used`: by the call that is open. */
+  private limits(used?: Usage): Limits {
+    const { books, caps, node, nodeCaps } = this.at;
+    const soFar = (spent: Spent): Spent =>
+      used === undefined ? spent : withCall(spent, used, priced(used, books));
+    const open = used === undefined || costOf(used, books.prices) !== null ? [] : [used.model];
+    const unpriced = [...new Set([...books.unpriced(), ...open])];
+    const own = { node, caps: nodeCaps, spent: soFar(books.of(node)), unpriced };
+    return { own, run: { caps, spent: soFar(books.run()), unpriced } };
+  }
+
+  /** Why the call may not be made. A limit ends the run (`stop`), the reserve does not. */
+  private forbidden({ own, run }: Limits, next: NextCall): string | undefined {
+    const { caps, kept } = this.at;
+    this.stopped = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);
+    return this.stopped ?? spendHit(run, caps.unknownCost, next, kept);
+  }
+
+  private stampOf(attempt: number): Stamp {
+    const { clock, node, visit } = this.at;
+    return { schema_version: 1, at: clock.now().toISOString(), node, visit, attempt };
   }
 }
+
+type Limits = { readonly own: Limited; readonly run: Limited };
 
 const priced = (usage: Usage, { prices }: Books) => {
   const usd = costOf(usage, prices);

@@ -96,9 +96,8 @@ async function booksOf(
     await report(record);
   });
   const mark = () => journal?.marks().flushed ?? before;
-  return {
-    ...books,
+  return Object.assign(books, {
     mark: () => (mark().records === 0 ? undefined : mark()),
     close: async () => journal?.close(),
-  };
+  });
 }

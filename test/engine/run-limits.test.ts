@@ -45,7 +45,9 @@ test('no attempt follows one that has spent more than the run may', async () => 
     () => again,
     (ready, attempts) => ({
       caps: { ...ready.caps, maxTokens: 10 },
-      books: { ...ready.books, run: () => ({ ...nothingSpent, input_tokens: 6 * attempts() }) },
+      books: Object.assign(Object.create(ready.books), {
+        run: () => ({ ...nothingSpent, input_tokens: 6 * attempts() }),
+      }),
     }),
   );
   expect(ending).toMatchObject({
