@@ -1,6 +1,5 @@
-/** Typed attributes: each node kind declares a table of these; lint and the engine read through the same table. */
+/** Types of attributes: how a text is read, and the tables that node types, agents, graph and edges declare. */
 import type { Attribute, Attributes, Value } from './graph.ts';
-import { own } from './own.ts';
 
 /** The value, or why the text is invalid. */
 export type Read<T> =
@@ -58,11 +57,6 @@ export function attr<T>(type: AttributeType<T>, does: string, more: Documented =
   if (!read.ok) throw new Error(`Internal: the default "${more.default}" ${read.why}`);
   return { ...type, does, ...more, example, otherwise: read.value };
 }
-
-/** The values of a table's attributes; undefined for an attribute that is absent or empty. */
-export type AttributeValues<T extends AttributeTable> = {
-  readonly [K in keyof T]: (T[K] extends AttributeType<infer V> ? V : never) | undefined;
-};
 
 const yes = <T>(value: T): Read<T> => ({ ok: true, value });
 const no = (why: string): Read<never> => ({ ok: false, why });
@@ -299,25 +293,4 @@ export const isBlank = ({ value }: Attribute): boolean => value.text.trim() === 
 export function present(attrs: Attributes, key: string): Attribute | undefined {
   const attr = attrs.get(key);
   return attr === undefined || isBlank(attr) ? undefined : attr;
-}
-
-export type BadAttribute = { readonly attribute: Attribute; readonly why: string; readonly wants: string };
-
-/** Every attribute of `table` that is present, typed; invalid ones are in `bad` and undefined in `values`. */
-export function readAttributes<T extends AttributeTable>(
-  attrs: Attributes,
-  table: T,
-): { readonly values: AttributeValues<T>; readonly bad: readonly BadAttribute[] } {
-  const values: Record<string, unknown> = {};
-  const bad: BadAttribute[] = [];
-  // A node has few attributes, a table has many.
-  for (const [key, attribute] of attrs) {
-    const wanted = own(table, key);
-    if (wanted === undefined || attribute.value.text.trim() === '') continue;
-    const read = wanted.read(attribute.value);
-    if (read.ok) values[key] = read.value;
-    else
-      for (const why of [read.why, ...(read.also ?? [])]) bad.push({ attribute, why, wants: wanted.wants });
-  }
-  return { values: values as AttributeValues<T>, bad };
 }
