@@ -40,7 +40,7 @@ export interface RunRecords {
   begin(next: NextExecution, contextBefore: RunState['context']): Promise<Execution>;
   /** After all processes of the execution have ended: closes the node's directory, and writes its `status.json`. */
   close(execution: Execution, outcome: Outcome): Promise<void>;
-  /** Commits the execution: the line of the journal with the checkpoint, then what is told of it. Answers the new state. */
+  /** Commits the execution: the line of the journal with the checkpoint, then events and trace. Returns the new state. */
   commit(decided: Decided): Promise<RunState>;
   end(state: RunState, stop: Stop): Promise<RunEnd>;
 }

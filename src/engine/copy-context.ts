@@ -9,7 +9,7 @@ import { attemptContext } from './node-context.ts';
 import type { RunSetting } from './run-context.ts';
 import { seesHoldout } from './sealing.ts';
 
-/** The context of a node in a copy of the workspace as it was before the node, with the sealed files. */
+/** The context of a node in a copy of the workspace of before the node, with the sealed files. */
 export async function contextInCopy(
   context: LayerContext,
   place: { readonly folder: string; readonly nodeDir: string; readonly timeoutMs: number },

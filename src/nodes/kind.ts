@@ -119,7 +119,7 @@ export interface NodeContext {
   };
   /** The state of the run's tools. */
   readonly toolState: {
-    /** As it was last committed; undefined before the first. */
+    /** The value that was committed last; undefined before the first. */
     readonly last: JsonObject | undefined;
     /** Sets the state that is committed with this attempt's outcome, if the attempt is the last one. */
     keep(state: JsonObject): void;
