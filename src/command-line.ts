@@ -3,15 +3,17 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { missingValue, usageProblem } from './commands/argv.ts';
-import type { CliIo } from './commands/io.ts';
+import { type CliIo, harmless } from './commands/io.ts';
 import { BadValue, withOptions } from './commands/options.ts';
 import { type Verb, verbs } from './commands/verbs.ts';
+import type { OwnSteps } from './engine/own-step.ts';
 import type { Diagnostic } from './model/diagnostic.ts';
+import { Superseded } from './system/fence.ts';
 import { packageVersion } from './system/package.ts';
 import type { Spawn } from './system/spawn.ts';
 
 /** What commands need from the process that they run in. */
-export type CommandDoors = Omit<CliIo, 'now' | 'spawn'>;
+export type CommandDoors = Omit<CliIo, 'now' | 'spawn' | 'ownSteps'>;
 
 /** Runs `factory …argv` and answers with its exit code. What is thrown is an internal error. */
 export async function factory(argv: readonly string[], doors: CommandDoors): Promise<number> {
@@ -19,7 +21,10 @@ export async function factory(argv: readonly string[], doors: CommandDoors): Pro
   const exit = (value: number): void => {
     code = value;
   };
-  const io: CliIo = { ...doors, now: () => doors.clock.now(), spawn: lazySpawn, signal: once(doors.signal) };
+  const io: CliIo = {
+    ...{ ...doors, now: () => doors.clock.now(), spawn: lazySpawn, signal: once(doors.signal) },
+    ownSteps: ownStepsOf(doors),
+  };
   const program = new Command('factory')
     .description('Run pipelines that turn a spec into verified commits.')
     .version(packageVersion())
@@ -90,6 +95,24 @@ function carryOut(command: Command, verb: Verb, io: CliIo, exit: (code: number) 
     exit(await refuse(ended.problems, io, typed.at(-1) ?? {}, ended.code, ended.more));
   });
 }
+
+/** Carries out steps of our pipelines, which are verbs too, in this process. */
+const ownStepsOf =
+  (process: CommandDoors): OwnSteps =>
+  async (words, { cwd, env, out, err, signal }) => {
+    const doors: CommandDoors = {
+      ...{ ...process, cwd, env, outIsTerminal: false, errIsTerminal: false },
+      out: (text) => out(harmless(text)),
+      err: (text) => err(harmless(text)),
+      signal: () => signal,
+    };
+    try {
+      return await factory(words, doors);
+    } catch (error) {
+      if (error instanceof Superseded) throw error;
+      return (await import('./commands/trouble.ts')).tellTrouble(error, doors, words);
+    }
+  };
 
 /** Loads what starts processes when the first one is started. */
 const lazySpawn: Spawn = {

@@ -14,7 +14,7 @@ const floors: Readonly<Record<string, number>> = {
   workspace: 3,
   agents: 3,
   planner: 3,
-  builder: 3,
+  builder: 3.8,
   scenario: 3,
   nodes: 4,
   audit: 4,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { maxAnswerCharacters } from '../model/json-text.ts';
 import { inWorkspace } from '../model/layout.ts';
 import { isCode, isMissing } from '../system/files.ts';
+import { assertNoLinkAbove } from '../system/inside.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
 /** The answer's text, empty if there is no answer. A failure of stage `llm_output_invalid` if it is not a regular UTF-8
@@ -14,7 +15,8 @@ export async function readAnswer(workspace: string): Promise<{ readonly text: st
   try {
     // Opening a pipe would block until a writer appears.
     const path = join(workspace, inWorkspace.orderProposal);
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    assertNoLinkAbove(workspace, inWorkspace.orderProposal);
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     try {
       const info = await file.stat();
       if (!info.isFile()) return invalid('the answer is not a regular file');

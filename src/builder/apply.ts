@@ -1,9 +1,10 @@
 /** Writes a proposal into the workspace: all of it or nothing. */
-import { rm, symlink } from 'node:fs/promises';
+import { symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { WriteProposal } from '../model/proposal.ts';
 import { isDisks } from '../system/disk-trouble.ts';
-import { makeFolder, writeFileAtomic } from '../system/files.ts';
+import { makeFolder, removeNow, writeFileAtomic } from '../system/files.ts';
+import { assertNoLinkAbove } from '../system/inside.ts';
 import { type CheckedWrite, checkProposal, type OrderScope, said, takenFor, touchedBy } from './scope.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
@@ -53,21 +54,22 @@ async function writeOne(
   write: CheckedWrite,
   undo: (() => Promise<void>)[],
 ): Promise<void> {
+  assertNoLinkAbove(workspace, write.path);
   const path = join(workspace, write.path);
   const { before } = write;
   const firstMade = makeFolder(dirname(path));
-  if (firstMade !== undefined) undo.push(() => rm(firstMade, { recursive: true, force: true }));
+  if (firstMade !== undefined) undo.push(async () => removeNow(firstMade));
   await writeFileAtomic(path, write.content, { mode: before.is === 'absent' ? 0o644 : before.mode });
   switch (before.is) {
     case 'absent':
-      undo.push(() => rm(path, { force: true }));
+      undo.push(async () => removeNow(path));
       return;
     case 'file':
       undo.push(() => writeFileAtomic(path, before.bytes, { mode: before.mode }));
       return;
     case 'link':
       undo.push(async () => {
-        await rm(path, { force: true });
+        removeNow(path);
         await symlink(before.target, path);
       });
   }

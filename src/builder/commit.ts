@@ -145,6 +145,8 @@ export async function moveHead({ historyDir, workspace, env }: Where, commit: st
  *  not name anything that a power failure could lose. */
 export async function flushNames(historyDir: string): Promise<void> {
   const { index } = inHistory(historyDir);
+  const now = performance.timeOrigin + performance.now();
+  const since = (flushedAt.get(historyDir) ?? performance.timeOrigin) - slack;
   if (await isThere(index)) await flushFile(index);
   for (const folder of ['refs/factory', 'refs/heads', 'refs', '.']) {
     const path = join(historyDir, folder);
@@ -153,15 +155,18 @@ export async function flushNames(historyDir: string): Promise<void> {
   const objects = join(historyDir, 'objects');
   for (const name of await readdir(objects)) {
     const path = join(objects, name);
-    if ((await stat(path)).mtimeMs >= began) await syncFolder(path);
+    if ((await stat(path)).mtimeMs >= since) await syncFolder(path);
   }
   await syncFolder(objects);
+  flushedAt.set(historyDir, now);
 }
 
 const isThere = async (path: string): Promise<boolean> => (await lstatIfThere(path)) !== undefined;
 
-/** Folders older than this process were flushed by their writer. File system clocks are coarse: two seconds of slack. */
-const began = performance.timeOrigin - 2000;
+/** Times of the latest flush, by history: older folders were flushed then, or by the process that wrote them. */
+const flushedAt = new Map<string, number>();
+/** Milliseconds; file system clocks are coarse. */
+const slack = 2000;
 
 /** Moves both refs of the run at once; null deletes them. */
 export async function moveRefs(git: Git, commit: string | null): Promise<void> {

@@ -3,12 +3,13 @@ import { lstat, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inWorkspace } from '../model/layout.ts';
 import { sha256 } from '../model/sha256.ts';
+import type { CommandIo } from '../system/command-io.ts';
 import type { Environment } from '../system/git.ts';
 import { differing, flushNames, pathsOf, putFiles, standsIn, treeWith, type Where } from './commit.ts';
 import { historyGit, inHistory } from './in-history.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 import type { CurrentOrder } from './state.ts';
-import type { CommandIo, Place } from './tool.ts';
+import type { Place } from './tool.ts';
 
 export type Written = NonNullable<CurrentOrder['written']>;
 

@@ -5,12 +5,13 @@ import * as z from 'zod';
 import { inWorkspace, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import { mostReadOfStream } from '../policy/failure-excerpt.ts';
+import type { CommandIo } from '../system/command-io.ts';
 import { isMissing } from '../system/files.ts';
 import { readEnds, readSome } from '../system/read.ts';
 import { briefOf, briefOfChecks, type Printed } from './brief.ts';
 import { type Ending, type FailureStage, neverRetried } from './stage.ts';
 import type { CurrentOrder, FailureBrief } from './state.ts';
-import { type CommandIo, contextOf, type Place } from './tool.ts';
+import { contextOf, type Place } from './tool.ts';
 import { spoken } from './unittest.ts';
 
 /** The failure that a tool recorded; without one, the engine's `last_failure`. `hopeless`: another attempt would fail the

@@ -1,9 +1,8 @@
 /** Adds a work order to the plan that fixes what holdout scenarios found wrong with the finished product. */
-import { join } from 'node:path';
 import * as z from 'zod';
 import { inWorkspace } from '../model/layout.ts';
 import { maxContextFiles, type WorkOrder } from '../model/work-order.ts';
-import { writeJson } from '../system/files.ts';
+import { filesInside } from '../system/inside.ts';
 import type { Build } from './build.ts';
 import { checkOrder } from './orders.ts';
 import { type BuildState, writeState } from './state.ts';
@@ -40,7 +39,7 @@ export async function createFixOrder(
   const file = `${inWorkspace.orders}/${id}.json`;
   const checked = checkOrder({ from: file, value: order, mends: true }, { allowExempt: false });
   if ('problem' in checked) return checked;
-  await writeJson(join(place.workspace, file), order);
+  await filesInside(place.workspace).write(file, `${JSON.stringify(order, null, 2)}\n`);
   // With its digest recorded, an order that another program adds or changes is refused.
   const state = {
     ...build.state,

@@ -7,6 +7,7 @@ import { checkEnvironment } from '../policy/check-environment.ts';
 import { failureExcerpt, mostReadOfStream } from '../policy/failure-excerpt.ts';
 import { textsToMask } from '../policy/secrets.ts';
 import { splitWords } from '../policy/words.ts';
+import type { CommandIo } from '../system/command-io.ts';
 import { isMissing } from '../system/files.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
 import { readEnds } from '../system/read.ts';
@@ -15,7 +16,7 @@ import { isConfined, without } from '../system/sandbox/without.ts';
 import { temporaryOf } from '../system/temporary.ts';
 import { checkOut, pathsOf, submodulesOf } from './commit.ts';
 import { historyGit, readHistoryStart } from './in-history.ts';
-import { type CommandIo, type Place, probeOf } from './tool.ts';
+import { type Place, probeOf } from './tool.ts';
 import { spoken } from './unittest.ts';
 import { verifyCommands } from './verify.ts';
 

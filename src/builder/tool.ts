@@ -1,26 +1,14 @@
-/** The run that a `factory order` tool works in, and how it reports its result: by exit code and `$FACTORY_OUTPUT`. */
+/** The run that a `factory order` tool works in, and what it finds there. */
 import { existsSync } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
-import type { JsonObject } from '../model/json.ts';
 import { type Layout, layout } from '../model/layout.ts';
-import type { FailureClass } from '../model/outcome.ts';
-import { type Environment, withoutGit } from '../system/git.ts';
-import type { Spawn } from '../system/spawn.ts';
+import type { CommandIo } from '../system/command-io.ts';
+import { withoutGit } from '../system/git.ts';
 import type { ToolState } from '../system/tool-state.ts';
 import { orderState } from './state.ts';
 import type { Probe } from './verify.ts';
-
-/** A command's access to the outside: folder, environment, output, clock and processes. */
-export type CommandIo = {
-  readonly cwd: string;
-  readonly env: Environment;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-  readonly now: () => Date;
-  readonly spawn: Spawn;
-};
 
 /** The run a tool works in. */
 export type Place = {
@@ -50,33 +38,6 @@ export async function placeOf(
     runId: io.env['FACTORY_RUN_ID'] ?? basename(dir),
     state: orderState(io.env, workspace),
   };
-}
-
-export type Verdict = {
-  readonly label?: string;
-  readonly updates?: JsonObject;
-  /** One line for people. */
-  readonly notes: string;
-} & ({ readonly ok: true } | { readonly ok: false; readonly class: FailureClass });
-
-/** Writes the verdict to `$FACTORY_OUTPUT` if it is set, prints it, and returns the exit code. */
-export async function conclude(io: CommandIo, json: boolean, verdict: Verdict): Promise<number> {
-  const output = {
-    outcome: verdict.ok ? 'success' : 'fail',
-    ...(verdict.label === undefined ? {} : { preferred_next_label: verdict.label }),
-    ...(verdict.updates === undefined ? {} : { context_updates: verdict.updates }),
-    ...(verdict.ok
-      ? { notes: verdict.notes }
-      : { failure_reason: verdict.notes, failure_class: verdict.class }),
-  };
-  const file = io.env['FACTORY_OUTPUT'];
-  // Written in place: in a sandbox the file is a mount that cannot be replaced.
-  if (file !== undefined && file !== '') await writeFile(file, `${JSON.stringify(output)}\n`);
-  if (json) io.out(`${JSON.stringify(output, null, 2)}\n`);
-  else if (verdict.ok)
-    io.out(`${verdict.notes}${verdict.label === undefined ? '' : ` [${verdict.label}]`}\n`);
-  else io.err(`${verdict.notes}\n`);
-  return verdict.ok ? 0 : 1;
 }
 
 /** The context that the engine wrote for this node; empty outside of a run. */

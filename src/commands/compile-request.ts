@@ -68,12 +68,12 @@ export async function requestOf(
         `the ${what} ${path} is a pipe, which can be read only once: save it as a file`,
       );
   }
-  const template = await readUserText(io.cwd, templatePath, 'template');
-  const doctrine = await readDoctrine(io.cwd);
+  const template = await readUserText(io, templatePath, 'template');
+  const doctrine = await readDoctrine(io);
   if ('problem' in doctrine) throw new Error(`Internal: ${doctrine.problem}`);
   if ('problem' in template)
     return wrong(template.wrong === 'file' ? refusedByFiles : usageWrong, template.problem);
-  const spec = await readUserText(io.cwd, specPath, 'spec');
+  const spec = await readUserText(io, specPath, 'spec');
   if ('problem' in spec) return wrong(spec.wrong === 'file' ? refusedByFiles : usageWrong, spec.problem);
   const at = options.artifactsDir || io.env['ARTIFACTS_DIR'] || 'artifacts';
   const artifacts = await artifactsRoot(resolve(io.cwd, at));

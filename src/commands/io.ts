@@ -1,4 +1,5 @@
 /** What a command receives of its process. Only `program.ts` has the process itself. */
+import type { OwnSteps } from '../engine/own-step.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Every } from '../system/every.ts';
 import type { Spawn } from '../system/spawn.ts';
@@ -38,6 +39,7 @@ export type CliIo = Io &
     /** See `Doors` in factory/types.ts. */
     readonly parting: (command: string) => void;
     readonly atLast: (work: () => Promise<void>) => void;
+    readonly ownSteps?: OwnSteps;
   };
 
 /** Columns of standard error; undefined if it is not a terminal. */

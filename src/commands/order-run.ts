@@ -10,6 +10,7 @@ import { readRequest } from '../executor/request.ts';
 import { type OrderDoors, type OrderSettings, resumeOrder, runOrder } from '../executor/run.ts';
 import type { OrderResult } from '../executor/settle.ts';
 import { type OrderSource, readSource } from '../executor/source.ts';
+import type { Doors } from '../factory/types.ts';
 import { namedRun, newRunId, validRunId } from '../store/run-store.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { isWithin, realOrSame } from '../workspace/dirs.ts';
@@ -48,6 +49,7 @@ export type OrderRunOptions = ViewOptions &
 export type OrderRunIo = ViewIo & {
   readonly spawn: Spawn;
   readonly signal: () => AbortSignal;
+  readonly ownSteps?: Doors['ownSteps'];
 };
 
 /** Builds one work order. Answers with the exit code. */
@@ -215,6 +217,7 @@ async function doorsOf(
     watcher: view.watcher,
     log: view.log,
     spawn: io.spawn,
+    ownSteps: io.ownSteps,
     ...(io.called === undefined ? {} : { called: io.called }),
   };
 }

@@ -62,7 +62,9 @@ export type RunOptions = ViewOptions &
     readonly json?: boolean;
   };
 
-export type RunDoors = ViewIo & Pick<CliIo, 'signal'> & Partial<Pick<CliIo, 'parting' | 'atLast'>>;
+export type RunDoors = ViewIo &
+  Pick<CliIo, 'signal'> &
+  Partial<Pick<CliIo, 'parting' | 'atLast' | 'ownSteps'>>;
 
 /** Flags that only a resume accepts. */
 const resumeOnly = [
@@ -177,7 +179,7 @@ async function withRecords(runDir: string, ended: Finished | Refusal, io: RunDoo
 }
 
 export const doorsOf = (io: RunDoors, view: View) => ({
-  ...given(io, ['cwd', 'env', 'clock', 'called', 'parting', 'atLast']),
+  ...given(io, ['cwd', 'env', 'clock', 'called', 'parting', 'atLast', 'ownSteps']),
   signal: io.signal(),
   watcher: view.watcher,
   log: view.log,

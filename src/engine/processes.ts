@@ -7,13 +7,14 @@ import type { NodeProcesses, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { holdoutVariable } from '../policy/holdout.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
-import type { Exit, ProcessId } from '../system/spawn.ts';
+import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
 import type { Lookout } from '../workspace/newest.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { confinementOf, rungOf, scenarioVariables } from './confine.ts';
 import type { LayerContext } from './layers/layer.ts';
 import { noteProcess } from './node-dir.ts';
+import { inThisProcess } from './own-step.ts';
 import { note } from './ran.ts';
 import { pinnedIn, seesHoldout } from './sealing.ts';
 import { seenBy, withOwnWords } from './stage-environment.ts';
@@ -44,7 +45,7 @@ export function openProcesses(context: LayerContext): OpenProcesses {
         program,
         started.flatMap(({ files }) => files),
       );
-      started.push({ confinement, files: filesOf(program) });
+      if (ownSpawn(context, program) === undefined) started.push({ confinement, files: filesOf(program) });
       const ended = await runTool(context, program, { confinement, files: filesOf(program), left });
       await afterProgram(context);
       note(ran, program, ended, context.secrets.mask);
@@ -66,6 +67,10 @@ export function openProcesses(context: LayerContext): OpenProcesses {
     },
   };
 }
+
+/** For a step of our own that this process carries out; it is not confined. */
+const ownSpawn = ({ run }: LayerContext, { own }: StageProgram): Spawn | undefined =>
+  own === undefined || run.ownSteps === undefined ? undefined : inThisProcess(run.ownSteps, own);
 
 const timeLeft = ({ run, deadline }: LayerContext): number => deadline - run.clock.monotonic();
 
@@ -128,11 +133,13 @@ async function runTool(
   const limit = Math.min(left, (program.check === true ? run.commandTimeoutMs : undefined) ?? left);
   const { env, mask } = secrets.forTool(program.argv.join(' '));
   const holdout = holdoutOf(context);
-  const ended = await run.spawn.run({
+  const own = ownSpawn(context, program);
+  const seen = described(env, context);
+  const ended = await (own ?? run.spawn).run({
     argv: program.argv,
     cwd: program.cwd === undefined ? run.workspace : join(run.workspace, program.cwd),
     env: {
-      ...seenBy(confinement, described(env, context)),
+      ...(own === undefined ? seenBy(confinement, seen) : seen),
       ...(holdout === undefined ? {} : { [holdoutVariable]: holdout.paths.join(',') }),
       ...scenarioVariables(run.graph, node, run.confinement),
       ...(program.check === true ? checkEnvironment(env) : {}),

@@ -45,7 +45,7 @@ export type RecordMismatch = { readonly unlike: string };
 
 /** Commands with access to the run directory that change nothing there except the history, whose head their state names. */
 const historyOnly =
-  /^\s*factory order (?:next|prompt|apply|commit|rollback|proof|mend)(?:\s[^;&|<>`$()\n]*)?$/;
+  /^\s*factory (?:plan (?:prompt|check|emit)|order (?:next|prompt|apply|commit|rollback|proof|mend))(?:\s[^;&|<>`$()\n]*)?$/;
 
 /** SHA-256 of what determines a node's work: its attributes, and the variables that they name (all of them where it may
  *  read the run directory). */

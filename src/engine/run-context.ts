@@ -21,6 +21,7 @@ import type { RunConfinement } from './confine.ts';
 import type { NextExecution, RunEnding } from './decision.ts';
 import type { Execute } from './layers/layer.ts';
 import type { LeakGuard } from './leaks.ts';
+import type { OwnSteps } from './own-step.ts';
 import type { Replay } from './replay.ts';
 import type { Sealed } from './sealing.ts';
 import type { Counts } from './state.ts';
@@ -35,6 +36,8 @@ export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly workspace: string;
   readonly clock: Clock;
   readonly spawn: Spawn;
+  /** Carries out steps of our own pipelines in this process; without it they are programs like all others. */
+  readonly ownSteps?: OwnSteps | undefined;
   /** The engine's own environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Names of secrets that every tool of the run gets. */

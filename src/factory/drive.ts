@@ -190,6 +190,7 @@ export async function executeRun(
       workspace: at.workspace,
       clock: doors.clock,
       spawn: confining(realSpawn, sandbox.ladder),
+      ownSteps: doors.ownSteps,
       confinement: sandbox.confinement,
       env: doors.env,
       envPass: [...manifest.env_pass, ...flags.envPass],

@@ -1,4 +1,5 @@
 import type { Refusal } from '../engine/casting.ts';
+import type { OwnSteps } from '../engine/own-step.ts';
 import type { Called } from '../engine/result.ts';
 import type { Log, Watcher } from '../engine/watch.ts';
 import type { RunResult } from '../model/result.ts';
@@ -20,6 +21,7 @@ export type Doors = {
   readonly parting?: (command: string) => void;
   /** Registers work for right before the process ends, after all output; without it, the work is done at once. */
   readonly atLast?: (work: () => Promise<void>) => void;
+  readonly ownSteps?: OwnSteps | undefined;
 };
 
 /** The flags that were set. */

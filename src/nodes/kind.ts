@@ -17,6 +17,8 @@ export type StageProgram = {
   /** Added to the node's environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  /** The words of a step of our own, if the program is exactly that: the engine may carry it out in its own process. */
+  readonly own?: readonly string[] | undefined;
   /** A command that checks the product: the run's limit for one command applies, and it must not leave caches. */
   readonly check?: boolean;
   /** Artifact names in the node's folder. */

@@ -9,6 +9,7 @@ import {
   toolAttributes,
 } from '../model/settings/node.ts';
 import { toolCommandProblem } from '../policy/commands.ts';
+import { ownStepWords } from '../policy/own-command.ts';
 import { stoppedByDisk, toldTrouble } from '../system/disk-trouble.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
@@ -49,7 +50,7 @@ export const tool = kind({
       },
     ];
   },
-  async run({ tool_command, judge }, context) {
+  async run({ tool_command, judge, access }, context) {
     const expanded = context.inputs.expand(tool_command ?? '', 'shell');
     if ('unknown' in expanded) {
       return failed(`tool_command names ${expanded.unknown}, which has no value`, 'config', { broke: true });
@@ -67,6 +68,8 @@ export const tool = kind({
     if (toolState !== undefined) await context.files.keep('state.json', `${JSON.stringify(toolState)}\n`);
     const ended = await context.processes.run({
       argv: ['sh', '-c', expanded.text],
+      // Without access to the run directory the step belongs into the sandbox.
+      own: access === 'run' ? ownStepWords(expanded.text) : undefined,
       env: { FACTORY_STATE: nodeLayout(context.files.path).toolState },
       stdoutName: 'tool.stdout.txt',
       stderrName: 'tool.stderr.txt',

@@ -1,25 +1,34 @@
 /** Reads and removes the files of the planner's commands. */
 import { isUtf8 } from 'node:buffer';
-import { readFile, rm, stat } from 'node:fs/promises';
+import { lstatSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { JsonObject } from '../model/json.ts';
 import { maxAnswerCharacters } from '../model/json-text.ts';
 import { inWorkspace } from '../model/layout.ts';
 import { holdoutVariable } from '../policy/holdout.ts';
+import type { CommandIo } from '../system/command-io.ts';
 import { isMissing } from '../system/files.ts';
+import { assertNoLinkAbove, assertStaysInNode, filesInside } from '../system/inside.ts';
 import { namesIn } from '../system/read.ts';
 import { listRepoFiles } from './listing.ts';
 
 export type UserText = { readonly text: string; readonly bytes: Buffer };
+export type CommandPlace = Pick<CommandIo, 'cwd' | 'env'>;
 export type Problem = { readonly problem: string };
 /** `file`: it cannot be read. `text`: its content cannot be used. */
 export type TextProblem = Problem & { readonly wrong: 'file' | 'text' };
 
 /** A text file named on the command line. */
-export async function readUserText(cwd: string, path: string, what: string): Promise<UserText | TextProblem> {
+export async function readUserText(
+  io: CommandPlace,
+  path: string,
+  what: string,
+): Promise<UserText | TextProblem> {
   let bytes: Buffer;
   try {
-    bytes = await readFile(resolve(cwd, path));
+    assertStaysInNode(io, path);
+    bytes = readFileSync(resolve(io.cwd, path));
   } catch (error) {
     return { wrong: 'file', problem: `the ${what} ${path} cannot be read: ${reasonFor(error)}` };
   }
@@ -38,17 +47,15 @@ export type RawAnswer = {
   readonly isUtf8: boolean;
 };
 
-/** The raw answer; undefined when there is none. An answer that is certainly too large is not read to its end. */
-export async function readAnswer(cwd: string): Promise<RawAnswer | undefined> {
+/** The raw answer; undefined when there is none. An answer that is certainly too large is not read. */
+export function readAnswer(cwd: string): RawAnswer | undefined {
+  assertNoLinkAbove(cwd, inWorkspace.planAnswer);
   const path = join(cwd, inWorkspace.planAnswer);
-  const size = await stat(path).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
-  if (size === undefined || !size.isFile()) return undefined;
+  const is = lstatSync(path, { throwIfNoEntry: false });
+  if (is?.isFile() !== true) return undefined;
   // UTF-8 takes at most four bytes a character.
-  if (size.size > maxAnswerCharacters * 4) return { text: 'x'.repeat(maxAnswerCharacters + 1), isUtf8: true };
-  const bytes = await readFile(path);
+  if (is.size > maxAnswerCharacters * 4) return { text: 'x'.repeat(maxAnswerCharacters + 1), isUtf8: true };
+  const bytes = readFileSync(path);
   // A byte order mark stays: it is the answer's own, and a finding.
   return { text: bytes.toString('utf8'), isUtf8: isUtf8(bytes) };
 }
@@ -77,15 +84,11 @@ export async function filesOf(
 }
 
 /** Removes the files of an earlier plan, so that a new one is not emitted from old parts. */
-export async function clearPlan(cwd: string): Promise<void> {
-  const folder = join(cwd, inWorkspace.plan);
-  await rm(join(cwd, inWorkspace.planChecked), { force: true });
-  await rm(join(cwd, inWorkspace.planAnswer), { force: true });
-  await rm(join(cwd, inWorkspace.planNormalized), { force: true });
-  await rm(join(cwd, inWorkspace.planSpec), { force: true });
-  for (const name of namesIn(folder)) {
-    if (/^attempt-\d+$/.test(name)) await rm(join(folder, name), { recursive: true, force: true });
-  }
+export function clearPlan(cwd: string): void {
+  const { remove } = filesInside(cwd);
+  const { plan, planChecked, planAnswer, planNormalized, planSpec } = inWorkspace;
+  for (const path of [planChecked, planAnswer, planNormalized, planSpec]) remove(path);
+  for (const name of namesIn(join(cwd, plan))) if (/^attempt-\d+$/.test(name)) remove(`${plan}/${name}`);
 }
 
 /** The run's context, when a run started this command. */

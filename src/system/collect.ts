@@ -1,6 +1,7 @@
 /** Runs a helper program such as git and collects its output in memory. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { stopSignal } from './in-process.ts';
 
 /** How the call ended. `stdout` and `stderr` are raw bytes. */
 export type Collected =
@@ -38,7 +39,9 @@ export async function collect(
   try {
     const stdin = opened(options.inputFile, 'r') ?? (input === undefined ? 'ignore' : 'pipe');
     const stdout = opened(options.outputFile, 'w') ?? 'pipe';
-    const child = start(program, args, { cwd, env, detached, stdio: [stdin, stdout, 'pipe'] });
+    const signal = detached ? undefined : stopSignal();
+    const stdio: SpawnOptions['stdio'] = [stdin, stdout, 'pipe'];
+    const child = start(program, args, { cwd, env, detached, stdio, ...(signal && { signal }) });
     return 'error' in child ? { kind: 'not_started', ...child } : await untilClosed(child, input, detached);
   } finally {
     for (const file of files) closeSync(file);
@@ -63,7 +66,10 @@ function untilClosed(child: ChildProcess, input: CollectOptions['input'], detach
     // A program that exits before it has read all of its input reports that by its exit code.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
-    child.once('error', (error) => resolve({ kind: 'not_started', error }));
+    // A program that was told to stop is waited for.
+    child.once('error', (error) => {
+      if (error.name !== 'AbortError') resolve({ kind: 'not_started', error });
+    });
     child.once('close', (code, signal) =>
       resolve(
         code === null

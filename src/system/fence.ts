@@ -2,6 +2,7 @@
  *  continue with its next write; the fence is checked right before each one. */
 import { lstatSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
+import { stopSignal } from './in-process.ts';
 
 /** Thrown in place of a write: another process owns the folder, and we change nothing in it any more. */
 export class Superseded extends Error {}
@@ -26,8 +27,9 @@ export function signOf(path: string): string | undefined {
   return undefined;
 }
 
-/** To be called right before something at `path` is changed. Throws `Superseded`. */
+/** To be called right before something at `path` is changed. Throws `Superseded`, or the reason of work that has to stop. */
 export function beforeWrite(path: string): void {
+  stopSignal()?.throwIfAborted();
   for (const [folder, { check }] of fences) if (path === folder || path.startsWith(folder + sep)) check();
 }
 

@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { commitOrder, treeWith } from '../../src/builder/commit.ts';
 import { recordBase, startHistory } from '../../src/builder/history.ts';
-import type { CommandIo } from '../../src/builder/tool.ts';
 import { layout } from '../../src/model/layout.ts';
+import type { CommandIo } from '../../src/system/command-io.ts';
 import { realSpawn } from '../../src/system/processes.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 

@@ -16,14 +16,15 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { headRef } from '../../src/builder/in-history.ts';
-import {
-  orderApply,
-  orderCommit,
-  orderNext,
-  orderPrompt,
-  orderProof,
-  orderRollback,
-} from '../../src/commands/order.ts';
+import { orderApply as applyStep } from '../../src/builder/steps/apply.ts';
+import { orderCommit as commitStep } from '../../src/builder/steps/commit.ts';
+import { orderNext as nextStep } from '../../src/builder/steps/next.ts';
+import { orderPrompt as promptStep } from '../../src/builder/steps/prompt.ts';
+import { orderProof as proofStep } from '../../src/builder/steps/proof.ts';
+import { orderRollback as rollbackStep } from '../../src/builder/steps/rollback.ts';
+import { conclude } from '../../src/commands/conclude.ts';
+import type { Verdict } from '../../src/model/step.ts';
+import type { CommandIo } from '../../src/system/command-io.ts';
 import {
   beginRun,
   emptySha,
@@ -35,6 +36,21 @@ import {
   toolIo,
   tree,
 } from '../builder/support.ts';
+
+const concluded =
+  <T>(step: (options: T, io: CommandIo) => Promise<Verdict>) =>
+  async (options: T & { readonly json?: boolean }, io: CommandIo) =>
+    conclude(io, options.json, await step(options, io));
+const [orderApply, orderCommit, orderNext] = [
+  concluded(applyStep),
+  concluded(commitStep),
+  concluded(nextStep),
+];
+const [orderProof, orderPrompt, orderRollback] = [
+  concluded(proofStep),
+  concluded(promptStep),
+  concluded(rollbackStep),
+];
 
 const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
 const order = (n: number, more: object = {}) => ({

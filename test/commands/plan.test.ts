@@ -3,13 +3,20 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type PlanIo, planCheck, planCommand, planEmit, planPrompt } from '../../src/commands/plan.ts';
+import { conclude } from '../../src/commands/conclude.ts';
+import { planCommand } from '../../src/commands/plan.ts';
 import { maxAnswerCharacters } from '../../src/model/json-text.ts';
+import type { Verdict } from '../../src/model/step.ts';
+import { planCheck as checkStep } from '../../src/planner/steps/check.ts';
+import { planEmit as emitStep } from '../../src/planner/steps/emit.ts';
+import { planPrompt as promptStep } from '../../src/planner/steps/prompt.ts';
+import type { CommandIo } from '../../src/system/command-io.ts';
+import { realSpawn } from '../../src/system/processes.ts';
 
 let cwd = '';
 let outside = '';
 let output = '';
-let io: PlanIo;
+let io: CommandIo;
 let said: { out: string; err: string };
 
 beforeEach(async () => {
@@ -27,12 +34,19 @@ beforeEach(async () => {
       said.err += text;
     },
     now: () => new Date('2026-01-02T03:04:05Z'),
+    spawn: realSpawn,
   };
 });
 afterEach(async () => {
   await rm(cwd, { recursive: true, force: true });
   await rm(outside, { recursive: true, force: true });
 });
+
+const concluded =
+  <T>(step: (options: T, io: CommandIo) => Promise<Verdict>) =>
+  async (options: T & { readonly json?: boolean }, io: CommandIo) =>
+    conclude(io, options.json, await step(options, io));
+const [planCheck, planEmit, planPrompt] = [concluded(checkStep), concluded(emitStep), concluded(promptStep)];
 
 const put = async (files: Readonly<Record<string, string | Uint8Array>>) => {
   for (const [path, content] of Object.entries(files)) {

@@ -1,15 +1,17 @@
 /** `factory order mend`: creates a work order from failed holdout scenarios. */
-import { openBuild } from '../builder/build.ts';
-import { createFixOrder } from '../builder/mend.ts';
-import { type CommandIo, contextOf } from '../builder/tool.ts';
-import { no, type OrderOptions, step, yes } from './order-step.ts';
+import { no, type Verdict, yes } from '../../model/step.ts';
+import type { CommandIo } from '../../system/command-io.ts';
+import { openBuild } from '../build.ts';
+import { createFixOrder } from '../mend.ts';
+import { contextOf } from '../tool.ts';
+import { inRun, type StepOptions } from './in-run.ts';
 
 /** Creates a fix order from failed holdout scenarios. Label `fix`, or `give_up` after `fixes` of them. */
 export const orderMend = (
-  options: OrderOptions & { readonly fixes: number },
+  options: StepOptions & { readonly fixes: number },
   io: CommandIo,
-): Promise<number> =>
-  step(options, io, async (place) => {
+): Promise<Verdict> =>
+  inRun(options, io, async (place) => {
     const build = await openBuild(place, { allowExempt: false });
     if ('problem' in build) return no('config', build.problem);
     const failures = (await contextOf(io))['judge.failures'];

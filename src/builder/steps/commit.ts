@@ -1,0 +1,66 @@
+/** `factory order commit`: commits what the proposal wrote. */
+import { no, type Verdict, yes } from '../../model/step.ts';
+import type { CommandIo } from '../../system/command-io.ts';
+import { openSnapshots } from '../../workspace/snapshots.ts';
+import { buildCommits } from '../build.ts';
+import { commitOrder } from '../commit.ts';
+import { type Before, putBackDrift } from '../drift.ts';
+import { writeState } from '../state.ts';
+import type { Place } from '../tool.ts';
+import { onCurrentOrder, type StepOptions } from './in-run.ts';
+
+/** Commits the order's files as they were written, whatever the checks did to them. All else that came into being or
+ *  changed since the attempt began is in no commit: it is put back, so that no later order leans on it. */
+export const orderCommit = (options: StepOptions, io: CommandIo): Promise<Verdict> =>
+  onCurrentOrder(options, io, async (place, build, hand) => {
+    const { workspace } = place;
+    const { current, loaded } = hand;
+    const { written } = current;
+    if (written === null || current.failed !== null) {
+      return no('config', `${current.id} has no proposal that was written: run "factory order apply" first`);
+    }
+    const { head } = build.state;
+    const drift = await putBackDrift(
+      place,
+      { touched: current.touched, written },
+      current.snapshot === null ? undefined : await beganWith(place, current.snapshot),
+      head,
+      io,
+    );
+    const made = await commitOrder({
+      historyDir: place.run.history,
+      workspace,
+      env: io.env,
+      parent: head,
+      tree: written.tree,
+      order: loaded.order,
+      digest: loaded.digest,
+      runId: place.runId,
+      author: build.start.author,
+      date: io.now(),
+    });
+    const done = { id: current.id, commit: made.commit, subject: made.subject, attempts: current.attempt };
+    const state = {
+      ...build.state,
+      head: made.commit ?? head,
+      done: [...build.state.done, done],
+      current: null,
+    };
+    await writeState(place, state);
+    const notes =
+      made.commit === null
+        ? `${made.subject}: no file has changed, so there is nothing to commit`
+        : `${made.commit.slice(0, 12)} ${made.subject}`;
+    return yes(notes, { updates: { 'build.commits': buildCommits(state), 'order.drift': drift } });
+  });
+
+/** The workspace at the start of the attempt. */
+async function beganWith(place: Place, snapshot: string): Promise<Before> {
+  const snapshots = await openSnapshots({
+    workspace: place.workspace,
+    dir: place.run.snapshots,
+    inStage: true,
+  });
+  const { id, tree } = await snapshots.load(snapshot);
+  return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
+}

@@ -1,0 +1,45 @@
+/** What every step of a build has in common: the run that it works in, and answers for what git and the disk do. */
+import { no, type Verdict } from '../../model/step.ts';
+import type { CommandIo } from '../../system/command-io.ts';
+import { exitOfDisk, tellsOfDisk } from '../../system/disk-trouble.ts';
+import { GitError } from '../../system/git.ts';
+import { type Build, inHand, openBuild } from '../build.ts';
+import { type Place, placeOf } from '../tool.ts';
+
+/** `run`: the run directory, if it is not the one of the pipeline. */
+export type StepOptions = { readonly run?: string };
+
+/** Finds the run and does the step there. A throw is our fault. */
+export async function inRun(
+  options: StepOptions,
+  io: CommandIo,
+  act: (place: Place) => Promise<Verdict>,
+): Promise<Verdict> {
+  const place = await placeOf(io, options.run);
+  if ('problem' in place) return no('config', place.problem);
+  try {
+    return await act(place);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    // What a full disk has stopped is done again when there is space.
+    if (tellsOfDisk(error.message)) return no('infra', error.message, { code: exitOfDisk('order', io.env) });
+    const why = error.missing ? 'config' : error.unanswered ? 'infra' : 'internal';
+    return no(why, error.message);
+  }
+}
+
+export type InHand = Exclude<ReturnType<typeof inHand>, { readonly problem: string }>;
+
+/** A step that works on the current order: the build is opened and the order found, or it is refused. */
+export const onCurrentOrder = (
+  options: StepOptions,
+  io: CommandIo,
+  act: (place: Place, build: Build, current: InHand) => Promise<Verdict>,
+): Promise<Verdict> =>
+  inRun(options, io, async (place) => {
+    const build = await openBuild(place, { allowExempt: false });
+    if ('problem' in build) return no('config', build.problem);
+    const found = inHand(build);
+    if ('problem' in found) return no('config', found.problem);
+    return act(place, build, found);
+  });

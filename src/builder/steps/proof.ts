@@ -1,0 +1,43 @@
+/** `factory order proof`: checks the final commit by itself. */
+import { join } from 'node:path';
+import { inWorkspace } from '../../model/layout.ts';
+import { no, type Verdict, yes } from '../../model/step.ts';
+import type { WorkOrder } from '../../model/work-order.ts';
+import type { CommandIo } from '../../system/command-io.ts';
+import { buildCommits, openBuild } from '../build.ts';
+import { prove } from '../proof.ts';
+import { spoken } from '../unittest.ts';
+import { inRun, type StepOptions } from './in-run.ts';
+
+/** Checks the final commit by itself, outside every repository. */
+export const orderProof = (options: StepOptions, io: CommandIo): Promise<Verdict> =>
+  inRun(options, io, async (place) => {
+    const build = await openBuild(place, { allowExempt: false });
+    if ('problem' in build) return no('config', build.problem);
+    const left = build.orders.filter((one) => !build.state.done.some((done) => done.id === one.order.id));
+    if (left.length > 0) return no('config', `not done yet: ${left.map((one) => one.order.id).join(', ')}`);
+    const { head } = build.state;
+    const outputDir = io.env['FACTORY_NODE_DIR'] ?? join(place.workspace, inWorkspace.order);
+    const proof = await prove(io, place, { head, orders: build.orders.map((one) => one.order), outputDir });
+    const where = head === null ? 'an empty tree' : `a fresh checkout of ${head.slice(0, 12)}`;
+    if (!proof.ok) return no('product', `in ${where}: ${proof.why}`);
+    const ran = proof.commands.map(spoken);
+    const how =
+      proof.commands.length === 0 ? 'every promised file is there, but nothing could be run' : ran.join(', ');
+    const needed = proof.needed.length === 0 ? '' : `; needed, but in no commit: ${proof.needed.join(', ')}`;
+    return yes(`${where} holds: ${how}${needed}`, {
+      updates: {
+        'build.head': head,
+        'build.commits': buildCommits(build.state),
+        'build.needed': proof.needed,
+        'build.unchecked': build.orders
+          .filter(({ order }) => checksNothing(order))
+          .map(({ order }) => order.id),
+        'build.proof': ran,
+      },
+    });
+  });
+
+/** Whether its acceptance commands succeed whatever it wrote. */
+const checksNothing = ({ acceptance_commands }: WorkOrder): boolean =>
+  acceptance_commands.every((command) => /^(?:true|:)$/.test(command.trim()));

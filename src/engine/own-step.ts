@@ -1,0 +1,46 @@
+/** Carries out a step of our own pipelines in this process, with the records that a program would leave. */
+import { isAbsolute } from 'node:path';
+import { runInProcess } from '../system/in-process.ts';
+import { masker } from '../system/mask.ts';
+import type { Spawn } from '../system/spawn.ts';
+import { keepText } from './artifacts.ts';
+
+/** What a step gets of its process. */
+export type OwnStepIo = {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly signal: AbortSignal;
+};
+/** Runs the step with these words and returns its exit code. */
+export type OwnSteps = (words: readonly string[], io: OwnStepIo) => Promise<number>;
+
+/** Runs the step with these words in place of the program of a request. */
+export const inThisProcess = (steps: OwnSteps, words: readonly string[]): Spawn => ({
+  async run({ cwd, env, stdoutFile, stderrFile, mask = [], timeoutMs, signal }) {
+    const said: Record<'out' | 'err', string[]> = { out: [], err: [] };
+    const ended = await runInProcess(
+      (stop) =>
+        steps(words, {
+          cwd,
+          env: { ...env, PATH: trustedPath(env['PATH'], cwd) },
+          out: (text) => void said.out.push(text),
+          err: (text) => void said.err.push(text),
+          signal: stop,
+        }),
+      { timeoutMs, signal },
+    );
+    const masked = masker(mask);
+    await keepText(stdoutFile, masked(said.out.join('')));
+    await keepText(stderrFile, masked(said.err.join('')));
+    return ended;
+  },
+});
+
+/** The folders of PATH that no node can write to: the step's programs run outside the sandbox. */
+const trustedPath = (path: string | undefined, workspace: string): string =>
+  (path ?? '')
+    .split(':')
+    .filter((folder) => isAbsolute(folder) && !`${folder}/`.startsWith(`${workspace}/`))
+    .join(':');

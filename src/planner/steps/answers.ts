@@ -1,0 +1,38 @@
+/** What the steps of a plan answer alike. */
+import type { Json } from '../../model/json.ts';
+import { no, type Verdict } from '../../model/step.ts';
+import { type PlanFinding, toDiagnostic } from '../finding.ts';
+
+/** `doctrine`: the file with the rules for work orders; default the bundled one. */
+export type Ruled = { readonly doctrine?: string | undefined };
+
+/** The exit code for wrong texts and flags, and for findings. */
+export const textOrFlagsWrong = 2;
+
+/** An invalid text or flag. `before`: what is printed before the reason. */
+export const refused = (problem: string, before = ''): Verdict =>
+  no('config', problem, {
+    code: textOrFlagsWrong,
+    shown: { err: `${before}error: ${problem}\n`, json: { outcome: 'fail', reason: problem } },
+  });
+
+const maxNamed = 10;
+
+/** `the plan has 2 errors: E003 (WO-02), E104 (WO-03)` */
+export function errorsReason(errors: readonly PlanFinding[]): string {
+  const named = errors.slice(0, maxNamed).map(({ code, wo_id, field }) => {
+    const where = wo_id || field;
+    return where ? `${code} (${where})` : code;
+  });
+  if (errors.length > maxNamed) named.push(`and ${errors.length - maxNamed} more`);
+  return `the plan has ${counted(errors.length, 'error')}: ${named.join(', ')}`;
+}
+
+export function drawFinding(finding: PlanFinding, as?: 'note'): string {
+  const { code, severity, message, fix } = toDiagnostic(finding);
+  return `${as ?? severity}[${code}] ${message}\n  = fix: ${fix}\n`;
+}
+
+export const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+
+export const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');

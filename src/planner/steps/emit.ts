@@ -1,0 +1,70 @@
+/** `factory plan emit`: writes the work orders of the checked plan. */
+import { join } from 'node:path';
+import { inWorkspace } from '../../model/layout.ts';
+import { type Verdict, yes } from '../../model/step.ts';
+import type { CommandIo } from '../../system/command-io.ts';
+import { filesInside } from '../../system/inside.ts';
+import { namesIn } from '../../system/read.ts';
+import { checkPlan } from '../compile.ts';
+import { filesOf } from '../desk.ts';
+import { emit, fileText, manifestFile } from '../emit.ts';
+import { isError } from '../finding.ts';
+import { readState, unbegun, writeState } from '../state.ts';
+import { counted, drawFinding, errorsReason, refused, textOf } from './answers.ts';
+
+/** Writes the checked plan's work orders, the manifest last; those of an earlier plan are removed. Nothing is written when
+ *  there is no plan or it does not (any longer) fit the workspace. */
+export async function planEmit(_options: unknown, io: CommandIo): Promise<Verdict> {
+  const workspace = filesInside(io.cwd);
+  const checked = workspace.read(inWorkspace.planChecked);
+  if (checked.kind !== 'text') {
+    return refused(`there is no checked plan (${inWorkspace.planChecked}): run factory plan check first`);
+  }
+  const state = readState(io) ?? unbegun(io.now());
+  if ('problem' in state) return refused(`${state.problem}; begin again with factory plan prompt`);
+  const files = await filesOf(state.repo ?? io.cwd, io.env);
+  if ('problem' in files) return refused(files.problem);
+  // The plan or the workspace may have been edited since the check.
+  const { plan, findings } = checkPlan(checked.text, {
+    repoFiles: files.list,
+  });
+  if (plan === undefined) {
+    const why = errorsReason(findings.filter(isError));
+    return refused(
+      `${inWorkspace.planChecked} does not fit the workspace (${why}): run factory plan check again`,
+      findings.map((finding) => drawFinding(finding)).join(''),
+    );
+  }
+
+  const plannerRunId = io.env['FACTORY_RUN_ID'] || 'manual';
+  const emission = emit(plan, files.list, { plannerRunId, compileHash: state.compile_hash });
+  const written = emission.orders.map((order) => ({ name: `${String(order['id'])}.json`, order }));
+  // A manifest exists only with a complete set of orders. An agent may have created anything with these names.
+  workspace.remove(`${inWorkspace.orders}/${manifestFile}`);
+  for (const name of namesIn(join(io.cwd, inWorkspace.orders)))
+    if (/^(WO|FIX)-.*\.json$/i.test(name)) workspace.remove(`${inWorkspace.orders}/${name}`);
+  for (const { name, order } of written)
+    await workspace.write(`${inWorkspace.orders}/${name}`, fileText(order));
+  await workspace.write(`${inWorkspace.orders}/${manifestFile}`, fileText(emission.manifest));
+  await workspace.write(inWorkspace.planNormalized, fileText(emission.normalized));
+  await writeState(io, { ...state, skipped: [...emission.skipped] });
+
+  const skipped = emission.skipped.map(
+    (id) => `left out ${id} of the plan: the repository has the verify script already\n`,
+  );
+  const listed = emission.orders.map((order) => `${textOf(order['id'])}  ${textOf(order['title'])}\n`);
+  const wrote = `wrote ${counted(written.length, 'work order')} and ${manifestFile} to ${inWorkspace.orders}\n`;
+  const orders = emission.orders.map(({ id = null, title = null, verify_exempt = null }) => ({
+    ...{ id, title, verify_exempt },
+  }));
+  return yes(`wrote ${counted(written.length, 'work order')}`, {
+    updates: { 'plan.orders': written.length },
+    shown: {
+      out: [...skipped, ...listed, wrote].join(''),
+      json: {
+        ...{ outcome: 'success', folder: inWorkspace.orders, manifest_sha256: emission.manifestSha256 },
+        ...{ skipped: [...emission.skipped], orders },
+      },
+    },
+  });
+}

@@ -1,0 +1,76 @@
+/** `factory plan prompt`: writes the planning prompt. */
+import { resolve } from 'node:path';
+import { inWorkspace } from '../../model/layout.ts';
+import { sha256 } from '../../model/sha256.ts';
+import { type Verdict, yes } from '../../model/step.ts';
+import type { CommandIo } from '../../system/command-io.ts';
+import { filesInside } from '../../system/inside.ts';
+import { clearPlan, filesOf, readContext, readUserText } from '../desk.ts';
+import { compileHash } from '../hash.ts';
+import { type PlanState, unbegun, writeState } from '../state.ts';
+import { hasPlaceholder, planPromptText, withDoctrine } from '../template.ts';
+import { readDoctrine } from '../texts.ts';
+import { counted, type Ruled, refused, textOf } from './answers.ts';
+
+export type PlanPromptOptions = Ruled & {
+  readonly spec: string;
+  readonly template: string;
+  readonly repo?: string | undefined;
+  readonly model?: string | undefined;
+  readonly effort?: string | undefined;
+};
+
+/** Renders the planning prompt into the workspace and begins a plan there; whatever was left of an earlier plan is
+ *  cleared away. Nothing is written when a file or flag is wrong. */
+export async function planPrompt(options: PlanPromptOptions, io: CommandIo): Promise<Verdict> {
+  const spec = await readUserText(io, options.spec, 'spec');
+  if ('problem' in spec) return refused(spec.problem);
+  const template = await readUserText(io, options.template, 'template');
+  if ('problem' in template) return refused(template.problem);
+  if (!hasPlaceholder(template.text, 'PRODUCT_SPEC')) {
+    const problem = `the template ${options.template} has no {{PRODUCT_SPEC}}: put it where the spec belongs`;
+    return refused(problem);
+  }
+  const doctrine = await readDoctrine(io, options.doctrine);
+  if ('problem' in doctrine) return refused(doctrine.problem);
+  const repo = options.repo === undefined ? null : resolve(io.cwd, options.repo);
+  const files = await filesOf(repo ?? io.cwd, io.env);
+  if ('problem' in files) return refused(files.problem);
+
+  const context = await readContext(io.env['FACTORY_CONTEXT']);
+  const model = options.model || textOf(context['plan.model']);
+  const effort = options.effort || textOf(context['plan.effort']);
+  const state: PlanState = {
+    ...unbegun(io.now()),
+    spec: { path: options.spec, sha256: sha256(spec.bytes) },
+    template: { path: options.template, sha256: sha256(template.bytes) },
+    model,
+    effort,
+    compile_hash: compileHash({
+      spec: spec.bytes,
+      template: withDoctrine(template, doctrine.text),
+      model,
+      effort,
+    }),
+    repo,
+  };
+  const basis = { spec: spec.text, files: files.list, doctrine: doctrine.text };
+  const prompt = planPromptText(template.text, basis);
+  const workspace = filesInside(io.cwd);
+  clearPlan(io.cwd);
+  await workspace.write(inWorkspace.planSpec, spec.text);
+  await workspace.write(inWorkspace.planOriginal, prompt);
+  await workspace.write(inWorkspace.planPrompt, prompt);
+  await writeState(io, state);
+
+  const { compile_hash } = state;
+  const count = files.list.length;
+  const wrote = `wrote ${inWorkspace.planPrompt} (compile hash ${compile_hash}, ${counted(count, 'file')} in place)`;
+  return yes('', {
+    updates: { 'plan.attempt': 0, 'plan.compile_hash': compile_hash },
+    shown: {
+      out: `${wrote}\n`,
+      json: { outcome: 'success', prompt: inWorkspace.planPrompt, compile_hash, files: count },
+    },
+  });
+}
