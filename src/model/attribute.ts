@@ -68,11 +68,11 @@ const type = <T>(wants: string, example: string, read: (value: Value) => Read<T>
 
 export const text = (): AttributeType<string> => type('a text', 'text', (v) => yes(v.text));
 
-/** A text without the blanks around it: a name, a path, a list with a notation of its own. */
+/** A text without the blanks around it: a name, a path, a list in another notation. */
 export const trimmed = (wants = 'a text'): AttributeType<string> =>
   type(wants, 'name', (v) => yes(v.text.trim()));
 
-/** A text as an author wrote it, and as the value of its own type: `3` is a number. */
+/** A text as an author wrote it, and with its type: `3` is a number. */
 export const scalar = (): AttributeType<{
   readonly text: string;
   readonly value: string | number | boolean;

@@ -25,7 +25,7 @@ export type Attribute = {
 
 export type Attributes = ReadonlyMap<string, Attribute>;
 
-/** A node as it was written. */
+/** A node as its author wrote it. */
 export type ParsedNode = {
   readonly id: string;
   readonly attrs: Attributes;
@@ -57,7 +57,7 @@ export type Edge = {
   readonly span: Span;
 };
 
-/** A graph as it was written. */
+/** A graph as its author wrote it. */
 export type ParsedGraph = {
   /** The path of the pipeline file as the user typed it, for messages. */
   readonly file: string;

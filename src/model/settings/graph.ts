@@ -133,7 +133,7 @@ export const graphAttributes = {
   ),
   isolation: attr(
     word('auto', 'required'),
-    'Whether a holdout scenario may run without a sandbox of its own.',
+    'Whether a holdout scenario may run without a separate sandbox.',
     { unset: 'auto' },
   ),
   network: attr(word('on', 'off'), 'Whether nodes have the network.', {

@@ -1,4 +1,4 @@
-/** Attributes of nodes that more than one room reads. What only one node type or agent reads stands beside it. */
+/** Attributes of nodes that more than one room reads. What only one node type or agent reads is declared there. */
 import {
   type AttributeTable,
   atLeastTwo,
@@ -108,7 +108,7 @@ export const executableAttributes = {
   ),
   isolation: attr(
     word('auto', 'required'),
-    'Whether a holdout scenario may run without a sandbox of its own.',
+    'Whether a holdout scenario may run without a separate sandbox.',
     {
       graph: 'isolation',
       unset: 'auto',

@@ -26,11 +26,15 @@ type Values = Record<string, unknown>;
 /** Where a setting comes from. */
 type Source = 'node' | 'graph' | 'default';
 
-/** Settings inherit from each other, the author's own from the graph's, those from the defaults. */
+/** Settings inherit from each other, a node's from the graph's, those from the defaults. Of the shared levels, where they come
+ *  from. */
 const sources = new WeakMap<object, Source>();
 
-const level = (over: object | null, source: Source, values: Values): Values => {
-  const settings = Object.assign(Object.create(over) as Values, values);
+const over = (base: object | null, values: Values): Values =>
+  Object.assign(Object.create(base) as Values, values);
+
+const level = (base: object | null, source: Source, values: Values): Values => {
+  const settings = over(base, values);
   sources.set(settings, source);
   return settings;
 };
@@ -38,7 +42,7 @@ const level = (over: object | null, source: Source, values: Values): Values => {
 /** Who has set this setting of a node. */
 export function sourceOf(settings: NodeSettings, key: keyof NodeSettings): Source {
   for (let at: object | null = settings; at !== null; at = Object.getPrototypeOf(at) as object | null)
-    if (Object.hasOwn(at, key)) return sources.get(at) ?? 'default';
+    if (Object.hasOwn(at, key)) return sources.get(at) ?? 'node';
   return 'default';
 }
 
@@ -73,7 +77,7 @@ export function typed<K extends NodeType>(parsed: ParsedGraph, kinds: readonly K
     typeOf.set(node, kind);
     const base = baseOf(kind);
     const said = kind === undefined ? {} : reader.values(node.attrs, kind.attributes, base);
-    const settings = level(base, 'node', said) as NodeSettings;
+    const settings = over(base, said) as NodeSettings;
     nodes.set(node.id, { ...node, type: kind?.type ?? '', settings });
   }
   return {
@@ -87,7 +91,7 @@ export function typed<K extends NodeType>(parsed: ParsedGraph, kinds: readonly K
 const defaultsOf = (table: AttributeTable): Values =>
   Object.fromEntries(Object.entries(table).map(([key, { otherwise }]) => [key, otherwise]));
 
-/** What the nodes of one type have without a word of their own. */
+/** What the nodes of one type have where their text is silent. */
 function baseFor(table: AttributeTable, ofGraph: Values): Values {
   const inherited = Object.entries(table).flatMap(([key, { graph = '' }]) =>
     Object.hasOwn(ofGraph, graph) ? [[key, ofGraph[graph]] as const] : [],
