@@ -1,8 +1,9 @@
 /** Makes the request of `factory plan SPEC` from its flags, or says why it cannot be carried out. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { type Refusal, refused } from '../factory/types.ts';
 import { sha256 } from '../model/sha256.ts';
-import { type Problem, readUserText } from '../planner/desk.ts';
+import { readUserText } from '../planner/desk.ts';
 import { compileHash } from '../planner/hash.ts';
 import type { PlanRequest } from '../planner/request.ts';
 import { artifactsRoot, exportConflict, exportProblem } from '../planner/shelf.ts';
@@ -41,21 +42,20 @@ const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
 export const refusedByFiles = 1;
 export const usageWrong = 2;
 
-/** A refusal and its exit code. */
-export type Wrong = Problem & { readonly code: number };
-export const wrong = (code: number, problem: string): Wrong => ({ code, problem });
+export const refusedPlan = (exit: number, problem: string): Refusal =>
+  refused('plan', problem, undefined, exit);
 
 /** Reads everything that the report needs. */
 export async function requestOf(
   specPath: string,
   options: CompileOptions,
   io: RunDoors,
-): Promise<{ readonly request: PlanRequest; readonly template: string } | Wrong> {
+): Promise<{ readonly request: PlanRequest; readonly template: string } | Refusal> {
   const attempts = attemptsWanted(options);
   if (typeof attempts === 'object') return attempts;
   const effort = options.effort?.trim() || compileDefaults.effort;
   if (!efforts.includes(effort))
-    return wrong(usageWrong, `--effort ${effort} is unknown: ${efforts.join(', ')}`);
+    return refusedPlan(usageWrong, `--effort ${effort} is unknown: ${efforts.join(', ')}`);
   const templatePath = options.template ?? bundled('plan.md');
   for (const [what, path] of [
     ['template', templatePath],
@@ -63,7 +63,7 @@ export async function requestOf(
   ] as const) {
     const is = await stat(resolve(io.cwd, path)).catch(() => undefined);
     if (is?.isFIFO() === true)
-      return wrong(
+      return refusedPlan(
         refusedByFiles,
         `the ${what} ${path} is a pipe, which can be read only once: save it as a file`,
       );
@@ -72,12 +72,13 @@ export async function requestOf(
   const doctrine = await readDoctrine(io);
   if ('problem' in doctrine) throw new Error(`Internal: ${doctrine.problem}`);
   if ('problem' in template)
-    return wrong(template.wrong === 'file' ? refusedByFiles : usageWrong, template.problem);
+    return refusedPlan(template.wrong === 'file' ? refusedByFiles : usageWrong, template.problem);
   const spec = await readUserText(io, specPath, 'spec');
-  if ('problem' in spec) return wrong(spec.wrong === 'file' ? refusedByFiles : usageWrong, spec.problem);
+  if ('problem' in spec)
+    return refusedPlan(spec.wrong === 'file' ? refusedByFiles : usageWrong, spec.problem);
   const at = options.artifactsDir || io.env['ARTIFACTS_DIR'] || 'artifacts';
   const artifacts = await artifactsRoot(resolve(io.cwd, at));
-  if ('problem' in artifacts) return { ...artifacts, code: refusedByFiles };
+  if ('problem' in artifacts) return refusedPlan(refusedByFiles, artifacts.problem);
   const model =
     [options.model, io.env['FACTORY_MODEL'], io.env['OPENAI_MODEL']].find((name) => name?.trim())?.trim() ??
     compileDefaults.model;
@@ -105,11 +106,14 @@ export async function requestOf(
 }
 
 /** The limit of answers that are checked. */
-function attemptsWanted({ maxAttempts }: CompileOptions): number | Wrong {
+function attemptsWanted({ maxAttempts }: CompileOptions): number | Refusal {
   const attempts = Number(maxAttempts ?? compileDefaults.attempts);
   return Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= mostAttempts
     ? attempts
-    : wrong(usageWrong, `--max-attempts ${maxAttempts} is not a whole number from 1 to ${mostAttempts}`);
+    : refusedPlan(
+        usageWrong,
+        `--max-attempts ${maxAttempts} is not a whole number from 1 to ${mostAttempts}`,
+      );
 }
 
 /** Problems that are found before a model is paid. */
@@ -118,20 +122,23 @@ export async function problemBefore(
   template: string,
   options: CompileOptions,
   runsdir: string,
-): Promise<Wrong | undefined> {
+): Promise<Refusal | undefined> {
   if (!hasPlaceholder(template, 'PRODUCT_SPEC')) {
     const name = options.template ?? request.template.path;
-    return wrong(usageWrong, `the template ${name} has no {{PRODUCT_SPEC}}: put it where the spec belongs`);
+    return refusedPlan(
+      usageWrong,
+      `the template ${name} has no {{PRODUCT_SPEC}}: put it where the spec belongs`,
+    );
   }
   if (request.outdir !== null) {
     const conflict = request.overwrite ? undefined : await exportConflict(request.outdir);
     const problem = conflict ?? (await exportProblem(request.outdir));
-    if (problem !== undefined) return { ...problem, code: refusedByFiles };
+    if (problem !== undefined) return refusedPlan(refusedByFiles, problem.problem);
   }
   if (request.repo !== null) {
     const dirs = checkDirs({ workdir: request.repo, runsdir });
     if (dirs !== undefined)
-      return wrong(refusedByFiles, `--repo: ${dirs.message.replace('the workdir ', '')}`);
+      return refusedPlan(refusedByFiles, `--repo: ${dirs.message.replace('the workdir ', '')}`);
   }
   return undefined;
 }

@@ -1,6 +1,5 @@
 /** `factory plan SPEC`: compiles a spec into work orders by the pipeline `compile.dot`, and writes a report. */
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { readPipeline } from '../factory/pipeline.ts';
 import { startRun } from '../factory/start.ts';
 import type { Finished, Refusal, RunFlags } from '../factory.ts';
@@ -8,7 +7,6 @@ import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { type PlanRequest, planRequestFile } from '../planner/request.ts';
 import { recordsDirectory, recordsProblem } from '../planner/shelf.ts';
-import { namedRun, newRunId, validRunId } from '../store/run-store.ts';
 import { packageRoot } from '../system/package.ts';
 import { type FinishedCompile, finishCompile, modelFailed } from './compile-end.ts';
 import { compileReport, endingLines } from './compile-report.ts';
@@ -16,55 +14,42 @@ import {
   type CompileOptions,
   problemBefore,
   refusedByFiles,
+  refusedPlan,
   requestOf,
   usageWrong,
-  type Wrong,
-  wrong,
 } from './compile-request.ts';
+import { newRun, runsDirOf } from './find-run.ts';
 import { paints } from './io.ts';
 import { painter } from './print.ts';
-import { refuse } from './refuse.ts';
 import { boundsOf, doorsOf, type RunDoors } from './run.ts';
+import type { Ended } from './verbs.ts';
 import { openView, type View } from './view.ts';
 
-/** Compiles a spec. Answers with the exit code: 0; 2 the last answer had errors (or text or flags are wrong); 4 it was not
- *  JSON; 3 the model could not be asked; 1 a file or directory is missing or in the way; 130 interrupted. */
+/** Compiles a spec. Exit codes: 0; 2 the last answer had errors (or text or flags are wrong); 4 it was not JSON; 3 the model
+ *  could not be asked; 1 a file or directory is missing or in the way; 130 interrupted. */
 export async function compileCommand(
   named: string | undefined,
   options: CompileOptions,
   io: RunDoors,
-): Promise<number> {
+): Promise<Ended> {
   const view = await openView(options, io);
-  const say = (problem: Wrong) => refusal(problem, options, io);
-  const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
+  const runsDir = runsDirOf(options, io);
   if (named !== undefined && options.spec !== undefined && named !== options.spec)
-    return say(wrong(usageWrong, `two specs are named: ${named} and ${options.spec}`));
+    return refusedPlan(usageWrong, `two specs are named: ${named} and ${options.spec}`);
   const specPath = named ?? options.spec;
-  if (specPath === undefined) return say(wrong(usageWrong, 'no spec is named: factory plan SPEC'));
+  if (specPath === undefined) return refusedPlan(usageWrong, 'no spec is named: factory plan SPEC');
   const asked = await requestOf(specPath, options, io);
-  if ('problem' in asked) return say(asked);
-  const runId = options.runId ?? newRunId(io.clock);
-  const badId = validRunId(runId);
-  if (badId !== undefined) return say(wrong(usageWrong, `--run-id: ${badId}`));
-  if (existsSync(join(runsDir, runId)))
-    return say(
-      wrong(
-        usageWrong,
-        `there is a run "${runId}" in ${runsDir} already: leave out --run-id, or: factory resume ${namedRun(join(runsDir, runId), io.cwd)}`,
-      ),
-    );
-
+  if ('problems' in asked) return asked;
+  const place = newRun(runsDir, options.runId, io);
+  if ('problems' in place) return place;
+  const { runId } = place;
   const { request, template } = asked;
   const inUse = recordsProblem(recordsDirectory(request.artifacts, runId));
-  if (inUse !== undefined) return say({ ...inUse, code: refusedByFiles });
+  if (inUse !== undefined) return refusedPlan(refusedByFiles, inUse.problem);
   const problem = await problemBefore(request, template, options, runsDir);
-  if (problem !== undefined) return say(problem);
+  if (problem !== undefined) return problem;
   const ended = await start(request, runId, runsDir, options, io, view);
-  if ('problems' in ended) {
-    const code = ended.code ?? codeOfRefusal(ended, options);
-    await refuse(ended.problems, io, options, code);
-    return code;
-  }
+  if ('problems' in ended) return { ...ended, code: ended.code ?? codeOfRefusal(ended, options) };
   const done = await finishCompile(layout(join(runsDir, runId)).root, ended, io);
   return report(done, options, io);
 }
@@ -124,11 +109,6 @@ function codeOfRefusal({ problems }: Refusal, options: CompileOptions): number {
     ...(options.script === undefined ? ['agent-script-inputs'] : []),
   ];
   return problems.some((found) => noModel.includes(found.code)) ? modelFailed : usageWrong;
-}
-
-async function refusal({ code, problem }: Wrong, options: CompileOptions, io: RunDoors): Promise<number> {
-  await refuse([{ code: 'plan', severity: 'error', message: problem }], io, options, code);
-  return code;
 }
 
 function report(done: FinishedCompile, options: CompileOptions, io: RunDoors): number {

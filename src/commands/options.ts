@@ -27,18 +27,18 @@ export function withOptions(command: Command, options: readonly Option[]): Comma
   return command;
 }
 
-export const present = (value: string): string => {
+export const notEmpty = (value: string): string => {
   if (value.trim() === '') throw new InvalidArgumentError('The value is empty.');
   return value;
 };
 
-export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
+export const repeatable = (value: string, before: readonly string[] = []): readonly string[] => [
   ...before,
   value,
 ];
 
 /** A whole number of `least` at least, and of `most` at most. */
-export const count =
+export const wholeNumber =
   (least: number, most = Number.MAX_SAFE_INTEGER) =>
   (value: string): number => {
     const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
@@ -110,8 +110,8 @@ export const point = (flag: string) => (value: string) => {
 };
 
 export const runsdir = (about = 'directory of the runs (default: .factory/runs)') =>
-  option('--runsdir <dir>', about, present);
-export const runId = (about = 'id of the run (default: a ULID)') => option('--run-id <id>', about);
+  option('--runsdir <dir>', about, notEmpty);
+export const runIdOption = (about = 'id of the run (default: a ULID)') => option('--run-id <id>', about);
 export const json = (about = 'print the result as JSON') => option('--json', about);
 export const noColor = () => option('--no-color', 'disable colors (also: NO_COLOR)');
 /** Of a verb that reads one run. */
@@ -153,19 +153,19 @@ export const boundOptions = () => [
     'under a cost limit: stop (default) or allow calls of unknown cost',
     unknownCost,
   ),
-  option('--prices <file>', 'file with prices that replace bundled ones (also: FACTORY_PRICES)', present),
+  option('--prices <file>', 'file with prices that replace bundled ones (also: FACTORY_PRICES)', notEmpty),
 ];
 
 /** Of every verb that runs the nodes of a pipeline: variables, agents, limits, output. */
 export const runningOptions = () => [
   ...boundOptions(),
   option('--var <name=value>', 'set a variable of the pipeline; repeatable', variable),
-  option('--agent <name>', `agent to use: ${everyAgent}`, present),
-  option('--model <name>', 'model for nodes without llm_model', present),
+  option('--agent <name>', `agent to use: ${everyAgent}`, notEmpty),
+  option('--model <name>', 'model for nodes without llm_model', notEmpty),
   option(
     '--effort <word>',
     'reasoning effort for nodes without one: none, minimal, low, medium, high, xhigh',
-    present,
+    notEmpty,
   ),
   option('--script <file>', 'agent script with prepared answers (implies --agent scripted)'),
   option('--max-steps <n>', 'limit of node executions in the run', whole('--max-steps', 1, 500)),
@@ -197,12 +197,12 @@ export const compileDefaults = { model: 'gpt-5.2-codex', effort: 'medium', attem
 export const compileOptions = () => [
   ...boundOptions(),
   ...logOptions('print errors only', 'print debug records and every finding of every attempt'),
-  option('--spec <file>', 'the spec, as a flag', present),
-  option('--outdir <dir>', 'also write the work orders to this directory', present),
+  option('--spec <file>', 'the spec, as a flag', notEmpty),
+  option('--outdir <dir>', 'also write the work orders to this directory', notEmpty),
   option('--overwrite', 'replace existing work orders'),
-  option('--template <file>', 'prompt template with {{PRODUCT_SPEC}}', present),
+  option('--template <file>', 'prompt template with {{PRODUCT_SPEC}}', notEmpty),
   option('--artifacts-dir <dir>', 'directory for the artifacts (default: $ARTIFACTS_DIR, else ./artifacts)'),
-  option('--repo <dir>', 'plan changes of the files in this directory (default: an empty one)', present),
+  option('--repo <dir>', 'plan changes of the files in this directory (default: an empty one)', notEmpty),
   option('--print-summary', 'print compile_summary.json at the end'),
   option('--strict', 'also refuse shell syntax and commands that a build would refuse'),
   option('--model <name>', `model to use (default: ${compileDefaults.model})`),
@@ -211,7 +211,7 @@ export const compileOptions = () => [
   option('--agent <name>', `agent to use: ${everyAgent}`),
   option('--script <file>', 'agent script with prepared answers for the nodes plan and revise'),
   runsdir(),
-  runId(),
+  runIdOption(),
   json('print the run record as JSON'),
 ];
 
@@ -221,7 +221,7 @@ export const runOptions = () => [
   option(
     '--workdir <dir>',
     'directory to copy into the run (default: the graph attribute workdir, else .)',
-    present,
+    notEmpty,
   ),
   ...runningOptions(),
   option('--accept-changes', 'resume with a changed pipeline, prompts or flags'),

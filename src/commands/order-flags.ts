@@ -1,6 +1,6 @@
 /** Options of `factory order run` and `factory order run-all`. */
 import { InvalidArgumentError } from 'commander';
-import { boundOptions, everyAgent, json, logOptions, option, present, runsdir } from './options.ts';
+import { boundOptions, everyAgent, json, logOptions, notEmpty, option, runsdir } from './options.ts';
 
 /** The default model. */
 export const defaultModel = 'gpt-5.2';
@@ -25,17 +25,17 @@ const temperature = (word: string): number => {
 
 export const orderOptions = () => [
   ...boundOptions(),
-  option('--repo <dir>', 'repository with a clean working tree', present),
+  option('--repo <dir>', 'repository with a clean working tree', notEmpty),
   option(
     '--artifacts-dir <dir>',
     'directory for the artifacts (default: ARTIFACTS_DIR, else ./artifacts)',
-    present,
+    notEmpty,
   ),
-  option('--out <dir>', 'also copy the artifacts to this directory outside the repository', present),
+  option('--out <dir>', 'also copy the artifacts to this directory outside the repository', notEmpty),
   runsdir(),
   option('--max-attempts <n>', 'attempts per work order', whole).default(5),
-  option('--llm-model <name>', `model to use (default: ${defaultModel})`, present),
-  option('--model <name>', 'same as --llm-model', present),
+  option('--llm-model <name>', `model to use (default: ${defaultModel})`, notEmpty),
+  option('--model <name>', 'same as --llm-model', notEmpty),
   option('--llm-temperature <n>', 'sampling temperature (default: not sent)', temperature),
   option('--timeout-seconds <n>', 'time limit of each command and model call', number).default(600),
   option('--commit-hash <revision>', 'start point of a new branch (default: HEAD)'),
@@ -45,7 +45,7 @@ export const orderOptions = () => [
   option('--no-push', 'do not push to the first remote'),
   option('--allow-verify-exempt', 'honor verify_exempt in any work order'),
   option('--python <path>', 'ignored, for compatibility'),
-  option('--agent <name>', `agent to use: ${everyAgent}`, present),
+  option('--agent <name>', `agent to use: ${everyAgent}`, notEmpty),
   option('--script <file>', 'agent script with prepared answers'),
   json(),
   ...logOptions('print only the result and errors'),

@@ -9,7 +9,7 @@ import { asCalled } from './called.ts';
 import { paints } from './io.ts';
 import type { OrderRunIo } from './order-run.ts';
 import { painter } from './print.ts';
-import { refuse } from './refuse.ts';
+import type { Ended } from './verbs.ts';
 import type { ViewOptions } from './view.ts';
 
 type PrintOptions = ViewOptions & {
@@ -28,16 +28,13 @@ export function progressOf(count: number, options: PrintOptions, io: OrderRunIo)
   };
 }
 
-/** Prints the end of the command; answers with its exit code. */
-export async function printEnd(
+/** Prints the end of the command. */
+export function printEnd(
   ended: OrderResult | OrderRefusal | BatchResult | BatchRefusal,
   options: PrintOptions,
   io: OrderRunIo,
-): Promise<number> {
-  if ('problems' in ended) {
-    await refuse(ended.problems, io, options, ended.code, 'orders' in ended ? { orders: ended.orders } : {});
-    return ended.code;
-  }
+): Ended {
+  if ('problems' in ended) return 'orders' in ended ? { ...ended, more: { orders: ended.orders } } : ended;
   if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, ...ended }, null, 2)}\n`);
   if ('verdict' in ended) {
     if (options.json !== true) printResult(ended, options, io);

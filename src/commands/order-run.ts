@@ -5,18 +5,19 @@ import { orderFiles } from '../builder/orders.ts';
 import { inspect } from '../builder/repository.ts';
 import { type BatchItem, runBatch } from '../executor/batch.ts';
 import { withRepository } from '../executor/hold.ts';
-import { type OrderRefusal, refused } from '../executor/refusal.ts';
+import { type OrderRefusal, refusedOrder } from '../executor/refusal.ts';
 import { readRequest } from '../executor/request.ts';
 import { type OrderDoors, type OrderSettings, resumeOrder, runOrder } from '../executor/run.ts';
 import type { OrderResult } from '../executor/settle.ts';
 import { type OrderSource, readSource } from '../executor/source.ts';
 import type { Doors } from '../factory/types.ts';
-import { namedRun, newRunId, validRunId } from '../store/run-store.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { isWithin, realOrSame } from '../workspace/dirs.ts';
+import { newRun } from './find-run.ts';
 import { defaultModel } from './order-flags.ts';
 import { printEnd, printInterrupted, progressOf } from './order-print.ts';
 import { type BoundOptions, boundNames, boundsOf, type RunOptions } from './run.ts';
+import type { Ended } from './verbs.ts';
 import { openView, type ViewIo, type ViewOptions } from './view.ts';
 
 /** Options as typed, and commander's defaults. */
@@ -52,14 +53,14 @@ export type OrderRunIo = ViewIo & {
   readonly ownSteps?: Doors['ownSteps'];
 };
 
-/** Builds one work order. Answers with the exit code. */
-export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promise<number> {
+/** Builds one work order. */
+export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promise<Ended> {
   const wrong = wrongFlags(options);
-  if (wrong !== undefined) return printEnd(wrong, options, io);
+  if (wrong !== undefined) return wrong;
   if (options.repo === undefined || options.workOrder === undefined)
-    return printEnd(refused(2, 'order run needs --repo and --work-order'), options, io);
+    return refusedOrder(2, 'order run needs --repo and --work-order');
   const source = await readSource(resolve(io.cwd, options.workOrder));
-  if ('problems' in source) return printEnd(source, options, io);
+  if ('problems' in source) return source;
   return printEnd(await single(source, resolve(io.cwd, options.repo), options, io), options, io);
 }
 
@@ -75,35 +76,25 @@ async function single(source: OrderSource, repo: string, options: OrderRunOption
       printInterrupted(result, options, io);
     }
     const there = await inspect(repo, io.env);
-    if ('problem' in there) return refused(1, there.problem, there.fix);
-    const runId = options.runId ?? newRunId(io.clock);
-    const bad = validRunId(runId);
-    if (bad !== undefined) return refused(2, bad);
-    const dir = join(settings.runsDir, runId);
-    if ((await stat(dir).catch(() => undefined)) === undefined)
-      return runOrder(there, source, { ...settings, runId }, doors);
-    const fix = `factory resume ${namedRun(dir, io.cwd)}`;
-    return refused(2, `there is a run "${runId}" in ${settings.runsDir} already`, fix);
+    if ('problem' in there) return refusedOrder(1, there.problem, there.fix);
+    const place = newRun(settings.runsDir, options.runId, io);
+    if ('problems' in place) return { ...place, code: 2 };
+    return runOrder(there, source, { ...settings, runId: place.runId }, doors);
   });
 }
 
-/** Builds all `WO-*.json` of a directory on one branch. Answers with the exit code. */
-export async function orderRunAll(options: OrderRunOptions, io: OrderRunIo): Promise<number> {
+/** Builds all `WO-*.json` of a directory on one branch. */
+export async function orderRunAll(options: OrderRunOptions, io: OrderRunIo): Promise<Ended> {
   const wrong = wrongFlags(options);
-  if (wrong !== undefined) return printEnd(wrong, options, io);
+  if (wrong !== undefined) return wrong;
   if (options.repo === undefined || options.workdir === undefined)
-    return printEnd(refused(2, 'order run-all needs --repo and --workdir'), options, io);
+    return refusedOrder(2, 'order run-all needs --repo and --workdir');
   const folder = resolve(io.cwd, options.workdir);
   const is = await stat(folder).catch(() => undefined);
   const names = is?.isDirectory() === true ? await orderFiles(folder) : undefined;
   if (names === undefined)
-    return printEnd(
-      refused(1, `the directory ${folder} does not exist`, 'name one with --workdir'),
-      options,
-      io,
-    );
-  if (names.length === 0)
-    return printEnd(refused(1, `there are no work orders (WO-*.json) in ${folder}`), options, io);
+    return refusedOrder(1, `the directory ${folder} does not exist`, 'name one with --workdir');
+  if (names.length === 0) return refusedOrder(1, `there are no work orders (WO-*.json) in ${folder}`);
   const items = names.map((name) => ({ name, read: () => readSource(join(folder, name), 'listed') }));
   if (options.json !== true && options.quiet !== true) io.out(`Found ${items.length} work order(s)\n`);
   return batch(items, await realpath(folder), options.repo, options, io);
@@ -115,7 +106,7 @@ async function batch(
   repository: string,
   options: OrderRunOptions,
   io: OrderRunIo,
-): Promise<number> {
+): Promise<Ended> {
   const repo = resolve(io.cwd, repository);
   const doors = await doorsOf(options, io);
   const progress = progressOf(items.length, options, io);
@@ -126,15 +117,15 @@ async function batch(
   return printEnd(ended, options, io);
 }
 
-/** Resumes a run that `factory order run` or `run-all` started. Answers with the exit code. */
-export async function resumeOrderRun(runDir: string, options: RunOptions, io: OrderRunIo): Promise<number> {
+/** Resumes a run that `factory order run` or `run-all` started. */
+export async function resumeOrderRun(runDir: string, options: RunOptions, io: OrderRunIo): Promise<Ended> {
   const fixed = Object.entries(options).find(
     ([name, value]) => value !== undefined && !resumeFlags.has(name),
   )?.[0];
   if (fixed !== undefined) {
     const flag = `--${fixed.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
     const why = `a resume of a work order cannot change ${flag}`;
-    return printEnd(refused(2, why, 'leave it out, or start a new run'), options, io);
+    return refusedOrder(2, why, 'leave it out, or start a new run');
   }
   const request = await readRequest(runDir);
   const doors = { ...(await doorsOf(options, io)), takeOver: options.takeOver === true };
@@ -156,15 +147,19 @@ const resumeFlags = new Set<string>([
 ]);
 
 function wrongFlags(options: OrderRunOptions): OrderRefusal | undefined {
-  if (options.maxAttempts < 1) return refused(1, '--max-attempts must be at least 1');
-  if (options.timeoutSeconds <= 0) return refused(1, '--timeout-seconds must be more than 0');
+  if (options.maxAttempts < 1) return refusedOrder(1, '--max-attempts must be at least 1');
+  if (options.timeoutSeconds <= 0) return refusedOrder(1, '--timeout-seconds must be more than 0');
   if (options.reuseBranch === true && options.createBranch === true)
-    return refused(1, '--reuse-branch and --create-branch exclude each other', 'give one of them');
+    return refusedOrder(1, '--reuse-branch and --create-branch exclude each other', 'give one of them');
   if ((options.reuseBranch === true || options.createBranch === true) && options.branch === undefined)
-    return refused(1, '--reuse-branch and --create-branch need --branch', '--branch NAME');
+    return refusedOrder(1, '--reuse-branch and --create-branch need --branch', '--branch NAME');
   const { model, llmModel } = options;
   if (model !== undefined && llmModel !== undefined && model !== llmModel)
-    return refused(2, `--llm-model ${llmModel} and --model ${model} name two models`, 'give one of them');
+    return refusedOrder(
+      2,
+      `--llm-model ${llmModel} and --model ${model} name two models`,
+      'give one of them',
+    );
   return undefined;
 }
 

@@ -99,7 +99,7 @@ export async function resumeCommand(run: string, options: RunOptions, io: CliIo)
 }
 
 /** The resume of a run that `factory order run` started: it ends only when its branch has landed. */
-async function resumeOfOrder(run: string, options: RunOptions, io: CliIo): Promise<number | undefined> {
+async function resumeOfOrder(run: string, options: RunOptions, io: CliIo): Promise<Ended | undefined> {
   const found = await findNamed(run, options, io);
   if ('problems' in found) return undefined;
   const { requestFile } = await import('../executor/request.ts');

@@ -3,19 +3,19 @@ import type { Command, Option } from 'commander';
 import type { Refusal } from '../factory/types.ts';
 import type { CliIo } from './io.ts';
 import {
-  collect,
   compileOptions,
-  count,
   json,
   looking,
   noColor,
+  notEmpty,
   option,
   point,
-  present,
-  runId,
+  repeatable,
+  runIdOption,
   runningOptions,
   runOptions,
   runsdir,
+  wholeNumber,
 } from './options.ts';
 import { orderOptions } from './order-flags.ts';
 
@@ -45,14 +45,14 @@ export type Group = {
   ) => Promise<Command>;
 };
 
-const at = (about: string) => option('--at <node[@visit]>', about, present);
+const at = (about: string) => option('--at <node[@visit]>', about, notEmpty);
 
 const scenarioOptions = () => [
-  option('--repeat <n>', 'run each scenario n times and report how often it passed', count(1, 1000)),
+  option('--repeat <n>', 'run each scenario n times and report how often it passed', wholeNumber(1, 1000)),
   option(
     '--jobs <n>',
     'scenarios to run in parallel (default: 4, or the number of processors)',
-    count(1, 1000),
+    wholeNumber(1, 1000),
   ),
   option('--timeout <duration>', 'time limit of each phase (default: SCENARIO_TIMEOUT, else 15m)'),
   option('--if-any', 'succeed if there are no scenarios'),
@@ -72,7 +72,7 @@ export const verbs: readonly (Verb | Group)[] = [
     about: 'Run a pipeline',
     options: () => [
       ...runOptions(),
-      runId(),
+      runIdOption(),
       option('--resume', 'resume the run --run-id'),
       option('--strict', 'treat attributes without effect as errors'),
       option('--allow-dirty', 'commit uncommitted changes of the workdir first'),
@@ -95,8 +95,8 @@ export const verbs: readonly (Verb | Group)[] = [
     options: () => [
       option('--at <node[@visit]>', 'after that execution (default: the latest of the node)', point('--at')),
       option('--before', 'before that execution, which then runs again'),
-      option('--pipeline <file>', 'use this changed pipeline and its prompts', present),
-      runId('id of the new run (default: a ULID)'),
+      option('--pipeline <file>', 'use this changed pipeline and its prompts', notEmpty),
+      runIdOption('id of the new run (default: a ULID)'),
       runsdir(
         'directory of the new run (default: that of the other); RUN is searched there first, then in .factory/runs',
       ),
@@ -116,12 +116,12 @@ export const verbs: readonly (Verb | Group)[] = [
       option(
         '--set <prompt.node=text>',
         'replace the prompt of a node (or prompt.NODE=@FILE); repeatable',
-        collect,
+        repeatable,
       ),
       option('--live', 'use the agents where the record does not fit (default: end there)'),
       option('--run-tools', 'run tools and verification (default: use the record where it fits)'),
       option('--check', 'compare the two traces and print the first difference'),
-      runId('id of the new run (default: a ULID)'),
+      runIdOption('id of the new run (default: a ULID)'),
       runsdir('directory of the new run (default: that of the other)'),
       ...runningOptions(),
     ],
@@ -154,8 +154,8 @@ export const verbs: readonly (Verb | Group)[] = [
     about: 'Print what a run changed in its workspace, as a patch',
     options: () => [
       at('only the changes of that execution'),
-      option('--from <node[@visit]>', 'compare from after that execution, or from that snapshot', present),
-      option('--to <node[@visit]>', 'compare to after that execution, or to that snapshot', present),
+      option('--from <node[@visit]>', 'compare from after that execution, or from that snapshot', notEmpty),
+      option('--to <node[@visit]>', 'compare to after that execution, or to that snapshot', notEmpty),
       option('--names', 'print paths only: A added, M modified, D deleted'),
       ...looking('print paths, kinds, modes and hashes as JSON'),
     ],
@@ -221,8 +221,8 @@ export const verbs: readonly (Verb | Group)[] = [
     about: 'Print the events of a run, finished or running',
     options: () => [
       option('-f, --follow', 'follow until the run ends'),
-      option('--last <n>', 'print only the last n lines so far', count(0)),
-      option('--node <id>', 'print only events of one node', present),
+      option('--last <n>', 'print only the last n lines so far', wholeNumber(0)),
+      option('--node <id>', 'print only events of one node', notEmpty),
       option('-v, --verbose', 'print debug records too'),
       ...looking('print the recorded events, one JSON object per line'),
     ],
@@ -238,8 +238,8 @@ export const verbs: readonly (Verb | Group)[] = [
     usage: 'trace <run>',
     about: "Print a run's trace with full contexts, one JSON object per line",
     options: () => [
-      option('--node <id>', 'print only records of one node', present),
-      option('--type <type>', 'print only records of one type', present),
+      option('--node <id>', 'print only records of one node', notEmpty),
+      option('--type <type>', 'print only records of one type', notEmpty),
       runsdir(),
     ],
     load: async () => (await import('./trace.ts')).traceCommand,
@@ -266,15 +266,15 @@ export const verbs: readonly (Verb | Group)[] = [
         about: 'Build one work order and put its commit on a branch',
         options: () => [
           ...orderOptions(),
-          option('--work-order <file>', 'file with the work order', present),
-          runId(),
+          option('--work-order <file>', 'file with the work order', notEmpty),
+          runIdOption(),
         ],
         load: async () => (await import('./order-run.ts')).orderRun,
       },
       {
         usage: 'run-all',
         about: 'Build the work orders of a directory and put their commits on one branch',
-        options: () => [...orderOptions(), option('--workdir <dir>', 'directory with WO-*.json', present)],
+        options: () => [...orderOptions(), option('--workdir <dir>', 'directory with WO-*.json', notEmpty)],
         load: async () => (await import('./order-run.ts')).orderRunAll,
       },
     ],
@@ -311,8 +311,8 @@ export const verbs: readonly (Verb | Group)[] = [
     usage: 'deliver <run>',
     about: "Put a run's commits on a branch or into a new repository",
     options: () => [
-      option('--branch <name>', 'new branch in the source repository (default: factory/<run id>)', present),
-      option('--to <dir>', 'create a repository in this new or empty directory', present),
+      option('--branch <name>', 'new branch in the source repository (default: factory/<run id>)', notEmpty),
+      option('--to <dir>', 'create a repository in this new or empty directory', notEmpty),
       option('--reuse', 'fast-forward an existing branch to the commits'),
       option('--push', 'push the branch to the first remote'),
       runsdir(),

@@ -4,7 +4,7 @@ import { commitNamed, inspect, type Repository } from '../builder/repository.ts'
 import { pausedWords } from '../model/park.ts';
 import { listRuns, newRunId } from '../store/run-store.ts';
 import { sourceGit } from '../system/git.ts';
-import { type OrderRefusal, refused } from './refusal.ts';
+import { type OrderRefusal, refusedOrder } from './refusal.ts';
 import { findRequest } from './request.ts';
 import { type OrderDoors, type OrderSettings, resumeOrder, runOrder } from './run.ts';
 import type { OrderResult } from './settle.ts';
@@ -53,7 +53,7 @@ export async function runBatch(
     if ('problems' in source) return stop(source);
     progress.begins(at + 1, name, source.loaded.order.title);
     const there = await inspect(repo, doors.env);
-    if ('problem' in there) return stop(refused(1, there.problem, there.fix));
+    if ('problem' in there) return stop(refusedOrder(1, there.problem, there.fix));
     // Without --branch, the batch continues on the branch that an earlier command has left checked out.
     branch ??=
       settings.commit === undefined && there.branch.startsWith('factory/') ? there.branch : undefined;

@@ -13,7 +13,7 @@ import { acquireLock } from '../store/lock.ts';
 import { fence } from '../system/fence.ts';
 import { isCode, makeFolder, systemWords } from '../system/files.ts';
 import { GitError } from '../system/git.ts';
-import { type OrderRefusal, refused } from './refusal.ts';
+import { type OrderRefusal, refusedOrder } from './refusal.ts';
 import { findRequest } from './request.ts';
 import { type OrderDoors, resumeOrder } from './run.ts';
 import type { OrderResult } from './settle.ts';
@@ -34,16 +34,16 @@ export async function withRepository<T>(
   const place = lockDirectory(gitDir);
   const answer = await lockIn(place, doors);
   if (answer.kind === 'refused')
-    return refused(1, `another run works on the repository ${repo}: ${answer.why}`, answer.fix);
+    return refusedOrder(1, `another run works on the repository ${repo}: ${answer.why}`, answer.fix);
   const { lock } = answer;
   // An owner that was stopped and has lost the lock changes nothing more.
   const open = fence(place, lock.assertOwner, lock.successor);
   try {
     const landing = await unfinishedLanding(gitDir).catch(unreadable(repo));
     if (landing === undefined) return await work();
-    if ('problem' in landing) return refused(1, landing.problem, landing.fix);
+    if ('problem' in landing) return refusedOrder(1, landing.problem, landing.fix);
     const problem = await recoverLanding(landing, gitDir, doors.env).catch(notRecovered(landing));
-    if (problem !== undefined) return refused(1, problem.problem, problem.fix);
+    if (problem !== undefined) return refusedOrder(1, problem.problem, problem.fix);
     if (landing.run_id === doors.resumes) return await work();
     const result = await completeLanding(landing, gitDir, doors);
     return await work(result === undefined ? undefined : { digest: landing.digest, result });

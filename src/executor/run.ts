@@ -12,7 +12,7 @@ import { ownCommit } from '../system/own-commit.ts';
 import { packageRoot } from '../system/package.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { checkDirs, isWithin } from '../workspace/dirs.ts';
-import { type OrderRefusal, refused } from './refusal.ts';
+import { type OrderRefusal, refusedOrder } from './refusal.ts';
 import { writeSorted } from './report.ts';
 import { type OrderRequest, PlannerReference, readRequest, requestFile } from './request.ts';
 import { type OrderResult, settle } from './settle.ts';
@@ -65,12 +65,12 @@ export async function runOrder(
     },
     doors.env,
   );
-  if ('problem' in choice) return refused(1, choice.problem, choice.fix);
+  if ('problem' in choice) return refusedOrder(1, choice.problem, choice.fix);
   if (choice.baseline === repo.head) {
     // The workspace has the changes, and the commit of the order would publish them.
     const ignored = await ignoredChanges(sourceGit(repo.top, doors.env), repo.top, order.allowed_files);
     if (ignored.length > 0)
-      return refused(
+      return refusedOrder(
         1,
         `git is set to ignore changes to ${ignored.join(', ')}, which the work order may write`,
         'run git update-index --no-skip-worktree --no-assume-unchanged FILE, then commit or stash the changes',
@@ -79,7 +79,7 @@ export async function runOrder(
   const exempt = order.verify_exempt
     ? await judgeExemption(raw, source.path, { allowed: settings.allowExempt })
     : { ok: true as const };
-  if ('problem' in exempt) return refused(1, exempt.problem);
+  if ('problem' in exempt) return refusedOrder(1, exempt.problem);
   const request: OrderRequest = {
     version: 1,
     run_id: settings.runId,
@@ -159,7 +159,7 @@ async function begin(
 /** The pipeline without the agent script that it bundles, whose answers are those of an example. */
 function withoutExample(graph: Graph, { agent, script }: Pick<OrderSettings, 'agent' | 'script'>): Graph {
   if (script !== undefined || agent?.includes('scripted') === true) return graph;
-  return { ...graph, attrs: new Map([...graph.attrs].filter(([key]) => key !== 'agent_script')) };
+  return { ...graph, settings: { ...graph.settings, agent_script: undefined } };
 }
 
 /** Resumes an order's run, or completes what follows its last node. The caller holds the repository's lock. */
@@ -192,7 +192,7 @@ async function placesProblem(
 ): Promise<OrderRefusal | undefined> {
   const { repo } = request;
   const dirs = checkDirs({ workdir: repo, runsdir: runsDir });
-  if (dirs !== undefined) return refused(1, dirs.message, dirs.fix);
+  if (dirs !== undefined) return refusedOrder(1, dirs.message, dirs.fix);
   for (const [flag, path] of [
     ['--runsdir', runsDir],
     ['--artifacts-dir', artifacts],
@@ -201,18 +201,18 @@ async function placesProblem(
     if (path === undefined || !isWithin(repo, path) || isWithin(join(repo, '.factory'), path)) continue;
     const ignored = await sourceGit(repo, env).run(['check-ignore', '-q', '--', join(path, 'x')]);
     if (!ignored.ok)
-      return refused(
+      return refusedOrder(
         1,
         `${flag} ${path} is in the repository, and git does not ignore it`,
         'name a directory outside the repository',
       );
   }
   if (out !== undefined && [runsDir, join(artifacts, 'factory')].some((own) => isWithin(own, out)))
-    return refused(1, `--out ${out} is a directory of runs or artifacts`, 'name another directory');
+    return refusedOrder(1, `--out ${out} is a directory of runs or artifacts`, 'name another directory');
   const copy = out === undefined ? undefined : join(out, request.run_id);
   // A start that was killed leaves artifacts without a summary.
   for (const path of [join(request.artifacts, 'run_summary.json'), ...(copy === undefined ? [] : [copy])])
-    if (await exists(path)) return refused(1, `${path} exists already`, 'choose another --run-id');
+    if (await exists(path)) return refusedOrder(1, `${path} exists already`, 'choose another --run-id');
   for (const [flag, path] of [
     ['--artifacts-dir', request.artifacts],
     ...(out === undefined ? [] : ([['--out', out]] as const)),
@@ -220,7 +220,11 @@ async function placesProblem(
     try {
       makeFolder(path);
     } catch (error) {
-      return refused(1, `${flag} ${path} cannot be created: ${systemWords(error)}`, 'name another directory');
+      return refusedOrder(
+        1,
+        `${flag} ${path} cannot be created: ${systemWords(error)}`,
+        'name another directory',
+      );
     }
   return undefined;
 }

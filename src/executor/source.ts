@@ -5,7 +5,7 @@ import { said } from '../builder/scope.ts';
 import type { JsonObject } from '../model/json.ts';
 import { sha256 } from '../model/sha256.ts';
 import { isCode, unreadable } from '../system/files.ts';
-import { type OrderRefusal, refused } from './refusal.ts';
+import { type OrderRefusal, refusedOrder } from './refusal.ts';
 
 /** A work order that was read from a file. */
 export type OrderSource = {
@@ -24,23 +24,23 @@ export async function readSource(path: string, listed?: 'listed'): Promise<Order
   let raw: unknown;
   try {
     if (listed === 'listed' && !(await stat(path)).isFile())
-      return refused(1, `the work order ${path} is not a file`, 'name a work order, a JSON file');
+      return refusedOrder(1, `the work order ${path} is not a file`, 'name a work order, a JSON file');
     bytes = await readFile(path);
-    if (bytes.length > limit) return refused(1, `${path} is larger than 10 MiB`);
+    if (bytes.length > limit) return refusedOrder(1, `${path} is larger than 10 MiB`);
     raw = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    return refused(
+    return refusedOrder(
       1,
       `the work order ${path} cannot be read: ${isSystems(error) ? unreadable(error) : said(error)}`,
       'name a work order, a JSON file',
     );
   }
-  if (!isObject(raw)) return refused(1, `${path} is not a work order: it is not a JSON object`);
+  if (!isObject(raw)) return refusedOrder(1, `${path} is not a work order: it is not a JSON object`);
   if ('work_orders' in raw)
-    return refused(1, `${path} is a plan`, 'name a work order, or a directory of them to order run-all');
+    return refusedOrder(1, `${path} is a plan`, 'name a work order, or a directory of them to order run-all');
   // Whether an order may be exempt is decided before its run.
   const loaded = checkOrder({ from: path, value: raw, alone: true }, { allowExempt: true });
-  if ('problem' in loaded) return refused(1, loaded.problem);
+  if ('problem' in loaded) return refusedOrder(1, loaded.problem);
   return { path, sha256: sha256(bytes), raw, loaded };
 }
 
