@@ -276,6 +276,8 @@ export async function executeRun(
     await events.close();
     await trace.close();
     await ledger.close();
+    beforeWrite(at.scratch);
+    await removeTree(at.scratch);
     const { parked } = end;
     if (parked !== undefined) await parkAbove(doors.env, parked);
     await money.close();

@@ -1,10 +1,11 @@
 /** Removes whole folders. */
 import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { named } from './disk-trouble.ts';
 import { beforeWrite } from './fence.ts';
-import { isCode, isMissing, nameBeside, removeIfEmpty, unlockFolder } from './files.ts';
+import { isCode, isMissing, isOwnNeighbour, nameBeside, removeIfEmpty, unlockFolder } from './files.ts';
+import { namesIn } from './read.ts';
 
 /** Removes a file, or a folder with its content, whatever its permissions; nothing where nothing exists. A link's target
  *  stays unchanged, and so do the permissions of the parent folder. If one entry cannot be removed, the others still are;
@@ -24,21 +25,36 @@ export async function removeTree(path: string): Promise<void> {
  *  stopped during the removal and then superseded therefore removes nothing of its successor. The parent folder is
  *  removed too if it is empty. */
 export async function removeAside(path: string): Promise<void> {
-  beforeWrite(path);
-  const aside = nameBeside(path);
-  let isAside = false;
-  try {
-    renameSync(path, aside);
-    isAside = true;
-  } catch (error) {
-    if (isMissing(error)) return;
-    // On an overlay, a folder of a lower layer cannot be renamed.
-    if (!isCode(error, 'EXDEV')) throw named(path, error);
-  }
-  await removeTree(isAside ? aside : path);
+  const aside = moveAside(path);
+  if (aside === undefined) return;
+  await removeTree(aside);
   // The removal may have taken long.
   beforeWrite(path);
   removeIfEmpty(dirname(path));
+}
+
+/** Gives a folder another name, for `removeMoved`; undefined where there is none. */
+export function moveAside(path: string): string | undefined {
+  beforeWrite(path);
+  const aside = nameBeside(path);
+  try {
+    renameSync(path, aside);
+    return aside;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    // On an overlay, a folder of a lower layer cannot be renamed.
+    if (isCode(error, 'EXDEV')) return path;
+    throw named(path, error);
+  }
+}
+
+/** Removes what this process has moved aside in a folder. */
+export async function removeMoved(folder: string): Promise<void> {
+  for (const name of namesIn(folder)) {
+    if (!isOwnNeighbour(name)) continue;
+    beforeWrite(folder);
+    await removeTree(join(folder, name));
+  }
 }
 
 /** How many times a folder is emptied while another process adds files. */

@@ -1,17 +1,21 @@
 /** Confines the node's programs; a failure that the sandbox seems to have caused says which setting fixes it. */
+import { layout } from '../../model/layout.ts';
 import { endedBySignal, type Outcome } from '../../model/outcome.ts';
 import { readSome } from '../../system/read.ts';
-import { removeAside } from '../../system/remove.ts';
+import { moveAside, removeMoved } from '../../system/remove.ts';
 import { type OpenProcesses, openProcesses } from '../processes.ts';
 import { sandboxHint } from '../smell.ts';
 import type { Layer, LayerContext } from './layer.ts';
 
 export const sandbox: Layer = (next) => async (context) => {
+  await removeMoved(layout(context.run.runDir).scratch);
   const processes = openProcesses(context);
   const executed = await next(context.with({ processes }));
   const { started, ran } = processes;
   const [first] = started;
-  if (first?.confinement.rung === 'bwrap') await removeAside(first.confinement.scratch);
+  // It goes with the next node: the kernel takes the mounts apart a moment after the node's end, and removing a folder on which
+  // something is mounted waits for all processors.
+  if (first?.confinement.rung === 'bwrap') moveAside(first.confinement.scratch);
   return { ...executed, outcome: await explained(executed.outcome, context, processes), commands: ran };
 };
 
