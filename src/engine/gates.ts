@@ -38,7 +38,7 @@ function visitsStepsAndTime({ state, node, facts }: NodeEntry): string | undefin
     caps,
     {
       id: node.id,
-      maxVisits: caps.maxVisits ?? node.settings.max_visits,
+      maxVisits: node.settings.max_visits,
       visits: own(state.visits, node.id) ?? 0,
       maxWallMs: node.settings.max_wall,
       elapsedMs: (own(state.node_ms ?? {}, node.id) ?? 0) + (state.cut_ms ?? 0),

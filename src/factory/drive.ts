@@ -27,6 +27,7 @@ import type { Graph } from '../model/graph.ts';
 import { unreachable } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import type { RunResult } from '../model/result.ts';
+import { withFlags } from '../model/settings/typing.ts';
 import { kinds } from '../nodes/index.ts';
 import { quoteWord } from '../policy/words.ts';
 import { openLedger } from '../store/checkpoint.ts';
@@ -183,8 +184,9 @@ export async function executeRun(
       clock: doors.clock,
       readFile: (path) => readFile(path, 'utf8'),
     });
+    const { maxVisits, commandTimeoutMs: modelCallMs } = given.caps;
     const setting: RunSetting = {
-      graph,
+      graph: withFlags(graph, { maxVisits, modelCallMs }),
       runId: manifest.run_id,
       runDir,
       workspace: at.workspace,

@@ -51,7 +51,6 @@ describe('before a node', () => {
 
   test.for<[RegExp, Partial<RunState>, Partial<PlanFacts>]>([
     [/^max_visits: node "a" ran 2 times/, { visits: { a: 2 } }, {}],
-    [/^max_visits: .* limit is 1 /, { visits: { a: 1 } }, { caps: { ...now.caps, maxVisits: 1 } }],
     [/^max_steps:/, { steps: 10_000 }, {}],
     [/^max_wall: the run/, {}, { caps: { ...now.caps, maxWallMs: 5 }, elapsedMs: 5 }],
     [/^max_wall: node "a"/, { node_ms: { a: 600 }, cut_ms: 400 }, {}],

@@ -13,6 +13,7 @@ import { layout } from '../../src/model/layout.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { bundledPrices } from '../../src/model/prices.ts';
 import { executableAttributes } from '../../src/model/settings/node.ts';
+import { withFlags } from '../../src/model/settings/typing.ts';
 import type { NodeKind } from '../../src/nodes/kind.ts';
 import { kind } from '../../src/nodes/kind.ts';
 import { openLedger } from '../../src/store/checkpoint.ts';
@@ -52,7 +53,7 @@ export async function prepared(
   await mkdir(at.workspace, { recursive: true });
   const clock = { now: () => new Date(0), monotonic: () => 0, sleep: async () => {} };
   const setting: RunSetting = {
-    graph,
+    graph: withFlags(graph, { maxVisits: 8 }),
     runId: 'r1',
     runDir: dir,
     workspace: at.workspace,
@@ -97,7 +98,7 @@ export async function prepared(
     snapshots: more.snapshots ?? noSnapshots,
     state,
     snapshot: { id: 's0', tree: new Map() },
-    caps: { ...defaultCaps, maxSteps: 25, maxVisits: 8, maxWallMs: undefined },
+    caps: { ...defaultCaps, maxSteps: 25, maxWallMs: undefined },
     books: openBooks([], bundledPrices, async () => {}),
     events,
     trace,

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { AttributeSpec } from '../../src/model/attribute.ts';
 import { graphAttributes } from '../../src/model/settings/graph.ts';
 import { nodeAttributes } from '../../src/model/settings/node.ts';
-import { sourceOf } from '../../src/model/settings/typing.ts';
+import { sourceOf, withFlags } from '../../src/model/settings/typing.ts';
 import { kinds } from '../../src/nodes/index.ts';
 import { graphOf, typedText } from '../support/graph.ts';
 
@@ -25,6 +25,21 @@ test.for([
   const settings = settingsOf(body);
   expect([settings.timeout, sourceOf(settings, 'timeout')]).toEqual([value, source]);
 });
+
+test.for([
+  ['a [max_visits=9]', { maxVisits: 2 }, 'max_visits', 2, 'flag'],
+  ['a [max_visits=9]', { modelCallMs: 7 }, 'max_visits', 9, 'node'],
+  ['default_timeout=5s; a [prompt=x]', { modelCallMs: 7 }, 'timeout', 7, 'flag'],
+  ['a [timeout=5s]', { modelCallMs: 7, maxVisits: 2 }, 'timeout', 5_000, 'node'],
+  ['default_timeout=5s; a [shape=parallelogram]', { modelCallMs: 7 }, 'timeout', 5_000, 'graph'],
+] as const)(
+  'in %s with the flags %j the node has %s = %s, from the %s',
+  ([body, flags, key, value, source]) => {
+    const settings = withFlags(graphOf(body), flags).nodes.get('a')?.settings;
+    expect(settings?.[key]).toBe(value);
+    expect(settings === undefined ? undefined : sourceOf(settings, key)).toBe(source);
+  },
+);
 
 test.for([
   ['sandbox=none; a [prompt=x]', 'sandbox', 'none'],

@@ -85,11 +85,10 @@ function oneAttempt(
   context: LayerContext,
   attempt: { readonly number: number; readonly call: number; readonly repeats: string | undefined },
 ): LayerContext {
-  const { run, node, kind, visit, nodeDir, limits, budget } = context;
+  const { run, node, visit, nodeDir, budget } = context;
   run.log('debug', 'node attempt', { node: node.id, visit, attempt: attempt.number });
   const isOwn = sourceOf(node.settings, 'timeout') === 'node';
-  const perCall = kind.type === 'codergen' && !isOwn ? limits.caps.commandTimeoutMs : undefined;
-  const limit = perCall ?? node.settings.timeout;
+  const limit = node.settings.timeout;
   const left = Math.max(0, budget.timeLeft());
   const explicit = isOwn || left < limit;
   // Output of an earlier attempt must never count as this one's.

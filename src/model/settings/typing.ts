@@ -24,7 +24,7 @@ export type Typed<K extends NodeType = NodeType> = {
 type Values = Record<string, unknown>;
 
 /** Where a setting comes from. */
-type Source = 'node' | 'graph' | 'default';
+type Source = 'node' | 'flag' | 'graph' | 'default';
 
 /** Settings inherit from each other, a node's from the graph's, those from the defaults. Of the shared levels, where they come
  *  from. */
@@ -44,6 +44,28 @@ export function sourceOf(settings: NodeSettings, key: keyof NodeSettings): Sourc
   for (let at: object | null = settings; at !== null; at = Object.getPrototypeOf(at) as object | null)
     if (Object.hasOwn(at, key)) return sources.get(at) ?? 'node';
   return 'default';
+}
+
+/** Flags of a run that decide about its nodes. */
+export type NodeFlags = {
+  /** `max_visits` of every node, whatever its text says. */
+  readonly maxVisits?: number | undefined;
+  /** `timeout` of the agent nodes that set none themselves, in milliseconds. */
+  readonly modelCallMs?: number | undefined;
+};
+
+/** The graph as a run with these flags executes it. */
+export function withFlags(graph: Graph, { maxVisits, modelCallMs }: NodeFlags): Graph {
+  if (maxVisits === undefined && modelCallMs === undefined) return graph;
+  const flagged = (node: Node): Node => {
+    const inherited = Object.getPrototypeOf(node.settings) as object;
+    const isCall = modelCallMs !== undefined && node.type === 'codergen';
+    const base = level(inherited, 'flag', isCall ? { timeout: modelCallMs } : {});
+    const own = over(base, { ...node.settings });
+    const settings = maxVisits === undefined ? own : level(own, 'flag', { max_visits: maxVisits });
+    return { ...node, settings: settings as NodeSettings };
+  };
+  return { ...graph, nodes: new Map([...graph.nodes].map(([id, node]) => [id, flagged(node)])) };
 }
 
 /** The codes of what the typing finds. */
