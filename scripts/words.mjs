@@ -51,8 +51,8 @@ const allowed = {
   'README.md': ['factory stage'],
   // The command `factory order mend` and the attribute `holdout_beside`.
   'src/commands/verbs.ts': ['rollback, mend, proof'],
-  'src/commands/order-mend.ts': ['factory order mend', '/mend.ts'],
-  'src/commands/order.ts': ["'mend'"],
+  'src/builder/steps/fix-order.ts': ['factory order mend', '/mend.ts'],
+  'src/commands/steps.ts': ["'mend'"],
   'src/engine/holdout-source.ts': ["'beside'"],
   'src/factory/drive.ts': ['./beside.ts'],
 };

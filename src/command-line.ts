@@ -33,7 +33,7 @@ export async function factory(argv: readonly string[], doors: CommandDoors): Pro
     .exitOverride()
     // What is wrong with the flags is printed as everything else that is wrong.
     .configureOutput({ writeOut: doors.out, writeErr: doors.err, outputError: () => {} });
-  await register(program, argv, io, exit);
+  register(program, argv, io, exit);
   try {
     const words = singleDashes(passedThrough(argv), program);
     missingValue(program, words);
@@ -58,27 +58,20 @@ async function refuseUsage(problem: Diagnostic, argv: readonly string[], io: Cli
 }
 
 /** All verbs by name; only the one that is called, or whose help is asked for, with its options. */
-async function register(
-  program: Command,
-  argv: readonly string[],
-  io: CliIo,
-  exit: (code: number) => void,
-): Promise<void> {
+function register(program: Command, argv: readonly string[], io: CliIo, exit: (code: number) => void): void {
   const [first, ...more] = argv.filter((word) => !word.startsWith('-'));
   const [wanted, step = ''] = first === 'help' ? more : [first, ...more];
   for (const one of verbs) {
-    const isWanted = one.usage.split(' ', 1)[0] === wanted;
-    const command =
-      isWanted && 'withSteps' in one && one.withSteps !== undefined
-        ? await one.withSteps(program, { ...io, exit })
-        : program.command(one.usage).description(one.about);
+    const name = one.usage.split(' ', 1)[0] ?? '';
+    const isWanted = name === wanted;
+    const command = program.command(isWanted && 'verbs' in one ? name : one.usage).description(one.about);
     if (!isWanted) continue;
     if ('load' in one) carryOut(command, one, io, exit);
     else {
       for (const verb of one.verbs)
         carryOut(command.command(verb.usage).description(verb.about), verb, io, exit);
-      // The steps of a plan are tools of a pipeline, started often: they do not load the engine.
-      if (one.self !== undefined && !command.commands.some((below) => below.name() === step))
+      const isStep = one.verbs.some((verb) => verb.usage === step);
+      if (one.self !== undefined && !isStep)
         carryOut(command.enablePositionalOptions().arguments(one.self.usage), one.self, io, exit);
     }
   }

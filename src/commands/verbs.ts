@@ -1,7 +1,6 @@
 /** The verbs of the command line. Each is loaded when it is called. */
-import type { Command, Option } from 'commander';
+import type { Option } from 'commander';
 import type { Refusal } from '../factory/types.ts';
-import type { CliIo } from './io.ts';
 import {
   compileOptions,
   json,
@@ -18,6 +17,7 @@ import {
   wholeNumber,
 } from './options.ts';
 import { orderOptions } from './order-flags.ts';
+import { orderSteps, planSteps } from './steps.ts';
 
 /** What a verb answers with: an exit code, or why it did nothing. */
 export type Ended = number | (Refusal & { readonly more?: object });
@@ -38,11 +38,6 @@ export type Group = {
   readonly verbs: readonly Verb[];
   /** What the word does by itself. */
   readonly self?: Verb;
-  /** Registers the word with the steps of a pipeline below it. */
-  readonly withSteps?: (
-    program: Command,
-    io: CliIo & { readonly exit: (code: number) => void },
-  ) => Promise<Command>;
 };
 
 const at = (about: string) => option('--at <node[@visit]>', about, notEmpty);
@@ -247,20 +242,19 @@ export const verbs: readonly (Verb | Group)[] = [
   {
     usage: 'plan <step>',
     about: 'Compile a spec into work orders (steps: prompt, check, emit)',
-    withSteps: async (program, io) => (await import('./plan.ts')).planCommand(program, io),
     self: {
       usage: '[spec]',
       about: 'Compile a spec into work orders',
       options: compileOptions,
       load: async () => (await import('./compile.ts')).compileCommand,
     },
-    verbs: [],
+    verbs: planSteps,
   },
   {
     usage: 'order <step>',
     about: 'Build work orders (run, run-all; steps: next, prompt, apply, commit, rollback, mend, proof)',
-    withSteps: async (program, io) => (await import('./order.ts')).orderCommand(program, io),
     verbs: [
+      ...orderSteps,
       {
         usage: 'run',
         about: 'Build one work order and put its commit on a branch',

@@ -1,10 +1,8 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { conclude } from '../../src/commands/conclude.ts';
-import { planCommand } from '../../src/commands/plan.ts';
 import { maxAnswerCharacters } from '../../src/model/json-text.ts';
 import type { Verdict } from '../../src/model/step.ts';
 import { planCheck as checkStep } from '../../src/planner/steps/check.ts';
@@ -12,6 +10,7 @@ import { planEmit as emitStep } from '../../src/planner/steps/emit.ts';
 import { planPrompt as promptStep } from '../../src/planner/steps/prompt.ts';
 import type { CommandIo } from '../../src/system/command-io.ts';
 import { realSpawn } from '../../src/system/processes.ts';
+import { call } from '../support/verb.ts';
 
 let cwd = '';
 let outside = '';
@@ -444,11 +443,7 @@ test('the prompts that come along hold what the commands ask for, and an order o
   const prompts = join(import.meta.dirname, '../../prompts');
   await put({ 'spec.md': 'Build a thing.' });
   const codes: number[] = [];
-  const run = async (...argv: string[]) => {
-    const program = new Command().exitOverride();
-    planCommand(program, { ...io, exit: (code) => void codes.push(code) });
-    await program.parseAsync(argv, { from: 'user' });
-  };
+  const run = async (...argv: string[]) => void codes.push((await call(argv, {}, io)).code);
   await run('plan', 'prompt', '--spec', 'spec.md', '--template', join(prompts, 'plan.md'));
   await answer(plan(order('WO-02', 'a')));
   await run('plan', 'check', '--attempts', '3', '--template', join(prompts, 'revise.md'));

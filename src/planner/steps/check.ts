@@ -19,7 +19,7 @@ export type PlanCheckOptions = Ruled & {
   readonly rules?: 'strict' | 'lenient' | undefined;
 };
 
-export const defaultAttempts = 5;
+const defaultAttempts = 5;
 
 /** Checks the model's answer against the workspace. A valid plan is written to `plan.json`; while attempts remain, the prompt
  *  becomes the one that asks for a revision. Nothing is written when a file or flag is wrong. */
