@@ -1,4 +1,5 @@
 /** A shell command in the workspace; its exit code and `$FACTORY_OUTPUT` give the outcome. */
+import type { JsonObject } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Failure, Outcome, Said } from '../model/outcome.ts';
 import { endedBySignal, failed, saidNothing } from '../model/outcome.ts';
@@ -11,10 +12,12 @@ import {
 import { toolCommandProblem } from '../policy/commands.ts';
 import { ownStepWords } from '../policy/own-command.ts';
 import { stoppedByDisk, toldTrouble } from '../system/disk-trouble.ts';
+import type { Exit } from '../system/spawn.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
+import type { NodeContext, NodeFiles } from './kind.ts';
 import { kind } from './kind.ts';
-import { outputLimit, parseOutput, parseToolState } from './output.ts';
+import { outputLimit, parseOutput, parseToolState, type ToolOutput } from './output.ts';
 
 /** Bytes of one argument that Linux starts a program with. */
 const longestCommand = 128 * 1024 - 1;
@@ -51,93 +54,117 @@ export const tool = kind({
     ];
   },
   async run({ tool_command, judge, access }, context) {
-    const expanded = context.inputs.expand(tool_command ?? '', 'shell');
-    if ('unknown' in expanded) {
-      return failed(`tool_command names ${expanded.unknown}, which has no value`, 'config', { broke: true });
-    }
-    const bytes = Buffer.byteLength(expanded.text);
-    if (bytes > longestCommand)
-      return failed(
-        `tool_command is ${bytes} bytes long with the values of its references, and a program takes at most ${longestCommand} in one argument: read long values from the JSON file $FACTORY_CONTEXT`,
-        'config',
-        { broke: true },
-      );
-    const problem = toolCommandProblem(expanded.text);
-    if (problem !== undefined) return failed(problem, 'guardrail');
-    const toolState = context.toolState.last;
-    if (toolState !== undefined) await context.files.keep('state.json', `${JSON.stringify(toolState)}\n`);
+    const command = commandOf(tool_command ?? '', context);
+    if (typeof command !== 'string') return command;
+    const { files } = context;
+    const { last } = context.toolState;
+    if (last !== undefined) await files.keep('state.json', `${JSON.stringify(last)}\n`);
     const ended = await context.processes.run({
-      argv: ['sh', '-c', expanded.text],
+      argv: ['sh', '-c', command],
       // Without access to the run directory the step belongs into the sandbox.
-      own: access === 'run' ? ownStepWords(expanded.text) : undefined,
-      env: { FACTORY_STATE: nodeLayout(context.files.path).toolState },
-      stdoutName: 'tool.stdout.txt',
-      stderrName: 'tool.stderr.txt',
+      own: access === 'run' ? ownStepWords(command) : undefined,
+      env: { FACTORY_STATE: nodeLayout(files.path).toolState },
+      ...output,
     });
     const code = ended.kind === 'exited' ? ended.code : -1;
-    await context.files.keep('tool.exitcode.txt', `${code}\n`);
-    if (stoppedByDisk(expanded.text, code))
-      throw toldTrouble((await context.files.read('tool.stderr.txt', 4096, 'tail')) ?? '', context.runDir);
+    await files.keep('tool.exitcode.txt', `${code}\n`);
+    if (stoppedByDisk(command, code))
+      throw toldTrouble((await files.read(output.stderrName, 4096, 'tail')) ?? '', context.runDir);
     if (ended.kind === 'cancelled') return failed('cancelled', 'cancelled', { broke: true });
-    // The text ends at a character boundary; a character has at most four bytes.
-    const said = await context.files.read('output.json', outputLimit + 4);
-    // Rewritten with secrets masked.
-    if (said !== undefined && Buffer.byteLength(said) <= outputLimit)
-      await context.files.keep('output.json', said);
-    else if (said !== undefined) await context.files.mask('output.json');
-    const written = context.files.wasNoFile('output.json')
-      ? { problem: '$FACTORY_OUTPUT is not a regular file: write the JSON itself to it' }
-      : parseOutput(said);
-    const output = 'output' in written ? written.output : {};
-    const kept = context.files.wasNoFile('state.json')
-      ? { problem: '$FACTORY_STATE is not a regular file: write the JSON itself to it' }
-      : parseToolState(await context.files.read('state.json', outputLimit + 4), toolState);
+    const written = await writtenOutput(files);
+    const kept = await writtenState(files, last);
     if ('changed' in kept) context.toolState.keep(kept.changed);
-    const blame = () =>
-      blamed(context, ended, {
-        command: expanded.text,
-        judge,
-        word: output.failure_class,
-        stdoutName: 'tool.stdout.txt',
-        stderrName: 'tool.stderr.txt',
-      });
-    const fail = async (reason: string, more: Partial<Failure & Said>): Promise<Outcome> => {
-      const { class: of, ...how } = await blame();
+    const word = 'output' in written ? written.output.failure_class : undefined;
+    const fail: Fail = async (reason, more) => {
+      const { class: of, ...how } = await blamed(context, ended, { command, judge, word, ...output });
       return failed(reason, of, { ...how, ...more });
     };
-    switch (ended.kind) {
-      case 'not_found':
-        return fail(`cannot start ${ended.program}: ${ended.why}`, { broke: true });
-      case 'timed_out':
-        return fail(
-          `timeout: tool_command was still running after ${describeMs(ended.afterMs)}; its process group was ended (set timeout on node "${context.node.id}")`,
-          { broke: true },
-        );
-      case 'signalled':
-        return fail(endedBySignal, { broke: true, notes: `ended by ${ended.signal}` });
-      case 'exited': {
-        // A failing exit code counts as a report even with an invalid output file; exit code 0 does not.
-        for (const file of [written, kept])
-          if ('problem' in file) return failed(file.problem, 'config', { exitCode: code, broke: code === 0 });
-        const common = {
-          ...saidNothing,
-          label: output.preferred_next_label ?? '',
-          suggested: output.suggested_next_ids ?? [],
-          updates: output.context_updates ?? {},
-          notes: output.notes ?? '',
-        };
-        const reason = output.failure_reason;
-        if (code !== 0) return fail(reason ?? `tool_exit_code_${code}`, common);
-        const status = output.outcome ?? 'success';
-        switch (status) {
-          case 'fail':
-            return fail(reason ?? 'the tool reported failure', common);
-          case 'retry':
-            return { ...common, status, reason: reason ?? '' };
-          default:
-            return { ...common, status };
-        }
-      }
-    }
+    if (ended.kind !== 'exited') return fail(...broken(ended, context.node.id));
+    // A failing exit code counts as a report even with an invalid output file; exit code 0 does not.
+    for (const file of [written, kept])
+      if ('problem' in file) return failed(file.problem, 'config', { exitCode: code, broke: code === 0 });
+    return reported('output' in written ? written.output : {}, code, fail);
   },
 });
+
+/** Artifacts with what the command prints. */
+const output = { stdoutName: 'tool.stdout.txt', stderrName: 'tool.stderr.txt' } as const;
+
+/** A failure with the class that the command's end and its output give it. */
+type Fail = (reason: string, more: Partial<Failure & Said>) => Promise<Outcome>;
+
+/** The command with its references expanded, or why it is not run. */
+function commandOf(text: string, { inputs }: NodeContext): string | Outcome {
+  const expanded = inputs.expand(text, 'shell');
+  if ('unknown' in expanded)
+    return failed(`tool_command names ${expanded.unknown}, which has no value`, 'config', { broke: true });
+  const bytes = Buffer.byteLength(expanded.text);
+  if (bytes > longestCommand)
+    return failed(
+      `tool_command is ${bytes} bytes long with the values of its references, and a program takes at most ${longestCommand} in one argument: read long values from the JSON file $FACTORY_CONTEXT`,
+      'config',
+      { broke: true },
+    );
+  const problem = toolCommandProblem(expanded.text);
+  return problem === undefined ? expanded.text : failed(problem, 'guardrail');
+}
+
+/** What the command wrote to `$FACTORY_OUTPUT`; the file is rewritten with secrets masked. */
+async function writtenOutput(files: NodeFiles): Promise<ReturnType<typeof parseOutput>> {
+  // The text ends at a character boundary; a character has at most four bytes.
+  const said = await files.read('output.json', outputLimit + 4);
+  if (said !== undefined && Buffer.byteLength(said) <= outputLimit) await files.keep('output.json', said);
+  else if (said !== undefined) await files.mask('output.json');
+  return files.wasNoFile('output.json')
+    ? { problem: '$FACTORY_OUTPUT is not a regular file: write the JSON itself to it' }
+    : parseOutput(said);
+}
+
+async function writtenState(
+  files: NodeFiles,
+  last: JsonObject | undefined,
+): Promise<ReturnType<typeof parseToolState>> {
+  return files.wasNoFile('state.json')
+    ? { problem: '$FACTORY_STATE is not a regular file: write the JSON itself to it' }
+    : parseToolState(await files.read('state.json', outputLimit + 4), last);
+}
+
+/** The failure of a command that did not run to its end. */
+function broken(
+  ended: Exclude<Exit, { kind: 'exited' | 'cancelled' }>,
+  node: string,
+): readonly [string, Partial<Failure & Said>] {
+  switch (ended.kind) {
+    case 'not_found':
+      return [`cannot start ${ended.program}: ${ended.why}`, { broke: true }];
+    case 'timed_out':
+      return [
+        `timeout: tool_command was still running after ${describeMs(ended.afterMs)}; its process group was ended (set timeout on node "${node}")`,
+        { broke: true },
+      ];
+    case 'signalled':
+      return [endedBySignal, { broke: true, notes: `ended by ${ended.signal}` }];
+  }
+}
+
+/** The outcome of a command that ran to its end. */
+function reported(said: ToolOutput, code: number, fail: Fail): Promise<Outcome> | Outcome {
+  const common = {
+    ...saidNothing,
+    label: said.preferred_next_label ?? '',
+    suggested: said.suggested_next_ids ?? [],
+    updates: said.context_updates ?? {},
+    notes: said.notes ?? '',
+  };
+  const reason = said.failure_reason;
+  if (code !== 0) return fail(reason ?? `tool_exit_code_${code}`, common);
+  const status = said.outcome ?? 'success';
+  switch (status) {
+    case 'fail':
+      return fail(reason ?? 'the tool reported failure', common);
+    case 'retry':
+      return { ...common, status, reason: reason ?? '' };
+    default:
+      return { ...common, status };
+  }
+}
