@@ -9,16 +9,15 @@ import { isCode, isMissing } from '../system/files.ts';
 /** Contents above this many bytes are read and stored in pieces. */
 export const largeFrom = 1024 * 1024;
 
-/** SHA-256 (hex) and size of a regular file, read in pieces. `goOn` as for `pour`. */
+/** SHA-256 (hex) and size of a regular file, read in pieces. */
 export async function hashFile(
   path: string | Buffer,
-  goOn?: () => void,
 ): Promise<{ readonly hash: string; readonly size: number }> {
   const small = readSmall(path);
   if (small !== undefined) return { hash: sha256(small), size: small.length };
   const file = await open(path, noFollow);
   try {
-    return await about(String(path), inPieces(file, undefined, goOn));
+    return await about(String(path), inPieces(file));
   } finally {
     await file.close();
   }
@@ -150,8 +149,4 @@ export function readWhole(file: number, into: Buffer, from: number | null): numb
 
 export function writeWhole(file: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-}
-
-export function writeAt(file: number, bytes: Buffer, position: number): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, position + at);
 }

@@ -1,5 +1,5 @@
 /** What happened to a workspace between two snapshots as a patch: git makes it, and `git apply` takes it. */
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesGit } from '../policy/paths.ts';
 import { about } from '../system/disk-trouble.ts';
@@ -7,6 +7,7 @@ import { type Environment, makeRepository, ownGit } from '../system/git.ts';
 import { removeTree } from '../system/remove.ts';
 import { makeTemporary, temporaryOf } from '../system/temporary.ts';
 import { diff } from './changes.ts';
+import { writeWhole } from './content.ts';
 import { ancestorsOf, toBytes } from './names.ts';
 import type { Entry, Snapshot, Snapshots } from './snapshot.ts';
 
@@ -155,10 +156,6 @@ function quoted(path: string): Buffer {
     );
   }
   return Buffer.concat([...parts, Buffer.from('"')]);
-}
-
-function writeWhole(file: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
 function pour(path: string, take: (piece: Buffer) => void): void {
