@@ -57,6 +57,7 @@ export {
 export { listRepoFiles } from './planner/listing.ts';
 export { readRecords } from './store/journal.ts';
 /** Runs of a runs directory, the checkpoints of a run, its journals. */
-export { findMoment, type Moment, readSoFar } from './store/moment.ts';
+export { findMoment, type Moment } from './store/moment.ts';
+export { readRun as readSoFar } from './store/run-journal.ts';
 export { findRun, listRuns, newRunId, type RunSummary } from './store/run-store.ts';
 export { type Clock, realClock } from './system/clock.ts';

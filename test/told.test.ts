@@ -7,7 +7,7 @@ import { agentNames } from '../src/agents/index.ts';
 import { moneyWords } from '../src/engine/shared-budget.ts';
 import { withOwnWords } from '../src/engine/stage-environment.ts';
 import { CallRecord } from '../src/model/call-record.ts';
-import { BoundedCheckpoint, Cover } from '../src/model/checkpoint.ts';
+import { BoundedCheckpoint } from '../src/model/checkpoint.ts';
 import { RunEvent } from '../src/model/event.ts';
 import { Exchange } from '../src/model/exchange.ts';
 import type { Node } from '../src/model/graph.ts';
@@ -66,7 +66,6 @@ test('docs/records.md names every field of the records, and no other', () => {
     Manifest,
     RunResult,
     BoundedCheckpoint.partial(),
-    Cover,
     RunRecord,
     RunEvent,
     CallRecord,

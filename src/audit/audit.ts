@@ -9,7 +9,7 @@ import { sha256 } from '../model/sha256.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import type { Canaries } from '../policy/canaries.ts';
 import { readJournal } from '../store/journal.ts';
-import { readSoFar } from '../store/moment.ts';
+import { readRun } from '../store/run-journal.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readSealed } from '../store/sealed.ts';
 import { GitError } from '../system/git.ts';
@@ -36,7 +36,7 @@ export async function auditRun(
 ): Promise<{ readonly report: AuditReport } | { readonly why: string }> {
   const read = await readManifest(runDir);
   if (!read.ok) return read;
-  const soFar = await readSoFar(runDir);
+  const soFar = await readRun(runDir);
   if (!soFar.ok) return soFar;
   const { manifest } = read;
   const { records } = soFar;

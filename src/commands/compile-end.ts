@@ -19,7 +19,7 @@ import { PlanRequest, planRequestFile } from '../planner/request.ts';
 import { exportFindings, exportOrders, recordsDirectory, writeRecords } from '../planner/shelf.ts';
 import { planStateIn } from '../planner/state.ts';
 import { quoteWord } from '../policy/words.ts';
-import { loadCheckpoint } from '../store/checkpoint.ts';
+import { readRun } from '../store/run-journal.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
 import { systemWords } from '../system/files.ts';
 import { refusedByFiles, usageWrong } from './compile-request.ts';
@@ -60,7 +60,7 @@ export async function finishCompile(
   const request = await readRecord(join(layout(runDir).inputs, planRequestFile), PlanRequest);
   const { result } = ended;
   const dir = recordsDirectory(request.artifacts, result.run_id);
-  const read = await loadCheckpoint(layout(runDir).checkpoint);
+  const read = await readRun(runDir);
   const over = read.ok && read.checkpoint.ended !== null ? read.checkpoint : undefined;
   const times = {
     finishedAt: over?.at ?? io.clock.now().toISOString(),

@@ -15,8 +15,8 @@ import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { quoteWord } from '../policy/words.ts';
-import { loadCheckpoint } from '../store/checkpoint.ts';
 import { ownerOf } from '../store/lock.ts';
+import { readRun } from '../store/run-journal.ts';
 import { readManifest } from '../store/run-store.ts';
 import { DiskStop, diskTrouble, fixDisk } from '../system/disk-trouble.ts';
 import { isMissing } from '../system/files.ts';
@@ -165,7 +165,7 @@ async function trustedSource(source: string | null, runDir: string): Promise<str
 
 /** The state of a run that succeeded; any other is refused. */
 async function stateOf(run: Run, io: CliIo): Promise<Checkpoint | Refusal> {
-  const read = await loadCheckpoint(layout(run.dir).checkpoint);
+  const read = await readRun(run.dir);
   if (!read.ok && existsSync(layout(run.dir).checkpoint)) throw new BadRecord(read.why);
   const checkpoint = read.ok ? read.checkpoint : undefined;
   if (checkpoint?.status === 'completed') return checkpoint;

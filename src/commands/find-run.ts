@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Refusal, refused } from '../factory/types.ts';
-import { readSoFar } from '../store/moment.ts';
+import { type RunHistory, readRun } from '../store/run-journal.ts';
 import { findRun, namedRun, newRunId, validRunId } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Io } from './io.ts';
@@ -10,7 +10,7 @@ import type { Io } from './io.ts';
 type Place = { readonly runsdir?: string };
 /** `dir` is absolute. */
 export type NamedRun = { readonly id: string; readonly dir: string };
-type Progress = Extract<Awaited<ReturnType<typeof readSoFar>>, { ok: true }> & { readonly runDir: string };
+type Progress = RunHistory & { readonly runDir: string };
 
 export const usage = (message: string, fix: string): Refusal => refused('usage', message, fix);
 
@@ -34,7 +34,7 @@ export async function loadProgress(
 ): Promise<Progress | Refusal> {
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
-  const read = await readSoFar(found.dir);
+  const read = await readRun(found.dir);
   return read.ok ? { ...read, runDir: found.dir } : refused('run-files', read.why);
 }
 

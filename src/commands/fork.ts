@@ -7,7 +7,8 @@ import { forkRun, readPipeline } from '../factory.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Point } from '../model/point.ts';
 import { quoteWord } from '../policy/words.ts';
-import { findMoment, readSoFar } from '../store/moment.ts';
+import { findMoment } from '../store/moment.ts';
+import { readRun } from '../store/run-journal.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
 import type { RunDoors, RunOptions } from './run.ts';
@@ -42,7 +43,7 @@ async function fork(
   const where = await placeOfCopy(run, options, io);
   if ('problems' in where) return where;
   const { dir } = where;
-  const read = await readSoFar(dir);
+  const read = await readRun(dir);
   if (!read.ok) return refused('run-files', read.why);
   const moment = findMoment(read.records, options.at, options.before === true);
   if (!moment.ok) return refused('no-visit', `run ${read.checkpoint.run_id}: ${moment.why}`, moment.fix);
@@ -55,11 +56,6 @@ async function fork(
       return { problems: pipeline.found.filter(({ severity }) => severity === 'error') };
   }
   const doors = doorsOf(io, view);
-  const { changed } = read;
-  if (changed !== undefined)
-    doors.log('warn', 'the records of the forked run were changed; the fork uses them as they are', {
-      changed,
-    });
   return forkRun(dir, moment, graph, where, flagsOf(options), doors);
 }
 

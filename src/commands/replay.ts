@@ -7,7 +7,7 @@ import type { Finished, Refusal } from '../factory.ts';
 import { replayRun } from '../factory.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Point } from '../model/point.ts';
-import { readSoFar } from '../store/moment.ts';
+import { readRun } from '../store/run-journal.ts';
 import { readManifest } from '../store/run-store.ts';
 import { isMissing, systemWords } from '../system/files.ts';
 import { usage } from './find-run.ts';
@@ -127,7 +127,7 @@ async function manifestOf(runDir: string): Promise<Manifest> {
 }
 
 async function comparedRun(runDir: string, first: number): Promise<ComparedRun> {
-  const read = await readSoFar(runDir);
+  const read = await readRun(runDir);
   if (!read.ok) throw new Error(read.why);
   const { status, ended } = read.checkpoint;
   return { records: read.records.slice(first), end: { status, ended } };

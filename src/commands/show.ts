@@ -1,6 +1,6 @@
 /** `factory show`: one run at a glance: its status, agent, sandbox and cost, and each node. */
 import { basename } from 'node:path';
-import { callRecords, openBooks } from '../engine/books.ts';
+import { openBooks } from '../engine/books.ts';
 import { pricesOf } from '../engine/price-file.ts';
 import { printed } from '../engine/result.ts';
 import { type Refusal, refused } from '../factory/types.ts';
@@ -11,8 +11,8 @@ import type { Prices } from '../model/prices.ts';
 import { toldOf } from '../model/sealed.ts';
 import type { Spent } from '../model/spent.ts';
 import type { VisitRecord } from '../model/visit-record.ts';
-import { readJournal, readRecords } from '../store/journal.ts';
-import { readSoFar } from '../store/moment.ts';
+import { readJournal } from '../store/journal.ts';
+import { readRun } from '../store/run-journal.ts';
 import { namedRun, type RunSummary, readManifest, summaryOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { findNamed } from './find-run.ts';
@@ -65,12 +65,11 @@ export async function showCommand(
 async function inspect(dir: string, clock: Clock): Promise<Inspected | Refusal> {
   const read = await readManifest(dir);
   if (!read.ok) return refused('manifest', read.why);
-  const soFar = await readSoFar(dir);
+  const soFar = await readRun(dir);
   if (!soFar.ok) return refused('run-files', soFar.why);
   const { manifest } = read;
   const prices = pricesOf(manifest);
-  const calls = await readRecords(layout(dir).calls);
-  const books = openBooks(callRecords(calls.records), prices, async () => {});
+  const books = openBooks(soFar.calls, prices, () => {});
   const visits = soFar.records.filter((record) => record.type === 'Visit');
   const failedNode = String(soFar.checkpoint.context['last_failure.node_id'] ?? '');
   return {

@@ -1,7 +1,6 @@
 /** What a run has spent: every call of a model is recorded before it is made and when it has ended, so that an
  *  interruption loses none. */
-import { CallRecord } from '../model/call-record.ts';
-import type { JsonObject } from '../model/json.ts';
+import type { CallRecord } from '../model/call-record.ts';
 import { own, put } from '../model/own.ts';
 import { costOf, leastCostOf, type Prices, priceOf } from '../model/prices.ts';
 import { nothingSpent, type Spent, tokensIn, type Usage, withCall } from '../model/spent.ts';
@@ -23,7 +22,6 @@ export interface Books {
   of(node: string): Spent;
   /** Models that answered and have no price. */
   unpriced(): readonly string[];
-  /** Settles when the record of the call's start is on the disk. */
   begin(stamp: Stamp, call: Pick<Started, 'agent' | 'model' | 'input_tokens' | 'unseen'>): Promise<void>;
   /** Records the usage of the open call so far, and `sends` further input tokens that are on their way. */
   told(stamp: Stamp, usage: Usage, sends: number): Promise<void>;
@@ -33,11 +31,11 @@ export interface Books {
   take(record: Ended & { readonly run: string; readonly told: string }): Promise<void>;
 }
 
-/** Opens the ledger with the records there are. `write` puts a record on the disk. */
+/** Opens the ledger with the records there are. `write` puts a record into the journal. */
 export const openBooks = (
   records: Iterable<CallRecord>,
   prices: Prices,
-  write: (record: CallRecord) => Promise<void>,
+  write: (record: CallRecord) => Promise<void> | void,
 ): Books => new CallBooks(records, prices, write);
 
 class CallBooks implements Books {
@@ -51,7 +49,7 @@ class CallBooks implements Books {
   constructor(
     records: Iterable<CallRecord>,
     readonly prices: Prices,
-    private readonly write: (record: CallRecord) => Promise<void>,
+    private readonly write: (record: CallRecord) => Promise<void> | void,
   ) {
     for (const record of records) this.count(record);
     if (this.open !== undefined) this.cutOff(this.open);
@@ -97,9 +95,9 @@ class CallBooks implements Books {
     return record.usage ?? undefined;
   }
 
-  private add(record: CallRecord): Promise<void> {
+  private async add(record: CallRecord): Promise<void> {
     this.count(record);
-    return this.write(record);
+    await this.write(record);
   }
 
   private count(record: CallRecord): void {
@@ -196,10 +194,6 @@ export function endedCalls(records: Iterable<{ readonly run: string; readonly ca
   for (const run of [...open.keys()]) cutOff(run);
   return ended;
 }
-
-/** The call records among the lines of `calls.jsonl`. */
-export const callRecords = (lines: Iterable<JsonObject>): CallRecord[] =>
-  [...lines].flatMap((line) => CallRecord.safeParse(line).data ?? []);
 
 /** Tokens of a text, roughly: four bytes each. */
 export const estimatedTokens = (prompt: string): number => Math.ceil(Buffer.byteLength(prompt) / 4);

@@ -5,9 +5,7 @@ import { readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { layout } from '../model/layout.ts';
-import type { Manifest } from '../model/manifest.ts';
 import { quoteWord } from '../policy/words.ts';
-import type { Loaded } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { dropKey, keyFileOf } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
@@ -30,9 +28,7 @@ export type RunDirectoryRequest = {
   readonly signal: AbortSignal;
 };
 
-/** The state of a run that was just created: its manifest, and what reading its checkpoint would return. */
-export type Begun = { readonly manifest: Manifest; readonly read: Loaded };
-export type Made = { readonly runDir: string; readonly notes: readonly string[]; readonly begun?: Begun };
+export type Made = { readonly runDir: string; readonly notes: readonly string[] };
 export type Filled = Omit<Made, 'runDir'>;
 /** Why no run directory was created; `code` is the exit code where it is not 2. */
 export type NotMade = { readonly problem: Diagnostic; readonly code?: number };

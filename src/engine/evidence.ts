@@ -28,7 +28,7 @@ export type Visits = {
   readonly latest: readonly VisitRecord[];
 };
 
-/** Reads `visits.jsonl` once. */
+/** Reads the journal of a run once. */
 export async function visitsIn(path: string): Promise<Visits> {
   const chain = new LineChain();
   const latest = new Map<string, JsonObject>();
@@ -102,7 +102,7 @@ export async function evidenceOf(
     commits: made.map((one, at) => ({ ...one, tree: trees[at] ?? null })),
     snapshot: run.snapshot,
     chain: visits.mark.sha256,
-    journals: { [layout('').visits]: visits.mark, ...journals },
+    journals: { [layout('').journal]: visits.mark, ...journals },
     factory_version: manifest.factory_version,
   };
 }

@@ -3,7 +3,7 @@ import type { RunState } from '../model/checkpoint.ts';
 import type { Parked } from '../model/park.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
-import { WorkspaceError } from '../workspace/trouble.ts';
+import { StoreTrouble, WorkspaceError } from '../workspace/trouble.ts';
 import type { RunRecords } from './commit.ts';
 import { type LayerContext, LimitReached, layerContext } from './layers/layer.ts';
 import { HoldoutLeak } from './leaks.ts';
@@ -63,7 +63,11 @@ export function outermostContext(
 /** Why the run cannot continue; the checkpoint is before this node. */
 function stopped(node: string, error: unknown): ExecutionEnd {
   if (error instanceof WorkspaceError)
-    return { kind: 'stopped', reason: `${node}: ${error.message}`, disk: isDisks(error) };
+    return {
+      kind: 'stopped',
+      reason: `${node}: ${error.message}`,
+      disk: isDisks(error) || error instanceof StoreTrouble,
+    };
   if (error instanceof LimitReached || error instanceof Diverged || error instanceof HoldoutLeak)
     return { kind: 'stopped', reason: error.message };
   throw error;

@@ -2,30 +2,29 @@
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { CallRecord } from '../model/call-record.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { own } from '../model/own.ts';
-import type { Prices } from '../model/prices.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
-import type { Spent } from '../model/spent.ts';
 import type { RunRecord, StartRecord, VisitRecord } from '../model/visit-record.ts';
-import { saveCheckpoint } from '../store/checkpoint.ts';
-import { type JournalOptions, openJournal, readRecords } from '../store/journal.ts';
+import { manifestHash } from '../store/inputs.ts';
 import { messageOf } from '../store/problem.ts';
+import { openRunJournal } from '../store/run-journal.ts';
 import { writeSealed } from '../store/sealed.ts';
-import { openVisits, stateAfter } from '../store/visits.ts';
+import { stateAfter } from '../store/visits.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { copyStore } from '../workspace/store.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
-import { callRecords, openBooks } from './books.ts';
+import { openBooks } from './books.ts';
 import { type Made, makeWhole, type NotMade } from './building.ts';
 import { copyArtifacts } from './fork-artifacts.ts';
 import { copyExchanges, copyRecord } from './fork-exchanges.ts';
-import { keptFiles, manifestHash } from './kept.ts';
+import { keptFiles } from './kept.ts';
 import { renameDirsIn } from './normal.ts';
 import { pricesOf } from './price-file.ts';
 
@@ -40,6 +39,8 @@ export type NewFork = {
   /** The records of the forked run up to the checkpoint, and the snapshot of its workspace there. */
   readonly records: readonly RunRecord[];
   readonly snapshot: string;
+  /** The calls of the forked run. */
+  readonly calls: readonly CallRecord[];
   readonly startedAt: string;
   /** Fires: what was made until then is removed. */
   readonly signal: AbortSignal;
@@ -60,7 +61,7 @@ export type NewFork = {
   readonly history: ((from: string, to: string, workspace: string) => Promise<void>) | undefined;
 };
 
-/** SHA-256 of records as they are in `visits.jsonl`. */
+/** SHA-256 of records as they are in the journal. */
 export function hashOfRecords(records: readonly RunRecord[]): string {
   const hash = createHash('sha256');
   for (const record of records) hash.update(`${JSON.stringify(record)}\n`);
@@ -133,52 +134,38 @@ async function fill(
   };
 }
 
-/** Writes records, calls, manifest and checkpoint. */
+/** Writes the manifest, and the journal with the copied executions and what they have spent. */
 async function writeRecords(
   { building, snapshot }: { readonly building: string; readonly snapshot: string },
   wanted: NewFork,
   records: readonly RunRecord[],
   manifest: Manifest,
 ): Promise<void> {
-  const at = layout(building);
+  await writeJson(layout(building).manifest, manifest);
   const options = { runId: wanted.runId, epoch: 1 };
-  const visits = await openVisits(at.visits, 0, { ...options, sync: false });
-  for (const record of records) visits.append(record);
-  const { sha256 } = visits.marks().written;
-  await visits.close();
-  const calls = { from: layout(wanted.from).calls, to: at.calls, prices: pricesOf(manifest) };
-  const spent = await copyCalls(calls, options, records);
-  await writeJson(at.manifest, manifest);
-  const { completed_nodes: completed, ...state } = stateAfter(records);
-  await saveCheckpoint(
-    at.checkpoint,
-    { ...state, run_id: wanted.runId, epoch: 1, snapshot, spent },
-    {
-      seq: records.length,
-      completed,
-      sha256,
-      sync: false,
-      cover: { manifest_sha256: manifestHash(manifest), journals: {} },
-    },
+  const journal = await openRunJournal(building, { ...options, sync: false });
+  const calls = new Map<string, CallRecord[]>();
+  for (const call of wanted.calls) calls.set(callOf(call), [...(calls.get(callOf(call)) ?? []), call]);
+  const paid: CallRecord[] = [];
+  for (const record of records) {
+    const its = record.type === 'Start' ? [] : (calls.get(callOf(record)) ?? []);
+    for (const call of its) journal.note(call);
+    paid.push(...its);
+    journal.note(record.type === 'Start' ? { ...record, manifest_sha256: manifestHash(manifest) } : record);
+  }
+  const { completed_nodes: _, ...state } = stateAfter(records);
+  const spent = openBooks(paid, pricesOf(manifest), () => {}).run();
+  const { elapsed_ms } = state;
+  const resumed = { type: 'Resumed', at: state.at, elapsed_ms, spent, snapshot } as const;
+  await journal.commit(
+    { schema_version: 1, ...resumed, manifest_sha256: manifestHash(manifest) },
+    { ...state, run_id: wanted.runId },
   );
+  await journal.close();
 }
 
-/** What the copied executions have spent counts for the new run as well. */
-async function copyCalls(
-  { from, to, prices }: { readonly from: string; readonly to: string; readonly prices: Prices },
-  options: JournalOptions,
-  visits: readonly RunRecord[],
-): Promise<Spent> {
-  const known = new Set(visits.flatMap((one) => (one.type === 'Visit' ? [`${one.node} ${one.visit}`] : [])));
-  const read = await readRecords(from);
-  const records = callRecords(read.records).filter(({ node, visit }) => known.has(`${node} ${visit}`));
-  if (records.length > 0) {
-    const journal = await openJournal(to, options);
-    for (const record of records) journal.append(record);
-    await journal.close();
-  }
-  return openBooks(records, prices, async () => {}).run();
-}
+const callOf = ({ node, visit }: { readonly node: string; readonly visit: number }): string =>
+  `${node} ${visit}`;
 
 /** The record with paths of artifacts in the new run's directory. Artifacts that are gone get no hashes. */
 function withOwnArtifacts(
@@ -187,7 +174,8 @@ function withOwnArtifacts(
   from: readonly string[],
   to: string,
 ): VisitRecord {
-  const { artifacts, ...rest } = record;
+  // These are of the other run.
+  const { artifacts, spent: _, ended: __, marks: ___, ...rest } = record;
   const kept = isLost || artifacts === undefined ? rest : { ...rest, artifacts };
   const key = 'last_failure.artifacts';
   const paths = own(record.context.set, key);

@@ -1,16 +1,6 @@
 /** Trace records hold the whole context while it is small, and periodically while it is large; the records between hold only
  *  the changes. This module restores the full form. */
 import type { Json } from '../model/json.ts';
-import type { Context } from '../model/outcome.ts';
-
-/** Bytes of a context that every record repeats. */
-const smallContext = 4096;
-/** Steps between two full records of a large context. */
-const period = 50;
-
-/** Whether a record of the `step`-th step repeats the whole context. */
-export const inFull = (context: Context, step: number): boolean =>
-  step % period === 0 || Buffer.byteLength(JSON.stringify(context)) <= smallContext;
 
 type TraceRecord = Readonly<Record<string, Json>>;
 const isRecord = (value: Json | undefined): value is Readonly<Record<string, Json>> =>

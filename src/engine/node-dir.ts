@@ -1,12 +1,11 @@
 /** A node's directory of artifacts: the latest execution at the top, earlier ones under `visits/<n>/`. */
 import { lstatSync, mkdirSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeRemaking, beforeWrite } from '../system/fence.ts';
 import { isCode, overwriteJson, removeNow } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
-import { settleTree } from '../system/settle.ts';
 import { below, toBytes } from '../workspace/names.ts';
 import { readNames } from '../workspace/walk.ts';
 import { keepJson } from './artifacts.ts';
@@ -89,18 +88,6 @@ function made(dir: string): boolean {
     if (isCode(error, 'EEXIST')) return false;
     throw error;
   }
-}
-
-/** Flushes the files of an execution and the moved names of the one before it, because the journal line names their hashes.
- *  The moved names go first: otherwise a power cut could lose them in both places. */
-export async function settleVisit(dir: string, visit: number): Promise<void> {
-  const { visits } = nodeLayout(dir);
-  // The directory itself is new at the first execution.
-  if (visit === 1) return settleTree([dir, dirname(dir)], [visits, dirname(dir)]);
-  const before = join(visits, String(visit - 1));
-  await settleTree(before, [before]);
-  await settleTree(visits, [visits]);
-  await settleTree(dir, [visits]);
 }
 
 /** Moves away or removes everything of earlier executions. Uses synchronous calls: between the check of the run's owner and an

@@ -1,16 +1,15 @@
 /** Fills the directory of a new run. */
-import { lstatSync, statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RunState } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
 import { inWorkspace, type Layout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { isAtOrBelow } from '../policy/holdout.ts';
-import { type Loaded, openLedger } from '../store/checkpoint.ts';
+import { manifestHash } from '../store/inputs.ts';
+import { startJournal } from '../store/run-journal.ts';
 import { keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
-import { stateAfter } from '../store/visits.ts';
 import { makeFolder, writeFileAtomic, writeJson } from '../system/files.ts';
 import { noteOf } from '../workspace/own-place.ts';
 import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
@@ -27,7 +26,7 @@ import {
 } from './building.ts';
 import { copyNotes, type WantedHoldout } from './holdout.ts';
 import type { Inputs } from './inputs.ts';
-import { keptFiles, manifestHash } from './kept.ts';
+import { keptFiles } from './kept.ts';
 
 /** Creates the git history of pipelines that make commits. */
 export interface Historian {
@@ -110,7 +109,17 @@ async function fill(
   });
   const manifest = { ...facts, files: await keptFiles(building) };
   await writeJson(at.manifest, manifest);
-  return { notes, begun: { manifest, read: await saveFirst(wanted, building, snapshot.id, manifest) } };
+  await startJournal(building, wanted.runId, {
+    schema_version: 1,
+    type: 'Start',
+    at: wanted.startedAt,
+    next_node: wanted.startNode,
+    context: wanted.goal === undefined ? {} : { 'graph.goal': wanted.goal },
+    origins: wanted.goal === undefined ? {} : { 'graph.goal': 'engine' },
+    snapshot: snapshot.id,
+    manifest_sha256: manifestHash(manifest),
+  });
+  return { notes };
 }
 
 /** Fills the workspace; answers with notes on what is not copied unchanged. */
@@ -171,35 +180,6 @@ async function sealHoldout({ historian, holdout }: NewRun, at: Layout, hasHistor
   return { files, notes: replaced ? [note] : [], holdout: sealed };
 }
 
-/** Writes the first record and the checkpoint of the run. */
-async function saveFirst(
-  wanted: NewRun,
-  building: string,
-  snapshot: string,
-  manifest: Manifest,
-): Promise<Loaded> {
-  const state = firstState(wanted, snapshot);
-  const start = {
-    schema_version: 1,
-    type: 'Start',
-    at: wanted.startedAt,
-    next_node: wanted.startNode,
-    context: state.context,
-    origins: state.origins,
-    snapshot,
-  } as const;
-  const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch, sync: false });
-  try {
-    await ledger.save(state, start, { manifest_sha256: manifestHash(manifest), journals: {} });
-  } finally {
-    await ledger.close();
-  }
-  const { run_id, epoch } = state;
-  const first = stateAfter([{ ...start, run_id, epoch, seq: 1 }]);
-  const visits = { seq: 1, end: statSync(layout(building).visits).size };
-  return { ok: true, checkpoint: { ...first, ...state }, visits, vouched: { visits_seq: 1 } };
-}
-
 /** Removes the files at the holdout paths of a new workspace, and returns them. */
 function takeOutOwn(workspace: string, paths: readonly string[]): SealedFile[] {
   const own = paths.flatMap((path) =>
@@ -232,29 +212,4 @@ function linkedFolder(workspace: string): string | undefined {
     if (is !== undefined && !is.isDirectory()) return name;
   }
   return undefined;
-}
-
-function firstState(wanted: NewRun, snapshot: string): RunState {
-  return {
-    schema_version: 1,
-    run_id: wanted.runId,
-    epoch: 1,
-    last_completed_node: '',
-    retry_counts: {},
-    context: wanted.goal === undefined ? {} : { 'graph.goal': wanted.goal },
-    origins: wanted.goal === undefined ? {} : { 'graph.goal': 'engine' },
-    next_node: wanted.startNode,
-    arrived: null,
-    steps: 0,
-    visits: {},
-    calls: {},
-    outcomes: {},
-    last_outcome: null,
-    last_failure: null,
-    snapshot,
-    elapsed_ms: 0,
-    status: 'running',
-    ended: null,
-    at: wanted.startedAt,
-  };
 }

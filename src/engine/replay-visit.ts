@@ -69,7 +69,7 @@ export function recordedExecutions(
   const { dirs } = runNames(of.run_id, of.run_dir);
   return async (start, was) => {
     const { node, state, snapshot, nodeDir } = start;
-    const then = stateAfter(was.seq - 1);
+    const then = stateAfter(records.indexOf(was));
     const isAsked = was.asked_sha256 === askedOf(node, here.variables) && !of.changed.includes('env_pass');
     const unlike =
       unanswerable(node, was) ??

@@ -40,7 +40,7 @@ export async function resultOf(
   const commits = Commit.array().safeParse(state.context['build.commits']);
   const proof = RunResult.shape.proof.safeParse(state.context['build.proof']);
   const status = end.parked?.status ?? (end.interrupted ? 'interrupted' : ending.ok ? 'completed' : 'failed');
-  const visits = await visitsIn(layout(runDir).visits);
+  const visits = await visitsIn(layout(runDir).journal);
   const made = commits.success ? commits.data : [];
   const last = ending.ok || end.parked !== undefined ? null : causeOf(end);
   return {
@@ -76,7 +76,7 @@ export async function resultOf(
         context: state.context,
         origins: state.origins,
       },
-      marks ?? (await marksIn(runDir)),
+      marks ?? marksIn(runDir),
     ),
     verify: `${called.program} verify ${namedRun(runDir, cwd)}`,
     ...(manifest.forked_from === undefined ? {} : { forked_from: manifest.forked_from }),

@@ -7,10 +7,9 @@ import type { Context, Outcome } from '../model/outcome.ts';
 import type { Parked } from '../model/park.ts';
 import type { RanCommand } from '../model/visit-record.ts';
 import type { NodeContext, NodeKind } from '../nodes/kind.ts';
-import type { OnDisk } from '../store/checkpoint.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Journal } from '../store/journal.ts';
-import type { VisitFacts } from '../store/visits.ts';
+import type { RunJournal } from '../store/run-journal.ts';
 import type { Clock } from '../system/clock.ts';
 import type { OutOfMemory } from '../system/oom.ts';
 import type { Spawn } from '../system/spawn.ts';
@@ -85,9 +84,10 @@ export type PreparedRun = {
   readonly books: Books;
   readonly events: Journal;
   readonly trace: Journal;
-  /** Appends the journal line of the finished execution, then writes the checkpoint. The returned function settles when both
-   *  are flushed. Rejects if another process has taken over the run. */
-  readonly save: (state: RunState, visit?: VisitFacts, beside?: () => Promise<void>) => Promise<OnDisk>;
+  /** Rejects if another process has taken over the run. */
+  readonly journal: Pick<RunJournal, 'note' | 'commit'>;
+  /** Has the files of an execution flushed within a second or so, while the run continues. */
+  readonly flushLater?: (nodeDir: string, visit: number) => void;
   readonly signal: AbortSignal;
   /** Why the run was suspended before this resume. */
   readonly parkedBefore?: Parked | undefined;

@@ -62,17 +62,15 @@ async function decide(
   return { execution, executed, before, tookMs, facts, step: step(graph, before.state, outcome, facts) };
 }
 
-/** Milliseconds of the execution and of those that were interrupted before it; 0 for a node without a limit on its time. */
-function timeOf({ setting }: PreparedRun, { node, began }: Execution, { cut_ms = 0 }: RunState): number {
-  if (node.settings.max_wall === undefined) return 0;
-  return cut_ms + Math.round(setting.clock.monotonic() - began);
-}
+/** Milliseconds of the execution and of those that were interrupted before it. */
+const timeOf = ({ setting }: PreparedRun, { began }: Execution, { cut_ms = 0 }: RunState): number =>
+  cut_ms + Math.round(setting.clock.monotonic() - began);
 
 /** The state after an execution that did not end: it leaves no trace, and the resume undoes its changes. */
-function unfinished(prepared: PreparedRun, execution: Execution, state: RunState): RunState {
-  const tookMs = timeOf(prepared, execution, state);
-  return tookMs === 0 ? state : { ...state, cut_ms: tookMs };
-}
+const unfinished = (prepared: PreparedRun, execution: Execution, state: RunState): RunState => ({
+  ...state,
+  cut_ms: timeOf(prepared, execution, state),
+});
 
 const stopOf = (executed: Exclude<ExecutionEnd, { kind: 'ended' }>): Stop =>
   executed.kind === 'interrupted'

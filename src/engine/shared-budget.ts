@@ -220,7 +220,6 @@ export async function sharedBudget(
     async tell(record) {
       journal ??= await openJournal(spentFile, { runId, epoch: 1 });
       journal.append(record);
-      await journal.flush();
     },
     close: async () => journal?.close(),
   };

@@ -1,6 +1,7 @@
 /** Writes the events and trace records of a run. */
 import type { EventFacts, RunEvent } from '../model/event.ts';
 import type { TraceFacts } from '../model/trace.ts';
+import type { Told } from '../store/told.ts';
 import type { PreparedRun } from './run-context.ts';
 
 export type EventWriter = ReturnType<typeof eventWriter>;
@@ -25,8 +26,9 @@ export function eventWriter({
       const { type, ...rest } = facts;
       await trace.append({ schema_version: 1, type, at: stamp().at, ...rest });
     },
-    async flush(): Promise<void> {
-      await Promise.all([events.flush(), trace.flush()]);
+    async tell(told: Told): Promise<void> {
+      for (const facts of told.events) await this.event(facts);
+      for (const facts of told.trace) await this.trace(facts);
     },
   };
 }

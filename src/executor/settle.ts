@@ -14,7 +14,7 @@ import type { Finished } from '../factory.ts';
 import { layout } from '../model/layout.ts';
 import { isPaused } from '../model/park.ts';
 import type { RunResult } from '../model/result.ts';
-import { loadCheckpoint } from '../store/checkpoint.ts';
+import { readRun } from '../store/run-journal.ts';
 import { namedRun, readManifest } from '../store/run-store.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
@@ -130,7 +130,7 @@ async function landRun(
   const history = historyGit(run.history, env);
   const head = await history.text(['rev-parse', headRef]);
   const start = await readHistoryStart(run.history);
-  const read = await loadCheckpoint(run.checkpoint);
+  const read = await readRun(run.root);
   if (!read.ok) throw new BadRecord(read.why);
   const stray = strayProblem(head, recordedHead(read.checkpoint.tool_state, start.first_commit));
   if (stray !== undefined)

@@ -8,6 +8,7 @@ import type { Sealed } from '../engine/sealing.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
+import type { RunHistory } from '../store/run-journal.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 import type { Doors } from './types.ts';
 
@@ -24,12 +25,13 @@ export async function openRunExtensions(
     readonly runDir: string;
     readonly manifest: Manifest;
     readonly variables: Readonly<Record<string, string>>;
+    readonly history: RunHistory;
     readonly snapshots: Snapshots;
     readonly sealed: Sealed | undefined;
   },
   doors: Doors,
 ): Promise<RunExtensions | Refusal> {
-  const { graph, runDir, manifest, snapshots, sealed } = run;
+  const { graph, runDir, manifest, history, snapshots, sealed } = run;
   const asks = codergens(graph).length > 0 || manifest.replay_of !== undefined;
   const agents = asks ? await import('./exchanges.ts') : undefined;
   const follows = await agents?.openReplay(runDir, manifest, run.variables, snapshots, doors);
@@ -37,7 +39,10 @@ export async function openRunExtensions(
   const guard =
     sealed === undefined
       ? undefined
-      : await (await import('./leaks.ts')).openLeaks(runDir, manifest, snapshots, sealed);
-  if (guard !== undefined && 'problems' in guard) return guard;
-  return { exchanges: agents?.exchangesOf(graph, runDir), replay: follows?.replay, leaks: guard?.leaks };
+      : await (await import('./leaks.ts')).openLeaks(runDir, manifest, history.records, snapshots, sealed);
+  return {
+    exchanges: agents?.exchangesOf(graph, runDir, history),
+    replay: follows?.replay,
+    leaks: guard?.leaks,
+  };
 }

@@ -1,19 +1,16 @@
 /** Executes a run: takes its lock, opens its snapshots and journals, creates its agents, and runs the loop. */
-import { readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createAgents } from '../agents/index.ts';
 import { inHistory } from '../builder/in-history.ts';
-import type { Begun } from '../engine/building.ts';
 import type { Caps } from '../engine/caps.ts';
 import type { Casting, Refusal } from '../engine/casting.ts';
 import { backendOf } from '../engine/casting.ts';
-import { manifestHash } from '../engine/kept.ts';
 import { executeHere } from '../engine/layers/index.ts';
 import { processMarker } from '../engine/process-marker.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
-import { writeMissingRecords } from '../engine/retell.ts';
 import { runLoop } from '../engine/run.ts';
 import type { RunSetting } from '../engine/run-context.ts';
 import type { Sealed } from '../engine/sealing.ts';
@@ -30,15 +27,17 @@ import type { RunResult } from '../model/result.ts';
 import { withFlags } from '../model/settings/typing.ts';
 import { kinds } from '../nodes/index.ts';
 import { quoteWord } from '../policy/words.ts';
-import { openLedger } from '../store/checkpoint.ts';
-import { allOpen, type Closing, closeAll, openJournal } from '../store/journal.ts';
+import { backgroundFlush } from '../store/background.ts';
+import { settleChange } from '../store/inputs.ts';
+import { type Closing, closeAll } from '../store/journal.ts';
 import { acquireLock, type Before, livingOwners, locksIn } from '../store/lock.ts';
 import { marksByPath } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
+import { openRunJournal } from '../store/run-journal.ts';
 import { listingOf } from '../store/run-store.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeRemaking, beforeWrite, fence, Superseded } from '../system/fence.ts';
-import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { writeFileAtomic } from '../system/files.ts';
 import { OutOfMemory } from '../system/oom.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
@@ -48,8 +47,16 @@ import { settleTree } from '../system/settle.ts';
 import { auditOf } from './audit.ts';
 import { writeStart } from './beginning.ts';
 import { openRunExtensions } from './beside.ts';
-import { type Change, settleTexts } from './cover.ts';
-import { diskStop, finishedRun, flushed, releaseLock, removeLeftovers } from './ended.ts';
+import { type Change, prepareResumeChange } from './cover.ts';
+import {
+  diskStop,
+  finishedRun,
+  flushed,
+  openRecords,
+  releaseLock,
+  removeLeftovers,
+  settleRun,
+} from './ended.ts';
 import { restoreWorkspace } from './ground.ts';
 import { readHoldout, unseal, unsealIfPossible } from './judge.ts';
 import { lostTime } from './lost-time.ts';
@@ -59,7 +66,6 @@ import { keptSecrets } from './secrets.ts';
 import { loadRunState } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { refused } from './types.ts';
-import { changedRecords } from './vouched.ts';
 
 /** Milliseconds within which one signal may arrive twice: `npx` passes on the signal that the terminal sends to all processes. */
 const oneSignalMs = 100;
@@ -79,7 +85,6 @@ export async function executeRun(
     /** This process has waited out a suspension of the run. */
     waited?: boolean;
     change?: Change;
-    begun?: Begun;
   },
   flags: RunFlags,
   doors: Doors,
@@ -105,18 +110,15 @@ export async function executeRun(
   /** Open writers, closed in the end. */
   const open: Closing[] = [];
   try {
-    // The state of a run that this process has just created need not be read.
-    const stands = lock.epoch === 1 && given.begun !== undefined ? given.begun : await loadRunState(runDir);
+    const stands = await loadRunState(runDir);
     if ('problems' in stands) return stands;
-    const { read } = stands;
+    const { history } = stands;
     const manifest = given.change?.manifest ?? stands.manifest;
-    const loaded = read.checkpoint;
+    const loaded = history.checkpoint;
     const finished = await finishedRun(manifest, loaded, runDir, doors);
     if (finished !== undefined) return finished;
     // Another process may have resumed the run between its creation and our lock.
     const resumed = given.resumed || lock.epoch > 1;
-    const changed = resumed ? await changedRecords(runDir, manifest.run_id, read) : undefined;
-    if (changed !== undefined) return changed;
     again = await nextCommand(
       manifest,
       { status: 'interrupted', exitNode: null, failed: undefined, byModel: false },
@@ -147,7 +149,7 @@ export async function executeRun(
       if (takenOver !== undefined) doors.log('warn', ...takeoverNotice(takenOver));
       ended = await endLeftovers(runDir, manifest, loaded, livingOwners(runDir));
       await removeLeftovers(runDir);
-      await settleTexts(runDir);
+      await settleChange(runDir, history.manifestSha256);
       if (ended > 0)
         doors.log('warn', 'ended processes that an earlier engine left running', { processes: ended });
       beforeWrite(at.scratch);
@@ -157,27 +159,31 @@ export async function executeRun(
     const enforcing = { ...manifest, sandbox: account, not_enforced: account.missing };
     if (account.asked === 'auto' && account.used !== 'bwrap')
       doors.log('warn', `nodes run without a sandbox: ${account.why}`, { missing: account.missing });
-    const { change } = given;
-    const restored = await restoreWorkspace(runDir, loaded, { resumed, change, manifest: enforcing, read });
+    const change = given.change && { ...given.change, manifest: enforcing };
+    const restored = await restoreWorkspace(runDir, loaded, { resumed, change });
     if ('problems' in restored) return restored;
     const { snapshots, snapshot } = restored;
     const { variables } = given.inputs;
-    const about = { graph, runDir, manifest, variables, snapshots, sealed };
+    const about = { graph, runDir, manifest, history, variables, snapshots, sealed };
     const extensions = await openRunExtensions(about, doors);
     if ('problems' in extensions) return extensions;
     const { exchanges, replay, leaks } = extensions;
     if (exchanges !== undefined) open.push(exchanges);
-    const started = JSON.parse(readFileSync(at.manifest, 'utf8')) as object;
-    const manifestIs = manifestHash(started);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
-    // In parallel: each waits for the disk.
-    const [events, trace, ledger, money] = await allOpen([
-      openJournal(at.events, options),
-      openJournal(at.trace, options),
-      openLedger(runDir, options, read),
-      openMoney(runDir, options, { manifest, loaded, resumed, caps: given.caps }, doors),
-    ]);
-    open.push(events, trace, ledger, money);
+    const { events, trace } = await openRecords(runDir, stands, lock.epoch, doors);
+    open.push(events, trace);
+    const marks = () =>
+      marksByPath({ events: events.mark(), trace: trace.mark(), exchanges: exchanges?.mark() });
+    const journal = await openRunJournal(runDir, options, history, marks);
+    open.push(journal);
+    const { calls } = history;
+    const money = await openMoney(
+      runDir,
+      journal,
+      { manifest, calls, loaded, resumed, caps: given.caps },
+      doors,
+    );
+    open.push(money);
     const { books } = money;
     const agents = await createAgents(given.casting.plans, {
       env: doors.env,
@@ -220,31 +226,35 @@ export async function executeRun(
     for (const passed of allPassed(setting))
       doors.log('warn', 'env_pass="*": all secrets of the environment are passed', passed);
     const { completed_nodes, parked: parkedBefore, ...before } = loaded;
-    const owners = locksIn(runDir, loaded.epoch).filter(({ epoch }) => epoch < lock.epoch);
-    const lost = lostTime(loaded, owners);
-    const state: RunState = {
-      ...before,
-      ...(lost === 0 ? {} : { cut_ms: (loaded.cut_ms ?? 0) + lost }),
-      epoch: lock.epoch,
-      status: 'running',
-      ended: null,
-      snapshot: snapshot.id,
-      elapsed_ms: loaded.elapsed_ms + lost,
-      spent: books.run(),
-    };
-    const marksOf = (which: 'written' | 'flushed') =>
-      marksByPath({
-        events: events.marks()[which],
-        trace: trace.marks()[which],
-        calls: money.mark(),
-        exchanges: exchanges?.mark(),
-      });
+    let state: RunState = { ...before, epoch: lock.epoch, spent: books.run() };
+    if (resumed) {
+      const owners = locksIn(runDir, loaded.epoch).filter(({ epoch }) => epoch < lock.epoch);
+      const lost = lostTime(loaded, owners);
+      const cut = (loaded.cut_ms ?? 0) + lost;
+      const sha256 = history.manifestSha256;
+      const next = change === undefined ? sha256 : await prepareResumeChange(runDir, change, sha256);
+      state = await journal.commit(
+        {
+          schema_version: 1,
+          type: 'Resumed',
+          at: doors.clock.now().toISOString(),
+          elapsed_ms: loaded.elapsed_ms + lost,
+          ...(cut === 0 ? {} : { cut_ms: cut }),
+          spent: books.run(),
+          snapshot: snapshot.id,
+          manifest_sha256: next,
+        },
+        state,
+      );
+      await settleChange(runDir, next);
+    }
     const writer = eventWriter({ setting, events, trace });
-    if (resumed) await writeMissingRecords(runDir, stands.manifest, read, writer);
     const answers = given.casting.main !== undefined || (replay !== undefined && manifest.agent.name !== '');
     const agent = answers ? manifest.agent.describe : 'none';
     const start = { manifest, workspace: at.workspace, sandbox, agent, loaded, state, resumed, ended };
     await writeStart(writer, { ...start, takenOver: lock.takenOver }, doors.log);
+    const flusher = backgroundFlush([events, trace]);
+    open.push(flusher);
     const end = await runLoop({
       setting,
       kinds,
@@ -256,41 +266,38 @@ export async function executeRun(
       books,
       events,
       trace,
-      save: async (next, visit, beside) => {
-        lock.assertOwner();
-        if (!(await lock.stillOwner()))
-          throw new Superseded(
-            `the lock of run ${manifest.run_id} is gone: ${at.locks} was removed or taken over; this process stops`,
-          );
-        const waits = next.parked === undefined ? undefined : { ...started, parked: next.parked };
-        return ledger.put(next, visit, beside, {
-          manifest_sha256: manifestIs,
-          ...(waits === undefined ? {} : { manifest_next: manifestHash(waits) }),
-          journals: marksOf('flushed'),
-        });
+      journal: {
+        note: (line) => journal.note(line),
+        commit: async (line, before) => {
+          lock.assertOwner();
+          if (!(await lock.stillOwner()))
+            throw new Superseded(
+              `the lock of run ${manifest.run_id} is gone: ${at.locks} was removed or taken over; this process stops`,
+            );
+          return journal.commit(line, before);
+        },
       },
+      flushLater: flusher.add,
       signal,
       parkedBefore,
       waited: given.waited,
       audit: auditOf(graph, runDir, manifest, doors),
       stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
     });
-    await events.close();
-    await trace.close();
-    await ledger.close();
     beforeWrite(at.scratch);
     await removeTree(at.scratch);
     const { parked } = end;
     if (parked !== undefined) await parkAbove(doors.env, parked);
-    await money.close();
+    const written = marks();
+    for (const one of [flusher, events, trace, journal, money]) await one.close();
     exchanges?.close();
-    if (parked !== undefined) await writeJson(at.manifest, { ...started, parked }, { sync: true });
     unseal(at.workspace, sealed);
     stopped = undefined; // The files are placed; placing them again on a full disk would lose them.
     // The workspace of an interrupted or suspended run is restored by its resume, so it need not be flushed.
-    if (!end.interrupted && parked === undefined) await settleTree(at.workspace);
-    const marks = marksOf('written');
-    const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called, marks);
+    if (end.interrupted || parked !== undefined)
+      await settleTree(runDir, [at.workspace, at.snapshots, at.history]);
+    else await settleRun(runDir);
+    const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called, written);
     await writeFileAtomic(at.result, withOwnHash(result), flushed);
     ending = result;
     return { result, code: end.ending.code };

@@ -1,35 +1,33 @@
-/** The end of runs: results, missing records after a crash, leftover files, the message about a full disk. */
-import { readFileSync } from 'node:fs';
+/** The end of runs: results, records that a crash left out, leftover files, the message about a full disk. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Begun } from '../engine/building.ts';
+import { readGraph } from '../dot/read.ts';
 import type { Refusal } from '../engine/casting.ts';
+import { nodeInput } from '../engine/records.ts';
 import { resultOf } from '../engine/result.ts';
-import { writeMissingRecords } from '../engine/retell.ts';
 import { testStop } from '../engine/run.ts';
-import { eventWriter } from '../engine/teller.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
+import type { ParsedGraph } from '../model/graph.ts';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Parked } from '../model/park.ts';
 import { RunResult } from '../model/result.ts';
-import { allOpen, openJournal } from '../store/journal.ts';
+import type { Journal } from '../store/journal.ts';
 import { acquireLock, type Lock, notReleased } from '../store/lock.ts';
-import { mendJournals } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
+import { rebuildDerived } from '../store/rebuild.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
 import { fence } from '../system/fence.ts';
-import { systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { systemWords, writeFileAtomic } from '../system/files.ts';
 import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
 import { readPlain } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { restoreProblem } from './ground.ts';
 import { readHoldout, unseal } from './judge.ts';
-import { loadRunState } from './stands.ts';
+import { loadRunState, type RunStanding } from './stands.ts';
 import type { Doors, Finished } from './types.ts';
-import { changedRecords } from './vouched.ts';
 import { checkRunOwner } from './whose.ts';
 
 /** The result of a run that has reached an exit; undefined for any other run. */
@@ -82,28 +80,23 @@ async function endOf(
   return { result: await resultOf(manifest, runDir, end, doors.cwd, doors.called), code: ended.code };
 }
 
-/** Writes the manifest and result of a suspended run, if its engine was killed before it could. Changes nothing if the run has
- *  another owner or was resumed meanwhile. */
+/** Writes the result of a suspended run, if its engine was killed before it could. Changes nothing if the run has another owner
+ *  or was resumed meanwhile. */
 export async function completeWait(
   runDir: string,
   parked: Parked,
   result: RunResult,
   doors: Doors,
 ): Promise<void> {
-  const at = layout(runDir);
-  if (await hasResult(at.result, result)) return;
+  if (await hasResult(layout(runDir).result, result)) return;
   const answer = await acquireLock(runDir, { clock: doors.clock, takeOver: false });
   if (answer.kind === 'refused') return;
   const open = fence(runDir, answer.lock.assertOwner, answer.lock.successor);
   try {
     const stands = await loadRunState(runDir);
-    if ('problems' in stands || !isDeepStrictEqual(stands.read.checkpoint.parked, parked)) return;
-    // Changed records are reported by the resume.
-    if ((await changedRecords(runDir, stands.manifest.run_id, stands.read)) !== undefined) return;
-    // Read without the schema, to keep fields of later versions.
-    const started = JSON.parse(readFileSync(at.manifest, 'utf8')) as object;
-    await writeJson(at.manifest, { ...started, parked }, { sync: true });
-    await writeFileAtomic(at.result, withOwnHash(result), flushed);
+    if ('problems' in stands || !isDeepStrictEqual(stands.history.checkpoint.parked, parked)) return;
+    await completeRecords(runDir, stands, answer.lock.epoch, doors);
+    await writeFileAtomic(layout(runDir).result, withOwnHash(result), flushed);
   } finally {
     await releaseLock(answer.lock, result, doors);
     open();
@@ -111,9 +104,9 @@ export async function completeWait(
 }
 
 /** Completes a run whose engine was killed after its end: writes the result, removes leftovers, and restores the workspace with
- *  its holdout files, which a power cut may have damaged. `state` is its last checkpoint. Changes nothing if the run is
- *  complete, is being completed by its owner, or was resumed meanwhile. Refuses if the holdout cannot be read, or if the run
- *  belongs to another user. */
+ *  its holdout files, which a power cut may have damaged. `state` is its last one. Changes nothing if the run is complete, is
+ *  being completed by its owner, or was resumed meanwhile. Refuses if the holdout cannot be read, or if the run belongs to
+ *  another user. */
 export async function completeResult(
   runDir: string,
   manifest: Manifest,
@@ -148,7 +141,7 @@ async function completeFiles(
     if (await hasResult(at.result, result)) return undefined;
     const stands = await loadRunState(runDir);
     if ('problems' in stands) return stands;
-    if (!isDeepStrictEqual(stands.read.checkpoint, state)) {
+    if (!isDeepStrictEqual(stands.history.checkpoint, state)) {
       ending = undefined;
       return 'resumed';
     }
@@ -158,10 +151,10 @@ async function completeFiles(
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
     unseal(at.workspace, holdout.sealed);
-    await settleTree(at.workspace);
-    await completeJournals(runDir, stands, lock.epoch, doors);
+    await completeRecords(runDir, stands, lock.epoch, doors);
+    await settleRun(runDir);
     // Computed again: it contains the hashes of the completed journals.
-    const whole = await endOf(manifest, stands.read.checkpoint, runDir, doors);
+    const whole = await endOf(manifest, stands.history.checkpoint, runDir, doors);
     await writeFileAtomic(at.result, withOwnHash(whole?.result ?? result), flushed);
     return undefined;
   } catch (error) {
@@ -174,23 +167,41 @@ async function completeFiles(
   }
 }
 
-/** Writes the missing events and trace records of the end. */
-async function completeJournals(
+/** Writes what a killed engine left out of the files that are derived from the journal. */
+async function completeRecords(
   runDir: string,
-  { manifest, read }: Begun,
+  stands: RunStanding,
   epoch: number,
   doors: Doors,
 ): Promise<void> {
-  const at = layout(runDir);
+  const { events, trace } = await openRecords(runDir, stands, epoch, doors);
+  await Promise.all([events.close(), trace.close()]);
+}
+
+/** Opens the events and the trace of a run after what is derived from its journal was brought up to date. */
+export async function openRecords(
+  runDir: string,
+  { manifest, history }: RunStanding,
+  epoch: number,
+  { log }: Pick<Doors, 'log'>,
+): Promise<{ readonly events: Journal; readonly trace: Journal }> {
+  let graph: ParsedGraph | undefined;
+  const input = (id: string) => {
+    graph ??= readGraph(manifest.pipeline_path, manifest.pipeline.text).graph;
+    const node = graph?.nodes.get(id);
+    const unknown = { node_type: '', node_shape: '', node_attrs: {}, workspace: manifest.workspace_path };
+    return node === undefined ? unknown : nodeInput(node, manifest.workspace_path);
+  };
   const options = { runId: manifest.run_id, epoch };
-  const [events, trace] = await allOpen([openJournal(at.events, options), openJournal(at.trace, options)]);
-  try {
-    const writer = eventWriter({ setting: doors, events, trace });
-    await writeMissingRecords(runDir, manifest, read, writer);
-    await writer.flush();
-  } finally {
-    await Promise.all([events.close(), trace.close()]);
-  }
+  const { events, trace, rewritten } = await rebuildDerived(runDir, history, options, input);
+  for (const line of rewritten) log('info', line);
+  return { events, trace };
+}
+
+/** Flushes a run that has ended, except its snapshots and history, which are flushed already. */
+export async function settleRun(runDir: string): Promise<void> {
+  const { snapshots, history } = layout(runDir);
+  await settleTree(runDir, [snapshots, history]);
 }
 
 /** Releases the run's lock; for a run that failed at no exit only after its result is printed, right before the process ends:
@@ -230,10 +241,9 @@ const parsed = (path: string): unknown => {
   }
 };
 
-/** Removes temporary files and torn lines that a killed engine left in the run directory, except in the workspace, which is
+/** Removes temporary files that a killed engine left in the run directory, except in the workspace, which is
  *  restored as a whole. */
 export async function removeLeftovers(runDir: string): Promise<void> {
-  await mendJournals(runDir);
   for (const folder of await ownFolders(runDir)) await removeNeighbours(folder);
   await removeGitLocks(layout(runDir).history);
 }

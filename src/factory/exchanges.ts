@@ -5,9 +5,10 @@ import { codergens } from '../engine/casting.ts';
 import { createReplay, type Replay } from '../engine/replay.ts';
 import { divergenceOf } from '../engine/result.ts';
 import type { Graph } from '../model/graph.ts';
-import { followedLayout, layout } from '../model/layout.ts';
+import { exchangesLayout, followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { type ExchangeLog, openExchanges, readExchanges } from '../store/exchanges.ts';
+import type { RunHistory } from '../store/run-journal.ts';
 import { readVisits } from '../store/visits.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 import type { Doors } from './types.ts';
@@ -15,8 +16,14 @@ import { refused } from './types.ts';
 import { changedInFollowed } from './vouched.ts';
 
 /** Where the exchanges of a run are recorded; undefined for a pipeline without agents. */
-export const exchangesOf = (graph: Graph, runDir: string): ExchangeLog | undefined =>
-  codergens(graph).length === 0 ? undefined : openExchanges(layout(runDir).exchanges);
+export const exchangesOf = (
+  graph: Graph,
+  runDir: string,
+  { marks }: Pick<RunHistory, 'marks'>,
+): ExchangeLog | undefined =>
+  codergens(graph).length === 0
+    ? undefined
+    : openExchanges(layout(runDir).exchanges, marks[exchangesLayout(layout('').exchanges).calls]);
 
 /** What answers in place of agents, tools and verifications; undefined for a run that is no replay. */
 export async function openReplay(

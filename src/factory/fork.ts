@@ -7,10 +7,10 @@ import { scriptProblem } from '../engine/casting.ts';
 import { createFork, hashOfRecords, type NewFork } from '../engine/fork.ts';
 import type { Inputs } from '../engine/inputs.ts';
 import { readInputs } from '../engine/inputs.ts';
-import { inputPath } from '../engine/kept.ts';
 import { buildsHistory, goalOf } from '../engine/pipeline.ts';
 import type { Sealed } from '../engine/sealing.ts';
 import { textsOf } from '../engine/texts.ts';
+import type { CallRecord } from '../model/call-record.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Json } from '../model/json.ts';
 import type { ForkedFrom, Manifest, ReplayOf } from '../model/manifest.ts';
@@ -18,7 +18,9 @@ import { own } from '../model/own.ts';
 import { momentText } from '../model/point.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RunRecord } from '../model/visit-record.ts';
+import { inputPath } from '../store/inputs.ts';
 import type { Moment } from '../store/moment.ts';
+import { readRun } from '../store/run-journal.ts';
 import { readManifest } from '../store/run-store.ts';
 import { stateAfter } from '../store/visits.ts';
 import { GitError } from '../system/git.ts';
@@ -92,8 +94,11 @@ export async function forkRun(
     doors,
   );
   if ('problems' in sandbox) return sandbox;
+  const history = await readRun(runDir);
+  if (!history.ok) return refused('run-files', history.why);
+  const { calls } = history;
   const wanted = forkOf(
-    { old, runDir: resolve(runDir), moment, replay },
+    { old, runDir: resolve(runDir), moment, calls, replay },
     { ...where, inputs, ready, graph, goal: goalOf(current), sealed: judge.sealed, account: sandbox.account },
     flags,
     doors,
@@ -112,11 +117,13 @@ function forkOf(
     old,
     runDir,
     moment,
+    calls,
     replay,
   }: {
     readonly old: Manifest;
     readonly runDir: string;
     readonly moment: Moment;
+    readonly calls: readonly CallRecord[];
     readonly replay: ReplayStart | undefined;
   },
   now: {
@@ -167,6 +174,7 @@ function forkOf(
     from: runDir,
     otherPaths: [dirname(old.workspace_path)],
     records,
+    calls,
     replay:
       replay === undefined
         ? undefined
@@ -278,7 +286,7 @@ async function inputsOf(
   const files: Record<string, string> = {};
   for (const [name, { file }] of Object.entries(old.variables)) {
     if (file === undefined || own(flags.vars, name) !== undefined) continue;
-    const path = inputPath(runDir, file.stored);
+    const path = inputPath(runDir, old, file.stored);
     const text = readPlain(path);
     if (text.kind === 'text') files[name] = text.text;
     else

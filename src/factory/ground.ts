@@ -1,28 +1,22 @@
 /** Restores the workspace of a run to its checkpoint. */
+import { join } from 'node:path';
 import { hidingPlace } from '../engine/agent-door.ts';
 import type { Refusal } from '../engine/casting.ts';
-import { layout } from '../model/layout.ts';
-import type { Manifest } from '../model/manifest.ts';
-import type { Loaded } from '../store/checkpoint.ts';
+import { inWorkspace, layout } from '../model/layout.ts';
 import { isDisks } from '../system/disk-trouble.ts';
+import { writeFileAtomic } from '../system/files.ts';
 import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
-import { type Change, carryOut } from './cover.ts';
+import { type Change, textsIn } from './cover.ts';
 import { refused } from './types.ts';
 
-/** Opens the run's snapshots; on a resume, restores the workspace to the snapshot of the checkpoint, and applies the change that
- *  the user accepted. */
+/** Opens the run's snapshots; on a resume, restores the workspace to the latest one, with the texts that the user changed. */
 export async function restoreWorkspace(
   runDir: string,
   { snapshot: id }: { readonly snapshot: string | null },
-  run: {
-    readonly resumed: boolean;
-    readonly change: Change | undefined;
-    readonly manifest: Manifest;
-    readonly read: Loaded;
-  },
+  run: { readonly resumed: boolean; readonly change: Change | undefined },
 ): Promise<{ readonly snapshots: Snapshots; readonly snapshot: Snapshot } | Refusal> {
   const at = layout(runDir);
   if (id === null) throw new Error('Internal: a checkpoint without a snapshot');
@@ -33,8 +27,8 @@ export async function restoreWorkspace(
     const snapshot = await snapshots.load(id);
     if (!run.resumed) return { snapshots, snapshot };
     await snapshots.restore(snapshot);
-    const { change, manifest, read } = run;
-    if (change !== undefined) await carryOut({ ...change, manifest }, runDir, read, { snapshots, snapshot });
+    for (const [file, text] of run.change === undefined ? [] : textsIn(run.change))
+      await writeFileAtomic(join(at.workspace, inWorkspace.inputs, file), text);
     return { snapshots, snapshot: await snapshots.take(snapshot) };
   } catch (error) {
     const trouble = restoreProblem(error);

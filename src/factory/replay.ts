@@ -15,12 +15,12 @@ import {
   readExchanges,
   type StoredExchange,
 } from '../store/exchanges.ts';
-import { findMoment, type Moment, readSoFar } from '../store/moment.ts';
-import { readManifest } from '../store/run-store.ts';
+import { findMoment, type Moment } from '../store/moment.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { forkRun } from './fork.ts';
 import { checkPipeline, storedGraphInPlace } from './pipeline.ts';
+import { loadRunState } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { refused } from './types.ts';
 import { changedIn } from './vouched.ts';
@@ -97,13 +97,11 @@ export async function readRecord(runDir: string): Promise<
     }
   | Refusal
 > {
-  const manifestRead = await readManifest(runDir);
-  if (!manifestRead.ok) return refused('manifest', manifestRead.why);
-  const { manifest } = manifestRead;
-  const soFar = await readSoFar(runDir);
-  if (!soFar.ok) return refused('run-files', soFar.why);
-  const { records } = soFar;
-  const changed = await changedIn(runDir);
+  const stands = await loadRunState(runDir);
+  if ('problems' in stands) return stands;
+  const { manifest, history } = stands;
+  const { records } = history;
+  const changed = await changedIn(runDir, manifest);
   if (changed !== undefined) return changed;
   const read = await readExchanges(layout(runDir).exchanges);
   if (read.ok)

@@ -6,7 +6,6 @@ import type { Casting, LoadedScript, Refusal } from '../engine/casting.ts';
 import { cast, describePlan, loadScript, selfContained } from '../engine/casting.ts';
 import type { Inputs } from '../engine/inputs.ts';
 import { readInputs } from '../engine/inputs.ts';
-import { inputPath } from '../engine/kept.ts';
 import { goalOf } from '../engine/pipeline.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { flagsOfAgent } from '../engine/resume.ts';
@@ -18,6 +17,7 @@ import type { ForkedFrom, Manifest } from '../model/manifest.ts';
 import { endsByTime } from '../model/park.ts';
 import { sha256 } from '../model/sha256.ts';
 import { quoteWord } from '../policy/words.ts';
+import { inputPath } from '../store/inputs.ts';
 import { namedRun } from '../store/run-store.ts';
 import { readPlain } from '../system/read.ts';
 import { outageClock } from './alarm.ts';
@@ -30,7 +30,6 @@ import { keptSecrets, secretsProblem } from './secrets.ts';
 import { loadRunState } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
-import { changedRecords } from './vouched.ts';
 import { stillParked } from './waiting.ts';
 import { checkRunOwner } from './whose.ts';
 
@@ -63,9 +62,7 @@ export async function driveMade(
     return { problems: [problem], ...(code === undefined ? {} : { code }) };
   }
   for (const note of made.notes) doors.log('warn', note);
-  const { begun } = made;
-  const fresh = { ...given, resumed: false, ...(begun === undefined ? {} : { begun }) };
-  const ended = await executeRun(graph, made.runDir, fresh, flags, doors);
+  const ended = await executeRun(graph, made.runDir, { ...given, resumed: false }, flags, doors);
   return resumeAfterWaits(made.runDir, graph, ended, flags, doors);
 }
 
@@ -100,13 +97,11 @@ async function resumeOnce(
 ): Promise<Finished | Refusal> {
   const stands = await loadRunState(runDir);
   if ('problems' in stands) return stands;
-  const { manifest, read: loadedState } = stands;
+  const { manifest, history } = stands;
   const stored = storedGraph(manifest);
-  const { checkpoint } = loadedState;
+  const { checkpoint } = history;
   const finished = await finishedRun(manifest, checkpoint, runDir, doors);
   if (finished !== undefined) {
-    const changed = await changedRecords(runDir, manifest.run_id, loadedState);
-    if (changed !== undefined) return changed;
     const takeOver = flags.takeOver === true;
     return (await completeResult(runDir, manifest, checkpoint, finished.result, takeOver, doors)) ?? finished;
   }
@@ -220,7 +215,7 @@ export async function prepareResume(
     if (whole !== undefined && 'problems' in whole) return whole;
     keptText = whole === undefined ? undefined : `${JSON.stringify(whole, null, 2)}\n`;
   } else if (manifest.agent.script !== undefined) {
-    const path = inputPath(given.runDir, manifest.agent.script.stored);
+    const path = inputPath(given.runDir, manifest, manifest.agent.script.stored);
     const read = readPlain(path);
     const text = read.kind === 'text' ? read.text : undefined;
     if (text === undefined)
@@ -273,7 +268,7 @@ export async function prepareResume(
   if ('problems' in priced) return priced;
   const main = casting.main;
   // The manifest gets the new settings, so that the next resume finds no change.
-  const { parked: _, goal: began, forked_from: fork, ...awake } = manifest;
+  const { goal: began, forked_from: fork, ...awake } = manifest;
   const goal = given.fresh === undefined ? began : goalOf(current);
   const next: Manifest = {
     ...awake,

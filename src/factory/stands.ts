@@ -1,27 +1,24 @@
 /** Loads the state of a run from its records. */
-import { readFile } from 'node:fs/promises';
-import type { Begun } from '../engine/building.ts';
 import type { Refusal } from '../engine/casting.ts';
-import { manifestHash } from '../engine/kept.ts';
-import { layout } from '../model/layout.ts';
-import { type Loaded, loadCheckpoint } from '../store/checkpoint.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { quoteWord } from '../policy/words.ts';
+import { type RunHistory, readRun } from '../store/run-journal.ts';
 import { readManifest } from '../store/run-store.ts';
 import { refused } from './types.ts';
 
-/** The manifest of a run and its last checkpoint, or why it cannot be resumed from them. */
-export async function loadRunState(runDir: string): Promise<Begun | Refusal> {
-  const readRun = await readManifest(runDir);
-  if (!readRun.ok) return refused('manifest', readRun.why);
-  const read = await loadCheckpoint(layout(runDir).checkpoint);
-  if (!read.ok) return refused('checkpoint', read.why);
-  return { manifest: readRun.manifest, read: await withNext(runDir, read) };
-}
+export type RunStanding = { readonly manifest: Manifest; readonly history: RunHistory };
 
-/** If a resume changed the run and was interrupted before its first checkpoint, its snapshot of the workspace counts as soon as
- *  the new manifest is in place. */
-async function withNext(runDir: string, read: Loaded): Promise<Loaded> {
-  const { manifest_next, snapshot_next: snapshot } = read.vouched;
-  if (snapshot === undefined) return read;
-  const is = manifestHash(JSON.parse(await readFile(layout(runDir).manifest, 'utf8')) as object);
-  return is === manifest_next ? { ...read, checkpoint: { ...read.checkpoint, snapshot } } : read;
+/** The manifest of a run and its state, or why it cannot be resumed from them: a file is damaged or was changed. */
+export async function loadRunState(runDir: string): Promise<RunStanding | Refusal> {
+  const history = await readRun(runDir);
+  if (!history.ok) return refused(history.missing ? 'run-files' : 'records-changed', history.why);
+  const read = await readManifest(runDir, history);
+  if (!read.ok) return refused('manifest', read.why);
+  if (read.sha256 === history.manifestSha256) return { manifest: read.manifest, history };
+  const run = quoteWord(runDir);
+  return refused(
+    'records-changed',
+    `${runDir}/manifest.json was changed after the engine wrote it, so run ${read.manifest.run_id} cannot be resumed; nothing was changed`,
+    `restore a copy of the run directory (factory verify ${run} shows more), or fork the run from an execution that you trust: factory fork ${run} --at NODE@VISIT`,
+  );
 }

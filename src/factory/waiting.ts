@@ -4,9 +4,8 @@ import type { Refusal } from '../engine/casting.ts';
 import { resultOf } from '../engine/result.ts';
 import { parkAbove } from '../engine/shared-budget.ts';
 import type { Graph } from '../model/graph.ts';
-import { layout } from '../model/layout.ts';
 import { endsByTime } from '../model/park.ts';
-import { loadCheckpoint } from '../store/checkpoint.ts';
+import { readRun } from '../store/run-journal.ts';
 import { readManifest } from '../store/run-store.ts';
 import { alarmBy, type outageClock } from './alarm.ts';
 import { checkUnchangedInputs } from './as-begun.ts';
@@ -34,7 +33,7 @@ export async function stillParked(
   const alarm = alarmBy(doors.clock);
   const slept = () => (announced ? 'slept' : undefined);
   for (;;) {
-    const loaded = await loadCheckpoint(layout(runDir).checkpoint);
+    const loaded = await readRun(runDir);
     if (!loaded.ok) return slept();
     const state = loaded.checkpoint;
     const { parked } = state;

@@ -1,8 +1,8 @@
-/** `checkpoint.json`: the state that a resume needs, written after every execution of a node. Fields are only ever added. */
+/** The state of a run, and `checkpoint.json`: what of it people and scripts read, rewritten after every execution of a node.
+ *  Fields are only ever added. */
 import * as z from 'zod';
 import { Alike, Attribution } from './attribution.ts';
 import type { Json, JsonObject } from './json.ts';
-import { Mark } from './mark.ts';
 import type { Outcome } from './outcome.ts';
 import { failureClasses, outcomeWords, reasonOf } from './outcome.ts';
 import { Parked, pausedWords } from './park.ts';
@@ -83,7 +83,7 @@ export const Checkpoint = z.object({
   cut_ms: z
     .number()
     .exactOptional()
-    .describe('Milliseconds that interrupted executions of the next node took, if it has a max_wall'),
+    .describe('Milliseconds that interrupted executions of the next node took'),
   alike: z.record(z.string(), Alike).exactOptional().describe('Repeated failures, by node'),
   agent_step: z
     .int()
@@ -94,7 +94,7 @@ export const Checkpoint = z.object({
     .exactOptional()
     .describe('What the tools of the run keep, by program'),
   spent: Spent.exactOptional().describe(
-    'Totals of all calls of the run, those of interrupted executions included; `calls.jsonl` lists each',
+    'Totals of all calls of the run, those of interrupted executions included; `journal.jsonl` lists each',
   ),
   status: z.enum(['running', 'completed', 'failed', 'interrupted', ...pausedWords]),
   ended: Ended.nullable(),
@@ -103,17 +103,7 @@ export const Checkpoint = z.object({
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
 
-/** Hashes that a checkpoint records in addition to the lines of `visits.jsonl`. */
-export const Cover = z.object({
-  manifest_sha256: z.string().describe('Of the manifest as JSON with sorted keys'),
-  manifest_next: z.string().exactOptional().describe('Of the manifest that is about to replace it'),
-  snapshot_next: z.string().exactOptional().describe('The current snapshot once that manifest is in place'),
-  journals: z.record(z.string(), Mark).describe('By path in the run directory'),
-});
-export type Cover = z.infer<typeof Cover>;
-
-/** The part of the state that does not grow with the run: this is in `checkpoint.json`, the rest comes from
- *  `visits.jsonl`. */
+/** The part of the state that does not grow with the run: this is in `checkpoint.json`, the rest only in the journal. */
 export const BoundedCheckpoint = Checkpoint.omit({
   completed_nodes: true,
   retry_counts: true,

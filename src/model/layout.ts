@@ -11,10 +11,8 @@ export const layout = (run: string) => {
     events: `${at}events.jsonl`,
     trace: `${at}trace.jsonl`,
     checkpoint: `${at}checkpoint.json`,
-    /** The changes of each finished execution; the checkpoint says how many lines count. */
-    visits: `${at}visits.jsonl`,
-    /** Start and end of every model call that has a cost. */
-    calls: `${at}calls.jsonl`,
+    /** The state of the run, line by line: the only file besides the snapshots that a resume reads it from. */
+    journal: `${at}journal.jsonl`,
     result: `${at}result.json`,
     /** Findings of the audit at the end of the run; missing without an audit. */
     audit: `${at}audit.json`,

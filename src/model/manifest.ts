@@ -1,6 +1,5 @@
 /** `manifest.json`: the inputs of a run; they make it self-contained. Fields are only ever added. */
 import * as z from 'zod';
-import { Parked } from './park.ts';
 import { PriceFile } from './prices.ts';
 import { fileName, innerPath, runId } from './safe-names.ts';
 import { Holdout } from './sealed.ts';
@@ -116,7 +115,6 @@ export const Manifest = z.object({
     .object({ path: z.string(), sha256: hash, table: PriceFile })
     .exactOptional()
     .describe('Prices that override the bundled ones'),
-  parked: Parked.exactOptional(),
   files: z
     .record(innerPath, hash)
     .exactOptional()

@@ -8,3 +8,7 @@ export const Mark = z.object({
     .describe('SHA-256, hex, of the last record with the hash before it; empty for no record'),
 });
 export type Mark = z.infer<typeof Mark>;
+
+/** With its length in bytes, so that a writer can continue without reading it again. */
+export const JournalMark = Mark.extend({ bytes: z.int().nonnegative() });
+export type JournalMark = z.infer<typeof JournalMark>;

@@ -1,19 +1,39 @@
-/** `visits.jsonl`: the changes of every finished execution, one line each, so that the checkpoint stays small. The lines
- *  up to any execution, applied in order, give the state of the run after it. */
+/** The lines of `journal.jsonl` that start a run and commit an execution: its outcome, what it changed, and the next node.
+ *  Applied in order, they give the state of the run after each. */
 import * as z from 'zod';
 import { Alike } from './attribution.ts';
-import { LastFailure } from './checkpoint.ts';
+import { Ended, LastFailure } from './checkpoint.ts';
 import type { Json, JsonObject } from './json.ts';
+import { JournalMark } from './mark.ts';
 import type { Outcome } from './outcome.ts';
 import { fileName, innerPath, nodeId } from './safe-names.ts';
-import type { Usage } from './spent.ts';
+import { Spent, type Usage } from './spent.ts';
+import type { RouteCandidate } from './trace.ts';
 
 const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
 const context = z.record(z.string(), json);
 const origins = z.record(z.string(), z.enum(['engine', 'agent', 'tool'])).describe('Who set a context key');
 const snapshot = fileName.describe('Name of a snapshot of the workspace');
 /** Fields of every journal line. */
-const stamp = { schema_version: z.literal(1), run_id: z.string(), seq: z.int(), epoch: z.int() };
+export const stamp = {
+  schema_version: z.literal(1),
+  run_id: z.string(),
+  seq: z.int(),
+  epoch: z.int(),
+  prev: z.string().describe('SHA-256 of the lines before: of the last one, after the hash before it'),
+};
+
+/** By path in the run directory. */
+export const marks = z
+  .record(z.string(), JournalMark)
+  .describe('The other journals as they were when the line was written');
+
+/** Which edge was taken, and what became of each. */
+export type Route = {
+  readonly next: string;
+  readonly how: string;
+  readonly candidates: readonly RouteCandidate[];
+};
 
 /** A program that a node ran to its end. */
 export const RanCommand = z.object({
@@ -33,6 +53,7 @@ export const StartRecord = z.object({
   context,
   origins,
   snapshot,
+  manifest_sha256: z.string().describe('Of the manifest as JSON with sorted keys'),
 });
 export type StartRecord = z.infer<typeof StartRecord>;
 
@@ -84,7 +105,17 @@ export const VisitRecord = z.object({
     .custom<Usage>((v) => typeof v === 'object' && v !== null)
     .exactOptional()
     .describe('Of all its agent calls; absent if none reported usage'),
-  took_ms: z.number().exactOptional().describe('Milliseconds of this execution'),
+  took_ms: z
+    .number()
+    .exactOptional()
+    .describe('Milliseconds of this execution and of those of it that were interrupted'),
+  route: z
+    .custom<Route>((v) => typeof v === 'object' && v !== null && 'candidates' in v)
+    .exactOptional()
+    .describe('How the next node was chosen; absent at an exit'),
+  spent: Spent.exactOptional().describe('By the run so far; absent in a copied record'),
+  ended: Ended.exactOptional().describe('The run ended with this execution'),
+  marks: marks.exactOptional().describe('Absent in a copied record'),
 });
 export type VisitRecord = z.infer<typeof VisitRecord>;
 

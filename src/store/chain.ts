@@ -14,10 +14,13 @@ export const linkOf = (before: string, line: Buffer): string =>
 export class LineChain {
   private links: { readonly seq: number; readonly epoch: number; readonly sha256: string }[] = [];
   private dropped = 0;
-  private watched = '';
 
-  /** `watch`: how many records `mark` covers. Default: all. */
-  constructor(private readonly watch?: number) {}
+  /** `from`: what precedes the records to come. */
+  constructor(from?: Mark & { readonly epoch: number }) {
+    if (from === undefined || from.records === 0) return;
+    this.links = [{ seq: from.records, epoch: from.epoch, sha256: from.sha256 }];
+    this.dropped = from.records - 1;
+  }
 
   /** Takes a record; false when it does not count. */
   add(line: Buffer, seq: number, epoch: number): boolean {
@@ -29,7 +32,6 @@ export class LineChain {
     }
     const sha256 = linkOf(last?.sha256 ?? '', line);
     this.links.push({ seq, epoch, sha256 });
-    if (this.dropped + this.links.length === this.watch) this.watched = sha256;
     if (this.links.length > 2 * mostTakenBack) {
       this.dropped += this.links.length - mostTakenBack;
       this.links = this.links.slice(-mostTakenBack);
@@ -37,11 +39,8 @@ export class LineChain {
     return true;
   }
 
-  /** Mark of all records so far, or of the watched ones; the hash of none is empty. */
+  /** Mark of all records so far; the hash of none is empty. */
   mark(): Mark {
-    const records = this.dropped + this.links.length;
-    if (this.watch !== undefined && this.watch <= records)
-      return { records: this.watch, sha256: this.watched };
-    return { records, sha256: this.links.at(-1)?.sha256 ?? '' };
+    return { records: this.dropped + this.links.length, sha256: this.links.at(-1)?.sha256 ?? '' };
   }
 }

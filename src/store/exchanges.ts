@@ -1,19 +1,25 @@
 /** The exchanges of a run on disk: a line for each call that carries its own hash, long texts in files by their hash. */
-import { closeSync, existsSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import { promisify } from 'node:util';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
 import { type Body, Exchange } from '../model/exchange.ts';
 import { exchangesLayout } from '../model/layout.ts';
-import type { Mark } from '../model/mark.ts';
+import type { JournalMark } from '../model/mark.ts';
 import { sha256 } from '../model/sha256.ts';
-import { about, named } from '../system/disk-trouble.ts';
+import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { makeFolder, writeFileAtomic } from '../system/files.ts';
 import { readPlainBytes } from '../system/read.ts';
 import { LineChain } from './chain.ts';
 import { lines } from './journal-read.ts';
 import { inALine, type Unreadable, unreadable } from './problem.ts';
-
-const datasync = promisify(fdatasync);
 
 /** Bytes of all lines together that are read. */
 const mostOfCalls = 512 * 1024 * 1024 - 64 * 1024;
@@ -22,53 +28,39 @@ const mostOfCalls = 512 * 1024 * 1024 - 64 * 1024;
 const inlineBytes = 2048;
 
 export interface ExchangeLog {
-  /** A text as a line names it; a long one is on disk when the line is. */
+  /** A text as a line names it; a long one gets a file. */
   body(text: string): Promise<Body>;
-  /** Adds a whole line, flushed. */
-  append(exchange: Exchange): Promise<void>;
-  /** The hash of all lines, which are flushed. */
-  mark(): Mark;
+  /** Adds a whole line. */
+  append(exchange: Exchange): void;
+  mark(): JournalMark;
   close(): void;
 }
 
-/** Opens the exchanges in `dir`, which is created; the torn last line of a killed process is cut off. */
-export function openExchanges(dir: string): ExchangeLog {
+/** Opens the exchanges in `dir`, which is created; the torn last line of a killed process is cut off. `before`: the mark of
+ *  its lines, where it is known. */
+export function openExchanges(dir: string, before?: JournalMark): ExchangeLog {
   const at = exchangesLayout(dir);
   beforeWrite(at.calls);
   makeFolder(dir);
+  const size = statSync(at.calls, { throwIfNoEntry: false })?.size ?? 0;
+  const known = before?.bytes === size ? before : markOf(at.calls);
+  if (size > known.bytes) truncateSync(at.calls, known.bytes);
+  const chain = new LineChain({ ...known, epoch: 0 });
+  let { bytes } = known;
   let file: number | undefined;
-  let known: LineChain | undefined;
-  let hasNewBodies = false;
-  const chain = (): LineChain => (known ??= chainOf(at.calls));
-  const opened = async (): Promise<number> => {
-    if (file !== undefined) return file;
-    beforeWrite(at.calls);
-    file = openSync(at.calls, 'a+', 0o644);
-    const end = endOf(at.calls);
-    if (fstatSync(file).size > end) ftruncateSync(file, end);
-    await syncFolder(dir);
-    return file;
-  };
+  const opened = (): number => (file ??= openSync(at.calls, 'a+', 0o644));
   return {
     async body(text) {
       const bytes = Buffer.from(text);
       if (bytes.length <= inlineBytes) return text;
       const hash = sha256(bytes);
-      if (!existsSync(at.body(hash))) await writeFileAtomic(at.body(hash), bytes, { sync: true });
-      // Also for a file that exists: a killed process may not have flushed its name.
-      hasNewBodies = true;
+      if (!existsSync(at.body(hash))) await writeFileAtomic(at.body(hash), bytes);
       return { sha256: hash, bytes: bytes.length };
     },
-    async append(exchange) {
+    append(exchange) {
       const line = Buffer.from(`${lineOf(exchange)}\n`);
-      const to = await opened();
-      const follows = chain();
-      if (hasNewBodies) {
-        await syncFolder(at.bodies);
-        await syncFolder(dir);
-        hasNewBodies = false;
-      }
       beforeWrite(at.calls);
+      const to = opened();
       let written = 0;
       try {
         while (written < line.length) written += writeSync(to, line, written);
@@ -77,10 +69,10 @@ export function openExchanges(dir: string): ExchangeLog {
         if (written > 0) ftruncateSync(to, fstatSync(to).size - written);
         throw named(at.calls, error);
       }
-      await about(at.calls, datasync(to));
-      follows.add(line.subarray(0, -1), follows.mark().records + 1, 0);
+      bytes += line.length;
+      chain.add(line.subarray(0, -1), chain.mark().records + 1, 0);
     },
-    mark: () => chain().mark(),
+    mark: () => ({ ...chain.mark(), bytes }),
     close() {
       if (file !== undefined) closeSync(file);
       file = undefined;
@@ -88,18 +80,16 @@ export function openExchanges(dir: string): ExchangeLog {
   };
 }
 
-/** Bytes of the file up to the end of its last whole line. */
-export function endOf(calls: string): number {
+/** The mark of the whole lines of a file. */
+export function markOf(calls: string): JournalMark {
+  const chain = new LineChain();
   let end = 0;
-  for (const line of lines(calls)) if (line.whole) end = line.end;
-  return end;
-}
-
-/** The hash of the whole lines, or of the first `watch` of them. */
-export function chainOf(calls: string, watch?: number): LineChain {
-  const chain = new LineChain(watch);
-  for (const { bytes, number, whole } of lines(calls)) if (whole) chain.add(bytes, number, 0);
-  return chain;
+  for (const { bytes, number, whole, end: after } of lines(calls)) {
+    if (!whole) break;
+    chain.add(bytes, number, 0);
+    end = after;
+  }
+  return { ...chain.mark(), bytes: end };
 }
 
 /** The record as JSON with, as its last field, the SHA-256 of the JSON without that field. */

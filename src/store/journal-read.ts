@@ -1,6 +1,7 @@
 /** Reads journals: whole records of the run's owners, in order. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type JsonObject, parseJson } from '../model/json.ts';
+import type { JournalMark } from '../model/mark.ts';
 import { DiskStop, named } from '../system/disk-trouble.ts';
 import { isCode, isMissing } from '../system/files.ts';
 import { LineChain } from './chain.ts';
@@ -74,26 +75,34 @@ export async function readRecords(path: string): Promise<{
   return { records, unreadable };
 }
 
-/** For a writer that appends: the end of the last whole record, the highest `seq`, the epoch, and the hash of all records or
- *  of the first `watch`. */
-export async function scan(
-  path: string,
-  watch?: number,
-): Promise<{
-  readonly end: number;
+/** Where a writer goes on: the end of the last whole record, and what of the journal precedes it. */
+export type JournalEnd = {
+  readonly bytes: number;
   readonly torn: boolean;
   readonly seq: number;
   readonly epoch: number;
   readonly chain: LineChain;
-}> {
-  const chain = new LineChain(watch);
-  let end = 0;
-  let seq = 0;
-  let epoch = 0;
-  let size = 0;
-  let lastStart = 0;
+  /** The records after the place where reading began. */
+  readonly tail: readonly JsonObject[];
+};
+
+/** Reads a journal to its end. */
+export const scan = (path: string): JournalEnd => scanned(path, undefined);
+
+/** As `scan`, but does not read the records of the mark again. Undefined when no line of the file ends there. */
+export const scanFrom = (
+  path: string,
+  mark: JournalMark & { readonly epoch: number },
+): JournalEnd | undefined => (endsLineAt(path, mark.bytes) ? scanned(path, mark) : undefined);
+
+function scanned(path: string, from: (JournalMark & { readonly epoch: number }) | undefined): JournalEnd {
+  const chain = new LineChain(from);
+  const tail: JsonObject[] = [];
+  let { bytes: end = 0, records: seq = 0, epoch = 0 } = from ?? {};
+  let size = end;
+  let lastStart = end;
   let lastIsRecord = true;
-  for (const line of lines(path)) {
+  for (const line of lines(path, { offset: end, line: seq, epoch })) {
     size = line.end;
     if (!line.whole) break;
     lastStart = end;
@@ -103,10 +112,24 @@ export async function scan(
     if ('why' in read) continue;
     epoch = Math.max(epoch, numberOf(read.record['epoch']) ?? 0);
     seq = Math.max(seq, numberOf(read.record['seq']) ?? 0);
+    if (from !== undefined) tail.push(read.record);
     chain.add(line.bytes, numberOf(read.record['seq']) ?? seq, numberOf(read.record['epoch']) ?? epoch);
   }
   if (!lastIsRecord) end = lastStart;
-  return { end, torn: end < size, seq, epoch, chain };
+  return { bytes: end, torn: end < size, seq, epoch, chain, tail };
+}
+
+/** Whether a line of the file ends at that offset; true for the beginning of any file, missing or not. */
+function endsLineAt(path: string, offset: number): boolean {
+  if (offset === 0) return true;
+  const file = openIfFile(path);
+  if (file === undefined) return false;
+  try {
+    const last = Buffer.alloc(1);
+    return readSync(file, last, 0, 1, offset - 1) === 1 && last[0] === 10;
+  } finally {
+    closeSync(file);
+  }
 }
 
 type Line = {
@@ -181,7 +204,7 @@ function openIfFile(path: string): number | undefined {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function readLine(bytes: Buffer): { readonly record: JsonObject } | { readonly why: string } {
+export function readLine(bytes: Buffer): { readonly record: JsonObject } | { readonly why: string } {
   try {
     const value = parseJson(utf8.decode(bytes));
     if (typeof value !== 'object' || value === null || Array.isArray(value))

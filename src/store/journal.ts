@@ -1,12 +1,12 @@
-/** Append-only journals (`visits.jsonl`, `events.jsonl`, `trace.jsonl`, …): one JSON object a line, in the order things
+/** Append-only journals (`journal.jsonl`, `events.jsonl`, `trace.jsonl`, …): one JSON object a line, in the order things
  *  happened. */
 import { closeSync, constants, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Mark } from '../model/mark.ts';
+import type { JournalMark } from '../model/mark.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { beforeWrite, Superseded } from '../system/fence.ts';
 import { isCode, makeFolder, syncFolder } from '../system/files.ts';
-import { scan } from './journal-read.ts';
+import { type JournalEnd, scan } from './journal-read.ts';
 
 export { type Cursor, type JournalEntry, readJournal, readRecords } from './journal-read.ts';
 
@@ -16,6 +16,8 @@ export type JournalOptions = {
   readonly epoch: number;
   /** Whether `flush` flushes to the disk. Default true. */
   readonly sync?: boolean;
+  /** Each line gets the hash of all lines before it as its field `prev`. */
+  readonly chained?: boolean;
 };
 
 export interface Journal {
@@ -25,8 +27,8 @@ export interface Journal {
   /** Settles when all appended lines are on the disk (fdatasync). After a failure it always rejects: the system reports lost
    *  data only once. */
   flush(): Promise<void>;
-  /** Marks of the whole file and of the flushed part. */
-  marks(): { readonly written: Mark; readonly flushed: Mark };
+  /** The mark of the whole file. */
+  mark(): JournalMark;
   /** Flushes and closes. Closing twice does nothing. */
   close(): Promise<void>;
 }
@@ -37,17 +39,6 @@ const datasync = (file: number): Promise<void> =>
 /** An open resource; a second `close` does nothing. */
 export type Closing = { close(): Promise<void> | void };
 
-/** Opens all of them. If one fails, the others are closed before this rejects. */
-export async function allOpen<const T extends readonly Promise<Closing>[]>(opening: T) {
-  try {
-    return await Promise.all(opening);
-  } catch (error) {
-    const opened = await Promise.allSettled(opening);
-    await closeAll(opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
-    throw error;
-  }
-}
-
 /** Closes the open ones. Never rejects: it cleans up after another error, which matters more. */
 export async function closeAll(all: Iterable<Closing>): Promise<void> {
   for (const one of all) {
@@ -57,12 +48,16 @@ export async function closeAll(all: Iterable<Closing>): Promise<void> {
   }
 }
 
-/** Opens a journal for appending; creates file and directory. A torn last line is removed, and `seq` continues after the
- *  last whole record. Rejects if a later owner has written: readers would drop our records. */
-export async function openJournal(path: string, options: JournalOptions): Promise<Journal> {
+/** Opens a journal for appending; creates file and directory. What follows the end that was read, a torn last line, is
+ *  removed, and `seq` continues after the last whole record. Rejects if a later owner has written: readers would drop our
+ *  records. */
+export async function openJournal(
+  path: string,
+  options: JournalOptions,
+  before: JournalEnd = scan(path),
+): Promise<Journal> {
   const { runId, epoch } = options;
   makeFolder(dirname(path));
-  const before = await scan(path);
   if (before.epoch > epoch) {
     // The fence names the owner, if there is one.
     beforeWrite(path);
@@ -74,13 +69,13 @@ export async function openJournal(path: string, options: JournalOptions): Promis
   const file = openToAppend(path);
   let seq = before.seq;
   const { chain } = before;
-  let flushed: Mark = { records: 0, sha256: '' };
+  let { bytes } = before;
   let dirty = false;
   let lost: unknown;
   let open = true;
   try {
     beforeWrite(path);
-    if (before.torn) ftruncateSync(file, before.end);
+    if (before.torn) ftruncateSync(file, bytes);
     if (options.sync !== false) await syncFolder(dirname(path));
   } catch (error) {
     closeSync(file);
@@ -91,10 +86,8 @@ export async function openJournal(path: string, options: JournalOptions): Promis
     if (lost !== undefined) throw lost;
     if (!dirty) return;
     dirty = false;
-    const written = chain.mark();
     try {
       if (options.sync !== false) await about(path, datasync(file));
-      flushed = written;
     } catch (error) {
       lost = error;
       throw error;
@@ -109,7 +102,8 @@ export async function openJournal(path: string, options: JournalOptions): Promis
   return {
     append(record) {
       if (!open) throw new Error(`Internal: ${path} is closed`);
-      const stamped = { ...record, run_id: runId, seq: seq + 1, epoch };
+      const prev = options.chained === true ? { prev: chain.mark().sha256 } : {};
+      const stamped = { ...record, run_id: runId, seq: seq + 1, epoch, ...prev };
       const line = Buffer.from(`${JSON.stringify(stamped)}\n`);
       let written = 0;
       beforeWrite(path);
@@ -123,12 +117,13 @@ export async function openJournal(path: string, options: JournalOptions): Promis
         });
       }
       seq += 1;
+      bytes += line.length;
       chain.add(line.subarray(0, -1), seq, epoch);
       dirty = true;
       return seq;
     },
     flush,
-    marks: () => ({ written: chain.mark(), flushed }),
+    mark: () => ({ ...chain.mark(), bytes }),
     async close() {
       if (!open) return;
       open = false;

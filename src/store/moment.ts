@@ -1,13 +1,9 @@
 /** A checkpoint of a run, found in its executions: the state there, and the next node. */
 
-import type { Checkpoint } from '../model/checkpoint.ts';
-import { layout } from '../model/layout.ts';
 import { nearestOf } from '../model/nearest.ts';
 import { own } from '../model/own.ts';
 import type { Point } from '../model/point.ts';
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
-import { loadWithRecords } from './checkpoint.ts';
-import type { Unreadable } from './problem.ts';
 
 export type Moment = {
   readonly ok: true;
@@ -24,24 +20,6 @@ export type Moment = {
 export type NoMoment = { readonly ok: false; readonly why: string; readonly fix: string };
 
 const noMoment = (why: string, fix: string): NoMoment => ({ ok: false, why, fix });
-
-/** The checkpoint of a run and the records of the executions that it counts. The run may be active: the checkpoint is read
- *  first, and later records do not count. */
-export async function readSoFar(runDir: string): Promise<
-  | {
-      readonly ok: true;
-      readonly checkpoint: Checkpoint;
-      readonly records: readonly RunRecord[];
-      /** Which of the two files was changed. */
-      readonly changed: string | undefined;
-    }
-  | Unreadable
-> {
-  const loaded = await loadWithRecords(layout(runDir).checkpoint);
-  if (!loaded.ok) return loaded;
-  const { checkpoint, records, changed } = loaded;
-  return { ok: true, checkpoint, records, changed };
-}
 
 /** The checkpoint after the execution that `point` names, or with `before` the one before it; else which executions exist.
  *  `records` are those of a run from the first one on. */

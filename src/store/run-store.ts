@@ -1,5 +1,6 @@
 /** The runs directory: its runs, their names and their status. */
 import { randomBytes } from 'node:crypto';
+import { existsSync, statSync } from 'node:fs';
 import { lstat, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -8,6 +9,7 @@ import * as z from 'zod';
 import { parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { Manifest } from '../model/manifest.ts';
+import { JournalMark } from '../model/mark.ts';
 import { isPaused, Parked, pausedWords } from '../model/park.ts';
 import { nodeId, runIdForm } from '../model/safe-names.ts';
 import { nothingSpent, Spent } from '../model/spent.ts';
@@ -15,8 +17,10 @@ import { quoteWord } from '../policy/words.ts';
 import type { Clock } from '../system/clock.ts';
 import { isCode, isMissing, makeFolder } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
+import { manifestHash, manifestPath } from './inputs.ts';
 import { ownerOf } from './lock.ts';
 import { inALine, messageOf, otherVersion, type Unreadable, unreadable } from './problem.ts';
+import { type RunHistory, readRun } from './run-journal.ts';
 
 const longestId = 100;
 
@@ -132,6 +136,7 @@ const Saved = z.object({
   last_failure: z.object({ node: nodeId }).nullish().catch(null),
   spent: Spent.optional().catch(undefined),
   parked: Parked.optional().catch(undefined),
+  journal: JournalMark.optional().catch(undefined),
 });
 const Story = z.object({
   started_at: z.string(),
@@ -193,7 +198,8 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
   const manifest = await jsonOf(at.manifest);
   const story = Story.safeParse(manifest);
   const checkpoint = await jsonOf(at.checkpoint);
-  const saved = Saved.safeParse(checkpoint);
+  const isEarlier = !existsSync(at.journal);
+  const saved = isEarlier ? Saved.safeParse(undefined) : await savedIn(dir, checkpoint);
   const said = saved.success ? saved.data.status : 'unreadable';
   // A resumed run has its previous status until its first node has finished.
   const goesOn = saved.success && (said === 'running' || saved.data.next_node != null);
@@ -218,6 +224,7 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
     wakeAt: (saved.success && isPaused(status) && saved.data.parked?.wake_at) || null,
     reason:
       (other !== undefined && `${other.fix}: it ${other.what}`) ||
+      (isEarlier && 'it was begun by an earlier version of factory: it has no journal.jsonl') ||
       (saved.success &&
         !isOwned &&
         !damaged &&
@@ -229,6 +236,15 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
     replayOf: (story.success && story.data.replay_of?.run_id) || null,
     offline: story.success && story.data.replay_of?.live === false,
   };
+}
+
+/** How the run stands: as its checkpoint says, or, where a crash left an older one or none, as the journal says. */
+async function savedIn(dir: string, checkpoint: unknown) {
+  const saved = Saved.safeParse(checkpoint);
+  const size = statSync(layout(dir).journal, { throwIfNoEntry: false })?.size;
+  if (saved.success && saved.data.journal?.bytes === size) return saved;
+  const history = await readRun(dir);
+  return history.ok ? Saved.safeParse(history.checkpoint) : saved;
 }
 
 /** A run that cannot be read does not hide the others. */
@@ -254,11 +270,20 @@ async function jsonOf(path: string): Promise<unknown> {
   }
 }
 
-/** The manifest of the run in `runDir`, or why it is invalid. Rejects only if it may not be read. */
+/** A manifest, with the hash by which the journal knows it. */
+export type ReadManifest = { readonly ok: true; readonly manifest: Manifest; readonly sha256: string };
+
+/** The manifest of the run in `runDir`, or why it is invalid: the one with the hash in the journal, even if the resume that
+ *  brought it was killed before it could put it in its place. Rejects only if it may not be read. */
 export async function readManifest(
   runDir: string,
-): Promise<{ readonly ok: true; readonly manifest: Manifest } | Unreadable> {
-  const path = layout(runDir).manifest;
+  history?: Pick<RunHistory, 'manifestSha256'>,
+): Promise<ReadManifest | Unreadable> {
+  const waits = existsSync(layout(runDir).change) ? (history ?? (await readRun(runDir))) : undefined;
+  const path = manifestPath(
+    runDir,
+    waits !== undefined && 'manifestSha256' in waits ? waits.manifestSha256 : '',
+  );
   const broken = (what: string): Unreadable =>
     unreadable(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
   const found = readPlain(path);
@@ -275,6 +300,6 @@ export async function readManifest(
   if (other !== undefined) return unreadable(`${path} ${other.what}`, other.fix);
   const read = Manifest.safeParse(value);
   return read.success
-    ? { ok: true, manifest: read.data }
+    ? { ok: true, manifest: read.data, sha256: manifestHash(value as object) }
     : broken(`is no manifest of this version (${inALine(read.error)})`);
 }

@@ -1,6 +1,6 @@
 /** Flushes a tree whose files were written without a flush each. */
 import { execFile } from 'node:child_process';
-import { closeSync, constants, existsSync, fsync, openSync, readdirSync } from 'node:fs';
+import { closeSync, constants, fsync, openSync, readdirSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { named } from './disk-trouble.ts';
 import { isCode, isMissing } from './files.ts';
@@ -12,10 +12,12 @@ const sync = promisify(fsync);
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Flushes the plain files and the folders of one or several trees; links are not followed, and unreadable entries
- *  are skipped. For a folder in `closed` only its entries are flushed. Rejects with the disk's error. */
+ *  are skipped. For a folder in `closed` only its entries are flushed. More than `most` places are flushed with the whole
+ *  file system. Rejects with the disk's error. */
 export async function settleTree(
   folders: string | readonly string[],
   closed: readonly string[] = [],
+  most = mostOneByOne,
 ): Promise<void> {
   const roots = typeof folders === 'string' ? [folders] : folders;
   const shut = new Set(closed.map(latin));
@@ -29,9 +31,9 @@ export async function settleTree(
       if (entry.isDirectory()) open.push(`${at}/${name}`);
       else if (entry.isFile()) places.push(`${at}/${name}`);
     }
-    if (oneByOne || places.length + open.length <= mostOneByOne) continue;
+    if (oneByOne || places.length + open.length <= most) continue;
     // Not every system has this program; and a disk error shows up when a file is flushed, too.
-    const all = promisify(execFile)('sync', ['-f', ...roots.filter((root) => existsSync(root))]);
+    const all = promisify(execFile)('sync', ['-f', ...onePerDisk(roots)]);
     oneByOne = await all.then(
       () => false,
       () => true,
@@ -44,6 +46,16 @@ export async function settleTree(
     const done = await Promise.allSettled(places.slice(from, from + atOnce).map(flush));
     for (const one of done) if (one.status === 'rejected') throw one.reason;
   }
+}
+
+/** One of the folders on each file system. */
+function onePerDisk(folders: readonly string[]): string[] {
+  const disks = new Map<number, string>();
+  for (const folder of folders) {
+    const is = statSync(folder, { throwIfNoEntry: false });
+    if (is !== undefined) disks.set(is.dev, folder);
+  }
+  return [...disks.values()];
 }
 
 /** Any bytes as text. */

@@ -1,7 +1,6 @@
 /** The journals of a run: their lengths and hashes as recorded by the checkpoint and the result. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonObject } from '../model/json.ts';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Mark } from '../model/mark.ts';
 import { linkOf } from '../store/chain.ts';
@@ -9,45 +8,24 @@ import { beginning, type Cursor, lines, readJournal } from '../store/journal-rea
 import { isCode } from '../system/files.ts';
 import type { Findings } from './report.ts';
 
-export type Fact = {
-  readonly seq: number;
-  readonly epoch: number;
-  readonly type: string;
-  readonly node: string;
-  readonly visit: number;
-  readonly signal: string;
-};
-
 export type ReadFacts = {
-  readonly facts: readonly Fact[];
   /** After each record, the hash of all so far. */
   readonly hashes: readonly string[];
   /** Bytes after the last complete record. */
   readonly torn: number;
 };
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
-const factOf = (record: JsonObject): Fact => ({
-  seq: number(record['seq']),
-  epoch: number(record['epoch']),
-  type: text(record['type']),
-  node: text(record['node_id']) || text(record['node']),
-  visit: number(record['visit']),
-  signal: text(record['signal']),
-});
-
-/** All journals of a run, by their paths in its directory. */
+/** The journals besides `journal.jsonl`, by their paths in the run directory. */
 export async function readJournals(
   runDir: string,
   found: Findings,
 ): Promise<Readonly<Record<string, ReadFacts>>> {
-  const { visits, events, trace, calls } = layout('');
+  const { events, trace } = layout('');
   const exchanges = exchangesLayout(layout('').exchanges).calls;
   const all: Record<string, ReadFacts> = {};
-  for (const path of [visits, events, trace, calls])
-    all[path] = await readFacts(join(runDir, path), path, found);
+  for (const path of [events, trace]) all[path] = await readFacts(join(runDir, path), path, found);
   all[exchanges] = hashesIn(join(runDir, exchanges));
   return all;
 }
@@ -55,7 +33,7 @@ export async function readJournals(
 /** Reads a journal as its readers do: a record of an earlier owner after one of a later owner is ignored, and the later
  *  owner's record replaces one with the same number. */
 async function readFacts(path: string, where: string, found: Findings): Promise<ReadFacts> {
-  const facts: Fact[] = [];
+  const kept: Numbered[] = [];
   const hashes: string[] = [];
   let end = 0;
   let replaced = 0;
@@ -68,13 +46,13 @@ async function readFacts(path: string, where: string, found: Findings): Promise<
     end = entry.cursor.offset;
     // A damaged line is missing from the hash.
     if (entry.kind === 'unreadable') continue;
-    const fact = factOf(entry.record);
-    for (let last = facts.at(-1); last !== undefined && supersedes(fact, last); last = facts.at(-1)) {
-      facts.pop();
+    const line = { seq: number(entry.record['seq']), epoch: number(entry.record['epoch']) };
+    for (let last = kept.at(-1); last !== undefined && supersedes(line, last); last = kept.at(-1)) {
+      kept.pop();
       hashes.pop();
       replaced += 1;
     }
-    facts.push(fact);
+    kept.push(line);
     hashes.push(linkOf(hashes.at(-1) ?? '', entry.bytes));
   }
   if (replaced > 0)
@@ -82,10 +60,12 @@ async function readFacts(path: string, where: string, found: Findings): Promise<
       `${replaced} ${replaced === 1 ? 'line' : 'lines'} of ${where} that an owner wrote while a later one had the run`,
     );
   const size = sizeOf(path);
-  return { facts, hashes, torn: Math.max(0, size - end) };
+  return { hashes, torn: Math.max(0, size - end) };
 }
 
-const supersedes = (later: Fact, earlier: Fact): boolean =>
+type Numbered = { readonly seq: number; readonly epoch: number };
+
+const supersedes = (later: Numbered, earlier: Numbered): boolean =>
   later.epoch > earlier.epoch && later.seq <= earlier.seq;
 
 /** The exchanges, whose lines carry hashes instead of numbers. */
@@ -96,7 +76,7 @@ function hashesIn(path: string): ReadFacts {
     if (whole) hashes.push(linkOf(hashes.at(-1) ?? '', bytes));
     else torn = bytes.length;
   }
-  return { facts: [], hashes, torn };
+  return { hashes, torn };
 }
 
 /** 0 if there is no file; circular links are reported elsewhere. */

@@ -1,45 +1,39 @@
 /** Checks the manifest, the texts in it, and the files that it names. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { inputPath, keptPath, manifestHash } from '../engine/kept.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { sha256 } from '../model/sha256.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
-import type { Vouched } from '../store/checkpoint.ts';
+import { inputPath, keptPath, manifestPath } from '../store/inputs.ts';
+import type { RunHistory } from '../store/run-journal.ts';
 import { readManifest } from '../store/run-store.ts';
 import { namesIn } from '../system/read.ts';
 import type { Findings } from './report.ts';
 
-/** Whether the manifest is the one that the checkpoint expected next. */
-export const isNext = (runDir: string, { manifest_next }: Vouched): boolean =>
-  manifest_next !== undefined &&
-  manifestHash(JSON.parse(readFileSync(layout(runDir).manifest, 'utf8')) as object) === manifest_next;
-
 /** The manifest; undefined if it cannot be read. */
 export async function checkManifest(
   runDir: string,
-  vouched: Vouched | undefined,
+  history: RunHistory | undefined,
   found: Findings,
 ): Promise<Manifest | undefined> {
   const where = 'manifest.json';
-  const read = await readManifest(runDir);
+  const read = await readManifest(runDir, history);
   if (!read.ok) {
     found.add('unreadable', where, read.why);
     return undefined;
   }
   found.count('files');
-  const text = readFileSync(layout(runDir).manifest, 'utf8');
+  const text = readFileSync(manifestPath(runDir, history?.manifestSha256 ?? ''), 'utf8');
   const value = JSON.parse(text) as object;
   if (text !== `${JSON.stringify(value, null, 2)}\n`)
     found.add('changed', where, 'its white space is not as the engine writes it');
-  const is = manifestHash(value);
-  if (vouched === undefined)
-    found.cannot('manifest.json as a whole: the checkpoint, which has its hash, cannot be read');
-  else if (is !== vouched.manifest_sha256 && is !== vouched.manifest_next)
-    found.add('changed', where, 'it is not the manifest that the checkpoint knows', {
-      should: vouched.manifest_sha256,
-      is,
+  if (history === undefined)
+    found.cannot('manifest.json as a whole: the journal, which has its hash, cannot be read');
+  else if (read.sha256 !== history.manifestSha256)
+    found.add('changed', where, 'it is not the manifest that the journal knows', {
+      should: history.manifestSha256,
+      is: read.sha256,
     });
   checkTexts(read.manifest, found);
   return read.manifest;
@@ -58,20 +52,17 @@ function checkTexts({ pipeline_path, pipeline, prompts, schemas = {} }: Manifest
 }
 
 /** Checks the immutable files of the run. */
-export async function checkKept(
-  runDir: string,
-  { variables, files = {} }: Manifest,
-  found: Findings,
-): Promise<void> {
+export async function checkKept(runDir: string, manifest: Manifest, found: Findings): Promise<void> {
+  const { variables, files = {} } = manifest;
   for (const [name, { file }] of Object.entries(variables)) {
     if (file === undefined) continue;
     found.count('inputs');
-    const is = await hashFile(inputPath(runDir, file.stored));
+    const is = await hashFile(inputPath(runDir, manifest, file.stored));
     found.hash(`inputs/${file.stored}`, file.sha256, is, `the text of variable "${name}"`);
   }
   for (const [path, should] of Object.entries(files)) {
     found.count('files');
-    found.hash(path, should, await hashFile(keptPath(runDir, path)));
+    found.hash(path, should, await hashFile(keptPath(runDir, manifest, path)));
   }
   // factory's git calls run no hooks there, but a user's git would.
   for (const folder of ['inputs', 'history.git/info', 'history.git/hooks'])

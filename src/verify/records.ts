@@ -1,137 +1,149 @@
-/** Checks checkpoint and journals by their hashes, and the checkpoint against `visits.jsonl`. */
-import { readFileSync } from 'node:fs';
+/** Checks the checkpoint and the other journals against the journal of the run. */
+import { statSync } from 'node:fs';
 import { canonicalHash } from '../model/canonical.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
-import type { Json } from '../model/json.ts';
+import { type Json, parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import type { Mark } from '../model/mark.ts';
-import type { RunRecord } from '../model/visit-record.ts';
-import { loadWithRecords, type Vouched } from '../store/checkpoint.ts';
+import { CheckpointFile, checkpointText, completedNodes } from '../store/checkpoint.ts';
 import { ownHashOf } from '../store/own-hash.ts';
-import { stateAfter } from '../store/visits.ts';
-import { checkMark, type Fact, type ReadFacts, readJournals } from './journals.ts';
+import { type RunHistory, readRun } from '../store/run-journal.ts';
+import { readPlain } from '../system/read.ts';
+import { checkMark, type ReadFacts, readJournals } from './journals.ts';
 import { type Findings, shortJson } from './report.ts';
 
-export type Standing = {
-  readonly checkpoint: Checkpoint;
-  readonly vouched: Vouched;
-  readonly records: readonly RunRecord[];
-};
-
-/** The checkpoint and the executions that it covers; undefined if they cannot be read. */
-export async function checkStanding(runDir: string, found: Findings): Promise<Standing | undefined> {
-  const at = layout(runDir);
-  const loaded = await loadWithRecords(at.checkpoint);
-  if (!loaded.ok) {
-    const where = loaded.why.startsWith(at.visits) ? 'visits.jsonl' : 'checkpoint.json';
-    found.add(loaded.missing ? 'missing' : 'unreadable', where, loaded.why);
+/** The journal of the run; undefined if it cannot be read. */
+export async function checkJournal(runDir: string, found: Findings): Promise<RunHistory | undefined> {
+  const history = await readRun(runDir);
+  if (!history.ok) {
+    found.add(history.missing ? 'missing' : 'changed', 'journal.jsonl', history.why);
     return undefined;
   }
-  const { checkpoint, vouched, records } = loaded;
-  found.count('files', 2);
-  found.count('visits', records.length - 1);
-  const text = readFileSync(at.checkpoint, 'utf8');
-  found.ownHash('checkpoint.json', ownHashOf(text));
-  compareState(JSON.parse(text) as Record<string, Json>, stateAfter(records), found);
-  return { checkpoint, vouched, records };
+  found.count('files');
+  found.count('visits', history.records.length - 1);
+  found.count('records', history.whole.records);
+  const late = history.late.length;
+  if (late > 0)
+    found.cannot(
+      `${late} ${late === 1 ? 'line' : 'lines'} of journal.jsonl that an owner wrote while a later one had the run`,
+    );
+  checkCheckpoint(runDir, history, found);
+  return history;
 }
 
-/** Compares the checkpoint with the state computed from `visits.jsonl`. */
-function compareState(says: Readonly<Record<string, Json>>, visits: Checkpoint, found: Findings): void {
-  const state = JSON.parse(JSON.stringify(visits)) as Readonly<Record<string, Json>>;
-  for (const key of [
-    'completed_nodes',
-    'retry_counts',
-    'context',
-    'next_node',
-    'arrived',
-    'steps',
-    'last_outcome',
-    'last_failure',
-  ]) {
-    const said = says[key];
-    const value = state[key] ?? null;
-    if (said === undefined || canonicalHash(said) === canonicalHash(value)) continue;
-    found.add('contradiction', 'checkpoint.json', `"${key}" is not the value that the executions give`, {
+/** Compares the checkpoint with the state that the journal gives. */
+function checkCheckpoint(runDir: string, history: RunHistory, found: Findings): void {
+  const where = 'checkpoint.json';
+  const file = readPlain(layout(runDir).checkpoint);
+  const late = 'a resume writes it from the journal';
+  if (file.kind !== 'text') {
+    found.add('missing', where, `there is none: it was removed, or lost in a power cut; ${late}`);
+    return;
+  }
+  found.count('files');
+  const says = jsonIn(file.text);
+  const read = CheckpointFile.safeParse(says);
+  if (!read.success) {
+    found.add('unreadable', where, `it is not the JSON of a checkpoint; ${late}`);
+    return;
+  }
+  found.ownHash(where, ownHashOf(file.text));
+  const { journal } = read.data;
+  const { committed } = history;
+  if (journal.records < committed.records) {
+    // A process that is killed between the two leaves the older one.
+    found.cannot(`${where}: the journal has more lines; ${late}`);
+    return;
+  }
+  if (journal.records !== committed.records || journal.sha256 !== committed.sha256)
+    found.add('changed', 'journal.jsonl', 'it is not the journal that checkpoint.json was written from', {
+      should: journal.sha256,
+      is: committed.sha256,
+    });
+  const { completed_nodes, ...state } = history.checkpoint;
+  const should = JSON.parse(
+    checkpointText(state, completedNodes(completed_nodes).now(), committed).toString(),
+  );
+  compareState(says as Record<string, Json>, should, found);
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function compareState(
+  says: Readonly<Record<string, Json>>,
+  should: Record<string, Json>,
+  found: Findings,
+): void {
+  for (const [key, value] of Object.entries(should)) {
+    const is = says[key] ?? null;
+    if (key === 'sha256' || key === 'journal' || canonicalHash(is) === canonicalHash(value)) continue;
+    found.add('contradiction', 'checkpoint.json', `"${key}" is not the value that the journal gives`, {
       should: shortJson(value),
-      is: shortJson(said),
+      is: shortJson(is),
     });
   }
 }
 
-export type Story = {
-  readonly trace: ReadFacts;
-  /** Whether an execution had begun and has no record of its end. */
-  readonly underWay: boolean;
-  /** Whether the run was resumed after the end that `result.json` describes. */
-  readonly wentOn: boolean;
-};
-
-/** Compares the journals with their lengths and hashes in the checkpoint and in `counted`, the result of the latest end.
- *  `hasNext`: the manifest is the one that the checkpoint expected next. */
+/** Compares the journals with their lengths and hashes in the journal of the run and in `counted`, the result of its latest
+ *  end. */
 export async function checkJournals(
   runDir: string,
-  { vouched, records, checkpoint }: Standing,
+  { marks, whole, checkpoint }: RunHistory,
   counted: Readonly<Record<string, Mark>> | undefined,
-  hasNext: boolean,
   found: Findings,
-): Promise<Story> {
+): Promise<void> {
   const all = await readJournals(runDir, found);
-  const { 'visits.jsonl': visits = none, 'events.jsonl': events = none, 'trace.jsonl': trace = none } = all;
-  const ofVisits = { records: vouched.visits_seq, sha256: vouched.visits_sha256 ?? '' };
-  for (const [where, mark] of Object.entries({ 'visits.jsonl': ofVisits, ...vouched.journals }))
-    checkMark(all[where] ?? none, where, mark, 'the checkpoint', found);
+  for (const [where, mark] of Object.entries(marks))
+    checkMark(all[where] ?? none, where, mark, 'the journal', found);
   // A run that has reached an exit is not resumed.
   const mayResume = checkpoint.status !== 'completed' && checkpoint.ended?.exit_node == null;
-  const next = ({ facts }: ReadFacts, where: string) => facts[counted?.[where]?.records ?? 0]?.type;
-  const wentOn =
-    mayResume &&
-    (visits.hashes.length > vouched.visits_seq ||
-      (hasNext && checkpoint.parked === undefined) ||
-      (counted !== undefined &&
-        (next(events, 'events.jsonl') === 'PipelineStarted' ||
-          next(trace, 'trace.jsonl') === 'SessionInitialized')));
-  const isCut = wentOn || checkpoint.status === 'running';
+  const torn = statSync(layout(runDir).journal).size - whole.bytes;
+  const isOver = counted !== undefined && checkpoint.status !== 'running';
+  if (isOver) {
+    const { records = 0, sha256 = '' } = counted['journal.jsonl'] ?? {};
+    if (whole.records < records || (whole.records === records && whole.sha256 !== sha256))
+      found.add('changed', 'journal.jsonl', 'it is not the journal that result.json was written from', {
+        should: sha256,
+        is: whole.sha256,
+      });
+    checkEnd(whole.records, torn, 'journal.jsonl', records, mayResume, found);
+  }
   for (const [where, journal] of Object.entries(all)) {
     found.count('records', journal.hashes.length);
     if (counted === undefined) continue;
     const mark = counted[where] ?? { records: 0, sha256: '' };
     checkMark(journal, where, mark, 'result.json', found);
-    if (!isCut) checkEnd(journal, where, mark, mayResume, found);
+    if (isOver) checkEnd(journal.hashes.length, journal.torn, where, mark.records, mayResume, found);
   }
   if (counted === undefined)
     found.cannot(
       'the last lines of the journals: the process ended before it recorded their hashes in result.json',
     );
-  return { trace, underWay: isUnderWay(trace.facts, records), wentOn };
 }
 
-const none: ReadFacts = { facts: [], hashes: [], torn: 0 };
+const none: ReadFacts = { hashes: [], torn: 0 };
 
-/** No record may follow the end of a run, except the torn line of a resume that was killed at once. */
+/** No record may follow the end of a run, except what a resume that was killed at once has left. */
 function checkEnd(
-  { hashes, torn }: ReadFacts,
+  is: number,
+  torn: number,
   where: string,
-  { records }: Mark,
+  records: number,
   mayResume: boolean,
   found: Findings,
 ): void {
-  if (hashes.length > records)
+  if (is > records && !(mayResume && where === 'journal.jsonl'))
     found.add('added', where, 'there are more records than the run had written at its end', {
       should: `${records} records`,
-      is: `${hashes.length} records`,
+      is: `${is} records`,
     });
   if (torn === 0) return;
   const what = `the last ${torn} bytes are no whole line`;
   if (mayResume) found.cannot(`the end of ${where}: ${what}, as a resume that was killed leaves them`);
   else found.add('added', where, `${what}, and the run was not interrupted`);
-}
-
-/** Whether the last execution was interrupted. A crash may have lost the event for its end; then the line in
- *  `visits.jsonl` counts. */
-function isUnderWay(facts: readonly Fact[], records: readonly RunRecord[]): boolean {
-  const began = facts.findLastIndex(({ type }) => type === 'NodeInputCaptured');
-  const { node, visit } = facts[began] ?? {};
-  const isRecorded = records.some((one) => one.type === 'Visit' && one.node === node && one.visit === visit);
-  return began >= 0 && !isRecorded && !facts.slice(began).some(({ type }) => type === 'NodeOutputCaptured');
 }

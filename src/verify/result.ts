@@ -12,8 +12,8 @@ import { isPaused } from '../model/park.ts';
 import { RunResult } from '../model/result.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { ownHashOf } from '../store/own-hash.ts';
+import type { RunHistory } from '../store/run-journal.ts';
 import { readPlain } from '../system/read.ts';
-import type { Fact } from './journals.ts';
 import { type Findings, shortJson } from './report.ts';
 
 const where = 'result.json';
@@ -87,20 +87,20 @@ const placed = new Set([
   'schema_version',
 ]);
 
-/** Recomputes the result from the records and compares. `facts` come from the trace. */
+/** Recomputes the result from the records and compares. `last` is the journal's last line of the state. */
 export async function checkResult(
   runDir: string,
   manifest: Manifest,
   checkpoint: Checkpoint,
   { result, value, isLatest }: ReadResult,
-  facts: readonly Fact[],
+  last: RunHistory['last'],
   found: Findings,
 ): Promise<void> {
   if (!isLatest) {
     found.cannot('what result.json says: it describes an earlier end, and the run was resumed since');
     return;
   }
-  const end = endOf(checkpoint, facts, result.reason === 'test_stop' && result.status === 'failed');
+  const end = endOf(checkpoint, last, result.reason === 'test_stop' && result.status === 'failed');
   const derived = await resultOf(manifest, runDir, end, runDir, undefined, {});
   // A result may name a divergence that has no file, and a file may have no divergence that can be read.
   compare('', { divergence: null, ...asJson(derived) }, value, placed, found);
@@ -148,8 +148,8 @@ function compare(
   }
 }
 
-/** The end of the run according to the checkpoint. A run that a test stops at its exit has reached that exit. */
-function endOf(checkpoint: Checkpoint, facts: readonly Fact[], stoppedByTest: boolean) {
+/** The end of the run according to its state. A run that a test stops at its exit has reached that exit. */
+function endOf(checkpoint: Checkpoint, last: RunHistory['last'], stoppedByTest: boolean) {
   const { completed_nodes: _, ...state } = checkpoint;
   const { ended, parked, status } = checkpoint;
   const none = { ok: false, exitNode: null };
@@ -159,7 +159,7 @@ function endOf(checkpoint: Checkpoint, facts: readonly Fact[], stoppedByTest: bo
     return { state, ending, interrupted: false, parked };
   }
   if (ended === null) {
-    const signal = facts.findLast(({ type }) => type === 'PipelineInterrupted')?.signal ?? '';
+    const signal = last.type === 'Stopped' ? (last.signal ?? '') : '';
     return { state, ending: { ...none, reason: `interrupted by ${signal}`, code: 130 }, interrupted: true };
   }
   const { exit_node: exitNode, ok, reason, code } = ended;

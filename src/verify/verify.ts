@@ -6,8 +6,8 @@ import type { Environment } from '../system/git.ts';
 import { checkArtifacts } from './artifacts.ts';
 import { checkExchanges, checkFollowed, checkSnapshots, checkWorkspace } from './contents.ts';
 import { checkDelivery, checkHistory } from './history.ts';
-import { checkKept, checkManifest, checkSealed, isNext } from './manifest.ts';
-import { checkJournals, checkStanding } from './records.ts';
+import { checkKept, checkManifest, checkSealed } from './manifest.ts';
+import { checkJournal, checkJournals } from './records.ts';
 import { Findings, type Report } from './report.ts';
 import { checkResult, countedBy, readResult } from './result.ts';
 
@@ -27,23 +27,23 @@ export type Verified = Report & { readonly manifest: Manifest | undefined };
 export async function verifyRun(asked: Asked): Promise<Verified> {
   const { runDir, env } = asked;
   const found = new Findings();
-  const standing = await checkStanding(runDir, found);
-  const manifest = await checkManifest(runDir, standing?.vouched, found);
+  const history = await checkJournal(runDir, found);
+  const manifest = await checkManifest(runDir, history, found);
   if (manifest !== undefined) {
     await checkKept(runDir, manifest, found);
     await checkSealed(runDir, manifest, found);
     await checkFollowed(runDir, manifest, found);
   }
   await checkExchanges(layout(runDir).exchanges, 'exchanges', found);
-  const { checkpoint, records = [] } = standing ?? {};
+  const { checkpoint, records = [] } = history ?? {};
   await checkSnapshots(runDir, records, checkpoint?.snapshot ?? null, found);
-  if (standing === undefined || checkpoint === undefined || manifest === undefined) {
+  if (history === undefined || checkpoint === undefined || manifest === undefined) {
     found.cannot('executions, artifacts, commits and the result: a file that they depend on cannot be read');
     return { ...found.report(), manifest };
   }
-  const chain = standing.vouched.visits_sha256 ?? '';
+  const chain = history.whole.sha256;
   if (asked.chain !== undefined && !chain.startsWith(asked.chain.toLowerCase()))
-    found.add('changed', 'visits.jsonl', 'the executions have another hash than the expected one', {
+    found.add('changed', 'journal.jsonl', 'the executions have another hash than the expected one', {
       should: asked.chain,
       is: chain,
     });
@@ -53,17 +53,13 @@ export async function verifyRun(asked: Asked): Promise<Verified> {
       is: manifest.run_id,
     });
   const result = readResult(runDir, checkpoint, found);
-  const hasNext = isNext(runDir, standing.vouched);
-  const story = await checkJournals(runDir, standing, countedBy(result), hasNext, found);
+  await checkJournals(runDir, history, countedBy(result), found);
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
-  const { underWay } = story;
-  const isDescribed = result?.isLatest === true && !story.wentOn;
+  const underWay = history.begun !== undefined;
+  const isDescribed = result?.isLatest === true;
   await checkWorkspace(runDir, manifest, checkpoint, { underWay, isDescribed }, found);
   await checkHistory({ dir: runDir, manifest, checkpoint, records, underWay }, env, found);
-  if (result !== undefined) {
-    const latest = { ...result, isLatest: isDescribed };
-    await checkResult(runDir, manifest, checkpoint, latest, story.trace.facts, found);
-  }
+  if (result !== undefined) await checkResult(runDir, manifest, checkpoint, result, history.last, found);
   if (asked.delivered !== undefined) {
     const { repo, branch = `factory/${manifest.run_id}` } = asked.delivered;
     await checkDelivery(checkpoint, { repo, branch }, env, found);

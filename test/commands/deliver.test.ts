@@ -102,10 +102,8 @@ test.for([
   'delivering to a branch: warns only of the files that a proof of the delivered commit needed (%s)',
   async ([, not, warns]) => {
     using it = folder();
-    const r = await run(it.path);
-    const checkpoint = JSON.parse(readFileSync(r.run.checkpoint, 'utf8'));
-    const context = { 'build.head': `${r.head}${not}`, 'build.needed': ['lib/'] };
-    writeFileSync(r.run.checkpoint, JSON.stringify({ ...checkpoint, context }));
+    const context = (head: string | null) => ({ 'build.head': `${head}${not}`, 'build.needed': ['lib/'] });
+    const r = await run(it.path, { context });
     expect(await r.asked()).toBe(0);
     expect(r.said().includes('so they are not delivered: lib/\n')).toBe(warns);
   },
@@ -304,8 +302,8 @@ test.for([
 });
 
 test.for([
-  ['a checkpoint that is torn', 'checkpoint.json', '{'],
-  ['a checkpoint that is a pipe', 'checkpoint.json', 'pipe'],
+  ['a journal that is torn', 'journal.jsonl', '{'],
+  ['a journal that is a pipe', 'journal.jsonl', 'pipe'],
   ['a manifest that is a pipe', 'manifest.json', 'pipe'],
   ['a beginning of its history that is damaged', 'history.git/factory-start.json', '{}'],
 ] as const)(
@@ -337,7 +335,7 @@ test('the command that a refusal names finds the run where this one did', async 
     ...{ schema_version: 1, status: 'refused', exit_code: 2 },
     problems: [{ severity: 'error', message: told.error, fix: told.fix }],
   });
-  writeFileSync(r.run.checkpoint, '{');
+  writeFileSync(r.run.journal, '{');
   expect(await r.asked()).toBe(2);
   expect(r.said()).toContain(`factory verify ${typed} checks the run\n`);
 });

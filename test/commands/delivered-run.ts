@@ -3,40 +3,43 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandDoors } from '../../src/command-line.ts';
 import type { RunState } from '../../src/model/checkpoint.ts';
+import type { Json } from '../../src/model/json.ts';
 import { saidNothing } from '../../src/model/outcome.ts';
-import { openLedger } from '../../src/store/checkpoint.ts';
-import { stateAfter } from '../../src/store/visits.ts';
+import { nothingSpent } from '../../src/model/spent.ts';
+import { openRunJournal, readRun, startJournal } from '../../src/store/run-journal.ts';
 import { beginRun, commitPaths, type Files, put, repository, toolIo, when } from '../builder/support.ts';
 import { call, type Flags } from '../support/verb.ts';
 
 /** The checkpoint of a run whose last execution has recorded `head` as its last commit, and its journal. */
-async function writeState(dir: string, status: RunState['status'], head: string | null) {
+async function writeState(
+  dir: string,
+  status: RunState['status'],
+  head: string | null,
+  set: Record<string, Json>,
+) {
   const at = when.toISOString();
-  const options = { runId: 'RUN1', epoch: 1, sync: false };
-  const ledger = await openLedger(dir, options);
-  const begun = { context: {}, origins: {}, next_node: 'commit', snapshot: 's', at };
-  const start = { schema_version: 1, type: 'Start', ...begun } as const;
-  const { completed_nodes: _, ...before } = stateAfter([{ ...start, run_id: 'RUN1', seq: 1, epoch: 1 }]);
-  await ledger.save(before, start);
+  const begun = { context: {}, origins: {}, next_node: 'commit', snapshot: 's', manifest_sha256: '' };
+  await startJournal(dir, 'RUN1', { schema_version: 1, type: 'Start', at, ...begun });
+  const history = await readRun(dir);
+  if (!history.ok) throw new Error(history.why);
+  const journal = await openRunJournal(dir, { runId: 'RUN1', epoch: 1, sync: false }, history);
   const outcome = { ...saidNothing, status: 'success' } as const;
-  const moved = { next_node: null, arrived: null, steps: 1, elapsed_ms: 1, at };
   const order = { version: 1, digests: {}, head, done: [], current: null };
-  await ledger.save(
-    {
-      ...{ ...before, ...moved, last_completed_node: 'commit', last_outcome: outcome, status },
-      ended:
-        status === 'running'
-          ? null
-          : { exit_node: null, ok: status === 'completed', reason: 'because', code: 0 },
-    },
+  const ended = { exit_node: null, ok: status === 'completed', reason: 'because', code: 0 };
+  const after = await journal.commit(
     {
       ...{ schema_version: 1, type: 'Visit', node: 'commit', node_type: 'tool', visit: 1, before: 's' },
-      ...{ after: 's', outcome, retries: 0, calls: 0, context: { set: {}, unset: [] }, origins: { set: {} } },
-      ...{ ...moved, tool_state: { order } },
+      ...{ after: 's', outcome, retries: 0, calls: 0, context: { set, unset: [] }, origins: { set: {} } },
+      ...{ next_node: null, arrived: null, steps: 1, elapsed_ms: 1, at, tool_state: { order } },
+      ...(status === 'completed' || status === 'failed' ? { ended } : {}),
     },
+    history.checkpoint,
   );
-  await ledger.close();
+  const stopped = { schema_version: 1, type: 'Stopped', at, elapsed_ms: 1, spent: nothingSpent } as const;
+  if (status === 'interrupted') await journal.commit({ ...stopped, status, ended: null }, after);
+  await journal.close();
 }
+
 const manifest = (workdir: string | undefined, kind: string) => ({
   schema_version: 1,
   run_id: 'RUN1',
@@ -69,6 +72,8 @@ export async function run(
     status?: 'running' | 'completed' | 'failed' | 'interrupted';
     writes?: Files | null;
     allowDirty?: boolean;
+    /** What its last execution sets. */
+    context?: (head: string | null) => Record<string, Json>;
     /** What the user does before the run begins. */
     prepare?: (source: string) => void;
   } = {},
@@ -101,7 +106,7 @@ export async function run(
     head = made.commit ?? head;
   }
   writeFileSync(begun.run.manifest, JSON.stringify(manifest(workdir, begun.started.kind)));
-  await writeState(begun.run.root, more.status ?? 'completed', head);
+  await writeState(begun.run.root, more.status ?? 'completed', head, more.context?.(head) ?? {});
   const { io, said } = toolIo(begun);
   const asked = async (flags: Flags = {}, id = 'RUN1', more: Partial<CommandDoors> = {}): Promise<number> => {
     said.length = 0;

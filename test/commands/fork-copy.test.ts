@@ -73,7 +73,12 @@ test('the cost of the copied executions counts for the fork, and no more than th
   // The second call would be the one too many.
   const capped = await it.fork('base', { at: 'note@1', runId: 'capped', maxCostUsd: '0.5', quiet: true });
   expect(capped.code).toBe(1);
-  expect(it.records(`${runs}/capped/visits.jsonl`).filter((one) => one['node'] === 'answer')).toHaveLength(1);
+  expect(
+    it
+      .records(`${runs}/capped/journal.jsonl`)
+      .filter(({ type }) => type === 'Visit')
+      .filter((one) => one['node'] === 'answer'),
+  ).toHaveLength(1);
 });
 
 test('a fork warns of artifacts that no longer exist, and has no hashes of them', async () => {
@@ -82,7 +87,10 @@ test('a fork warns of artifacts that no longer exist, and has no hashes of them'
   const told = await it.fork('base', { at: 'note@2', runId: 'f' });
   expect(told.code, told.err).toBe(0);
   expect(told.err).toContain('the artifacts of answer@1 no longer exist and are not copied');
-  const visits = it.records(`${runs}/f/visits.jsonl`).filter((one) => one['node'] === 'answer');
+  const visits = it
+    .records(`${runs}/f/journal.jsonl`)
+    .filter(({ type }) => type === 'Visit')
+    .filter((one) => one['node'] === 'answer');
   expect(visits.map((one) => [one['visit'], one['artifacts'] !== undefined])).toEqual([
     [1, false],
     [2, true],
@@ -96,7 +104,7 @@ test('a goal that the new pipeline does not have is removed', async () => {
   const told = await it.fork('base', { at: 'note@1', pipeline: 'aimless.dot', runId: 'f', quiet: true });
   expect(told.code, told.err).toBe(0);
   expect(goal('f')).toBeUndefined();
-  expect(it.records(`${runs}/f/visits.jsonl`)[0]?.['context']).not.toHaveProperty(['graph.goal']);
+  expect(it.records(`${runs}/f/journal.jsonl`)[0]?.['context']).not.toHaveProperty(['graph.goal']);
 });
 
 test('the type of a package around the runs does not reach the product', async () => {

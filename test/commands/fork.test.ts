@@ -3,8 +3,7 @@ import fs, { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { layout } from '../../src/model/layout.ts';
-import { loadCheckpoint } from '../../src/store/checkpoint.ts';
+import { readRun } from '../../src/store/run-journal.ts';
 import { house, treeOf } from '../support/house.ts';
 
 /** Agent calls, retries, a loop with conditions, values of earlier stages, and context that a tool sets. */
@@ -40,9 +39,9 @@ const runs = '.factory/runs';
 
 /** What a run has come to, whichever run it is and whenever it was. */
 async function endOf(dir: string) {
-  const read = await loadCheckpoint(layout(dir).checkpoint);
+  const read = await readRun(dir);
   if (!read.ok) throw new Error(read.why);
-  const { run_id: _, epoch: __, at: ___, elapsed_ms: ____, ...state } = read.checkpoint;
+  const { run_id: _, epoch: __, at: ___, elapsed_ms: ____, node_ms: _____, ...state } = read.checkpoint;
   return { ...state, workspace: treeOf(join(dir, 'workspace')) };
 }
 
@@ -70,7 +69,7 @@ afterEach(() => expect(treeOf(base)).toEqual(tree));
 test('the end is what it was, with all that was counted', () => {
   expect(end.calls).toEqual({ answer: 2 });
   expect(end.retry_counts).toEqual({ note: 2 });
-  expect(it.records(`${runs}/base/visits.jsonl`)).toHaveLength(13);
+  expect(it.records(`${runs}/base/journal.jsonl`).filter(({ type }) => type === 'Visit')).toHaveLength(12);
 });
 
 test.for([
@@ -109,7 +108,7 @@ test('a fork is linked to the forked run in its manifest, events and trace', asy
     last_completed_node: 'note',
     context: { lines: 1 },
   });
-  const visits = own('visits.jsonl');
+  const visits = own('journal.jsonl');
   expect(visits.every((r, n) => r['run_id'] === 'f' && r['seq'] === n + 1)).toBe(true);
   expect(it.read(`${runs}/f/answer/visits/1/response.md`)).toContain('one');
   expect(it.read(`${runs}/f/answer/response.md`)).toContain('two');

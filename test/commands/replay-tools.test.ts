@@ -126,7 +126,7 @@ test('the record of a node before its attributes were changed does not answer', 
   expect(it.read(`${runs}/r/workspace/tries`)).toBe('y\ny\ny\n');
 });
 
-test.for(['manifest.json', 'visits.jsonl', 'inputs/text.md'])(
+test.for(['manifest.json', 'journal.jsonl', 'inputs/text.md'])(
   'a changed byte in %s is refused before anything is created',
   async (name) => {
     const reads = pipeline.replace('other=x', 'other=x, text=@text.md');
@@ -135,7 +135,7 @@ test.for(['manifest.json', 'visits.jsonl', 'inputs/text.md'])(
     const bytes = readFileSync(path, 'utf8');
     writeFileSync(
       path,
-      name === 'visits.jsonl' ? bytes.replace('"notes":""', '"notes":"!"') : bytes.replace(/t$|t/, 'T'),
+      name === 'journal.jsonl' ? bytes.replace('"notes":""', '"notes":"!"') : bytes.replace(/t$|t/, 'T'),
     );
     expect(readFileSync(path, 'utf8')).not.toBe(bytes);
     const told = await it.replay('base', { runId: 'r' });

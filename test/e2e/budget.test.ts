@@ -148,13 +148,13 @@ test('after kill -9 during an agent program, usage that it reported counts, and 
   const told = (id: string, tokens: number) =>
     `say '{"type":"assistant","message":{"id":"${id}","usage":{"input_tokens":${tokens},"output_tokens":5},"content":[]}}'`;
   const until =
-    'while [ $(grep -c CallTold "$FACTORY_NODE_DIR/../calls.jsonl") -lt 2 ]; do :; done; echo now >&2';
+    'while [ $(grep -c CallTold "$FACTORY_NODE_DIR/../journal.jsonl") -lt 2 ]; do :; done; echo now >&2';
   await using it = await home({
     'p.dot': `digraph t { max_cost_usd=10; start [shape=Mdiamond]; done [shape=Msquare]
       a [prompt=a, agent=claude, claude.model="claude-sonnet-4-5"]; start -> a -> done }`,
     'w/x.txt': 'x',
   });
-  const script = `[ -e "$FACTORY_NODE_DIR/../../../../again" ] && ok || { ${told('m1', 100)}; ${told('m1', 100)}; while ! grep -q CallTold "$FACTORY_NODE_DIR/../calls.jsonl"; do :; done; ${told('m2', 200)}; ${until}; exec sleep 1000; }`;
+  const script = `[ -e "$FACTORY_NODE_DIR/../../../../again" ] && ok || { ${told('m1', 100)}; ${told('m1', 100)}; while ! grep -q CallTold "$FACTORY_NODE_DIR/../journal.jsonl"; do :; done; ${told('m2', 200)}; ${until}; exec sleep 1000; }`;
   const env = {
     STAND_IN: script,
     FACTORY_CLAUDE_PATH: join(root, 'test/support/agent-stand-in.sh'),

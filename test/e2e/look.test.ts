@@ -86,11 +86,11 @@ test('verify with an invalid repository refuses, and reports nothing about the r
 test('an ended run whose records were changed since is not shown as unchanged', async () => {
   const { it } = await ran();
   await using _ = it;
-  const path = join(it.path, '.factory/runs/r/visits.jsonl');
-  writeFileSync(path, (await it.read('.factory/runs/r/visits.jsonl')).replace('success', 'fail'));
+  const path = join(it.path, '.factory/runs/r/journal.jsonl');
+  writeFileSync(path, (await it.read('.factory/runs/r/journal.jsonl')).replace('success', 'fail'));
   const { code, stdout, stderr } = await it.factory(['resume', 'r']);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(/records-changed\]: \S*visits\.jsonl was changed after/);
+  expect(stderr).toMatch(/records-changed\]: \S*journal\.jsonl was changed: line \d+ does not have the hash/);
 });
 
 test('a list of runs in another folder proposes commands that work here, for runs without an owner', async () => {

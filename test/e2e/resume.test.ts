@@ -1,4 +1,4 @@
-import { appendFile, readFile, rename, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Options } from '../support/cli.ts';
@@ -184,34 +184,49 @@ test('a variable that it cannot take over, with a missing pipeline or in a repla
 test('a resume refuses: changed records, and names the file', async () => {
   await using it = await stopped();
   const harms = [
-    ['visits.jsonl', 'succ', 'fail'],
-    ['events.jsonl', '"node_id":"one"', '"node_id":"two"'],
-    ['trace.jsonl', '"node_id":"one"', '"node_id":"two"'],
-    ['checkpoint.json', '"next_node": "two"', '"next_node": "three"'],
-    ['checkpoint.json', /,\n {2}"sha256": ".*"/, ''],
-    ['manifest.json', '"env_pass": []', '"env_pass": ["A_KEY"]'],
+    ['journal.jsonl', 'succ', 'fail', /journal\.jsonl was changed: line \d+ does not have the hash/],
+    [
+      'manifest.json',
+      '"env_pass": []',
+      '"env_pass": ["A_KEY"]',
+      /manifest\.json was changed after .*\n.*fork \S*r1 --at/,
+    ],
   ] as const;
-  for (const [name, was, is] of harms) {
+  for (const [name, was, is, says] of harms) {
     const path = join(it.path, '.factory/runs/r1', name);
     const whole = await readFile(path, 'utf8');
     await writeFile(path, whole.replace(was, is));
     expect(await readFile(path, 'utf8')).not.toBe(whole);
     const refused = await it.factory(['resume', 'r1', '--accept-changes']);
-    expect(refused.stderr).toMatch(
-      new RegExp(`records-changed\\]: \\S*${name} was changed after .*\\n.*fork \\S*r1 --at`),
-    );
+    expect(refused.stderr).toMatch(says);
+    expect(refused.stderr).toContain('error[records-changed]');
     expect(refused.code).toBe(2);
-    if (name === 'visits.jsonl') {
-      const forked = await it.factory(['fork', 'r1', '--at', 'one']);
-      expect(forked.stderr).toMatch(/WARN +the records of the forked run were changed.*visits\.jsonl/);
-    }
+    if (name === 'journal.jsonl')
+      expect(await it.factory(['fork', 'r1', '--at', 'one'])).toMatchObject({ code: 2 });
     await writeFile(path, whole);
   }
+  // What is derived from the journal is no reason to refuse: it is written again, or named by verify.
+  await writeFile(join(it.path, '.factory/runs/r1/checkpoint.json'), '{');
   // Data after the last valid record may be incomplete.
-  await appendFile(join(it.path, '.factory/runs/r1/visits.jsonl'), '{"type":"Vi');
+  await appendFile(join(it.path, '.factory/runs/r1/journal.jsonl'), '{"type":"Vi');
   await appendFile(join(it.path, '.factory/runs/r1/events.jsonl'), '{"type":"St');
   const resumed = await it.factory(['resume', 'r1']);
   expect(resumed.code, resumed.stderr).toBe(0);
+  expect(resumed.stderr).toContain('checkpoint.json rewritten from the journal');
+  expect((await it.factory(['verify', 'r1'])).code).toBe(0);
+});
+
+test('a run of an earlier version is refused by every command that reads one', async () => {
+  await using it = await stopped();
+  await rm(join(it.path, '.factory/runs/r1/journal.jsonl'));
+  for (const verb of ['resume', 'show', 'verify', 'fork', 'replay']) {
+    const refused = await it.factory([verb, 'r1', ...(verb === 'fork' ? ['--at', 'one'] : [])]);
+    expect(`${refused.stdout}${refused.stderr}`.replace(/\s+/g, ' ')).toContain(
+      'begun by an earlier version',
+    );
+    expect(refused.code).not.toBe(0);
+  }
+  expect((await it.factory(['runs'])).stdout).toMatch(/r1 +unreadable/);
 });
 test('a missing run', async () => {
   await using it = await home({ 'p.dot': plain });

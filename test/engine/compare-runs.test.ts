@@ -12,6 +12,7 @@ const execution = (node: string, seq: number, notes = 'x'): VisitRecord => ({
   run_id: 'any',
   seq,
   epoch: 1,
+  prev: '',
   type: 'Visit',
   at: `at ${seq}`,
   node,

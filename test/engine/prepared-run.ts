@@ -1,5 +1,5 @@
 /** Runs for the loop, of which nothing is real but their records. */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { openBooks } from '../../src/engine/books.ts';
 import { defaultCaps } from '../../src/engine/caps.ts';
 import { budget } from '../../src/engine/layers/budget.ts';
@@ -16,8 +16,8 @@ import { executableAttributes } from '../../src/model/settings/node.ts';
 import { withFlags } from '../../src/model/settings/typing.ts';
 import type { NodeKind } from '../../src/nodes/kind.ts';
 import { kind } from '../../src/nodes/kind.ts';
-import { openLedger } from '../../src/store/checkpoint.ts';
 import { openJournal } from '../../src/store/journal.ts';
+import { openRunJournal, readRun, startJournal } from '../../src/store/run-journal.ts';
 import type { Snapshots } from '../../src/workspace/snapshot.ts';
 import { freshState } from '../support/graph.ts';
 
@@ -79,10 +79,11 @@ export async function prepared(
   const options = { runId: 'r1', epoch: 1, sync: false };
   const events = await openJournal(at.events, options);
   const trace = await openJournal(at.trace, options);
-  const ledger = await openLedger(dir, options);
   const first = [...graph.nodes.keys()][0] ?? '';
   const { completed_nodes: _none, ...state } = freshState(first, { snapshot: 's0' });
-  await ledger.save(state, {
+  // A test may prepare several runs in one directory.
+  await rm(at.journal, { force: true });
+  await startJournal(dir, 'r1', {
     schema_version: 1,
     type: 'Start',
     at: state.at,
@@ -90,7 +91,11 @@ export async function prepared(
     context: {},
     origins: {},
     snapshot: 's0',
+    manifest_sha256: '',
   });
+  const history = await readRun(dir);
+  if (!history.ok) throw new Error(history.why);
+  const journal = await openRunJournal(dir, options, history);
   return {
     setting,
     kinds: more.kinds,
@@ -102,15 +107,18 @@ export async function prepared(
     books: openBooks([], bundledPrices, async () => {}),
     events,
     trace,
-    save: async (next, visit) => {
-      const onDisk = await ledger.put(next, visit);
-      if (visit !== undefined) more.saved?.(structuredClone(next));
-      return onDisk;
+    journal: {
+      note: (line) => journal.note(line),
+      commit: async (line, before) => {
+        const after = await journal.commit(line, before);
+        if (line.type === 'Visit') more.saved?.(structuredClone(after));
+        return after;
+      },
     },
     signal: new AbortController().signal,
     stopAfter: undefined,
     close: async () => {
-      for (const one of [events, trace, ledger]) await one.close();
+      for (const one of [events, trace, journal]) await one.close();
     },
   };
 }

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { StepFacts } from '../../src/engine/decision.ts';
-import { advance } from '../../src/engine/state.ts';
 import { step } from '../../src/engine/step.ts';
 import type { RunState } from '../../src/model/checkpoint.ts';
 import type { Graph } from '../../src/model/graph.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { failed, succeeded } from '../../src/model/outcome.ts';
-import { freshState, graphOf } from '../support/graph.ts';
+import { advanced, freshState, graphOf } from '../support/graph.ts';
 
 const facts = (node: string, type = 'tool', feedback = {}): StepFacts => ({
   node,
@@ -31,7 +30,7 @@ function play(
       outcome,
       facts(node, type, outcome.status === 'fail' ? { 'last_failure.node_id': node } : {}),
     );
-    state = advance(state, last.change, { retries: 0, calls: 0 });
+    state = advanced(state, last, type);
   }
   if (last === undefined) throw new Error('no stage played');
   return { ...last, state };

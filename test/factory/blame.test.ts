@@ -27,8 +27,11 @@ test('a failure of the product goes to the fix loop, and its fix is accepted', a
   await writeFile(join(it.path, 'agent.json'), JSON.stringify(script));
   const ended = await it.run('p.dot', { ...options, agent: 'scripted', script: 'agent.json' });
   expect(ended.code, ended.err).toBe(0);
-  const visits = it.records(`${run}/visits.jsonl`).map(({ node }) => node);
-  expect(visits).toEqual([undefined, 'start', 'judge', 'fix', 'judge', 'fix', 'judge', 'exit']);
+  const visits = it
+    .records(`${run}/journal.jsonl`)
+    .filter(({ type }) => type === 'Visit')
+    .map(({ node }) => node);
+  expect(visits).toEqual(['start', 'judge', 'fix', 'judge', 'fix', 'judge', 'exit']);
   expect(it.json(`${run}/judge/visits/1/status.json`).attribution).toEqual({
     class: 'product',
     how: 'said',
@@ -206,7 +209,12 @@ describe('a loop in which nothing comes of the fixes', () => {
     expect(reason(it)).toMatch(
       /^loop_stopped: node judge failed alike 3 times with no change in between \(visits 1, 2, 3\): tool_exit_code_1: .*wrong in <tmp>/,
     );
-    expect(it.records(`${run}/visits.jsonl`).filter(({ node }) => node === 'fix')).toHaveLength(2);
+    expect(
+      it
+        .records(`${run}/journal.jsonl`)
+        .filter(({ type }) => type === 'Visit')
+        .filter(({ node }) => node === 'fix'),
+    ).toHaveLength(2);
     // One more try for the resume.
     const again = await it.resume('r1');
     expect(again.code, again.err).toBe(1);
@@ -262,6 +270,11 @@ describe('a loop in which nothing comes of the fixes', () => {
     );
     await it.run('p.dot', options);
     expect(reason(it)).toMatch(/^max_visits/);
-    expect(it.records(`${run}/visits.jsonl`).filter(({ node }) => node === 'wait')).toHaveLength(5);
+    expect(
+      it
+        .records(`${run}/journal.jsonl`)
+        .filter(({ type }) => type === 'Visit')
+        .filter(({ node }) => node === 'wait'),
+    ).toHaveLength(5);
   });
 });

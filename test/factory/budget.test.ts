@@ -346,7 +346,10 @@ test('a visit tells what all of its attempts have used', async () => {
   });
   const ran = await it.run('p.dot', { runId: 'r1', script: 'agent.json', agent: 'scripted', quiet: true });
   expect(ran.code, ran.err).toBe(0);
-  const visit = it.records(`${run}/visits.jsonl`).find(({ node }) => node === 'a');
+  const visit = it
+    .records(`${run}/journal.jsonl`)
+    .filter(({ type }) => type === 'Visit')
+    .find(({ node }) => node === 'a');
   expect(visit?.usage).toMatchObject({ input_tokens: 30, output_tokens: 3 });
 });
 

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { lostTime } from '../../src/factory/lost-time.ts';
 import { type Doors, resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
-import { loadCheckpoint, saveCheckpoint } from '../../src/store/checkpoint.ts';
+import { readRun } from '../../src/store/run-journal.ts';
 import { newRunId } from '../../src/store/run-store.ts';
 import { type Clock, realClock } from '../../src/system/clock.ts';
 import { pipelineIn } from '../support/doors.ts';
@@ -114,21 +114,12 @@ test('what the engine that wrote the last checkpoint worked after it counts, too
   const where = { runsDir: it.at('runs'), runId: 'r1' };
   await startRun(graph, where, flags, doors({ ATTRACTION_TEST_STOP_AFTER_NODE: 'one' }));
   const at = layout(it.at('runs', 'r1'));
-  // As if it had been killed two hours after it.
-  const loaded = await loadCheckpoint(at.checkpoint);
-  if (!loaded.ok) throw new Error(loaded.why);
-  const { visits, vouched } = loaded;
-  const { completed_nodes: completed, ...state } = loaded.checkpoint;
-  await saveCheckpoint(
-    at.checkpoint,
-    { ...state, status: 'running', ended: null },
-    {
-      seq: visits.seq,
-      completed,
-      sha256: vouched.visits_sha256 ?? '',
-      cover: { manifest_sha256: vouched.manifest_sha256 ?? '', journals: vouched.journals ?? {} },
-    },
-  );
+  // As if it had been killed two hours after it: the line of the stop is missing.
+  const lines = readFileSync(at.journal, 'utf8').trim().split('\n');
+  writeFileSync(at.journal, `${lines.slice(0, -1).join('\n')}\n`);
+  const history = await readRun(at.root);
+  if (!history.ok) throw new Error(history.why);
+  const { checkpoint: state } = history;
   const path = join(at.locks, '000001.json');
   const lock = JSON.parse(readFileSync(path, 'utf8'));
   const heartbeat = new Date(Date.parse(state.at) + 7_000_000).toISOString();

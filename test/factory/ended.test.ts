@@ -62,12 +62,12 @@ test('the end of a run whose records were changed is not reported again', async 
   await using it = await temp();
   const { start, graph, doors, flags, dir, at } = await ground(it, stuck.replace('exit 3', 'true'));
   expect(await start()).toMatchObject({ code: 0 });
-  const visits = readFileSync(at.visits, 'utf8');
-  writeFileSync(at.visits, visits.replace('"node":"a"', '"node":"b"'));
+  const journal = readFileSync(at.journal, 'utf8');
+  writeFileSync(at.journal, journal.replace('"node":"a"', '"node":"b"'));
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({
     problems: [{ code: 'records-changed' }],
   });
-  writeFileSync(at.visits, visits);
+  writeFileSync(at.journal, journal);
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 0 });
 });
 
@@ -215,9 +215,9 @@ test('an end that was read before another process resumed the run changes nothin
   if ('problems' in then) throw new Error('the run can be read');
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 3 } });
   const result = readFileSync(at.result, 'utf8');
-  const { manifest, read } = then;
+  const { manifest, history } = then;
   const atLast = () => expect.unreachable('no release is deferred');
-  expect(await unreportedEnd(dir, manifest, read.checkpoint, false, { ...doors, atLast })).toBeUndefined();
+  expect(await unreportedEnd(dir, manifest, history.checkpoint, false, { ...doors, atLast })).toBeUndefined();
   expect(readFileSync(`${at.workspace}/a.txt`, 'utf8')).toBe('once\nonce\n');
   expect(readFileSync(at.result, 'utf8')).toBe(result);
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 4 } });

@@ -25,9 +25,10 @@ test.each(['a', 'constructor'])(
     await innermost.close();
     const money = await openMoney(
       it.dir,
-      { runId: 'r2', epoch: 2 },
+      { note: () => {} },
       {
         manifest: { run_id: 'r2' },
+        calls: [],
         loaded: freshState(node),
         resumed: true,
         caps: { ...defaultCaps, maxWallMs: undefined },

@@ -121,7 +121,7 @@ test('under a cost limit a provider that hangs up does not end the run: what was
   await using it = await night((minutes) => (minutes < 9 / 60 ? 'reset' : 'up'));
   const ran = await it.start({ maxCostUsd: '5', model: 'gpt-5.2', unknownCost: 'stop' });
   expect(ran.out + ran.err).not.toContain('cannot be held: the cost of');
-  const ended = it.records('.factory/runs/r1/calls.jsonl').filter(({ type }) => type === 'CallEnded');
+  const ended = it.records('.factory/runs/r1/journal.jsonl').filter(({ type }) => type === 'CallEnded');
   expect(ended.map((one) => one['ended'])).toContain('cut');
   expect(ran.code, ran.err).toBe(0);
 });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { startRun } from '../../src/factory.ts';
 import { layout, nodeLayout } from '../../src/model/layout.ts';
 import { hashArtifacts } from '../../src/store/artifact-hashes.ts';
-import { readVisits } from '../../src/store/visits.ts';
+import { readRun } from '../../src/store/run-journal.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
@@ -29,7 +29,7 @@ test.each([
   const ended = await startRun(graph, where, plainFlags, quietDoors(it.dir, { FACTORY_SANDBOX: 'none' }));
   expect(ended).toMatchObject({ code: 0, result: { stages: 4 } });
   const at = layout(it.at('runs', 'r1'));
-  const read = await readVisits(at.visits);
+  const read = await readRun(at.root);
   const first = read.ok ? read.records.find((one) => one.type === 'Visit' && one.node === 'a') : undefined;
   const archive = join(nodeLayout(at.node('a')).visits, '1');
   expect(readFileSync(join(archive, 'tool.stdout.txt'), 'utf8')).toBe('1\n');

@@ -2,12 +2,10 @@
 import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { manifestHash } from '../../src/engine/kept.ts';
 import { completeWait } from '../../src/factory/ended.ts';
 import { Parked } from '../../src/model/park.ts';
 import { RunResult } from '../../src/model/result.ts';
 import { livingOwners } from '../../src/store/lock.ts';
-import { withOwnHash } from '../../src/store/own-hash.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import { verifyRun } from '../../src/verify/verify.ts';
 import { house } from '../support/house.ts';
@@ -76,7 +74,10 @@ test('a long wait for a quota suspends the run: state, wake time, exit code 75, 
     ended: null,
     parked: { status: 'paused_quota', node: 'work', wake_at },
   });
-  expect(it.json('.factory/runs/r1/manifest.json').parked).toMatchObject({ status: 'paused_quota', wake_at });
+  expect(it.json('.factory/runs/r1/checkpoint.json').parked).toMatchObject({
+    status: 'paused_quota',
+    wake_at,
+  });
   expect(it.json('.factory/runs/r1/result.json')).toMatchObject({
     status: 'paused_quota',
     exit_code: 75,
@@ -103,7 +104,6 @@ test('a long wait for a quota suspends the run: state, wake time, exit code 75, 
   const ended = await it.resume('r1', { wait: true, json: true });
   expect(ended.code, ended.err).toBe(0);
   expect(it.clock.now().toISOString() >= wake_at).toBe(true);
-  expect(it.json('.factory/runs/r1/manifest.json').parked).toBeUndefined();
   expect(it.json(checkpoint).parked).toBeUndefined();
   expect(JSON.parse(ended.out).wake_at).toBeUndefined();
   const types = it.records('.factory/runs/r1/events.jsonl').map((one) => one['type']);
@@ -162,11 +162,8 @@ test('a suspended run whose engine was killed before it wrote the result gets it
   expect((await it.start()).code).toBe(75);
   const at = (name: string) => join(it.path, '.factory/runs/r1', name);
   const told = it.json('.factory/runs/r1/result.json');
-  const { parked, ...before } = it.json('.factory/runs/r1/manifest.json');
   rmSync(at('result.json'));
-  writeFileSync(at('manifest.json'), `${JSON.stringify(before, null, 2)}\n`);
   expect((await it.resume('r1')).code).toBe(75);
-  expect(it.json('.factory/runs/r1/manifest.json').parked).toEqual(parked);
   const { sha256: _, evidence: __, ...same } = told;
   expect(it.json('.factory/runs/r1/result.json')).toMatchObject(same);
   const { problems } = await verifyRun({ runDir: at(''), env: { PATH: process.env['PATH'] } });
@@ -223,32 +220,6 @@ test('completing a suspended run does not overwrite what another process has don
   const doors = { cwd: it.path, env: {}, clock: it.clock, signal, watcher, log() {} };
   await completeWait(runDir, parked, result, doors);
   expect(read()).toEqual(ended);
-});
-
-test('no result is written for a suspended run with changed records', async () => {
-  await using it = await asking(dot(), [limited('3600')]);
-  expect((await it.start()).code).toBe(75);
-  const at = (name: string) => join(it.path, '.factory/runs/r1', name);
-  const changed = readFileSync(at('events.jsonl'), 'utf8').replace('"node_id":"work"', '"node_id":"done"');
-  writeFileSync(at('events.jsonl'), changed);
-  rmSync(at('result.json'));
-  expect((await it.resume('r1')).code).toBe(75);
-  expect(existsSync(at('result.json'))).toBe(false);
-  expect(readFileSync(at('events.jsonl'), 'utf8')).toBe(changed);
-});
-
-test('fields of a later version in the manifest of a suspended run are kept', async () => {
-  await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
-  expect((await it.start()).code).toBe(75);
-  const at = (name: string) => join(it.path, '.factory/runs/r1', name);
-  const manifest = { ...it.json('.factory/runs/r1/manifest.json'), of_later: true };
-  const { sha256: _, ...vouched } = it.json(checkpoint);
-  writeFileSync(at('manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  const manifest_sha256 = manifestHash(manifest);
-  writeFileSync(at('checkpoint.json'), withOwnHash({ ...vouched, manifest_sha256 }));
-  rmSync(at('result.json'));
-  expect((await it.resume('r1')).code).toBe(75);
-  expect(it.json('.factory/runs/r1/manifest.json').of_later).toBe(true);
 });
 
 test('with --wait a run resumes after every suspension, also in the first command', async () => {

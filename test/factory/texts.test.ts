@@ -1,18 +1,18 @@
 /** A resume that takes over other texts, and is cut anywhere while it does. */
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { manifestHash } from '../../src/engine/kept.ts';
-import { carryOut } from '../../src/factory/cover.ts';
+import { type Change, prepareResumeChange } from '../../src/factory/cover.ts';
+import { restoreWorkspace } from '../../src/factory/ground.ts';
+import { loadRunState } from '../../src/factory/stands.ts';
 import { resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { sha256 } from '../../src/model/sha256.ts';
-import { loadCheckpoint } from '../../src/store/checkpoint.ts';
+import { nothingSpent } from '../../src/model/spent.ts';
+import { settleChange } from '../../src/store/inputs.ts';
+import { openRunJournal, type RunHistory } from '../../src/store/run-journal.ts';
 import { readManifest } from '../../src/store/run-store.ts';
 import { fence } from '../../src/system/fence.ts';
 import { verifyRun } from '../../src/verify/verify.ts';
-import { openSnapshots } from '../../src/workspace/snapshots.ts';
-import { noteDisk } from '../support/disk-notes.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
@@ -38,6 +38,20 @@ async function stopped(it: Awaited<ReturnType<typeof temp>>, dot = pipeline, aft
   return { graph, vars, doors, dir, at: layout(dir) };
 }
 
+/** Changes the texts of the run as a resume does. */
+async function changed(dir: string, history: RunHistory, change: Change): Promise<void> {
+  const restored = await restoreWorkspace(dir, history.checkpoint, { resumed: true, change });
+  if ('problems' in restored) throw new Error('the workspace cannot be restored');
+  const sha256 = await prepareResumeChange(dir, change, history.manifestSha256);
+  const journal = await openRunJournal(dir, { runId: 'r1', epoch: history.epoch }, history);
+  const { at, elapsed_ms } = history.checkpoint;
+  const line = { schema_version: 1, type: 'Resumed', at, elapsed_ms, spent: nothingSpent } as const;
+  await journal
+    .commit({ ...line, snapshot: restored.snapshot.id, manifest_sha256: sha256 }, history.checkpoint)
+    .finally(() => journal.close());
+  await settleChange(dir, sha256);
+}
+
 test('after a crash at any write the run continues with all old texts or with all new ones', async () => {
   await using it = await temp();
   const { graph, doors, dir, at } = await stopped(it);
@@ -46,15 +60,12 @@ test('after a crash at any write the run continues with all old texts or with al
   for (let cutAt = 0, whole = false; !whole; cutAt++) {
     rmSync(dir, { recursive: true, force: true });
     cpSync(it.at('begun'), dir, { recursive: true });
-    const read = await readManifest(dir);
-    const loaded = await loadCheckpoint(at.checkpoint);
-    if (!read.ok || !loaded.ok) throw new Error('the run cannot be read');
-    const { manifest } = read;
+    const stands = await loadRunState(dir);
+    if ('problems' in stands) throw new Error('the run cannot be read');
+    const { manifest, history } = stands;
     const { spec } = manifest.variables;
     if (spec?.file === undefined || manifest.agent.script === undefined)
       throw new Error('both texts are kept');
-    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-    const from = { snapshots, snapshot: await snapshots.load(loaded.checkpoint.snapshot ?? '') };
     const next = {
       ...manifest,
       variables: { spec: { ...spec, file: { ...spec.file, sha256: sha256('new\n') } } },
@@ -67,12 +78,8 @@ test('after a crash at any write the run continues with all old texts or with al
     const open = fence(dir, () => {
       if (writes++ >= cutAt) throw new Error('cut');
     });
-    whole = await carryOut(
-      { manifest: next, files: { spec: 'new\n' }, script: scriptOf('new') },
-      dir,
-      loaded,
-      from,
-    ).then(
+    const change = { manifest: next, files: { spec: 'new\n' }, script: scriptOf('new') };
+    whole = await changed(dir, history, change).then(
       () => true,
       () => false,
     );
@@ -103,33 +110,6 @@ test('after a crash at any write the run continues with all old texts or with al
     ends.add(kept);
   }
   expect([...ends]).toEqual(['old\n', 'new\n']);
-});
-
-test('new texts are flushed before the manifest that names them, and are in place before the old names are removed', async () => {
-  await using it = await temp();
-  const { dir, at } = await stopped(it, pipeline.replace(/ b \[.*?\];/, '').replace(' -> b', ''));
-  const [read, loaded] = [await readManifest(dir), await loadCheckpoint(at.checkpoint)];
-  if (!read.ok || !loaded.ok) throw new Error('the run cannot be read');
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-  const from = { snapshots, snapshot: await snapshots.load(loaded.checkpoint.snapshot ?? '') };
-  using disk = noteDisk();
-  const fresh = await import('../../src/factory/cover.ts');
-  await fresh.carryOut(
-    { manifest: read.manifest, files: { spec: 'new\n' }, script: undefined },
-    dir,
-    loaded,
-    from,
-  );
-  const last = (what: string) => disk.told.findLastIndex((line) => line.startsWith(what));
-  const first = (what: string) => disk.told.findIndex((line) => line.startsWith(what));
-  const folder = join(at.change, manifestHash(JSON.parse(readFileSync(at.manifest, 'utf8'))));
-  const isTold = disk.told.findIndex((line) => /^moved .*\bmanifest\.json[^/]*$/.test(line));
-  for (const place of [folder, at.change]) {
-    expect(disk.told).toContain(`flushed ${place}`);
-    expect(first(`flushed ${place}`)).toBeLessThan(isTold);
-  }
-  expect(last(`moved ${folder}/spec.txt`)).toBeGreaterThan(isTold);
-  expect(last(`flushed ${at.inputs}`)).toBeGreaterThan(last(`moved ${folder}/spec.txt`));
 });
 
 test('a change by the user is not a change of the next node', async () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { forkRun } from '../../src/factory/fork.ts';
 import { resumeRun } from '../../src/factory/resume.ts';
 import { readPipeline, startRun } from '../../src/factory.ts';
-import { readSoFar } from '../../src/store/moment.ts';
+import { readRun } from '../../src/store/run-journal.ts';
 import { plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
@@ -24,7 +24,7 @@ async function begun(dir: string) {
   await start('old', plain);
   const old = join(runsDir, 'old');
   const fork = async (env: Readonly<Record<string, string>>) => {
-    const read = await readSoFar(old);
+    const read = await readRun(old);
     const visit = read.ok ? read.records[1] : undefined;
     if (!read.ok || visit?.type !== 'Visit') throw new Error('the run has made a visit');
     const moment = { ok: true, visit, before: false, snapshot: visit.after, records: read.records } as const;

@@ -13,7 +13,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Exchange } from '../../src/model/exchange.ts';
 import { exchangesLayout } from '../../src/model/layout.ts';
-import { chainOf, openExchanges, readBody, readExchanges } from '../../src/store/exchanges.ts';
+import { markOf, openExchanges, readBody, readExchanges } from '../../src/store/exchanges.ts';
 import { temp } from '../system/temp.ts';
 
 const exchange = (call: number, more: Partial<Exchange> = {}): Exchange => ({
@@ -113,7 +113,7 @@ test('a line that the disk takes only in part is removed', async () => {
   }) as typeof fs.writeSync;
   syncBuiltinESMExports();
   try {
-    await expect(log.append(exchange(2))).rejects.toThrow('ENOSPC');
+    expect(() => log.append(exchange(2))).toThrow('ENOSPC');
   } finally {
     fs.writeSync = real;
     syncBuiltinESMExports();
@@ -146,6 +146,5 @@ test('lines of more than half a GiB have a hash as well', async () => {
   for (let n = 1; n <= 6; n++) writeSync(file, '\n', n * 100_000_000);
   ftruncateSync(file, 600_000_010);
   closeSync(file);
-  expect(chainOf(it.at('calls.jsonl')).mark().records).toBe(6);
-  expect(chainOf(it.at('calls.jsonl'), 2).mark().records).toBe(2);
+  expect(markOf(it.at('calls.jsonl')).records).toBe(6);
 });

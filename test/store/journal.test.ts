@@ -13,7 +13,7 @@ import { build } from 'esbuild';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { linkOf } from '../../src/store/chain.ts';
-import { allOpen, openJournal, readJournal, readRecords } from '../../src/store/journal.ts';
+import { openJournal, readJournal, readRecords } from '../../src/store/journal.ts';
 import { scan } from '../../src/store/journal-read.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { temp } from '../system/temp.ts';
@@ -163,12 +163,7 @@ describe('owners', () => {
     writeFileSync(it.at('j'), `${lines.join('\n')}\n`);
     const hashOf = (records: readonly string[]) =>
       records.reduce((before, line) => linkOf(before, Buffer.from(line)), '');
-    expect((await scan(it.at('j'))).chain.mark()).toEqual({ records: 5, sha256: hashOf(counting) });
-    for (const watch of [1, 2, 3, 4, 5])
-      expect((await scan(it.at('j'), watch)).chain.mark()).toEqual({
-        records: watch,
-        sha256: hashOf(counting.slice(0, watch)),
-      });
+    expect(scan(it.at('j')).chain.mark()).toEqual({ records: 5, sha256: hashOf(counting) });
     expect((await readRecords(it.at('j'))).records.at(-1)).toEqual({ seq: 5, epoch: 3 });
   });
 });
@@ -289,22 +284,10 @@ test('lines longer than the read buffer are read completely', async () => {
   expect(records.map((record) => String(record['text']).length)).toEqual([1_000_000]);
 });
 
-test.runIf(process.platform === 'linux')(
-  'a disk error while a journal is read names the journal',
-  async () => {
-    // The system’s own file that opens, and that cannot be read from its beginning.
-    const path = '/proc/self/mem';
-    await expect(scan(path)).rejects.toMatchObject({ code: 'EIO', path });
-  },
-);
-
-test('if one of several journals cannot be opened, none stays open', async () => {
-  await using it = await temp();
-  mkdirSync(it.at('trace.jsonl'));
-  const options = { runId, epoch: 1 };
-  const events = openJournal(it.at('events.jsonl'), options);
-  await expect(allOpen([openJournal(it.at('trace.jsonl'), options), events])).rejects.toThrow(/is no file/);
-  await expect(events.then((one) => one.append({}))).rejects.toThrow(/closed/);
+test.runIf(process.platform === 'linux')('a disk error while a journal is read names the journal', () => {
+  // The system’s own file that opens, and that cannot be read from its beginning.
+  const path = '/proc/self/mem';
+  expect(() => scan(path)).toThrow(expect.objectContaining({ code: 'EIO', path }));
 });
 
 test('a flush settles after the one in progress, also if nothing is left to do', async () => {
@@ -317,5 +300,4 @@ test('a flush settles after the one in progress, also if nothing is left to do',
   const closed = journal.close().then(() => settled.push('closed'));
   await Promise.all([closed, second, first]);
   expect(settled).toEqual(['first', 'second', 'closed']);
-  expect(journal.marks().flushed).toEqual(journal.marks().written);
 });

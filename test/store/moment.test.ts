@@ -3,7 +3,14 @@ import { succeeded } from '../../src/model/outcome.ts';
 import type { RunRecord } from '../../src/model/visit-record.ts';
 import { findMoment } from '../../src/store/moment.ts';
 
-const stamp = (seq: number) => ({ schema_version: 1 as const, run_id: 'r', seq, epoch: 1, at: 'then' });
+const stamp = (seq: number) => ({
+  schema_version: 1 as const,
+  run_id: 'r',
+  seq,
+  epoch: 1,
+  prev: '',
+  at: 'then',
+});
 
 /** The records of a run with these executions. */
 function recordsOf(...nodes: string[]): RunRecord[] {
@@ -15,6 +22,7 @@ function recordsOf(...nodes: string[]): RunRecord[] {
     context: {},
     origins: {},
     snapshot: 's0',
+    manifest_sha256: '',
   };
   return [
     start,

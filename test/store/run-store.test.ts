@@ -145,12 +145,14 @@ test('runs are listed newest first with their state, damaged and crashed ones to
   await using it = await temp();
   const run = (id: string, started_at: string, status: string) => {
     put(it.at(id, 'manifest.json'), { started_at, pipeline_path: `${id}.dot` });
+    put(it.at(id, 'journal.jsonl'), '');
     put(it.at(id, 'checkpoint.json'), { status });
   };
   run('a', '2026-01-03T00:00:00Z', 'completed');
   run('b', '2026-01-01T00:00:00Z', 'failed');
   run('c', '2026-01-02T00:00:00Z', 'running');
   run('d', '2026-01-04T00:00:00Z', 'running');
+  put(it.at('e', 'journal.jsonl'), '');
   put(it.at('e', 'checkpoint.json'), '{');
   const answer = await acquireLock(it.at('d'), { clock: realClock });
   const runs = await listRuns(it.dir, realClock);
@@ -162,6 +164,7 @@ test('runs are listed newest first with their state, damaged and crashed ones to
     ['e', 'unreadable', ''],
   ]);
   put(it.at('f', 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'f.dot' });
+  put(it.at('f', 'journal.jsonl'), '');
   put(it.at('f', 'checkpoint.json'), {
     status: 'failed',
     next_node: null,
@@ -184,6 +187,7 @@ test('a run whose owner is unknown is unreadable, and the others are listed', as
   await using it = await temp();
   for (const id of ['a', 'b']) {
     put(it.at(id, 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'r.dot' });
+    put(it.at(id, 'journal.jsonl'), '');
     put(it.at(id, 'checkpoint.json'), { status: 'running' });
   }
   symlinkSync('lock', it.at('a', 'lock'));
@@ -206,6 +210,7 @@ test.for([
 ])('a run that was $status is running once a process owns it', async (checkpoint) => {
   await using it = await temp();
   put(it.at('r', 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'r.dot' });
+  put(it.at('r', 'journal.jsonl'), '');
   put(it.at('r', 'checkpoint.json'), checkpoint);
   const answer = await acquireLock(it.at('r'), { clock: realClock });
   const how = async () => (await listRuns(it.dir, realClock))[0];
@@ -213,6 +218,7 @@ test.for([
   if (answer.kind === 'acquired') await answer.lock.release();
   expect(await how()).toMatchObject({ status: checkpoint.status, nextNode: 'check' });
   // A run that has reached an exit is only read.
+  put(it.at('r', 'journal.jsonl'), '');
   put(it.at('r', 'checkpoint.json'), { ...checkpoint, status: 'failed', next_node: null });
   expect((await acquireLock(it.at('r'), { clock: realClock })).kind).toBe('acquired');
   expect(await how()).toMatchObject({ status: 'failed' });
@@ -222,6 +228,7 @@ test.for([undefined, '{"schema', 'null', '{"schema_version":2,"started_at":"x","
   'a run that cannot be resumed because of its manifest is unreadable: %s',
   async (manifest) => {
     await using it = await temp();
+    put(it.at('r', 'journal.jsonl'), '');
     put(it.at('r', 'checkpoint.json'), { status: 'failed', ...stood });
     if (manifest !== undefined) put(it.at('r', 'manifest.json'), manifest);
     expect((await listRuns(it.dir, realClock))[0]).toMatchObject({ status: 'unreadable', reason: '' });

@@ -1,12 +1,16 @@
 /** A pipeline for a test, from its text. */
 import { readGraph } from '../../src/dot/read.ts';
+import type { Step } from '../../src/engine/decision.ts';
+import { visitOf } from '../../src/engine/records.ts';
 import { type LintOptions, lint } from '../../src/lint/lint.ts';
-import type { Checkpoint } from '../../src/model/checkpoint.ts';
+import type { Checkpoint, RunState } from '../../src/model/checkpoint.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import type { Graph } from '../../src/model/graph.ts';
 import { type Typed, typed } from '../../src/model/settings/typing.ts';
+import { nothingSpent } from '../../src/model/spent.ts';
 import { kinds } from '../../src/nodes/index.ts';
 import type { NodeKind } from '../../src/nodes/kind.ts';
+import { afterVisit } from '../../src/store/run-journal.ts';
 
 /** Reads and types a text with all node types; fails loudly when it does not read. */
 export function typedText(text: string, file = 'test.dot'): Typed<NodeKind> {
@@ -48,3 +52,26 @@ export const freshState = (next: string, more: Partial<Checkpoint> = {}): Checkp
   at: '2026-01-01T00:00:00.000Z',
   ...more,
 });
+
+/** The state after a step, as the journal gives it. */
+export function advanced(state: RunState, taken: Step, type = 'tool'): RunState {
+  const line = visitOf(
+    type,
+    taken,
+    { state, snapshot: { id: 's' } },
+    {
+      outcome: taken.change.now.last_outcome,
+      contextBefore: state.context,
+      counts: { retries: 0, calls: 0 },
+      snapshot: { id: 's', tree: new Map() },
+      usage: undefined,
+      commands: [],
+      tookMs: 0,
+      elapsedMs: state.elapsed_ms,
+      spent: nothingSpent,
+      asked: undefined,
+      artifacts: { hashes: {}, more: 0 },
+    },
+  );
+  return afterVisit(state, { ...line, epoch: state.epoch });
+}

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Checkpoint } from '../../src/model/checkpoint.ts';
 import type { Manifest } from '../../src/model/manifest.ts';
-import { loadCheckpoint } from '../../src/store/checkpoint.ts';
+import { readRun } from '../../src/store/run-journal.ts';
 import { readManifest } from '../../src/store/run-store.ts';
-import { readVisits } from '../../src/store/visits.ts';
 import { checkDelivery, checkHistory, commitsOf } from '../../src/verify/history.ts';
 import { Findings } from '../../src/verify/report.ts';
 import { cleanEnv } from '../support/cli.ts';
@@ -25,14 +24,12 @@ async function historyOf(
   underWay = false,
 ): Promise<Findings> {
   const dir = it.dir('b');
-  const [manifest, loaded] = [await readManifest(dir), await loadCheckpoint(join(dir, 'checkpoint.json'))];
+  const [manifest, loaded] = [await readManifest(dir), await readRun(dir)];
   if (!manifest.ok || !loaded.ok) throw new Error('unreadable');
-  const visits = await readVisits(join(dir, 'visits.jsonl'), loaded.vouched.visits_seq);
-  if (!visits.ok) throw new Error(visits.why);
   const run = structuredClone({ checkpoint: loaded.checkpoint, manifest: manifest.manifest });
   change(run);
   const found = new Findings();
-  await checkHistory({ dir, ...run, records: visits.records, underWay }, cleanEnv(), found);
+  await checkHistory({ dir, ...run, records: loaded.records, underWay }, cleanEnv(), found);
   return found;
 }
 const problemsOf = (found: Findings) =>
@@ -112,7 +109,7 @@ test('a removed history is reported as missing', async () => {
 
 test('a branch without the commits of the run is not a delivery, nor is any branch of a run without commits', async () => {
   const dir = it.dir('b');
-  const loaded = await loadCheckpoint(join(dir, 'checkpoint.json'));
+  const loaded = await readRun(dir);
   if (!loaded.ok) throw new Error('unreadable');
   const { checkpoint } = loaded;
   const repo = join(dir, 'history.git');

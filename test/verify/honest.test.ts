@@ -1,8 +1,7 @@
 /** Unchanged runs pass, however they ended, and parts that were not checked are reported. */
-import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { manifestHash } from '../../src/engine/kept.ts';
 import { withOwnHash } from '../../src/store/own-hash.ts';
 import { type Told, treeOf } from '../support/house.ts';
 import { files, type Ground, ground } from './ground.ts';
@@ -87,7 +86,7 @@ test('an execution whose files were being moved at a crash is complete', async (
 
 test('a recorded execution is finished, even if a crash lost the event of its end', async () => {
   expect((await it.start('capped', 'loops.dot')).code).toBe(1);
-  // The state after a crash right after the last checkpoint.
+  // The state after a crash right after the last execution was committed.
   const at = (name: string) => join(it.dir('capped'), name);
   for (const [name, type] of [
     ['events.jsonl', 'StageStarted'],
@@ -97,8 +96,8 @@ test('a recorded execution is finished, even if a crash lost the event of its en
     const last = lines.findLastIndex((line) => JSON.parse(line).type === type);
     writeFileSync(at(name), `${lines.slice(0, last + 1).join('\n')}\n`);
   }
-  const { sha256: _, journals: __, ...checkpoint } = it.json('.factory/runs/capped/checkpoint.json');
-  writeFileSync(at('checkpoint.json'), withOwnHash({ ...checkpoint, status: 'running', ended: null }));
+  const journal = readFileSync(at('journal.jsonl'), 'utf8').trimEnd().split('\n');
+  writeFileSync(at('journal.jsonl'), `${journal.slice(0, -1).join('\n')}\n`);
   rmSync(at('result.json'));
   expect((await it.resume('capped')).code).toBe(1);
   const { problems, unchecked, checked } = await it.verify('capped');
@@ -140,7 +139,14 @@ test.each(['done', 'failed'])(
 test('a resume that was killed or lost power does not change the earlier result', async () => {
   await cut('halted');
   const at = (name: string) => join(it.dir('halted'), name);
-  const kept = ['checkpoint.json', 'result.json', 'visits.jsonl', 'events.jsonl', 'trace.jsonl'];
+  const kept = [
+    'manifest.json',
+    'checkpoint.json',
+    'result.json',
+    'journal.jsonl',
+    'events.jsonl',
+    'trace.jsonl',
+  ];
   const before = new Map(kept.map((name) => [name, readFileSync(at(name), 'utf8')]));
   const back = (...names: string[]) => {
     for (const name of names) writeFileSync(at(name), before.get(name) ?? '');
@@ -159,40 +165,15 @@ test('a resume that was killed or lost power does not change the earlier result'
   writeFileSync(join(it.path, 'p.dot'), `${files['p.dot']}\n`);
   expect((await it.resume('halted', { acceptChanges: true })).code).toBe(0);
   writeFileSync(join(it.path, 'p.dot'), files['p.dot']);
-  const { sha256: _, ...checkpoint } = JSON.parse(before.get('checkpoint.json') ?? '');
-  const next = manifestHash(JSON.parse(readFileSync(at('manifest.json'), 'utf8')));
-  const visits = readFileSync(at('visits.jsonl'), 'utf8').slice(before.get('visits.jsonl')?.length);
+  const manifest = readFileSync(at('manifest.json'), 'utf8');
+  const after = readFileSync(at('journal.jsonl'), 'utf8').slice(before.get('journal.jsonl')?.length);
+  const resumed = after.split('\n').find((line) => line.includes('"type":"Resumed"')) ?? '';
   back(...kept);
-  writeFileSync(at('checkpoint.json'), withOwnHash({ ...checkpoint, manifest_next: next }));
+  writeFileSync(at('journal.jsonl'), `${before.get('journal.jsonl')}${resumed}\n`);
+  const waiting = at(join('.change', JSON.parse(resumed).manifest_sha256));
+  mkdirSync(waiting, { recursive: true });
+  writeFileSync(join(waiting, 'manifest.json'), manifest);
   expect(await holds()).toContain('what result.json says');
-  // Or the line of an execution that no checkpoint covers yet.
-  writeFileSync(at('visits.jsonl'), `${before.get('visits.jsonl')}${visits.split('\n')[0]}\n`);
-  expect(await holds()).toContain('what result.json says');
-});
-
-test('an execution that was reported, lost in a power cut and repeated is not a change', async () => {
-  const at = (name: string) => join(it.dir('lost'), name);
-  const kept = new Map<string, Buffer>();
-  const keep = (...names: string[]) => {
-    for (const name of names) kept.set(name, readFileSync(at(name)));
-  };
-  let checks = 0;
-  const lost = await it.start('lost', 'p.dot', (line) => {
-    // The files flushed at the start of the execution, and later ones that may be on disk too.
-    if (line.includes('stage started node=check') && ++checks === 1) keep('checkpoint.json');
-    const told = checks === 1 && line.includes('stage started node=write');
-    if (told) keep('visits.jsonl', 'events.jsonl', 'trace.jsonl');
-    return told;
-  });
-  expect(lost.code).toBe(130);
-  rmSync(at('result.json'));
-  for (const [name, text] of kept) writeFileSync(at(name), text);
-  expect((await it.resume('lost')).code).toBe(0);
-  const types = it.records('.factory/runs/lost/events.jsonl');
-  const ends = types.filter((one) => one['type'] === 'StageFailed' && one['node_id'] === 'check');
-  expect(ends.map((one) => one['visit'])).toEqual([1, 1]);
-  const { problems, notes } = await it.verify('lost');
-  expect({ problems, notes }).toEqual({ problems: [], notes: [] });
 });
 
 test('a verification is read-only, counts the checked items and names the unchecked ones', async () => {
@@ -209,17 +190,17 @@ test('a noted hash of the executions is compared', async () => {
   expect((await it.verify('done', chain.slice(0, 12))).problems).toEqual([]);
   expect((await it.verify('done', chain.toUpperCase())).problems).toEqual([]);
   expect((await it.verify('done', 'abcdef012345')).problems).toMatchObject([
-    { code: 'changed', where: 'visits.jsonl' },
+    { code: 'changed', where: 'journal.jsonl' },
   ]);
 });
 
-test('without a readable checkpoint the manifest as a whole is not checked', async () => {
+test('without a readable journal the manifest as a whole is not checked', async () => {
   cpSync(it.dir('done'), it.dir('unread'), { recursive: true, preserveTimestamps: true });
-  writeFileSync(join(it.dir('unread'), 'checkpoint.json'), '{');
+  writeFileSync(join(it.dir('unread'), 'journal.jsonl'), '{');
   const { problems, unchecked } = await it.verify('unread');
-  expect(problems.map(({ where }) => where)).toEqual(['checkpoint.json']);
+  expect(problems.map(({ where }) => where)).toEqual(['journal.jsonl']);
   expect(unchecked.join('\n')).toMatch(
-    /manifest\.json as a whole: the checkpoint, which has its hash, cannot be read/,
+    /manifest\.json as a whole: the journal, which has its hash, cannot be read/,
   );
 });
 

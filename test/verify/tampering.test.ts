@@ -2,6 +2,7 @@
 import {
   appendFileSync,
   chmodSync,
+  cpSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -14,7 +15,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { nothingSpent } from '../../src/model/spent.ts';
 import { withOwnHash } from '../../src/store/own-hash.ts';
+import { openRunJournal, readRun } from '../../src/store/run-journal.ts';
 import { type Ground, ground } from './ground.ts';
 
 let it: Ground;
@@ -93,7 +96,7 @@ const named: readonly (readonly [string | (() => string), ...(readonly Change[])
   ],
   ['manifest.json', instead('"started_at": "2', '"started_at": "1'), instead('{\n', '{\n\n')],
   ['checkpoint.json', flip, remove, inJson(() => ({ elapsed_ms: 1 })), inJson(() => ({ status: 'failed' }))],
-  ['visits.jsonl', flip, remove, append, swapLines, dropLine, instead('"exit_code":1', '"exit_code":0')],
+  ['journal.jsonl', flip, remove, append, swapLines, dropLine, instead('"exit_code":1', '"exit_code":0')],
   ['events.jsonl', flip, remove, append, swapLines, dropLine, instead('"run_id":"r"', '"run_id":"s"')],
   ['events.jsonl', text((all) => `${all}${all.trimEnd().split('\n').at(-1)}\n`)],
   ['trace.jsonl', flip, remove, swapLines, lines((...all) => all.slice(0, -2))],
@@ -163,7 +166,7 @@ const exact: readonly (readonly [string, string | (() => string), string, Change
   ['r', `${scenarios}/new.sh`, `changed ${scenarios}`, add],
   ['r', '.sealed', 'changed', flip],
   ['b', '.sealed', 'added', add],
-  ['r', 'visits.jsonl', 'added', late(0)],
+  ['r', 'journal.jsonl', 'changed', late(0)],
   ['r', 'events.jsonl', 'added', late(-1)],
   ['r', 'trace.jsonl', 'added', late(0.5)],
   ['r', 'events.jsonl', 'added', session],
@@ -262,7 +265,7 @@ test('a file or folder that is a link to itself is found', async () => {
     expect((await it.changed('r', name, linkToItself)).found.join(), name).toContain(` ${name}`);
 });
 
-test('without a result the checkpoint covers the flushed part of every journal', async () => {
+test('without a result the journal covers what was written of the others', async () => {
   const result = join(it.dir('r'), 'result.json');
   renameSync(result, `${it.path}/result.json`);
   try {
@@ -277,13 +280,21 @@ test('without a result the checkpoint covers the flushed part of every journal',
 });
 
 test('late lines of a previous owner and remains of a killed node are reported as not checked', async () => {
+  cpSync(it.dir('f'), it.dir('late'), { recursive: true, preserveTimestamps: true });
+  const history = await readRun(it.dir('late'));
+  if (!history.ok) throw new Error(history.why);
+  const { checkpoint: state, manifestSha256 } = history;
+  const journal = await openRunJournal(it.dir('late'), { runId: 'f', epoch: 2 }, history);
+  const about = { schema_version: 1, at: state.at, elapsed_ms: 1, spent: nothingSpent } as const;
+  const snapshot = state.snapshot ?? '';
+  await journal.commit({ ...about, type: 'Resumed', snapshot, manifest_sha256: manifestSha256 }, state);
+  await journal.close();
   for (const name of ['events.jsonl', 'trace.jsonl']) {
-    const { found, unchecked } = await it.changed('f', name, (path) => {
-      const records = it.records(`.factory/runs/f/${name}`);
-      const line = (epoch: number) => JSON.stringify({ ...records[0], seq: records.length + 1, epoch });
-      appendFileSync(path, `${line(2)}\n${line(1)}\n`);
-    });
-    expect(found).toEqual([]);
+    const records = it.records(`.factory/runs/late/${name}`);
+    const line = (epoch: number) => JSON.stringify({ ...records[0], seq: records.length + 1, epoch });
+    appendFileSync(join(it.dir('late'), name), `${line(2)}\n${line(1)}\n`);
+    const { problems, unchecked } = await it.verify('late');
+    expect(problems).toEqual([]);
     expect(unchecked.join()).toContain(`1 line of ${name} that an owner wrote while a later one had the run`);
   }
   for (const name of ['.change/x', '.hidden/x', '.hidden.json']) {

@@ -2,7 +2,6 @@
  *  edges. */
 
 import type { RunEnding, StepFacts } from '../../../src/engine/decision.ts';
-import { advance } from '../../../src/engine/state.ts';
 import { step } from '../../../src/engine/step.ts';
 import type { RunState } from '../../../src/model/checkpoint.ts';
 import type { WitnessStep } from '../../../src/model/diagnostic.ts';
@@ -10,7 +9,7 @@ import type { Graph } from '../../../src/model/graph.ts';
 import { type FailureClass, failed, type Outcome, saidNothing } from '../../../src/model/outcome.ts';
 import { kindOf } from '../../../src/model/resolve.ts';
 import { kinds } from '../../../src/nodes/index.ts';
-import { freshState } from '../../support/graph.ts';
+import { advanced, freshState } from '../../support/graph.ts';
 
 export type Followed = {
   /** The executed nodes, and the next one. */
@@ -48,7 +47,7 @@ export function visit(graph: Graph, state: RunState, outcome: Outcome) {
   const own = { ...saidNothing, status: 'success' as const };
   const actual = type === 'conditional' ? { ...passed, updates: {}, notes: '' } : executable ? outcome : own;
   const next = step(graph, state, actual, stage);
-  return { next, actual, state: advance(copied(state), next.change, { retries: 0, calls: 0 }) };
+  return { next, actual, state: advanced(copied(state), next, type) };
 }
 
 export const outcomeOf = (said: WitnessStep): Outcome => {

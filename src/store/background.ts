@@ -1,0 +1,71 @@
+/** Flushes what a run writes while it goes on: artifacts of nodes, events, trace. A commit does not wait for it; a power cut may
+ *  lose what is not flushed yet, about the last second. */
+import { join } from 'node:path';
+import { nodeLayout } from '../model/layout.ts';
+import { type Every, realEvery } from '../system/every.ts';
+import { settleTree } from '../system/settle.ts';
+import type { Closing, Journal } from './journal.ts';
+
+/** Milliseconds between two flushes. */
+const periodMs = 1000;
+/** Files of one or two executions; the whole file system is flushed at once for more. */
+const mostOneByOne = 16;
+
+export interface BackgroundFlush extends Closing {
+  /** The files of a node's execution, which has ended. Throws the disk's error of an earlier flush. */
+  add(nodeDir: string, visit: number): void;
+}
+
+/** Closing it flushes nothing: the end of the run flushes everything. */
+export function backgroundFlush(
+  journals: readonly Pick<Journal, 'flush'>[],
+  every: Every = realEvery,
+): BackgroundFlush {
+  let pending: { readonly dir: string; readonly visit: number }[] = [];
+  let running: Promise<void> | undefined;
+  let failed: { readonly error: unknown } | undefined;
+  const flush = async (): Promise<void> => {
+    const places = placesOf(pending);
+    pending = [];
+    await settleTree(...places, mostOneByOne);
+    for (const journal of journals) await journal.flush();
+  };
+  const stop = every(periodMs, () => {
+    if (pending.length === 0 || running !== undefined) return;
+    running = flush()
+      .catch((error: unknown) => {
+        failed = { error };
+      })
+      .finally(() => {
+        running = undefined;
+      });
+  });
+  const check = (): void => {
+    if (failed !== undefined) throw failed.error;
+  };
+  return {
+    add(dir, visit) {
+      check();
+      pending.push({ dir, visit });
+    },
+    async close() {
+      stop();
+      await running;
+      check();
+    },
+  };
+}
+
+/** The folders of executions, and those of which only the entries are flushed. */
+function placesOf(batch: readonly { readonly dir: string; readonly visit: number }[]): [string[], string[]] {
+  const folders = new Set<string>();
+  const closed = new Set<string>();
+  for (const { dir, visit } of batch) {
+    const { visits } = nodeLayout(dir);
+    folders.add(dir);
+    closed.add(visits);
+    // The next execution moves the files there.
+    if (visit > 1) folders.add(join(visits, String(visit - 1)));
+  }
+  return [[...folders], [...closed]];
+}

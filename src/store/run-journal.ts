@@ -1,0 +1,286 @@
+/** The journal of a run, `journal.jsonl`: reads the state of the run from it, and commits to it. */
+import { existsSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { CallRecord } from '../model/call-record.ts';
+import type { Checkpoint, RunState } from '../model/checkpoint.ts';
+import {
+  JournalLine,
+  type LineFacts,
+  type ResumedRecord,
+  type StoppedRecord,
+  type VisitFacts,
+} from '../model/journal-line.ts';
+import type { JsonObject } from '../model/json.ts';
+import { layout } from '../model/layout.ts';
+import type { JournalMark } from '../model/mark.ts';
+import type { RunRecord } from '../model/visit-record.ts';
+import { LineChain, linkOf } from './chain.ts';
+import { completedNodes, writeCheckpoint } from './checkpoint.ts';
+import { type JournalOptions, openJournal } from './journal.ts';
+import { type JournalEnd, lines, readLine } from './journal-read.ts';
+import { inALine, otherVersion, type Unreadable, unreadable } from './problem.ts';
+import { addVisit, stateAfter } from './visits.ts';
+
+/** What the journal of a run says. */
+export type RunHistory = {
+  readonly ok: true;
+  /** The state after the last line. */
+  readonly checkpoint: Checkpoint;
+  /** The start and the committed executions. */
+  readonly records: readonly RunRecord[];
+  readonly calls: readonly CallRecord[];
+  /** How the run stopped after its last execution, if it did, and whether it was resumed since. */
+  readonly last: RunRecord | StoppedRecord | ResumedRecord;
+  /** The execution that has begun after that. */
+  readonly begun: { readonly node: string; readonly visit: number } | undefined;
+  /** Of the manifest that counts, as JSON with sorted keys. */
+  readonly manifestSha256: string;
+  /** Marks of the other journals at `last`, with the epoch of their writer. */
+  readonly marks: Readonly<Record<string, JournalMark & { readonly epoch: number }>>;
+  /** The journal up to `last`, and all of it. */
+  readonly committed: JournalMark;
+  readonly whole: JournalMark;
+  /** Of the last line. */
+  readonly epoch: number;
+  /** Numbers of the journal's lines that an owner wrote while a later one had the run. */
+  readonly late: readonly number[];
+};
+export type ReadRun = RunHistory | (Unreadable & { readonly missing: boolean });
+
+/** A line of the journal, with the hash and the length of the journal up to it. */
+type Kept = { readonly line: JournalLine; readonly mark: JournalMark };
+
+/** Reads the journal of a run once. A torn end is left out: whatever follows the last line that was flushed may be torn. Refuses
+ *  a journal in which a line was changed or removed before that, and a run of an earlier version. */
+export async function readRun(runDir: string): Promise<ReadRun> {
+  const path = layout(runDir).journal;
+  const read = readLines(path);
+  if ('why' in read) return read;
+  return read.kept.length === 0 ? noJournal(runDir) : historyOf(read.kept, read.late);
+}
+
+const restore = 'put back a copy of the file if there is one, else start a new run';
+
+function noJournal(runDir: string): ReadRun {
+  const { journal, checkpoint, manifest } = layout(runDir);
+  const isEarlier = !existsSync(journal) && (existsSync(checkpoint) || existsSync(manifest));
+  const { why } = isEarlier
+    ? unreadable(
+        `the run in ${runDir} was begun by an earlier version of factory: it has no ${basename(journal)}`,
+        'use the version that began it, or start a new run',
+      )
+    : unreadable(`${journal} is missing or empty`, restore);
+  return { ok: false, why, missing: true };
+}
+
+function readLines(
+  path: string,
+): { readonly kept: Kept[]; readonly late: number[] } | (Unreadable & { missing: boolean }) {
+  const kept: Kept[] = [];
+  const late: number[] = [];
+  let trouble: string | undefined;
+  const refused = (what: string, fix = restore) => ({
+    ...unreadable(`${path} ${what}`, fix),
+    missing: false,
+  });
+  for (const { bytes, number, end, whole } of lines(path)) {
+    if (!whole) break;
+    const read = readLine(bytes);
+    if ('why' in read) {
+      trouble ??= `is damaged: line ${number} ${read.why}`;
+      continue;
+    }
+    // What follows the last flushed line may be torn in any way.
+    if (trouble !== undefined) {
+      if (isFlushed(read.record)) return refused(trouble);
+      continue;
+    }
+    const line = JournalLine.safeParse(read.record);
+    if (!line.success) {
+      const other = otherVersion(read.record);
+      if (other !== undefined) return refused(`${other.what}: line ${number}`, other.fix);
+      return refused(`has a line ${number} that is no record of this version (${inALine(line.error)})`);
+    }
+    const wrong = add(kept, line.data, bytes, end);
+    if (wrong === 'late') late.push(number);
+    else if (wrong !== undefined) return refused(`was changed: line ${number} ${wrong}`);
+  }
+  return { kept, late };
+}
+
+/** Adds a line, or answers why it does not follow the one before. */
+function add(kept: Kept[], line: JournalLine, bytes: Buffer, end: number): string | undefined {
+  if (line.epoch < 1) return 'belongs to no owner of the run';
+  let last = kept.at(-1);
+  if (last !== undefined && line.epoch < last.line.epoch) return 'late';
+  // An owner that lost the run may have written more lines: the next owner's replace them.
+  for (; last !== undefined && line.epoch > last.line.epoch && line.seq <= last.line.seq; last = kept.at(-1))
+    kept.pop();
+  const { sha256 = '', records = 0 } = last?.mark ?? {};
+  if (line.seq !== records + 1) return `is number ${line.seq}, not ${records + 1}`;
+  if (line.prev !== sha256) return 'does not have the hash of the lines before it';
+  if ((line.type === 'Start') !== (records === 0)) return `is a ${line.type} record where none belongs`;
+  kept.push({ line, mark: { records: line.seq, sha256: linkOf(sha256, bytes), bytes: end } });
+  return undefined;
+}
+
+const isFlushed = ({ type }: JsonObject): boolean =>
+  type === 'Start' || type === 'Visit' || type === 'Stopped' || type === 'Resumed';
+
+function historyOf(kept: readonly Kept[], late: readonly number[]): RunHistory {
+  const records: RunRecord[] = [];
+  const calls: CallRecord[] = [];
+  let last: Kept | undefined;
+  let since: (StoppedRecord | ResumedRecord)[] = [];
+  let begun: RunHistory['begun'];
+  let manifestSha256 = '';
+  for (const one of kept) {
+    const { line } = one;
+    if (line.type === 'Began') begun = line;
+    else if (line.type === 'CallStarted' || line.type === 'CallTold' || line.type === 'CallEnded')
+      calls.push(line);
+    else {
+      if (line.type === 'Start' || line.type === 'Visit') records.push(line);
+      since = line.type === 'Start' || line.type === 'Visit' ? [] : [...since, line];
+      if ('manifest_sha256' in line) manifestSha256 = line.manifest_sha256;
+      last = one;
+      begun = undefined;
+    }
+  }
+  const end = kept.at(-1);
+  const execution = records.at(-1);
+  if (last === undefined || end === undefined || execution === undefined)
+    throw new Error('Internal: a journal without a beginning');
+  const marks = 'marks' in last.line ? last.line.marks : undefined;
+  const { epoch } = last.line;
+  return {
+    ok: true,
+    checkpoint: since.reduce(changedBy, committedState(records, execution)),
+    records,
+    calls,
+    last: since.at(-1) ?? execution,
+    begun,
+    manifestSha256,
+    marks: Object.fromEntries(Object.entries(marks ?? {}).map(([path, mark]) => [path, { ...mark, epoch }])),
+    committed: last.mark,
+    whole: end.mark,
+    epoch: end.line.epoch,
+    late,
+  };
+}
+
+/** The state after the last execution. */
+function committedState(records: readonly RunRecord[], last: RunRecord): Checkpoint {
+  const state = stateAfter(records);
+  return last.type === 'Start' ? state : { ...state, ...endOfVisit(last) };
+}
+
+/** The state after one more execution. Changes the maps of `state` in place. */
+export function afterVisit(state: RunState, line: VisitFacts & { readonly epoch: number }): RunState {
+  const { parked: _, cut_ms: __, ...before } = state;
+  const next = { ...before, context: { ...before.context } };
+  addVisit(next, line);
+  return { ...next, ...endOfVisit(line) };
+}
+
+const endOfVisit = ({ spent, ended }: VisitFacts): Partial<RunState> => ({
+  ...(spent === undefined ? {} : { spent }),
+  ...(ended === undefined ? {} : { status: ended.ok ? 'completed' : 'failed', ended }),
+});
+
+type Facts<T> = Omit<T, 'run_id' | 'seq' | 'prev' | 'marks'>;
+
+/** The state after a stop or a resume. Why a run was suspended is kept until an execution is committed. */
+function changedBy<S extends RunState>(state: S, line: Facts<StoppedRecord> | Facts<ResumedRecord>): S {
+  const { epoch, at, elapsed_ms, spent, cut_ms } = line;
+  const { cut_ms: _, parked, ...before } = state;
+  const now = { ...before, epoch, at, elapsed_ms, spent, ...(cut_ms === undefined ? {} : { cut_ms }) };
+  const next =
+    line.type === 'Resumed'
+      ? { ...now, ...(parked && { parked }), status: 'running', ended: null, snapshot: line.snapshot }
+      : { ...now, ...(line.parked && { parked: line.parked }), status: line.status, ended: line.ended };
+  return next as unknown as S;
+}
+
+/** Facts of the lines that are flushed and change the state; the journal adds the marks. */
+type Commit =
+  | Extract<LineFacts, { type: 'Start' | 'Visit' }>
+  | CommitOf<StoppedRecord>
+  | CommitOf<ResumedRecord>;
+type CommitOf<T> = Omit<T, 'run_id' | 'seq' | 'epoch' | 'prev' | 'marks'>;
+
+/** The journal of a run that is executed, and its checkpoint. */
+export interface RunJournal {
+  /** Appends a line that is not flushed by itself: an execution has begun, a call was paid, a copied execution. */
+  note(facts: LineFacts): void;
+  /** Answers the state after the line, when it is on the disk; the checkpoint is replaced, but not flushed. Changes the maps of
+   *  `state` in place. */
+  commit(facts: Commit, state: RunState): Promise<RunState>;
+  mark(): JournalMark;
+  close(): Promise<void>;
+}
+
+/** Opens the journal of a run after what `readRun` has read; without that a run begins. `marks`: how long the other journals
+ *  are. */
+export async function openRunJournal(
+  runDir: string,
+  options: JournalOptions,
+  from?: RunHistory,
+  marks: () => Readonly<Record<string, JournalMark>> = () => ({}),
+): Promise<RunJournal> {
+  const at = layout(runDir);
+  const { epoch } = options;
+  const journal = await openJournal(
+    at.journal,
+    { ...options, chained: true },
+    from && endOf(at.journal, from),
+  );
+  const completed = completedNodes(from?.checkpoint.completed_nodes ?? []);
+  const note = (line: LineFacts): void => {
+    journal.append(line);
+    if (line.type === 'Visit') completed.add(line.node, line.visit);
+  };
+  return {
+    note,
+    async commit(facts, state) {
+      const line = { ...facts, marks: marks() };
+      note(line);
+      await journal.flush();
+      const next =
+        facts.type === 'Visit'
+          ? afterVisit(state, { ...facts, epoch })
+          : changedBy(state, { ...facts, epoch } as Parameters<typeof changedBy>[1]);
+      await writeCheckpoint(at.checkpoint, next, completed.now(), journal.mark());
+      return next;
+    },
+    mark: () => journal.mark(),
+    close: () => journal.close(),
+  };
+}
+
+/** Creates the journal of a new run, unflushed. */
+export async function startJournal(
+  runDir: string,
+  runId: string,
+  start: Extract<LineFacts, { type: 'Start' }>,
+): Promise<void> {
+  const options = { runId, epoch: 1, sync: false };
+  const journal = await openJournal(layout(runDir).journal, { ...options, chained: true });
+  journal.append(start);
+  await journal.close();
+  const { completed_nodes, ...state } = stateAfter([{ ...start, run_id: runId, seq: 1, epoch: 1, prev: '' }]);
+  await writeCheckpoint(layout(runDir).checkpoint, state, completed_nodes, journal.mark());
+}
+
+/** Whatever follows what was read is removed. */
+function endOf(path: string, { whole, epoch }: RunHistory): JournalEnd {
+  const size = statSync(path).size;
+  return {
+    bytes: whole.bytes,
+    torn: size > whole.bytes,
+    seq: whole.records,
+    epoch,
+    chain: new LineChain({ ...whole, epoch }),
+    tail: [],
+  };
+}
