@@ -1,8 +1,9 @@
 /** The reference pages are generated from the tables by which pipelines are read: `npm run reference` writes them. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { attributeReference, lintCodes } from '../src/factory/reference.ts';
+import { rules } from '../src/lint/lint.ts';
 import { kinds } from '../src/nodes/index.ts';
 import { findingCodes, planCode } from '../src/planner/finding.ts';
 import { findingsOf } from './support/graph.ts';
@@ -77,6 +78,11 @@ test('the table of docs/plan-codes.md is what the checks say', async () => {
   await expect(withTable('plan-codes.md', table(['Code', '', 'Meaning', 'Fix'], rows))).toMatchFileSnapshot(
     join(docs, 'plan-codes.md'),
   );
+});
+
+test('every file of lint/rules is a rule of that name', () => {
+  const files = readdirSync(join(docs, '../src/lint/rules')).map((name) => name.replace(/\.ts$/, ''));
+  expect(rules.map((rule) => rule.code).sort()).toEqual(files.sort());
 });
 
 test.for(lintCodes())(

@@ -70,10 +70,9 @@ export const nodesOf = ({ graph }: Pick<Subject, 'graph'>, type: string): readon
 
 type Said = { readonly message: string; readonly span: Span; readonly fix: string };
 
-/** A finding of the rule `code` in the graph's file. */
+/** A finding of a rule in the graph's file. */
 export const finding = (
   graph: Graph,
-  code: string,
-  severity: Diagnostic['severity'],
+  { code, severity }: Pick<Rule, 'code' | 'severity'>,
   { message, span, fix }: Said,
 ): Diagnostic => ({ code, severity, message, place: { file: graph.file, span }, fix });

@@ -35,7 +35,7 @@ export const conditionKey: Rule = {
       const found = slips.get(text) ?? slipsIn(text);
       slips.set(text, found);
       for (const named of found)
-        yield finding(graph, 'condition-key', 'warning', {
+        yield finding(graph, conditionKey, {
           message: `"${named.key}" is an ordinary context key, which is empty unless a node sets it`,
           span: spanInValue(graph, attribute, named.at, named.length),
           fix: `write ${meantBy(named)}`,

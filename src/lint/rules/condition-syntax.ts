@@ -16,7 +16,7 @@ export const conditionSyntax: Rule = {
       if (attribute === undefined || edge.condition !== undefined) continue;
       const read = parseCondition(attribute.value.text);
       if ('condition' in read) continue;
-      yield finding(graph, 'condition-syntax', 'error', {
+      yield finding(graph, conditionSyntax, {
         message: `condition: ${read.message}`,
         span: spanInValue(graph, attribute, read.at, Math.max(read.length, 1)),
         fix: 'write comparisons such as outcome=success, joined by && and ||',

@@ -10,7 +10,7 @@ export const duplicateNode: Rule = {
   check: ({ graph }) =>
     graph.declaredTwice.map(({ id, span }) => {
       const first = graph.nodes.get(id)?.span.start.line;
-      return finding(graph, 'duplicate-node', 'warning', {
+      return finding(graph, duplicateNode, {
         message: `"${id}" is declared again (first in line ${first}): its attributes are merged, and the last value of each counts`,
         span,
         fix: 'write one declaration with all attributes, or give the second node another id',

@@ -34,7 +34,7 @@ function report(edge: Edge, subject: Subject, flow: Flow): Diagnostic {
   const behind = unreached(edge, subject, flow);
   const effect = behind.length === 0 ? '' : `; so no run reaches ${listed(behind)}`;
   const message = `the edge ${edge.from} -> ${edge.to} is never taken: ${why}${effect}`;
-  const found = finding(graph, 'edge-never-taken', 'warning', { message, span: edge.span, fix });
+  const found = finding(graph, edgeNeverTaken, { message, span: edge.span, fix });
   const path = instead === undefined ? undefined : pathTo(flow, instead.place);
   const moves = path === undefined || instead === undefined ? undefined : [...path, instead];
   return proven(found, moves) ?? found;

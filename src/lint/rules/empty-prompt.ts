@@ -17,7 +17,7 @@ export const emptyPrompt: Rule = {
         ({ settings: { prompt, prompt_file, label } }) => (prompt ?? prompt_file ?? label) === undefined,
       )
       .map(({ id, span }) =>
-        finding(subject.graph, 'empty-prompt', 'warning', {
+        finding(subject.graph, emptyPrompt, {
           message: `"${id}" has neither prompt nor label: its agent receives only its id`,
           span,
           fix: 'give it a prompt="…"',

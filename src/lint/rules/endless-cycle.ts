@@ -40,7 +40,7 @@ export const endlessCycle: Rule = {
       leave(caught, place);
       const ids = [...round.map((move) => move.place.node.id), place.node.id];
       const shown = ids.length > 8 ? [...ids.slice(0, 5), '…', ...ids.slice(-2)] : ids;
-      const found = finding(graph, 'endless-cycle', 'warning', {
+      const found = finding(graph, endlessCycle, {
         message: `only the default limit ends the cycle ${shown.join(' -> ')}: no edge that can be taken leads out of it`,
         span: edge.span,
         fix: 'give it a way out that can be taken, such as an edge with condition="outcome=success", or a limit: max_visits on one of its nodes',

@@ -12,7 +12,7 @@ export const exitMissing: Rule = {
     nodesOf(subject, 'exit').length > 0
       ? []
       : [
-          finding(subject.graph, 'exit-missing', 'error', {
+          finding(subject.graph, exitMissing, {
             message: 'there is no exit: a pipeline has at least one exit node',
             span: subject.graph.span,
             fix: 'add a node with shape=Msquare and an edge that leads to it',

@@ -11,7 +11,7 @@ export const exitOutgoing: Rule = {
   check: (subject) =>
     nodesOf(subject, 'exit').flatMap(({ id }) =>
       (subject.outgoing.get(id) ?? []).map(({ to, span }) =>
-        finding(subject.graph, 'exit-outgoing', 'error', {
+        finding(subject.graph, exitOutgoing, {
           message: `the exit "${id}" cannot have outgoing edges, and this one leads to "${to}"`,
           span,
           fix: 'remove the edge, or give the node another shape',

@@ -47,7 +47,7 @@ function report({ graph }: Subject, path: readonly Move[], past: readonly Move[]
   const hop = past.find((move) => !isTakenUp(move) && move.to?.type !== 'conditional') ?? past[0];
   const edge = hop?.way.edge;
   if (edge === undefined) return undefined;
-  const found = finding(graph, 'failure-to-success', 'warning', {
+  const found = finding(graph, failureToSuccess, {
     message: `a failure of "${id}" follows the unconditional edge to "${edge.to}", and the run can still end in success at "${past.at(-1)?.to?.node.id}"`,
     span: edge.span,
     fix: `give each outcome an edge (condition="outcome=success", condition="outcome=fail"), or give "${id}" goal_gate=true`,

@@ -16,7 +16,7 @@ export const gateWithoutRetry: Rule = {
       );
       if (!isGate(node) || hasTarget) return [];
       return [
-        finding(graph, 'gate-without-retry', 'warning', {
+        finding(graph, gateWithoutRetry, {
           message: `"${node.id}" is a goal gate without a retry target: when it fails, the run does`,
           span: node.attrs.get('goal_gate')?.keySpan ?? node.span,
           fix: 'give it, or the graph, a retry_target',

@@ -13,7 +13,7 @@ export const holdoutAccess: Rule = {
     for (const node of nodesOf(subject, 'codergen')) {
       const attribute = node.attrs.get('access');
       if (attribute === undefined || node.settings.access === undefined) continue;
-      yield finding(graph, 'holdout-access', 'warning', {
+      yield finding(graph, holdoutAccess, {
         message: `"${node.id}" is an agent with access to the run directory, which contains output of the holdout scenarios`,
         span: attribute.valueSpan,
         fix: 'remove access, or let a tool read what the agent needs',

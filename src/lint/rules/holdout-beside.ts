@@ -18,7 +18,7 @@ export const holdoutBeside: Rule = {
     if (files.includes(name) || problems.some((problem) => problem.name === name)) return [];
     const meant = nearest(name, files);
     return [
-      finding(graph, 'holdout-beside', 'error', {
+      finding(graph, holdoutBeside, {
         message: `holdout_beside: there is no file variable "${name}"`,
         span: graph.attrs.get('holdout_beside')?.valueSpan ?? graph.span,
         fix:

@@ -12,7 +12,7 @@ export const holdout: Rule = {
     const read = holdoutPaths(graph.settings.holdout);
     if ('paths' in read) return [];
     return [
-      finding(graph, 'holdout', 'error', {
+      finding(graph, holdout, {
         message: `holdout: ${read.problem}`,
         span: graph.attrs.get('holdout')?.valueSpan ?? graph.span,
         fix: 'name the files and folders of the holdout scenarios, such as holdout="scripts/scenarios/"',

@@ -18,7 +18,7 @@ export const noHandler: Rule = {
       const wider = widerKinds.find((kind) => (type === undefined ? kind.shape : kind.type) === word);
       if (said === undefined || wider === undefined) return [];
       return [
-        finding(graph, 'no-handler', 'error', {
+        finding(graph, noHandler, {
           message: `${type === undefined ? `the shape "${word}"` : `the type "${word}"`} (${wider.type}: ${wider.does}) has no handler yet`,
           span: said.valueSpan,
           fix: 'use a node type that is supported, or remove the node',

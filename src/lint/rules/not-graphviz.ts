@@ -17,7 +17,7 @@ export const notGraphviz: Rule = {
     const shown = `${lines.slice(0, most).join(', ')}${lines.length > most ? ', …' : ''}`;
     const where = `${lines.length === 1 ? 'line' : 'lines'} ${shown}`;
     const places = rest.length === 0 ? 'in one place' : `in ${rest.length + 1} places`;
-    const hint = finding(graph, 'not-graphviz', 'hint', {
+    const hint = finding(graph, notGraphviz, {
       message: `Graphviz cannot read this file, ${places} (${where}): names with dots and durations need quotes there`,
       span,
       fix: `factory fmt ${graph.file}`,

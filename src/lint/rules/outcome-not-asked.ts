@@ -18,7 +18,7 @@ export const outcomeNotAsked: Rule = {
     for (const node of nodesOf(subject, 'codergen')) {
       if (!isCommand(node) || isAsked(node, subject)) continue;
       if (!testsOutcome(graph, node.id)) continue;
-      yield finding(graph, 'outcome-not-asked', 'warning', {
+      yield finding(graph, outcomeNotAsked, {
         message: `edges test the outcome of "${node.id}", and its program is never asked for one: an answer without an outcome fails the node`,
         span: present(node.attrs, 'command.run')?.keySpan ?? node.span,
         fix: 'response_format=json asks for one (outcome: its word on the first line); response_via=none takes the exit code, response_format=text any answer as a success',

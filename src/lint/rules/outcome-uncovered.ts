@@ -65,6 +65,6 @@ function report(moves: readonly Move[], { graph }: Subject, flow: Flow): Diagnos
   } else if (reported.length === 0) {
     message = `no edge of "${node.id}" is taken when it breaks (a timeout, a crash): unconditional edges only take reported failures`;
   }
-  const found = finding(graph, 'outcome-uncovered', 'warning', { message, fix, span: node.span });
+  const found = finding(graph, outcomeUncovered, { message, fix, span: node.span });
   return proven(found, [...path, first]);
 }

@@ -18,7 +18,7 @@ export const quotedReference: Rule = {
       for (const { written, at, length } of quotedReferences(command.value.text)) {
         if (written === '$goal' && !hasGoal) continue;
         const isEscaped = command.value.text[at - 1] === '\\';
-        yield finding(graph, 'quoted-reference', 'error', {
+        yield finding(graph, quotedReference, {
           message: `${written} is ${isEscaped ? 'after a backslash' : 'inside quotes'}, but its value is quoted already`,
           span: spanInValue(graph, command, at, length),
           fix: `${isEscaped ? 'remove the backslash' : 'close the quotes before it'}: a value is always one word`,

@@ -34,20 +34,28 @@ export const refusedCommand: Rule = {
       const command = present(node.attrs, 'tool_command');
       const problem = command === undefined ? undefined : toolProblem(command);
       if (command === undefined || problem === undefined) continue;
-      yield finding(graph, 'refused-command', severity, {
-        message: `"${node.id}" will fail: ${problem}`,
-        span: command.valueSpan,
-        fix: 'name files relative to the workspace, or put the command into a script there',
-      });
+      yield finding(
+        graph,
+        { ...refusedCommand, severity },
+        {
+          message: `"${node.id}" will fail: ${problem}`,
+          span: command.valueSpan,
+          fix: 'name files relative to the workspace, or put the command into a script there',
+        },
+      );
     }
     for (const node of nodesOf(subject, 'verification')) {
       const { 'verification.allowed_commands': allowed = [] } = node.settings;
       for (const problem of allowedProblems(allowed))
-        yield finding(graph, 'refused-command', severity, {
-          message: `an entry of verification.allowed_commands on "${node.id}" allows nothing: ${problem}`,
-          span: node.attrs.get('verification.allowed_commands')?.valueSpan ?? node.span,
-          fix: 'list programs with their first arguments, without shell syntax, assignments and paths outside the workspace',
-        });
+        yield finding(
+          graph,
+          { ...refusedCommand, severity },
+          {
+            message: `an entry of verification.allowed_commands on "${node.id}" allows nothing: ${problem}`,
+            span: node.attrs.get('verification.allowed_commands')?.valueSpan ?? node.span,
+            fix: 'list programs with their first arguments, without shell syntax, assignments and paths outside the workspace',
+          },
+        );
     }
   },
 };

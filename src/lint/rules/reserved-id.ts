@@ -15,7 +15,7 @@ export const reservedId: Rule = {
     [...graph.nodes.values()].flatMap(({ id, span }) => {
       const isTaken = reservedNodeIds.includes(id);
       if (!isTaken && id.length <= most) return [];
-      return finding(graph, 'reserved-id', 'error', {
+      return finding(graph, reservedId, {
         message: isTaken
           ? `a node cannot be called "${id}": the run directory keeps that name for itself`
           : `a node cannot be called "${id.slice(0, 40)}…": a folder is named by it, and it has ${id.length} characters`,

@@ -15,14 +15,14 @@ export const startCount: Rule = {
     const [first, ...others] = nodesOf(subject, 'start');
     if (first === undefined)
       return [
-        finding(graph, 'start-count', 'error', {
+        finding(graph, startCount, {
           message: 'there is no start: a pipeline has exactly one start node',
           span: graph.span,
           fix: 'add a node start with shape=Mdiamond and an edge that leaves it',
         }),
       ];
     return others.map(({ id, span }) =>
-      finding(graph, 'start-count', 'error', {
+      finding(graph, startCount, {
         message: `"${id}" is a second start after "${first.id}": a pipeline has exactly one start node`,
         span,
         fix,

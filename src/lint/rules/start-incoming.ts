@@ -11,7 +11,7 @@ export const startIncoming: Rule = {
   check: (subject) =>
     nodesOf(subject, 'start').flatMap(({ id }) =>
       (subject.incoming.get(id) ?? []).map(({ from, span }) =>
-        finding(subject.graph, 'start-incoming', 'error', {
+        finding(subject.graph, startIncoming, {
           message: `the start "${id}" cannot have incoming edges, and "${from}" leads to it`,
           span,
           fix: 'lead the edge to the node after the start',

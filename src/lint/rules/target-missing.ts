@@ -11,7 +11,7 @@ function* missing(graph: Graph, attrs: Attributes, keys: readonly string[]): Gen
     const id = attribute?.value.text.trim() ?? '';
     if (attribute === undefined || graph.nodes.has(id)) continue;
     const meant = nearest(id, graph.nodes.keys());
-    yield finding(graph, 'target-missing', 'error', {
+    yield finding(graph, targetMissing, {
       message: `${attribute.written} names "${id}", and there is no such node`,
       span: attribute.valueSpan,
       fix: meant === undefined ? 'name a node of this graph' : `write ${attribute.written}="${meant}"`,

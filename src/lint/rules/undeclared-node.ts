@@ -18,17 +18,21 @@ export const undeclaredNode: Rule = {
       if (node === undefined) return [];
       const lost = misspelt.has(id);
       return [
-        finding(graph, 'undeclared-node', lost ? 'error' : 'warning', {
-          message: lost
-            ? `an edge leads to "${id}", which is not declared, and none to "${meant}"`
-            : `an edge leads to "${id}", which is not declared; it becomes a node without attributes`,
-          span: node.span,
-          fix: lost
-            ? `write ${meant}`
-            : meant === undefined
-              ? `declare it: ${id} [label="…"]`
-              : `declare it, or write ${meant}`,
-        }),
+        finding(
+          graph,
+          { ...undeclaredNode, severity: lost ? 'error' : 'warning' },
+          {
+            message: lost
+              ? `an edge leads to "${id}", which is not declared, and none to "${meant}"`
+              : `an edge leads to "${id}", which is not declared; it becomes a node without attributes`,
+            span: node.span,
+            fix: lost
+              ? `write ${meant}`
+              : meant === undefined
+                ? `declare it: ${id} [label="…"]`
+                : `declare it, or write ${meant}`,
+          },
+        ),
       ];
     });
   },

@@ -26,11 +26,15 @@ export const unknownOutcome: Rule = {
         const meant = nearest(literal, known);
         const free = edges.some(({ from }) => answersFreely(subject, from));
         if (free && meant === undefined) continue;
-        yield finding(graph, 'unknown-outcome', free ? 'warning' : 'error', {
-          message: `"${literal}" is not an outcome${meant === undefined ? '' : `; the nearest is "${meant}"`}${free ? '' : ', and no node before this edge can answer it'}`,
-          span: spanInValue(graph, attribute, at, length),
-          fix: `compare outcome with one of ${outcomeWords.join(', ')}`,
-        });
+        yield finding(
+          graph,
+          { ...unknownOutcome, severity: free ? 'warning' : 'error' },
+          {
+            message: `"${literal}" is not an outcome${meant === undefined ? '' : `; the nearest is "${meant}"`}${free ? '' : ', and no node before this edge can answer it'}`,
+            span: spanInValue(graph, attribute, at, length),
+            fix: `compare outcome with one of ${outcomeWords.join(', ')}`,
+          },
+        );
       }
     }
   },

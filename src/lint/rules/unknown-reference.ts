@@ -94,7 +94,7 @@ export const unknownReference: Rule = {
         for (const reference of references(file ?? own)) {
           const found = wrong(graph, names, reference);
           if (found === undefined) continue;
-          yield finding(graph, 'unknown-reference', 'error', {
+          yield finding(graph, unknownReference, {
             message: file === undefined ? found.message : `in ${own.trim().slice(1)}: ${found.message}`,
             span:
               file === undefined

@@ -20,7 +20,7 @@ export const unknownShape: Rule = {
       const shapes = kinds.flatMap((kind) => kind.shapes);
       const meant = nearest(word, shapes);
       return [
-        finding(graph, 'unknown-shape', 'error', {
+        finding(graph, unknownShape, {
           message: `the shape "${word}" is not the shape of a node type${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
           span: shape.valueSpan,
           fix:

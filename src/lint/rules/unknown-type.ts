@@ -19,7 +19,7 @@ export const unknownType: Rule = {
       const types = kinds.map((kind) => kind.type);
       const meant = nearestOf(word, types);
       return [
-        finding(graph, 'unknown-type', 'error', {
+        finding(graph, unknownType, {
           message: `there is no node type "${word}"${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
           span: type.valueSpan,
           fix: meant === undefined ? `use one of ${types.join(', ')}` : `write type=${meant}`,

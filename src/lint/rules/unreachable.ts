@@ -35,7 +35,7 @@ export const unreachable: Rule = {
     return [...graph.nodes.values()]
       .filter(({ id }) => !reached.has(id))
       .map(({ id, span }) =>
-        finding(graph, 'unreachable', 'error', {
+        finding(graph, unreachable, {
           message: `"${id}" is unreachable (orphan): no path leads to it from "${start.id}"`,
           span,
           fix: 'add an edge that leads to it, or remove it',

@@ -14,7 +14,7 @@ export const varsSyntax: Rule = {
     const attribute = present(graph.attrs, 'vars');
     if (attribute === undefined) return [];
     return parseVars(attribute.value.text).problems.map(({ message, at, length }) =>
-      finding(graph, 'vars-syntax', 'error', {
+      finding(graph, varsSyntax, {
         message,
         span: spanInValue(graph, attribute, at, length),
         fix: 'write vars="name=default, other=@file.md"',
