@@ -40,10 +40,12 @@ export async function* commitsOf(
   const begin = (await firstOf(history)) ?? baseRef;
   const began = await git.run(['rev-parse', '--verify', '--quiet', '--end-of-options', `${begin}^{commit}`]);
   const range = began.ok ? [`${began.text}..${headRef}`] : [headRef];
-  const ids = (await git.text(['rev-list', '--reverse', ...range])).split('\n').filter((id) => id !== '');
-  for (const id of ids) {
-    const message = await git.text(['log', '-1', '--format=%an <%ae>%n%B', id]);
-    yield { id, message, changes: await changesOf(git, id) };
+  const format = '--format=%H%n%an <%ae>%n%B';
+  const entries = await git.list(['log', '--reverse', '-z', '--no-show-signature', format, ...range]);
+  for (const entry of entries) {
+    const end = entry.indexOf('\n');
+    const id = entry.slice(0, end);
+    yield { id, message: entry.slice(end + 1).replace(/\n$/, ''), changes: await changesOf(git, id) };
   }
 }
 
@@ -55,27 +57,44 @@ async function changesOf(git: Git, id: string): Promise<CommitChange[]> {
   const told = await git.run(['diff-tree', '--root', '-r', '-z', '--no-renames', '--no-commit-id', id]);
   if (!told.ok) throw new GitError(told.why, told.missing);
   const parts = split(told.stdout);
-  const changes: CommitChange[] = [];
-  for (let at = 0; at + 1 < parts.length && changes.length < mostChanges; at += 2) {
+  const changed: { readonly path: string; readonly before: string; readonly after: string }[] = [];
+  for (let at = 0; at + 1 < parts.length && changed.length < mostChanges; at += 2) {
     const [fromMode = '', toMode = '', from = '', to = ''] = (parts[at] ?? Buffer.alloc(0))
       .toString('latin1')
       .slice(1)
       .split(' ');
-    changes.push({
+    changed.push({
       path: fromBytes(parts[at + 1] ?? Buffer.alloc(0)),
-      before: await blob(git, fromMode, from),
-      after: await blob(git, toMode, to),
+      before: isBlob(fromMode) ? from : '',
+      after: isBlob(toMode) ? to : '',
     });
   }
-  return changes;
+  const blobs = await blobsOf(git, new Set(changed.flatMap(({ before, after }) => [before, after])));
+  return changed.map(({ path, before, after }) => ({
+    ...{ path, before: blobs.get(before), after: blobs.get(after) },
+  }));
 }
 
 /** Files and links, no submodules. */
-async function blob(git: Git, mode: string, id: string): Promise<Buffer | undefined> {
-  if (!/^1[02]/.test(mode)) return undefined;
-  const read = await git.run(['cat-file', 'blob', id]);
+const isBlob = (mode: string): boolean => /^1[02]/.test(mode);
+
+/** The contents of blobs, by id, read by one process. */
+async function blobsOf(git: Git, ids: Set<string>): Promise<ReadonlyMap<string, Buffer>> {
+  ids.delete('');
+  const blobs = new Map<string, Buffer>();
+  if (ids.size === 0) return blobs;
+  const read = await git.run(['cat-file', '--batch'], { input: [...ids].map((id) => `${id}\n`).join('') });
   if (!read.ok) throw new GitError(read.why, read.missing);
-  return read.stdout;
+  const { stdout } = read;
+  for (let at = 0; at < stdout.length; ) {
+    const end = stdout.indexOf('\n', at);
+    const [id = '', type, size] = stdout.toString('latin1', at, end).split(' ');
+    if (type !== 'blob') throw new GitError(`the object ${id} is damaged or missing`, false);
+    const next = end + 1 + Number(size);
+    blobs.set(id, stdout.subarray(end + 1, next));
+    at = next + 1;
+  }
+  return blobs;
 }
 
 /** The parts of a text, each ended by a zero byte. */

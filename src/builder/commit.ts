@@ -7,7 +7,7 @@ import type { Environment, Git } from '../system/git.ts';
 import { flushFile } from '../system/leftovers.ts';
 import { removeTree } from '../system/remove.ts';
 import type { Author } from './author.ts';
-import { branchRef, headRef, headText, historyGit, inHistory } from './in-history.ts';
+import { branchRef, headRef, headText, historyGit, inHistory, readHistoryStart } from './in-history.ts';
 import { overlookSealed } from './sealed-paths.ts';
 
 export type Where = { readonly historyDir: string; readonly workspace: string; readonly env: Environment };
@@ -16,20 +16,20 @@ export type Where = { readonly historyDir: string; readonly workspace: string; r
  *  the executable bit kept, links as links, deleted files removed. Ignored files are taken too; `.factory/` never is. */
 export async function treeWith(
   options: Where & { readonly parent: string | null; readonly paths: readonly string[] },
-): Promise<{ readonly tree: string; readonly changed: boolean } | { readonly problem: string }> {
+): Promise<{ readonly tree: string } | { readonly problem: string }> {
   const { historyDir, workspace, parent, env } = options;
   const indexFile = inHistory(historyDir).scratchIndex;
   // A fresh separate index: what a node has staged with git is not part of the order.
   for (const file of [indexFile, `${indexFile}.lock`]) await rm(file, { force: true });
   const git = historyGit(historyDir, env, { workTree: workspace, indexFile });
-  const modules = parent === null ? [] : await submodulesOf(git, parent);
+  // No commit of the run adds or removes a submodule.
+  const { submodules: modules } = await readHistoryStart(historyDir);
   const inside = options.paths.find((path) =>
     modules.some((module) => path === module || path.startsWith(`${module}/`)),
   );
   if (inside !== undefined) return { problem: `${inside} lies in a submodule, which a commit cannot change` };
 
   await git.text(['read-tree', parent ?? '--empty']);
-  const before = await git.text(['write-tree']);
   const files: string[] = [];
   const lines: string[] = [];
   for (const path of options.paths) {
@@ -42,17 +42,24 @@ export async function treeWith(
     } else if (there?.isFile() === true) {
       files.push(path);
     } else {
-      lines.push(`0 ${'0'.repeat(before.length)}\t${path}`);
+      lines.push(`0 ${'0'.repeat(parent?.length ?? 40)}\t${path}`);
     }
   }
   const stdin = (entries: readonly string[]) => ({ input: entries.map((entry) => `${entry}\0`).join('') });
-  await git.text(['update-index', '-z', '--index-info'], stdin(lines));
+  if (lines.length > 0) await git.text(['update-index', '-z', '--index-info'], stdin(lines));
   // As `git add` does: git reads from the index which line ends to keep as committed.
-  await git.text(['update-index', '-z', '--add', '--replace', '--stdin'], stdin(files));
+  if (files.length > 0) await git.text(['update-index', '-z', '--add', '--replace', '--stdin'], stdin(files));
   const tree = await git.text(['write-tree']);
   await rm(indexFile, { force: true });
-  return { tree, changed: tree !== before };
+  return { tree };
 }
+
+/** The tree of a commit; that of an empty folder without one. */
+export const treeOf = (git: Git, commit: string | null): Promise<string> =>
+  commit === null
+    ? // Only hashed, not written: "mktree" ignores our settings for flushing.
+      git.text(['hash-object', '-t', 'tree', '--stdin'], { input: '' })
+    : git.text(['rev-parse', `${commit}^{tree}`]);
 
 /** Paths of a commit that are submodules. */
 export async function submodulesOf(git: Git, commit: string): Promise<string[]> {
@@ -97,6 +104,8 @@ export async function commitOrder(
   options: Where & {
     readonly parent: string | null;
     readonly tree: string;
+    /** The parent's tree, where it is known. */
+    readonly parentTree?: string | undefined;
     readonly order: { readonly id: string; readonly title: string };
     readonly digest: string;
     readonly runId: string;
@@ -106,12 +115,7 @@ export async function commitOrder(
 ): Promise<{ readonly commit: string | null; readonly subject: string }> {
   const subject = subjectOf(options.order);
   const git = historyGit(options.historyDir, options.env);
-  const before =
-    options.parent === null
-      ? // Only hashed, not written: "mktree" ignores our settings for flushing.
-        await git.text(['hash-object', '-t', 'tree', '--stdin'], { input: '' })
-      : await git.text(['rev-parse', `${options.parent}^{tree}`]);
-  if (options.tree === before) {
+  if (options.tree === (options.parentTree ?? (await treeOf(git, options.parent)))) {
     // A killed attempt may have moved the head already; without a commit it has to move back.
     await moveHead(options, options.parent);
     return { commit: null, subject };
@@ -215,12 +219,6 @@ export async function putFiles(
   });
   for (const { path, mode } of files) await chmod(join(where.workspace, path), mode);
   await rm(indexFile, { force: true });
-}
-
-/** Paths at which two trees differ. */
-export async function differing(where: Where, a: string, b: string): Promise<string[]> {
-  const git = historyGit(where.historyDir, where.env);
-  return git.list(['diff-tree', '-r', '-z', '--name-only', '--no-renames', a, b]);
 }
 
 /** The file, folder or link at a path below `root`, as git sees it: undefined if a parent folder is a link. */

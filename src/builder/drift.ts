@@ -5,7 +5,8 @@ import { inWorkspace } from '../model/layout.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { CommandIo } from '../system/command-io.ts';
 import type { Environment } from '../system/git.ts';
-import { differing, flushNames, pathsOf, putFiles, standsIn, treeWith, type Where } from './commit.ts';
+import { filesInside } from '../system/inside.ts';
+import { flushNames, putFiles, standsIn, treeWith, type Where } from './commit.ts';
 import { historyGit, inHistory } from './in-history.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 import type { CurrentOrder } from './state.ts';
@@ -47,7 +48,9 @@ export async function whatWasWritten(
     made.tree,
     Object.entries(modes).map(([path, mode]) => ({ path, mode })),
   );
-  return { tree: made.tree, modes };
+  const hashes: Record<string, string> = {};
+  for (const path of touched) hashes[path] = sha256(await readFile(join(place.workspace, path)));
+  return { tree: made.tree, modes, hashes };
 }
 
 /** Restores the paths for which `isPutBack` holds to the state at the start of the attempt, and the order's own files to
@@ -59,20 +62,37 @@ export async function putBackDrift(
   head: string | null,
   io: CommandIo,
 ): Promise<readonly string[]> {
-  const where = whereOf(place, io);
   const { written, touched } = current;
-  const now = await treeWith({ ...where, parent: head, paths: touched });
-  const own =
-    'problem' in now || now.tree === written.tree ? [] : await differing(where, now.tree, written.tree);
+  const unchanged = new Map<string, Buffer>();
+  for (const path of touched) {
+    const bytes = await asWritten(place.workspace, path, written);
+    if (bytes !== undefined) unchanged.set(path, bytes);
+  }
+  const own = touched.filter((path) => !unchanged.has(path));
   let others: readonly string[] = [];
   if (before !== undefined) {
     others = await driftOf(place, { head, touched, before, env: io.env });
     // Removes the order's own files too; they are written below. A check may have put a folder or link in their place.
     await before.restore(isPutBack);
   }
-  const files = Object.entries(written.modes).map(([path, mode]) => ({ path, mode }));
-  await putFiles(where, written.tree, files);
+  const modeOf = (path: string): number => written.modes[path] ?? 0o644;
+  const files = filesInside(place.workspace);
+  for (const [path, bytes] of unchanged) await files.write(path, bytes, { mode: modeOf(path) });
+  if (own.length > 0)
+    await putFiles(
+      whereOf(place, io),
+      written.tree,
+      own.map((path) => ({ path, mode: modeOf(path) })),
+    );
   return [...own, ...others].sort();
+}
+
+/** The content of a file if it is as the proposal wrote it. */
+async function asWritten(workspace: string, path: string, written: Written): Promise<Buffer | undefined> {
+  const found = await standsIn(workspace, path);
+  if (found?.isFile() !== true || ((found.mode ^ (written.modes[path] ?? 0)) & 0o111) !== 0) return undefined;
+  const bytes = await readFile(join(workspace, path));
+  return sha256(bytes) === written.hashes[path] ? bytes : undefined;
 }
 
 /** Whether a path is restored to the state at the start of an attempt: the project's files and, in `.factory/`, the run's
@@ -98,21 +118,18 @@ async function driftOf(
   for (const file of [indexFile, `${indexFile}.lock`]) await rm(file, { force: true });
   const git = historyGit(place.run.history, since.env, { workTree: place.workspace, indexFile });
   await git.text(['read-tree', since.head ?? '--empty']);
-  // Reads files whose stat data differ; exits with 1 if any differs.
-  await git.run(['update-index', '-q', '--ignore-submodules', '--refresh']);
-  const changed = await git.list(['diff-files', '--ignore-submodules=all', '--name-only', '-z']);
-  const hidden = ['--exclude-per-directory=.gitignore', '--exclude=/.factory/'];
-  const others = await git.list(['ls-files', '--others', '-z', ...hidden]);
+  // Compares files whose stat data differ. `XY path`: Y is what the workspace has done to it, `??` a path that is in no commit.
+  const all = ['--untracked-files=all', '--ignore-submodules=all', '--no-renames'];
+  const listed = await git.list(['status', '--porcelain=v1', '-z', ...all]);
   await rm(indexFile, { force: true });
-  const tracked = await pathsOf(place.run.history, since.head, since.env);
   const touched = new Set(since.touched);
   const drift: string[] = [];
-  for (const path of new Set([...changed, ...others].map((one) => one.replace(/\/$/, '')))) {
-    if (touched.has(path) || !isPutBack(path)) continue;
+  for (const one of listed) {
+    const isTracked = one[1] !== '?';
+    const path = one.slice(3).replace(/\/$/, '');
+    if (one[1] === ' ' || touched.has(path) || !isPutBack(path)) continue;
     // A file that a filter converts differs from its commit without having been changed.
-    if (
-      tracked.has(path) ? await isAsBefore(place.workspace, path, since.before) : since.before.tree.has(path)
-    )
+    if (isTracked ? await isAsBefore(place.workspace, path, since.before) : since.before.tree.has(path))
       continue;
     drift.push(path);
   }

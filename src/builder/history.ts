@@ -20,7 +20,7 @@ import {
   startGitAgain,
 } from '../system/git.ts';
 import { type Author, authorOf } from './author.ts';
-import { makeCommit, moveRefs, submodulesOf, treeWith } from './commit.ts';
+import { makeCommit, moveRefs, submodulesOf, treeOf, treeWith } from './commit.ts';
 import {
   baseRef,
   branchRef,
@@ -110,6 +110,7 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
   });
   await keepToLineEnds(historyDir);
   const notes: string[] = [];
+  let submodules: string[] = [];
   if (found?.within !== undefined) {
     notes.push(
       `the workdir is a folder of the repository ${found.within}, not its top: the run starts a new history from a copy of it, which can be delivered to a new folder only (--workdir ${quoteWord(found.within)} builds on the repository)`,
@@ -131,10 +132,11 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
         'the workdir is a sparse checkout with changes: files that are not checked out may be missing in the workspace (commit or stash the changes to begin with all of them)',
       );
     }
-    const modules = await submodulesOf(git, fetched);
-    if (modules.length > 0) {
-      notes.push(`submodules are copied as files, but no work order can change them: ${modules.join(', ')}`);
-    }
+    submodules = await submodulesOf(git, fetched);
+    if (submodules.length > 0)
+      notes.push(
+        `submodules are copied as files, but no work order can change them: ${submodules.join(', ')}`,
+      );
   }
   const record: HistoryStart = {
     version: 1,
@@ -147,6 +149,7 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
       workdir === undefined || base === undefined || options.redo === true
         ? {}
         : await appliedOrders(workdir, base, env),
+    submodules,
     first_commit: base ?? null,
     left_out: [],
   };
@@ -252,7 +255,7 @@ export async function recordBase(options: {
     const made = await treeWith({ historyDir, workspace, parent: first, paths, env });
     if ('problem' in made)
       return problem('git-history', made.problem, 'commit the change in the submodule first');
-    if (made.changed) {
+    if (made.tree !== (await treeOf(git, first))) {
       const subject = fresh
         ? 'Files as they were before the run'
         : 'Changes that were not committed before the run';

@@ -40,6 +40,7 @@ export const HistoryStart = z.lazy(() =>
     applied: z
       .record(z.string(), z.string())
       .describe('Digests of work orders that commits of the workdir carried out, with the commit'),
+    submodules: z.array(z.string()).default([]).describe('Paths of submodules, which no order can change'),
     first_commit: z.string().nullable().describe('Where the orders begin; null in an empty history'),
     left_out: z
       .array(z.string())

@@ -5,7 +5,14 @@ import { type Git, ignoreFactory } from '../system/git.ts';
 import { inHistory } from './in-history.ts';
 import { readRecord } from './record.ts';
 
-const SealedPaths = z.object({ version: z.literal(1), paths: z.array(z.string()) });
+const SealedPaths = z.object({
+  version: z.literal(1),
+  paths: z.array(z.string()),
+  tracked: z
+    .boolean()
+    .exactOptional()
+    .describe('False if the first commit has none of them, nor any later one'),
+});
 
 /** Records the sealed paths of a new history and excludes them, so that git does not report new files there. */
 export async function noteSealed(historyDir: string, paths: readonly string[]): Promise<void> {
@@ -19,12 +26,15 @@ export async function noteSealed(historyDir: string, paths: readonly string[]): 
 /** Makes git treat tracked files at sealed paths as present and unchanged. `git` must use the index that commands of nodes
  *  see. */
 export async function overlookSealed(historyDir: string, git: Git): Promise<void> {
-  const { paths } = await readRecord(inHistory(historyDir).sealed, SealedPaths).catch((error: unknown) => {
-    if (isMissing(error)) return { paths: [] };
+  const file = inHistory(historyDir).sealed;
+  const sealed = await readRecord(file, SealedPaths).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
     throw error;
   });
-  if (paths.length === 0) return;
+  if (sealed === undefined || sealed.tracked === false) return;
+  const { paths } = sealed;
   const tracked = await git.list(['--literal-pathspecs', 'ls-files', '-z', '--', ...paths]);
+  if (sealed.tracked === undefined) await writeJson(file, { ...sealed, tracked: tracked.length > 0 });
   if (tracked.length > 0)
     await git.text(['update-index', '--skip-worktree', '-z', '--stdin'], {
       input: tracked.map((path) => `${path}\0`).join(''),

@@ -35,6 +35,7 @@ export const BuildState = z.lazy(() =>
       .default(false)
       .describe('Orders may be exempt from verification without a planner'),
     head: z.string().nullable().describe('The commit that the next one is built on'),
+    tree: z.string().exactOptional().describe('The tree of that commit, where it is known'),
     done: z.array(Done),
     current: z
       .object({
@@ -46,6 +47,10 @@ export const BuildState = z.lazy(() =>
           .object({
             tree: z.string().describe("The head's tree with the order's files as they were written"),
             modes: z.record(z.string(), z.number()).describe('Permission bits of those files, by path'),
+            hashes: z
+              .record(z.string(), z.string())
+              .default({})
+              .describe('SHA-256 of those files as a checkout has them, by path'),
           })
           .nullable()
           .default(null)

@@ -86,7 +86,7 @@ export const filesInside = (workspace: string) => ({
       return { kind: 'none', why: 'is a symbolic link' };
     return readPlain(place);
   },
-  async write(path: string, text: string, options: WriteOptions = {}): Promise<void> {
+  async write(path: string, text: string | Uint8Array, options: WriteOptions = {}): Promise<void> {
     assertNoLinkAbove(workspace, path);
     await writeFileAtomic(join(workspace, path), text, options);
   },

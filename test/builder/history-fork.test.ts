@@ -46,7 +46,7 @@ const stateWith = (head: string | null, written: string | null = null): JsonObje
             attempt: 1,
             snapshot: null,
             touched: [],
-            written: { tree: written, modes: {} },
+            written: { tree: written, modes: {}, hashes: {} },
             failed: null,
             brief: null,
           },

@@ -50,6 +50,7 @@ function buildOf(values: readonly Record<string, unknown>[]): Build {
     author: { name: 'n', email: 'e' },
     dirty: [],
     applied: {},
+    submodules: [],
     first_commit: null,
     left_out: [],
   };

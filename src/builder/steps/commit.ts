@@ -33,6 +33,7 @@ export const orderCommit = (options: StepOptions, io: CommandIo): Promise<Verdic
       env: io.env,
       parent: head,
       tree: written.tree,
+      parentTree: build.state.tree,
       order: loaded.order,
       digest: loaded.digest,
       runId: place.runId,
@@ -43,6 +44,7 @@ export const orderCommit = (options: StepOptions, io: CommandIo): Promise<Verdic
     const state = {
       ...build.state,
       head: made.commit ?? head,
+      tree: written.tree,
       done: [...build.state.done, done],
       current: null,
     };
