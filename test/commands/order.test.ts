@@ -93,127 +93,125 @@ async function build(root: string, orders: readonly object[], files: Files | nul
   return { ...begun, ...tool, workspace, state, propose };
 }
 
-describe('a build', () => {
-  test('goes through its orders, commits each and proves the whole', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1), order(2, { title: 'Step\ntwo' })]);
-    expect(await orderNext({}, b.io)).toBe(0);
-    expect(b.output()).toMatchObject({
-      outcome: 'success',
-      preferred_next_label: 'order',
-      context_updates: { 'order.id': 'WO-01', 'order.title': 'Step 1', 'order.index': 1, 'order.count': 2 },
-    });
-    expect(await b.propose(answer('f1.txt', '1\n'))).toBe(0);
-    expect(b.output().context_updates).toMatchObject({
-      'order.verify': { files: [], commands: [] },
-      'order.promises': { files: ['f1.txt'], commands: [] },
-      'order.accept': { files: [], commands: ['test -f f1.txt'] },
-      'order.touched': ['f1.txt'],
-    });
-    expect(await orderCommit({}, b.io)).toBe(0);
-    expect(await b.propose(answer('f2.txt', '2\n'))).toBe(0);
-    expect(await orderCommit({}, b.io)).toBe(0);
-    expect(await orderNext({}, b.io)).toBe(0);
-    expect(b.output()).toMatchObject({ preferred_next_label: 'done' });
-    expect(await orderProof({}, b.io)).toBe(0);
-    expect(b.output()).toMatchObject({
-      notes: expect.stringContaining('nothing could be run'),
-      context_updates: { 'build.proof': [] },
-    });
-    expect(git(b.run.history, 'log', '--date=raw', '--format=%s|%cd|%an', headRef).split('\n')).toEqual([
-      'WO-02: Step two|1767323045 +0000|llm-compiler',
-      'WO-01: Step 1|1767323045 +0000|llm-compiler',
-      expect.stringContaining('first'),
-    ]);
-    expect(b.output().context_updates?.['build.commits']).toMatchObject([
-      {
-        work_order: 'WO-01',
-        subject: 'WO-01: Step 1',
-        attempts: 1,
-        commit: expect.stringMatching(/^[0-9a-f]{40}$/),
-      },
-      { work_order: 'WO-02', attempts: 1 },
-    ]);
+test('a build goes through its orders, commits each and proves the whole', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1), order(2, { title: 'Step\ntwo' })]);
+  expect(await orderNext({}, b.io)).toBe(0);
+  expect(b.output()).toMatchObject({
+    outcome: 'success',
+    preferred_next_label: 'order',
+    context_updates: { 'order.id': 'WO-01', 'order.title': 'Step 1', 'order.index': 1, 'order.count': 2 },
   });
-
-  test('from an empty tree makes its first commit from its first order', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)], null);
-    await b.propose(answer('f1.txt', '1\n'));
-    expect(await orderCommit({}, b.io)).toBe(0);
-    expect(await orderProof({}, b.io)).toBe(0);
-    expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('1');
+  expect(await b.propose(answer('f1.txt', '1\n'))).toBe(0);
+  expect(b.output().context_updates).toMatchObject({
+    'order.verify': { files: [], commands: [] },
+    'order.promises': { files: ['f1.txt'], commands: [] },
+    'order.accept': { files: [], commands: ['test -f f1.txt'] },
+    'order.touched': ['f1.txt'],
   });
-
-  test('killed after its commit, and taken up again where it was, has that commit once', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)]);
-    await b.propose(answer('f1.txt', '1\n'));
-    const before = readFileSync(join(b.workspace, '.factory/state.json'), 'utf8');
-    await orderCommit({}, b.io);
-    put(b.workspace, { '.factory/state.json': before });
-    expect(await orderCommit({}, b.io)).toBe(0);
-    expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('2');
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(await b.propose(answer('f2.txt', '2\n'))).toBe(0);
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(await orderNext({}, b.io)).toBe(0);
+  expect(b.output()).toMatchObject({ preferred_next_label: 'done' });
+  expect(await orderProof({}, b.io)).toBe(0);
+  expect(b.output()).toMatchObject({
+    notes: expect.stringContaining('nothing could be run'),
+    context_updates: { 'build.proof': [] },
   });
+  expect(git(b.run.history, 'log', '--date=raw', '--format=%s|%cd|%an', headRef).split('\n')).toEqual([
+    'WO-02: Step two|1767323045 +0000|llm-compiler',
+    'WO-01: Step 1|1767323045 +0000|llm-compiler',
+    expect.stringContaining('first'),
+  ]);
+  expect(b.output().context_updates?.['build.commits']).toMatchObject([
+    {
+      work_order: 'WO-01',
+      subject: 'WO-01: Step 1',
+      attempts: 1,
+      commit: expect.stringMatching(/^[0-9a-f]{40}$/),
+    },
+    { work_order: 'WO-02', attempts: 1 },
+  ]);
+});
 
-  test('that failed leaves nothing of what its checks did with git to the next attempt', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)]);
-    await b.propose(answer('f1.txt', '1\n'));
-    const told = () =>
-      [['symbolic-ref', 'HEAD'], ['rev-parse', 'refs/heads/factory'], ['ls-files']].map((args) =>
-        git(b.run.history, ...args),
-      );
-    const before = told();
-    git(b.run.history, 'symbolic-ref', 'HEAD', 'refs/heads/other');
-    git(b.run.history, 'update-ref', '-d', 'refs/heads/factory');
-    git(b.run.history, 'read-tree', '--empty');
-    expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
-    expect(told()).toEqual(before);
-  });
+test('a build from an empty tree makes its first commit from its first order', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)], null);
+  await b.propose(answer('f1.txt', '1\n'));
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(await orderProof({}, b.io)).toBe(0);
+  expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('1');
+});
 
-  test('whose order changes nothing succeeds, reports it and makes no commit', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)], { 'f1.txt': 'same\n' });
-    await b.propose(answer('f1.txt', 'same\n', 'same\n'));
-    expect(await orderCommit({}, b.io)).toBe(0);
-    expect(b.said.join('')).toContain('nothing to commit');
-    expect(b.state()).toMatchObject({ head: b.first, done: [{ id: 'WO-01', commit: null }] });
-    expect(b.output().context_updates?.['build.commits']).toEqual([]);
-  });
+test('a build: killed after its commit, and taken up again where it was, has that commit once', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)]);
+  await b.propose(answer('f1.txt', '1\n'));
+  const before = readFileSync(join(b.workspace, '.factory/state.json'), 'utf8');
+  await orderCommit({}, b.io);
+  put(b.workspace, { '.factory/state.json': before });
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('2');
+});
 
-  test('over orders that the workdir has commits for has nothing to do', async () => {
-    using it = folder();
-    using again = folder();
-    const one = order(1, { preconditions: [{ kind: 'file_absent', path: 'f1.txt' }] });
-    const b = await build(it.path, [one]);
-    await b.propose(answer('f1.txt', '1\n'));
-    await orderCommit({}, b.io);
-    git(join(it.path, 'src'), 'pull', '-q', b.run.history, headRef);
-    const second = await beginRun({ root: again.path, workdir: join(it.path, 'src') });
-    put(second.run.workspace, {
-      '.factory/orders/WO-01.json': JSON.stringify({ ...one, provenance: { planner_run_id: 'other' } }),
-    });
-    const tool = toolIo(second);
-    expect(await orderNext({}, tool.io)).toBe(0);
-    expect(tool.output()).toMatchObject({
-      preferred_next_label: 'done',
-      context_updates: { 'build.commits': [] },
-    });
-    await orderNext({}, tool.io);
-    const { order: state } = JSON.parse(
-      readFileSync(join(second.run.workspace, '.factory/state.json'), 'utf8'),
+test('a build that failed leaves nothing of what its checks did with git to the next attempt', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)]);
+  await b.propose(answer('f1.txt', '1\n'));
+  const told = () =>
+    [['symbolic-ref', 'HEAD'], ['rev-parse', 'refs/heads/factory'], ['ls-files']].map((args) =>
+      git(b.run.history, ...args),
     );
-    expect(state.done).toMatchObject([{ id: 'WO-01', attempts: 0 }]);
-    expect(await orderProof({}, tool.io)).toBe(0);
-    // Another order of the same number is another order.
-    rmSync(join(second.run.workspace, '.factory/state.json'));
-    put(second.run.workspace, {
-      '.factory/orders/WO-01.json': JSON.stringify({ ...one, intent: 'Something else.' }),
-    });
-    await orderNext({}, tool.io);
-    expect(tool.output()).toMatchObject({ preferred_next_label: 'order' });
+  const before = told();
+  git(b.run.history, 'symbolic-ref', 'HEAD', 'refs/heads/other');
+  git(b.run.history, 'update-ref', '-d', 'refs/heads/factory');
+  git(b.run.history, 'read-tree', '--empty');
+  expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
+  expect(told()).toEqual(before);
+});
+
+test('a build whose order changes nothing succeeds, reports it and makes no commit', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)], { 'f1.txt': 'same\n' });
+  await b.propose(answer('f1.txt', 'same\n', 'same\n'));
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(b.said.join('')).toContain('nothing to commit');
+  expect(b.state()).toMatchObject({ head: b.first, done: [{ id: 'WO-01', commit: null }] });
+  expect(b.output().context_updates?.['build.commits']).toEqual([]);
+});
+
+test('a build over orders that the workdir has commits for has nothing to do', async () => {
+  using it = folder();
+  using again = folder();
+  const one = order(1, { preconditions: [{ kind: 'file_absent', path: 'f1.txt' }] });
+  const b = await build(it.path, [one]);
+  await b.propose(answer('f1.txt', '1\n'));
+  await orderCommit({}, b.io);
+  git(join(it.path, 'src'), 'pull', '-q', b.run.history, headRef);
+  const second = await beginRun({ root: again.path, workdir: join(it.path, 'src') });
+  put(second.run.workspace, {
+    '.factory/orders/WO-01.json': JSON.stringify({ ...one, provenance: { planner_run_id: 'other' } }),
   });
+  const tool = toolIo(second);
+  expect(await orderNext({}, tool.io)).toBe(0);
+  expect(tool.output()).toMatchObject({
+    preferred_next_label: 'done',
+    context_updates: { 'build.commits': [] },
+  });
+  await orderNext({}, tool.io);
+  const { order: state } = JSON.parse(
+    readFileSync(join(second.run.workspace, '.factory/state.json'), 'utf8'),
+  );
+  expect(state.done).toMatchObject([{ id: 'WO-01', attempts: 0 }]);
+  expect(await orderProof({}, tool.io)).toBe(0);
+  // Another order of the same number is another order.
+  rmSync(join(second.run.workspace, '.factory/state.json'));
+  put(second.run.workspace, {
+    '.factory/orders/WO-01.json': JSON.stringify({ ...one, intent: 'Something else.' }),
+  });
+  await orderNext({}, tool.io);
+  expect(tool.output()).toMatchObject({ preferred_next_label: 'order' });
 });
 
 describe('next', () => {
@@ -261,205 +259,200 @@ describe('next', () => {
   });
 });
 
-describe('prompt', () => {
-  test('shows what the order is judged by, and takes nothing in a file for a placeholder', async () => {
-    using it = folder();
-    const b = await build(
-      it.path,
-      [order(1, { context_files: ['f1.txt', 'keep.txt', 'bin', 'link'], forbidden: ['no {{TITLE}}'] })],
-      {
-        'keep.txt': 'say {{FAILURE_BRIEF}} and ```\n',
-        bin: 'a\0b',
-        'scripts/verify.sh': 'exit 0\n',
-      },
-    );
-    symlinkSync('/etc/passwd', join(b.workspace, 'link'));
-    await orderNext({}, b.io);
-    await b.snapshot();
-    await orderPrompt({}, b.io);
-    const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
-    for (const part of [
-      'WO-01: Step 1',
-      'Do step 1.',
-      '- f1.txt',
-      '- test -f f1.txt',
-      '- f1.txt exists',
-      '- bash scripts/verify.sh',
-      'no {{TITLE}}',
-      'say {{FAILURE_BRIEF}} and ```\n````',
-      `exists: no\nsha256: ${emptySha}`,
-      sha('a\0b'),
-      'binary, 3 bytes',
-      sha('say {{FAILURE_BRIEF}} and ```\n'),
-    ]) {
-      expect(text).toContain(part);
-    }
-    expect(text).not.toContain('root:');
-  });
+test('prompt shows what the order is judged by, and takes nothing in a file for a placeholder', async () => {
+  using it = folder();
+  const b = await build(
+    it.path,
+    [order(1, { context_files: ['f1.txt', 'keep.txt', 'bin', 'link'], forbidden: ['no {{TITLE}}'] })],
+    {
+      'keep.txt': 'say {{FAILURE_BRIEF}} and ```\n',
+      bin: 'a\0b',
+      'scripts/verify.sh': 'exit 0\n',
+    },
+  );
+  symlinkSync('/etc/passwd', join(b.workspace, 'link'));
+  await orderNext({}, b.io);
+  await b.snapshot();
+  await orderPrompt({}, b.io);
+  const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+  for (const part of [
+    'WO-01: Step 1',
+    'Do step 1.',
+    '- f1.txt',
+    '- test -f f1.txt',
+    '- f1.txt exists',
+    '- bash scripts/verify.sh',
+    'no {{TITLE}}',
+    'say {{FAILURE_BRIEF}} and ```\n````',
+    `exists: no\nsha256: ${emptySha}`,
+    sha('a\0b'),
+    'binary, 3 bytes',
+    sha('say {{FAILURE_BRIEF}} and ```\n'),
+  ]) {
+    expect(text).toContain(part);
+  }
+  expect(text).not.toContain('root:');
+});
 
-  test('never leaves a hash out, however large the files are', async () => {
-    using it = folder();
-    const big = 'ä'.repeat(120_000);
-    const b = await build(it.path, [order(1, { context_files: ['a', 'b', 'c'] })], {
-      a: big,
-      b: 'b',
-      c: 'c\n',
-    });
-    await orderNext({}, b.io);
-    await b.snapshot();
-    await orderPrompt({}, b.io);
-    const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
-    for (const content of [big, 'b', 'c\n']) expect(text).toContain(sha(content));
-    expect(text).toContain('204800 of 240000 bytes');
-    expect(text).not.toContain('\ufffd');
+test('prompt never leaves a hash out, however large the files are', async () => {
+  using it = folder();
+  const big = 'ä'.repeat(120_000);
+  const b = await build(it.path, [order(1, { context_files: ['a', 'b', 'c'] })], {
+    a: big,
+    b: 'b',
+    c: 'c\n',
   });
+  await orderNext({}, b.io);
+  await b.snapshot();
+  await orderPrompt({}, b.io);
+  const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+  for (const content of [big, 'b', 'c\n']) expect(text).toContain(sha(content));
+  expect(text).toContain('204800 of 240000 bytes');
+  expect(text).not.toContain('\ufffd');
+});
 
-  test('shows files that may be written before any other takes the room', async () => {
-    using it = folder();
-    const big = 'a'.repeat(210_000);
-    const b = await build(
-      it.path,
-      [order(1, { allowed_files: ['z.txt'], context_files: ['a.txt', 'z.txt'] })],
-      {
-        'a.txt': big,
-        'z.txt': 'to be changed\n',
-      },
-    );
-    await orderNext({}, b.io);
-    await b.snapshot();
-    await orderPrompt({}, b.io);
-    const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
-    expect(text).toContain('to be changed\n');
-    expect(text).toContain(sha(big));
-  });
+test('prompt shows files that may be written before any other takes the room', async () => {
+  using it = folder();
+  const big = 'a'.repeat(210_000);
+  const b = await build(
+    it.path,
+    [order(1, { allowed_files: ['z.txt'], context_files: ['a.txt', 'z.txt'] })],
+    {
+      'a.txt': big,
+      'z.txt': 'to be changed\n',
+    },
+  );
+  await orderNext({}, b.io);
+  await b.snapshot();
+  await orderPrompt({}, b.io);
+  const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+  expect(text).toContain('to be changed\n');
+  expect(text).toContain(sha(big));
+});
 
-  test.for([
-    [
-      'the command that the project settles',
-      { 'a.test.js': '' },
-      ['f1.txt'],
-      '- node --test\n',
-      'the first of these',
-    ],
-    ['the rule, where the order may decide', { 'a.txt': '' }, ['f.test.js'], 'the first of these', '(none)'],
-    [
-      'the rule, where another test may be added',
-      { 'test_a.py': '' },
-      ['package.json'],
-      'the first of these',
-      '(none)',
-    ],
-    [
-      'the script, whatever the order adds',
-      { 'scripts/verify.sh': '' },
-      ['f.test.js'],
-      '- bash scripts/verify.sh\n',
-      'the first of these',
-    ],
-  ] as const)('says how the whole is checked: %s', async ([, files, allowed_files, says, never]) => {
-    using it = folder();
-    const postconditions = allowed_files.map((path) => ({ kind: 'file_exists', path }));
-    const b = await build(it.path, [order(1, { allowed_files, postconditions })], files);
-    await orderNext({}, b.io);
-    await b.snapshot();
-    await orderPrompt({}, b.io);
-    const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
-    const judged = text.slice(
-      text.indexOf('## How your work is judged'),
-      text.indexOf('These must then hold'),
-    );
-    expect(judged).toContain(says);
-    expect(judged).not.toContain(never);
-  });
+test.for([
+  [
+    'the command that the project settles',
+    { 'a.test.js': '' },
+    ['f1.txt'],
+    '- node --test\n',
+    'the first of these',
+  ],
+  ['the rule, where the order may decide', { 'a.txt': '' }, ['f.test.js'], 'the first of these', '(none)'],
+  [
+    'the rule, where another test may be added',
+    { 'test_a.py': '' },
+    ['package.json'],
+    'the first of these',
+    '(none)',
+  ],
+  [
+    'the script, whatever the order adds',
+    { 'scripts/verify.sh': '' },
+    ['f.test.js'],
+    '- bash scripts/verify.sh\n',
+    'the first of these',
+  ],
+] as const)('prompt says how the whole is checked: %s', async ([, files, allowed_files, says, never]) => {
+  using it = folder();
+  const postconditions = allowed_files.map((path) => ({ kind: 'file_exists', path }));
+  const b = await build(it.path, [order(1, { allowed_files, postconditions })], files);
+  await orderNext({}, b.io);
+  await b.snapshot();
+  await orderPrompt({}, b.io);
+  const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+  const judged = text.slice(text.indexOf('## How your work is judged'), text.indexOf('These must then hold'));
+  expect(judged).toContain(says);
+  expect(judged).not.toContain(never);
+});
 
-  test('tells why the attempt before failed, and nothing of what it wrote', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)], { 'keep.txt': 'k\n', 'f1.txt': 'old\n' });
-    const prompt = () => readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
-    await b.propose(answer('f1.txt', 'FIRST-TRY\n', 'old\n'));
-    b.context({
-      'last_failure.node_id': 'accept',
-      'last_failure.node_type': 'verification',
-      'last_failure.reason': 'a command failed',
-      'last_failure.class': 'product',
-    });
-    const command = { command: 'grep -q x f1.txt', exit_code: 1, stdout: 'SAID', stderr: '' };
-    put(b.run.root, { 'accept/verification.results.json': JSON.stringify({ commands: [command] }) });
-    await orderRollback({ attempts: 5 }, b.io);
-    await b.snapshot();
-    await orderPrompt({}, b.io);
-    for (const part of ['acceptance_failed', 'grep -q x f1.txt', 'exit code: 1', 'SAID', sha('old\n')])
-      expect(prompt()).toContain(part);
-    expect(prompt()).not.toContain('FIRST-TRY');
+test('prompt tells why the attempt before failed, and nothing of what it wrote', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)], { 'keep.txt': 'k\n', 'f1.txt': 'old\n' });
+  const prompt = () => readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+  await b.propose(answer('f1.txt', 'FIRST-TRY\n', 'old\n'));
+  b.context({
+    'last_failure.node_id': 'accept',
+    'last_failure.node_type': 'verification',
+    'last_failure.reason': 'a command failed',
+    'last_failure.class': 'product',
   });
+  const command = { command: 'grep -q x f1.txt', exit_code: 1, stdout: 'SAID', stderr: '' };
+  put(b.run.root, { 'accept/verification.results.json': JSON.stringify({ commands: [command] }) });
+  await orderRollback({ attempts: 5 }, b.io);
+  await b.snapshot();
+  await orderPrompt({}, b.io);
+  for (const part of ['acceptance_failed', 'grep -q x f1.txt', 'exit code: 1', 'SAID', sha('old\n')])
+    expect(prompt()).toContain(part);
+  expect(prompt()).not.toContain('FIRST-TRY');
+});
 
-  test('tells how an answer began that was no proposal, and no more of it', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)]);
-    await b.propose(`Sorry, ${'é'.repeat(5000)} TAIL`);
-    await orderRollback({ attempts: 5 }, b.io);
-    expect(b.state().current.brief.excerpt).toMatch(/began:\nSorry, é{493}$/);
-  });
+test('prompt tells how an answer began that was no proposal, and no more of it', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)]);
+  await b.propose(`Sorry, ${'é'.repeat(5000)} TAIL`);
+  await orderRollback({ attempts: 5 }, b.io);
+  expect(b.state().current.brief.excerpt).toMatch(/began:\nSorry, é{493}$/);
+});
 
-  test.for([
-    ['a precondition that does not hold', { preconditions: [{ kind: 'file_exists', path: 'none.txt' }] }],
-    ['a file that must not be there', { preconditions: [{ kind: 'file_absent', path: 'keep.txt' }] }],
-    ['a link that leads in a circle', { preconditions: [{ kind: 'file_exists', path: 'circle' }] }],
-    ['a context file that is a folder', { context_files: ['keep.txt', 'src'] }],
-    ['a context file that is a link to a folder', { context_files: ['link'] }],
-  ] as const)('gives up at once over %s', async ([, more]) => {
-    using it = folder();
-    const b = await build(it.path, [order(1, more)]);
-    symlinkSync('circle', join(b.workspace, 'circle'));
-    mkdirSync(join(b.workspace, 'src'));
-    symlinkSync('src', join(b.workspace, 'link'));
-    await orderNext({}, b.io);
-    await b.snapshot();
-    expect(await orderPrompt({}, b.io)).toBe(1);
-    expect(b.output()).toMatchObject({
-      preferred_next_label: 'give_up',
-      failure_class: 'product',
-      failure_reason: expect.stringMatching(/^preflight: /),
-      context_updates: { 'order.stage': 'preflight' },
-    });
-    expect(existsSync(join(b.workspace, '.factory/order/prompt.md'))).toBe(false);
-    expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
-    expect(b.output()).toMatchObject({ preferred_next_label: 'give_up' });
+test.for([
+  ['a precondition that does not hold', { preconditions: [{ kind: 'file_exists', path: 'none.txt' }] }],
+  ['a file that must not be there', { preconditions: [{ kind: 'file_absent', path: 'keep.txt' }] }],
+  ['a link that leads in a circle', { preconditions: [{ kind: 'file_exists', path: 'circle' }] }],
+  ['a context file that is a folder', { context_files: ['keep.txt', 'src'] }],
+  ['a context file that is a link to a folder', { context_files: ['link'] }],
+] as const)('prompt gives up at once over %s', async ([, more]) => {
+  using it = folder();
+  const b = await build(it.path, [order(1, more)]);
+  symlinkSync('circle', join(b.workspace, 'circle'));
+  mkdirSync(join(b.workspace, 'src'));
+  symlinkSync('src', join(b.workspace, 'link'));
+  await orderNext({}, b.io);
+  await b.snapshot();
+  expect(await orderPrompt({}, b.io)).toBe(1);
+  expect(b.output()).toMatchObject({
+    preferred_next_label: 'give_up',
+    failure_class: 'product',
+    failure_reason: expect.stringMatching(/^preflight: /),
+    context_updates: { 'order.stage': 'preflight' },
   });
+  expect(existsSync(join(b.workspace, '.factory/order/prompt.md'))).toBe(false);
+  expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
+  expect(b.output()).toMatchObject({ preferred_next_label: 'give_up' });
+});
 
-  test('does not let an old answer stand for a new one', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)]);
-    await b.propose('nonsense');
-    await b.snapshot();
-    await orderPrompt({}, b.io);
-    expect(existsSync(join(b.workspace, '.factory/order/proposal.json'))).toBe(false);
-    expect(await orderApply({}, b.io)).toBe(1);
-    expect(b.output()).toMatchObject({ failure_reason: expect.stringMatching(/^llm_output_invalid: /) });
-  });
+test('prompt does not let an old answer stand for a new one', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)]);
+  await b.propose('nonsense');
+  await b.snapshot();
+  await orderPrompt({}, b.io);
+  expect(existsSync(join(b.workspace, '.factory/order/proposal.json'))).toBe(false);
+  expect(await orderApply({}, b.io)).toBe(1);
+  expect(b.output()).toMatchObject({ failure_reason: expect.stringMatching(/^llm_output_invalid: /) });
+});
 
-  test('refuses a template with a placeholder that stands for nothing', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)]);
-    put(b.workspace, { '.factory/in/p.md': '{{INTENT}} {{ALLOWED_FILES}} {{CONTEXT_FILES}} {{TITEL}}' });
-    await orderNext({}, b.io);
-    await b.snapshot();
-    expect(await orderPrompt({ template: '.factory/in/p.md' }, b.io)).toBe(1);
-    expect(b.output()).toMatchObject({
-      failure_class: 'config',
-      failure_reason: expect.stringContaining('{{TITEL}}'),
-    });
-    execFileSync('mkfifo', [join(b.workspace, 'pipe')]);
-    for (const [template, why] of [
-      ['.factory', 'is a folder'],
-      ['pipe', 'is no file'],
-      ['nowhere', 'there is no template'],
-    ] as const) {
-      expect(await orderPrompt({ template }, b.io)).toBe(1);
-      const failure_reason = expect.stringContaining(why);
-      expect(b.output()).toMatchObject({ failure_class: 'config', failure_reason });
-    }
+test('prompt refuses a template with a placeholder that stands for nothing', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)]);
+  put(b.workspace, { '.factory/in/p.md': '{{INTENT}} {{ALLOWED_FILES}} {{CONTEXT_FILES}} {{TITEL}}' });
+  await orderNext({}, b.io);
+  await b.snapshot();
+  expect(await orderPrompt({ template: '.factory/in/p.md' }, b.io)).toBe(1);
+  expect(b.output()).toMatchObject({
+    failure_class: 'config',
+    failure_reason: expect.stringContaining('{{TITEL}}'),
   });
+  execFileSync('mkfifo', [join(b.workspace, 'pipe')]);
+  for (const [template, why] of [
+    ['.factory', 'is a folder'],
+    ['pipe', 'is no file'],
+    ['nowhere', 'there is no template'],
+  ] as const) {
+    expect(await orderPrompt({ template }, b.io)).toBe(1);
+    const failure_reason = expect.stringContaining(why);
+    expect(b.output()).toMatchObject({ failure_class: 'config', failure_reason });
+  }
 });
 
 test.for<[string, (path: string) => void]>([
@@ -525,82 +518,80 @@ test.for([
   },
 );
 
-describe('rollback', () => {
-  test('undoes all that an attempt did, ignored files too, keeps what was there, and tells head and tail', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)], {
-      'keep.txt': 'k\n',
-      '.gitignore': 'build/\n*.log\n',
-      'gone.txt': 'g\n',
-    });
-    put(b.workspace, { 'build/old.bin': 'old', '.env': 'e' });
-    const before = tree(b.workspace);
-    await b.propose(answer('f1.txt', '1\n'));
-    put(b.workspace, { 'build/new/x.bin': 'x', 'run.log': 'l', 'keep.txt': 'changed\n' });
-    rmSync(join(b.workspace, 'gone.txt'));
-    put(b.run.node('accept'), {
-      'verification.results.json': JSON.stringify({
-        checked_files: [],
-        commands: [
-          { command: 'true', exit_code: 0, stdout: '', stderr: '' },
-          { command: 'npm test', exit_code: 7, stdout: `HEAD\n${'noise\n'.repeat(3000)}TAIL`, stderr: 'why' },
-        ],
-      }),
-    });
-    b.context({
-      'last_failure.node_id': 'accept',
-      'last_failure.node_type': 'verification',
-      'last_failure.reason': 'verification command failed: npm test (exit=7)',
-      'last_failure.class': 'product',
-    });
-    expect(await orderRollback({ attempts: 1 }, b.io)).toBe(0);
-    expect(tree(b.workspace)).toEqual(before);
-    expect(() => statSync(join(b.workspace, 'build/new'))).toThrow();
-    expect(b.output()).toMatchObject({
-      preferred_next_label: 'give_up',
-      context_updates: { 'order.stage': 'acceptance_failed' },
-    });
-    const { brief } = b.state().current;
-    expect(brief).toMatchObject({ command: 'npm test', exit_code: 7 });
-    for (const part of ['HEAD', 'TAIL', 'why', 'accept/verification.1.stdout.txt'])
-      expect(brief.excerpt).toContain(part);
-    expect(brief.excerpt.length).toBeLessThan(9000);
+test('rollback undoes all that an attempt did, ignored files too, keeps what was there, and tells head and tail', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)], {
+    'keep.txt': 'k\n',
+    '.gitignore': 'build/\n*.log\n',
+    'gone.txt': 'g\n',
   });
-
-  test.for([
-    ['a check', 'verify', 'verification', 'product', 'verify_failed', 'again'],
-    ['a promise', 'promises', 'verification', 'product', 'acceptance_failed', 'again'],
-    ['an agent that broke', 'propose', 'codergen', 'agent', 'exception', 'again'],
-    ['a model that refused', 'propose', 'codergen', 'config', 'exception', 'give_up'],
-    ['a missing program', 'verify_all', 'tool', 'config', 'exception', 'give_up'],
-    ['a check that is a tool', 'verify', 'tool', 'product', 'verify_failed', 'again'],
-    ['a tool called as what every object has', 'constructor', 'tool', 'agent', 'exception', 'again'],
-  ] as const)(
-    'after %s takes the stage from what failed last',
-    async ([, node, nodeType, failureClass, stage, label]) => {
-      using it = folder();
-      const b = await build(it.path, [order(1)]);
-      await b.propose(answer('f1.txt', '1\n'));
-      // That one did not fail.
-      const command = { command: 'true', exit_code: 0, stdout: '', stderr: '' };
-      put(b.run.node(node), { 'verification.results.json': JSON.stringify({ commands: [command] }) });
-      b.context({
-        'last_failure.node_id': node,
-        'last_failure.node_type': nodeType,
-        'last_failure.reason': 'because',
-        'last_failure.class': failureClass,
-        ...(nodeType === 'codergen' && failureClass === 'config' ? { 'last_failure.hopeless': true } : {}),
-      });
-      await orderRollback({ attempts: 3 }, b.io);
-      expect(b.output()).toMatchObject({
-        preferred_next_label: label,
-        context_updates: {
-          'order.brief': { stage, command: null, excerpt: expect.stringContaining('because') },
-        },
-      });
-    },
-  );
+  put(b.workspace, { 'build/old.bin': 'old', '.env': 'e' });
+  const before = tree(b.workspace);
+  await b.propose(answer('f1.txt', '1\n'));
+  put(b.workspace, { 'build/new/x.bin': 'x', 'run.log': 'l', 'keep.txt': 'changed\n' });
+  rmSync(join(b.workspace, 'gone.txt'));
+  put(b.run.node('accept'), {
+    'verification.results.json': JSON.stringify({
+      checked_files: [],
+      commands: [
+        { command: 'true', exit_code: 0, stdout: '', stderr: '' },
+        { command: 'npm test', exit_code: 7, stdout: `HEAD\n${'noise\n'.repeat(3000)}TAIL`, stderr: 'why' },
+      ],
+    }),
+  });
+  b.context({
+    'last_failure.node_id': 'accept',
+    'last_failure.node_type': 'verification',
+    'last_failure.reason': 'verification command failed: npm test (exit=7)',
+    'last_failure.class': 'product',
+  });
+  expect(await orderRollback({ attempts: 1 }, b.io)).toBe(0);
+  expect(tree(b.workspace)).toEqual(before);
+  expect(() => statSync(join(b.workspace, 'build/new'))).toThrow();
+  expect(b.output()).toMatchObject({
+    preferred_next_label: 'give_up',
+    context_updates: { 'order.stage': 'acceptance_failed' },
+  });
+  const { brief } = b.state().current;
+  expect(brief).toMatchObject({ command: 'npm test', exit_code: 7 });
+  for (const part of ['HEAD', 'TAIL', 'why', 'accept/verification.1.stdout.txt'])
+    expect(brief.excerpt).toContain(part);
+  expect(brief.excerpt.length).toBeLessThan(9000);
 });
+
+test.for([
+  ['a check', 'verify', 'verification', 'product', 'verify_failed', 'again'],
+  ['a promise', 'promises', 'verification', 'product', 'acceptance_failed', 'again'],
+  ['an agent that broke', 'propose', 'codergen', 'agent', 'exception', 'again'],
+  ['a model that refused', 'propose', 'codergen', 'config', 'exception', 'give_up'],
+  ['a missing program', 'verify_all', 'tool', 'config', 'exception', 'give_up'],
+  ['a check that is a tool', 'verify', 'tool', 'product', 'verify_failed', 'again'],
+  ['a tool called as what every object has', 'constructor', 'tool', 'agent', 'exception', 'again'],
+] as const)(
+  'rollback after %s takes the stage from what failed last',
+  async ([, node, nodeType, failureClass, stage, label]) => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    await b.propose(answer('f1.txt', '1\n'));
+    // That one did not fail.
+    const command = { command: 'true', exit_code: 0, stdout: '', stderr: '' };
+    put(b.run.node(node), { 'verification.results.json': JSON.stringify({ commands: [command] }) });
+    b.context({
+      'last_failure.node_id': node,
+      'last_failure.node_type': nodeType,
+      'last_failure.reason': 'because',
+      'last_failure.class': failureClass,
+      ...(nodeType === 'codergen' && failureClass === 'config' ? { 'last_failure.hopeless': true } : {}),
+    });
+    await orderRollback({ attempts: 3 }, b.io);
+    expect(b.output()).toMatchObject({
+      preferred_next_label: label,
+      context_updates: {
+        'order.brief': { stage, command: null, excerpt: expect.stringContaining('because') },
+      },
+    });
+  },
+);
 
 test.for([
   [
@@ -863,170 +854,165 @@ test('line ends are kept as the attributes of the tree say, in commits, checkout
   expect(tree(source)['b.js']).toBe('x\r\n');
 });
 
-describe('proof', () => {
-  const proven = async (root: string, files: Files, one: object) => {
-    const b = await build(root, [one], files);
-    await b.propose(answer('f1.txt', '1\n'));
-    await orderCommit({}, b.io);
-    return b;
+const proven = async (root: string, files: Files, one: object) => {
+  const b = await build(root, [one], files);
+  await b.propose(answer('f1.txt', '1\n'));
+  await orderCommit({}, b.io);
+  return b;
+};
+
+test('proof fails, as the product, where only the workspace holds', async () => {
+  using it = folder();
+  const script = 'echo looking; test -f made.txt || grep -q good f1.txt\n';
+  const b = await proven(it.path, { 'scripts/verify.sh': script }, order(1));
+  put(b.workspace, { 'made.txt': 'by the run, in no commit', 'f1.txt': 'good' });
+  expect(await orderProof({}, b.io)).toBe(1);
+  expect(b.output()).toMatchObject({
+    failure_class: 'product',
+    failure_reason: expect.stringMatching(/bash scripts\/verify.sh failed \(exit=1\)[\s\S]*looking/),
+  });
+  expect(readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8')).toBe('looking\n');
+});
+
+test('proof takes place outside every repository, without the run in sight, and leaves nothing', async () => {
+  using it = folder();
+  const script =
+    'git rev-parse 2>/dev/null && exit 3\nenv | grep -q FACTORY_RUN_DIR && exit 4\ntest "$FACTORY_RUN_MARKER" = m || exit 5\ntest "$OURS" = o || exit 6\npwd\n';
+  const b = await proven(it.path, { 'scripts/verify.sh': script }, order(1));
+  const env = {
+    ...b.env,
+    GIT_DIR: b.run.history,
+    TMPDIR: join(it.path, 'src'),
+    // By this the engine finds what it leaves behind.
+    FACTORY_RUN_MARKER: 'm',
+    OURS: 'o',
   };
+  expect(await orderProof({}, { ...b.io, env })).toBe(0);
+  expect(b.output().context_updates?.['build.proof']).toEqual(['bash scripts/verify.sh']);
+  const where = readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8').trim();
+  expect(where).not.toContain(it.path);
+  expect(existsSync(where)).toBe(false);
+});
 
-  test('fails, as the product, where only the workspace holds', async () => {
-    using it = folder();
-    const script = 'echo looking; test -f made.txt || grep -q good f1.txt\n';
-    const b = await proven(it.path, { 'scripts/verify.sh': script }, order(1));
-    put(b.workspace, { 'made.txt': 'by the run, in no commit', 'f1.txt': 'good' });
-    expect(await orderProof({}, b.io)).toBe(1);
-    expect(b.output()).toMatchObject({
-      failure_class: 'product',
-      failure_reason: expect.stringMatching(/bash scripts\/verify.sh failed \(exit=1\)[\s\S]*looking/),
-    });
-    expect(readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8')).toBe(
-      'looking\n',
-    );
+test('proof names files that the workdir had, no commit holds, and the checks need', async () => {
+  using it = folder();
+  mkdirSync(join(it.path, 'src'));
+  put(join(it.path, 'src'), {
+    // The second try has nothing of the first.
+    'scripts/verify.sh': 'test -e left && exit 7\n: > left\ntest "$(readlink node_modules/l)" = m/i.js\n',
+    '.gitignore': 'node_modules/\n',
   });
+  repository(join(it.path, 'src'));
+  put(join(it.path, 'src'), { 'node_modules/m/i.js': 'm' });
+  symlinkSync('m/i.js', join(it.path, 'src/node_modules/l'));
+  const begun = await beginRun({ root: it.path, workdir: join(it.path, 'src') });
+  put(begun.run.workspace, { '.factory/orders/WO-01.json': JSON.stringify(order(1)) });
+  const tool = toolIo(begun);
+  await orderNext({}, tool.io);
+  await tool.snapshot();
+  await orderPrompt({}, tool.io);
+  put(begun.run.workspace, { '.factory/order/proposal.json': answer('f1.txt', '1\n') });
+  await orderApply({}, tool.io);
+  await orderCommit({}, tool.io);
+  await orderNext({}, tool.io);
+  expect(await orderProof({}, tool.io)).toBe(0);
+  expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['node_modules/'] });
+});
 
-  test('takes place outside every repository, without the run in sight, and leaves nothing', async () => {
-    using it = folder();
-    const script =
-      'git rev-parse 2>/dev/null && exit 3\nenv | grep -q FACTORY_RUN_DIR && exit 4\ntest "$FACTORY_RUN_MARKER" = m || exit 5\ntest "$OURS" = o || exit 6\npwd\n';
-    const b = await proven(it.path, { 'scripts/verify.sh': script }, order(1));
-    const env = {
-      ...b.env,
-      GIT_DIR: b.run.history,
-      TMPDIR: join(it.path, 'src'),
-      // By this the engine finds what it leaves behind.
-      FACTORY_RUN_MARKER: 'm',
-      OURS: 'o',
-    };
-    expect(await orderProof({}, { ...b.io, env })).toBe(0);
-    expect(b.output().context_updates?.['build.proof']).toEqual(['bash scripts/verify.sh']);
-    const where = readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8').trim();
-    expect(where).not.toContain(it.path);
-    expect(existsSync(where)).toBe(false);
+test('proof has submodules, and files that a filter made, next to it in its second try, and names them', async () => {
+  using it = folder({ 'lib/l.txt': 'lib\n' });
+  repository(join(it.path, 'lib'));
+  const source = join(it.path, 'src');
+  put(source, {
+    'scripts/verify.sh': 'grep -q lib vendor/lib/l.txt && grep -q SHOWN big.dat && grep -q stored raw.dat\n',
+    '.gitattributes': '*.dat filter=store\n',
+    'big.dat': 'stored\n',
+    'raw.dat': 'stored\n',
   });
-
-  test('names files that the workdir had, no commit holds, and the checks need', async () => {
-    using it = folder();
-    mkdirSync(join(it.path, 'src'));
-    put(join(it.path, 'src'), {
-      // The second try has nothing of the first.
-      'scripts/verify.sh': 'test -e left && exit 7\n: > left\ntest "$(readlink node_modules/l)" = m/i.js\n',
-      '.gitignore': 'node_modules/\n',
-    });
-    repository(join(it.path, 'src'));
-    put(join(it.path, 'src'), { 'node_modules/m/i.js': 'm' });
-    symlinkSync('m/i.js', join(it.path, 'src/node_modules/l'));
-    const begun = await beginRun({ root: it.path, workdir: join(it.path, 'src') });
-    put(begun.run.workspace, { '.factory/orders/WO-01.json': JSON.stringify(order(1)) });
-    const tool = toolIo(begun);
-    await orderNext({}, tool.io);
-    await tool.snapshot();
-    await orderPrompt({}, tool.io);
-    put(begun.run.workspace, { '.factory/order/proposal.json': answer('f1.txt', '1\n') });
-    await orderApply({}, tool.io);
-    await orderCommit({}, tool.io);
-    await orderNext({}, tool.io);
-    expect(await orderProof({}, tool.io)).toBe(0);
-    expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['node_modules/'] });
+  repository(source);
+  git(
+    source,
+    '-c',
+    'protocol.file.allow=always',
+    'submodule',
+    '--quiet',
+    'add',
+    join(it.path, 'lib'),
+    'vendor/lib',
+  );
+  git(source, 'commit', '-qm', 'with lib');
+  const begun = await beginRun({
+    root: it.path,
+    workdir: source,
+    // As the filter of the user's has checked it out.
+    copy: (workspace) => put(workspace, { 'big.dat': 'SHOWN\n' }),
   });
+  put(begun.run.workspace, { '.factory/orders/WO-01.json': JSON.stringify(order(1)) });
+  const tool = toolIo(begun);
+  await orderNext({}, tool.io);
+  await tool.snapshot();
+  await orderPrompt({}, tool.io);
+  put(begun.run.workspace, { '.factory/order/proposal.json': answer('f1.txt', '1\n') });
+  await orderApply({}, tool.io);
+  expect(await orderCommit({}, tool.io), tool.said.join('')).toBe(0);
+  expect(tool.output().context_updates?.['order.drift']).toEqual([]);
+  await orderNext({}, tool.io);
+  expect(await orderProof({}, tool.io), tool.said.join('')).toBe(0);
+  expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['vendor/lib', 'big.dat'] });
+});
 
-  test('has submodules, and files that a filter made, next to it in its second try, and names them', async () => {
-    using it = folder({ 'lib/l.txt': 'lib\n' });
-    repository(join(it.path, 'lib'));
-    const source = join(it.path, 'src');
-    put(source, {
-      'scripts/verify.sh':
-        'grep -q lib vendor/lib/l.txt && grep -q SHOWN big.dat && grep -q stored raw.dat\n',
-      '.gitattributes': '*.dat filter=store\n',
-      'big.dat': 'stored\n',
-      'raw.dat': 'stored\n',
-    });
-    repository(source);
-    git(
-      source,
-      '-c',
-      'protocol.file.allow=always',
-      'submodule',
-      '--quiet',
-      'add',
-      join(it.path, 'lib'),
-      'vendor/lib',
-    );
-    git(source, 'commit', '-qm', 'with lib');
-    const begun = await beginRun({
-      root: it.path,
-      workdir: source,
-      // As the filter of the user's has checked it out.
-      copy: (workspace) => put(workspace, { 'big.dat': 'SHOWN\n' }),
-    });
-    put(begun.run.workspace, { '.factory/orders/WO-01.json': JSON.stringify(order(1)) });
-    const tool = toolIo(begun);
-    await orderNext({}, tool.io);
-    await tool.snapshot();
-    await orderPrompt({}, tool.io);
-    put(begun.run.workspace, { '.factory/order/proposal.json': answer('f1.txt', '1\n') });
-    await orderApply({}, tool.io);
-    expect(await orderCommit({}, tool.io), tool.said.join('')).toBe(0);
-    expect(tool.output().context_updates?.['order.drift']).toEqual([]);
-    await orderNext({}, tool.io);
-    expect(await orderProof({}, tool.io), tool.said.join('')).toBe(0);
-    expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['vendor/lib', 'big.dat'] });
+test('proof fails where a promised file is not in the final commit', async () => {
+  using it = folder();
+  // What any of them promised, not the last one alone.
+  const first = order(1, {
+    postconditions: [
+      { kind: 'file_exists', path: 'f1.txt' },
+      { kind: 'file_exists', path: 'other.txt' },
+    ],
+    allowed_files: ['f1.txt', 'other.txt'],
   });
+  const b = await build(it.path, [first, order(2)]);
+  for (const n of [1, 2]) {
+    await b.propose(answer(`f${n}.txt`, `${n}\n`));
+    expect(await orderCommit({}, b.io)).toBe(0);
+  }
+  put(b.workspace, { 'other.txt': 'here only' });
+  expect(await orderProof({}, b.io)).toBe(1);
+  expect(b.output()).toMatchObject({ failure_reason: expect.stringContaining('other.txt') });
+});
 
-  test('fails where a promised file is not in the final commit', async () => {
-    using it = folder();
-    // What any of them promised, not the last one alone.
-    const first = order(1, {
-      postconditions: [
-        { kind: 'file_exists', path: 'f1.txt' },
-        { kind: 'file_exists', path: 'other.txt' },
-      ],
-      allowed_files: ['f1.txt', 'other.txt'],
-    });
-    const b = await build(it.path, [first, order(2)]);
-    for (const n of [1, 2]) {
-      await b.propose(answer(`f${n}.txt`, `${n}\n`));
-      expect(await orderCommit({}, b.io)).toBe(0);
-    }
-    put(b.workspace, { 'other.txt': 'here only' });
-    expect(await orderProof({}, b.io)).toBe(1);
-    expect(b.output()).toMatchObject({ failure_reason: expect.stringContaining('other.txt') });
-  });
+test.for([
+  ['the first', 0, ['bash scripts/verify.sh']],
+  ['the last', 1, ['node --check f1.js', 'node --check f2.js']],
+] as const)('proof runs the check of the whole from the last order: %s is exempt', async ([, which, ran]) => {
+  using it = folder();
+  const orders = [1, 2].map((n) =>
+    order(n, {
+      verify_exempt: n - 1 === which,
+      postconditions: [{ kind: 'file_exists', path: `f${n}.js` }],
+      allowed_files: [`f${n}.js`],
+      acceptance_commands: [`test -f f${n}.js`],
+      context_files: [`f${n}.js`],
+    }),
+  );
+  const b = await build(it.path, orders, { 'scripts/verify.sh': 'test -f f2.js\n' });
+  await orderNext({ allowVerifyExempt: true }, b.io);
+  for (const n of [1, 2]) {
+    expect(await b.propose(answer(`f${n}.js`, `${n};\n`)), b.said.join('')).toBe(0);
+    expect(await orderCommit({}, b.io), b.said.join('')).toBe(0);
+  }
+  await orderNext({}, b.io);
+  expect(await orderProof({}, b.io), b.said.join('')).toBe(0);
+  expect(b.output().context_updates?.['build.proof']).toEqual(ran);
+});
 
-  test.for([
-    ['the first', 0, ['bash scripts/verify.sh']],
-    ['the last', 1, ['node --check f1.js', 'node --check f2.js']],
-  ] as const)('runs the check of the whole from the last order: %s is exempt', async ([, which, ran]) => {
-    using it = folder();
-    const orders = [1, 2].map((n) =>
-      order(n, {
-        verify_exempt: n - 1 === which,
-        postconditions: [{ kind: 'file_exists', path: `f${n}.js` }],
-        allowed_files: [`f${n}.js`],
-        acceptance_commands: [`test -f f${n}.js`],
-        context_files: [`f${n}.js`],
-      }),
-    );
-    const b = await build(it.path, orders, { 'scripts/verify.sh': 'test -f f2.js\n' });
-    await orderNext({ allowVerifyExempt: true }, b.io);
-    for (const n of [1, 2]) {
-      expect(await b.propose(answer(`f${n}.js`, `${n};\n`)), b.said.join('')).toBe(0);
-      expect(await orderCommit({}, b.io), b.said.join('')).toBe(0);
-    }
-    await orderNext({}, b.io);
-    expect(await orderProof({}, b.io), b.said.join('')).toBe(0);
-    expect(b.output().context_updates?.['build.proof']).toEqual(ran);
-  });
-
-  test('before the last order is done is refused', async () => {
-    using it = folder();
-    const b = await build(it.path, [order(1)]);
-    await orderNext({}, b.io);
-    expect(await orderProof({}, b.io)).toBe(1);
-    expect(b.output()).toMatchObject({
-      failure_class: 'config',
-      failure_reason: expect.stringContaining('WO-01'),
-    });
+test('proof before the last order is done is refused', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)]);
+  await orderNext({}, b.io);
+  expect(await orderProof({}, b.io)).toBe(1);
+  expect(b.output()).toMatchObject({
+    failure_class: 'config',
+    failure_reason: expect.stringContaining('WO-01'),
   });
 });
