@@ -67,102 +67,123 @@ const onNodes = (keys: ReadonlySet<string>): Reader => ({
       : `write it into the [ ] of a node, or node [${key}=…] for all that follow`,
 });
 
-export function idleAttributes<K extends NodeType>(
+export const idleAttributes = <K extends NodeType>(
   graph: ParsedGraph,
   kinds: readonly K[],
   kindOf: (node: ParsedNode) => K | undefined,
-): readonly Diagnostic[] {
-  const found: Diagnostic[] = [];
-  const ofNodes = onNodes(keysOf(...kinds.map(({ attributes }) => attributes)));
-  const ofKinds = new Map(kinds.map((kind) => [kind, keysOf(kind.attributes)]));
-  const everywhere = new Set([...keysOfGraph, ...keysOfEdges, ...ofNodes.keys]);
-  const shared = defaultsOf(graph);
-  const unread = new Map<string, { readonly attribute: Attribute; readonly where: Where }[]>();
-  const tell = (code: string, message: string, { keySpan }: Attribute, fix: string) =>
-    found.push({ code, severity: 'warning', message, place: { file: graph.file, span: keySpan }, fix });
+): readonly Diagnostic[] => new IdleSearch(graph, kinds, kindOf).findings();
 
-  /** An attribute that only other elements read: brackets or a keyword are probably missing. */
-  const misplaced = (attribute: Attribute, where: string, readers: readonly Reader[]): void => {
-    const { key, written, value } = attribute;
-    if (isDrawing(key) || (written === 'model' && layoutModels.has(value.text))) return;
-    const reader = readers.find(({ keys }) => keys.has(key));
-    if (reader === undefined) return;
-    const message = `${written} has no effect ${where}: only ${reader.name} reads it`;
-    tell('attribute-kind', message, attribute, reader.say(key));
-  };
-  /** An attribute that only another node type reads, set on this node itself: the shape or type is probably missing. If
-   *  several types read it, the intended one is unknown. */
-  const ofOtherType = (attribute: Attribute, { id }: ParsedNode, { type }: K): void => {
-    const { key, written } = attribute;
-    const [reader, another] = kinds.filter((kind) => ofKinds.get(kind)?.has(key) === true);
-    if (isDrawing(key) || reader === undefined || another !== undefined) return;
-    const say = reader.shapes[0] === undefined ? `type=${reader.type}` : `shape=${reader.shapes[0]}`;
-    const message = `${written} has no effect on "${id}", a ${type} node: only a ${reader.type} node reads it`;
-    tell('attribute-kind', message, attribute, `if it is one, add ${say}; else remove ${written}`);
-  };
-  /** Whether any element reads the attribute; if none does, it is reported once by its name. */
-  const isRead = (attribute: Attribute, where: Where): boolean => {
-    const { key, written } = attribute;
-    if (everywhere.has(key)) return true;
-    // `class` is an attribute of Graphviz on graphs and edges, and one of the pipeline language on nodes.
-    if (isDrawing(key) && !(key === 'class' && where.on.startsWith('"'))) return false;
-    const uses = unread.get(written);
-    if (uses === undefined) unread.set(written, [{ attribute, where }]);
-    else uses.push({ attribute, where });
-    return false;
-  };
+class IdleSearch<K extends NodeType> {
+  private readonly found: Diagnostic[] = [];
+  private readonly ofNodes: Reader;
+  private readonly ofKinds: ReadonlyMap<K, ReadonlySet<string>>;
+  private readonly everywhere: ReadonlySet<string>;
+  private readonly shared: ReadonlySet<Attribute>;
+  /** The uses of attributes that no element reads, by their names. */
+  private readonly unread = new Map<string, { readonly attribute: Attribute; readonly where: Where }[]>();
 
-  for (const attribute of graph.attrs.values())
-    if (!keysOfGraph.has(attribute.key) && isRead(attribute, { on: 'the graph', known: keysOfGraph }))
-      misplaced(attribute, 'on the graph', [ofNodes, onEdges]);
-  for (const attribute of graph.ofSubgraphs)
-    misplaced(attribute, 'on a subgraph', [ofNodes, onEdges, onGraph]);
-  for (const node of graph.nodes.values()) {
-    const kind = kindOf(node);
+  constructor(
+    private readonly graph: ParsedGraph,
+    private readonly kinds: readonly K[],
+    private readonly kindOf: (node: ParsedNode) => K | undefined,
+  ) {
+    this.ofNodes = onNodes(keysOf(...kinds.map(({ attributes }) => attributes)));
+    this.ofKinds = new Map(kinds.map((kind) => [kind, keysOf(kind.attributes)]));
+    this.everywhere = new Set([...keysOfGraph, ...keysOfEdges, ...this.ofNodes.keys]);
+    this.shared = defaultsOf(graph);
+  }
+
+  findings(): readonly Diagnostic[] {
+    const { graph, ofNodes } = this;
+    for (const attribute of graph.attrs.values())
+      if (!keysOfGraph.has(attribute.key) && this.isRead(attribute, { on: 'the graph', known: keysOfGraph }))
+        this.misplaced(attribute, 'on the graph', [ofNodes, onEdges]);
+    for (const attribute of graph.ofSubgraphs)
+      this.misplaced(attribute, 'on a subgraph', [ofNodes, onEdges, onGraph]);
+    for (const node of graph.nodes.values()) this.onNode(node);
+    for (const edge of graph.edges)
+      for (const attribute of edge.attrs.values()) {
+        const where = { on: `${edge.from} -> ${edge.to}`, known: keysOfEdges };
+        if (!keysOfEdges.has(attribute.key) && this.isRead(attribute, where))
+          this.misplaced(attribute, 'on an edge', [ofNodes]);
+      }
+    for (const [name, uses] of this.unread) this.report(name, uses);
+    return this.found;
+  }
+
+  private onNode(node: ParsedNode): void {
+    const { ofNodes, ofKinds, shared } = this;
+    const kind = this.kindOf(node);
     const ofKind = kind === undefined ? undefined : ofKinds.get(kind);
     // Without an explicit type, attributes of other types are suggested too: the shape may be missing.
     const named = node.attrs.has('type') || node.attrs.has('shape');
     const where = { on: `"${node.id}"`, known: (named ? ofKind : undefined) ?? ofNodes.keys };
     for (const attribute of node.attrs.values()) {
-      const { key } = attribute;
-      if (ofKind?.has(key) === true || !isRead(attribute, where)) continue;
-      const isShared = shared.has(attribute);
-      if (!ofNodes.keys.has(key))
-        misplaced(
-          attribute,
-          isShared ? 'on nodes' : `on the node "${node.id}"`,
-          isShared ? [onEdges] : [onEdges, onGraph],
-        );
-      else if (kind !== undefined && !isShared) ofOtherType(attribute, node, kind);
+      if (ofKind?.has(attribute.key) === true || !this.isRead(attribute, where)) continue;
+      const isElsewhere = !ofNodes.keys.has(attribute.key);
+      if (isElsewhere && shared.has(attribute)) this.misplaced(attribute, 'on nodes', [onEdges]);
+      else if (isElsewhere) this.misplaced(attribute, `on the node "${node.id}"`, [onEdges, onGraph]);
+      else if (kind !== undefined && !shared.has(attribute)) this.ofOtherType(attribute, node, kind);
     }
   }
-  for (const edge of graph.edges)
-    for (const attribute of edge.attrs.values()) {
-      const where = { on: `${edge.from} -> ${edge.to}`, known: keysOfEdges };
-      if (!keysOfEdges.has(attribute.key) && isRead(attribute, where))
-        misplaced(attribute, 'on an edge', [ofNodes]);
-    }
-  for (const [name, uses] of unread) {
+
+  /** An attribute that only other elements read: brackets or a keyword are probably missing. */
+  private misplaced(attribute: Attribute, where: string, readers: readonly Reader[]): void {
+    const { key, written, value } = attribute;
+    if (isDrawing(key) || (written === 'model' && layoutModels.has(value.text))) return;
+    const reader = readers.find(({ keys }) => keys.has(key));
+    if (reader === undefined) return;
+    const message = `${written} has no effect ${where}: only ${reader.name} reads it`;
+    this.add('attribute-kind', message, attribute, reader.say(key));
+  }
+
+  /** An attribute that only another node type reads, set on this node itself: the shape or type is probably missing. If
+   *  several types read it, the intended one is unknown. */
+  private ofOtherType(attribute: Attribute, { id }: ParsedNode, { type }: K): void {
+    const { key, written } = attribute;
+    const [reader, another] = this.kinds.filter((kind) => this.ofKinds.get(kind)?.has(key) === true);
+    if (isDrawing(key) || reader === undefined || another !== undefined) return;
+    const say = reader.shapes[0] === undefined ? `type=${reader.type}` : `shape=${reader.shapes[0]}`;
+    const message = `${written} has no effect on "${id}", a ${type} node: only a ${reader.type} node reads it`;
+    this.add('attribute-kind', message, attribute, `if it is one, add ${say}; else remove ${written}`);
+  }
+
+  /** Whether any element reads the attribute; if none does, it is reported once by its name. */
+  private isRead(attribute: Attribute, where: Where): boolean {
+    const { key, written } = attribute;
+    if (this.everywhere.has(key)) return true;
+    // `class` is an attribute of Graphviz on graphs and edges, and one of the pipeline language on nodes.
+    if (isDrawing(key) && !(key === 'class' && where.on.startsWith('"'))) return false;
+    const uses = this.unread.get(written);
+    if (uses === undefined) this.unread.set(written, [{ attribute, where }]);
+    else uses.push({ attribute, where });
+    return false;
+  }
+
+  private report(
+    name: string,
+    uses: readonly { readonly attribute: Attribute; readonly where: Where }[],
+  ): void {
     const [first] = uses;
-    if (first === undefined) continue;
+    if (first === undefined) return;
     const { attribute, where } = first;
     const on = onlyFew([...new Set(uses.map((use) => use.where.on))]);
     const instead = noEffectOf(attribute.key);
     if (instead !== undefined) {
-      tell(
-        'no-effect',
-        `the attribute "${name}" has no effect here (on ${on})`,
-        attribute,
-        instead || 'remove it',
-      );
-      continue;
+      const message = `the attribute "${name}" has no effect here (on ${on})`;
+      this.add('no-effect', message, attribute, instead || 'remove it');
+      return;
     }
     const meant = meantBy(attribute.key, where.known);
     const near = meant === undefined ? '' : `; the nearest is "${meant}"`;
     const message = `the attribute "${name}" is unknown${near} (on ${on})`;
-    tell('unknown-attribute', message, attribute, meant === undefined ? 'remove it' : `write ${meant}`);
+    this.add('unknown-attribute', message, attribute, meant === undefined ? 'remove it' : `write ${meant}`);
   }
-  return found;
+
+  private add(code: string, message: string, { keySpan }: Attribute, fix: string): void {
+    const place = { file: this.graph.file, span: keySpan };
+    this.found.push({ code, severity: 'warning', message, place, fix });
+  }
 }
 
 /** Attributes that several nodes have because they are defaults. */
