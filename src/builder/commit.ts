@@ -29,7 +29,7 @@ export async function treeWith(
   );
   if (inside !== undefined) return { problem: `${inside} lies in a submodule, which a commit cannot change` };
 
-  await git.text(['read-tree', parent ?? '--empty']);
+  if (parent !== null) await git.text(['read-tree', parent]);
   const files: string[] = [];
   const lines: string[] = [];
   for (const path of options.paths) {

@@ -117,7 +117,7 @@ async function driftOf(
   const indexFile = inHistory(place.run.history).scratchIndex;
   for (const file of [indexFile, `${indexFile}.lock`]) await rm(file, { force: true });
   const git = historyGit(place.run.history, since.env, { workTree: place.workspace, indexFile });
-  await git.text(['read-tree', since.head ?? '--empty']);
+  if (since.head !== null) await git.text(['read-tree', since.head]);
   // Compares files whose stat data differ. `XY path`: Y is what the workspace has done to it, `??` a path that is in no commit.
   const all = ['--untracked-files=all', '--ignore-submodules=all', '--no-renames'];
   const listed = await git.list(['status', '--porcelain=v1', '-z', ...all]);

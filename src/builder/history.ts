@@ -252,10 +252,11 @@ export async function recordBase(options: {
     const fresh = record.base_commit === null && record.kind !== 'none';
     const paths = fresh ? await filesOf(git) : record.dirty;
     let first = record.base_commit;
-    const made = await treeWith({ historyDir, workspace, parent: first, paths, env });
-    if ('problem' in made)
+    const made =
+      paths.length === 0 ? undefined : await treeWith({ historyDir, workspace, parent: first, paths, env });
+    if (made !== undefined && 'problem' in made)
       return problem('git-history', made.problem, 'commit the change in the submodule first');
-    if (made.tree !== (await treeOf(git, first))) {
+    if (made !== undefined && made.tree !== (await treeOf(git, first))) {
       const subject = fresh
         ? 'Files as they were before the run'
         : 'Changes that were not committed before the run';
@@ -308,8 +309,9 @@ async function turnIntoBase(where: {
   const { historyDir, workspace, env, base } = where;
   const indexFile = inHistory(historyDir).scratchIndex;
   const git = historyGit(historyDir, env, { workTree: workspace, indexFile });
+  if (base === null) return;
   const copied = await git.run(['rev-parse', '--verify', '--quiet', copiedRef]);
-  if (!copied.ok || base === null) return;
+  if (!copied.ok) return;
   await git.text(['read-tree', copied.text]);
   await git.run(['update-index', '-q', '--refresh']);
   await git.text(['read-tree', '--reset', '-u', base]);
