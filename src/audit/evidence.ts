@@ -104,7 +104,7 @@ export function* updates(
     yield {
       node: record.node,
       visit: record.visit,
-      where: 'visits.jsonl',
+      where: 'journal.jsonl',
       text: Buffer.from(JSON.stringify(said)),
     };
   }

@@ -5,6 +5,7 @@ import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { isPaused } from '../model/park.ts';
 import { type Cursor, readJournal } from '../store/journal.ts';
+import { cursorNearEnd } from '../store/journal-read.ts';
 import { livingOwners } from '../store/lock.ts';
 import { namedRun, type RunSummary, summaryOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
@@ -44,8 +45,11 @@ export async function logsCommand(
   const { dir } = found;
   const { events } = layout(dir);
   const reader = toReader(io);
-  const teller = openTeller(options, { ...io, out: reader.out });
-  let cursor: Cursor | undefined;
+  let teller = openTeller(options, { ...io, out: reader.out });
+  const { last = Number.POSITIVE_INFINITY } = options;
+  // Of a long run only the end is read, if it has as many lines to print.
+  const near = Number.isFinite(last) ? cursorNearEnd(events, 65_536 + last * 2048) : undefined;
+  let cursor: Cursor | undefined = near;
   const readOn = async (): Promise<void> => {
     for await (const entry of readJournal(events, cursor)) {
       cursor = entry.cursor;
@@ -55,6 +59,11 @@ export async function logsCommand(
     }
   };
   await readOn();
+  if (near !== undefined && teller.told() < last) {
+    teller = openTeller(options, { ...io, out: reader.out });
+    cursor = undefined;
+    await readOn();
+  }
   for (const line of teller.begin()) {
     reader.out(line);
     if (!(await reader.isThere())) break;

@@ -1,4 +1,4 @@
-/** `calls.jsonl`: start, usage and end of every model call that has a cost. A call without an end was interrupted by a
+/** Lines of the journal: start, usage and end of every model call that has a cost. A call without an end was interrupted by a
  *  crash. */
 import * as z from 'zod';
 import { Usage } from './spent.ts';

@@ -24,7 +24,7 @@ export const ForkedFrom = z.object({
   node: z.string(),
   visit: z.int().positive(),
   before: z.boolean().describe('Right before that execution; else right after it'),
-  seq: z.int().positive().describe('The last record of `visits.jsonl` that the two runs have in common'),
+  seq: z.int().positive().describe('How many records (the start and executions) the two runs have in common'),
   sha256: hash.describe('Of those records as the forked run has them, a line each'),
   changed: z
     .array(z.string())

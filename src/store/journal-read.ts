@@ -119,6 +119,22 @@ function scanned(path: string, from: (JournalMark & { readonly epoch: number }) 
   return { bytes: end, torn: end < size, seq, epoch, chain, tail };
 }
 
+/** A cursor at the beginning of a line, about that many bytes before the end; undefined for a file that is not longer. Its line
+ *  number is unknown: lines are counted from it on. */
+export function cursorNearEnd(path: string, bytes: number): Cursor | undefined {
+  const file = openIfFile(path);
+  if (file === undefined) return undefined;
+  try {
+    const from = fstatSync(file).size - bytes;
+    if (from <= 0) return undefined;
+    const piece = Buffer.alloc(Math.min(bytes, chunkBytes));
+    const end = piece.subarray(0, readSync(file, piece, 0, piece.length, from)).indexOf(10);
+    return end === -1 ? undefined : { offset: from + end + 1, line: 0, epoch: 0 };
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Whether a line of the file ends at that offset; true for the beginning of any file, missing or not. */
 function endsLineAt(path: string, offset: number): boolean {
   if (offset === 0) return true;

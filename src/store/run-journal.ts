@@ -54,9 +54,35 @@ type Kept = { readonly line: JournalLine; readonly mark: JournalMark };
  *  a journal in which a line was changed or removed before that, and a run of an earlier version. */
 export async function readRun(runDir: string): Promise<ReadRun> {
   const path = layout(runDir).journal;
-  const read = readLines(path);
+  const read = linesOf(path);
   if ('why' in read) return read;
   return read.kept.length === 0 ? noJournal(runDir) : historyOf(read.kept, read.late);
+}
+
+/** The lines that were read last: a command reads the journal of its run several times before it writes to it. */
+let latest: { readonly is: string; readonly read: ReturnType<typeof readLines> } | undefined;
+
+function linesOf(path: string): ReturnType<typeof readLines> {
+  const is = identityOf(path);
+  if (latest !== undefined && latest.is === is) return latest.read;
+  const read = readLines(path);
+  latest = is === '' ? undefined : { is, read };
+  return read;
+}
+
+/** Bytes of a journal that is worth keeping. */
+const longJournal = 1024 * 1024;
+
+/** Changes with every write; empty for what is no file, or a short one. */
+function identityOf(path: string): string {
+  try {
+    const is = statSync(path, { bigint: true });
+    return is.isFile() && is.size > longJournal
+      ? `${path} ${is.dev} ${is.ino} ${is.size} ${is.mtimeNs} ${is.ctimeNs}`
+      : '';
+  } catch {
+    return '';
+  }
 }
 
 const restore = 'put back a copy of the file if there is one, else start a new run';
@@ -230,6 +256,8 @@ export async function openRunJournal(
 ): Promise<RunJournal> {
   const at = layout(runDir);
   const { epoch } = options;
+  // A run may be long.
+  latest = undefined;
   const journal = await openJournal(
     at.journal,
     { ...options, chained: true },
