@@ -42,10 +42,18 @@ export async function* commitsOf(
   const range = began.ok ? [`${began.text}..${headRef}`] : [headRef];
   const format = '--format=%H%n%an <%ae>%n%B';
   const entries = await git.list(['log', '--reverse', '-z', '--no-show-signature', format, ...range]);
-  for (const entry of entries) {
+  const messages = entries.map((entry) => {
     const end = entry.indexOf('\n');
-    const id = entry.slice(0, end);
-    yield { id, message: entry.slice(end + 1).replace(/\n$/, ''), changes: await changesOf(git, id) };
+    return { id: entry.slice(0, end), message: entry.slice(end + 1).replace(/\n$/, '') };
+  });
+  const changed = await changedIn(git, messages);
+  const names = [...changed.values()].flat().flatMap(({ before, after }) => [before, after]);
+  const blobs = await blobsOf(git, new Set(names));
+  for (const { id, message } of messages) {
+    const changes = (changed.get(id) ?? []).map(({ path, before, after }) => ({
+      ...{ path, before: blobs.get(before), after: blobs.get(after) },
+    }));
+    yield { id, message, changes };
   }
 }
 
@@ -53,26 +61,33 @@ export async function* commitsOf(
 const firstOf = async (history: string): Promise<string | null | undefined> =>
   (await readHistoryStart(history).catch(() => undefined))?.first_commit;
 
-async function changesOf(git: Git, id: string): Promise<CommitChange[]> {
-  const told = await git.run(['diff-tree', '--root', '-r', '-z', '--no-renames', '--no-commit-id', id]);
-  if (!told.ok) throw new GitError(told.why, told.missing);
-  const parts = split(told.stdout);
-  const changed: { readonly path: string; readonly before: string; readonly after: string }[] = [];
-  for (let at = 0; at + 1 < parts.length && changed.length < mostChanges; at += 2) {
-    const [fromMode = '', toMode = '', from = '', to = ''] = (parts[at] ?? Buffer.alloc(0))
-      .toString('latin1')
-      .slice(1)
-      .split(' ');
-    changed.push({
-      path: fromBytes(parts[at + 1] ?? Buffer.alloc(0)),
-      before: isBlob(fromMode) ? from : '',
-      after: isBlob(toMode) ? to : '',
-    });
+/** A changed path with its blobs before and after; empty for none. */
+type ChangedPath = { readonly path: string; readonly before: string; readonly after: string };
+
+async function changedIn(
+  git: Git,
+  commits: readonly { readonly id: string }[],
+): Promise<ReadonlyMap<string, readonly ChangedPath[]>> {
+  const found = new Map<string, ChangedPath[]>();
+  if (commits.length === 0) return found;
+  const input = commits.map(({ id }) => `${id}\n`).join('');
+  const read = await git.run(['diff-tree', '--stdin', '--root', '-r', '-z', '--no-renames'], { input });
+  if (!read.ok) throw new GitError(read.why, read.missing);
+  let changes: ChangedPath[] = [];
+  const parts = split(read.stdout);
+  for (let at = 0; at < parts.length; at++) {
+    const part = (parts[at] ?? Buffer.alloc(0)).toString('latin1');
+    if (!part.startsWith(':')) {
+      changes = [];
+      found.set(part, changes);
+      continue;
+    }
+    const path = fromBytes(parts[++at] ?? Buffer.alloc(0));
+    const [fromMode = '', toMode = '', from = '', to = ''] = part.slice(1).split(' ');
+    if (changes.length < mostChanges)
+      changes.push({ path, before: isBlob(fromMode) ? from : '', after: isBlob(toMode) ? to : '' });
   }
-  const blobs = await blobsOf(git, new Set(changed.flatMap(({ before, after }) => [before, after])));
-  return changed.map(({ path, before, after }) => ({
-    ...{ path, before: blobs.get(before), after: blobs.get(after) },
-  }));
+  return found;
 }
 
 /** Files and links, no submodules. */
