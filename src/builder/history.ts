@@ -277,7 +277,7 @@ export async function recordBase(options: {
       await git.text(['read-tree', first]);
     }
     const { sealed = [] } = options;
-    await noteSealed(historyDir, sealed);
+    await noteSealed(historyDir, sealed, first);
     await overlookSealed(historyDir, git);
     const others = await git.list(['ls-files', '--others', '--directory', '--no-empty-directory', '-z']);
     const left_out = others.filter(

@@ -15,10 +15,16 @@ const SealedPaths = z.object({
 });
 
 /** Records the sealed paths of a new history and excludes them, so that git does not report new files there. */
-export async function noteSealed(historyDir: string, paths: readonly string[]): Promise<void> {
+export async function noteSealed(
+  historyDir: string,
+  paths: readonly string[],
+  first: string | null,
+): Promise<void> {
   if (paths.length === 0) return;
   const { sealed, exclude } = inHistory(historyDir);
-  await writeJson(sealed, { version: 1, paths: [...paths] } satisfies z.infer<typeof SealedPaths>);
+  const record = { version: 1, paths: [...paths] } as const;
+  // A history without commits has none of them.
+  await writeJson(sealed, first === null ? { ...record, tracked: false } : record);
   const literal = (path: string) => path.replace(/[\\*?[\]!# ]/g, '\\$&');
   await writeFileAtomic(exclude, ignoreFactory + paths.map((path) => `/${literal(path)}\n`).join(''));
 }
