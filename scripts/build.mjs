@@ -5,7 +5,6 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
-import { schemasWhenAsked } from './schemas-when-asked.mjs';
 
 // Built in a temporary folder and then swapped, so that a failing build leaves the last one intact.
 const out = `dist.${process.pid}.tmp`;
@@ -46,11 +45,7 @@ try {
     minifyWhitespace: true,
     charset: 'ascii',
     define: { 'import.meta.url': 'place' },
-    plugins: [
-      whenCalled('node:fs/promises', 'node:worker_threads', 'node:zlib', 'acorn'),
-      schemasWhenAsked,
-      apart,
-    ],
+    plugins: [whenCalled('node:fs/promises', 'node:worker_threads', 'node:zlib', 'acorn'), apart],
     banner: { js: '(function (require, place) {' },
     footer: { js: '})' },
   });

@@ -22,20 +22,28 @@ export type { Doors, Environment, Finished, Refusal, RunFlags } from './factory/
 /** `readPipeline(path, cwd)` reads and checks a file, `checkPipeline(file, text)` a text. */
 export { checkPipeline, readPipeline } from './factory.ts';
 export type { Diagnostic, Place, Position, Span } from './model/diagnostic.ts';
-export { RunEvent } from './model/event.ts';
+export { type RunEvent, runEventSchema } from './model/event.ts';
 export type { Attribute, Edge, Graph, Node, Value } from './model/graph.ts';
-export { Manifest } from './model/manifest.ts';
-export { FileWrite, WriteProposal } from './model/proposal.ts';
+export { type Manifest, manifestSchema } from './model/manifest.ts';
+export {
+  type FileWrite,
+  fileWriteSchema,
+  type WriteProposal,
+  writeProposalSchema,
+} from './model/proposal.ts';
 export { proposalSchema } from './model/proposal-schema.ts';
-export { RunResult } from './model/result.ts';
+export { type RunResult, runResultSchema } from './model/result.ts';
 export type { Plan, VerifyContract } from './model/work-order.ts';
 /** Zod schemas and types of a work order and its parts; `workPlanSchema` is the JSON schema of a plan for models. */
 export {
-  Condition,
-  Postcondition,
-  Provenance,
-  RelativePath,
-  WorkOrder,
+  type Condition,
+  conditionSchema,
+  type Provenance,
+  postconditionSchema,
+  provenanceSchema,
+  relativePathSchema,
+  type WorkOrder,
+  workOrderSchema,
   workPlanSchema,
 } from './model/work-order.ts';
 export { kinds } from './nodes/index.ts';

@@ -6,16 +6,16 @@ import * as z from 'zod';
 import { agentNames } from '../src/agents/index.ts';
 import { moneyWords } from '../src/engine/shared-budget.ts';
 import { withOwnWords } from '../src/engine/stage-environment.ts';
-import { CallRecord } from '../src/model/call-record.ts';
-import { BoundedCheckpoint } from '../src/model/checkpoint.ts';
-import { RunEvent } from '../src/model/event.ts';
-import { Exchange } from '../src/model/exchange.ts';
+import { callRecordSchema } from '../src/model/call-record.ts';
+import { boundedCheckpointSchema } from '../src/model/checkpoint.ts';
+import { runEventSchema } from '../src/model/event.ts';
+import { exchangeSchema } from '../src/model/exchange.ts';
 import type { Node } from '../src/model/graph.ts';
-import { Manifest } from '../src/model/manifest.ts';
+import { manifestSchema } from '../src/model/manifest.ts';
 import { bundledPrices } from '../src/model/prices.ts';
-import { RunResult } from '../src/model/result.ts';
+import { runResultSchema } from '../src/model/result.ts';
 import { edgeAttributes, graphAttributes } from '../src/model/settings/graph.ts';
-import { RunRecord } from '../src/model/visit-record.ts';
+import { runRecordSchema } from '../src/model/visit-record.ts';
 import { kinds } from '../src/nodes/index.ts';
 import { home, root } from './support/cli.ts';
 
@@ -31,7 +31,7 @@ test('every attribute of graphs, edges and nodes is in the docs', () => {
 });
 
 test('every event is in the docs', () => {
-  expect(untold(RunEvent.options.flatMap((option) => [...option.shape.type.values]))).toEqual([]);
+  expect(untold(runEventSchema().options.flatMap((option) => [...option.shape.type.values]))).toEqual([]);
 });
 
 test('every variable that a node gets is in the docs', () => {
@@ -63,13 +63,13 @@ function fieldsOf(schema: unknown): string[] {
 
 test('docs/records.md names every field of the records, and no other', () => {
   const schemas = [
-    Manifest,
-    RunResult,
-    BoundedCheckpoint.partial(),
-    RunRecord,
-    RunEvent,
-    CallRecord,
-    Exchange,
+    manifestSchema(),
+    runResultSchema(),
+    boundedCheckpointSchema().partial(),
+    runRecordSchema(),
+    runEventSchema(),
+    callRecordSchema(),
+    exchangeSchema(),
   ];
   const fields = schemas.flatMap((schema) => fieldsOf(z.toJSONSchema(schema, { unrepresentable: 'any' })));
   const page = readFileSync(join(root, 'docs/records.md'), 'utf8');

@@ -1,9 +1,11 @@
 /** The fake agent: does what the node's `test.…` attributes say, so that a pipeline's routes can be tried without a
  *  model. */
+
 import * as z from 'zod';
 import { type AttributeTable, attr, text, trimmed } from '../model/attribute.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import { nearest } from '../model/nearest.ts';
+import { once } from '../model/once.ts';
 import { agentOutcomes } from '../model/outcome.ts';
 import type { Agent, AgentReport, AgentTask } from './agent.ts';
 import { agentWord } from './program/answer.ts';
@@ -36,7 +38,7 @@ export function fakeAgent(): Agent {
   };
 }
 
-const Updates = z.lazy(() => z.record(z.string(), z.json()));
+const updatesSchema = once(() => z.record(z.string(), z.json()));
 
 function reportFor(task: AgentTask): AgentReport {
   // A wholly empty attribute counts as absent.
@@ -64,7 +66,7 @@ function reportFor(task: AgentTask): AgentReport {
   const { outcome } = word;
   const plan = jsonIn(given('test.verification_plan_json'), z.json());
   if ('problem' in plan) return wrong('test.verification_plan_json', `is ${plan.problem}`);
-  const updates = jsonIn<JsonObject>(given('test.context_updates_json'), Updates);
+  const updates = jsonIn<JsonObject>(given('test.context_updates_json'), updatesSchema());
   if ('problem' in updates) return wrong('test.context_updates_json', `is ${updates.problem}`);
 
   return {

@@ -1,5 +1,7 @@
 /** Summarises why an attempt failed, for the prompt of the next attempt. */
+
 import * as z from 'zod';
+import { once } from '../model/once.ts';
 import { failureExcerpt } from '../policy/failure-excerpt.ts';
 import { type Ending, endings, type FailureStage, reminderOf } from './stage.ts';
 import type { FailureBrief } from './state.ts';
@@ -17,11 +19,13 @@ export const briefOf = (stage: FailureStage, reason: string, ending?: Ending): F
 /** What a command printed; undefined where that is not kept. */
 export type Printed = { readonly stdout: string | undefined; readonly stderr: string | undefined };
 
-const Results = z.object({
-  commands: z.array(
-    z.object({ command: z.string(), exit_code: z.number(), stdout: z.string(), stderr: z.string() }),
-  ),
-});
+const resultsSchema = once(() =>
+  z.object({
+    commands: z.array(
+      z.object({ command: z.string(), exit_code: z.number(), stdout: z.string(), stderr: z.string() }),
+    ),
+  }),
+);
 
 /** The brief of a failed verification node: its reason, and the last command in `verification.results.json` if that one
  *  failed, or the refused command, which has no exit code (a missing file fails without a command). `printed`: the whole
@@ -44,7 +48,7 @@ export function briefOfChecks(
   },
 ): FailureBrief {
   if (refused !== undefined) return { ...briefOf(stage, reason, ending), command: spoken(refused) };
-  const parsed = Results.safeParse(results);
+  const parsed = resultsSchema().safeParse(results);
   const last = parsed.success ? parsed.data.commands.at(-1) : undefined;
   if (last === undefined || last.exit_code === 0) return briefOf(stage, reason, ending);
   const nth = (parsed.data?.commands.length ?? 1) - 1;

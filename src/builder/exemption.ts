@@ -1,19 +1,23 @@
 /** Decides whether an order may skip the verification of the whole project: by the user's flag, or by a planner's
  *  declaration that can be checked. */
+
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
 import { canonicalHash } from '../model/canonical.ts';
 import type { Json, JsonObject } from '../model/json.ts';
+import { once } from '../model/once.ts';
 import { isMissing } from '../system/files.ts';
 
 export type Exemption = { readonly ok: true; readonly note?: string } | { readonly problem: string };
 
-const Declaration = z.object({
-  planner_run_id: z.string().min(1),
-  bootstrap: z.literal(true),
-  manifest_sha256: z.string().optional(),
-});
+const declarationSchema = once(() =>
+  z.object({
+    planner_run_id: z.string().min(1),
+    bootstrap: z.literal(true),
+    manifest_sha256: z.string().optional(),
+  }),
+);
 
 export const howToAllow = 'pass --allow-verify-exempt (to a pipeline: --var exempt=allow) to allow it';
 
@@ -29,7 +33,7 @@ export async function judgeExemption(
   options: { readonly allowed: boolean },
 ): Promise<Exemption> {
   if (options.allowed) return { ok: true };
-  const declared = Declaration.safeParse(raw['provenance']);
+  const declared = declarationSchema().safeParse(raw['provenance']);
   const id = typeof raw['id'] === 'string' ? raw['id'] : 'the work order';
   const request = `${id} asks not to be verified (verify_exempt)`;
   if (!declared.success)

@@ -1,8 +1,10 @@
 /** Finds why an attempt failed: the failure that a `factory order` tool recorded, or that of the failed node. */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { inWorkspace, nodeLayout } from '../model/layout.ts';
+import { once } from '../model/once.ts';
 import { own } from '../model/own.ts';
 import { mostReadOfStream } from '../policy/failure-excerpt.ts';
 import type { CommandIo } from '../system/command-io.ts';
@@ -90,20 +92,20 @@ const checks: Readonly<Record<string, FailureStage>> = {
   accept: 'acceptance_failed',
 };
 
-const Ran = z.object({ commands: z.array(z.unknown()) });
-const Planned = z.object({ commands: z.array(z.string()) });
+const ranSchema = once(() => z.object({ commands: z.array(z.unknown()) }));
+const plannedSchema = once(() => z.object({ commands: z.array(z.string()) }));
 
 /** The refused command: the first of the plan that has no result. */
 async function refusedCommand(place: Place, node: string, results: unknown): Promise<string | undefined> {
-  const ran = Ran.safeParse(results);
+  const ran = ranSchema().safeParse(results);
   if (!ran.success) return undefined;
-  const plan = Planned.safeParse(await readJson(nodeLayout(place.run.node(node)).verificationPlan));
+  const plan = plannedSchema().safeParse(await readJson(nodeLayout(place.run.node(node)).verificationPlan));
   return plan.data?.commands[ran.data.commands.length];
 }
 
 /** What the last command printed, of which the results quote only the end. */
 async function printedLast(nodeDir: string, results: unknown): Promise<Printed> {
-  const count = Ran.safeParse(results).data?.commands.length ?? 0;
+  const count = ranSchema().safeParse(results).data?.commands.length ?? 0;
   const stream = (name: string) =>
     readEnds(join(nodeDir, `verification.${count - 1}.${name}.txt`), mostReadOfStream);
   return { stdout: await stream('stdout'), stderr: await stream('stderr') };

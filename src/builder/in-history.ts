@@ -1,6 +1,8 @@
 /** Factory's files and refs in a run's `history.git`, and git calls on it. */
+
 import { join } from 'node:path';
 import * as z from 'zod';
+import { once } from '../model/once.ts';
 import { type Environment, type Git, type GitCall, ownGit, processEnvironment } from '../system/git.ts';
 import { assertOwnHistory, assertPlainHistory, ForeignHistory } from './history-guard.ts';
 import { readRecord } from './record.ts';
@@ -30,7 +32,7 @@ export const branchRef = 'refs/heads/factory';
 export const headText = `ref: ${branchRef}\n`;
 
 /** The start of the history, stored in it for `order next` and `deliver`. */
-export const HistoryStart = z.lazy(() =>
+export const historyStartSchema = once(() =>
   z.object({
     version: z.literal(1),
     kind: z.enum(['none', 'folder', 'git']),
@@ -47,11 +49,11 @@ export const HistoryStart = z.lazy(() =>
       .describe('Workspace paths that no commit has; a folder includes all below it'),
   }),
 );
-export type HistoryStart = z.infer<typeof HistoryStart>;
+export type HistoryStart = z.infer<ReturnType<typeof historyStartSchema>>;
 
 /** Rejects when the run has no history (its pipeline has no `factory order` tools). */
 export const readHistoryStart = (historyDir: string): Promise<HistoryStart> =>
-  readRecord(inHistory(historyDir).start, HistoryStart);
+  readRecord(inHistory(historyDir).start, historyStartSchema());
 
 /** Files in no commit that the proof of exactly this commit needed, from the context of the run. */
 export function neededBy(head: string, context: Readonly<Record<string, unknown>>): readonly string[] {

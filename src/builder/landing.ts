@@ -1,8 +1,10 @@
 /** The record of a landing that has begun, kept in the repository's git directory, and how the next process completes the
  *  move of files that a kill has interrupted. */
+
 import { lstat, readFile, readlink, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
+import { once } from '../model/once.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, removeNow, syncFolder, writeJson } from '../system/files.ts';
 import { type Environment, type Git, sourceGit } from '../system/git.ts';
@@ -12,21 +14,23 @@ import { settleTree } from '../system/settle.ts';
 import { readRecord } from './record.ts';
 import { branchInUse, dirtyPaths, type Refused } from './repository.ts';
 
-export const Landing = z.object({
-  version: z.literal(1),
-  run_id: z.string(),
-  run_dir: z.string(),
-  digest: z.string().describe('Of the work order'),
-  repo: z.string(),
-  branch: z.string(),
-  base: z.string(),
-  head: z.string(),
-  from: z
-    .object({ branch: z.string(), commit: z.string(), clean: z.boolean() })
-    .describe('What was checked out when the landing began; the branch is empty for a detached HEAD'),
-  began_at: z.string(),
-});
-export type Landing = z.infer<typeof Landing>;
+export const landingSchema = once(() =>
+  z.object({
+    version: z.literal(1),
+    run_id: z.string(),
+    run_dir: z.string(),
+    digest: z.string().describe('Of the work order'),
+    repo: z.string(),
+    branch: z.string(),
+    base: z.string(),
+    head: z.string(),
+    from: z
+      .object({ branch: z.string(), commit: z.string(), clean: z.boolean() })
+      .describe('What was checked out when the landing began; the branch is empty for a detached HEAD'),
+    began_at: z.string(),
+  }),
+);
+export type Landing = z.infer<ReturnType<typeof landingSchema>>;
 
 /** Directory of the repository's lock and of the record of a landing. `gitDir` is shared by all working trees. */
 export const lockDirectory = (gitDir: string): string => join(gitDir, 'factory');
@@ -60,7 +64,7 @@ export async function endLanding(gitDir: string, moved: readonly string[] = []):
 /** The landing that was begun and has not ended; undefined when there is none. */
 export async function unfinishedLanding(gitDir: string): Promise<Landing | undefined> {
   try {
-    return await readRecord(recordOf(gitDir), Landing);
+    return await readRecord(recordOf(gitDir), landingSchema());
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

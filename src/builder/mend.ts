@@ -1,6 +1,8 @@
 /** Adds a work order to the plan that fixes what holdout scenarios found wrong with the finished product. */
+
 import * as z from 'zod';
 import { inWorkspace } from '../model/layout.ts';
+import { once } from '../model/once.ts';
 import { maxContextFiles, type WorkOrder } from '../model/work-order.ts';
 import { filesInside } from '../system/inside.ts';
 import type { Build } from './build.ts';
@@ -9,7 +11,7 @@ import { type BuildState, writeState } from './state.ts';
 import type { Place } from './tool.ts';
 
 /** The product's failures, which the scenario node reports in the context key `judge.failures`. */
-const Failures = z.array(z.object({ scenario: z.string(), said: z.string() })).min(1);
+const failuresSchema = once(() => z.array(z.object({ scenario: z.string(), said: z.string() })).min(1));
 
 export type Mend =
   | { readonly order: WorkOrder; readonly number: number; readonly state: BuildState }
@@ -25,7 +27,7 @@ export async function createFixOrder(
   build: Build,
   wanted: { readonly failures: unknown; readonly most: number },
 ): Promise<Mend> {
-  const parsed = Failures.safeParse(wanted.failures);
+  const parsed = failuresSchema().safeParse(wanted.failures);
   if (!parsed.success)
     return {
       problem:
@@ -50,7 +52,11 @@ export async function createFixOrder(
   return { order: checked.order, number: made + 1, state };
 }
 
-function fixOrder(id: string, planned: readonly WorkOrder[], failures: z.infer<typeof Failures>): WorkOrder {
+function fixOrder(
+  id: string,
+  planned: readonly WorkOrder[],
+  failures: z.infer<ReturnType<typeof failuresSchema>>,
+): WorkOrder {
   const once = (lists: readonly (readonly string[])[]): string[] => [...new Set(lists.flat())];
   const allowed = once(planned.map((order) => order.allowed_files));
   const promised = once(planned.map((order) => order.postconditions.map(({ path }) => path)));

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
 import { sha256 } from '../model/sha256.ts';
-import { Provenance, WorkOrder } from '../model/work-order.ts';
+import { provenanceSchema, type WorkOrder, workOrderSchema } from '../model/work-order.ts';
 import { isMissing } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
 import { howToAllow, judgeExemption } from './exemption.ts';
@@ -175,7 +175,7 @@ export function checkOrder(
   raw: Raw,
   options: { readonly allowExempt: boolean },
 ): LoadedOrder | { readonly problem: string } {
-  const parsed = WorkOrder.safeParse(raw.value);
+  const parsed = workOrderSchema().safeParse(raw.value);
   if (!parsed.success) {
     return {
       problem: `${raw.from} is not a valid work order: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`,
@@ -203,7 +203,7 @@ export function checkOrder(
 /** Only a planner may exempt an order, and it must name its run. */
 function isBootstrap(value: unknown): boolean {
   const provenance = z
-    .object({ provenance: Provenance.pick({ planner_run_id: true, bootstrap: true }) })
+    .object({ provenance: provenanceSchema().pick({ planner_run_id: true, bootstrap: true }) })
     .safeParse(value);
   return provenance.success && provenance.data.provenance.bootstrap;
 }

@@ -1,6 +1,6 @@
 /** Parses a model's answer into a proposal. */
 import { extractJson } from '../model/json-text.ts';
-import { WriteProposal } from '../model/proposal.ts';
+import { type WriteProposal, writeProposalSchema } from '../model/proposal.ts';
 import { normalizePath } from '../model/work-order.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
@@ -9,7 +9,7 @@ import { type StageFailure, stageFailure } from './stage.ts';
 export function parseProposal(text: string): { readonly proposal: WriteProposal } | StageFailure {
   const extracted = extractJson(text);
   if ('problem' in extracted) return stageFailure('llm_output_invalid', extracted.problem);
-  const parsed = WriteProposal.safeParse(extracted.value);
+  const parsed = writeProposalSchema().safeParse(extracted.value);
   if (!parsed.success) {
     const issues = parsed.error.issues.slice(0, 10).map((issue) => {
       const where = issue.path.map(String).join('.');

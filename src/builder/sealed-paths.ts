@@ -1,18 +1,22 @@
 /** Keeps git from reporting sealed paths: they are removed from the workspace and restored, and no order commits them. */
+
 import * as z from 'zod';
+import { once } from '../model/once.ts';
 import { isMissing, writeFileAtomic, writeJson } from '../system/files.ts';
 import { type Git, ignoreFactory } from '../system/git.ts';
 import { inHistory } from './in-history.ts';
 import { readRecord } from './record.ts';
 
-const SealedPaths = z.object({
-  version: z.literal(1),
-  paths: z.array(z.string()),
-  tracked: z
-    .boolean()
-    .exactOptional()
-    .describe('False if the first commit has none of them, nor any later one'),
-});
+const sealedPathsSchema = once(() =>
+  z.object({
+    version: z.literal(1),
+    paths: z.array(z.string()),
+    tracked: z
+      .boolean()
+      .exactOptional()
+      .describe('False if the first commit has none of them, nor any later one'),
+  }),
+);
 
 /** Records the sealed paths of a new history and excludes them, so that git does not report new files there. */
 export async function noteSealed(
@@ -33,7 +37,7 @@ export async function noteSealed(
  *  see. */
 export async function overlookSealed(historyDir: string, git: Git): Promise<void> {
   const file = inHistory(historyDir).sealed;
-  const sealed = await readRecord(file, SealedPaths).catch((error: unknown) => {
+  const sealed = await readRecord(file, sealedPathsSchema()).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw error;
   });

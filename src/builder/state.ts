@@ -1,12 +1,14 @@
 /** The progress of a build, which its steps keep in the state of the run's tools. */
+
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
+import { once } from '../model/once.ts';
 import { type ToolState, toolState } from '../system/tool-state.ts';
 import { failureStages } from './stage.ts';
 
-export const FailureBrief = z.lazy(() =>
+export const failureBriefSchema = once(() =>
   z.object({
     stage: z.enum(failureStages),
     command: z.string().nullable(),
@@ -15,9 +17,9 @@ export const FailureBrief = z.lazy(() =>
     reminder: z.string(),
   }),
 );
-export type FailureBrief = z.infer<typeof FailureBrief>;
+export type FailureBrief = z.infer<ReturnType<typeof failureBriefSchema>>;
 
-const Done = z.lazy(() =>
+const doneSchema = once(() =>
   z.object({
     id: z.string(),
     commit: z.string().nullable().describe('Null when the order changed nothing'),
@@ -26,7 +28,7 @@ const Done = z.lazy(() =>
   }),
 );
 
-export const BuildState = z.lazy(() =>
+export const buildStateSchema = once(() =>
   z.object({
     version: z.literal(1),
     digests: z.record(z.string(), z.string()).describe('Digest of each order when it was first read, by id'),
@@ -36,7 +38,7 @@ export const BuildState = z.lazy(() =>
       .describe('Orders may be exempt from verification without a planner'),
     head: z.string().nullable().describe('The commit that the next one is built on'),
     tree: z.string().exactOptional().describe('The tree of that commit, where it is known'),
-    done: z.array(Done),
+    done: z.array(doneSchema()),
     current: z
       .object({
         id: z.string(),
@@ -59,12 +61,12 @@ export const BuildState = z.lazy(() =>
           .object({ stage: z.enum(failureStages), reason: z.string() })
           .nullable()
           .describe('The failure that a factory order tool found in this attempt'),
-        brief: FailureBrief.nullable().describe('Why the previous attempt failed'),
+        brief: failureBriefSchema().nullable().describe('Why the previous attempt failed'),
       })
       .nullable(),
   }),
 );
-export type BuildState = z.infer<typeof BuildState>;
+export type BuildState = z.infer<ReturnType<typeof buildStateSchema>>;
 export type CurrentOrder = NonNullable<BuildState['current']>;
 
 /** The key of a build in the state of the run's tools. */
@@ -75,7 +77,7 @@ export const orderState = (env: Readonly<Record<string, string | undefined>>, wo
 
 /** The state of a build as a run has recorded it; undefined before the first order. */
 export const buildStateIn = (toolState: JsonObject | undefined): BuildState | undefined =>
-  BuildState.safeParse(toolState?.[orderKey]).data;
+  buildStateSchema().safeParse(toolState?.[orderKey]).data;
 
 /** The state that a step finds; undefined before the first order. */
 export function readState({
@@ -86,7 +88,7 @@ export function readState({
   const read = state.read();
   if ('problem' in read) return read;
   if (read.value === undefined) return { state: undefined };
-  const parsed = BuildState.safeParse(read.value);
+  const parsed = buildStateSchema().safeParse(read.value);
   return parsed.success
     ? { state: parsed.data }
     : { problem: `the state of the build is not valid: ${z.prettifyError(parsed.error)}` };

@@ -15,7 +15,7 @@ import {
   plannerRecords,
   reportsSuccess,
 } from '../planner/records.ts';
-import { PlanRequest, planRequestFile } from '../planner/request.ts';
+import { type PlanRequest, planRequestFile, planRequestSchema } from '../planner/request.ts';
 import { exportFindings, exportOrders, recordsDirectory, writeRecords } from '../planner/shelf.ts';
 import { planStateIn } from '../planner/state.ts';
 import { quoteWord } from '../policy/words.ts';
@@ -57,7 +57,7 @@ export async function finishCompile(
   ended: Finished,
   io: Pick<RunDoors, 'clock'>,
 ): Promise<FinishedCompile> {
-  const request = await readRecord(join(layout(runDir).inputs, planRequestFile), PlanRequest);
+  const request = await readRecord(join(layout(runDir).inputs, planRequestFile), planRequestSchema());
   const { result } = ended;
   const dir = recordsDirectory(request.artifacts, result.run_id);
   const read = await readRun(runDir);

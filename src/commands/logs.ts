@@ -1,6 +1,6 @@
 /** `factory logs`: what happened in a run, event by event; with `--follow` also what happens from now on. */
 import type { Log } from '../engine/watch.ts';
-import { RunEvent } from '../model/event.ts';
+import { runEventSchema } from '../model/event.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { isPaused } from '../model/park.ts';
@@ -137,7 +137,7 @@ function openTeller(options: LogsOptions, io: Io) {
         return;
       }
       at = String(record['at'] ?? '');
-      const event = RunEvent.safeParse(record);
+      const event = runEventSchema().safeParse(record);
       if (event.success) words.tell(event.data);
       // An event of another version.
       else if (isAbout(record['node_id']))

@@ -10,7 +10,7 @@ import type { Context } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import type { Commit, DeniedCalls } from '../model/result.ts';
 import { sha256 } from '../model/sha256.ts';
-import { type RanCommand, VisitRecord } from '../model/visit-record.ts';
+import { type RanCommand, type VisitRecord, visitRecordSchema } from '../model/visit-record.ts';
 import { quoteWord } from '../policy/words.ts';
 import { LineChain } from '../store/chain.ts';
 import { readJournal } from '../store/journal-read.ts';
@@ -49,7 +49,7 @@ export async function visitsIn(path: string): Promise<Visits> {
     latest.set(node, entry.record);
   }
   const visits = [...latest.values()].flatMap((record) => {
-    const read = VisitRecord.safeParse(record);
+    const read = visitRecordSchema().safeParse(record);
     return read.success ? [read.data] : [];
   });
   const ran = visits.filter(({ commands = [] }) => commands.length > 0);

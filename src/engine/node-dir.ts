@@ -1,8 +1,10 @@
 /** A node's directory of artifacts: the latest execution at the top, earlier ones under `visits/<n>/`. */
+
 import { lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
+import { once } from '../model/once.ts';
 import { beforeRemaking, beforeWrite } from '../system/fence.ts';
 import { isCode, overwriteJson, removeNow } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
@@ -12,20 +14,24 @@ import { keepJson } from './artifacts.ts';
 import { reopen } from './reopen.ts';
 
 /** `stage.json`: the execution that the directory belongs to, and its latest process. */
-const Stage = z.object({
-  schema_version: z.literal(1),
-  visit: z.number(),
-  attempt: z.number(),
-  marker: z.string(),
-  process: z.object({ pid: z.number(), startTime: z.string(), boot: z.string().exactOptional() }).nullable(),
-});
-export type Stage = z.infer<typeof Stage>;
+const stageSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    visit: z.number(),
+    attempt: z.number(),
+    marker: z.string(),
+    process: z
+      .object({ pid: z.number(), startTime: z.string(), boot: z.string().exactOptional() })
+      .nullable(),
+  }),
+);
+export type Stage = z.infer<ReturnType<typeof stageSchema>>;
 
 export async function readStage(dir: string): Promise<Stage | undefined> {
   const text = await readSome(nodeLayout(dir).stage, 65_536);
   if (text === undefined) return undefined;
   try {
-    return Stage.parse(JSON.parse(text));
+    return stageSchema().parse(JSON.parse(text));
   } catch {
     return undefined;
   }

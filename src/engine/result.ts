@@ -1,14 +1,14 @@
 /** Builds `result.json` of a run. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { AuditReport } from '../model/audit.ts';
+import { auditReportSchema } from '../model/audit.ts';
 import type { LastFailure, RunState } from '../model/checkpoint.ts';
-import { Divergence } from '../model/exchange.ts';
+import { divergenceSchema } from '../model/exchange.ts';
 import { followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
 import { endsByTime } from '../model/park.ts';
-import { Commit, RunResult } from '../model/result.ts';
+import { commitSchema, type RunResult, runResultSchema } from '../model/result.ts';
 import { sha256 } from '../model/sha256.ts';
 import { nothingSpent } from '../model/spent.ts';
 import { wantsStageAgain } from '../policy/unfixable.ts';
@@ -37,8 +37,8 @@ export async function resultOf(
   marks?: Readonly<Record<string, Mark>>,
 ): Promise<RunResult> {
   const { state, ending } = end;
-  const commits = Commit.array().safeParse(state.context['build.commits']);
-  const proof = RunResult.shape.proof.safeParse(state.context['build.proof']);
+  const commits = commitSchema().array().safeParse(state.context['build.commits']);
+  const proof = runResultSchema().shape.proof.safeParse(state.context['build.proof']);
   const status = end.parked?.status ?? (end.interrupted ? 'interrupted' : ending.ok ? 'completed' : 'failed');
   const visits = await visitsIn(layout(runDir).journal);
   const made = commits.success ? commits.data : [];
@@ -110,7 +110,7 @@ const causeOf = ({ state, ending }: RunEnd): Pick<LastFailure, 'node' | 'class' 
 async function auditOf(runDir: string): Promise<Pick<RunResult, 'audit'>> {
   const text = await readSome(layout(runDir).audit, 256 * 1024 * 1024);
   if (text === undefined) return {};
-  const read = AuditReport.safeParse(parsed(text));
+  const read = auditReportSchema().safeParse(parsed(text));
   if (!read.success) return {};
   const { findings, errors, warnings } = read.data;
   return { audit: { findings: findings.length, errors, warnings, sha256: sha256(text) } };
@@ -128,7 +128,7 @@ function parsed(text: string): unknown {
 export async function divergenceOf(runDir: string): Promise<Pick<RunResult, 'divergence'>> {
   const text = await readSome(followedLayout(layout(runDir).followed).divergence, 1024 * 1024);
   if (text === undefined) return {};
-  const read = Divergence.safeParse(parsed(text));
+  const read = divergenceSchema().safeParse(parsed(text));
   return read.success ? { divergence: read.data } : {};
 }
 

@@ -1,13 +1,15 @@
 /** The budget that a run shares with nested runs, which its nodes start: they read what is left of it and report what they
  *  spend, through files in the node directory. */
+
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { CallRecord } from '../model/call-record.ts';
+import { type CallRecord, callRecordSchema } from '../model/call-record.ts';
 import type { Json } from '../model/json.ts';
+import { once } from '../model/once.ts';
 import type { Outcome } from '../model/outcome.ts';
-import { endsByTime, Parked, parkKinds, pausedBy } from '../model/park.ts';
-import { bundledPrices, leastCostOf, type PriceFile, type Prices } from '../model/prices.ts';
+import { endsByTime, type Parked, parkedSchema, parkKinds, pausedBy } from '../model/park.ts';
+import { bundledPrices, leastCostOf, type Prices, type priceFileSchema } from '../model/prices.ts';
 import { sha256 } from '../model/sha256.ts';
 import { type Spent, tokensIn, tokensOf } from '../model/spent.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
@@ -39,7 +41,7 @@ export const moneyWords = (nodeDir: string, prices: Prices): Readonly<Record<str
 export async function sharePrices(nodeDir: string, prices: Prices): Promise<void> {
   if (prices.from === bundledPrices.from) return;
   const given = [...prices.models].filter(([model, price]) => bundledPrices.models.get(model) !== price);
-  const file: z.input<typeof PriceFile> = {
+  const file: z.input<ReturnType<typeof priceFileSchema>> = {
     format: 'factory-prices/1',
     dated: prices.dated,
     models: Object.fromEntries(given),
@@ -47,14 +49,16 @@ export async function sharePrices(nodeDir: string, prices: Prices): Promise<void
   await writeJson(join(nodeDir, pricesName), file);
 }
 
-const left = z.number().nonnegative().nullable().describe('Null without a limit');
-const Budget = z.object({
-  schema_version: z.literal(1),
-  usd: left,
-  tokens: left,
-  ms: left,
-  unknown_cost: z.enum(['stop', 'allow']),
-});
+const left = once(() => z.number().nonnegative().nullable().describe('Null without a limit'));
+const budgetSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    usd: left(),
+    tokens: left(),
+    ms: left(),
+    unknown_cost: z.enum(['stop', 'allow']),
+  }),
+);
 
 /** Writes what nested runs may spend; nothing without a limit. */
 export async function share(
@@ -68,7 +72,7 @@ export async function share(
     return limits.length === 0 ? null : Math.max(0, Math.min(...limits));
   };
   const rest = (cap: number | undefined, used: number) => (cap === undefined ? undefined : cap - used);
-  const budget: z.infer<typeof Budget> = {
+  const budget: z.infer<ReturnType<typeof budgetSchema>> = {
     schema_version: 1,
     usd: least(rest(caps.maxCostUsd, spent.run.cost_usd), rest(nodeCaps.maxCostUsd, spent.node.cost_usd)),
     tokens: least(rest(caps.maxTokens, tokensOf(spent.run)), rest(nodeCaps.maxTokens, tokensOf(spent.node))),
@@ -97,11 +101,11 @@ export async function gather(
   removeNow(path);
 }
 
-const Source = z.object({ run_id: z.string() });
+const sourceSchema = once(() => z.object({ run_id: z.string() }));
 
 function callOf(record: unknown): readonly { readonly run: string; readonly call: CallRecord }[] {
-  const read = CallRecord.safeParse(record);
-  return read.success ? [{ run: Source.safeParse(record).data?.run_id ?? '', call: read.data }] : [];
+  const read = callRecordSchema().safeParse(record);
+  return read.success ? [{ run: sourceSchema().safeParse(record).data?.run_id ?? '', call: read.data }] : [];
 }
 
 /** What earlier nested runs of the node have spent, and this run before a resume: its budget is the rest. A call without a
@@ -134,7 +138,7 @@ export async function waitingWithin(nodeDir: string, outcome: Outcome): Promise<
   const text = await readSome(path, 1024 * 1024);
   removeNow(path);
   if (outcome.status !== 'fail' || outcome.exitCode !== 75) return outcome;
-  const read = z.string().transform(fromJson).pipe(Parked).safeParse(text);
+  const read = z.string().transform(fromJson).pipe(parkedSchema()).safeParse(text);
   if (!read.success) return outcome;
   const { status, node, reason, wake_at } = read.data;
   const kind = parkKinds.find((one) => pausedBy(one) === status) ?? 'quota';
@@ -155,7 +159,7 @@ function fromJson(text: string): unknown {
   }
 }
 
-type Given = { readonly path: string; readonly budget: z.infer<typeof Budget> | undefined };
+type Given = { readonly path: string; readonly budget: z.infer<ReturnType<typeof budgetSchema>> | undefined };
 
 /** The budget that the environment gives a run; undefined where it gives none. A missing file sets no limit, but the run
  *  still reports its spending into its directory. */
@@ -178,7 +182,7 @@ export function budgetGiven(env: Readonly<Record<string, string | undefined>>): 
     const read = readPlain(path);
     if (read.kind === 'none') return wrong(`which ${read.why}`);
     if (read.kind === 'missing') return { path, budget: undefined };
-    const { data } = z.string().transform(fromJson).pipe(Budget).safeParse(read.text);
+    const { data } = z.string().transform(fromJson).pipe(budgetSchema()).safeParse(read.text);
     return data === undefined ? wrong('which is not a budget file') : { path, budget: data };
   } catch (error) {
     return wrong(`which cannot be used: ${systemWords(error)}`);

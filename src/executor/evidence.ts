@@ -1,9 +1,11 @@
 /** The attempts of a run, read from its directory: which execution of each node belongs to which attempt. */
+
 import { join } from 'node:path';
 import * as z from 'zod';
 import { readStage } from '../engine/node-dir.ts';
 import type { Layout } from '../model/layout.ts';
 import { nodeLayout } from '../model/layout.ts';
+import { once } from '../model/once.ts';
 import { readRecords } from '../store/journal.ts';
 import { readSome } from '../system/read.ts';
 
@@ -42,16 +44,18 @@ export async function attemptsOf(run: Layout): Promise<Attempt[]> {
   return attempts;
 }
 
-const Status = z.object({
-  outcome: z.string(),
-  failure_reason: z.string(),
-  failure_class: z.string().optional(),
-  context_updates: z.record(z.string(), z.json()),
-});
+const statusSchema = once(() =>
+  z.object({
+    outcome: z.string(),
+    failure_reason: z.string(),
+    failure_class: z.string().optional(),
+    context_updates: z.record(z.string(), z.json()),
+  }),
+);
 
 async function visitOf(dir: string): Promise<Visit> {
   const open: Visit = { dir, ended: 'open', reason: '', updates: {} };
-  const status = Status.safeParse(await jsonOf(open, 'status.json'));
+  const status = statusSchema().safeParse(await jsonOf(open, 'status.json'));
   if (!status.success || status.data.failure_class === 'cancelled') return open;
   const { outcome, failure_reason: reason, context_updates: updates } = status.data;
   return { dir, ended: outcome === 'fail' ? 'failed' : 'done', reason, updates };

@@ -1,14 +1,16 @@
 /** `attempt_N/` of a work order's run, made from the run directory alone. */
+
 import { join } from 'node:path';
 import * as z from 'zod';
 import { briefOf } from '../builder/brief.ts';
 import { parseProposal } from '../builder/proposal.ts';
 import { touchedBy } from '../builder/scope.ts';
 import { reminderOf, stageFailure } from '../builder/stage.ts';
-import { FailureBrief } from '../builder/state.ts';
+import { type FailureBrief, failureBriefSchema } from '../builder/state.ts';
 import { asciiJson, sortedKeys } from '../model/canonical.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import type { Layout } from '../model/layout.ts';
+import { once } from '../model/once.ts';
 import { splitWords } from '../policy/words.ts';
 import { removeNow, writeFileAtomic } from '../system/files.ts';
 import { type Attempt, attemptsOf, jsonOf, textOf, type Visit } from './evidence.ts';
@@ -95,7 +97,7 @@ async function writeAttempt(
 function briefOfAttempt({ visits }: Attempt): FailureBrief | null | 'open' {
   const rollback = visits.get('rollback');
   if (rollback !== undefined) {
-    const brief = FailureBrief.safeParse(rollback.updates['order.brief']);
+    const brief = failureBriefSchema().safeParse(rollback.updates['order.brief']);
     return brief.success ? brief.data : 'open';
   }
   for (const [node, stage] of failing) {
@@ -118,11 +120,13 @@ const failing = [
   ['proof', 'verify_failed'],
 ] as const;
 
-const Results = z.object({
-  commands: z.array(
-    z.object({ command: z.string(), exit_code: z.number(), stdout: z.string(), stderr: z.string() }),
-  ),
-});
+const resultsSchema = once(() =>
+  z.object({
+    commands: z.array(
+      z.object({ command: z.string(), exit_code: z.number(), stdout: z.string(), stderr: z.string() }),
+    ),
+  }),
+);
 
 /** The results of a verification node; the output of each command is written to separate files. */
 async function commandsOf(
@@ -131,7 +135,7 @@ async function commandsOf(
   name: string,
 ): Promise<JsonObject[] | undefined> {
   if (visit === undefined || visit.ended === 'open') return undefined;
-  const results = Results.safeParse(await jsonOf(visit, 'verification.results.json'));
+  const results = resultsSchema().safeParse(await jsonOf(visit, 'verification.results.json'));
   const seconds = z.array(z.number()).safeParse(await jsonOf(visit, 'verification.seconds.json'));
   const list: JsonObject[] = [];
   for (const [n, one] of (results.success ? results.data.commands : []).entries()) {

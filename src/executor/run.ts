@@ -14,7 +14,7 @@ import type { Spawn } from '../system/spawn.ts';
 import { checkDirs, isWithin } from '../workspace/dirs.ts';
 import { type OrderRefusal, refusedOrder } from './refusal.ts';
 import { writeSorted } from './report.ts';
-import { type OrderRequest, PlannerReference, readRequest, requestFile } from './request.ts';
+import { type OrderRequest, plannerReferenceSchema, readRequest, requestFile } from './request.ts';
 import { type OrderResult, settle } from './settle.ts';
 import type { OrderSource } from './source.ts';
 
@@ -56,7 +56,7 @@ export async function runOrder(
 ): Promise<OrderResult | OrderRefusal> {
   const { raw, loaded } = source;
   const { order } = loaded;
-  const planner_ref = PlannerReference.safeParse(raw['provenance']).data ?? null;
+  const planner_ref = plannerReferenceSchema().safeParse(raw['provenance']).data ?? null;
   const choice = await chooseBranch(
     repo,
     {

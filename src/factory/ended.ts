@@ -1,4 +1,5 @@
 /** The end of runs: results, records that a crash left out, leftover files, the message about a full disk. */
+
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,8 +12,9 @@ import type { Checkpoint } from '../model/checkpoint.ts';
 import type { ParsedGraph } from '../model/graph.ts';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import { once } from '../model/once.ts';
 import type { Parked } from '../model/park.ts';
-import { RunResult } from '../model/result.ts';
+import { type RunResult, runResultSchema } from '../model/result.ts';
 import type { Journal } from '../store/journal.ts';
 import { acquireLock, type Lock, notReleased } from '../store/lock.ts';
 import { withOwnHash } from '../store/own-hash.ts';
@@ -222,7 +224,7 @@ export const flushed = { sync: true, syncFolder: true, evenFolder: true } as con
 
 /** Whether the file has the result of that end, not of an earlier one that was resumed. False if it cannot be read. */
 async function hasResult(path: string, end: RunResult): Promise<boolean> {
-  const written = ResultFacts.safeParse(parsed(path)).data;
+  const written = resultFactsSchema().safeParse(parsed(path)).data;
   // A run may have stopped at the same node before, for another reason.
   const alike =
     end.exit_node !== null ||
@@ -230,7 +232,9 @@ async function hasResult(path: string, end: RunResult): Promise<boolean> {
   return written?.stages === end.stages && alike;
 }
 
-const ResultFacts = RunResult.pick({ stages: true, status: true, reason: true, wake_at: true });
+const resultFactsSchema = once(() =>
+  runResultSchema().pick({ stages: true, status: true, reason: true, wake_at: true }),
+);
 
 const parsed = (path: string): unknown => {
   try {

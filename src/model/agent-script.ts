@@ -1,16 +1,18 @@
 /** An agent script: prepared answers that replace a model, node by node and call by call. */
+
 import * as z from 'zod';
 import type { Diagnostic, Position } from './diagnostic.ts';
+import { once } from './once.ts';
 import { failureClasses } from './outcome.ts';
 
-const tokens = z.int().nonnegative().nullable().default(null);
+const tokens = once(() => z.int().nonnegative().nullable().default(null));
 
-const ScriptUsage = z.lazy(() =>
+const scriptUsageSchema = once(() =>
   z
     .strictObject({
       model: z.string().default('scripted'),
-      input_tokens: tokens,
-      output_tokens: tokens,
+      input_tokens: tokens(),
+      output_tokens: tokens(),
       cached_input_tokens: z.int().nonnegative().nullable().exactOptional(),
       reasoning_tokens: z.int().nonnegative().nullable().exactOptional(),
       cost_usd: z.number().nonnegative().nullable().default(null),
@@ -19,8 +21,8 @@ const ScriptUsage = z.lazy(() =>
         .array(
           z.strictObject({
             model: z.string(),
-            input_tokens: tokens,
-            output_tokens: tokens,
+            input_tokens: tokens(),
+            output_tokens: tokens(),
             cached_input_tokens: z.int().nonnegative().nullable().exactOptional(),
             cost_usd: z.number().nonnegative().nullable().default(null),
           }),
@@ -46,27 +48,32 @@ const exactlyOneOf =
 
 const answerKinds = ['text', 'json', 'file', 'fail', 'finished'] as const;
 
-const workspacePath = z
-  .string()
-  .min(1)
-  .refine(
-    (path) =>
-      !path.startsWith('/') && !path.split('/').some((part) => part === '' || part === '.' || part === '..'),
-    'must be a path inside the workspace, relative to it',
-  );
-const besideScript = z
-  .string()
-  .min(1)
-  .refine((path) => !path.startsWith('/'), 'must be a path relative to the script');
+const workspacePath = once(() =>
+  z
+    .string()
+    .min(1)
+    .refine(
+      (path) =>
+        !path.startsWith('/') &&
+        !path.split('/').some((part) => part === '' || part === '.' || part === '..'),
+      'must be a path inside the workspace, relative to it',
+    ),
+);
+const besideScript = once(() =>
+  z
+    .string()
+    .min(1)
+    .refine((path) => !path.startsWith('/'), 'must be a path relative to the script'),
+);
 
 const changeKinds = ['content', 'content_file', 'base64', 'link', 'delete'] as const;
 
-const FileEffect = z.lazy(() =>
+const fileEffectSchema = once(() =>
   z
     .strictObject({
-      path: workspacePath.describe('Relative to the workspace'),
+      path: workspacePath().describe('Relative to the workspace'),
       content: z.string().optional().describe('The new text of the file, whole'),
-      content_file: besideScript.optional().describe('A file with the new content, relative to the script'),
+      content_file: besideScript().optional().describe('A file with the new content, relative to the script'),
       base64: z.base64().optional().describe('The new content, for files that are not text'),
       link: z.string().min(1).optional().describe('Target of a symbolic link'),
       delete: z.literal(true).optional(),
@@ -78,9 +85,9 @@ const FileEffect = z.lazy(() =>
     })
     .superRefine(exactlyOneOf(changeKinds)),
 );
-export type FileEffect = z.infer<typeof FileEffect>;
+export type FileEffect = z.infer<ReturnType<typeof fileEffectSchema>>;
 
-const Finished = z.lazy(() =>
+const finishedSchema = once(() =>
   z
     .strictObject({
       outcome: z.enum(['success', 'partial_success', 'retry', 'fail']),
@@ -95,12 +102,12 @@ const Finished = z.lazy(() =>
     .describe('The report of an agent that works in several turns'),
 );
 
-const Answer = z.lazy(() =>
+const answerZodSchema = once(() =>
   z
     .strictObject({
       text: z.string().optional().describe('The answer, unchanged'),
       json: z.json().optional().describe('The answer as a value; it is written with two-space indent'),
-      file: besideScript.optional().describe('A file with the answer, relative to the script'),
+      file: besideScript().optional().describe('A file with the answer, relative to the script'),
       fail: z
         .strictObject({
           class: z.enum(failureClasses),
@@ -110,17 +117,17 @@ const Answer = z.lazy(() =>
         })
         .optional()
         .describe('The call fails'),
-      finished: Finished.optional(),
+      finished: finishedSchema().optional(),
       files: z
-        .array(FileEffect)
+        .array(fileEffectSchema())
         .optional()
         .describe('Changes that the agent makes in the workspace, in this order'),
-      usage: ScriptUsage.optional(),
+      usage: scriptUsageSchema().optional(),
     })
     .superRefine(exactlyOneOf(answerKinds)),
 );
 
-export const AgentScript = z.lazy(() =>
+export const agentScriptSchema = once(() =>
   z.strictObject({
     format: z.literal('factory-script/1'),
     inputs: z
@@ -135,11 +142,11 @@ export const AgentScript = z.lazy(() =>
       .describe('SHA-256 of each input that the answers were made for, by variable name'),
     note: z.string().default(''),
     answers: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a node id'), z.array(Answer))
+      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a node id'), z.array(answerZodSchema()))
       .describe('For each node its answers: the n-th is the n-th call'),
   }),
 );
-export type AgentScript = z.infer<typeof AgentScript>;
+export type AgentScript = z.infer<ReturnType<typeof agentScriptSchema>>;
 
 /** Parses a script. The diagnostics name `file`, point at the offending part of `text` and list every problem. */
 export function parseAgentScript(
@@ -167,7 +174,7 @@ export function parseAgentScript(
       'merge the two',
     ),
   );
-  const read = AgentScript.safeParse(JSON.parse(text.replace(/^\ufeff/, '')));
+  const read = agentScriptSchema().safeParse(JSON.parse(text.replace(/^\ufeff/, '')));
   if (read.success && twice.length === 0) return { script: read.data };
   const wrong = (read.error?.issues ?? []).flatMap((issue) => {
     const path = issue.path.map(String);

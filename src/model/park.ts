@@ -1,5 +1,7 @@
 /** Suspended runs: they wait for a quota, a provider that is down, a key or a paid bill, and can be resumed. */
+
 import * as z from 'zod';
+import { once } from './once.ts';
 
 export const parkKinds = ['quota', 'outage', 'auth', 'billing'] as const;
 export type ParkKind = (typeof parkKinds)[number];
@@ -22,17 +24,19 @@ export const pausedBy = (kind: ParkKind): PausedWord => `paused_${kind}`;
 
 export const isPaused = (status: string): status is PausedWord => pausedWords.some((word) => word === status);
 
-export const Parked = z
-  .object({
-    status: z.enum(pausedWords),
-    node: z.string().describe('The node whose call failed; a resume executes it again'),
-    reason: z.string(),
-    wake_at: z.string().nullable().describe('RFC 3339; null if waiting does not help'),
-    since: z.string(),
-    again: z.int().exactOptional().describe('How often it was resumed without any node finishing since'),
-  })
-  .describe('Why and until when a run is suspended');
-export type Parked = z.infer<typeof Parked>;
+export const parkedSchema = once(() =>
+  z
+    .object({
+      status: z.enum(pausedWords),
+      node: z.string().describe('The node whose call failed; a resume executes it again'),
+      reason: z.string(),
+      wake_at: z.string().nullable().describe('RFC 3339; null if waiting does not help'),
+      since: z.string(),
+      again: z.int().exactOptional().describe('How often it was resumed without any node finishing since'),
+    })
+    .describe('Why and until when a run is suspended'),
+);
+export type Parked = z.infer<ReturnType<typeof parkedSchema>>;
 
 const timed: readonly string[] = [pausedBy('quota'), pausedBy('outage')];
 

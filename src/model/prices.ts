@@ -1,29 +1,33 @@
 /** Token prices: the bundled table, a user's file that overrides it, and the cost of a call. */
+
 import * as z from 'zod';
 import type { Diagnostic } from './diagnostic.ts';
+import { once } from './once.ts';
 import { listDate, listPrices } from './price-list.ts';
 import type { Usage } from './spent.ts';
 
-const usd = z.number().nonnegative();
+const usd = once(() => z.number().nonnegative());
 
-const Price = z.strictObject({
-  input: usd,
-  output: usd,
-  cached_input: usd.exactOptional().describe('Default: the price of other input'),
-});
+const priceSchema = once(() =>
+  z.strictObject({
+    input: usd(),
+    output: usd(),
+    cached_input: usd().exactOptional().describe('Default: the price of other input'),
+  }),
+);
 /** USD per million tokens. */
-export type Price = Readonly<z.infer<typeof Price>>;
+export type Price = Readonly<z.infer<ReturnType<typeof priceSchema>>>;
 
 /** A file of prices. */
-export const PriceFile = z.lazy(() =>
+export const priceFileSchema = once(() =>
   z.strictObject({
     format: z.literal('factory-prices/1'),
     dated: z.iso.date('must be a date like 2026-01-31'),
     note: z.string().default(''),
-    models: z.record(z.string().min(1), Price),
+    models: z.record(z.string().min(1), priceSchema()),
   }),
 );
-export type PriceFile = z.infer<typeof PriceFile>;
+export type PriceFile = z.infer<ReturnType<typeof priceFileSchema>>;
 
 export type Prices = {
   readonly dated: string;
@@ -110,7 +114,7 @@ export function parsePrices(
   } catch (error) {
     return { diagnostics: [wrong(`not JSON: ${error instanceof Error ? error.message : String(error)}`)] };
   }
-  const read = PriceFile.safeParse(value);
+  const read = priceFileSchema().safeParse(value);
   if (read.success) return { prices: read.data };
   return {
     diagnostics: read.error.issues.map(({ path, message }) =>

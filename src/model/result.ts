@@ -1,68 +1,75 @@
 /** `result.json` and `factory run --json`: the result of a run, for programs. Fields are only ever added. */
+
 import * as z from 'zod';
-import { AuditCounts } from './audit.ts';
-import { Evidence } from './evidence.ts';
-import { Divergence } from './exchange.ts';
-import { ForkedFrom } from './manifest.ts';
+import { auditCountsSchema } from './audit.ts';
+import { evidenceSchema } from './evidence.ts';
+import { divergenceSchema } from './exchange.ts';
+import { forkedFromSchema } from './manifest.ts';
+import { once } from './once.ts';
 import { failureClasses } from './outcome.ts';
 import { pausedWords } from './park.ts';
-import { nothingSpent, Spent } from './spent.ts';
+import { nothingSpent, spentSchema } from './spent.ts';
 
-export const Commit = z.object({
-  work_order: z.string(),
-  commit: z.string().nullable().describe('Null if the order changed nothing'),
-  subject: z.string(),
-  attempts: z.number(),
-});
-export type Commit = z.infer<typeof Commit>;
+export const commitSchema = once(() =>
+  z.object({
+    work_order: z.string(),
+    commit: z.string().nullable().describe('Null if the order changed nothing'),
+    subject: z.string(),
+    attempts: z.number(),
+  }),
+);
+export type Commit = z.infer<ReturnType<typeof commitSchema>>;
 
-export const DeniedCalls = z.object({ node: z.string(), calls: z.array(z.string()) });
-export type DeniedCalls = z.infer<typeof DeniedCalls>;
+export const deniedCallsSchema = once(() => z.object({ node: z.string(), calls: z.array(z.string()) }));
+export type DeniedCalls = z.infer<ReturnType<typeof deniedCallsSchema>>;
 
-export const RunResult = z.object({
-  schema_version: z.literal(1),
-  run_id: z.string(),
-  status: z.enum(['completed', 'failed', 'interrupted', ...pausedWords]),
-  exit_code: z.number(),
-  exit_node: z.string().nullable(),
-  reason: z.string().describe('Empty if the run completed'),
-  failed_node: z.string().nullable(),
-  failure_class: z.enum(failureClasses).nullable(),
-  failure_output: z
-    .string()
-    .describe('What the output of the failed node says of the failure, up to 8 KiB a stream'),
-  agent: z.string().describe('The agent; `none` if no node needs one'),
-  stages: z.number().describe('Executions of nodes'),
-  failed_stages: z.number().describe('Executions that ended in fail'),
-  retries: z.number(),
-  denied: z
-    .array(DeniedCalls)
-    .exactOptional()
-    .describe('Tool calls that the permissions of an agent program did not allow, by node'),
-  elapsed_ms: z.number(),
-  spent: Spent.default(nothingSpent),
-  wake_at: z
-    .string()
-    .exactOptional()
-    .describe('When a run that is suspended for a quota can resume; RFC 3339'),
-  commits: z.array(Commit),
-  proof: z
-    .array(z.string())
-    .nullable()
-    .default(null)
-    .describe(
-      'Commands that ran on a clean checkout of the final commit: empty if there were none, null without a proof',
-    ),
-  audit: AuditCounts.extend({ sha256: z.string().exactOptional() })
-    .exactOptional()
-    .describe('Summary of the audit at the end of the run; `audit.json` has all findings'),
-  evidence: Evidence.exactOptional().describe('The evidence for the result'),
-  verify: z.string().exactOptional().describe('The command that checks the evidence'),
-  forked_from: ForkedFrom.exactOptional(),
-  replay_of: z.string().exactOptional().describe('The run whose record answered'),
-  divergence: Divergence.exactOptional().describe('Where a replay diverged from the record'),
-  run_dir: z.string(),
-  workspace: z.string(),
-  next: z.string().describe('The command to run next; empty if there is none'),
-});
-export type RunResult = z.infer<typeof RunResult>;
+export const runResultSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    run_id: z.string(),
+    status: z.enum(['completed', 'failed', 'interrupted', ...pausedWords]),
+    exit_code: z.number(),
+    exit_node: z.string().nullable(),
+    reason: z.string().describe('Empty if the run completed'),
+    failed_node: z.string().nullable(),
+    failure_class: z.enum(failureClasses).nullable(),
+    failure_output: z
+      .string()
+      .describe('What the output of the failed node says of the failure, up to 8 KiB a stream'),
+    agent: z.string().describe('The agent; `none` if no node needs one'),
+    stages: z.number().describe('Executions of nodes'),
+    failed_stages: z.number().describe('Executions that ended in fail'),
+    retries: z.number(),
+    denied: z
+      .array(deniedCallsSchema())
+      .exactOptional()
+      .describe('Tool calls that the permissions of an agent program did not allow, by node'),
+    elapsed_ms: z.number(),
+    spent: spentSchema().default(nothingSpent),
+    wake_at: z
+      .string()
+      .exactOptional()
+      .describe('When a run that is suspended for a quota can resume; RFC 3339'),
+    commits: z.array(commitSchema()),
+    proof: z
+      .array(z.string())
+      .nullable()
+      .default(null)
+      .describe(
+        'Commands that ran on a clean checkout of the final commit: empty if there were none, null without a proof',
+      ),
+    audit: auditCountsSchema()
+      .extend({ sha256: z.string().exactOptional() })
+      .exactOptional()
+      .describe('Summary of the audit at the end of the run; `audit.json` has all findings'),
+    evidence: evidenceSchema().exactOptional().describe('The evidence for the result'),
+    verify: z.string().exactOptional().describe('The command that checks the evidence'),
+    forked_from: forkedFromSchema().exactOptional(),
+    replay_of: z.string().exactOptional().describe('The run whose record answered'),
+    divergence: divergenceSchema().exactOptional().describe('Where a replay diverged from the record'),
+    run_dir: z.string(),
+    workspace: z.string(),
+    next: z.string().describe('The command to run next; empty if there is none'),
+  }),
+);
+export type RunResult = z.infer<ReturnType<typeof runResultSchema>>;

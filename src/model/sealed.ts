@@ -1,5 +1,7 @@
 /** The holdout: files that no agent may read, and their description in the manifest. */
+
 import * as z from 'zod';
+import { once } from './once.ts';
 import { fileName, innerPath } from './safe-names.ts';
 
 /** A file, link or folder of the holdout, below a sealed path. */
@@ -14,17 +16,21 @@ export type SealedFile = {
 };
 
 /** The description of the holdout in `manifest.json`. */
-export const Holdout = z.object({
-  paths: z.array(innerPath).describe('Sealed paths, relative to the workspace, without a slash at the end'),
-  from: z.string().describe('`workdir`, or the absolute path of the source folder'),
-  files: z.int().nonnegative().describe('Files and links'),
-  sha256: z
-    .string()
-    .describe('Of the list of all sealed entries: kind, mode, SHA-256 and path, one line each'),
-  store_sha256: z.string().describe('Of the encrypted store'),
-  key: fileName.describe('Name of the key, which is stored outside the run directory'),
-});
-export type Holdout = z.infer<typeof Holdout>;
+export const holdoutSchema = once(() =>
+  z.object({
+    paths: z
+      .array(innerPath())
+      .describe('Sealed paths, relative to the workspace, without a slash at the end'),
+    from: z.string().describe('`workdir`, or the absolute path of the source folder'),
+    files: z.int().nonnegative().describe('Files and links'),
+    sha256: z
+      .string()
+      .describe('Of the list of all sealed entries: kind, mode, SHA-256 and path, one line each'),
+    store_sha256: z.string().describe('Of the encrypted store'),
+    key: fileName().describe('Name of the key, which is stored outside the run directory'),
+  }),
+);
+export type Holdout = z.infer<ReturnType<typeof holdoutSchema>>;
 
 /** The part that is shown to users and recorded: never file names or contents. */
 export const toldOf = ({ paths, files, from, sha256 }: Holdout) => ({

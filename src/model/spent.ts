@@ -1,40 +1,46 @@
 /** Tokens and cost of model calls, single and summed. */
-import * as z from 'zod';
 
-const count = z.number().nonnegative();
+import * as z from 'zod';
+import { once } from './once.ts';
+
+const count = once(() => z.number().nonnegative());
 
 /** A count or cost from a server or a program. Some report `-1` for unknown: a negative or unsafe number counts as
  *  absent, so that no sum decreases. */
-export const ToldNumber = z.number().nonnegative().max(Number.MAX_SAFE_INTEGER);
+export const toldNumberSchema = once(() => z.number().nonnegative().max(Number.MAX_SAFE_INTEGER));
 
 /** Tokens and cost of one call; null if unknown. An unknown cost is never zero. */
-export const Usage = z.object({
-  model: z.string().describe('With several models: all of them, with commas'),
-  input_tokens: z.number().nullable().describe('Including cached ones'),
-  output_tokens: z.number().nullable().describe('Including those of reasoning'),
-  cached_input_tokens: z.number().nullable().exactOptional(),
-  reasoning_tokens: z.number().nullable().exactOptional(),
-  cost_usd: z.number().nullable(),
-  incomplete: z
-    .literal(true)
-    .exactOptional()
-    .describe('A part of the call was not reported: the numbers are lower bounds'),
-  agent: z.string().exactOptional().describe('The agent that made the call, if the node has several'),
-});
-export type Usage = Readonly<z.infer<typeof Usage>>;
+export const usageSchema = once(() =>
+  z.object({
+    model: z.string().describe('With several models: all of them, with commas'),
+    input_tokens: z.number().nullable().describe('Including cached ones'),
+    output_tokens: z.number().nullable().describe('Including those of reasoning'),
+    cached_input_tokens: z.number().nullable().exactOptional(),
+    reasoning_tokens: z.number().nullable().exactOptional(),
+    cost_usd: z.number().nullable(),
+    incomplete: z
+      .literal(true)
+      .exactOptional()
+      .describe('A part of the call was not reported: the numbers are lower bounds'),
+    agent: z.string().exactOptional().describe('The agent that made the call, if the node has several'),
+  }),
+);
+export type Usage = Readonly<z.infer<ReturnType<typeof usageSchema>>>;
 
-export const Spent = z.object({
-  calls: count.describe('Model calls that have or may have a cost'),
-  cost_usd: count.describe('Known costs, and the known part of unknown ones'),
-  unknown_cost: count.describe('Calls whose cost is not known'),
-  input_tokens: count,
-  cached_input_tokens: count,
-  output_tokens: count,
-  reasoning_tokens: count,
-  unknown_tokens: count.describe('Calls that did not report their tokens'),
-  cut: count.describe('Interrupted calls, counted by what was sent and reported: a lower bound'),
-});
-export type Spent = Readonly<z.infer<typeof Spent>>;
+export const spentSchema = once(() =>
+  z.object({
+    calls: count().describe('Model calls that have or may have a cost'),
+    cost_usd: count().describe('Known costs, and the known part of unknown ones'),
+    unknown_cost: count().describe('Calls whose cost is not known'),
+    input_tokens: count(),
+    cached_input_tokens: count(),
+    output_tokens: count(),
+    reasoning_tokens: count(),
+    unknown_tokens: count().describe('Calls that did not report their tokens'),
+    cut: count().describe('Interrupted calls, counted by what was sent and reported: a lower bound'),
+  }),
+);
+export type Spent = Readonly<z.infer<ReturnType<typeof spentSchema>>>;
 
 export const nothingSpent: Spent = {
   calls: 0,
@@ -55,7 +61,7 @@ export const tokensIn = (usage: Usage): number => (usage.input_tokens ?? 0) + (u
 /** Rounds a sum of dollars to remove binary rounding errors. */
 const dollars = (usd: number): number => Math.round(usd * 1e10) / 1e10;
 
-const used = (told: number | null | undefined): number => ToldNumber.safeParse(told).data ?? 0;
+const used = (told: number | null | undefined): number => toldNumberSchema().safeParse(told).data ?? 0;
 
 /** Adds a call. `usd`: its cost, null where it is unknown; `least`: a lower bound of it. */
 export function withCall(

@@ -1,6 +1,8 @@
 /** Work orders: the steps of a plan, as planner and builder read them. */
+
 import * as z from 'zod';
 import type { Json, JsonObject } from './json.ts';
+import { once } from './once.ts';
 
 /** `.` and `..` resolved, slashes collapsed, a trailing slash removed, as POSIX does it; `.` for an empty path.
  *  Leading slashes and a leading `..` stay. */
@@ -34,58 +36,70 @@ export function relativePathProblem(path: string): string | undefined {
 export const hasWildcard = (path: string): boolean => /[*?[]/.test(path);
 
 /** A path relative to the repository; reads as its normal form. */
-export const RelativePath = z.string().transform((path, check) => {
-  const problem = relativePathProblem(path);
-  if (problem === undefined) return normalizePath(path);
-  check.issues.push({ code: 'custom', input: path, message: `path ${JSON.stringify(path)} ${problem}` });
-  return z.NEVER;
-});
+export const relativePathSchema = once(() =>
+  z.string().transform((path, check) => {
+    const problem = relativePathProblem(path);
+    if (problem === undefined) return normalizePath(path);
+    check.issues.push({ code: 'custom', input: path, message: `path ${JSON.stringify(path)} ${problem}` });
+    return z.NEVER;
+  }),
+);
 
-export const Condition = z.object({ kind: z.enum(['file_exists', 'file_absent']), path: RelativePath });
-export type Condition = z.infer<typeof Condition>;
+export const conditionSchema = once(() =>
+  z.object({ kind: z.enum(['file_exists', 'file_absent']), path: relativePathSchema() }),
+);
+export type Condition = z.infer<ReturnType<typeof conditionSchema>>;
 
 /** A guarantee that the file exists after the step. */
-export const Postcondition = z.object({ kind: z.literal('file_exists'), path: RelativePath });
+export const postconditionSchema = once(() =>
+  z.object({ kind: z.literal('file_exists'), path: relativePathSchema() }),
+);
 
 const yesWords = ['1', 'on', 't', 'true', 'y', 'yes'];
 const noWords = ['0', 'off', 'f', 'false', 'n', 'no'];
 /** A flag that may also be written as 0, 1 or a word such as `yes` or `off`. */
-const laxFlag = z.union([z.boolean(), z.number(), z.string()]).transform((value, check) => {
-  if (typeof value === 'boolean') return value;
-  const word = String(value).toLowerCase();
-  if (yesWords.includes(word)) return true;
-  if (noWords.includes(word)) return false;
-  check.issues.push({ code: 'custom', input: value, message: 'neither true nor false' });
-  return z.NEVER;
-});
+const laxFlag = once(() =>
+  z.union([z.boolean(), z.number(), z.string()]).transform((value, check) => {
+    if (typeof value === 'boolean') return value;
+    const word = String(value).toLowerCase();
+    if (yesWords.includes(word)) return true;
+    if (noWords.includes(word)) return false;
+    check.issues.push({ code: 'custom', input: value, message: 'neither true nor false' });
+    return z.NEVER;
+  }),
+);
 
 /** The most files that are shown for a step. */
 export const maxContextFiles = 10;
 
 /** One step. Further keys are allowed and ignored. */
-export const WorkOrder = z.object({
-  id: z.string(),
-  title: z.string(),
-  intent: z.string(),
-  preconditions: z.array(Condition).default([]),
-  postconditions: z.array(Postcondition).default([]),
-  allowed_files: z.array(RelativePath),
-  forbidden: z.array(z.string()),
-  acceptance_commands: z.array(z.string()).min(1, 'at least one command is needed'),
-  context_files: z.array(RelativePath).max(maxContextFiles, `at most ${maxContextFiles} files`),
-  notes: z.string().nullable().default(null),
-  verify_exempt: laxFlag.default(false),
-});
-export type WorkOrder = z.infer<typeof WorkOrder>;
+export const workOrderSchema = once(() =>
+  z.object({
+    id: z.string(),
+    title: z.string(),
+    intent: z.string(),
+    preconditions: z.array(conditionSchema()).default([]),
+    postconditions: z.array(postconditionSchema()).default([]),
+    allowed_files: z.array(relativePathSchema()),
+    forbidden: z.array(z.string()),
+    acceptance_commands: z.array(z.string()).min(1, 'at least one command is needed'),
+    context_files: z.array(relativePathSchema()).max(maxContextFiles, `at most ${maxContextFiles} files`),
+    notes: z.string().nullable().default(null),
+    verify_exempt: laxFlag().default(false),
+  }),
+);
+export type WorkOrder = z.infer<ReturnType<typeof workOrderSchema>>;
 
 /** The origin of an emitted work order. `bootstrap`: the order may be checked without the whole contract. */
-export const Provenance = z.object({
-  planner_run_id: z.string().min(1),
-  compile_hash: z.string(),
-  manifest_sha256: z.string(),
-  bootstrap: z.boolean(),
-});
-export type Provenance = z.infer<typeof Provenance>;
+export const provenanceSchema = once(() =>
+  z.object({
+    planner_run_id: z.string().min(1),
+    compile_hash: z.string(),
+    manifest_sha256: z.string(),
+    bootstrap: z.boolean(),
+  }),
+);
+export type Provenance = z.infer<ReturnType<typeof provenanceSchema>>;
 
 /** Requirements that the finished plan must fulfil before the whole is verified. Only `file_exists` requirements count. */
 export type VerifyContract = JsonObject & {

@@ -1,25 +1,27 @@
 /** What a tool reports in addition to its exit code: the JSON object in the file `$FACTORY_OUTPUT`, and its state in
  *  `$FACTORY_STATE`. */
+
 import * as z from 'zod';
 import { type Json, type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
 import { nearest } from '../model/nearest.ts';
+import { once } from '../model/once.ts';
 import { answeredOutcome, failureClasses, type OutcomeWord } from '../model/outcome.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
 
-const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
+const json: () => z.ZodType<Json> = once(() => z.json() as z.ZodType<Json>);
 
-const WrittenOutput = z.lazy(() =>
+const writtenOutputSchema = once(() =>
   z.strictObject({
     outcome: z.string().optional(),
     preferred_next_label: z.string().optional(),
     suggested_next_ids: z.array(z.string()).optional(),
-    context_updates: z.record(z.string(), json).optional(),
+    context_updates: z.record(z.string(), json()).optional(),
     notes: z.string().optional(),
     failure_reason: z.string().optional(),
     failure_class: z.enum(failureClasses).optional(),
   }),
 );
-type WrittenOutput = z.infer<typeof WrittenOutput>;
+type WrittenOutput = z.infer<ReturnType<typeof writtenOutputSchema>>;
 
 /** What a tool reported. A word of the pipeline's own as outcome is a success with this word as its label. */
 export type ToolOutput = Omit<WrittenOutput, 'outcome'> & { readonly outcome?: OutcomeWord };
@@ -30,7 +32,7 @@ export const outputLimit = 1024 * 1024;
 /** For an unknown key: the nearest known key, else all of them. */
 function meant(issue: z.core.$ZodIssue | undefined): string {
   if (issue?.code !== 'unrecognized_keys' || issue.path.length > 0) return '';
-  const keys = Object.keys(WrittenOutput.unwrap().shape);
+  const keys = Object.keys(writtenOutputSchema().shape);
   const near = nearest(issue.keys[0] ?? '', keys);
   return near === undefined ? `; there are ${keys.join(', ')}` : `; did you mean "${near}"?`;
 }
@@ -42,7 +44,7 @@ export function parseOutput(
   if (text === undefined) return { output: {} };
   const parsed = jsonOf(text, '$FACTORY_OUTPUT');
   if ('problem' in parsed) return parsed;
-  const read = WrittenOutput.safeParse(parsed.value);
+  const read = writtenOutputSchema().safeParse(parsed.value);
   if (!read.success) {
     const first = read.error.issues[0];
     const where = first === undefined || first.path.length === 0 ? '' : ` at ${first.path.join('.')}`;

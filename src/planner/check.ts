@@ -1,6 +1,6 @@
 /** Checks each work order alone. */
 import type { Json, JsonObject } from '../model/json.ts';
-import { hasWildcard, WorkOrder } from '../model/work-order.ts';
+import { hasWildcard, workOrderSchema } from '../model/work-order.ts';
 import { programTexts } from '../policy/programs.ts';
 import { readShell } from '../policy/shell.ts';
 import { type PythonPrograms, readPython } from '../system/python.ts';
@@ -96,7 +96,7 @@ function checkOrder(order: OrderView, programs: PythonPrograms): PlanFinding[] {
       if (hasWildcard(path)) findings.push(found('E004', field, `${quote(path)} has a wildcard`));
     }
   }
-  const read = WorkOrder.safeParse(order.raw);
+  const read = workOrderSchema().safeParse(order.raw);
   if (!read.success) findings.push(found('E005', null, summarize(read.error.issues)));
   return findings;
 }

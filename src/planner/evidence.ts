@@ -1,8 +1,10 @@
 /** The results of a compilation in its run directory: prompts, answers and findings of each attempt, and the orders. */
+
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { inWorkspace, layout, nodeLayout } from '../model/layout.ts';
+import { once } from '../model/once.ts';
 import { namesIn } from '../system/read.ts';
 import { checkPlan } from './compile.ts';
 import { readIfThere } from './desk.ts';
@@ -74,7 +76,7 @@ export async function gather(
 
 const nothing = { prompt: undefined, response: undefined, reasoning: undefined, dumps: {} } as const;
 
-const Stage = z.object({ visit: z.number() });
+const stageSchema = once(() => z.object({ visit: z.number() }));
 
 /** The directory of a node's n-th execution; undefined when there was none. */
 async function visitDir(dir: string, visit: number): Promise<string | undefined> {
@@ -87,7 +89,7 @@ async function visitDir(dir: string, visit: number): Promise<string | undefined>
 /** The file of an execution that has just begun is not flushed: a power cut may leave it empty. */
 function visitIn(stage = ''): number | undefined {
   try {
-    return Stage.safeParse(JSON.parse(stage)).data?.visit;
+    return stageSchema().safeParse(JSON.parse(stage)).data?.visit;
   } catch {
     return undefined;
   }

@@ -1,9 +1,11 @@
 /** The report of a compilation as the texts of files, made from the run directory: an interrupted and resumed run leaves the
  *  same files as an uninterrupted one. */
+
 import * as z from 'zod';
 import { asciiJson, canonicalHash, sortedKeys } from '../model/canonical.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import { extractJson, maxAnswerCharacters } from '../model/json-text.ts';
+import { once } from '../model/once.ts';
 import { manifestFile } from './emit.ts';
 import type { AttemptEvidence, Evidence } from './evidence.ts';
 import { isList, isObject } from './normalize.ts';
@@ -35,9 +37,10 @@ export type PlannerRecords = {
 export const errorsFile = 'validation_errors.json';
 
 /** Whether the text of a `run.json` reports success. */
-export const reportsSuccess = (text: string): boolean => SuccessRecord.safeParse(JSON.parse(text)).success;
+export const reportsSuccess = (text: string): boolean =>
+  successRecordSchema().safeParse(JSON.parse(text)).success;
 
-const SuccessRecord = z.object({ success: z.literal(true) });
+const successRecordSchema = once(() => z.object({ success: z.literal(true) }));
 
 /** All files of the report. */
 export function plannerRecords(

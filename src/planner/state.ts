@@ -1,46 +1,54 @@
 /** The state of a plan between `factory plan` commands, which they keep in the state of the run's tools. */
+
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
+import { once } from '../model/once.ts';
 import { type ToolState, toolState } from '../system/tool-state.ts';
 
-const source = z.object({ path: z.string().describe('As given by the user'), sha256: z.string() });
+const source = once(() =>
+  z.object({ path: z.string().describe('As given by the user'), sha256: z.string() }),
+);
 
-const finding = z.object({
-  code: z.string(),
-  wo_id: z.string().nullable(),
-  field: z.string().nullable(),
-  message: z.string(),
-});
+const finding = once(() =>
+  z.object({
+    code: z.string(),
+    wo_id: z.string().nullable(),
+    field: z.string().nullable(),
+    message: z.string(),
+  }),
+);
 
-export const PlanState = z.object({
-  schema_version: z.literal(1),
-  started_at: z.string(),
-  spec: source.nullable(),
-  template: source.nullable(),
-  model: z.string(),
-  effort: z.string(),
-  compile_hash: z.string(),
-  repo: z
-    .string()
-    .nullable()
-    .describe('Absolute folder whose files count as existing; null for the workspace'),
-  attempt: z.int().nonnegative().describe('Number of answers checked so far'),
-  attempts: z.array(
-    z.object({
-      attempt: z.int().positive(),
-      checked_at: z.string(),
-      parse_error: z.boolean(),
-      findings: z.array(finding),
-    }),
-  ),
-  skipped: z
-    .array(z.string())
-    .exactOptional()
-    .describe('After the orders are written: the original ids of removed orders'),
-});
-export type PlanState = z.infer<typeof PlanState>;
+export const planStateSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    started_at: z.string(),
+    spec: source().nullable(),
+    template: source().nullable(),
+    model: z.string(),
+    effort: z.string(),
+    compile_hash: z.string(),
+    repo: z
+      .string()
+      .nullable()
+      .describe('Absolute folder whose files count as existing; null for the workspace'),
+    attempt: z.int().nonnegative().describe('Number of answers checked so far'),
+    attempts: z.array(
+      z.object({
+        attempt: z.int().positive(),
+        checked_at: z.string(),
+        parse_error: z.boolean(),
+        findings: z.array(finding()),
+      }),
+    ),
+    skipped: z
+      .array(z.string())
+      .exactOptional()
+      .describe('After the orders are written: the original ids of removed orders'),
+  }),
+);
+export type PlanState = z.infer<ReturnType<typeof planStateSchema>>;
 
 /** The state of a plan without a prompt. */
 export const unbegun = (now: Date): PlanState => ({
@@ -61,7 +69,7 @@ const planKey = 'plan';
 
 /** The state of a plan as a run has recorded it; undefined before its prompt is written. */
 export const planStateIn = (toolState: JsonObject | undefined): PlanState | undefined =>
-  PlanState.safeParse(toolState?.[planKey]).data;
+  planStateSchema().safeParse(toolState?.[planKey]).data;
 
 const stateOf = (io: PlanPlace): ToolState =>
   toolState(planKey, io.env, { path: join(io.cwd, inWorkspace.toolState), name: inWorkspace.toolState });
@@ -71,7 +79,7 @@ type PlanPlace = { readonly cwd: string; readonly env: Readonly<Record<string, s
 export function readState(io: PlanPlace): PlanState | undefined | { readonly problem: string } {
   const read = stateOf(io).read();
   if ('problem' in read || read.value === undefined) return 'problem' in read ? read : undefined;
-  const parsed = PlanState.safeParse(read.value);
+  const parsed = planStateSchema().safeParse(read.value);
   return parsed.success
     ? parsed.data
     : { problem: `the state of the plan is not valid: ${z.prettifyError(parsed.error)}` };

@@ -1,10 +1,12 @@
 /** `checkpoint.json`: how the run stands, for people and scripts. Written after each line of the journal that changes the
  *  state, and not flushed: a resume reads the journal, and rewrites the checkpoint where a crash left an older one. */
+
 import { basename } from 'node:path';
 import * as z from 'zod';
-import { BoundedCheckpoint, Checkpoint, type RunState } from '../model/checkpoint.ts';
+import { boundedCheckpointSchema, checkpointSchema, type RunState } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
-import { JournalMark } from '../model/mark.ts';
+import { type JournalMark, journalMarkSchema } from '../model/mark.ts';
+import { once } from '../model/once.ts';
 import { writeFileAtomic } from '../system/files.ts';
 import { withOwnHash } from './own-hash.ts';
 
@@ -12,15 +14,19 @@ import { withOwnHash } from './own-hash.ts';
 const mostInline = 1000;
 const journalName = basename(layout('').journal);
 
-export const CheckpointFile = z.object({
-  ...BoundedCheckpoint.shape,
-  completed_nodes: z.array(z.string()).optional(),
-  completed_nodes_file: z.string().optional().describe('Whose lines of type Visit name the nodes'),
-  completed_nodes_count: z.int().min(0).optional().describe('How many different ones they name'),
-  retry_counts: Checkpoint.shape.retry_counts.optional().describe('Left out where there are more than 1,000'),
-  journal: JournalMark.describe('The lines of journal.jsonl that it was written from'),
-  sha256: z.string().optional().describe('Of the text up to here, as if it ended there'),
-});
+export const checkpointFileSchema = once(() =>
+  z.object({
+    ...boundedCheckpointSchema().shape,
+    completed_nodes: z.array(z.string()).optional(),
+    completed_nodes_file: z.string().optional().describe('Whose lines of type Visit name the nodes'),
+    completed_nodes_count: z.int().min(0).optional().describe('How many different ones they name'),
+    retry_counts: checkpointSchema()
+      .shape.retry_counts.optional()
+      .describe('Left out where there are more than 1,000'),
+    journal: journalMarkSchema().describe('The lines of journal.jsonl that it was written from'),
+    sha256: z.string().optional().describe('Of the text up to here, as if it ended there'),
+  }),
+);
 
 /** Sorted ids of the nodes that completed, or how many there are when they are more than 1,000. */
 type Completed = readonly string[] | number;

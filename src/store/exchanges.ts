@@ -9,7 +9,7 @@ import {
   truncateSync,
   writeSync,
 } from 'node:fs';
-import { type Body, Exchange } from '../model/exchange.ts';
+import { type Body, type Exchange, exchangeSchema } from '../model/exchange.ts';
 import { exchangesLayout } from '../model/layout.ts';
 import type { JournalMark } from '../model/mark.ts';
 import { sha256 } from '../model/sha256.ts';
@@ -145,7 +145,7 @@ function readLine(line: string): StoredExchange | string {
   const text = line.replace(tail, '}');
   if (hash === undefined) return `(${callIn(text)}) has no hash`;
   if (sha256(text) !== hash) return `(${callIn(text)}) does not have its hash ${hash.slice(0, 12)}…`;
-  const read = Exchange.safeParse(JSON.parse(text));
+  const read = exchangeSchema().safeParse(JSON.parse(text));
   if (!read.success) return `is not an exchange of this version (${inALine(read.error)})`;
   return { exchange: read.data, sha256: hash, line };
 }

@@ -1,32 +1,36 @@
 /** The content of a lock, and what it means for a process that wants the run. */
+
 import { lstatSync } from 'node:fs';
 import * as z from 'zod';
+import { once } from '../model/once.ts';
 import { isMissing } from '../system/files.ts';
 import { hasStartTime, isAlive, isStopped, type Self } from '../system/proc.ts';
 import { readPlain } from '../system/read.ts';
 
-export const LockFile = z.object({
-  schema_version: z.literal(1),
-  epoch: z.int().positive(),
-  pid: z.int().positive(),
-  start_time: z.string().describe('Of the process, as the kernel counts'),
-  boot: z.string().optional(),
-  pid_space: z.string().describe('Pids of another boot or container say nothing here'),
-  host: z.string(),
-  since: z.string(),
-  heartbeat: z.iso.datetime(),
-  held_ms: z
-    .number()
-    .optional()
-    .describe('From taking the lock to the heartbeat, by a clock that is never set'),
-  folder: z.string().optional().describe('Inode of the run directory: in a copy it is another one'),
-  device: z
-    .string()
-    .optional()
-    .describe('The one that the run directory is on, in a copy by the disk another one'),
-  released: z.string().nullable(),
-});
-export type LockFile = z.infer<typeof LockFile>;
+export const lockFileSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    epoch: z.int().positive(),
+    pid: z.int().positive(),
+    start_time: z.string().describe('Of the process, as the kernel counts'),
+    boot: z.string().optional(),
+    pid_space: z.string().describe('Pids of another boot or container say nothing here'),
+    host: z.string(),
+    since: z.string(),
+    heartbeat: z.iso.datetime(),
+    held_ms: z
+      .number()
+      .optional()
+      .describe('From taking the lock to the heartbeat, by a clock that is never set'),
+    folder: z.string().optional().describe('Inode of the run directory: in a copy it is another one'),
+    device: z
+      .string()
+      .optional()
+      .describe('The one that the run directory is on, in a copy by the disk another one'),
+    released: z.string().nullable(),
+  }),
+);
+export type LockFile = z.infer<ReturnType<typeof lockFileSchema>>;
 
 /** Who owns a run, for people. `since` and `heartbeat` are RFC 3339. */
 export type Owner = {
@@ -60,7 +64,7 @@ export function readLockFile(path: string, epoch: number): LockRead {
     const text = found.kind === 'text' ? found.text : '';
     // Of the name itself: a link that leads nowhere takes the lock's place.
     const changedAt = lstatSync(path).mtimeMs;
-    const read = LockFile.safeParse(parsed(text));
+    const read = lockFileSchema().safeParse(parsed(text));
     return read.success ? { kind: 'read', lock: read.data } : { kind: 'unreadable', path, epoch, changedAt };
   } catch (error) {
     if (isMissing(error)) return { kind: 'gone' };

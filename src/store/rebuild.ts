@@ -207,7 +207,7 @@ function missingIn(
 /** Of the same type, and about the same execution. */
 function isOfSame(record: JsonObject, fact: EventFacts | TraceFacts): boolean {
   const told = fact as Readonly<Record<string, unknown>>;
-  return ['type', 'node_id', 'visit', 'from_node', 'itscompleted_node'].every(
+  return ['type', 'node_id', 'visit', 'from_node', 'last_completed_node'].every(
     (key) => record[key] === told[key],
   );
 }

@@ -4,7 +4,8 @@ import { basename } from 'node:path';
 import type { CallRecord } from '../model/call-record.ts';
 import type { Checkpoint, RunState } from '../model/checkpoint.ts';
 import {
-  JournalLine,
+  type JournalLine,
+  journalLineSchema,
   type LineFacts,
   type ResumedRecord,
   type StoppedRecord,
@@ -121,7 +122,7 @@ function readLines(
       if (isFlushed(read.record)) return refused(trouble);
       continue;
     }
-    const line = JournalLine.safeParse(read.record);
+    const line = journalLineSchema().safeParse(read.record);
     if (!line.success) {
       const other = otherVersion(read.record);
       if (other !== undefined) return refused(`${other.what}: line ${number}`, other.fix);

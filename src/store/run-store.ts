@@ -1,4 +1,5 @@
 /** The runs directory: its runs, their names and their status. */
+
 import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { lstat, readdir, realpath, stat, writeFile } from 'node:fs/promises';
@@ -8,11 +9,12 @@ import { ulid } from 'ulid';
 import * as z from 'zod';
 import { parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
-import { Manifest } from '../model/manifest.ts';
-import { JournalMark } from '../model/mark.ts';
-import { isPaused, Parked, pausedWords } from '../model/park.ts';
+import { type Manifest, manifestSchema } from '../model/manifest.ts';
+import { journalMarkSchema } from '../model/mark.ts';
+import { once } from '../model/once.ts';
+import { isPaused, parkedSchema, pausedWords } from '../model/park.ts';
 import { nodeId, runIdForm } from '../model/safe-names.ts';
-import { nothingSpent, Spent } from '../model/spent.ts';
+import { nothingSpent, type Spent, spentSchema } from '../model/spent.ts';
 import { quoteWord } from '../policy/words.ts';
 import type { Clock } from '../system/clock.ts';
 import { isCode, isMissing, makeFolder } from '../system/files.ts';
@@ -127,27 +129,31 @@ const isFile = (path: string): Promise<boolean> =>
   );
 
 const statusWords = ['running', 'completed', 'failed', 'interrupted', ...pausedWords] as const;
-const Saved = z.object({
-  status: z.enum(statusWords),
-  // The status counts even if the checkpoint lacks these.
-  next_node: z.string().nullish().catch(null),
-  elapsed_ms: z.number().catch(0),
-  ended: z.object({ reason: z.string() }).nullish().catch(null),
-  last_failure: z.object({ node: nodeId }).nullish().catch(null),
-  spent: Spent.optional().catch(undefined),
-  parked: Parked.optional().catch(undefined),
-  journal: JournalMark.optional().catch(undefined),
-});
-const Story = z.object({
-  started_at: z.string(),
-  pipeline_path: z.string(),
-  forked_from: z
-    .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
-    .optional()
-    .catch(undefined),
-  replay_of: z.object({ run_id: z.string(), live: z.boolean().optional() }).optional().catch(undefined),
-});
-type ForkLink = NonNullable<z.infer<typeof Story>['forked_from']>;
+const savedSchema = once(() =>
+  z.object({
+    status: z.enum(statusWords),
+    // The status counts even if the checkpoint lacks these.
+    next_node: z.string().nullish().catch(null),
+    elapsed_ms: z.number().catch(0),
+    ended: z.object({ reason: z.string() }).nullish().catch(null),
+    last_failure: z.object({ node: nodeId() }).nullish().catch(null),
+    spent: spentSchema().optional().catch(undefined),
+    parked: parkedSchema().optional().catch(undefined),
+    journal: journalMarkSchema().optional().catch(undefined),
+  }),
+);
+const storySchema = once(() =>
+  z.object({
+    started_at: z.string(),
+    pipeline_path: z.string(),
+    forked_from: z
+      .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
+      .optional()
+      .catch(undefined),
+    replay_of: z.object({ run_id: z.string(), live: z.boolean().optional() }).optional().catch(undefined),
+  }),
+);
+type ForkLink = NonNullable<z.infer<ReturnType<typeof storySchema>>['forked_from']>;
 
 export type RunSummary = {
   readonly id: string;
@@ -196,10 +202,10 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 export async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSummary> {
   const at = layout(dir);
   const manifest = await jsonOf(at.manifest);
-  const story = Story.safeParse(manifest);
+  const story = storySchema().safeParse(manifest);
   const checkpoint = await jsonOf(at.checkpoint);
   const isEarlier = !existsSync(at.journal);
-  const saved = isEarlier ? Saved.safeParse(undefined) : await savedIn(dir, checkpoint);
+  const saved = isEarlier ? savedSchema().safeParse(undefined) : await savedIn(dir, checkpoint);
   const said = saved.success ? saved.data.status : 'unreadable';
   // A resumed run has its previous status until its first node has finished.
   const goesOn = saved.success && (said === 'running' || saved.data.next_node != null);
@@ -240,11 +246,11 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
 
 /** How the run stands: as its checkpoint says, or, where a crash left an older one or none, as the journal says. */
 async function savedIn(dir: string, checkpoint: unknown) {
-  const saved = Saved.safeParse(checkpoint);
+  const saved = savedSchema().safeParse(checkpoint);
   const size = statSync(layout(dir).journal, { throwIfNoEntry: false })?.size;
   if (saved.success && saved.data.journal?.bytes === size) return saved;
   const history = await readRun(dir);
-  return history.ok ? Saved.safeParse(history.checkpoint) : saved;
+  return history.ok ? savedSchema().safeParse(history.checkpoint) : saved;
 }
 
 /** A run that cannot be read does not hide the others. */
@@ -298,7 +304,7 @@ export async function readManifest(
   }
   const other = otherVersion(value);
   if (other !== undefined) return unreadable(`${path} ${other.what}`, other.fix);
-  const read = Manifest.safeParse(value);
+  const read = manifestSchema().safeParse(value);
   return read.success
     ? { ok: true, manifest: read.data, sha256: manifestHash(value as object) }
     : broken(`is no manifest of this version (${inALine(read.error)})`);

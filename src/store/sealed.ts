@@ -1,5 +1,6 @@
 /** The sealed store: all holdout files in one packed, encrypted file of the run, written once. Its key is outside the run
  *  directory, so that access to a run gives no access to its holdout. */
+
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
@@ -7,6 +8,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import * as z from 'zod';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { layout } from '../model/layout.ts';
+import { once } from '../model/once.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { sha256 } from '../model/sha256.ts';
 import {
@@ -30,13 +32,15 @@ const tagBytes = 16;
 /** Limit of a holdout in bytes: it is held in memory during the run. */
 export const mostSealedBytes = 256 * 1024 * 1024;
 
-const List = z.array(
-  z.object({
-    path: z.string(),
-    kind: z.enum(['file', 'link', 'dir']),
-    mode: z.number(),
-    size: z.number(),
-  }),
+const listSchema = once(() =>
+  z.array(
+    z.object({
+      path: z.string(),
+      kind: z.enum(['file', 'link', 'dir']),
+      mode: z.number(),
+      size: z.number(),
+    }),
+  ),
 );
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -199,7 +203,7 @@ function unpack(store: Buffer, key: Buffer): SealedFile[] | undefined {
     return undefined;
   }
   const listEnd = 4 + plain.readUInt32BE(0);
-  const list = List.parse(JSON.parse(plain.toString('utf8', 4, listEnd)));
+  const list = listSchema().parse(JSON.parse(plain.toString('utf8', 4, listEnd)));
   let at = listEnd;
   return list.map(({ path, kind, mode, size }) => {
     const content = plain.subarray(at, at + size);

@@ -1,7 +1,7 @@
 /** The state of a run from its executions. */
 import { type Checkpoint, nodeOutcome, type RunState } from '../model/checkpoint.ts';
 import { own, put } from '../model/own.ts';
-import { RunRecord, type VisitRecord } from '../model/visit-record.ts';
+import { type RunRecord, runRecordSchema, type VisitRecord } from '../model/visit-record.ts';
 import { readRecords } from './journal.ts';
 import { inALine, otherVersion, type Unreadable, unreadable } from './problem.ts';
 
@@ -19,7 +19,7 @@ export async function readVisits(path: string): Promise<ReadVisits> {
   if (first !== undefined) return damaged(`is damaged: line ${first.line} ${first.why}`);
   const records: RunRecord[] = [];
   for (const [index, record] of read.entries()) {
-    const parsed = RunRecord.safeParse(record);
+    const parsed = runRecordSchema().safeParse(record);
     const other = parsed.success ? undefined : otherVersion(record);
     if (other !== undefined) return unreadable(`${path} ${other.what}: line ${index + 1}`, other.fix);
     if (!parsed.success)

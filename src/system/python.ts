@@ -1,5 +1,7 @@
 /** Checks Python programs with the installed Python, which will run them: syntax and imports. The programs are not executed. */
+
 import * as z from 'zod';
+import { once } from '../model/once.ts';
 import { outputOf } from './run-sync.ts';
 
 export type PythonProgram =
@@ -38,7 +40,7 @@ for text in json.load(sys.stdin.buffer):
     print(json.dumps(answer), flush=True)
 `;
 
-const Answer = z.union([z.array(z.string()), z.string()]);
+const answerZodSchema = once(() => z.union([z.array(z.string()), z.string()]));
 
 /** Checks programs, by their text. Starts one Python for all of them, none without programs. Never throws. */
 export function readPython(texts: readonly string[]): PythonPrograms {
@@ -54,7 +56,7 @@ export function readPython(texts: readonly string[]): PythonPrograms {
 
 function programOf(version: string, line: string | undefined): PythonProgram {
   if (!/^\d+\.\d+$/.test(version)) return { kind: 'unchecked', why: 'no python3' };
-  const answer = Answer.safeParse(parsed(line ?? ''));
+  const answer = answerZodSchema().safeParse(parsed(line ?? ''));
   if (!answer.success) return { kind: 'unchecked', why: 'python3 gave no answer' };
   return typeof answer.data === 'string'
     ? { kind: 'invalid', problem: `not valid Python ${version}: ${answer.data}` }

@@ -7,7 +7,7 @@ import { recordedHead } from '../builder/recorded.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { Commit } from '../model/result.ts';
+import { type Commit, commitSchema } from '../model/result.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import type { Environment } from '../system/git.ts';
 import type { Findings } from './report.ts';
@@ -16,7 +16,7 @@ const where = 'history.git';
 
 /** The commits of a run in order, as its context names them. */
 export function commitsOf(checkpoint: Checkpoint): readonly (Commit & { readonly commit: string })[] {
-  const read = Commit.array().safeParse(checkpoint.context['build.commits']);
+  const read = commitSchema().array().safeParse(checkpoint.context['build.commits']);
   return read.success
     ? read.data.flatMap((one) => (one.commit === null ? [] : [{ ...one, commit: one.commit }]))
     : [];
@@ -121,7 +121,7 @@ function inheritedCommits(manifest: Manifest, records: readonly RunRecord[]): Re
   const names = new Set<string>();
   for (const record of records) {
     if (record.type !== 'Visit' || (record.seq > until && record.replayed === undefined)) continue;
-    const read = Commit.array().safeParse(record.context.set['build.commits']);
+    const read = commitSchema().array().safeParse(record.context.set['build.commits']);
     for (const { commit } of read.success ? read.data : []) if (commit !== null) names.add(commit);
   }
   return names;

@@ -4,7 +4,7 @@ import { canonicalHash } from '../model/canonical.ts';
 import { type Json, parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import type { Mark } from '../model/mark.ts';
-import { CheckpointFile, checkpointText, completedNodes } from '../store/checkpoint.ts';
+import { checkpointFileSchema, checkpointText, completedNodes } from '../store/checkpoint.ts';
 import { ownHashOf } from '../store/own-hash.ts';
 import { type RunHistory, readRun } from '../store/run-journal.ts';
 import { readPlain } from '../system/read.ts';
@@ -41,7 +41,7 @@ function checkCheckpoint(runDir: string, history: RunHistory, found: Findings): 
   }
   found.count('files');
   const says = jsonIn(file.text);
-  const read = CheckpointFile.safeParse(says);
+  const read = checkpointFileSchema().safeParse(says);
   if (!read.success) {
     found.add('unreadable', where, `it is not the JSON of a checkpoint; ${late}`);
     return;

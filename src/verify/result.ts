@@ -9,7 +9,7 @@ import { followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
 import { isPaused } from '../model/park.ts';
-import { RunResult } from '../model/result.ts';
+import { type RunResult, runResultSchema } from '../model/result.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { ownHashOf } from '../store/own-hash.ts';
 import type { RunHistory } from '../store/run-journal.ts';
@@ -42,7 +42,7 @@ export function readResult(runDir: string, checkpoint: Checkpoint, found: Findin
   }
   found.count('files');
   const value = jsonIn(file.text);
-  const read = RunResult.safeParse(value);
+  const read = runResultSchema().safeParse(value);
   if (!read.success) {
     found.add('unreadable', where, 'it is not the JSON of a result');
     return undefined;

@@ -1,25 +1,29 @@
 /** A folder of a tree as the store keeps it: its entries with the facts by which an unchanged file is known again. */
+
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
+import { once } from '../model/once.ts';
 import type { Entry } from './snapshot.ts';
 import { Folder, fileEntry, type Item } from './tree.ts';
 import { DamagedStore } from './trouble.ts';
 
 // A run directory may come from another user: what a restore writes must stay in its folder.
-const name = z.string().refine((text) => !/^\.{0,2}$|[/\0]/.test(text), 'no name');
-const mode = z.int().min(0).max(0o7777);
-const hash = z.string().regex(/^[0-9a-f]{64}$/);
+const name = once(() => z.string().refine((text) => !/^\.{0,2}$|[/\0]/.test(text), 'no name'));
+const mode = once(() => z.int().min(0).max(0o7777));
+const hash = once(() => z.string().regex(/^[0-9a-f]{64}$/));
 
 /** Files: name, mode, size, hash, and the stat facts as one string of mtime, ctime and inode, each `-` where unknown. Folders:
  *  name, mode, and the hash of the record. */
-const StoredFolder = z.object({
-  schema_version: z.literal(1),
-  boot: z.string().describe('The start of the system in which the stat facts were taken'),
-  folders: z.array(z.tuple([name, mode, hash])),
-  links: z.array(z.tuple([name, z.string()])),
-  files: z.array(z.tuple([name, mode, z.int().min(0), hash, z.string()])),
-});
-type StoredFolder = z.infer<typeof StoredFolder>;
+const storedFolderSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    boot: z.string().describe('The start of the system in which the stat facts were taken'),
+    folders: z.array(z.tuple([name(), mode(), hash()])),
+    links: z.array(z.tuple([name(), z.string()])),
+    files: z.array(z.tuple([name(), mode(), z.int().min(0), hash(), z.string()])),
+  }),
+);
+type StoredFolder = z.infer<ReturnType<typeof storedFolderSchema>>;
 
 /** `keyOf` gives the hash of a folder's record. */
 export function writeFolder({ items }: Folder, boot: string, keyOf: (folder: Folder) => string): Buffer {
@@ -62,7 +66,7 @@ export function readFolder(
 
 function parsed(bytes: Buffer): StoredFolder {
   try {
-    return StoredFolder.parse(JSON.parse(bytes.toString()));
+    return storedFolderSchema().parse(JSON.parse(bytes.toString()));
   } catch (error) {
     throw new DamagedStore('the snapshot store is damaged: the record of a folder is none', { cause: error });
   }

@@ -1,8 +1,10 @@
 /** Puts paths of a workspace out of sight and back, exactly, also after a crash at any moment. */
+
 import { chmodSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { once } from '../model/once.ts';
 import { innerPath } from '../model/safe-names.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeJson } from '../system/files.ts';
@@ -23,21 +25,23 @@ export type OutOfSight = {
   readonly only?: readonly string[];
 };
 
-const permissions = z.int().min(0).max(0o7777);
+const permissions = once(() => z.int().min(0).max(0o7777));
 
 /** The n-th path waits under the name n. `mode` is the permission bits of a folder, null for anything else. `folders` are
  *  all those above the paths: what is brought back goes through them and through no link. */
-const HiddenList = z
-  .object({
-    schema_version: z.literal(1),
-    paths: z.array(z.object({ path: innerPath, mode: permissions.nullable() })),
-    folders: z.array(z.object({ path: innerPath, mode: permissions })),
-  })
-  .refine(({ paths, folders }) => {
-    const named = new Set(folders.map(({ path }) => path));
-    return paths.every(({ path }) => ancestorsOf(path).every((folder) => named.has(folder)));
-  }, 'folders are missing');
-type HiddenList = z.infer<typeof HiddenList>;
+const hiddenListSchema = once(() =>
+  z
+    .object({
+      schema_version: z.literal(1),
+      paths: z.array(z.object({ path: innerPath(), mode: permissions().nullable() })),
+      folders: z.array(z.object({ path: innerPath(), mode: permissions() })),
+    })
+    .refine(({ paths, folders }) => {
+      const named = new Set(folders.map(({ path }) => path));
+      return paths.every(({ path }) => ancestorsOf(path).every((folder) => named.has(folder)));
+    }, 'folders are missing'),
+);
+type HiddenList = z.infer<ReturnType<typeof hiddenListSchema>>;
 
 /** Moves the paths away with what is below them, and returns them. Rejects with a WorkspaceError when one of
  *  them cannot be moved; then all are where they were. The list is on the disk before the first move. */
@@ -137,7 +141,7 @@ function readList(path: string): HiddenList | undefined {
   const read = readPlain(path);
   if (read.kind === 'missing') return undefined;
   try {
-    return HiddenList.parse(JSON.parse(read.kind === 'text' ? read.text : ''));
+    return hiddenListSchema().parse(JSON.parse(read.kind === 'text' ? read.text : ''));
   } catch (error) {
     throw new DamagedStore(`${path} is damaged: it does not say where hidden files belong`, {
       cause: error,

@@ -1,9 +1,11 @@
 /** Contents by their SHA-256. */
+
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fchmodSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { once } from '../model/once.ts';
 import { sha256 } from '../model/sha256.ts';
 import { makeFolder, syncFolder } from '../system/files.ts';
 import { namesIn } from '../system/read.ts';
@@ -14,7 +16,7 @@ import { Packs, packName } from './packs.ts';
 import { DamagedStore, trouble } from './trouble.ts';
 
 /** The pieces of a large content, in order. */
-const Parts = z.array(z.string().regex(/^[0-9a-f]{64}$/));
+const partsSchema = once(() => z.array(z.string().regex(/^[0-9a-f]{64}$/)));
 
 /** How many bytes of a piece the next one begins with once more. */
 const overlap = 64 * 1024;
@@ -109,7 +111,7 @@ export class Store {
   private partsOf(hash: string): readonly string[] | undefined {
     for (const { bytes } of this.packs.versions('parts', hash)) {
       try {
-        if (bytes !== undefined) return Parts.parse(JSON.parse(bytes.toString()));
+        if (bytes !== undefined) return partsSchema().parse(JSON.parse(bytes.toString()));
       } catch {
         // Another item of the same key may be right.
       }

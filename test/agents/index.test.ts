@@ -1,14 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type AgentRequest, agentNames, chooseAgent, createAgent } from '../../src/agents/index.ts';
-import { AgentScript } from '../../src/model/agent-script.ts';
+import { agentScriptSchema } from '../../src/model/agent-script.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { agentClock } from './clock.ts';
 import { taskFor } from './contract.ts';
 
 const script = {
   path: 'agent.json',
-  script: AgentScript.parse({ format: 'factory-script/1', answers: { work: [{ text: 'scripted' }] } }),
+  script: agentScriptSchema().parse({
+    format: 'factory-script/1',
+    answers: { work: [{ text: 'scripted' }] },
+  }),
 };
 const key = { OPENAI_API_KEY: 'sk-key' };
 

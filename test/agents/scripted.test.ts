@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scriptedAgent, scriptMatchesInputs } from '../../src/agents/scripted.ts';
-import { AgentScript } from '../../src/model/agent-script.ts';
+import { agentScriptSchema } from '../../src/model/agent-script.ts';
 import { keepsTheAgentContract, taskFor, wellFormed } from './contract.ts';
 
 const scriptOf = (answers: Record<string, unknown>, inputs: Record<string, string> = {}) =>
-  AgentScript.parse({ format: 'factory-script/1', inputs, answers });
+  agentScriptSchema().parse({ format: 'factory-script/1', inputs, answers });
 
 const agentOf = (answers: Record<string, unknown>, files: Record<string, string> = {}) =>
   scriptedAgent({

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { applyProposal } from '../../src/builder/apply.ts';
 import { preflightProblem } from '../../src/builder/build.ts';
 import { parseProposal } from '../../src/builder/proposal.ts';
-import { WorkOrder } from '../../src/model/work-order.ts';
+import { workOrderSchema } from '../../src/model/work-order.ts';
 import { folder, put, tree } from './support.ts';
 
 type Generated = string | { $repeat: string; count: number; prefix?: string; suffix?: string };
@@ -55,7 +55,7 @@ test.for(cases.map((one) => [`${one.group}: ${one.name}`, one] as const))('%s', 
   for (const [path, mode] of Object.entries(one.modes ?? {}))
     chmodSync(join(repo, path), Number.parseInt(mode, 8));
   const before = tree(it.path);
-  const order = WorkOrder.parse(one.workOrder);
+  const order = workOrderSchema().parse(one.workOrder);
   const proposal = expand(one.proposal);
 
   const unmet = await preflightProblem(repo, order);

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Exchange } from '../../src/model/exchange.ts';
+import { type Exchange, exchangeSchema } from '../../src/model/exchange.ts';
 import { root } from '../support/cli.ts';
 import { house, treeOf } from '../support/house.ts';
 import { startModelServer } from '../support/model-server.ts';
@@ -11,7 +11,7 @@ const runs = '.factory/runs';
 type House = Awaited<ReturnType<typeof house>>;
 const dirOf = (it: House, run: string) => join(it.path, runs, run);
 const exchanges = (it: House, run: string) =>
-  it.records(`${runs}/${run}/exchanges/calls.jsonl`).map((record) => Exchange.parse(record));
+  it.records(`${runs}/${run}/exchanges/calls.jsonl`).map((record) => exchangeSchema().parse(record));
 const resultOf = (it: House, run: string) => it.json(`${runs}/${run}/result.json`);
 const workspace = (it: House, run: string) => treeOf(join(dirOf(it, run), 'workspace'));
 

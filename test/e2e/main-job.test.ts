@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { RunResult } from '../../src/model/result.ts';
+import { runResultSchema } from '../../src/model/result.ts';
 import { cleanEnv, home, root } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
 
@@ -15,7 +15,7 @@ test('without a key: the spec becomes verified commits, with a revision, two rol
   await using it = await home();
   const ran = await it.factory(['run', pipeline, '--run-id', 'r1', '--json']);
   expect(ran.code, ran.stderr).toBe(0);
-  const result = RunResult.parse(JSON.parse(ran.stdout));
+  const result = runResultSchema().parse(JSON.parse(ran.stdout));
   expect(result).toMatchObject({ status: 'completed', exit_node: 'exit', run_id: 'r1' });
   expect(result.proof).toEqual(['bash scripts/verify.sh']);
   expect(result.commits.map((c) => [c.work_order, c.attempts])).toEqual([
@@ -139,7 +139,7 @@ test('with a key: a model answers over HTTP, and another spec is built upon a fo
     { env },
   );
   expect(ran.code, ran.stderr).toBe(0);
-  const result = RunResult.parse(JSON.parse(ran.stdout));
+  const result = runResultSchema().parse(JSON.parse(ran.stdout));
   expect(result.commits).toMatchObject([{ work_order: 'WO-01', attempts: 3 }]);
   expect(result.agent).toContain('openai some-model');
   expect(server.requests).toHaveLength(4);

@@ -1,7 +1,7 @@
 /** What an agent or a tool gives is in memory what a resume reads back. */
 import { expect, test } from 'vitest';
 import { maskedObject } from '../../src/engine/masked.ts';
-import { Checkpoint } from '../../src/model/checkpoint.ts';
+import { checkpointSchema } from '../../src/model/checkpoint.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 
 test.each([
@@ -10,7 +10,7 @@ test.each([
   '{"a":12345678901234567890,"b":"\\ud800","c":"\\u0000","d":[null,true,{}]}',
 ])('%s is what its record holds', (text) => {
   const given = maskedObject(JSON.parse(text) as JsonObject, (word) => word);
-  const back = Checkpoint.shape.context.parse(JSON.parse(JSON.stringify(given)));
+  const back = checkpointSchema().shape.context.parse(JSON.parse(JSON.stringify(given)));
   expect(back).toStrictEqual(given);
 });
 

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseProposal } from '../../src/builder/proposal.ts';
 import { type AgentScript, parseAgentScript } from '../../src/model/agent-script.ts';
-import { WorkOrder } from '../../src/model/work-order.ts';
+import { workOrderSchema } from '../../src/model/work-order.ts';
 import { checkPlan } from '../../src/planner/compile.ts';
 import { withExemptions } from '../../src/planner/exempt.ts';
 import { plannedCommandProblem } from '../../src/policy/verification-command.ts';
@@ -56,7 +56,8 @@ describe('the plans', () => {
     const { plan, findings } = checkPlan(revised, { repoFiles: [] });
     expect(findings).toEqual([]);
     expect(plan && withExemptions(plan, []).some((order) => order['verify_exempt'])).toBe(false);
-    const commands = plan?.work_orders.flatMap((order) => WorkOrder.parse(order).acceptance_commands) ?? [];
+    const commands =
+      plan?.work_orders.flatMap((order) => workOrderSchema().parse(order).acceptance_commands) ?? [];
     expect(commands.map(plannedCommandProblem).filter((problem) => problem !== undefined)).toEqual([]);
   });
 });

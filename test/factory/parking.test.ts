@@ -3,8 +3,8 @@ import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { completeWait } from '../../src/factory/ended.ts';
-import { Parked } from '../../src/model/park.ts';
-import { RunResult } from '../../src/model/result.ts';
+import { parkedSchema } from '../../src/model/park.ts';
+import { runResultSchema } from '../../src/model/result.ts';
 import { livingOwners } from '../../src/store/lock.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import { verifyRun } from '../../src/verify/verify.ts';
@@ -209,8 +209,8 @@ test('completing a suspended run does not overwrite what another process has don
   await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
   expect((await it.start()).code).toBe(75);
   const runDir = join(it.path, '.factory/runs/r1');
-  const result = RunResult.parse(it.json('.factory/runs/r1/result.json'));
-  const parked = Parked.parse(it.json(checkpoint).parked);
+  const result = runResultSchema().parse(it.json('.factory/runs/r1/result.json'));
+  const parked = parkedSchema().parse(it.json(checkpoint).parked);
   expect((await it.resume('r1', { now: true })).code).toBe(0);
   const files = ['result.json', 'manifest.json', 'checkpoint.json'];
   const read = () => files.map((name) => readFileSync(join(runDir, name), 'utf8'));

@@ -4,7 +4,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { maxAnswerCharacters, strip } from '../../src/model/json-text.ts';
-import { normalizePath, relativePathProblem, WorkOrder, workPlanSchema } from '../../src/model/work-order.ts';
+import {
+  normalizePath,
+  relativePathProblem,
+  workOrderSchema,
+  workPlanSchema,
+} from '../../src/model/work-order.ts';
 import { checkPlan } from '../../src/planner/compile.ts';
 import { emit, fileText } from '../../src/planner/emit.ts';
 import { toDiagnostic } from '../../src/planner/finding.ts';
@@ -75,7 +80,7 @@ test('an accepted plan is accepted again in its written form, with the same hash
 
 test('an emitted order fits the schema', () => {
   const plan = checkPlan(planOf(order('WO-01', ['src/../a'], { verify_exempt: 'yes' })), none).plan;
-  expect(WorkOrder.parse(plan?.work_orders[0])).toMatchObject({
+  expect(workOrderSchema().parse(plan?.work_orders[0])).toMatchObject({
     allowed_files: ['a'],
     verify_exempt: true,
     notes: null,
@@ -86,7 +91,7 @@ test('conditions, notes and exemption are optional', () => {
   const { preconditions: _a, postconditions: _b, notes: _c, ...bare } = order('WO-01', []);
   const { plan, findings } = checkPlan(planOf(bare), none);
   expect(findings).toEqual([]);
-  expect(WorkOrder.parse(plan?.work_orders[0])).toMatchObject({
+  expect(workOrderSchema().parse(plan?.work_orders[0])).toMatchObject({
     preconditions: [],
     postconditions: [],
     notes: null,
@@ -95,7 +100,8 @@ test('conditions, notes and exemption are optional', () => {
 });
 
 test('an exemption may be a word such as yes or no; other values are refused', () => {
-  const read = (flag: unknown) => WorkOrder.safeParse({ ...order('WO-01', ['a']), verify_exempt: flag }).data;
+  const read = (flag: unknown) =>
+    workOrderSchema().safeParse({ ...order('WO-01', ['a']), verify_exempt: flag }).data;
   for (const yes of [true, 1, '1', 'on', 't', 'TRUE', 'y', 'Yes'])
     expect(read(yes)?.verify_exempt, `${yes}`).toBe(true);
   for (const no of [false, 0, '0', 'off', 'F', 'false', 'n', 'no'])

@@ -1,67 +1,77 @@
 /** The JSON lines of `claude -p --output-format stream-json`: what it says, does, spends and answers. */
+
 import * as z from 'zod';
 import type { Json } from '../../model/json.ts';
-import { ToldNumber } from '../../model/spent.ts';
+import { once } from '../../model/once.ts';
+import { toldNumberSchema } from '../../model/spent.ts';
 import type { AgentAction } from '../agent.ts';
 import { jsonLine } from '../program/lines.ts';
 
-const Block = z.looseObject({
-  type: z.string(),
-  text: z.string().optional(),
-  thinking: z.string().optional(),
-  id: z.string().optional(),
-  name: z.string().optional(),
-  input: z.looseObject({}).optional(),
-  tool_use_id: z.string().optional(),
-  is_error: z.boolean().optional(),
-});
-const tokens = ToldNumber.nullable().optional().catch(undefined);
-const Numbers = z.looseObject({
-  input_tokens: tokens,
-  cache_creation_input_tokens: tokens,
-  cache_read_input_tokens: tokens,
-  output_tokens: tokens,
-});
-const OfModel = z.looseObject({
-  inputTokens: tokens,
-  cacheCreationInputTokens: tokens,
-  cacheReadInputTokens: tokens,
-  outputTokens: tokens,
-});
-const Line = z.looseObject({
-  type: z.string(),
-  subtype: z.string().optional(),
-  model: z.string().optional(),
-  message: z
-    .looseObject({
-      id: z.string().optional().catch(undefined),
-      content: z.union([z.string(), z.array(Block)]).optional(),
-      usage: Numbers.optional().catch(undefined),
-    })
-    .optional()
-    .catch(undefined),
-  error: z.unknown().optional(),
-  is_error: z.boolean().optional(),
-  api_error_status: z.number().nullable().optional(),
-  result: z.string().optional(),
-  errors: z.array(z.string()).optional().catch(undefined),
-  total_cost_usd: ToldNumber.optional().catch(undefined),
-  usage: Numbers.optional().catch(undefined),
-  modelUsage: z.record(z.string(), OfModel).optional().catch(undefined),
-  structured_output: z.json().optional(),
-  permission_denials: z
-    .array(
-      z.looseObject({ tool_name: z.string(), tool_input: z.looseObject({}).optional().catch(undefined) }),
-    )
-    .optional()
-    .catch(undefined),
-  rate_limit_info: z
-    .looseObject({ status: z.string().optional(), resetsAt: z.number().optional() })
-    .optional()
-    .catch(undefined),
-});
-type Block = z.infer<typeof Block>;
-type Line = z.infer<typeof Line>;
+const blockSchema = once(() =>
+  z.looseObject({
+    type: z.string(),
+    text: z.string().optional(),
+    thinking: z.string().optional(),
+    id: z.string().optional(),
+    name: z.string().optional(),
+    input: z.looseObject({}).optional(),
+    tool_use_id: z.string().optional(),
+    is_error: z.boolean().optional(),
+  }),
+);
+const tokens = once(() => toldNumberSchema().nullable().optional().catch(undefined));
+const numbersSchema = once(() =>
+  z.looseObject({
+    input_tokens: tokens(),
+    cache_creation_input_tokens: tokens(),
+    cache_read_input_tokens: tokens(),
+    output_tokens: tokens(),
+  }),
+);
+const ofModelSchema = once(() =>
+  z.looseObject({
+    inputTokens: tokens(),
+    cacheCreationInputTokens: tokens(),
+    cacheReadInputTokens: tokens(),
+    outputTokens: tokens(),
+  }),
+);
+const lineSchema = once(() =>
+  z.looseObject({
+    type: z.string(),
+    subtype: z.string().optional(),
+    model: z.string().optional(),
+    message: z
+      .looseObject({
+        id: z.string().optional().catch(undefined),
+        content: z.union([z.string(), z.array(blockSchema())]).optional(),
+        usage: numbersSchema().optional().catch(undefined),
+      })
+      .optional()
+      .catch(undefined),
+    error: z.unknown().optional(),
+    is_error: z.boolean().optional(),
+    api_error_status: z.number().nullable().optional(),
+    result: z.string().optional(),
+    errors: z.array(z.string()).optional().catch(undefined),
+    total_cost_usd: toldNumberSchema().optional().catch(undefined),
+    usage: numbersSchema().optional().catch(undefined),
+    modelUsage: z.record(z.string(), ofModelSchema()).optional().catch(undefined),
+    structured_output: z.json().optional(),
+    permission_denials: z
+      .array(
+        z.looseObject({ tool_name: z.string(), tool_input: z.looseObject({}).optional().catch(undefined) }),
+      )
+      .optional()
+      .catch(undefined),
+    rate_limit_info: z
+      .looseObject({ status: z.string().optional(), resetsAt: z.number().optional() })
+      .optional()
+      .catch(undefined),
+  }),
+);
+type Block = z.infer<ReturnType<typeof blockSchema>>;
+type Line = z.infer<ReturnType<typeof lineSchema>>;
 
 export type ClaudeTokens = {
   /** Of all input, what came from the cache included. */
@@ -141,7 +151,7 @@ class EventReader implements ClaudeEvents {
   }
 
   line(text: string): void {
-    const line = jsonLine(text, Line);
+    const line = jsonLine(text, lineSchema());
     if (line === undefined) return;
     // Work that ran in the background may wake it once more.
     if (line.type === 'assistant' || line.type === 'user') this.over = false;
@@ -206,7 +216,7 @@ class EventReader implements ClaudeEvents {
 const blocksOf = (line: Line): readonly Block[] =>
   Array.isArray(line.message?.content) ? line.message.content : [];
 
-function tokensIn(usage: z.infer<typeof Numbers> | undefined): ClaudeTokens {
+function tokensIn(usage: z.infer<ReturnType<typeof numbersSchema>> | undefined): ClaudeTokens {
   const input = [usage?.input_tokens, usage?.cache_creation_input_tokens, usage?.cache_read_input_tokens];
   return {
     inputTokens: usage?.input_tokens == null ? null : input.reduce<number>((sum, one) => sum + (one ?? 0), 0),

@@ -1,36 +1,42 @@
 /** The JSON lines of `codex exec --json`: what it says, does and spends. */
+
 import * as z from 'zod';
-import { ToldNumber } from '../../model/spent.ts';
+import { once } from '../../model/once.ts';
+import { toldNumberSchema } from '../../model/spent.ts';
 import type { AgentAction } from '../agent.ts';
 import { jsonLine } from '../program/lines.ts';
 
-const Item = z.looseObject({
-  type: z.string(),
-  text: z.string().optional(),
-  command: z.string().optional(),
-  changes: z.array(z.looseObject({ path: z.string(), kind: z.unknown().optional() })).optional(),
-  server: z.string().optional(),
-  tool: z.string().optional(),
-  arguments: z.unknown().optional(),
-  query: z.string().optional(),
-  exit_code: z.number().nullable().optional(),
-  status: z.string().optional(),
-});
-const Event = z.looseObject({
-  type: z.string(),
-  item: Item.optional(),
-  usage: z
-    .looseObject({
-      input_tokens: ToldNumber,
-      output_tokens: ToldNumber,
-      cached_input_tokens: ToldNumber.optional().catch(undefined),
-      reasoning_output_tokens: ToldNumber.optional().catch(undefined),
-    })
-    .optional()
-    .catch(undefined),
-  message: z.string().optional(),
-  error: z.looseObject({ message: z.string().optional() }).nullable().optional(),
-});
+const itemSchema = once(() =>
+  z.looseObject({
+    type: z.string(),
+    text: z.string().optional(),
+    command: z.string().optional(),
+    changes: z.array(z.looseObject({ path: z.string(), kind: z.unknown().optional() })).optional(),
+    server: z.string().optional(),
+    tool: z.string().optional(),
+    arguments: z.unknown().optional(),
+    query: z.string().optional(),
+    exit_code: z.number().nullable().optional(),
+    status: z.string().optional(),
+  }),
+);
+const eventSchema = once(() =>
+  z.looseObject({
+    type: z.string(),
+    item: itemSchema().optional(),
+    usage: z
+      .looseObject({
+        input_tokens: toldNumberSchema(),
+        output_tokens: toldNumberSchema(),
+        cached_input_tokens: toldNumberSchema().optional().catch(undefined),
+        reasoning_output_tokens: toldNumberSchema().optional().catch(undefined),
+      })
+      .optional()
+      .catch(undefined),
+    message: z.string().optional(),
+    error: z.looseObject({ message: z.string().optional() }).nullable().optional(),
+  }),
+);
 
 export interface CodexEvents {
   /** Takes one line; a line that is no event says nothing. */
@@ -63,7 +69,7 @@ export function codexEvents(on: {
   let turn: CodexEvents['turn'];
   return {
     line(text) {
-      const event = jsonLine(text, Event);
+      const event = jsonLine(text, eventSchema());
       if (event === undefined) return;
       switch (event.type) {
         case 'turn.started':
@@ -124,7 +130,7 @@ export function codexEvents(on: {
 const also = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined ? b : a + (b ?? 0);
 
-function actionOf(item: z.infer<typeof Item>): AgentAction | undefined {
+function actionOf(item: z.infer<ReturnType<typeof itemSchema>>): AgentAction | undefined {
   const status = item.status ?? 'completed';
   switch (item.type) {
     case 'command_execution': {

@@ -1,19 +1,23 @@
 /** What a command reports of its model calls: JSON objects in its usage file. */
+
 import * as z from 'zod';
-import { sumOfUsages, ToldNumber, type Usage } from '../../model/spent.ts';
+import { once } from '../../model/once.ts';
+import { sumOfUsages, toldNumberSchema, type Usage } from '../../model/spent.ts';
 import { readAnswer } from '../program/answer.ts';
 
-const count = z.int().nonnegative().nullish();
+const count = once(() => z.int().nonnegative().nullish());
 
 /** One call, or several together. Tokens of input include cached ones, those of output the ones of reasoning. */
-const Call = z.object({
-  model: z.string().min(1).nullish(),
-  input_tokens: count,
-  output_tokens: count,
-  cached_input_tokens: count,
-  reasoning_tokens: count,
-  cost_usd: ToldNumber.nullish(),
-});
+const callSchema = once(() =>
+  z.object({
+    model: z.string().min(1).nullish(),
+    input_tokens: count(),
+    output_tokens: count(),
+    cached_input_tokens: count(),
+    reasoning_tokens: count(),
+    cost_usd: toldNumberSchema().nullish(),
+  }),
+);
 
 /** The sum of what the file at `path` reports: a JSON object, or one a line for each call. Undefined when there is no such
  *  file; `problem` reads after "the usage file". A last line that was cut off counts as a part that was not reported. `model`
@@ -56,7 +60,7 @@ function parsed(text: string): unknown {
 }
 
 function usageOf(value: unknown, model: string | undefined): Read | Problem {
-  const read = Call.safeParse(value);
+  const read = callSchema().safeParse(value);
   if (!read.success) {
     const [issue] = read.error.issues;
     const where = issue?.path.join('.') ?? '';

@@ -1,6 +1,8 @@
 /** What came of a request: an answer, a reason why there is none, or trouble on the way. */
+
 import * as z from 'zod';
-import { ToldNumber } from '../../model/spent.ts';
+import { once } from '../../model/once.ts';
+import { toldNumberSchema } from '../../model/spent.ts';
 import type { AgentTask, Usage } from '../agent.ts';
 import { finalFailure, TooLarge, type Trouble, troubleOfFault } from './failure.ts';
 import type { FunctionCall, Request } from './request.ts';
@@ -78,52 +80,69 @@ export function pieces(maxBytes: number, onText: AgentTask['onText']): Pieces {
 /** A text of the server, where it is one. */
 export const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-const Text = z.string().nullish().catch(undefined);
-const Count = ToldNumber.nullish().catch(undefined);
+const textSchema = once(() => z.string().nullish().catch(undefined));
+const countSchema = once(() => toldNumberSchema().nullish().catch(undefined));
 /** Tokens; an impossible number is none. */
-export const Counts = z.object({ input: Count, output: Count, cached: Count, reasoning: Count });
-const Code = z.string().or(z.number().transform(String)).nullish().catch(undefined);
+export const countsSchema = once(() =>
+  z.object({ input: countSchema(), output: countSchema(), cached: countSchema(), reasoning: countSchema() }),
+);
+const codeSchema = once(() => z.string().or(z.number().transform(String)).nullish().catch(undefined));
 
-const List = z.array(z.unknown()).nullish().catch(undefined);
-const ContentPart = z.object({ type: z.string(), text: Text, refusal: Text });
-const Item = z.object({ status: Text });
-const Message = z.object({ type: z.literal('message'), phase: Text, content: List });
-const Reasoning = z.object({ type: z.literal('reasoning'), summary: List, content: List });
-const Call = z.object({
-  type: z.literal('function_call'),
-  call_id: z.string(),
-  name: z.string(),
-  arguments: z.string(),
-});
+const listSchema = once(() => z.array(z.unknown()).nullish().catch(undefined));
+const contentPartSchema = once(() =>
+  z.object({ type: z.string(), text: textSchema(), refusal: textSchema() }),
+);
+const itemSchema = once(() => z.object({ status: textSchema() }));
+const messageSchema = once(() =>
+  z.object({ type: z.literal('message'), phase: textSchema(), content: listSchema() }),
+);
+const reasoningSchema = once(() =>
+  z.object({ type: z.literal('reasoning'), summary: listSchema(), content: listSchema() }),
+);
+const callSchema = once(() =>
+  z.object({
+    type: z.literal('function_call'),
+    call_id: z.string(),
+    name: z.string(),
+    arguments: z.string(),
+  }),
+);
 
 /** The parts of a response of the Responses API that are read: servers differ in the rest, and some leave out the status. */
-const Read = z.object({
-  id: Text,
-  status: Text,
-  model: Text,
-  output_text: Text,
-  output: List,
-  usage: z
-    .looseObject({
-      input_tokens_details: z.looseObject({}).nullish().catch(undefined),
-      output_tokens_details: z.looseObject({}).nullish().catch(undefined),
-    })
-    .nullish()
-    .catch(undefined),
-  error: z.object({ code: Code, type: Text, message: Text }).nullish().catch(undefined),
-  incomplete_details: z.object({ reason: Text }).nullish().catch(undefined),
-});
+const readSchema = once(() =>
+  z.object({
+    id: textSchema(),
+    status: textSchema(),
+    model: textSchema(),
+    output_text: textSchema(),
+    output: listSchema(),
+    usage: z
+      .looseObject({
+        input_tokens_details: z.looseObject({}).nullish().catch(undefined),
+        output_tokens_details: z.looseObject({}).nullish().catch(undefined),
+      })
+      .nullish()
+      .catch(undefined),
+    error: z
+      .object({ code: codeSchema(), type: textSchema(), message: textSchema() })
+      .nullish()
+      .catch(undefined),
+    incomplete_details: z.object({ reason: textSchema() }).nullish().catch(undefined),
+  }),
+);
 
 /** A value that is a response: it has a status, output or an error. */
-export const Body = Read.refine(
-  ({ status, output, output_text, error }) => status || output || output_text || error,
-).transform((body) => ({ ...body, status: body.status || statusOf(body) }));
-export type Body = z.infer<typeof Body>;
+export const bodySchema = once(() =>
+  readSchema()
+    .refine(({ status, output, output_text, error }) => status || output || output_text || error)
+    .transform((body) => ({ ...body, status: body.status || statusOf(body) })),
+);
+export type Body = z.infer<ReturnType<typeof bodySchema>>;
 
 /** The status of a response that names none: it is whole if it has text or calls, and nothing in it says otherwise. */
-function statusOf(body: z.infer<typeof Read>): string {
+function statusOf(body: z.infer<ReturnType<typeof readSchema>>): string {
   if (body.error != null) return 'failed';
-  const cut = matching(Item, body.output).some(
+  const cut = matching(itemSchema(), body.output).some(
     ({ status }) => status === 'incomplete' || status === 'in_progress',
   );
   const { text, refusal } = saidIn(body);
@@ -189,7 +208,10 @@ export function incomplete(all: Arrived, why: string, raw: unknown, request: Req
 }
 
 /** `model`: the one that the server names. */
-export function usageOf(model: string, { input, output, cached, reasoning }: z.infer<typeof Counts>): Usage {
+export function usageOf(
+  model: string,
+  { input, output, cached, reasoning }: z.infer<ReturnType<typeof countsSchema>>,
+): Usage {
   return {
     model,
     input_tokens: input ?? null,
@@ -201,7 +223,7 @@ export function usageOf(model: string, { input, output, cached, reasoning }: z.i
 }
 
 const countsIn = (usage: NonNullable<Body['usage']>) =>
-  Counts.parse({
+  countsSchema().parse({
     input: usage['input_tokens'],
     output: usage['output_tokens'],
     cached: usage.input_tokens_details?.['cached_tokens'],
@@ -210,11 +232,11 @@ const countsIn = (usage: NonNullable<Body['usage']>) =>
 
 /** The answer's text and refusals. Where a model also comments its work in messages, only those marked as the final
  *  answer count. */
-function saidIn(body: Pick<z.infer<typeof Read>, 'output' | 'output_text'>): {
+function saidIn(body: Pick<z.infer<ReturnType<typeof readSchema>>, 'output' | 'output_text'>): {
   readonly text: string;
   readonly refusal: string;
 } {
-  const messages = matching(Message, body.output);
+  const messages = matching(messageSchema(), body.output);
   const final = messages.filter(({ phase }) => phase === 'final_answer');
   const parts = (final.length > 0 ? final : messages).flatMap(({ content }) => content);
   const text = textsOf(parts, 'output_text').join('') || (body.output_text ?? '');
@@ -223,7 +245,7 @@ function saidIn(body: Pick<z.infer<typeof Read>, 'output' | 'output_text'>): {
 
 /** The summary of the reasoning in paragraphs, or the reasoning itself where a server gives no summary. */
 const reasoningIn = (body: Body): string =>
-  matching(Reasoning, body.output)
+  matching(reasoningSchema(), body.output)
     .flatMap(({ summary, content }) => {
       const paragraphs = [textsOf(summary, 'summary_text'), textsOf(content, 'reasoning_text')];
       return paragraphs.map((texts) => texts.map((one) => one.trim()).filter((one) => one !== ''));
@@ -233,12 +255,16 @@ const reasoningIn = (body: Body): string =>
 
 /** The texts of the parts of this type. */
 const textsOf = (parts: unknown, type: string): string[] =>
-  matching(ContentPart, parts).flatMap((part) =>
+  matching(contentPartSchema(), parts).flatMap((part) =>
     part.type === type ? (part.text ?? part.refusal ?? []) : [],
   );
 
 const callsIn = (items: readonly unknown[]): FunctionCall[] =>
-  matching(Call, items).map(({ call_id, name, arguments: args }) => ({ id: call_id, name, arguments: args }));
+  matching(callSchema(), items).map(({ call_id, name, arguments: args }) => ({
+    id: call_id,
+    name,
+    arguments: args,
+  }));
 
 /** Those of the items that have the shape. */
 function matching<T>(shape: z.ZodType<T>, items: unknown): T[] {

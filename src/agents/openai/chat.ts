@@ -2,8 +2,8 @@
 import type { OpenAI } from 'openai';
 import {
   type Arrived,
-  Counts,
   completed,
+  countsSchema,
   type Exchange,
   failed,
   incomplete,
@@ -134,7 +134,7 @@ const contentOf = (content: unknown): string =>
 function chatUsage({ usage, model }: Chunk, asked: string): Arrived['usage'] {
   return usageOf(
     text(model) || asked,
-    Counts.parse({
+    countsSchema().parse({
       input: usage?.prompt_tokens,
       output: usage?.completion_tokens,
       cached: usage?.prompt_tokens_details?.cached_tokens,

@@ -70,7 +70,7 @@ class Conversation {
     const record = transcript(task, clock, mask);
     this.#record = record;
     this.#instructions = instructionsFor(loop);
-    const offered = tools.filter(({ name }) => loop.tools.includes(name));
+    const offered = tools().filter(({ name }) => loop.tools.includes(name));
     this.#specs = [
       ...offered.map(({ name, description, parameters }) => ({ name, description, parameters })),
       ...(loop.finish ? [finishTool] : []),

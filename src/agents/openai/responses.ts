@@ -2,7 +2,7 @@
  *  asked for once and then polled. */
 import type { OpenAI } from 'openai';
 import type { AgentTask } from '../agent.ts';
-import { type Arrived, Body, type Exchange, endOf, failed, nothing, pieces, text } from './answer.ts';
+import { type Arrived, bodySchema, type Exchange, endOf, failed, nothing, pieces, text } from './answer.ts';
 import { finalFailure, lost, type Trouble, troubleOfFault } from './failure.ts';
 import { type Refused, type Request, responsesBody } from './request.ts';
 import { retries, withTries } from './retry.ts';
@@ -90,7 +90,7 @@ async function streamed(request: Request, { watch, onText, refused }: Call): Pro
         // The name of the event has the status too.
         const status = event.type.slice('response.'.length);
         const { response } = event;
-        const body = Body.safeParse({ ...response, status: response?.status || status }).data;
+        const body = bodySchema().safeParse({ ...response, status: response?.status || status }).data;
         return body === undefined ? undefined : endOf(body, response, arrived(), request);
       }
       case 'error':
@@ -118,7 +118,12 @@ async function streamed(request: Request, { watch, onText, refused }: Call): Pro
   // An answer that was whole before the connection broke is not asked, and paid, for again.
   const isCut = got.kind === 'trouble' && got.trouble.lost === true;
   if (!isCut || !isWhole || watch.stopped !== undefined) return got;
-  return endOf(Body.parse({ status: 'completed', output: items }), { output: items }, arrived(), request);
+  return endOf(
+    bodySchema().parse({ status: 'completed', output: items }),
+    { output: items },
+    arrived(),
+    request,
+  );
 }
 
 /** Whether an item of the output is a finished answer, or a call. */
@@ -143,7 +148,7 @@ const final: readonly unknown[] = ['completed', 'incomplete', 'failed', 'cancell
 
 /** A response that came whole, finished or still in the making; undefined for any other value. */
 function whole(value: unknown, request: Request, known?: string): Exchange | undefined {
-  const body = Body.safeParse(value).data;
+  const body = bodySchema().safeParse(value).data;
   if (body === undefined) return undefined;
   const id = body.id || known;
   return final.includes(body.status) || id === undefined

@@ -15,7 +15,9 @@ async function workspace(files: Readonly<Record<string, string>> = {}, scope: Pa
   const it = await programTask(files);
   let call = 0;
   const use = async (name: string, args: unknown): Promise<ToolResult> => {
-    const prepared = tools.find((tool) => tool.name === name)?.prepare(args);
+    const prepared = tools()
+      .find((tool) => tool.name === name)
+      ?.prepare(args);
     if (prepared === undefined || 'problem' in prepared) throw new Error(`${name}: ${prepared?.problem}`);
     call += 1;
     return prepared.run({
@@ -32,7 +34,7 @@ async function workspace(files: Readonly<Record<string, string>> = {}, scope: Pa
 }
 
 test('the tools are those that nodes may name', () => {
-  expect(tools.map(({ name }) => name)).toEqual([...toolNames]);
+  expect(tools().map(({ name }) => name)).toEqual([...toolNames]);
 });
 
 test('read returns the lines that are asked for, and where to continue', async () => {

@@ -1,8 +1,10 @@
 /** The tools that look through folders: `list` and `search`. */
+
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createContext, Script } from 'node:vm';
 import * as z from 'zod';
+import { once } from '../../../model/once.ts';
 import { sightProblem } from '../../../policy/tool-paths.ts';
 import { systemWords } from '../../../system/files.ts';
 import { placeToSee, type Seen, textAt, within } from './place.ts';
@@ -11,34 +13,36 @@ import { bounded, did, refused, type ToolContext, tool, wellFormed } from './too
 /** Entries of the longest list. */
 const mostEntries = 500;
 
-export const list = tool({
-  name: 'list',
-  description:
-    'Lists a folder of the workspace: folders end in "/", files have their size in bytes, links are marked. ' +
-    `At most ${mostEntries} entries.`,
-  args: z.object({
-    path: z.string().nullish().describe('relative to the workspace; default the workspace itself'),
-    depth: z.int().min(1).max(20).nullish().describe('how many levels; default 1'),
+export const list = once(() =>
+  tool({
+    name: 'list',
+    description:
+      'Lists a folder of the workspace: folders end in "/", files have their size in bytes, links are marked. ' +
+      `At most ${mostEntries} entries.`,
+    args: z.object({
+      path: z.string().nullish().describe('relative to the workspace; default the workspace itself'),
+      depth: z.int().min(1).max(20).nullish().describe('how many levels; default 1'),
+    }),
+    action: ({ path }) => ({ action: 'tool_call', detail: `list ${path ?? '.'}` }),
+    async run({ path, depth }, context) {
+      const seen = await placeToSee(path ?? '', context);
+      if ('problem' in seen) return refused(seen.problem);
+      const shown = seen.path === '' ? '.' : seen.path;
+      if (!seen.is.isDirectory()) return refused(`"${shown}" is no folder: use read`);
+      const rows: string[] = [];
+      let isCut = false;
+      for await (const entry of entriesBelow(seen.real, seen.path, context, depth ?? 1)) {
+        isCut = rows.length === mostEntries;
+        if (isCut) break;
+        rows.push(await row(entry));
+      }
+      if (rows.length === 0) return did(`"${shown}" has nothing in it`);
+      const count = `${isCut ? 'the first ' : ''}${rows.length} ${rows.length === 1 ? 'entry' : 'entries'}`;
+      const rest = isCut ? '\n[… more entries left out: list a folder below …]' : '';
+      return did(`${shown}: ${count}\n${bounded(rows.join('\n'))}${rest}`);
+    },
   }),
-  action: ({ path }) => ({ action: 'tool_call', detail: `list ${path ?? '.'}` }),
-  async run({ path, depth }, context) {
-    const seen = await placeToSee(path ?? '', context);
-    if ('problem' in seen) return refused(seen.problem);
-    const shown = seen.path === '' ? '.' : seen.path;
-    if (!seen.is.isDirectory()) return refused(`"${shown}" is no folder: use read`);
-    const rows: string[] = [];
-    let isCut = false;
-    for await (const entry of entriesBelow(seen.real, seen.path, context, depth ?? 1)) {
-      isCut = rows.length === mostEntries;
-      if (isCut) break;
-      rows.push(await row(entry));
-    }
-    if (rows.length === 0) return did(`"${shown}" has nothing in it`);
-    const count = `${isCut ? 'the first ' : ''}${rows.length} ${rows.length === 1 ? 'entry' : 'entries'}`;
-    const rest = isCut ? '\n[… more entries left out: list a folder below …]' : '';
-    return did(`${shown}: ${count}\n${bounded(rows.join('\n'))}${rest}`);
-  },
-});
+);
 
 type Entry = {
   /** As the model names it. */
@@ -85,47 +89,49 @@ async function* entriesBelow(
 /** Limits of one search: lines, files, bytes, characters of a line, milliseconds of matching. */
 const most = { hits: 200, files: 20_000, bytes: 256 * 1024 * 1024, line: 300, ms: 5_000 } as const;
 
-export const search = tool({
-  name: 'search',
-  description:
-    'Searches the text files of the workspace, line by line, for a text or (with "regex") a JavaScript regular ' +
-    `expression. Answers with "path:line: text", at most ${most.hits} lines. node_modules is left out unless "path" names it.`,
-  args: z.object({
-    pattern: z.string(),
-    path: z.string().nullish().describe('a file or folder, relative to the workspace; default all'),
-    regex: z.boolean().nullish().describe('default false: the pattern is a plain text'),
-    ignore_case: z.boolean().nullish(),
+export const search = once(() =>
+  tool({
+    name: 'search',
+    description:
+      'Searches the text files of the workspace, line by line, for a text or (with "regex") a JavaScript regular ' +
+      `expression. Answers with "path:line: text", at most ${most.hits} lines. node_modules is left out unless "path" names it.`,
+    args: z.object({
+      pattern: z.string(),
+      path: z.string().nullish().describe('a file or folder, relative to the workspace; default all'),
+      regex: z.boolean().nullish().describe('default false: the pattern is a plain text'),
+      ignore_case: z.boolean().nullish(),
+    }),
+    action: ({ pattern }) => ({ action: 'tool_call', detail: `search ${pattern}` }),
+    async run({ pattern, path, regex, ignore_case }, context) {
+      const matching = matcher(pattern, regex === true, ignore_case === true ? 'i' : '');
+      if ('problem' in matching) return refused(matching.problem);
+      const seen = await placeToSee(path ?? '', context);
+      if ('problem' in seen) return refused(seen.problem);
+      const hits: string[] = [];
+      const looked = { files: 0, bytes: 0, ms: 0 };
+      let short: string | undefined;
+      for await (const { path: at, real } of filesOf(seen, context)) {
+        const file = await textAt({ path: at, real });
+        if ('problem' in file) continue;
+        const began = context.clock.monotonic();
+        const found = matching.lines(file.text, most.hits + 1 - hits.length, most.ms - looked.ms);
+        looked.ms += context.clock.monotonic() - began;
+        looked.files += 1;
+        looked.bytes += file.text.length;
+        hits.push(...(found ?? []).map(({ line, text }) => `${at}:${line}: ${shortLine(text)}`));
+        if (found === undefined) short = `the pattern takes too long (in ${at}): make it simpler`;
+        else if (hits.length > most.hits) short = `more than ${most.hits} lines match`;
+        else if (looked.files >= most.files || looked.bytes >= most.bytes)
+          short = `only ${looked.files} files were looked through`;
+        if (short !== undefined) break;
+      }
+      if (hits.length === 0)
+        return short === undefined ? did(`nothing found in ${looked.files} text files`) : refused(short);
+      const rest = short === undefined ? '' : `\n[… ${short}: narrow the path or the pattern …]`;
+      return did(`${hits.slice(0, most.hits).join('\n')}${rest}`);
+    },
   }),
-  action: ({ pattern }) => ({ action: 'tool_call', detail: `search ${pattern}` }),
-  async run({ pattern, path, regex, ignore_case }, context) {
-    const matching = matcher(pattern, regex === true, ignore_case === true ? 'i' : '');
-    if ('problem' in matching) return refused(matching.problem);
-    const seen = await placeToSee(path ?? '', context);
-    if ('problem' in seen) return refused(seen.problem);
-    const hits: string[] = [];
-    const looked = { files: 0, bytes: 0, ms: 0 };
-    let short: string | undefined;
-    for await (const { path: at, real } of filesOf(seen, context)) {
-      const file = await textAt({ path: at, real });
-      if ('problem' in file) continue;
-      const began = context.clock.monotonic();
-      const found = matching.lines(file.text, most.hits + 1 - hits.length, most.ms - looked.ms);
-      looked.ms += context.clock.monotonic() - began;
-      looked.files += 1;
-      looked.bytes += file.text.length;
-      hits.push(...(found ?? []).map(({ line, text }) => `${at}:${line}: ${shortLine(text)}`));
-      if (found === undefined) short = `the pattern takes too long (in ${at}): make it simpler`;
-      else if (hits.length > most.hits) short = `more than ${most.hits} lines match`;
-      else if (looked.files >= most.files || looked.bytes >= most.bytes)
-        short = `only ${looked.files} files were looked through`;
-      if (short !== undefined) break;
-    }
-    if (hits.length === 0)
-      return short === undefined ? did(`nothing found in ${looked.files} text files`) : refused(short);
-    const rest = short === undefined ? '' : `\n[… ${short}: narrow the path or the pattern …]`;
-    return did(`${hits.slice(0, most.hits).join('\n')}${rest}`);
-  },
-});
+);
 
 /** The file itself, or those below the folder. */
 async function* filesOf(seen: Seen, context: ToolContext): AsyncGenerator<Pick<Seen, 'path' | 'real'>> {

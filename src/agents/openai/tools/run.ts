@@ -1,5 +1,7 @@
 /** The tool `run`: a program in the workspace, without a shell. */
+
 import * as z from 'zod';
+import { once } from '../../../model/once.ts';
 import { toolCommandProblem } from '../../../policy/commands.ts';
 import { readShell } from '../../../policy/shell.ts';
 import { splitWords } from '../../../policy/words.ts';
@@ -10,41 +12,44 @@ import { did, refused, type ToolResult, tool } from './tool.ts';
 /** Bytes of either stream that the model gets; all of it is in the node's folder. */
 const mostShown = 16 * 1024;
 
-export const run = tool({
-  name: 'run',
-  description:
-    'Runs a program in the workspace and answers with its exit code and what it printed. No shell: the command is split into ' +
-    'words, and pipes, redirections, globs and variables mean nothing in it. Programs are named as on PATH, files relative ' +
-    'to the workspace. Whatever it leaves running is ended with it.',
-  args: z.object({
-    command: z.string().describe('a command line, such as: npm test'),
-    timeout_seconds: z.number().positive().max(86_400).nullish(),
+export const run = once(() =>
+  tool({
+    name: 'run',
+    description:
+      'Runs a program in the workspace and answers with its exit code and what it printed. No shell: the command is split into ' +
+      'words, and pipes, redirections, globs and variables mean nothing in it. Programs are named as on PATH, files relative ' +
+      'to the workspace. Whatever it leaves running is ended with it.',
+    args: z.object({
+      command: z.string().describe('a command line, such as: npm test'),
+      timeout_seconds: z.number().positive().max(86_400).nullish(),
+    }),
+    action: ({ command }) => ({ action: 'command', detail: command.trim() }),
+    async run({ command, timeout_seconds }, { task, root, scope, runMs, call }) {
+      const words = wordsOf(command);
+      if ('problem' in words) return refused(words.problem);
+      const rule = toolCommandProblem(command);
+      if (rule !== undefined)
+        return refused(rule.replace(/^tool_command rejected/, 'the command is rejected'));
+      const { hidden, only } = scope;
+      const [out, err] = [collector(), collector()];
+      const number = String(call).padStart(3, '0');
+      const exit = await task.run({
+        argv: words.argv,
+        cwd: root,
+        keys: [],
+        home: [],
+        network: task.attributes['network']?.trim() === 'on',
+        unread: { hidden, ...(only === undefined ? {} : { only }) },
+        stdoutName: `openai.run_${number}.stdout.log`,
+        stderrName: `openai.run_${number}.stderr.log`,
+        onStdout: out.push,
+        onStderr: err.push,
+        timeoutMs: timeout_seconds == null ? runMs : Math.min(runMs, Math.ceil(timeout_seconds * 1000)),
+      });
+      return resultOf(exit, words.argv[0], `${out.section('stdout')}${err.section('stderr')}`);
+    },
   }),
-  action: ({ command }) => ({ action: 'command', detail: command.trim() }),
-  async run({ command, timeout_seconds }, { task, root, scope, runMs, call }) {
-    const words = wordsOf(command);
-    if ('problem' in words) return refused(words.problem);
-    const rule = toolCommandProblem(command);
-    if (rule !== undefined) return refused(rule.replace(/^tool_command rejected/, 'the command is rejected'));
-    const { hidden, only } = scope;
-    const [out, err] = [collector(), collector()];
-    const number = String(call).padStart(3, '0');
-    const exit = await task.run({
-      argv: words.argv,
-      cwd: root,
-      keys: [],
-      home: [],
-      network: task.attributes['network']?.trim() === 'on',
-      unread: { hidden, ...(only === undefined ? {} : { only }) },
-      stdoutName: `openai.run_${number}.stdout.log`,
-      stderrName: `openai.run_${number}.stderr.log`,
-      onStdout: out.push,
-      onStderr: err.push,
-      timeoutMs: timeout_seconds == null ? runMs : Math.min(runMs, Math.ceil(timeout_seconds * 1000)),
-    });
-    return resultOf(exit, words.argv[0], `${out.section('stdout')}${err.section('stderr')}`);
-  },
-});
+);
 
 function wordsOf(
   command: string,
