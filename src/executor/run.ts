@@ -6,6 +6,7 @@ import { chooseBranch, ignoredChanges, type Repository } from '../builder/reposi
 import type { Bounds, Doors, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { Graph } from '../model/graph.ts';
+import { withGraphSettings } from '../model/settings/typing.ts';
 import { makeFolder, systemWords } from '../system/files.ts';
 import { sourceGit } from '../system/git.ts';
 import { ownCommit } from '../system/own-commit.ts';
@@ -159,7 +160,7 @@ async function begin(
 /** The pipeline without the agent script that it bundles, whose answers are those of an example. */
 function withoutExample(graph: Graph, { agent, script }: Pick<OrderSettings, 'agent' | 'script'>): Graph {
   if (script !== undefined || agent?.includes('scripted') === true) return graph;
-  return { ...graph, settings: { ...graph.settings, agent_script: undefined } };
+  return withGraphSettings(graph, { agent_script: undefined });
 }
 
 /** Resumes an order's run, or completes what follows its last node. The caller holds the repository's lock. */

@@ -59,7 +59,7 @@ test('a branch that has moved, and a run that is there already', async () => {
 
   const again = await it.factory(begin.map((word) => (word === 'mine' ? 'third' : word)));
   expect(again.stderr).toContain('already');
-  const resumed = type(/fix: (.*)/.exec(again.stderr)?.[1]);
+  const resumed = type(/resume it: (.*?);/.exec(again.stderr)?.[1]);
   expect(resumed.stdout, resumed.stderr).toContain('has moved to');
 });
 

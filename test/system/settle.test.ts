@@ -34,7 +34,7 @@ test('where the system has no program that flushes all at once, a large tree is 
   expect(opened).toHaveLength(302);
 });
 
-test('of several large trees all are flushed, on whatever disks they are', async () => {
+test('of several large trees each disk is flushed once', async () => {
   await using it = await temp();
   for (const tree of ['one', 'two']) {
     mkdirSync(it.at(tree));
@@ -45,7 +45,7 @@ test('of several large trees all are flushed, on whatever disks they are', async
   vi.stubEnv('PATH', `${it.at('bin')}:${process.env['PATH']}`);
   await settleTree([it.at('one'), it.at('two'), it.at('none')]);
   vi.unstubAllEnvs();
-  expect(readFileSync(it.at('asked'), 'utf8').split('\n')).toEqual(['-f', it.at('one'), it.at('two'), '']);
+  expect(readFileSync(it.at('asked'), 'utf8').split('\n')).toEqual(['-f', it.at('two'), '']);
 });
 
 test('of a closed folder only its own names are flushed, and a missing folder next to it is skipped', async () => {

@@ -43,7 +43,7 @@ const needsCommand = ({ workOrder, expect }) =>
   expect.stage === 'preflight' || expect.llmCalls === 0 || (workOrder.preconditions ?? []).length > 0;
 
 async function apply(one, answer, repo, { library }) {
-  const read = library.WorkOrder.safeParse(one.workOrder);
+  const read = library.workOrderSchema().safeParse(one.workOrder);
   if (!read.success) return { stage: `the order is refused: ${read.error.message}` };
   const parsed = library.parseProposal(answer);
   if ('stage' in parsed) return { stage: parsed.stage };

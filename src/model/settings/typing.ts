@@ -68,6 +68,12 @@ export function withFlags(graph: Graph, { maxVisits, modelCallMs }: NodeFlags): 
   return { ...graph, nodes: new Map([...graph.nodes].map(([id, node]) => [id, flagged(node)])) };
 }
 
+/** The graph with other values of some of its settings. A spread of them would lose what they inherit. */
+export const withGraphSettings = (graph: Graph, values: Partial<Graph['settings']>): Graph => ({
+  ...graph,
+  settings: over(graph.settings, values) as Graph['settings'],
+});
+
 /** The codes of what the typing finds. */
 export const typingCodes: readonly CodeDescription[] = [
   {
