@@ -1,8 +1,8 @@
 /** What stands on the bench's command line. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { nearest } from '../src/model/nearest.ts';
-import { splitWords } from '../src/policy/words.ts';
+import { nearest } from '../src/core/nearest.ts';
+import { splitWords } from '../src/core/policy/words.ts';
 import { cases } from './cases/index.ts';
 
 export type Options = {

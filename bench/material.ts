@@ -37,7 +37,7 @@ export function touching(paths: readonly string[]): string {
 }
 
 /** `count` tool nodes that are read and checked and never run: the start leads straight to the exit, and to the first
- *  of them only if it fails, so that a program with no command but `run` can be measured at reading. */
+ *  of them only if it fails, so that a program with no command but `runTool` can be measured at reading. */
 export function detour(count: number): string {
   const numbers = Array.from({ length: count }, (_, index) => index + 1);
   const next = (number: number) => (number === count ? 'done' : nodeName(number + 1));

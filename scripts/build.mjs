@@ -29,14 +29,14 @@ try {
   await build({
     ...common,
     format: 'cjs',
-    entryPoints: { cli: 'src/cli.ts' },
+    entryPoints: { cli: 'src/cli/main.ts' },
     define: { 'import.meta.url': 'place' },
     banner: { js: "const place = require('node:url').pathToFileURL(__filename).href;" },
   });
   await build({
     ...common,
     format: 'cjs',
-    entryPoints: { program: 'src/program.ts' },
+    entryPoints: { program: 'src/cli/process.ts' },
     outExtension: { '.js': '.cjs' },
     // A script that is not a module has no `import()`.
     supported: { 'dynamic-import': false },

@@ -14,7 +14,7 @@ const filename = join(dist, 'program.cjs');
 const script = new Script(readFileSync(filename, 'latin1'), { filename });
 process.on('exit', (code) => {
   if (code !== 0) throw new Error(`the run ended with ${code}`);
-  // Only for this build of Node: see src/cli.ts.
+  // Only for this build of Node: see src/cli/main.ts.
   const { version, platform, arch, execPath } = process;
   const maker = [version, platform, arch, statSync(execPath).size].join('-');
   writeFileSync(join(dist, `program-${maker}.cache`), script.createCachedData());

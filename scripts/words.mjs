@@ -50,11 +50,11 @@ const prose = [
 const allowed = {
   'README.md': ['factory stage'],
   // The command `factory order mend` and the attribute `holdout_beside`.
-  'src/commands/verbs.ts': ['rollback, mend, proof'],
+  'src/cli/index.ts': ['rollback, mend, proof'],
   'src/builder/steps/fix-order.ts': ['factory order mend', '/mend.ts'],
-  'src/commands/steps.ts': ["'mend'"],
-  'src/engine/holdout-source.ts': ["'beside'"],
-  'src/factory/drive.ts': ['./beside.ts'],
+  'src/cli/steps.ts': ["'mend'"],
+  'src/core/policy/own-command.ts': ['rollback|mend'],
+  'src/holdout/seal.ts': ["'beside'"],
 };
 
 const pattern = (phrase) =>

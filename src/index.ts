@@ -1,71 +1,66 @@
-/** The library (docs/library.md). Version 0: it may change. */
-export type { Agent, AgentReport, AgentTask, Usage } from './agents/agent.ts';
+/** The library: what docs/library.md documents. */
+
+export {
+  forkLocalRun as forkRun,
+  plainDoors,
+  plainFlags,
+  replayLocalRun as replayRun,
+  resumeLocalRun as resumeRun,
+  startLocalRun as startRun,
+  type Where,
+} from './app/embedded.ts';
+export { checkPipeline, type ReadPipeline, readPipeline } from './app/read-pipeline.ts';
+export type { ReplayRequest } from './app/replay.ts';
+export type { Doors, Finished, RunFlags } from './app/types.ts';
 export { type Applied, applyProposal } from './builder/apply.ts';
 export { parseProposal } from './builder/proposal.ts';
 export type { OrderScope } from './builder/scope.ts';
-export { type FailureStage, failureStages, type StageFailure } from './builder/stage.ts';
-export { evaluate, parseCondition } from './dot/condition.ts';
-export type { ReadPipeline } from './engine/pipeline.ts';
-export type { Log, Watcher } from './engine/watch.ts';
-/** Each settles when the run has ended (`result`) or was refused (`problems`). */
-export {
-  forkRun,
-  plainDoors,
-  plainFlags,
-  replayRun,
-  resumeRun,
-  startRun,
-  type Where,
-} from './factory/embedded.ts';
-export type { ReplayRequest } from './factory/replay.ts';
-export type { Doors, Environment, Finished, Refusal, RunFlags } from './factory/types.ts';
-/** `readPipeline(path, cwd)` reads and checks a file, `checkPipeline(file, text)` a text. */
-export { checkPipeline, readPipeline } from './factory.ts';
-export type { Diagnostic, Place, Position, Span } from './model/diagnostic.ts';
-export { type RunEvent, runEventSchema } from './model/event.ts';
-export type { Attribute, Edge, Graph, Node, Value } from './model/graph.ts';
-export { type Manifest, manifestSchema } from './model/manifest.ts';
+export type { Usage } from './core/budget/usage.ts';
+export { evaluate, parseCondition } from './core/conditions.ts';
+export type { Agent, AgentReport, AgentTask } from './core/contracts/agent.ts';
+export type { Clock } from './core/contracts/clock.ts';
+export type { NodeContext, NodeKind } from './core/contracts/node-kind.ts';
+export type { Environment } from './core/contracts/process.ts';
+export type { Log, Watcher } from './core/contracts/watcher.ts';
+export type { Diagnostic, Place, Position, Refusal, Span } from './core/diagnostic.ts';
+export { type RunEvent, runEventSchema } from './core/events.ts';
+export type { Edge, Graph, Node } from './core/graph.ts';
+export { type FailureStage, failureStages, type StageFailure } from './core/orders/failure-stage.ts';
 export {
   type FileWrite,
   fileWriteSchema,
+  proposalSchema,
   type WriteProposal,
   writeProposalSchema,
-} from './model/proposal.ts';
-export { proposalSchema } from './model/proposal-schema.ts';
-export { type RunResult, runResultSchema } from './model/result.ts';
-export type { Plan, VerifyContract } from './model/work-order.ts';
-/** Zod schemas and types of a work order and its parts; `workPlanSchema` is the JSON schema of a plan for models. */
+} from './core/orders/proposal.ts';
 export {
   type Condition,
   conditionSchema,
+  type Plan,
   type Provenance,
   postconditionSchema,
   provenanceSchema,
   relativePathSchema,
+  type VerifyContract,
   type WorkOrder,
   workOrderSchema,
   workPlanSchema,
-} from './model/work-order.ts';
+} from './core/orders/work-order.ts';
+export { type Manifest, manifestSchema } from './core/records/manifest.ts';
+export { type RunResult, runResultSchema } from './core/records/result.ts';
+export type { Attribute, Value } from './core/settings/types.ts';
 export { kinds } from './nodes/index.ts';
-export type { NodeContext, NodeKind } from './nodes/kind.ts';
-/** `checkPlan(answer, { repoFiles })` checks a model's raw answer and returns all findings with codes; `plan` is set exactly if
- *  none of them is an error. It never throws. For `python -c` commands it starts the machine's `python3` once. */
 export { type Checked, checkPlan } from './planner/compile.ts';
-/** `emitPlan(plan, repoFiles, from)` turns a checked plan into work orders: computes exemptions, leaves out the bootstrap order
- *  if the repository has its script, renumbers ids, adds provenance. */
 export { type Emission, emit as emitPlan } from './planner/emit.ts';
-/** A finding, whether it is an error, and its diagnostic with a fix. */
+export { listRepoFiles } from './planner/files.ts';
 export {
   type FindingCode,
   isError as isPlanError,
   type PlanFinding,
   toDiagnostic as planDiagnostic,
-} from './planner/finding.ts';
-/** `listRepoFiles(root)` lists the files of a folder for `checkPlan` and `emitPlan`. */
-export { listRepoFiles } from './planner/listing.ts';
-export { readRecords } from './store/journal.ts';
-/** Runs of a runs directory, the checkpoints of a run, its journals. */
+} from './planner/findings.ts';
+export { realClock } from './platform/clock.ts';
+export { readRecords } from './store/journal-read.ts';
 export { findMoment, type Moment } from './store/moment.ts';
 export { readRun as readSoFar } from './store/run-journal.ts';
-export { findRun, listRuns, newRunId, type RunSummary } from './store/run-store.ts';
-export { type Clock, realClock } from './system/clock.ts';
+export { findRun, listRuns, newRunId, type RunSummary } from './store/runs.ts';

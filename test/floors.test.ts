@@ -1,54 +1,65 @@
-/** Rooms of src/ have floors: a file imports from its own room and from lower floors, never up, never sideways. */
+/** Rooms of src/ have levels: a file imports from its own room and from the rooms that the table allows, never up, never
+ *  sideways. Time, processes and the network are reached through platform/ only. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** Room → floor. A file directly in `src/` is a separate room. */
-const floors: Readonly<Record<string, number>> = {
-  model: 1,
-  system: 1,
-  dot: 2,
-  policy: 2,
-  lint: 3,
-  store: 3,
-  workspace: 3,
-  agents: 3,
-  planner: 3,
-  builder: 3.8,
-  scenario: 3,
-  nodes: 4,
-  audit: 4,
-  engine: 5,
-  factory: 6,
-  verify: 6,
-  'factory.ts': 6.5,
-  executor: 7,
-  commands: 8,
-  'index.ts': 8,
-  'command-line.ts': 8.5,
-  'program.ts': 9,
-  'cli.ts': 10,
+const belowApp = [
+  ...['core', 'platform', 'dot', 'agents', 'git', 'store', 'workspace', 'lint', 'nodes', 'holdout', 'replay'],
+  ...['scenarios', 'planner', 'builder', 'engine', 'verify'],
+];
+
+/** Room → the rooms that it may import. A file directly in `src/` is a separate room. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  platform: ['core'],
+  dot: ['core'],
+  agents: ['platform', 'core'],
+  git: ['platform', 'core'],
+  store: ['platform', 'core'],
+  workspace: ['platform', 'core'],
+  lint: ['dot', 'core'],
+  nodes: ['agents', 'platform', 'core'],
+  holdout: ['workspace', 'store', 'platform', 'core'],
+  replay: ['agents', 'workspace', 'store', 'platform', 'core'],
+  scenarios: ['platform', 'core'],
+  planner: ['platform', 'core'],
+  builder: ['git', 'workspace', 'store', 'platform', 'core'],
+  engine: ['holdout', 'replay', 'workspace', 'store', 'dot', 'platform', 'core'],
+  verify: ['holdout', 'git', 'workspace', 'store', 'dot', 'platform', 'core'],
+  app: belowApp,
+  cli: ['app', ...belowApp],
+  'index.ts': ['app', ...belowApp],
 };
+
+/** What the pure room may import besides its own files. */
+const pure = /^(?:zod|node:(?:path|path\/posix|crypto|util))$/;
 
 /** Modules that give access to time, processes or the network, and the files that may import them. */
 const doors: readonly { readonly module: RegExp; readonly may: RegExp }[] = [
-  { module: /^node:child_process$/, may: /^system\// },
-  { module: /^node:timers/, may: /^system\// },
-  { module: /^(node:)?https?$|^node:net$/, may: /^system\// },
+  { module: /^node:child_process$/, may: /^platform\// },
+  { module: /^node:timers/, may: /^platform\// },
+  { module: /^(node:)?https?$|^node:net$/, may: /^platform\// },
 ];
 
 const globals: readonly { readonly what: RegExp; readonly may: RegExp; readonly fix: string }[] = [
-  { what: /\bDate\.now\(|\bnew Date\(\)/, may: /^system\//, fix: 'take a Clock' },
-  { what: /(?<![.\w])set(?:Timeout|Interval|Immediate)\(/, may: /^system\//, fix: 'take a Clock' },
-  { what: /(?<![.\w])fetch\(/, may: /^system\//, fix: 'use the OpenAI client' },
-  { what: /\bprocess\.exit\b/, may: /^program\.ts$|^system\/embedded\//, fix: 'answer with an exit code' },
-  { what: /\bconsole\.\w+\(/, may: /^$/, fix: 'answer with text; program.ts prints it' },
+  { what: /\bDate\.now\(|\bnew Date\(\)/, may: /^platform\//, fix: 'take a Clock' },
+  { what: /(?<![.\w])set(?:Timeout|Interval|Immediate)\(/, may: /^platform\//, fix: 'take a Clock' },
+  { what: /(?<![.\w])fetch\(/, may: /^platform\//, fix: 'use the OpenAI client' },
+  {
+    what: /\bprocess\.exit\b/,
+    may: /^cli\/process\.ts$|^platform\/embedded\//,
+    fix: 'answer with an exit code',
+  },
+  { what: /\bconsole\.\w+\(/, may: /^$/, fix: 'answer with text; cli/process.ts prints it' },
 ];
 
 const source = join(import.meta.dirname, '../src');
 const files = (readdirSync(source, { recursive: true }) as string[])
   .filter((name) => name.endsWith('.ts') && statSync(join(source, name)).isFile())
   .sort();
+const texts = new Map(files.map((file) => [file, readFileSync(join(source, file), 'utf8')]));
+const textOf = (file: string): string => texts.get(file) ?? '';
 const roomOf = (file: string): string => (file.includes('/') ? (file.split('/')[0] ?? '') : file);
 const withoutComments = (text: string): string =>
   text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
@@ -60,33 +71,44 @@ const importsOf = (text: string): string[] =>
     ),
   ].map((found) => found[1] ?? found[2] ?? found[3] ?? '');
 
-test('every room has a floor, and every floor a room', () => {
-  expect([...new Set(files.map(roomOf))].sort()).toEqual(Object.keys(floors).sort());
+test('every room is in the table, and the table has no other', () => {
+  expect([...new Set(files.map(roomOf))].sort()).toEqual(Object.keys(mayImport).sort());
 });
 
-test.for(files)('%s imports from its own room and from lower floors only', (file) => {
+test('the table has no circle', () => {
+  const done = new Set<string>();
+  for (let left = Object.keys(mayImport); left.length > 0; ) {
+    const free = left.filter((room) => mayImport[room]?.every((other) => done.has(other)));
+    expect(free, `a circle among ${left.join(', ')}`).not.toEqual([]);
+    for (const room of free) done.add(room);
+    left = left.filter((room) => !done.has(room));
+  }
+});
+
+test.for(files)('%s imports from its own room and from those that the table allows', (file) => {
   const room = roomOf(file);
-  for (const imported of importsOf(readFileSync(join(source, file), 'utf8')).filter((name) =>
-    name.startsWith('.'),
-  )) {
+  for (const imported of importsOf(textOf(file))) {
+    if (!imported.startsWith('.')) {
+      if (room === 'core')
+        expect(pure.test(imported), `src/${file} imports ${imported}: core is pure`).toBe(true);
+      continue;
+    }
     const target = relative(source, join(source, dirname(file), imported));
     const other = roomOf(target);
-    const mine = floors[room] ?? 0;
-    const theirs = floors[other] ?? Number.POSITIVE_INFINITY;
     expect(
-      other === room || theirs < mine,
-      `src/${file} (floor ${mine}) imports src/${target} (floor ${theirs}): move what both need to a lower floor, or hand it in from above`,
+      other === room || mayImport[room]?.includes(other),
+      `src/${file} imports src/${target}: move what both need to a lower room, or hand it in from above`,
     ).toBe(true);
   }
 });
 
 test.for(files)('%s reaches the world through its door', (file) => {
-  const text = readFileSync(join(source, file), 'utf8');
+  const text = textOf(file);
   for (const imported of importsOf(text)) {
     const door = doors.find(({ module }) => module.test(imported));
     expect(
       door === undefined || door.may.test(file),
-      `src/${file} imports ${imported}: use what system/ offers`,
+      `src/${file} imports ${imported}: use what platform/ offers`,
     ).toBe(true);
   }
   const code = withoutComments(text);
@@ -95,7 +117,18 @@ test.for(files)('%s reaches the world through its door', (file) => {
   }
 });
 
+test('no two modules export the same name', () => {
+  const owners = new Map<string, Set<string>>();
+  for (const file of files)
+    for (const [, name = ''] of textOf(file).matchAll(
+      /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|type|interface|enum) (\w+)/gm,
+    ))
+      owners.set(name, (owners.get(name) ?? new Set()).add(file));
+  const doubled = [...owners].filter(([, by]) => by.size > 1).map(([name, by]) => [name, ...by].join(' '));
+  expect(doubled, 'a name that is searched for has one place').toEqual([]);
+});
+
 test('no file has outgrown a page by far', () => {
-  const long = files.filter((file) => readFileSync(join(source, file), 'utf8').split('\n').length > 420);
+  const long = files.filter((file) => textOf(file).split('\n').length > 420);
   expect(long, 'a file that is two thoughts is two files').toEqual([]);
 });

@@ -5,8 +5,8 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
-import { realClock } from '../src/system/clock.ts';
-import { removeTree } from '../src/system/remove.ts';
+import { realClock } from '../src/platform/clock.ts';
+import { removeTree } from '../src/platform/files/remove.ts';
 import { cleanEnv, root } from './support/cli.ts';
 import { eventLines, type Plain, resultText, traceLines } from './support/golden/records.ts';
 import { treeText } from './support/golden/tree.ts';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { printGraph } from '../src/dot/print.ts';
+import { printGraph } from '../src/dot/format.ts';
 import { root } from './support/cli.ts';
 
 const missing = spawnSync('dot', ['-V']).error !== undefined;

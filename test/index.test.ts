@@ -1,13 +1,9 @@
 /** The library as its users import it. */
 import { expect, test } from 'vitest';
-import {
-  checkPlan,
-  emitPlan,
-  isPlanError,
-  planDiagnostic,
-  workOrderSchema,
-  workPlanSchema,
-} from '../src/index.ts';
+import { workOrderSchema, workPlanSchema } from '../src/core/orders/work-order.ts';
+import { checkPlan } from '../src/planner/compile.ts';
+import { emit } from '../src/planner/emit.ts';
+import { isError, toDiagnostic } from '../src/planner/findings.ts';
 
 const order = {
   id: 'WO-01',
@@ -26,9 +22,9 @@ const answer = (more: object = {}) =>
 
 test('a checked plan becomes work orders that read by the exported schema', () => {
   const { plan, findings } = checkPlan(answer(), { repoFiles: [] });
-  expect(findings.filter(isPlanError)).toEqual([]);
+  expect(findings.filter(isError)).toEqual([]);
   if (plan === undefined) throw new Error('the plan is valid');
-  const { orders, manifestSha256 } = emitPlan(plan, [], { plannerRunId: 'me', compileHash: 'h' });
+  const { orders, manifestSha256 } = emit(plan, [], { plannerRunId: 'me', compileHash: 'h' });
   expect(orders.map((written) => workOrderSchema().parse(written).allowed_files)).toEqual([['hello.mjs']]);
   expect(orders[0]?.['provenance']).toMatchObject({ planner_run_id: 'me', manifest_sha256: manifestSha256 });
 });
@@ -37,7 +33,7 @@ test('each problem of an answer has a code, a place and a fix', () => {
   const { plan, findings } = checkPlan(answer({ acceptance_commands: ['a | b'] }), { repoFiles: [] });
   expect(plan).toBeUndefined();
   expect(findings).toMatchObject([{ code: 'E003', wo_id: 'WO-01', field: 'acceptance_commands' }]);
-  expect(findings.map(planDiagnostic)).toMatchObject([
+  expect(findings.map(toDiagnostic)).toMatchObject([
     { severity: 'error', fix: expect.stringMatching(/shell/) },
   ]);
 });

@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { attributeReference, lintCodes } from '../src/factory/reference.ts';
-import { rules } from '../src/lint/lint.ts';
+import { attributeReference, lintCodes } from '../src/app/reference.ts';
+import { rules } from '../src/lint/index.ts';
 import { kinds } from '../src/nodes/index.ts';
-import { findingCodes, planCode } from '../src/planner/finding.ts';
+import { findingCodes, planCode } from '../src/planner/findings.ts';
 import { findingsOf } from './support/graph.ts';
 
 const docs = join(import.meta.dirname, '../docs');

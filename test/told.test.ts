@@ -4,18 +4,17 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { agentNames } from '../src/agents/index.ts';
+import { bundledPrices } from '../src/core/budget/prices.ts';
+import { runEventSchema } from '../src/core/events.ts';
+import type { Node } from '../src/core/graph.ts';
+import { boundedCheckpointSchema } from '../src/core/records/checkpoint.ts';
+import { exchangeSchema } from '../src/core/records/exchange.ts';
+import { manifestSchema } from '../src/core/records/manifest.ts';
+import { runResultSchema } from '../src/core/records/result.ts';
+import { callRecordSchema, runRecordSchema } from '../src/core/records/visit.ts';
+import { edgeAttributes, graphAttributes } from '../src/core/settings/graph.ts';
+import { withOwnWords } from '../src/engine/environment.ts';
 import { moneyWords } from '../src/engine/shared-budget.ts';
-import { withOwnWords } from '../src/engine/stage-environment.ts';
-import { callRecordSchema } from '../src/model/call-record.ts';
-import { boundedCheckpointSchema } from '../src/model/checkpoint.ts';
-import { runEventSchema } from '../src/model/event.ts';
-import { exchangeSchema } from '../src/model/exchange.ts';
-import type { Node } from '../src/model/graph.ts';
-import { manifestSchema } from '../src/model/manifest.ts';
-import { bundledPrices } from '../src/model/prices.ts';
-import { runResultSchema } from '../src/model/result.ts';
-import { edgeAttributes, graphAttributes } from '../src/model/settings/graph.ts';
-import { runRecordSchema } from '../src/model/visit-record.ts';
 import { kinds } from '../src/nodes/index.ts';
 import { home, root } from './support/cli.ts';
 
@@ -77,7 +76,7 @@ test('docs/records.md names every field of the records, and no other', () => {
   expect([...new Set(fields)].filter((name) => !told.includes(name))).toEqual([]);
   const sources = readdirSync(join(root, 'src'), { recursive: true })
     .map(String)
-    .filter((name) => /^(?:model|store|engine|planner|executor|builder)\/.*\.ts$/.test(name))
+    .filter((name) => /^(?:core|store|git|replay|engine|planner|builder|app)\/.*\.ts$/.test(name))
     .map((name) => readFileSync(join(root, 'src', name), 'utf8'));
   const known = new Set(sources.join('\n').match(/\w+/g));
   expect([...new Set(told)].filter((name) => !known.has(name))).toEqual([]);

@@ -1,4 +1,4 @@
-/** A large graph read and checked: by `validate`, and by a `run` that leaves almost all of it aside. */
+/** A large graph read and checked: by `validate`, and by a `runTool` that leaves almost all of it aside. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Case, figuresOf, memoryTarget, runPipeline, versus } from '../case.ts';

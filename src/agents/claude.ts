@@ -1,14 +1,22 @@
 /** The agent program `claude` (`claude -p`): a prompt on standard input, work in the workspace, JSON lines on standard
  *  output, the last of which carries the answer. */
-import type { Clock } from '../system/clock.ts';
-import type { Agent, AgentReport, AgentTask, Usage } from './agent.ts';
-import { claudeArgv, claudePlace } from './claude/argv.ts';
-import { type ClaudeEvents, claudeEvents, type DeniedCall } from './claude/events.ts';
-import { type ClaudeDefaults, type ClaudeSettings, readSettings } from './claude/settings.ts';
-import { endingOf, troubleOf } from './claude/trouble.ts';
-import { parseAnswer, type Words, wordsFor } from './program/answer.ts';
+import { join, resolve } from 'node:path';
+import { type OutcomeWords, parseAnswer, wordsFor } from '../core/agent-answer.ts';
+import type { Usage } from '../core/budget/usage.ts';
+import type { Agent, AgentProgram, AgentReport, AgentTask } from '../core/contracts/agent.ts';
+import type { Clock } from '../core/contracts/clock.ts';
+import type { JsonObject } from '../core/json.ts';
+import {
+  type ClaudeEvents,
+  claudeEnding,
+  claudeEvents,
+  claudeFailure,
+  type DeniedCall,
+} from './claude-events.ts';
+import { type ClaudeDefaults, type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
+import { answerRequest, answerSchema } from './program/answer.ts';
+import { homeBut } from './program/executable.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
-import { answerRequest, answerSchema } from './program/schema.ts';
 import { shower } from './program/view.ts';
 
 export type ClaudeOptions = ClaudeDefaults & { readonly clock: Clock };
@@ -16,7 +24,7 @@ export type ClaudeOptions = ClaudeDefaults & { readonly clock: Clock };
 /** Variables that hold its keys by default. */
 const ownKeys = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'];
 
-/** The agent. It rejects only where the engine's `run` and `keep` do. */
+/** The agent. It rejects only where the engine's `runTool` and `keep` do. */
 export function claudeAgent(options: ClaudeOptions): Agent {
   const { env, clock } = options;
   return {
@@ -25,7 +33,7 @@ export function claudeAgent(options: ClaudeOptions): Agent {
     tellsCost: true,
     unseen: true,
     modelFor(task) {
-      const read = readSettings(task, options);
+      const read = readClaudeSettings(task, options);
       return 'problem' in read ? undefined : read.settings.model;
     },
     work: (task, signal) =>
@@ -38,7 +46,7 @@ export function claudeAgent(options: ClaudeOptions): Agent {
           timeoutKey: 'claude.timeout',
           env,
           clock,
-          readSettings: () => readSettings(task, options),
+          readSettings: () => readClaudeSettings(task, options),
           prepare: async (_, settings) => launchOf(task, settings, env),
         },
         task,
@@ -123,16 +131,16 @@ function usageOf(events: ClaudeEvents, settings: ClaudeSettings): { readonly usa
 function reportOf(
   events: ClaudeEvents,
   response: string | undefined,
-  words: Words,
+  words: OutcomeWords,
   { code, lastWords, now, fail }: ProgramEnd,
 ): AgentReport {
   const { result } = events;
   const failed = result !== undefined && (result.isError || result.subtype.startsWith('error'));
   if (code !== 0 || failed) {
-    const ending = failed ? endingOf(result.subtype) : undefined;
+    const ending = failed ? claudeEnding(result.subtype) : undefined;
     const said = failed && result.text !== '' ? result.text : lastWords;
     const how = ending ?? (code === 0 ? 'it reported an error' : `exit status ${code}`);
-    const trouble = troubleOf(failed ? result : undefined, events, said, now.getTime());
+    const trouble = claudeFailure(failed ? result : undefined, events, said, now.getTime());
     return { ...fail(trouble.class, `claude failed: ${how}${because(said)}`), ...trouble };
   }
   if (result === undefined || response === undefined) {
@@ -143,4 +151,62 @@ function reportOf(
   return 'problem' in answer
     ? fail('agent', `claude output ${answer.problem}`)
     : { kind: 'finished', ...answer.answer, response };
+}
+
+/** The words that `claude` is started with, and what surrounds it. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Everything after the program's name; the prompt is not among it, it goes to standard input. */
+function claudeArgv(settings: ClaudeSettings, schema: JsonObject): string[] {
+  const pair = (flag: string, value: string | undefined) => (value === undefined ? [] : [flag, value]);
+  return [
+    '-p',
+    '--output-format',
+    'stream-json',
+    '--verbose',
+    '--json-schema',
+    JSON.stringify(schema),
+    '--permission-mode',
+    settings.permissionMode,
+    ...pair('--allowedTools', settings.allowedTools),
+    ...pair('--disallowedTools', settings.disallowedTools),
+    ...pair('--model', settings.model),
+    ...pair('--effort', settings.effort),
+    ...pair('--max-turns', settings.maxTurns === undefined ? undefined : String(settings.maxTurns)),
+    ...settings.addDirs.flatMap((dir) => ['--add-dir', dir]),
+    ...pair('--settings', settings.settings),
+    ...settings.args,
+  ];
+}
+
+/** In its home: which programs it runs, and what it is instructed in every session. */
+const ownSettings = [
+  ...['settings.json', 'settings.local.json', 'CLAUDE.md'],
+  ...['agents', 'commands', 'hooks', 'output-styles', 'rules', 'skills'],
+];
+
+/** Its configuration and login, and variables that keep it from calling home, from replacing itself, and from taking
+ *  itself for a part of another session of its kind. */
+export function claudePlace(env: Environment): Required<Pick<AgentProgram, 'env' | 'home'>> {
+  const said = env['CLAUDE_CONFIG_DIR']?.trim() ?? '';
+  const user = env['HOME']?.trim() ?? '';
+  const home =
+    said !== ''
+      ? homeBut(resolve(said), ownSettings)
+      : user === ''
+        ? []
+        : [...homeBut(join(user, '.claude'), ownSettings), { path: join(user, '.claude.json'), write: true }];
+  return {
+    home,
+    env: {
+      DISABLE_TELEMETRY: '1',
+      DISABLE_ERROR_REPORTING: '1',
+      DISABLE_AUTOUPDATER: '1',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      CLAUDECODE: '',
+      CLAUDE_CODE_ENTRYPOINT: '',
+      // It may be relative, and the program starts elsewhere.
+      ...(said === '' ? {} : { CLAUDE_CONFIG_DIR: resolve(said) }),
+    },
+  };
 }

@@ -1,20 +1,18 @@
 /** The agent program `codex` (`codex exec`): a prompt on standard input, work in the workspace, an answer in a file. */
 import { realpath } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Clock } from '../system/clock.ts';
-import { makeFolder } from '../system/files.ts';
-import { removeTree } from '../system/remove.ts';
-import type { Agent, AgentProgram, AgentReport, AgentTask, Usage } from './agent.ts';
-import { codexArgv, readScopeOf } from './codex/argv.ts';
-import { type CodexEvents, codexEvents } from './codex/events.ts';
-import { codexHome, isTemporary } from './codex/home.ts';
-import { type CodexDefaults, type CodexSettings, readSettings } from './codex/settings.ts';
-import { troubleOf } from './codex/trouble.ts';
-import { type AnswerFile, parseAnswer, readAnswer, type Words, wordsFor } from './program/answer.ts';
-import { isNativeOrOf } from './program/executable.ts';
-import { homeBut } from './program/home.ts';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { type OutcomeWords, parseAnswer, wordsFor } from '../core/agent-answer.ts';
+import type { Usage } from '../core/budget/usage.ts';
+import type { Agent, AgentProgram, AgentReport, AgentTask, ReadScope } from '../core/contracts/agent.ts';
+import type { Clock } from '../core/contracts/clock.ts';
+import { removeTree } from '../platform/files/remove.ts';
+import { makeFolder } from '../platform/files/write.ts';
+import { type CodexEvents, codexEvents, codexFailure } from './codex-events.ts';
+import { type CodexDefaults, type CodexSettings, readCodexSettings } from './codex-settings.ts';
+import { type AnswerFile, answerRequest, answerSchema, readAnswerFile } from './program/answer.ts';
+import { homeBut, isNativeOrOf } from './program/executable.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
-import { answerRequest, answerSchema } from './program/schema.ts';
 import { shower } from './program/view.ts';
 
 export type CodexOptions = CodexDefaults & { readonly clock: Clock };
@@ -33,7 +31,7 @@ const ownSettings = [
   'AGENTS.override.md',
 ];
 
-/** The agent. It rejects only where the engine's `run` and `keep` do. */
+/** The agent. It rejects only where the engine's `runTool` and `keep` do. */
 export function codexAgent(options: CodexOptions): Agent {
   const { env, clock } = options;
   return {
@@ -41,7 +39,7 @@ export function codexAgent(options: CodexOptions): Agent {
     describe: 'codex (the agent program, with its own login or key)',
     unseen: true,
     modelFor(task) {
-      const read = readSettings(task, options);
+      const read = readCodexSettings(task, options);
       return 'problem' in read ? undefined : read.settings.model;
     },
     work: (task, signal) =>
@@ -64,8 +62,8 @@ export function codexAgent(options: CodexOptions): Agent {
 }
 
 /** The settings; a strict scope that names nothing in the workspace would hide nothing of it. */
-function scopedSettings(task: AgentTask, options: CodexDefaults): ReturnType<typeof readSettings> {
-  const read = readSettings(task, options);
+function scopedSettings(task: AgentTask, options: CodexDefaults): ReturnType<typeof readCodexSettings> {
+  const read = readCodexSettings(task, options);
   if ('problem' in read || !read.settings.strictReadScope) return read;
   if (readScopeOf(read.settings, task.workspace).narrow) return read;
   return {
@@ -120,7 +118,7 @@ async function launchOf(
         settings,
         exit.kind === 'exited' && events.failure === undefined && events.turn !== 'open',
       );
-      const file = await readAnswer(join(task.nodeDir, 'response.md'));
+      const file = await readAnswerFile(join(task.nodeDir, 'response.md'));
       return {
         ...(file?.text === undefined ? {} : { response: file.text }),
         ...usage,
@@ -195,7 +193,7 @@ function usageOf(
 function reportOf(
   events: CodexEvents,
   file: AnswerFile | undefined,
-  words: Words,
+  words: OutcomeWords,
   { code, lastWords, now, fail }: ProgramEnd,
 ): AgentReport {
   const message = events.failure ?? (code === 0 && events.turn !== 'open' ? undefined : events.lastError);
@@ -203,7 +201,7 @@ function reportOf(
     const how = code === 0 ? 'its turn failed' : `exit status ${code}`;
     // Without events its last words say it, after a label.
     const said = message ?? lastWords.replace(/^error: */i, '');
-    const { class: failureClass, ...wait } = troubleOf(said, now);
+    const { class: failureClass, ...wait } = codexFailure(said, now);
     return { ...fail(failureClass, `codex exec failed: ${how}${because(message ?? lastWords)}`), ...wait };
   }
   if (events.turn === 'open')
@@ -217,4 +215,85 @@ function reportOf(
   return 'problem' in answer
     ? fail('agent', `codex output ${answer.problem}`)
     : { kind: 'finished', ...answer.answer, response: file.text };
+}
+
+/** The words that `codex` is started with. */
+const mcpKey = 'mcp_servers.memory_ops.enabled';
+
+/** Everything after the program's name, in the order that scripts around it know. `modern` is a program that
+ *  understands `--json` and needs a flag for a folder without git. */
+export function codexArgv(
+  settings: CodexSettings,
+  files: { readonly schema: string; readonly response: string },
+  modern: boolean,
+): string[] {
+  const { approval, model, profile, effort, overrides, autoApprove } = settings;
+  const pair = (flag: string, value: string | undefined) => (value === undefined ? [] : [flag, value]);
+  const words = [...overrides];
+  if (effort !== undefined && !overrides.some(sets('model_reasoning_effort')))
+    words.push(`model_reasoning_effort=${JSON.stringify(effort)}`);
+  if (settings.disableMcp && !overrides.some(sets(mcpKey))) words.push(`${mcpKey}=false`);
+  if (autoApprove !== undefined)
+    words.push(`${autoApprove.key}=[${autoApprove.commands.map((one) => JSON.stringify(one)).join(',')}]`);
+  return [
+    ...pair('-a', approval),
+    'exec',
+    ...pair('-s', settings.sandbox),
+    ...pair('-m', model),
+    ...pair('-p', profile),
+    ...words.flatMap((one) => ['-c', one]),
+    '-C',
+    settings.workdir,
+    ...(settings.skipGitRepoCheck || modern ? ['--skip-git-repo-check'] : []),
+    ...settings.addDirs.flatMap((dir) => ['--add-dir', dir]),
+    ...(settings.bypass ? ['--dangerously-bypass-approvals-and-sandbox'] : []),
+    ...((settings.json ?? modern) ? ['--json'] : []),
+    '--color',
+    'never',
+    '--output-schema',
+    files.schema,
+    '-o',
+    files.response,
+    '-',
+  ];
+}
+
+const sets = (key: string) => (override: string) => override.split('=')[0]?.trim() === key;
+
+/** What codex must not read. A strict scope is what the node names below the workspace: its workdir and its added
+ *  folders, with the program itself. Where it names none, all of the workspace is its work, and nothing more is hidden.
+ *  `narrow` is false then. */
+export function readScopeOf(
+  settings: CodexSettings,
+  workspace: string,
+): { readonly scope: ReadScope; readonly narrow: boolean } {
+  const inside = (path: string): string[] => {
+    const below = relative(workspace, path);
+    return below === '' || below === '..' || below.startsWith('../') ? [] : [below];
+  };
+  const named = [settings.workdir, ...settings.addDirs].flatMap(inside);
+  const narrow = settings.strictReadScope && named.length > 0;
+  const program = settings.executable.path.includes('/') ? inside(settings.executable.path) : [];
+  return {
+    scope: { hidden: settings.hidden, ...(narrow ? { only: [...named, ...program] } : {}) },
+    narrow,
+  };
+}
+
+/** Where codex keeps its configuration and login. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The folder, absolute; undefined where there is neither CODEX_HOME nor a home. */
+export function codexHome(env: Environment): string | undefined {
+  const said = env['CODEX_HOME']?.trim() ?? '';
+  if (said !== '') return resolve(said);
+  const home = env['HOME']?.trim() ?? '';
+  return home === '' ? undefined : join(resolve(home), '.codex');
+}
+
+/** Whether the folder lies where temporary files do. There codex does not install its sandbox helper: every
+ *  command of the model's fails, and the program ends with 0 all the same. */
+export function isTemporary(home: string, env: Environment): boolean {
+  const temporary = resolve(env['TMPDIR']?.trim() || tmpdir());
+  return home === temporary || home.startsWith(`${temporary.replace(/\/$/, '')}/`);
 }

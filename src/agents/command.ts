@@ -1,22 +1,32 @@
 /** Any program as an agent: a prompt by standard input, file or argument, an answer by file or standard output. */
 import { join } from 'node:path';
-import type { Usage } from '../model/spent.ts';
-import type { Clock } from '../system/clock.ts';
-import { removeNow } from '../system/files.ts';
-import type { Exit } from '../system/spawn.ts';
-import type { Agent, AgentReport, AgentTask } from './agent.ts';
-import { readCommandAnswer } from './command/answer.ts';
+import {
+  type AgentAnswer,
+  agentWord,
+  bareOutcome,
+  documentVerdict,
+  type OutcomeWords,
+  parseAnswer,
+  spokenIn,
+  wordsFor,
+} from '../core/agent-answer.ts';
+import { bareAnswer } from '../core/answer-json.ts';
+import type { Usage } from '../core/budget/usage.ts';
+import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
+import type { Clock } from '../core/contracts/clock.ts';
+import type { Exit } from '../core/contracts/process.ts';
+import { agentOutcomes } from '../core/outcome.ts';
+import { removeNow } from '../platform/files/write.ts';
 import {
   type CommandDefaults,
   type CommandFiles,
   type CommandSettings,
-  readSettings,
-} from './command/settings.ts';
-import { readUsage } from './command/usage.ts';
-import { type AnswerFile, readAnswer, wordsFor } from './program/answer.ts';
+  readCommandSettings,
+} from './command-settings.ts';
+import { readUsage } from './command-usage.ts';
+import { type AnswerFile, answerRequest, answerSchema, readAnswerFile } from './program/answer.ts';
+import { saysOutage } from './program/failure.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
-import { answerRequest, answerSchema } from './program/schema.ts';
-import { saysOutage } from './program/status.ts';
 
 export type CommandOptions = CommandDefaults & { readonly clock: Clock };
 
@@ -25,7 +35,7 @@ const usageName = 'command.usage.json';
 /** With the prompt as the program gets it. */
 type Settings = CommandSettings & { readonly prompt: string };
 
-/** The agent. It rejects only where the engine's `run` and `keep` do. */
+/** The agent. It rejects only where the engine's `runTool` and `keep` do. */
 export function commandAgent(options: CommandOptions): Agent {
   const { env, clock } = options;
   return {
@@ -89,7 +99,7 @@ function launchOf(task: AgentTask, settings: Settings, files: CommandFiles): Lau
     },
     async result(exit) {
       const inFile = settings.responseVia === 'auto' || settings.responseVia === 'file';
-      const file = inFile && exit.kind !== 'cancelled' ? await readAnswer(files.response) : undefined;
+      const file = inFile && exit.kind !== 'cancelled' ? await readAnswerFile(files.response) : undefined;
       return {
         ...(file?.text === undefined ? {} : { response: file.text }),
         ...(await usageOf(exit, task, files, settings)),
@@ -106,7 +116,7 @@ function settingsFor(
   options: CommandOptions,
 ): { readonly settings: Settings } | { readonly problem: string } {
   const withPrompt = (prompt: string) => {
-    const read = readSettings({ ...task, prompt }, files, options);
+    const read = readCommandSettings({ ...task, prompt }, files, options);
     return 'problem' in read ? read : { settings: { ...read.settings, prompt } };
   };
   const bare = withPrompt(`${task.prompt}\n`);
@@ -167,7 +177,7 @@ async function usageOf(
 }
 
 const standardOutput = (task: AgentTask): Promise<AnswerFile | undefined> =>
-  readAnswer(join(task.nodeDir, 'command.stdout.log'), 'evidence');
+  readAnswerFile(join(task.nodeDir, 'command.stdout.log'), 'evidence');
 
 /** Its exit code was all that was asked for. */
 const done: AgentReport = {
@@ -180,3 +190,53 @@ const done: AgentReport = {
   updates: {},
   response: undefined,
 };
+
+/** What a command answered, by its format. */
+export type CommandAnswer =
+  | { readonly answer: AgentAnswer }
+  | { readonly text: string }
+  /** Reads after "the answer of the command". */
+  | { readonly problem: string };
+
+/** What of the node decides how an answer without a fixed form is taken. `document`: it goes to a file or has another
+ *  schema, so that an outcome within it is a part of the document. `tested`: edges test the node's outcome. */
+export type Use = { readonly document: boolean; readonly tested: boolean; readonly words: OutcomeWords };
+
+/** Reads an answer that is there. */
+function readCommandAnswer(text: string, format: CommandSettings['responseFormat'], use: Use): CommandAnswer {
+  switch (format) {
+    case 'text':
+      return { text };
+    case 'json':
+      return parseAnswer(text, use.words);
+    case 'outcome':
+      return outcomeIn(text, use.words);
+    case 'auto':
+      return use.document ? (documentVerdict(text, use.words) ?? { text }) : reported(text, use);
+  }
+}
+
+/** An outcome where the text says one; other words are a success unless edges want to know. */
+function reported(text: string, { tested, words }: Use): CommandAnswer {
+  const spoken = spokenIn(text, words);
+  if (!('none' in spoken)) return spoken;
+  if (bareAnswer(text).trim() === '') return { text: '' };
+  if (!tested) return { text };
+  return {
+    problem:
+      'gives no outcome, and the edges of the node test it: response_format=json asks for one, response_format=text takes any ' +
+      'answer as a success',
+  };
+}
+
+/** An outcome's word, or a word of the pipeline's own, on the first line that is not blank; what follows are notes, or the reason of
+ *  a failure. */
+function outcomeIn(text: string, words: OutcomeWords): CommandAnswer {
+  const [first = '', ...rest] = bareAnswer(text).trim().split('\n');
+  const word = agentWord(first, words);
+  if (word === undefined) {
+    const known = agentOutcomes.join(', ');
+    return { problem: `has the first line ${JSON.stringify(first.slice(0, 80))}, which is none of ${known}` };
+  }
+  return { answer: bareOutcome(word.outcome, rest.join('\n'), word.label) };
+}

@@ -1,14 +1,13 @@
 /** The fake agent: does what the node's `test.…` attributes say, so that a pipeline's routes can be tried without a
  *  model. */
-
 import * as z from 'zod';
-import { type AttributeTable, attr, text, trimmed } from '../model/attribute.ts';
-import type { Json, JsonObject } from '../model/json.ts';
-import { nearest } from '../model/nearest.ts';
-import { once } from '../model/once.ts';
-import { agentOutcomes } from '../model/outcome.ts';
-import type { Agent, AgentReport, AgentTask } from './agent.ts';
-import { agentWord } from './program/answer.ts';
+import { agentWord } from '../core/agent-answer.ts';
+import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
+import type { Json, JsonObject } from '../core/json.ts';
+import { nearest } from '../core/nearest.ts';
+import { once } from '../core/once.ts';
+import { agentOutcomes } from '../core/outcome.ts';
+import { type AttributeTable, attr, text, trimmed } from '../core/settings/types.ts';
 
 /** What it answers. */
 export const fakeAttributes = {
@@ -98,4 +97,27 @@ function jsonIn<T extends Json>(
   }
   const read = schema.safeParse(value);
   return read.success ? { value: read.data } : { problem: 'not a JSON object' };
+}
+
+/** The stub: answers every task at once and does nothing, for dry runs of a pipeline's shape. It has to be asked for
+ *  by name; nothing ever falls back on it, and its notes say that no work was done. */
+export function stubAgent(): Agent {
+  return {
+    name: 'stub',
+    free: true,
+    describe: 'stub: does nothing and reports that',
+    async work(_task, signal) {
+      if (signal.aborted) return { kind: 'cancelled' };
+      return {
+        kind: 'finished',
+        outcome: 'success',
+        label: '',
+        suggested: [],
+        notes: 'stub agent: nothing was done, no real backend ran',
+        reason: '',
+        updates: {},
+        response: undefined,
+      };
+    },
+  };
 }

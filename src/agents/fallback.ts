@@ -1,7 +1,8 @@
 /** Several agents in order: the next one is asked where the one before could not answer. */
-import type { Json } from '../model/json.ts';
-import type { AnsweredBy } from '../model/outcome.ts';
-import type { Agent, AgentReport, AgentTask, Usage } from './agent.ts';
+import type { Usage } from '../core/budget/usage.ts';
+import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
+import type { Json } from '../core/json.ts';
+import type { AnsweredBy } from '../core/outcome.ts';
 
 type Failed = Extract<AgentReport, { kind: 'failed' }>;
 

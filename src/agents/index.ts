@@ -1,23 +1,19 @@
 /** Which agent answers, and why that one. */
-import type { AgentScript } from '../model/agent-script.ts';
-import { durationMs } from '../model/attribute.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
-import { unreachable } from '../model/json.ts';
-import { nearest } from '../model/nearest.ts';
-import type { Clock } from '../system/clock.ts';
-import type { Agent } from './agent.ts';
-import { efforts } from './agent.ts';
-import { claudeAttributes } from './claude/settings.ts';
-import { codexAttributes } from './codex/settings.ts';
-import { commandAttributes } from './command/settings.ts';
-import { fakeAgent, fakeAttributes } from './fake.ts';
+import type { Agent } from '../core/contracts/agent.ts';
+import type { Clock } from '../core/contracts/clock.ts';
+import type { Diagnostic } from '../core/diagnostic.ts';
+import { unreachable } from '../core/json.ts';
+import { nearest } from '../core/nearest.ts';
+import { efforts } from '../core/settings/node.ts';
+import { durationMs } from '../core/settings/types.ts';
+import { claudeAttributes } from './claude-settings.ts';
+import { codexAttributes } from './codex-settings.ts';
+import { commandAttributes } from './command-settings.ts';
+import { fakeAgent, fakeAttributes, stubAgent } from './fake.ts';
 import { fallbackAgent, unusableAgent } from './fallback.ts';
-import { keyProblem, openaiDefaults } from './openai/defaults.ts';
-import { openaiAttributes } from './openai/mode.ts';
+import { keyProblem, openaiAttributes, openaiDefaults } from './openai/settings.ts';
+import type { AgentScript } from './script.ts';
 import { scriptedAgent } from './scripted.ts';
-import { stubAgent } from './stub.ts';
-
-export { scriptMatchesInputs } from './scripted.ts';
 
 export const agentNames = ['fake', 'stub', 'scripted', 'openai', 'codex', 'claude', 'command'] as const;
 

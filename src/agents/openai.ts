@@ -1,16 +1,15 @@
 /** A model behind the OpenAI API: one prompt and one answer, or where a node asks for it an agent with tools. */
-import type { JsonObject } from '../model/json.ts';
-import { sumOfUsages, type Usage } from '../model/spent.ts';
-import type { Clock } from '../system/clock.ts';
-import { isDisks } from '../system/disk-trouble.ts';
-import { Superseded } from '../system/fence.ts';
-import { masker } from '../system/mask.ts';
-import type { Agent, AgentReport, AgentTask, ExchangeItem } from './agent.ts';
-import type { Exchange } from './openai/answer.ts';
+import { sumOfUsages, type Usage } from '../core/budget/usage.ts';
+import type { Agent, AgentReport, AgentTask, ExchangeItem } from '../core/contracts/agent.ts';
+import type { Clock } from '../core/contracts/clock.ts';
+import type { JsonObject } from '../core/json.ts';
+import { masker } from '../core/policy/mask.ts';
+import { isDisks } from '../platform/files/disk-error.ts';
+import { Superseded } from '../platform/files/fence.ts';
+import type { ModelResponse } from './openai/answer.ts';
 import { ask } from './openai/ask.ts';
-import { hiddenIn, keyProblem, openaiDefaults, showURL } from './openai/defaults.ts';
-import { readMode } from './openai/mode.ts';
 import type { Part, Request } from './openai/request.ts';
+import { hiddenIn, keyProblem, openaiDefaults, readOpenaiSettings, showURL } from './openai/settings.ts';
 import { type Watch, watchCall } from './openai/watch.ts';
 
 export type OpenaiOptions = {
@@ -41,7 +40,7 @@ export type OpenaiOptions = {
   readonly maxAnswerBytes?: number;
 };
 
-/** The agent. No message of its reports carries the key. It rejects only where the engine's `run` and `keep` do. */
+/** The agent. No message of its reports carries the key. It rejects only where the engine's `runTool` and `keep` do. */
 export function openaiAgent(options: OpenaiOptions): Agent {
   const settings = { ...openaiDefaults, ...options, apiKey: options.apiKey.trim() };
   const shown = showURL(settings.baseURL);
@@ -79,7 +78,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   async function call(task: AgentTask, watch: Watch, ledger: Ledger): Promise<AgentReport> {
     const problem = keyProblem(settings.apiKey);
     if (problem !== undefined) return { kind: 'failed', class: 'config', reason: problem, model: 'api' };
-    const { api, loop } = readMode(task);
+    const { api, loop } = readOpenaiSettings(task);
     const deps = { task, watch, note: ledger.note, known, refused: new Set<Part>() };
     const request = requestFor(task);
     if (loop !== undefined) {
@@ -113,7 +112,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
 
 /** What the exchanges of one call add up to. */
 type Ledger = {
-  note(ended: Exchange): void;
+  note(ended: ModelResponse): void;
   spent(): { readonly usage?: Usage };
   unbilled(): { readonly unbilled?: true };
   summary(): Pick<Extract<AgentReport, { kind: 'failed' }>, 'usage' | 'reasoning' | 'artifacts'>;

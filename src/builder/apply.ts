@@ -1,12 +1,13 @@
 /** Writes a proposal into the workspace: all of it or nothing. */
 import { symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { WriteProposal } from '../model/proposal.ts';
-import { isDisks } from '../system/disk-trouble.ts';
-import { makeFolder, removeNow, writeFileAtomic } from '../system/files.ts';
-import { assertNoLinkAbove } from '../system/inside.ts';
-import { type CheckedWrite, checkProposal, type OrderScope, said, takenFor, touchedBy } from './scope.ts';
-import { type StageFailure, stageFailure } from './stage.ts';
+import { errorText } from '../core/diagnostic.ts';
+import { type StageFailure, stageFailure } from '../core/orders/failure-stage.ts';
+import type { WriteProposal } from '../core/orders/proposal.ts';
+import { isDisks } from '../platform/files/disk-error.ts';
+import { assertNoLinkAbove } from '../platform/files/inside.ts';
+import { makeFolder, removeNow, writeFileAtomic } from '../platform/files/write.ts';
+import { type CheckedWrite, checkProposal, type OrderScope, takenFor, touchedBy } from './scope.ts';
 
 /** `touched`: sorted paths that the proposal names, also when it is refused. */
 export type Applied = { readonly touched: readonly string[] } & (
@@ -45,7 +46,7 @@ export async function applyProposal(
     await undoAll();
     // Another answer would need as much disk space, and this one has been paid for.
     if (isDisks(error)) throw error;
-    return { touched, failure: stageFailure('write_failed', said(error)) };
+    return { touched, failure: stageFailure('write_failed', errorText(error)) };
   }
 }
 

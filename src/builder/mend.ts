@@ -1,14 +1,13 @@
 /** Adds a work order to the plan that fixes what holdout scenarios found wrong with the finished product. */
-
 import * as z from 'zod';
-import { inWorkspace } from '../model/layout.ts';
-import { once } from '../model/once.ts';
-import { maxContextFiles, type WorkOrder } from '../model/work-order.ts';
-import { filesInside } from '../system/inside.ts';
-import type { Build } from './build.ts';
-import { checkOrder } from './orders.ts';
-import { type BuildState, writeState } from './state.ts';
-import type { Place } from './tool.ts';
+import { once } from '../core/once.ts';
+import { maxContextFiles, type WorkOrder } from '../core/orders/work-order.ts';
+import type { BuildState } from '../core/records/build.ts';
+import { inWorkspace } from '../core/records/layout.ts';
+import { filesInside } from '../platform/files/inside.ts';
+import { checkOrder } from '../store/orders.ts';
+import { type Build, writeBuildState } from './build-state.ts';
+import type { StepContext } from './step-context.ts';
 
 /** The product's failures, which the scenario node reports in the context key `judge.failures`. */
 const failuresSchema = once(() => z.array(z.object({ scenario: z.string(), said: z.string() })).min(1));
@@ -23,7 +22,7 @@ const isFix = (id: string): boolean => /^FIX-\d{2,}$/.test(id);
 /** Adds the order `FIX-NN` to the build, unless there are already `most` of them. It may write the files that the plan's
  *  orders may, has their acceptance commands, and states what the scenarios expected and observed. */
 export async function createFixOrder(
-  place: Pick<Place, 'workspace' | 'state'>,
+  place: Pick<StepContext, 'workspace' | 'state'>,
   build: Build,
   wanted: { readonly failures: unknown; readonly most: number },
 ): Promise<Mend> {
@@ -48,7 +47,7 @@ export async function createFixOrder(
     digests: { ...build.state.digests, [id]: checked.digest },
     current: null,
   };
-  await writeState(place, state);
+  await writeBuildState(place, state);
   return { order: checked.order, number: made + 1, state };
 }
 

@@ -1,11 +1,11 @@
 /** Renders the prompt for one work order. */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { emptySha256 } from '../model/proposal.ts';
-import { sha256 } from '../model/sha256.ts';
-import type { WorkOrder } from '../model/work-order.ts';
-import { isMissing } from '../system/files.ts';
-import type { FailureBrief } from './state.ts';
+import { emptySha256 } from '../core/orders/proposal.ts';
+import type { WorkOrder } from '../core/orders/work-order.ts';
+import type { FailureBrief } from '../core/records/build.ts';
+import { sha256 } from '../core/sha256.ts';
+import { isMissing } from '../platform/files/write.ts';
 
 /** Bytes of file content shown in total; hashes are shown for every file. */
 export const contextLimit = 204_800;

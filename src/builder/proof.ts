@@ -2,21 +2,22 @@
 import { constants } from 'node:fs';
 import { cp, lstat, mkdir, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { WorkOrder } from '../model/work-order.ts';
-import { checkEnvironment } from '../policy/check-environment.ts';
-import { failureExcerpt, mostReadOfStream } from '../policy/failure-excerpt.ts';
-import { textsToMask } from '../policy/secrets.ts';
-import { splitWords } from '../policy/words.ts';
-import type { CommandIo } from '../system/command-io.ts';
-import { isMissing } from '../system/files.ts';
-import { type Environment, withoutGit } from '../system/git.ts';
-import { readEnds } from '../system/read.ts';
-import { removeTree } from '../system/remove.ts';
-import { isConfined, without } from '../system/sandbox/without.ts';
-import { temporaryOf } from '../system/temporary.ts';
-import { checkOut, pathsOf, submodulesOf } from './commit.ts';
-import { historyGit, readHistoryStart } from './in-history.ts';
-import { type Place, probeOf } from './tool.ts';
+import type { Environment } from '../core/contracts/process.ts';
+import { failureExcerpt, mostReadOfStream } from '../core/failure-excerpt.ts';
+import type { WorkOrder } from '../core/orders/work-order.ts';
+import { commandEnvironment } from '../core/policy/confinement.ts';
+import { textsToMask } from '../core/policy/secrets.ts';
+import { splitWords } from '../core/policy/words.ts';
+import { checkOut, pathsOf, submodulesOf } from '../git/commit.ts';
+import { historyGit, readHistoryStart } from '../git/history.ts';
+import type { CommandIo } from '../platform/command-io.ts';
+import { readEnds } from '../platform/files/read.ts';
+import { removeTree } from '../platform/files/remove.ts';
+import { temporaryOf } from '../platform/files/temporary.ts';
+import { isMissing } from '../platform/files/write.ts';
+import { withoutGit } from '../platform/git.ts';
+import { isConfined, without } from '../platform/sandbox/nested.ts';
+import { probeOf, type StepContext } from './step-context.ts';
 import { spoken } from './unittest.ts';
 import { verifyCommands } from './verify.ts';
 
@@ -30,7 +31,7 @@ export type Proof =
  *  `needed` names them. The output of the commands is stored in `outputDir`; all other files are removed. */
 export async function prove(
   io: CommandIo,
-  place: Place,
+  place: StepContext,
   wanted: { readonly head: string | null; readonly orders: readonly WorkOrder[]; readonly outputDir: string },
 ): Promise<Proof> {
   const history = place.run.history;
@@ -118,7 +119,7 @@ async function runAll(
   );
   const env = {
     ...Object.fromEntries(visible),
-    ...checkEnvironment(io.env),
+    ...commandEnvironment(io.env),
     PWD: cwd,
     GIT_CEILING_DIRECTORIES: dirname(cwd),
     FACTORY_PROOF: cwd,
@@ -151,7 +152,7 @@ async function runAll(
 /** Paths that git alone cannot check out: submodules, and files that no order wrote but that differ from the commit because
  *  a filter of the user converts them. */
 async function notAsCommitted(
-  place: Place,
+  place: StepContext,
   since: { readonly first: string | null; readonly head: string | null; readonly files: readonly string[] },
   { indexFile, env }: { readonly indexFile: string; readonly env: Environment },
 ): Promise<string[]> {

@@ -1,19 +1,18 @@
 /** Checks whether a proposal may be written: its paths, where links lead, and the base hashes. Writes nothing. */
 import type { Stats } from 'node:fs';
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises';
-import { dirname, join, resolve, sep } from 'node:path';
-import type { WriteProposal } from '../model/proposal.ts';
-import { emptySha256 } from '../model/proposal.ts';
-import { sha256 } from '../model/sha256.ts';
-import { normalizePath, relativePathProblem } from '../model/work-order.ts';
-import { forbiddenBy } from '../policy/forbidden.ts';
-import { namesGit } from '../policy/paths.ts';
-import { isMissing } from '../system/files.ts';
-import { asListed } from '../system/spelled.ts';
-import { type StageFailure, stageFailure } from './stage.ts';
+import { dirname, join, posix, resolve, sep } from 'node:path';
+import { errorText, shortText, shown } from '../core/diagnostic.ts';
+import { type StageFailure, stageFailure } from '../core/orders/failure-stage.ts';
+import { emptySha256, type WriteProposal } from '../core/orders/proposal.ts';
+import { normalizePath, relativePathProblem } from '../core/orders/work-order.ts';
+import { namesGit } from '../core/policy/paths.ts';
+import { sha256 } from '../core/sha256.ts';
+import { asListed } from '../platform/files/names.ts';
+import { isMissing } from '../platform/files/write.ts';
 
 /** The state of a path before it is written. */
-export type Standing =
+export type PathStatus =
   | { readonly is: 'absent' }
   | { readonly is: 'file'; readonly bytes: Buffer; readonly mode: number }
   /** A link that stays in the workspace: the write replaces the link, not what it points at. */
@@ -24,8 +23,8 @@ export type Standing =
       readonly mode: number;
     };
 
-export type CheckedWrite = { readonly path: string; readonly content: string; readonly before: Standing };
-export type Checked = { readonly writes: readonly CheckedWrite[] };
+export type CheckedWrite = { readonly path: string; readonly content: string; readonly before: PathStatus };
+export type CheckedProposal = { readonly writes: readonly CheckedWrite[] };
 
 /** Sorted unique paths of a proposal, including a refused one. */
 export const touchedBy = (proposal: WriteProposal): string[] =>
@@ -43,7 +42,7 @@ export async function checkProposal(
   workspace: string,
   order: OrderScope,
   proposal: WriteProposal,
-): Promise<Checked | StageFailure> {
+): Promise<CheckedProposal | StageFailure> {
   const violation = (reason: string) => stageFailure('write_scope_violation', reason);
   const paths = proposal.writes.map((write) => write.path);
   const once = new Set<string>();
@@ -75,7 +74,7 @@ export async function checkProposal(
       if ('reason' in looked) return violation(looked.reason);
       found.push({ path, content, before: looked.standing });
     } catch (error) {
-      return stageFailure('write_failed', `${named([path])}: ${said(error)}`);
+      return stageFailure('write_failed', `${named([path])}: ${errorText(error)}`);
     }
   }
   const stale = found.filter((write, at) => hashOf(write.before) !== proposal.writes[at]?.base_sha256);
@@ -112,25 +111,17 @@ const foldersOf = (path: string): string[] =>
 const isReserved = (path: string): boolean =>
   namesGit(path) || path.split('/')[0]?.toLowerCase() === '.factory';
 
-/** Limits of messages: characters of a name and of a message, and the number of names. */
-const shown = { name: 200, message: 1000, names: 20 } as const;
-const short = (text: string, most: number): string =>
-  text.length <= most ? text : `${[...text.slice(0, most)].slice(0, -1).join('')}…`;
-
 /** Paths for a message, shortened: a proposal may have any number of paths of any length. */
 function named(paths: readonly string[]): string {
-  const names = paths.slice(0, shown.names).map((path) => short(path, shown.name));
+  const names = paths.slice(0, shown.names).map((path) => shortText(path, shown.name));
   return names.join(', ') + (paths.length > names.length ? ` and ${paths.length - names.length} more` : '');
 }
 
-export const said = (error: unknown): string =>
-  short(error instanceof Error ? error.message : String(error), shown.message);
-
-function hashOf(before: Standing): string {
+function hashOf(before: PathStatus): string {
   return before.is === 'absent' || before.bytes === undefined ? emptySha256 : sha256(before.bytes);
 }
 
-async function look(root: string, path: string): Promise<{ standing: Standing } | { reason: string }> {
+async function look(root: string, path: string): Promise<{ standing: PathStatus } | { reason: string }> {
   // On a case-insensitive file system git would commit the same file under two names.
   const listed = asListed(root, path);
   if (listed !== path)
@@ -159,7 +150,7 @@ async function lookAtLink(
   root: string,
   path: string,
   place: string,
-): Promise<{ standing: Standing } | { reason: string }> {
+): Promise<{ standing: PathStatus } | { reason: string }> {
   const target = await readlink(place);
   const real = await whereTo(place);
   if (real === undefined) return { reason: `${path} is a link in a cycle of links` };
@@ -205,5 +196,133 @@ async function lstatIfThere(path: string): Promise<Stats | undefined> {
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
+  }
+}
+
+/* Paths that a work order forbids, as far as its entries name paths: the model reads the rest. */
+
+/** The first entry that names one of the files `path` may be, undefined when none does. An entry names files when
+ *  it is a path (a folder includes all below it), a pattern (`*.lock`, `src/**`), or a plain sentence that starts
+ *  with a prohibition ("do not modify a.txt or src/*"). A sentence with more than that ("… except its imports") is
+ *  not enforced: it may allow what its paths alone would forbid. */
+export function forbiddenBy(entries: readonly string[], path: string): string | undefined {
+  return entries.find((entry) => namedPaths(entry).some((pattern) => matches(pattern, path)));
+}
+
+const verb =
+  'touch|edit|modify|change|alter|update|write(?: to| in)?|create|add|delete|remove|rename|overwrite';
+const sentence = new RegExp(
+  `^(?:please )?(?:do not|don't|never|must not|may not)(?: be)? (?:${verb})(?:(?:,| or|,? and)? (?:${verb}))*(?: (?:the|any|a))?(?: (?:files?|folders?|director(?:y|ies)|paths?|anything|everything))?(?: (?:in|under|below|inside|called|named))?:? (.+)$`,
+  'i',
+);
+
+/** Paths and patterns that an entry names. */
+function namedPaths(entry: string): string[] {
+  const text = entry.trim().replace(/[.!]$/, '');
+  const whole = bare(text);
+  if (whole !== undefined) return [whole];
+  const rest = sentence.exec(text)?.[1];
+  if (rest === undefined) return [];
+  const words = rest.split(/\s*,\s*(?:and |or )?|\s+(?:and|or)\s+|\s+/).filter((word) => word !== '');
+  const paths = words.map(bare);
+  // A word without a dot or slash may be an ordinary word.
+  const are = paths.every((word) => word !== undefined && /[./*]/.test(word));
+  return are ? paths.filter((word) => word !== undefined) : [];
+}
+
+/** A word that may be a path or a pattern, without the quotes around it. */
+function bare(word: string): string | undefined {
+  const text = word.replace(/^([`'"])(.*)\1$/s, '$2');
+  return text === '' || /[\s`'"<>|]/.test(text) ? undefined : text;
+}
+
+function matches(pattern: string, path: string): boolean {
+  const wanted = posix.normalize(pattern.replace(/^\.?\/+/, '')).replace(/\/+$/, '');
+  if (wanted === '' || wanted === '.' || wanted.startsWith('..')) return false;
+  if (!/[*?[{]/.test(wanted)) return path === wanted || path.startsWith(`${wanted}/`);
+  const glob = compiled(wanted);
+  // A pattern without a slash matches names at any depth, as in a .gitignore.
+  const parts = path.split('/');
+  const candidates = wanted.includes('/') ? parts.map((_, at) => parts.slice(0, at + 1).join('/')) : parts;
+  return candidates.some((candidate) => glob.test(candidate));
+}
+
+/** One piece of a pattern: maps the positions reached so far in a path to those reached after it. */
+type Piece = (path: string, from: ReadonlySet<number>) => Set<number>;
+
+/** Matches from all reachable positions at once, so that many stars cost no more than their number. */
+const isWhole = (pieces: readonly Piece[], path: string): boolean =>
+  through(pieces, path, new Set([0])).has(path.length);
+
+const through = (pieces: readonly Piece[], path: string, from: ReadonlySet<number>): Set<number> =>
+  pieces.reduce((places, piece) => piece(path, places), new Set(from));
+
+const oneOf =
+  (is: (character: string) => boolean): Piece =>
+  (path, from) =>
+    new Set([...from].filter((at) => at < path.length && is(path.charAt(at))).map((at) => at + 1));
+
+/** Any number of characters that `is` accepts; of the positions after them those that `ends` accepts. */
+const many =
+  (is: (character: string) => boolean, ends: (path: string, at: number) => boolean = () => true): Piece =>
+  (path, from) => {
+    const reached = new Set(from);
+    let going = false;
+    for (let at = 0; at < path.length; at++) {
+      going = (going || from.has(at)) && is(path.charAt(at));
+      if (going && ends(path, at + 1)) reached.add(at + 1);
+    }
+    return reached;
+  };
+
+const notSlash = (character: string): boolean => character !== '/';
+const any = (): boolean => true;
+
+/** The depth of nested braces; a deeper pattern names nothing. */
+const mostNested = 100;
+
+/** `**` crosses folders, `*` and `?` do not; `[…]` and `{a,b}` as in a shell. A reversed range matches nothing. */
+function compiled(pattern: string): { test(path: string): boolean } {
+  let at = 0;
+  let isMeant = true;
+  const list = (depth: number): Piece[] => {
+    if (depth > mostNested) isMeant = false;
+    const pieces: Piece[] = [];
+    for (; isMeant && at < pattern.length; at++) {
+      const character = pattern.charAt(at);
+      if (depth > 0 && (character === ',' || character === '}')) break;
+      const set = character === '[' ? /^\[([!^]?)([^\]]+)\]/.exec(pattern.slice(at)) : null;
+      if (character === '*') {
+        const stars = /^\*+/.exec(pattern.slice(at))?.[0].length ?? 1;
+        at += stars - 1;
+        if (stars > 1 && pattern[at + 1] === '/') {
+          at += 1;
+          pieces.push(many(any, (path, end) => path[end - 1] === '/'));
+        } else pieces.push(many(stars > 1 ? any : notSlash));
+      } else if (character === '?') pieces.push(oneOf(notSlash));
+      else if (set !== null) {
+        pieces.push(oneOf(setOf(set[1] !== '', set[2] ?? '')));
+        at += set[0].length - 1;
+      } else if (character === '{') {
+        const branches: Piece[][] = [];
+        do {
+          at += 1;
+          branches.push(list(depth + 1));
+        } while (pattern[at] === ',');
+        pieces.push((path, from) => new Set(branches.flatMap((branch) => [...through(branch, path, from)])));
+      } else pieces.push(oneOf((one) => one === character));
+    }
+    return pieces;
+  };
+  const pieces = list(0);
+  return { test: (path) => isMeant && isWhole(pieces, path) };
+}
+
+function setOf(inverted: boolean, characters: string): (character: string) => boolean {
+  try {
+    const set = new RegExp(`^[${inverted ? '^' : ''}${characters.replace(/[\\\]^]/g, '\\$&')}]$`, 's');
+    return (character) => set.test(character);
+  } catch {
+    return () => false;
   }
 }

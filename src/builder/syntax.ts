@@ -1,9 +1,10 @@
 /** Parses the files that a work order wrote, in the languages whose syntax is known for certain. Nothing is executed. */
+
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { parse } from 'acorn';
-import { collect } from '../system/collect.ts';
-import { readPython } from '../system/python.ts';
+import { collect } from '../platform/process/collect.ts';
+import { readPython } from '../platform/python.ts';
 
 export type SyntaxReport = {
   /** `PATH: why`, for each file that does not parse. */

@@ -3,10 +3,10 @@ import type { Dirent } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
-import { verifyScript, type WorkOrder } from '../model/work-order.ts';
-import { plannedCommandProblem } from '../policy/verification-command.ts';
-import { quoteWord } from '../policy/words.ts';
-import { isMissing } from '../system/files.ts';
+import { verifyScript, type WorkOrder } from '../core/orders/work-order.ts';
+import { plannedCommandProblem } from '../core/policy/commands.ts';
+import { quoteWord } from '../core/policy/words.ts';
+import { isMissing } from '../platform/files/write.ts';
 import { spoken, unittestCommand } from './unittest.ts';
 
 /** A verification plan as nodes read it: files that must exist, commands that must exit with 0. */

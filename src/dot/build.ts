@@ -1,17 +1,19 @@
 /** Builds a `ParsedGraph` from syntax trees: defaults in scope order, subgraphs flattened, chains as single edges. */
-
-import { integer, present } from '../model/attribute.ts';
-import type { Condition } from '../model/condition.ts';
-import type { Span } from '../model/diagnostic.ts';
-import type { Attribute, Attributes, Edge, ParsedGraph, ParsedNode } from '../model/graph.ts';
-import { parseCondition } from './condition.ts';
-import type { Rewritten } from './dialect.ts';
-import type { BadText } from './lex.ts';
-import { literalText } from './literal.ts';
-import { type Piece, rangeOf, type Tree } from './parse.ts';
-import type { Positions } from './positions.ts';
-import type { Range } from './scan.ts';
-import { attributeOf } from './value.ts';
+import { type EdgeCondition, parseCondition } from '../core/conditions.ts';
+import type { Span } from '../core/diagnostic.ts';
+import type { Edge, ParsedGraph, ParsedNode } from '../core/graph.ts';
+import {
+  type Attribute,
+  type Attributes,
+  durationMs,
+  integer,
+  present,
+  type Value,
+} from '../core/settings/types.ts';
+import type { BadText, Range } from './lex.ts';
+import { literalText, type Positions } from './literals.ts';
+import { type Piece, rangeOf, type SyntaxTree } from './parse.ts';
+import type { Rewritten } from './prepass.ts';
 
 // One line with two big subgraphs could otherwise exhaust the memory.
 const mostEdges = 1_000_000;
@@ -35,7 +37,7 @@ type Draft = {
 };
 
 /** A subgraph's label as a class: lower case, blanks become `-`, other characters are dropped. */
-export const classOf = (label: string): string =>
+export const subgraphClass = (label: string): string =>
   label
     .toLowerCase()
     .replace(/\s/g, '-')
@@ -49,7 +51,7 @@ function classesWithin(scope: ScopeState, known: Classes): readonly string[] {
   for (let at = scope; at.parent !== undefined && !known.has(at); at = at.parent) inward.push(at);
   let classes = known.get(inward.at(-1)?.parent ?? scope) ?? [];
   for (let at = inward.pop(); at !== undefined; at = inward.pop()) {
-    const name = classOf(at.label);
+    const name = subgraphClass(at.label);
     // Scopes without a label share the list of their parent.
     if (name !== '' && !classes.includes(name)) classes = [...classes, name];
     known.set(at, classes);
@@ -70,7 +72,7 @@ function classesOf(scopes: Iterable<ScopeState>, known: Classes): readonly strin
 }
 
 /** An edge's condition; lint reports text that does not parse. */
-function conditionOf(text: string, known: Map<string, Condition | undefined>): Condition | undefined {
+function conditionOf(text: string, known: Map<string, EdgeCondition | undefined>): EdgeCondition | undefined {
   if (text === '') return undefined;
   if (!known.has(text)) {
     const read = parseCondition(text);
@@ -79,12 +81,12 @@ function conditionOf(text: string, known: Map<string, Condition | undefined>): C
   return known.get(text);
 }
 
-export type Source = { readonly file: string; readonly text: string; readonly positions: Positions };
+export type DotSource = { readonly file: string; readonly text: string; readonly positions: Positions };
 
 /** Builds the graph from statements in the author's order; `header` is the graph's name or the word digraph. `bad` lists
  *  everything that is refused. */
 export function build(
-  source: Source,
+  source: DotSource,
   header: NonNullable<Rewritten['header']>,
   pieces: Iterable<Piece>,
   notGraphviz: readonly Range[],
@@ -116,12 +118,12 @@ class Builder {
   /** Nodes that have a declaration with attributes, and the further ones. */
   private readonly described = new Set<string>();
   private readonly declaredTwice: { readonly id: string; readonly span: Span }[] = [];
-  private readonly conditions = new Map<string, Condition | undefined>();
+  private readonly conditions = new Map<string, EdgeCondition | undefined>();
   private full = false;
 
-  constructor(private readonly source: Source) {}
+  constructor(private readonly source: DotSource) {}
 
-  add(trees: readonly Tree[], base: number, scope: ScopeState): void {
+  add(trees: readonly SyntaxTree[], base: number, scope: ScopeState): void {
     for (const tree of trees) {
       if (tree.type === 'Subgraph') {
         const { nodeDefaults, edgeDefaults } = scope;
@@ -194,7 +196,7 @@ class Builder {
   }
 
   /** The attributes of one statement. A name given twice there is refused: one of the values would be lost silently. */
-  private attributes(trees: readonly Tree[], base: number): readonly Attribute[] {
+  private attributes(trees: readonly SyntaxTree[], base: number): readonly Attribute[] {
     const found = new Map<string, Attribute>();
     for (const tree of trees) {
       if (tree.type !== 'Attribute') continue;
@@ -284,4 +286,45 @@ class Builder {
       }
     }
   }
+}
+
+/* Canonical names and typed values of attributes. */
+
+/** Synonyms of attribute names that other pipelines use. */
+export const synonyms: Readonly<Record<string, string>> = {
+  node_type: 'type',
+  script: 'tool_command',
+  llm_prompt: 'prompt',
+  model: 'llm_model',
+  provider: 'llm_provider',
+  max_node_visits: 'max_visits',
+  agent: 'agent.backend',
+  default_max_retry: 'default_max_retries',
+};
+
+const float = /^[+-]?(\d+\.\d*|\.\d+|\d+)(e[+-]?\d+)?$/i;
+
+/** The value of an unquoted word. Everything except booleans, numbers and durations is a string (`nan`, `inf`, `0x1f`). */
+export function bareValue(text: string): Value {
+  if (text === 'true' || text === 'false') return { kind: 'boolean', text, value: text === 'true' };
+  const ms = durationMs(text);
+  if (ms !== undefined) return { kind: 'duration', text, ms };
+  if (/^[+-]?\d+$/.test(text)) return { kind: 'integer', text, value: Number(text) };
+  if (float.test(text) && Number.isFinite(Number(text))) return { kind: 'float', text, value: Number(text) };
+  return { kind: 'string', text };
+}
+
+/** One `key=value` from the text, under its canonical name. */
+function attributeOf(text: string, key: Range, value: Range, positions: Positions): Attribute {
+  const written = literalText(text, key);
+  const said = literalText(text, value);
+  const quoted = text[value.start] === '"';
+  return {
+    key: Object.hasOwn(synonyms, written) ? (synonyms[written] ?? written) : written,
+    written,
+    value: quoted ? { kind: 'string', text: said } : bareValue(said),
+    quoted,
+    keySpan: positions.span(key.start, key.end),
+    valueSpan: positions.span(value.start, value.end),
+  };
 }

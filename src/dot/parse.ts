@@ -1,14 +1,13 @@
 /** Parses the rewritten text with `@ts-graphviz/ast`, and explains refused statements. */
 import { type ClusterStatementASTNode, parse } from '@ts-graphviz/ast';
-import { type Rewritten, subgraphEnd } from './dialect.ts';
-import { type BadText, isLiteral } from './lex.ts';
-import { literalText } from './literal.ts';
-import type { Range } from './scan.ts';
+import { type BadText, isLiteral, type Range } from './lex.ts';
+import { literalText } from './literals.ts';
+import { type Rewritten, subgraphEnd } from './prepass.ts';
 
-export type Tree = ClusterStatementASTNode;
+export type SyntaxTree = ClusterStatementASTNode;
 
 /** Trees of successive statements. Their locations are relative to `base`, an offset in the author's text. */
-export type Piece = { readonly base: number; readonly trees: readonly Tree[] };
+export type Piece = { readonly base: number; readonly trees: readonly SyntaxTree[] };
 
 /** A place of a tree in the author's text. */
 export function rangeOf(

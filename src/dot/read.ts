@@ -1,12 +1,11 @@
 /** Parses a pipeline text to a graph or diagnostics. */
-import type { Diagnostic } from '../model/diagnostic.ts';
-import type { ParsedGraph } from '../model/graph.ts';
+import type { Diagnostic } from '../core/diagnostic.ts';
+import type { ParsedGraph } from '../core/graph.ts';
 import { build } from './build.ts';
-import { rewrite } from './dialect.ts';
-import type { BadText } from './lex.ts';
+import type { BadText, Range } from './lex.ts';
+import { positionsOf } from './literals.ts';
 import { piecesOf } from './parse.ts';
-import { positionsOf } from './positions.ts';
-import type { Range } from './scan.ts';
+import { rewrite } from './prepass.ts';
 
 const mostCharacters = 10 * 1024 * 1024;
 const mostFindings = 500;

@@ -1,9 +1,8 @@
 /** The secrets that one attempt at a node knows: those of the node's environment, and those that its agents' programs get. */
-import type { Node } from '../model/graph.ts';
-import { type ByteMasker, masker, maskStream } from '../system/mask.ts';
-import type { RunSetting } from './run-context.ts';
-import { environmentOf, passedTo } from './stage-environment.ts';
-import { addPassed, secretsIn, withheldHint } from './withheld.ts';
+import type { Node } from '../core/graph.ts';
+import { type ByteMasker, masker, maskStream } from '../core/policy/mask.ts';
+import { addPassed, environmentOf, passedTo, secretsIn, withheldHint } from './environment.ts';
+import type { RunContext } from './run-context.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -33,7 +32,7 @@ export interface AttemptSecrets {
   withheldHint(output: string): string | undefined;
 }
 
-export function attemptSecrets(run: RunSetting, node: Node): AttemptSecrets {
+export function attemptSecrets(run: RunContext, node: Node): AttemptSecrets {
   const pass = passedTo(run, node);
   const own = environmentOf(run, pass);
   const values = new Set(own.values);

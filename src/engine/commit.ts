@@ -1,20 +1,18 @@
 /** Writes what the loop has decided: the start of an execution, its commit, the end of the run. */
-import type { RunState } from '../model/checkpoint.ts';
-import type { StoppedRecord } from '../model/journal-line.ts';
-import { layout, nodeLayout } from '../model/layout.ts';
-import type { Outcome } from '../model/outcome.ts';
-import { hashArtifacts } from '../store/artifact-hashes.ts';
-import { statusOf, toldOfEnd, toldOfStop, toldOfVisit } from '../store/told.ts';
-import { head } from '../system/read.ts';
+import type { NextExecution, RunEnd, RunEnding, Step, StepFacts, Stop } from '../core/decision.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
+import type { StoppedRecord } from '../core/records/journal.ts';
+import { layout, nodeLayout } from '../core/records/layout.ts';
+import { failing, recordedEnd } from '../core/step.ts';
+import { head } from '../platform/files/read.ts';
+import { workHash } from '../replay/recorded-executions.ts';
+import { hashArtifacts, keepJson } from '../store/artifacts.ts';
+import { statusOf, toldOfEnd, toldOfStop, toldOfVisit } from '../store/derived-records.ts';
+import { closeVisit, openVisit } from '../store/node-directory.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
-import { keepJson } from './artifacts.ts';
-import type { NextExecution, RunEnding, Step, StepFacts, Stop } from './decision.ts';
-import { closeVisit, openVisit } from './node-dir.ts';
-import { inputCaptured, visitOf } from './records.ts';
-import { askedOf } from './replay-visit.ts';
-import type { Execution, ExecutionEnd, PreparedRun, RunEnd } from './run-context.ts';
-import { failing, recordedEnd } from './step.ts';
-import { type EventWriter, eventWriter } from './teller.ts';
+import { type EventWriter, eventWriter, inputCaptured, visitOf } from './event-log.ts';
+import type { Execution, ExecutionEnd, PreparedRun } from './run-context.ts';
 
 /** Bytes of a failure's summary in the log. */
 const mostLogged = 2200;
@@ -77,7 +75,7 @@ export function openRecords(prepared: PreparedRun): RunRecords {
         tookMs,
         elapsedMs: Math.round(elapsed()),
         spent: books.run(),
-        asked: isReplayable ? askedOf(node, setting.variables) : undefined,
+        asked: isReplayable ? workHash(node, setting.variables) : undefined,
         artifacts: await hashArtifacts(nodeDir),
       });
       const seen = { context: contextBefore, elapsed_ms: before.state.elapsed_ms };

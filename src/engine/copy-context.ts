@@ -2,12 +2,12 @@
 import { constants } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing, makeFolder } from '../system/files.ts';
-import { placeSealed } from '../workspace/sealed.ts';
+import { seesHoldout } from '../holdout/mount.ts';
+import { placeSealed } from '../holdout/sealed-files.ts';
+import { isMissing, makeFolder } from '../platform/files/write.ts';
 import type { LayerContext } from './layers/layer.ts';
 import { attemptContext } from './node-context.ts';
-import type { RunSetting } from './run-context.ts';
-import { seesHoldout } from './sealing.ts';
+import type { RunContext } from './run-context.ts';
 
 /** The context of a node in a copy of the workspace of before the node, with the sealed files. */
 export async function contextInCopy(
@@ -29,7 +29,7 @@ export async function contextInCopy(
 
 /** An environment for git that shows the run's history to the copy and leaves git's index of the workspace unchanged. */
 async function historyFor(
-  { historyEnv }: RunSetting,
+  { historyEnv }: RunContext,
   workspace: string,
   folder: string,
 ): Promise<Readonly<Record<string, string>>> {

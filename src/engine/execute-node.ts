@@ -1,23 +1,23 @@
 /** One execution of a node on this machine. */
-import type { RunState } from '../model/checkpoint.ts';
-import type { Parked } from '../model/park.ts';
-import { isDisks } from '../system/disk-trouble.ts';
+import type { SuspendedRun } from '../core/outcome.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
+import { HoldoutLeak } from '../holdout/leak-guard.ts';
+import { scenariosOf, withheldFrom } from '../holdout/mount.ts';
+import { isDisks } from '../platform/files/disk-error.ts';
+import { Diverged } from '../replay/answers.ts';
+import { StoreTrouble, WorkspaceError } from '../workspace/errors.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
-import { StoreTrouble, WorkspaceError } from '../workspace/trouble.ts';
 import type { RunRecords } from './commit.ts';
+import { environmentOf, passedTo } from './environment.ts';
 import { type LayerContext, LimitReached, layerContext } from './layers/layer.ts';
-import { HoldoutLeak } from './leaks.ts';
 import { nodeLog } from './node-context.ts';
-import { Diverged } from './replay.ts';
 import type { Execution, ExecutionEnd, PreparedRun } from './run-context.ts';
-import { scenariosOf, withheldFrom } from './sealing.ts';
-import { environmentOf, passedTo } from './stage-environment.ts';
 
 /** The suspension that this process has resumed with the execution that begins in this state: only the first can be that one. */
 export const resumedSuspension = (
   { state, parkedBefore }: PreparedRun,
   { steps }: Pick<RunState, 'steps'>,
-): Parked | undefined => (steps === state.steps ? parkedBefore : undefined);
+): SuspendedRun | undefined => (steps === state.steps ? parkedBefore : undefined);
 
 /** Executes the node through the layers. */
 export async function executeNode(

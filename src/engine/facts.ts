@@ -1,12 +1,12 @@
 /** Gathers the facts by which `step` decides what follows a finished node. */
-import type { RunState } from '../model/checkpoint.ts';
-import type { Outcome } from '../model/outcome.ts';
+import type { StepFacts } from '../core/decision.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
+import { step } from '../core/step.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
-import { alikeAfter } from './breaker.ts';
-import type { StepFacts } from './decision.ts';
 import { feedback, printable, toolOutput } from './feedback.ts';
 import type { Execution, PreparedRun } from './run-context.ts';
-import { step } from './step.ts';
+import { repeatedFailure } from './stalled-loop.ts';
 
 /** The facts of an execution that ended with `outcome` at the time `at`. */
 export async function gatherFacts(
@@ -40,7 +40,7 @@ const repeatsAfter = (
   after: Snapshot,
   outcome: Outcome,
 ) =>
-  alikeAfter(
+  repeatedFailure(
     kind.type,
     before.state,
     {

@@ -1,13 +1,13 @@
 /** Feedback for later nodes about a failure: `last_failure.*`, read from the failed node's artifacts. */
 import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Json } from '../model/json.ts';
-import { nodeLayout } from '../model/layout.ts';
-import { type Failure, toldReason } from '../model/outcome.ts';
-import { own } from '../model/own.ts';
-import { failureExcerpt, mostReadOfStream } from '../policy/failure-excerpt.ts';
-import { head, mostAtOnce, readEnds, readSome, tailOf } from '../system/read.ts';
-import type { LeakGuard } from './leaks.ts';
+import { failureExcerpt, mostReadOfStream } from '../core/failure-excerpt.ts';
+import { type Json, own } from '../core/json.ts';
+import { type Failure, toldReason } from '../core/outcome.ts';
+import { nodeLayout } from '../core/records/layout.ts';
+import type { LeakGuard } from '../holdout/leak-guard.ts';
+import { head, mostAtOnce, readEnds, readSome, tailOf } from '../platform/files/read.ts';
 
 /** Bytes of the reason in a summary, and of a command. */
 const limits = { reason: 600, command: 200 } as const;
@@ -18,7 +18,7 @@ const agentPrograms = ['codex', 'claude', 'command'] as const;
 type Stage = { readonly node: string; readonly type: string; readonly at: string };
 
 /** The part of the feedback that needs no artifacts. */
-export const factsOf = (stage: Stage, failure: Failure): Record<string, Json> => ({
+export const failureFacts = (stage: Stage, failure: Failure): Record<string, Json> => ({
   'last_failure.node_id': stage.node,
   'last_failure.node_type': stage.type,
   'last_failure.reason': head(failure.reason, 2000),
@@ -70,7 +70,7 @@ export async function feedback(
   const verified = await failedCheck(nodeDir, stage.node);
   if (verified !== '') parts.push(`verification:\n${verified}`);
   return {
-    ...factsOf(stage, failure),
+    ...failureFacts(stage, failure),
     'last_failure.artifacts': artifacts,
     'last_failure.summary': parts.join('\n'),
   };
@@ -140,4 +140,19 @@ async function commandsRun(path: string): Promise<readonly unknown[]> {
   } catch {
     return [];
   }
+}
+
+/* Finds the output files of the last command of a tool or verification node. */
+
+/** Paths of both streams in a node directory; of a verification those of the last command that it ran. */
+export async function lastOutputs(
+  nodeDir: string,
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const { toolStdout, toolStderr } = nodeLayout(nodeDir);
+  const last = (await readdir(nodeDir).catch(() => []))
+    .map((name) => Number(/^verification\.(\d+)\.stdout\.txt$/.exec(name)?.[1] ?? -1))
+    .reduce((a, b) => Math.max(a, b), -1);
+  if (last < 0) return { stdout: toolStdout, stderr: toolStderr };
+  const path = (stream: string) => join(nodeDir, `verification.${last}.${stream}.txt`);
+  return { stdout: path('stdout'), stderr: path('stderr') };
 }

@@ -1,22 +1,21 @@
 /** The context of one attempt: what the node may use, limited to its workspace, its directory and its secrets. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expand } from '../dot/expand.ts';
-import type { Node } from '../model/graph.ts';
-import type { JsonObject } from '../model/json.ts';
-import { own } from '../model/own.ts';
-import type { NodeContext, NodeFiles, NodeInputs, WorkspaceFiles } from '../nodes/kind.ts';
-import { isCode, isMissing } from '../system/files.ts';
-import { staysInside, writeInside } from '../system/inside.ts';
-import { readSome } from '../system/read.ts';
-import { maskKept } from './artifacts.ts';
+import type { NodeContext, NodeFiles, NodeInputs, WorkspaceFiles } from '../core/contracts/node-kind.ts';
+import type { Node } from '../core/graph.ts';
+import { type JsonObject, own } from '../core/json.ts';
+import { maskedObject } from '../core/policy/mask.ts';
+import { expand } from '../core/references.ts';
+import { staysInside, writeInside } from '../platform/files/inside.ts';
+import { readSome } from '../platform/files/read.ts';
+import { isCode, isMissing } from '../platform/files/write.ts';
+import { maskKept } from '../store/artifacts.ts';
+import { unlockNodeDirectory } from '../store/node-directory.ts';
 import { type AttemptSecrets, attemptSecrets } from './attempt-secrets.ts';
+import { known } from './known-values.ts';
 import type { AttemptFacts, LayerContext } from './layers/layer.ts';
-import { maskedObject } from './masked.ts';
-import { reopen } from './reopen.ts';
-import type { RunSetting } from './run-context.ts';
-import { type AttemptRecords, stageRecords } from './stage-records.ts';
-import { known } from './values.ts';
+import { type AttemptRecords, stageRecords } from './node-records.ts';
+import type { RunContext } from './run-context.ts';
 
 /** The context with everything that belongs to one attempt. Secrets are masked in all that it writes. */
 export function attemptContext(context: LayerContext, attempt: AttemptFacts): LayerContext {
@@ -38,7 +37,7 @@ export function attemptContext(context: LayerContext, attempt: AttemptFacts): La
 
 /** The run's log, for messages about a node. */
 export const nodeLog =
-  (run: RunSetting, node: Node, mask: (text: string) => string): NodeContext['log'] =>
+  (run: RunContext, node: Node, mask: (text: string) => string): NodeContext['log'] =>
   (level, message, fields = {}) =>
     run.log(level, mask(message), { node: node.id, ...maskedObject(fields, mask) });
 
@@ -82,7 +81,7 @@ function nodeFiles(
     records: {
       ...records,
       reopen() {
-        odd = reopen(nodeDir);
+        odd = unlockNodeDirectory(nodeDir);
       },
     },
     files: {

@@ -1,9 +1,9 @@
 /** Carries out a step of our own pipelines in this process, with the records that a program would leave. */
 import { isAbsolute } from 'node:path';
-import { runInProcess } from '../system/in-process.ts';
-import { masker } from '../system/mask.ts';
-import type { Spawn } from '../system/spawn.ts';
-import { keepText } from './artifacts.ts';
+import type { Spawn } from '../core/contracts/process.ts';
+import { masker } from '../core/policy/mask.ts';
+import { runInProcess } from '../platform/process/in-process.ts';
+import { keepText } from '../store/artifacts.ts';
 
 /** What a step gets of its process. */
 export type OwnStepIo = {

@@ -1,23 +1,23 @@
 /** Starts the programs of one attempt: with the node's environment, in its sandbox, within its time. */
 import { join } from 'node:path';
-import type { AgentProgram } from '../agents/agent.ts';
-import { epochVariable } from '../model/epoch-variable.ts';
-import type { RanCommand } from '../model/visit-record.ts';
-import type { NodeProcesses, StageProgram } from '../nodes/kind.ts';
-import { checkEnvironment } from '../policy/check-environment.ts';
-import { holdoutVariable } from '../policy/holdout.ts';
-import type { Confinement } from '../system/sandbox/confinement.ts';
-import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
-import type { Lookout } from '../workspace/newest.ts';
-import { WorkspaceError } from '../workspace/trouble.ts';
-import { runAgentProgram } from './agent-door.ts';
-import { confinementOf, rungOf, scenarioVariables } from './confine.ts';
+import type { AgentProgram } from '../core/contracts/agent.ts';
+import type { NodeProcesses, StageProgram } from '../core/contracts/node-kind.ts';
+import type { Exit, ProcessId, Spawn } from '../core/contracts/process.ts';
+import type { Confinement } from '../core/contracts/sandbox.ts';
+import { commandEnvironment } from '../core/policy/confinement.ts';
+import { holdoutVariable } from '../core/policy/holdout-paths.ts';
+import { epochVariable } from '../core/records/layout.ts';
+import type { RanCommand } from '../core/records/visit.ts';
+import { pinnedIn, seesHoldout } from '../holdout/mount.ts';
+import { noteProcess } from '../store/node-directory.ts';
+import { WorkspaceError } from '../workspace/errors.ts';
+import type { Lookout } from '../workspace/walk.ts';
+import { runAgentProgram } from './agent-process.ts';
+import { confinementOf, sandboxLevelOf, scenarioVariables } from './confinement.ts';
+import { seenBy, withOwnWords } from './environment.ts';
 import type { LayerContext } from './layers/layer.ts';
-import { noteProcess } from './node-dir.ts';
+import { note } from './node-records.ts';
 import { inThisProcess } from './own-step.ts';
-import { note } from './ran.ts';
-import { pinnedIn, seesHoldout } from './sealing.ts';
-import { seenBy, withOwnWords } from './stage-environment.ts';
 
 export interface OpenProcesses extends NodeProcesses {
   /** The programs that were started, with the files of their output. */
@@ -62,7 +62,7 @@ export function openProcesses(context: LayerContext): OpenProcesses {
         : ended;
     },
     async agentSandbox() {
-      const rung = rungOf(run, node);
+      const rung = sandboxLevelOf(run, node);
       return { rung, nests: rung !== 'bwrap' || (await run.confinement?.nests()) !== false };
     },
   };
@@ -142,7 +142,7 @@ async function runTool(
       ...(own === undefined ? seenBy(confinement, seen) : seen),
       ...(holdout === undefined ? {} : { [holdoutVariable]: holdout.paths.join(',') }),
       ...scenarioVariables(run.graph, node, run.confinement),
-      ...(program.check === true ? checkEnvironment(env) : {}),
+      ...(program.check === true ? commandEnvironment(env) : {}),
       ...program.env,
     },
     confinement,

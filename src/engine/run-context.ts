@@ -1,34 +1,32 @@
 /** What a run is made of: its settings, its limits, its journals. Types only. */
-import type { Agent, Usage } from '../agents/agent.ts';
-import type { RunState } from '../model/checkpoint.ts';
-import type { Graph, Node } from '../model/graph.ts';
-import type { JsonObject } from '../model/json.ts';
-import type { Context, Outcome } from '../model/outcome.ts';
-import type { Parked } from '../model/park.ts';
-import type { RanCommand } from '../model/visit-record.ts';
-import type { NodeContext, NodeKind } from '../nodes/kind.ts';
+import type { Caps } from '../core/budget/limits.ts';
+import type { Usage } from '../core/budget/usage.ts';
+import type { Agent } from '../core/contracts/agent.ts';
+import type { Clock } from '../core/contracts/clock.ts';
+import type { NodeContext, NodeKind } from '../core/contracts/node-kind.ts';
+import type { Spawn } from '../core/contracts/process.ts';
+import type { Log, Watcher } from '../core/contracts/watcher.ts';
+import type { NextExecution, NodeCounts } from '../core/decision.ts';
+import type { Graph, Node } from '../core/graph.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { Context, Outcome, SuspendedRun } from '../core/outcome.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
+import type { RanCommand } from '../core/records/visit.ts';
+import type { LeakGuard } from '../holdout/leak-guard.ts';
+import type { SealedHoldout } from '../holdout/mount.ts';
+import type { OutOfMemory } from '../platform/process/spawn-error.ts';
+import type { Replay } from '../replay/answers.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Journal } from '../store/journal.ts';
 import type { RunJournal } from '../store/run-journal.ts';
-import type { Clock } from '../system/clock.ts';
-import type { OutOfMemory } from '../system/oom.ts';
-import type { Spawn } from '../system/spawn.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
-import type { Books } from './books.ts';
-import type { Caps } from './caps.ts';
-import type { RunConfinement } from './confine.ts';
-import type { NextExecution, RunEnding } from './decision.ts';
+import type { RunConfinement } from './confinement.ts';
+import type { CostLedger } from './cost-ledger.ts';
 import type { Execute } from './layers/layer.ts';
-import type { LeakGuard } from './leaks.ts';
 import type { OwnSteps } from './own-step.ts';
-import type { Replay } from './replay.ts';
-import type { Sealed } from './sealing.ts';
-import type { Counts } from './state.ts';
-import type { Texts } from './texts.ts';
-import type { Log, Watcher } from './watch.ts';
 
 /** The settings of a run, the same for all its nodes. */
-export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
+export type RunContext = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly graph: Graph;
   readonly runId: string;
   readonly runDir: string;
@@ -64,7 +62,7 @@ export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   /** The record of exchanges with agents; undefined in a run without agents. */
   readonly exchanges?: ExchangeLog | undefined;
   /** The holdout, and the guard against its leaks; undefined without one. */
-  readonly sealed?: Sealed | undefined;
+  readonly sealed?: SealedHoldout | undefined;
   readonly leaks?: LeakGuard | undefined;
   /** Answers in place of agents while this run replays another one. */
   readonly replay?: Replay | undefined;
@@ -72,7 +70,7 @@ export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
 
 /** A run that is ready to execute: its settings, state, limits and journals. */
 export type PreparedRun = {
-  readonly setting: RunSetting;
+  readonly setting: RunContext;
   readonly kinds: readonly NodeKind[];
   /** Executes a node: the layers, around its kind. */
   readonly execute: Execute;
@@ -81,7 +79,7 @@ export type PreparedRun = {
   readonly state: RunState;
   readonly snapshot: Snapshot;
   readonly caps: Caps;
-  readonly books: Books;
+  readonly books: CostLedger;
   readonly events: Journal;
   readonly trace: Journal;
   /** Rejects if another process has taken over the run. */
@@ -90,21 +88,13 @@ export type PreparedRun = {
   readonly flushLater?: (nodeDir: string, visit: number) => void;
   readonly signal: AbortSignal;
   /** Why the run was suspended before this resume. */
-  readonly parkedBefore?: Parked | undefined;
+  readonly parkedBefore?: SuspendedRun | undefined;
   /** This process has waited out that suspension. */
   readonly waited?: boolean | undefined;
   /** Called before the run is recorded as completed: a reason fails it. */
   readonly audit?: (() => Promise<string | undefined>) | undefined;
   /** Test only: the node after whose checkpoint the run stops. */
   readonly stopAfter: string | undefined;
-};
-
-export type RunEnd = {
-  readonly state: RunState;
-  readonly ending: RunEnding;
-  readonly interrupted: boolean;
-  /** Set when the run is suspended. */
-  readonly parked?: Parked;
 };
 
 /** An execution whose start is recorded. */
@@ -124,7 +114,7 @@ export type ExecutionEnd =
       readonly kind: 'ended';
       readonly outcome: Outcome;
       readonly context: Context;
-      readonly counts: Counts;
+      readonly counts: NodeCounts;
       readonly snapshot: Snapshot;
       readonly usage: Usage | undefined;
       /** Programs of its last attempt. */
@@ -137,3 +127,11 @@ export type ExecutionEnd =
   | { readonly kind: 'interrupted' }
   /** The run cannot continue: a limit was reached, the workspace cannot be recorded, or a holdout leaked. */
   | { readonly kind: 'stopped'; readonly reason: string; readonly disk?: boolean };
+
+export type Texts = {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly prompts: Readonly<Record<string, string>>;
+  readonly schemas: Readonly<Record<string, string>>;
+  /** Paths of file variables in the workspace. */
+  readonly inputFiles: readonly string[];
+};

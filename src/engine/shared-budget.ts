@@ -1,25 +1,36 @@
 /** The budget that a run shares with nested runs, which its nodes start: they read what is left of it and report what they
  *  spend, through files in the node directory. */
-
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { type CallRecord, callRecordSchema } from '../model/call-record.ts';
-import type { Json } from '../model/json.ts';
-import { once } from '../model/once.ts';
-import type { Outcome } from '../model/outcome.ts';
-import { endsByTime, type Parked, parkedSchema, parkKinds, pausedBy } from '../model/park.ts';
-import { bundledPrices, leastCostOf, type Prices, type priceFileSchema } from '../model/prices.ts';
-import { sha256 } from '../model/sha256.ts';
-import { type Spent, tokensIn, tokensOf } from '../model/spent.ts';
-import { type Journal, openJournal, readRecords } from '../store/journal.ts';
-import { removeNow, systemWords, writeJson } from '../system/files.ts';
-import { readPlain, readSome } from '../system/read.ts';
-import { type Books, endedCalls, type Stamp } from './books.ts';
-import type { Caps, SpendCaps } from './caps.ts';
-import type { Refusal } from './casting.ts';
-import { maskedValue } from './masked.ts';
-import { pricesVariable } from './price-file.ts';
+import type { Caps, SpendCaps } from '../core/budget/limits.ts';
+import {
+  bundledPrices,
+  leastCostOf,
+  type Prices,
+  type priceFileSchema,
+  pricesVariable,
+} from '../core/budget/prices.ts';
+import { type Spent, tokensIn, tokensOf } from '../core/budget/usage.ts';
+import type { Refusal } from '../core/diagnostic.ts';
+import type { Json } from '../core/json.ts';
+import { once } from '../core/once.ts';
+import {
+  endsByTime,
+  type Outcome,
+  parkedSchema,
+  parkKinds,
+  pausedBy,
+  type SuspendedRun,
+} from '../core/outcome.ts';
+import { maskedValue } from '../core/policy/mask.ts';
+import { type CallRecord, callRecordSchema } from '../core/records/visit.ts';
+import { sha256 } from '../core/sha256.ts';
+import { readPlain, readSome } from '../platform/files/read.ts';
+import { removeNow, systemWords, writeJson } from '../platform/files/write.ts';
+import { type Journal, openJournal } from '../store/journal.ts';
+import { readRecords } from '../store/journal-read.ts';
+import { type CostLedger, endedCalls, type Stamp } from './cost-ledger.ts';
 
 /** The variable that names the file of the remaining budget. */
 export const budgetVariable = 'FACTORY_BUDGET';
@@ -84,10 +95,10 @@ export async function share(
 }
 
 /** Records what nested runs have spent, each call once, also after a kill in the middle of it. */
-export async function gather(
+export async function collectNestedSpending(
   nodeDir: string,
   stamp: Stamp,
-  books: Books,
+  books: CostLedger,
   mask: (text: string) => string = (text) => text,
 ): Promise<void> {
   const path = join(nodeDir, spentName);
@@ -232,7 +243,7 @@ export async function sharedBudget(
 /** Reports to the node that started this run, if one did, what the suspended run waits for. */
 export async function parkAbove(
   env: Readonly<Record<string, string | undefined>>,
-  parked: Parked,
+  parked: SuspendedRun,
 ): Promise<void> {
   const given = budgetGiven(env);
   if (given !== undefined && !('problems' in given))

@@ -1,7 +1,7 @@
 /** Undoes changes of the workspace until none is left. */
-import { shown } from '../workspace/names.ts';
+import { shownPath } from '../platform/files/names.ts';
+import { WorkspaceError } from '../workspace/errors.ts';
 import type { Changes, Snapshot } from '../workspace/snapshot.ts';
-import { WorkspaceError } from '../workspace/trouble.ts';
 
 /** Repeats `once`, which undoes the changes at `wrong` and answers what is left of them. Writes of a program that outlived its
  *  node count as that node's: otherwise they would enter the snapshot that later nodes start from. */
@@ -15,7 +15,7 @@ export async function undo(
   for (let tries = 0; tries < 3 && left.length > 0; tries++) [at, left] = await once(at, left);
   if (left[0] === undefined) return at;
   throw new WorkspaceError(
-    `"${shown(left[0])}" was written again each time it was restored: a program that the node started is still running; end it, then resume`,
+    `"${shownPath(left[0])}" was written again each time it was restored: a program that the node started is still running; end it, then resume`,
   );
 }
 

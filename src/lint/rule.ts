@@ -1,7 +1,8 @@
 /** The type of lint rules, their input and their findings. */
-import type { CodeDescription, Diagnostic, Span } from '../model/diagnostic.ts';
-import type { Attribute, Edge, Graph, Node } from '../model/graph.ts';
-import type { NodeType, Typed } from '../model/settings/typing.ts';
+import type { CodeDescription, Diagnostic, Span } from '../core/diagnostic.ts';
+import type { Edge, Graph, Node } from '../core/graph.ts';
+import type { Attribute } from '../core/settings/types.ts';
+import type { NodeType, Typed } from '../core/settings/typing.ts';
 
 /** The properties of a node kind that lint uses. */
 export type LintKind = NodeType & {
@@ -51,7 +52,7 @@ function by(edges: readonly Edge[], end: 'from' | 'to'): ReadonlyMap<string, rea
   return found;
 }
 
-export function subjectOf({ graph, kinds, invalid }: Typed<LintKind>, options: LintOptions): Subject {
+export function lintSubject({ graph, kinds, invalid }: Typed<LintKind>, options: LintOptions): Subject {
   const byType = new Map(kinds.map((kind) => [kind.type, kind]));
   return {
     graph,

@@ -1,14 +1,13 @@
 /** What the report of an agent means for its node. */
-import type { AgentReport } from '../agents/agent.ts';
-import { type Answer, parseAnswer } from '../agents/program/answer.ts';
-import type { Settings } from '../model/attribute.ts';
-import type { JsonObject } from '../model/json.ts';
-import type { AnsweredBy, Outcome, Said } from '../model/outcome.ts';
-import { failed, saidNothing, succeeded } from '../model/outcome.ts';
-import type { codergenAttributes, commonAttributes, executableAttributes } from '../model/settings/node.ts';
-import { reservedKeyIn } from '../policy/reserved.ts';
-import type { modelOf } from './escalation.ts';
-import type { NodeAgent, NodeContext } from './kind.ts';
+import { type AgentAnswer, parseAnswer } from '../core/agent-answer.ts';
+import type { AgentReport } from '../core/contracts/agent.ts';
+import type { NodeAgent, NodeContext } from '../core/contracts/node-kind.ts';
+import type { modelOf } from '../core/escalation.ts';
+import type { JsonObject } from '../core/json.ts';
+import { type AnsweredBy, failed, type Outcome, type Said, saidNothing, succeeded } from '../core/outcome.ts';
+import { reservedKeyIn } from '../core/policy/reserved-keys.ts';
+import type { codergenAttributes, commonAttributes, executableAttributes } from '../core/settings/node.ts';
+import type { Settings } from '../core/settings/types.ts';
 import { schemaProblem } from './schema.ts';
 
 export type CodergenSettings = Settings<
@@ -81,7 +80,7 @@ function finished(report: Extract<AgentReport, { kind: 'finished' }>, settings: 
 }
 
 /** The outcome that an agent answered. */
-function outcomeOf({ outcome, reason }: Pick<Answer, 'outcome' | 'reason'>, said: Said): Outcome {
+function outcomeOf({ outcome, reason }: Pick<AgentAnswer, 'outcome' | 'reason'>, said: Said): Outcome {
   if (outcome === 'fail') return failed(reason, 'product', said);
   return outcome === 'retry' ? { ...said, status: 'retry', reason } : { ...said, status: outcome };
 }

@@ -1,15 +1,21 @@
 /** Work done by an agent: assembles and stores the prompt; the agent's report becomes the outcome. */
-import type { AgentProgram, AgentTask } from '../agents/agent.ts';
+import type { codexAttributes } from '../agents/codex-settings.ts';
 import { agentAttributes } from '../agents/index.ts';
-import type { Settings } from '../model/attribute.ts';
-import { failed, type Outcome } from '../model/outcome.ts';
-import { codergenAttributes, commonAttributes, executableAttributes } from '../model/settings/node.ts';
-import { testsOutcome } from '../model/tested.ts';
-import { strictScope } from './agent-attributes.ts';
+import type { AgentProgram, AgentTask } from '../core/contracts/agent.ts';
+import { kind, type NodeAgent, type NodeContext } from '../core/contracts/node-kind.ts';
+import type { Diagnostic } from '../core/diagnostic.ts';
+import { modelOf } from '../core/escalation.ts';
+import type { Graph, Node } from '../core/graph.ts';
+import { failed, type Outcome } from '../core/outcome.ts';
+import { testsOutcome } from '../core/routing.ts';
+import {
+  codergenAttributes,
+  commonAttributes,
+  executableAttributes,
+  type NodeSettings,
+} from '../core/settings/node.ts';
+import type { Settings } from '../core/settings/types.ts';
 import { answeredBy, outcomeOfReport } from './agent-outcome.ts';
-import { modelOf } from './escalation.ts';
-import type { NodeAgent, NodeContext } from './kind.ts';
-import { kind } from './kind.ts';
 import { type Patience, patience } from './patience.ts';
 import { withAllowlist, withFeedback, withVerdict } from './prompt.ts';
 
@@ -168,7 +174,7 @@ const heardBy = (watch: Patience, program: AgentProgram): AgentProgram => ({
   },
 });
 
-/** The prompt as it is sent, and stored in `prompt.md`. */
+/** The whole prompt, which is stored in `prompt.md` too. */
 async function wholePrompt(
   wanted: Wanted,
   context: NodeContext,
@@ -221,3 +227,23 @@ async function writtenPrompt(
 }
 
 const withoutFinalNewline = (text: string): string => text.replace(/\r?\n$/, '');
+
+/* Checks of the attributes that a node sets for its agent. */
+
+/** The error for a strict read scope that names nothing below the workspace: everything would stay readable. Which of the
+ *  absolute paths lie in the workspace is known only when the node starts. */
+export function strictScope(node: Node, graph: Graph): readonly Diagnostic[] {
+  const settings = node.settings as NodeSettings & Settings<typeof codexAttributes>;
+  if (!settings['codex.strict_read_scope']) return [];
+  const named = [settings['codex.workdir'] ?? '', ...(settings['codex.add_dirs'] ?? [])];
+  if (named.some((path) => !/^[./]*$/.test(path) || path.startsWith('..') || path.includes('${'))) return [];
+  return [
+    {
+      code: 'strict-read-scope',
+      severity: 'error',
+      message: `codex.strict_read_scope of "${node.id}" hides nothing: its codex.workdir is the whole workspace`,
+      place: { file: graph.file, span: node.attrs.get('codex.strict_read_scope')?.valueSpan ?? node.span },
+      fix: 'name the folder that it may see: codex.workdir="app" (or codex.add_dirs); codex.block_read_paths hides single paths',
+    },
+  ];
+}

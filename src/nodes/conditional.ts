@@ -1,7 +1,7 @@
 /** A branch: passes the previous outcome through, so that its edges decide. */
-import { saidNothing, succeeded } from '../model/outcome.ts';
-import { commonAttributes } from '../model/settings/node.ts';
-import { kind } from './kind.ts';
+import { kind } from '../core/contracts/node-kind.ts';
+import { saidNothing, succeeded } from '../core/outcome.ts';
+import { commonAttributes } from '../core/settings/node.ts';
 
 export const conditional = kind({
   type: 'conditional',

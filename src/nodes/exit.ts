@@ -1,7 +1,7 @@
 /** The end of a run: success, or failure with `outcome=fail`. */
-import { saidNothing } from '../model/outcome.ts';
-import { commonAttributes, exitAttributes } from '../model/settings/node.ts';
-import { kind } from './kind.ts';
+import { kind } from '../core/contracts/node-kind.ts';
+import { saidNothing } from '../core/outcome.ts';
+import { commonAttributes, exitAttributes } from '../core/settings/node.ts';
 
 export const exit = kind({
   type: 'exit',

@@ -1,8 +1,8 @@
 /** All node types. A new one needs a file, a line here and a test. */
+import type { NodeKind } from '../core/contracts/node-kind.ts';
 import { codergen } from './codergen.ts';
 import { conditional } from './conditional.ts';
 import { exit } from './exit.ts';
-import type { NodeKind } from './kind.ts';
 import { start } from './start.ts';
 import { tool } from './tool.ts';
 import { verification } from './verification.ts';

@@ -1,6 +1,7 @@
 /** Detects a stalled agent: it is silent, or it repeats the same calls. */
-import type { AgentAction } from '../agents/agent.ts';
-import { type Clock, silence } from '../system/clock.ts';
+import type { AgentAction } from '../core/contracts/agent.ts';
+import type { Clock } from '../core/contracts/clock.ts';
+import { silence } from '../platform/clock.ts';
 
 export type Patience = {
   /** Aborted when the agent must stop. */

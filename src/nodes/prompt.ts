@@ -1,6 +1,6 @@
 /** The prompt for an agent: the node's prompt, then the last failure, then the commands that verification allows. */
-import type { Graph, Node } from '../model/graph.ts';
-import type { Context } from '../model/outcome.ts';
+import type { Graph, Node } from '../core/graph.ts';
+import type { Context } from '../core/outcome.ts';
 
 const withoutTrailingNewlines = (text: string): string => text.replace(/\n+$/, '');
 

@@ -1,6 +1,6 @@
 /** Validates a model's answer against a JSON schema. */
 import * as z from 'zod';
-import { type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
+import { type JsonObject, mostGivenLevels, parseJson } from '../core/json.ts';
 
 type Readable = Parameters<typeof z.fromJSONSchema>[0];
 

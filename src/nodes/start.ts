@@ -1,7 +1,7 @@
 /** The start of a run. */
-import { saidNothing } from '../model/outcome.ts';
-import { commonAttributes } from '../model/settings/node.ts';
-import { kind } from './kind.ts';
+import { kind } from '../core/contracts/node-kind.ts';
+import { saidNothing } from '../core/outcome.ts';
+import { commonAttributes } from '../core/settings/node.ts';
 
 export const start = kind({
   type: 'start',

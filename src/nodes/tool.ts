@@ -1,23 +1,33 @@
 /** A shell command in the workspace; its exit code and `$FACTORY_OUTPUT` give the outcome. */
-import type { JsonObject } from '../model/json.ts';
-import { nodeLayout } from '../model/layout.ts';
-import type { Failure, Outcome, Said } from '../model/outcome.ts';
-import { endedBySignal, failed, saidNothing } from '../model/outcome.ts';
+import * as z from 'zod';
+import { kind, type NodeContext, type NodeFiles } from '../core/contracts/node-kind.ts';
+import type { Exit } from '../core/contracts/process.ts';
+import { type Json, type JsonObject, mostGivenLevels, parseJson } from '../core/json.ts';
+import { nearest } from '../core/nearest.ts';
+import { once } from '../core/once.ts';
+import {
+  answeredOutcome,
+  endedBySignal,
+  type Failure,
+  failed,
+  failureClasses,
+  type Outcome,
+  type OutcomeWord,
+  type Said,
+  saidNothing,
+} from '../core/outcome.ts';
+import { toolCommandProblem } from '../core/policy/commands.ts';
+import { ownStepWords } from '../core/policy/own-command.ts';
+import { reservedKeyIn } from '../core/policy/reserved-keys.ts';
+import { nodeLayout } from '../core/records/layout.ts';
 import {
   commonAttributes,
   executableAttributes,
   judgingAttributes,
   toolAttributes,
-} from '../model/settings/node.ts';
-import { toolCommandProblem } from '../policy/commands.ts';
-import { ownStepWords } from '../policy/own-command.ts';
-import { stoppedByDisk, toldTrouble } from '../system/disk-trouble.ts';
-import type { Exit } from '../system/spawn.ts';
-import { blamed } from './blamed.ts';
-import { describeMs } from './duration.ts';
-import type { NodeContext, NodeFiles } from './kind.ts';
-import { kind } from './kind.ts';
-import { outputLimit, parseOutput, parseToolState, type ToolOutput } from './output.ts';
+} from '../core/settings/node.ts';
+import { stoppedByDisk, toldTrouble } from '../platform/files/disk-error.ts';
+import { commandFailure, describeMs } from './command-failure.ts';
 
 /** Bytes of one argument that Linux starts a program with. */
 const longestCommand = 128 * 1024 - 1;
@@ -76,7 +86,7 @@ export const tool = kind({
     if ('changed' in kept) context.toolState.keep(kept.changed);
     const word = 'output' in written ? written.output.failure_class : undefined;
     const fail: Fail = async (reason, more) => {
-      const { class: of, ...how } = await blamed(context, ended, { command, judge, word, ...output });
+      const { class: of, ...how } = await commandFailure(context, ended, { command, judge, word, ...output });
       return failed(reason, of, { ...how, ...more });
     };
     if (ended.kind !== 'exited') return fail(...broken(ended, context.node.id));
@@ -166,5 +176,95 @@ function reported(said: ToolOutput, code: number, fail: Fail): Promise<Outcome> 
       return { ...common, status, reason: reason ?? '' };
     default:
       return { ...common, status };
+  }
+}
+
+/** What a tool reports in addition to its exit code: the JSON object in the file `$FACTORY_OUTPUT`, and its state in
+ *  `$FACTORY_STATE`. */
+const json: () => z.ZodType<Json> = once(() => z.json() as z.ZodType<Json>);
+
+const writtenOutputSchema = once(() =>
+  z.strictObject({
+    outcome: z.string().optional(),
+    preferred_next_label: z.string().optional(),
+    suggested_next_ids: z.array(z.string()).optional(),
+    context_updates: z.record(z.string(), json()).optional(),
+    notes: z.string().optional(),
+    failure_reason: z.string().optional(),
+    failure_class: z.enum(failureClasses).optional(),
+  }),
+);
+type WrittenOutput = z.infer<ReturnType<typeof writtenOutputSchema>>;
+
+/** What a tool reported. A word of the pipeline's own as outcome is a success with this word as its label. */
+type ToolOutput = Omit<WrittenOutput, 'outcome'> & { readonly outcome?: OutcomeWord };
+
+/** Bytes; a larger file is refused. */
+export const outputLimit = 1024 * 1024;
+
+/** For an unknown key: the nearest known key, else all of them. */
+function meant(issue: z.core.$ZodIssue | undefined): string {
+  if (issue?.code !== 'unrecognized_keys' || issue.path.length > 0) return '';
+  const keys = Object.keys(writtenOutputSchema().shape);
+  const near = nearest(issue.keys[0] ?? '', keys);
+  return near === undefined ? `; there are ${keys.join(', ')}` : `; did you mean "${near}"?`;
+}
+
+/** The object, or why it is invalid. `text` is undefined if the tool wrote nothing. */
+export function parseOutput(
+  text: string | undefined,
+): { readonly output: ToolOutput } | { readonly problem: string } {
+  if (text === undefined) return { output: {} };
+  const parsed = jsonOf(text, '$FACTORY_OUTPUT');
+  if ('problem' in parsed) return parsed;
+  const read = writtenOutputSchema().safeParse(parsed.value);
+  if (!read.success) {
+    const first = read.error.issues[0];
+    const where = first === undefined || first.path.length === 0 ? '' : ` at ${first.path.join('.')}`;
+    return { problem: `$FACTORY_OUTPUT is not valid${where}: ${first?.message ?? 'unknown'}${meant(first)}` };
+  }
+  const reserved = reservedKeyIn((read.data.context_updates ?? {}) as JsonObject);
+  if (reserved !== undefined)
+    return { problem: `$FACTORY_OUTPUT sets "${reserved}", a key of the engine's own` };
+  return withOutcome(read.data);
+}
+
+function withOutcome({
+  outcome: word,
+  ...rest
+}: WrittenOutput): { readonly output: ToolOutput } | { readonly problem: string } {
+  if (word === undefined) return { output: rest };
+  const answered = answeredOutcome(word);
+  if (answered === undefined)
+    return {
+      problem: `$FACTORY_OUTPUT is not valid at outcome: ${JSON.stringify(word.slice(0, 80))} is no outcome and no single word`,
+    };
+  const { outcome, label } = answered;
+  if (label === undefined) return { output: { ...rest, outcome } };
+  // A class names the cause of a failure.
+  const failed = rest.failure_class !== undefined;
+  return { output: { ...rest, preferred_next_label: label, outcome: failed ? 'fail' : outcome } };
+}
+
+/** The state of the run's tools where it differs from `before`, or why it is invalid. A missing file leaves it unchanged. */
+function parseToolState(
+  text: string | undefined,
+  before: JsonObject | undefined,
+): { readonly changed: JsonObject } | { readonly problem: string } | Record<string, never> {
+  if (text === undefined) return {};
+  const parsed = jsonOf(text, '$FACTORY_STATE');
+  if ('problem' in parsed) return parsed;
+  const { value } = parsed;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { problem: '$FACTORY_STATE is not a JSON object' };
+  return JSON.stringify(value) === JSON.stringify(before) ? {} : { changed: value as JsonObject };
+}
+
+function jsonOf(text: string, file: string): { readonly value: unknown } | { readonly problem: string } {
+  if (Buffer.byteLength(text) > outputLimit) return { problem: `${file} is larger than 1 MiB` };
+  try {
+    return { value: parseJson(text, mostGivenLevels) };
+  } catch (error) {
+    return { problem: `${file} is not JSON: ${error instanceof Error ? error.message : String(error)}` };
   }
 }

@@ -1,28 +1,25 @@
 /** Deterministic checks: the files of a plan must exist, its commands must be allowed and exit with 0. */
-import type { Settings } from '../model/attribute.ts';
-import { unreachable } from '../model/json.ts';
-import type { Outcome } from '../model/outcome.ts';
-import { failed, succeeded } from '../model/outcome.ts';
+import { kind, type NodeContext } from '../core/contracts/node-kind.ts';
+import type { Exit } from '../core/contracts/process.ts';
+import { unreachable } from '../core/json.ts';
+import { failed, type Outcome, succeeded } from '../core/outcome.ts';
+import {
+  parseVerificationCommand,
+  plannedCommandProblem,
+  showsNoCommit,
+  verificationCommandProblem,
+} from '../core/policy/commands.ts';
+import { scenariosNamed } from '../core/policy/holdout-paths.ts';
+import { noTestRan } from '../core/policy/test-files.ts';
+import { parseVerificationPlan } from '../core/policy/verification-plan.ts';
 import {
   commonAttributes,
   executableAttributes,
   judgingAttributes,
   verificationAttributes,
-} from '../model/settings/node.ts';
-import { showsNoCommit } from '../policy/git-questions.ts';
-import { scenariosNamed } from '../policy/scenarios.ts';
-import { noTestRan } from '../policy/tests-run.ts';
-import {
-  parseVerificationCommand,
-  plannedCommandProblem,
-  verificationCommandProblem,
-} from '../policy/verification-command.ts';
-import { parseVerificationPlan } from '../policy/verification-plan.ts';
-import type { Exit } from '../system/spawn.ts';
-import { blamed } from './blamed.ts';
-import { describeMs } from './duration.ts';
-import type { NodeContext } from './kind.ts';
-import { kind } from './kind.ts';
+} from '../core/settings/node.ts';
+import type { Settings } from '../core/settings/types.ts';
+import { commandFailure, describeMs } from './command-failure.ts';
 
 const attributes = {
   ...commonAttributes,
@@ -191,7 +188,7 @@ async function failureOf(
   }
   const sealed = sealedFrom(`${command} ${missedIn(output)}`, context);
   if (sealed !== undefined) return failed(`${failedAs}: ${sealed}`, 'config', { broke: true });
-  const { class: of, ...how } = await blamed(context, ended, { command, judge, ...names });
+  const { class: of, ...how } = await commandFailure(context, ended, { command, judge, ...names });
   const fail = (reason: string, broke: boolean) => failed(reason, of, { ...how, broke });
   switch (ended.kind) {
     case 'not_found':

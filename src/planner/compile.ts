@@ -1,12 +1,11 @@
 /** Turns a model's answer into a checked plan or findings. */
-import type { Json } from '../model/json.ts';
-import { extractJson } from '../model/json-text.ts';
-import type { Plan, VerifyContract } from '../model/work-order.ts';
-import { checkChain } from './chain.ts';
-import { checkOrders, kindOf } from './check.ts';
-import { checkCommands } from './commands.ts';
-import { isError, isStrictOnly, type PlanFinding } from './finding.ts';
-import { isObject } from './normalize.ts';
+import { extractJson, isObject } from '../core/answer-json.ts';
+import type { Json } from '../core/json.ts';
+import type { Plan, VerifyContract } from '../core/orders/work-order.ts';
+import { checkCommands } from './check-commands.ts';
+import { checkOrders, jsonKind } from './check-order.ts';
+import { checkPlanChain } from './check-plan.ts';
+import { isError, isStrictOnly, type PlanFinding } from './findings.ts';
 
 export type Checked = {
   /** Present if and only if no finding is an error. */
@@ -30,11 +29,13 @@ export type Surroundings = {
 /** Checks a model's answer as a plan. Never throws, whatever the answer. */
 export function checkPlan(answer: string, surroundings: Surroundings): Checked {
   const extracted = extractJson(answer);
-  return 'problem' in extracted ? unreadable(extracted.problem) : checkValue(extracted.value, surroundings);
+  return 'problem' in extracted
+    ? unreadablePlan(extracted.problem)
+    : checkValue(extracted.value, surroundings);
 }
 
 /** The finding for an answer that is not JSON; the reason begins in lower case. */
-export const unreadable = (problem: string): Checked => ({
+export const unreadablePlan = (problem: string): Checked => ({
   findings: [{ code: 'E000', wo_id: null, field: null, message: `JSON parse error: ${problem}` }],
   notes: [],
   parseError: true,
@@ -42,11 +43,11 @@ export const unreadable = (problem: string): Checked => ({
 
 function checkValue(value: Json, { repoFiles, strict = false }: Surroundings): Checked {
   if (!isObject(value)) {
-    const message = `the answer is ${kindOf(value)}, not an object with the key work_orders`;
+    const message = `the answer is ${jsonKind(value)}, not an object with the key work_orders`;
     return { findings: [{ code: 'E000', wo_id: null, field: null, message }], notes: [], parseError: false };
   }
   const { orders, python, findings: alone } = checkOrders(value);
-  const chained = checkChain(orders, value['verify_contract'], repoFiles, python);
+  const chained = checkPlanChain(orders, value['verify_contract'], repoFiles, python);
   const ran = checkCommands(orders, repoFiles, python);
   const all = [...alone, ...chained, ...(strict ? ran : ran.filter((finding) => !isStrictOnly(finding)))];
   const findings = [...all.filter(isError), ...all.filter((finding) => !isError(finding))];

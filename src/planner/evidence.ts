@@ -1,15 +1,14 @@
 /** The results of a compilation in its run directory: prompts, answers and findings of each attempt, and the orders. */
-
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { inWorkspace, layout, nodeLayout } from '../model/layout.ts';
-import { once } from '../model/once.ts';
-import { namesIn } from '../system/read.ts';
+import { once } from '../core/once.ts';
+import { inWorkspace, layout, nodeLayout } from '../core/records/layout.ts';
+import { namesIn } from '../platform/files/read.ts';
 import { checkPlan } from './compile.ts';
-import { readIfThere } from './desk.ts';
 import { manifestFile } from './emit.ts';
-import type { EarlierFinding } from './revise.ts';
+import { readIfThere } from './files.ts';
+import type { EarlierFinding } from './prompt.ts';
 import type { PlanState } from './state.ts';
 
 export type AttemptEvidence = {
@@ -26,7 +25,7 @@ export type AttemptEvidence = {
     | undefined;
 };
 
-export type Evidence = {
+export type PlanEvidence = {
   readonly attempts: readonly AttemptEvidence[];
   /** Texts of the work orders by file name, the manifest last; empty when none were written. */
   readonly output: Readonly<Record<string, string>>;
@@ -40,11 +39,11 @@ export type Evidence = {
 export const askingNodes = { first: 'plan', later: 'revise' } as const;
 
 /** Reads it. `state`: what the run recorded of the plan. `finished`: the run succeeded; orders count only then. */
-export async function gather(
+export async function gatherPlanEvidence(
   runDir: string,
   state: PlanState | undefined,
   finished: boolean,
-): Promise<Evidence> {
+): Promise<PlanEvidence> {
   const at = layout(runDir);
   const checks = state?.attempts ?? [];
   const attempts: AttemptEvidence[] = [];
@@ -109,3 +108,28 @@ async function asked(dir: string): Promise<Omit<AttemptEvidence, 'attempt' | 'ch
     dumps,
   };
 }
+
+/** The request of a compilation, stored with the run for a resume. */
+const source = once(() => z.object({ path: z.string().describe('Absolute'), sha256: z.string() }));
+
+export const planRequestSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    artifacts: z.string().describe('Absolute root of the artifacts'),
+    outdir: z.string().nullable().describe('Absolute directory of the export'),
+    overwrite: z.boolean(),
+    spec: source(),
+    template: source(),
+    repo: z.string().nullable(),
+    model: z.string(),
+    effort: z.string(),
+    max_attempts: z.int().positive(),
+    compile_hash: z.string(),
+    started_at: z.string(),
+    version: z.object({ git_commit: z.string().nullable(), git_dirty: z.boolean().nullable() }),
+  }),
+);
+export type PlanRequest = z.infer<ReturnType<typeof planRequestSchema>>;
+
+/** The name of the file in `inputs/` of the run. */
+export const planRequestFile = 'plan-request.json';

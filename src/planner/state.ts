@@ -1,11 +1,10 @@
 /** The state of a plan between `factory plan` commands, which they keep in the state of the run's tools. */
-
 import { join } from 'node:path';
 import * as z from 'zod';
-import type { JsonObject } from '../model/json.ts';
-import { inWorkspace } from '../model/layout.ts';
-import { once } from '../model/once.ts';
-import { type ToolState, toolState } from '../system/tool-state.ts';
+import type { JsonObject } from '../core/json.ts';
+import { once } from '../core/once.ts';
+import { inWorkspace } from '../core/records/layout.ts';
+import { type ToolState, toolState } from '../platform/tool-state.ts';
 
 const source = once(() =>
   z.object({ path: z.string().describe('As given by the user'), sha256: z.string() }),
@@ -76,7 +75,7 @@ const stateOf = (io: PlanPlace): ToolState =>
 type PlanPlace = { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> };
 
 /** The state that a step finds; undefined before the first. */
-export function readState(io: PlanPlace): PlanState | undefined | { readonly problem: string } {
+export function readPlanState(io: PlanPlace): PlanState | undefined | { readonly problem: string } {
   const read = stateOf(io).read();
   if ('problem' in read || read.value === undefined) return 'problem' in read ? read : undefined;
   const parsed = planStateSchema().safeParse(read.value);
@@ -85,4 +84,4 @@ export function readState(io: PlanPlace): PlanState | undefined | { readonly pro
     : { problem: `the state of the plan is not valid: ${z.prettifyError(parsed.error)}` };
 }
 
-export const writeState = (io: PlanPlace, state: PlanState): Promise<void> => stateOf(io).write(state);
+export const writePlanState = (io: PlanPlace, state: PlanState): Promise<void> => stateOf(io).write(state);

@@ -1,9 +1,10 @@
 /** Flushes what a run writes while it goes on: artifacts of nodes, events, trace. A commit does not wait for it; a power cut may
  *  lose what is not flushed yet, about the last second. */
 import { join } from 'node:path';
-import { nodeLayout } from '../model/layout.ts';
-import { type Every, realEvery } from '../system/every.ts';
-import { settleTree } from '../system/settle.ts';
+import type { Every } from '../core/contracts/clock.ts';
+import { nodeLayout } from '../core/records/layout.ts';
+import { realEvery } from '../platform/clock.ts';
+import { settleTree } from '../platform/files/flush-tree.ts';
 import type { Closing, Journal } from './journal.ts';
 
 /** Milliseconds between two flushes. */

@@ -1,14 +1,18 @@
 /** `checkpoint.json`: how the run stands, for people and scripts. Written after each line of the journal that changes the
  *  state, and not flushed: a resume reads the journal, and rewrites the checkpoint where a crash left an older one. */
-
 import { basename } from 'node:path';
 import * as z from 'zod';
-import { boundedCheckpointSchema, checkpointSchema, type RunState } from '../model/checkpoint.ts';
-import { layout } from '../model/layout.ts';
-import { type JournalMark, journalMarkSchema } from '../model/mark.ts';
-import { once } from '../model/once.ts';
-import { writeFileAtomic } from '../system/files.ts';
-import { withOwnHash } from './own-hash.ts';
+import { once } from '../core/once.ts';
+import {
+  boundedCheckpointSchema,
+  checkpointSchema,
+  type JournalMark,
+  journalMarkSchema,
+  type RunState,
+} from '../core/records/checkpoint.ts';
+import { layout } from '../core/records/layout.ts';
+import { writeFileAtomic } from '../platform/files/write.ts';
+import { withOwnHash } from './chain.ts';
 
 /** Longer lists are only in the journal, so that writing stays cheap. */
 const mostInline = 1000;

@@ -9,17 +9,17 @@ import {
   truncateSync,
   writeSync,
 } from 'node:fs';
-import { type Body, type Exchange, exchangeSchema } from '../model/exchange.ts';
-import { exchangesLayout } from '../model/layout.ts';
-import type { JournalMark } from '../model/mark.ts';
-import { sha256 } from '../model/sha256.ts';
-import { named } from '../system/disk-trouble.ts';
-import { beforeWrite } from '../system/fence.ts';
-import { makeFolder, writeFileAtomic } from '../system/files.ts';
-import { readPlainBytes } from '../system/read.ts';
+import type { JournalMark } from '../core/records/checkpoint.ts';
+import { type Body, type Exchange, exchangeSchema } from '../core/records/exchange.ts';
+import { exchangesLayout } from '../core/records/layout.ts';
+import { sha256 } from '../core/sha256.ts';
+import { named } from '../platform/files/disk-error.ts';
+import { beforeWrite } from '../platform/files/fence.ts';
+import { readPlainBytes } from '../platform/files/read.ts';
+import { makeFolder, writeFileAtomic } from '../platform/files/write.ts';
 import { LineChain } from './chain.ts';
-import { lines } from './journal-read.ts';
-import { inALine, type Unreadable, unreadable } from './problem.ts';
+import { journalLines } from './journal-read.ts';
+import { schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
 
 /** Bytes of all lines together that are read. */
 const mostOfCalls = 512 * 1024 * 1024 - 64 * 1024;
@@ -84,7 +84,7 @@ export function openExchanges(dir: string, before?: JournalMark): ExchangeLog {
 export function markOf(calls: string): JournalMark {
   const chain = new LineChain();
   let end = 0;
-  for (const { bytes, number, whole, end: after } of lines(calls)) {
+  for (const { bytes, number, whole, end: after } of journalLines(calls)) {
     if (!whole) break;
     chain.add(bytes, number, 0);
     end = after;
@@ -117,7 +117,7 @@ export async function readExchanges(dir: string): Promise<ReadExchanges> {
   const at = exchangesLayout(dir);
   if (!existsSync(dir)) return { ok: false, why: `there are no exchanges in ${dir}`, missing: true };
   const unusable = (what: string): ReadExchanges => ({
-    ...unreadable(`${at.calls} ${what}`, 'restore the file from a copy; nothing of it was used'),
+    ...unreadableFile(`${at.calls} ${what}`, 'restore the file from a copy; nothing of it was used'),
     missing: false,
   });
   const found = readPlainBytes(at.calls, mostOfCalls);
@@ -146,7 +146,7 @@ function readLine(line: string): StoredExchange | string {
   if (hash === undefined) return `(${callIn(text)}) has no hash`;
   if (sha256(text) !== hash) return `(${callIn(text)}) does not have its hash ${hash.slice(0, 12)}…`;
   const read = exchangeSchema().safeParse(JSON.parse(text));
-  if (!read.success) return `is not an exchange of this version (${inALine(read.error)})`;
+  if (!read.success) return `is not an exchange of this version (${schemaProblems(read.error)})`;
   return { exchange: read.data, sha256: hash, line };
 }
 

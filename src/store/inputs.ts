@@ -1,15 +1,40 @@
-/** The manifest of a run and the texts in `inputs/`, which a resume may replace: the new ones wait in `.change/<hash of their
- *  manifest>` until a line of the journal names that hash. From then on they count, wherever they lie. */
+/** The files of a run that never change after its start. */
 import { existsSync, renameSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { canonicalHash } from '../model/canonical.ts';
-import type { Json } from '../model/json.ts';
-import { layout } from '../model/layout.ts';
-import type { Manifest } from '../model/manifest.ts';
-import { beforeWrite } from '../system/fence.ts';
-import { makeFolder, syncFolder, syncFolders, writeFileAtomic, writeJson } from '../system/files.ts';
-import { namesIn } from '../system/read.ts';
-import { removeTree } from '../system/remove.ts';
+import { basename, dirname, join, relative } from 'node:path';
+import { canonicalHash, type Json } from '../core/json.ts';
+import { exchangesLayout, followedLayout, historyLayout, layout } from '../core/records/layout.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import { beforeWrite } from '../platform/files/fence.ts';
+import { namesIn } from '../platform/files/read.ts';
+import { removeTree } from '../platform/files/remove.ts';
+import { makeFolder, syncFolder, syncFolders, writeFileAtomic, writeJson } from '../platform/files/write.ts';
+import { hashArtifact } from './artifacts.ts';
+
+/** SHA-256 by path in the run directory, of every file there that is never written again: inputs, the package barrier, the
+ *  settings of the history, the records that a replay follows. */
+export async function immutableFiles(runDir: string): Promise<Record<string, string>> {
+  const at = layout(runDir);
+  const { settings, start, sealed } = historyLayout(at.history);
+  const followed = followedLayout(at.followed);
+  const info = join(at.history, 'info');
+  const paths = [
+    at.barrier,
+    ...namesIn(at.inputs).map((name) => join(at.inputs, name)),
+    join(at.history, 'config'),
+    settings,
+    start,
+    sealed,
+    ...namesIn(info).map((name) => join(info, name)),
+    followed.visits,
+    exchangesLayout(followed.exchanges).calls,
+  ];
+  const hashes: Record<string, string> = {};
+  for (const path of paths) {
+    const hash = await hashArtifact(path);
+    if (hash !== undefined) hashes[relative(runDir, path)] = hash;
+  }
+  return hashes;
+}
 
 const manifestName = basename(layout('').manifest);
 

@@ -1,9 +1,9 @@
 /** Reads journals: whole records of the run's owners, in order. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { type JsonObject, parseJson } from '../model/json.ts';
-import type { JournalMark } from '../model/mark.ts';
-import { DiskStop, named } from '../system/disk-trouble.ts';
-import { isCode, isMissing } from '../system/files.ts';
+import { type JsonObject, parseJson } from '../core/json.ts';
+import type { JournalMark } from '../core/records/checkpoint.ts';
+import { DiskStop, named } from '../platform/files/disk-error.ts';
+import { isCode, isMissing } from '../platform/files/write.ts';
 import { LineChain } from './chain.ts';
 
 /** Position of a reader, to continue from later. */
@@ -41,7 +41,7 @@ export async function* readJournal(
   let { epoch } = from;
   // A damaged line is reported only if a whole line follows it: the last writes may have reached the disk in any order.
   let trouble: JournalEntry | undefined;
-  for (const line of lines(path, from)) {
+  for (const line of journalLines(path, from)) {
     if (!line.whole) return;
     if (trouble !== undefined) yield trouble;
     trouble = undefined;
@@ -102,7 +102,7 @@ function scanned(path: string, from: (JournalMark & { readonly epoch: number }) 
   let size = end;
   let lastStart = end;
   let lastIsRecord = true;
-  for (const line of lines(path, { offset: end, line: seq, epoch })) {
+  for (const line of journalLines(path, { offset: end, line: seq, epoch })) {
     size = line.end;
     if (!line.whole) break;
     lastStart = end;
@@ -165,7 +165,7 @@ const mostPending = 4096;
 
 /** The lines of a file from a cursor on, one in memory at a time; what is not a plain file has none. Throws a DiskStop for a
  *  line that is too long for any writer. */
-export function* lines(path: string, from: Cursor = beginning): Generator<Line> {
+export function* journalLines(path: string, from: Cursor = beginning): Generator<Line> {
   let pending: Buffer[] = [];
   let end = from.offset;
   let number = from.line;

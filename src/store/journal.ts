@@ -2,13 +2,11 @@
  *  happened. */
 import { closeSync, constants, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { JournalMark } from '../model/mark.ts';
-import { about, named } from '../system/disk-trouble.ts';
-import { beforeWrite, Superseded } from '../system/fence.ts';
-import { isCode, makeFolder, syncFolder } from '../system/files.ts';
+import type { JournalMark } from '../core/records/checkpoint.ts';
+import { about, named } from '../platform/files/disk-error.ts';
+import { beforeWrite, Superseded } from '../platform/files/fence.ts';
+import { isCode, makeFolder, syncFolder } from '../platform/files/write.ts';
 import { type JournalEnd, scan } from './journal-read.ts';
-
-export { type Cursor, type JournalEntry, readJournal, readRecords } from './journal-read.ts';
 
 export type JournalOptions = {
   readonly runId: string;

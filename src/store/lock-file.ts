@@ -1,11 +1,10 @@
 /** The content of a lock, and what it means for a process that wants the run. */
-
 import { lstatSync } from 'node:fs';
 import * as z from 'zod';
-import { once } from '../model/once.ts';
-import { isMissing } from '../system/files.ts';
-import { hasStartTime, isAlive, isStopped, type Self } from '../system/proc.ts';
-import { readPlain } from '../system/read.ts';
+import { once } from '../core/once.ts';
+import { readPlain } from '../platform/files/read.ts';
+import { isMissing } from '../platform/files/write.ts';
+import { hasStartTime, isAlive, isStopped, type Self } from '../platform/process/table.ts';
 
 export const lockFileSchema = once(() =>
   z.object({
@@ -42,7 +41,7 @@ export type Owner = {
 };
 
 /** An owner whose run was taken over. */
-export type Before = Owner & {
+export type FormerOwner = Owner & {
   /** `gone`: its process has ended; `silent`: on another host or in another container, may be at work; `stopped`: on this
    *  host, and changes nothing when it is continued. */
   readonly how: 'gone' | 'silent' | 'stopped';
@@ -80,9 +79,9 @@ const parsed = (text: string): unknown => {
   }
 };
 
-export type Judged =
+export type LockState =
   | { readonly kind: 'free' }
-  | { readonly kind: 'ours'; readonly before: Before }
+  | { readonly kind: 'ours'; readonly before: FormerOwner }
   | {
       readonly kind: 'held';
       readonly owner: Owner | undefined;
@@ -105,7 +104,7 @@ export type Circumstances = {
 
 /** Whose the run is. On this host the process itself decides: one that runs keeps its run whatever the clocks say. An owner
  *  on another host or in another container is judged by its last heartbeat. */
-export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumstances): Judged {
+export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumstances): LockState {
   const { self, now, staleAfterMs, takeOver } = given;
   const patience = `it is taken over once it has been silent for ${seconds(staleAfterMs)}`;
   if (read.kind === 'unreadable') {
@@ -121,7 +120,7 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
   if (lock.released !== null) return { kind: 'free' };
   const { pid, host, epoch, since, heartbeat } = lock;
   const owner = { pid, host, epoch, since, heartbeat };
-  const ours = (how: Before['how']): Judged => ({ kind: 'ours', before: { ...owner, how } });
+  const ours = (how: FormerOwner['how']): LockState => ({ kind: 'ours', before: { ...owner, how } });
   const whose = `${given.ownedBy} process ${pid} on ${host} since ${since}`;
   const sight = outOfSight(lock, self);
   if (sight !== undefined) {

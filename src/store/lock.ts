@@ -4,17 +4,24 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fdatasync, linkSync, openSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { layout } from '../model/layout.ts';
-import type { Clock } from '../system/clock.ts';
-import { named } from '../system/disk-trouble.ts';
-import { type Every, realEvery } from '../system/every.ts';
-import { assertStands, Superseded } from '../system/fence.ts';
-import { isCode, isMissing, makeFolder, removeFile, syncFolder, writeFileAtomic } from '../system/files.ts';
-import { type Self, thisProcess } from '../system/proc.ts';
-import { folderId, isFolder } from '../system/read.ts';
+import type { Clock, Every } from '../core/contracts/clock.ts';
+import { layout } from '../core/records/layout.ts';
+import { realEvery } from '../platform/clock.ts';
+import { named } from '../platform/files/disk-error.ts';
+import { assertStands, Superseded } from '../platform/files/fence.ts';
+import { folderId, isFolder } from '../platform/files/read.ts';
+import {
+  isCode,
+  isMissing,
+  makeFolder,
+  removeFile,
+  syncFolder,
+  writeFileAtomic,
+} from '../platform/files/write.ts';
+import { type Self, thisProcess } from '../platform/process/table.ts';
 import { scan } from './journal-read.ts';
 import {
-  type Before,
+  type FormerOwner,
   judge,
   type LockFile,
   type LockRead,
@@ -23,13 +30,11 @@ import {
   readLockFile,
 } from './lock-file.ts';
 
-export type { Before, Owner } from './lock-file.ts';
-
 export interface Lock {
   /** Higher than that of every owner before. */
   readonly epoch: number;
   /** The owner whose lock was taken over: it has ended, or was silent or stopped. */
-  readonly takenOver?: Before;
+  readonly takenOver?: FormerOwner;
   /** Throws `Superseded` once a later owner has taken the run. Checks one name, right before each write: a process that was
    *  stopped for long does not know that it was. */
   assertOwner(): void;
@@ -166,7 +171,12 @@ export function locksIn(runDir: string, from = 1): readonly LockFile[] {
 
 const datasync = promisify(fdatasync);
 
-function hold(folder: string, first: LockFile, takenOver: Before | undefined, options: LockOptions): Lock {
+function hold(
+  folder: string,
+  first: LockFile,
+  takenOver: FormerOwner | undefined,
+  options: LockOptions,
+): Lock {
   const path = fileOf(folder, first.epoch);
   const successor = fileOf(folder, first.epoch + 1);
   const began = options.clock.monotonic();

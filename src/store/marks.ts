@@ -1,6 +1,6 @@
 /** The journals besides `journal.jsonl`, whose lengths and hashes its lines and the result have. */
-import { exchangesLayout, layout } from '../model/layout.ts';
-import type { JournalMark, Mark } from '../model/mark.ts';
+import type { JournalMark, Mark } from '../core/records/checkpoint.ts';
+import { exchangesLayout, layout } from '../core/records/layout.ts';
 import { markOf } from './exchanges.ts';
 import { scan } from './journal-read.ts';
 

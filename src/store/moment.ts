@@ -1,9 +1,8 @@
 /** A checkpoint of a run, found in its executions: the state there, and the next node. */
-
-import { nearestOf } from '../model/nearest.ts';
-import { own } from '../model/own.ts';
-import type { Point } from '../model/point.ts';
-import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
+import { own } from '../core/json.ts';
+import { nearestOf } from '../core/nearest.ts';
+import type { Point } from '../core/records/names.ts';
+import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
 
 export type Moment = {
   readonly ok: true;

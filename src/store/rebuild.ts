@@ -1,18 +1,18 @@
 /** Brings what is derived from a run's journal to where the journal stands, after a crash or a power cut: `checkpoint.json`,
  *  `status.json` of the nodes, `events.jsonl` and `trace.jsonl`. A resume needs none of it. */
 import { join, relative } from 'node:path';
-import type { EventFacts } from '../model/event.ts';
-import type { JsonObject } from '../model/json.ts';
-import { layout, nodeLayout } from '../model/layout.ts';
-import type { TraceFacts } from '../model/trace.ts';
-import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
-import { writeFileAtomic, writeJson } from '../system/files.ts';
-import { readPlain } from '../system/read.ts';
+import type { EventFacts } from '../core/events.ts';
+import type { JsonObject } from '../core/json.ts';
+import { layout, nodeLayout } from '../core/records/layout.ts';
+import type { TraceFacts } from '../core/records/trace.ts';
+import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
+import { readPlain } from '../platform/files/read.ts';
+import { writeFileAtomic, writeJson } from '../platform/files/write.ts';
 import { checkpointText, completedNodes } from './checkpoint.ts';
+import { inFull, statusOf, type Told, toldOfEnd, toldOfStop, toldOfVisit } from './derived-records.ts';
 import { type Journal, type JournalOptions, openJournal } from './journal.ts';
 import { scan, scanFrom } from './journal-read.ts';
 import type { RunHistory } from './run-journal.ts';
-import { inFull, statusOf, type Told, toldOfEnd, toldOfStop, toldOfVisit } from './told.ts';
 import { statesOf } from './visits.ts';
 
 /** What the trace says of a node besides what the journal knows. */

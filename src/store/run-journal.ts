@@ -1,8 +1,8 @@
 /** The journal of a run, `journal.jsonl`: reads the state of the run from it, and commits to it. */
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { CallRecord } from '../model/call-record.ts';
-import type { Checkpoint, RunState } from '../model/checkpoint.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { Checkpoint, JournalMark, RunState } from '../core/records/checkpoint.ts';
 import {
   type JournalLine,
   journalLineSchema,
@@ -10,16 +10,14 @@ import {
   type ResumedRecord,
   type StoppedRecord,
   type VisitFacts,
-} from '../model/journal-line.ts';
-import type { JsonObject } from '../model/json.ts';
-import { layout } from '../model/layout.ts';
-import type { JournalMark } from '../model/mark.ts';
-import type { RunRecord } from '../model/visit-record.ts';
+} from '../core/records/journal.ts';
+import { layout } from '../core/records/layout.ts';
+import type { CallRecord, RunRecord } from '../core/records/visit.ts';
 import { LineChain, linkOf } from './chain.ts';
 import { completedNodes, writeCheckpoint } from './checkpoint.ts';
 import { type JournalOptions, openJournal } from './journal.ts';
-import { type JournalEnd, lines, readLine } from './journal-read.ts';
-import { inALine, otherVersion, type Unreadable, unreadable } from './problem.ts';
+import { type JournalEnd, journalLines, readLine } from './journal-read.ts';
+import { otherVersion, schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
 import { addVisit, stateAfter } from './visits.ts';
 
 /** What the journal of a run says. */
@@ -92,11 +90,11 @@ function noJournal(runDir: string): ReadRun {
   const { journal, checkpoint, manifest } = layout(runDir);
   const isEarlier = !existsSync(journal) && (existsSync(checkpoint) || existsSync(manifest));
   const { why } = isEarlier
-    ? unreadable(
+    ? unreadableFile(
         `the run in ${runDir} was begun by an earlier version of factory: it has no ${basename(journal)}`,
         'use the version that began it, or start a new run',
       )
-    : unreadable(`${journal} is missing or empty`, restore);
+    : unreadableFile(`${journal} is missing or empty`, restore);
   return { ok: false, why, missing: true };
 }
 
@@ -107,10 +105,10 @@ function readLines(
   const late: number[] = [];
   let trouble: string | undefined;
   const refused = (what: string, fix = restore) => ({
-    ...unreadable(`${path} ${what}`, fix),
+    ...unreadableFile(`${path} ${what}`, fix),
     missing: false,
   });
-  for (const { bytes, number, end, whole } of lines(path)) {
+  for (const { bytes, number, end, whole } of journalLines(path)) {
     if (!whole) break;
     const read = readLine(bytes);
     if ('why' in read) {
@@ -126,7 +124,9 @@ function readLines(
     if (!line.success) {
       const other = otherVersion(read.record);
       if (other !== undefined) return refused(`${other.what}: line ${number}`, other.fix);
-      return refused(`has a line ${number} that is no record of this version (${inALine(line.error)})`);
+      return refused(
+        `has a line ${number} that is no record of this version (${schemaProblems(line.error)})`,
+      );
     }
     const wrong = add(kept, line.data, bytes, end);
     if (wrong === 'late') late.push(number);

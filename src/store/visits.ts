@@ -1,9 +1,9 @@
 /** The state of a run from its executions. */
-import { type Checkpoint, nodeOutcome, type RunState } from '../model/checkpoint.ts';
-import { own, put } from '../model/own.ts';
-import { type RunRecord, runRecordSchema, type VisitRecord } from '../model/visit-record.ts';
-import { readRecords } from './journal.ts';
-import { inALine, otherVersion, type Unreadable, unreadable } from './problem.ts';
+import { own, put } from '../core/json.ts';
+import { type Checkpoint, nodeOutcome, type RunState } from '../core/records/checkpoint.ts';
+import { type RunRecord, runRecordSchema, type VisitRecord } from '../core/records/visit.ts';
+import { readRecords } from './journal-read.ts';
+import { otherVersion, schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
 
 export type ReadVisits =
   /** The Start record and the executions after it. */
@@ -13,7 +13,7 @@ export type ReadVisits =
  *  exists and may not be read. */
 export async function readVisits(path: string): Promise<ReadVisits> {
   const damaged = (what: string): Unreadable =>
-    unreadable(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
+    unreadableFile(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
   const { records: read, unreadable: wrong } = await readRecords(path);
   const [first] = wrong;
   if (first !== undefined) return damaged(`is damaged: line ${first.line} ${first.why}`);
@@ -21,9 +21,11 @@ export async function readVisits(path: string): Promise<ReadVisits> {
   for (const [index, record] of read.entries()) {
     const parsed = runRecordSchema().safeParse(record);
     const other = parsed.success ? undefined : otherVersion(record);
-    if (other !== undefined) return unreadable(`${path} ${other.what}: line ${index + 1}`, other.fix);
+    if (other !== undefined) return unreadableFile(`${path} ${other.what}: line ${index + 1}`, other.fix);
     if (!parsed.success)
-      return damaged(`has a line ${index + 1} that is no record of this version (${inALine(parsed.error)})`);
+      return damaged(
+        `has a line ${index + 1} that is no record of this version (${schemaProblems(parsed.error)})`,
+      );
     if ((parsed.data.type === 'Start') !== (index === 0))
       return damaged(`is damaged: line ${index + 1} is a ${parsed.data.type} record where none belongs`);
     records.push(parsed.data);

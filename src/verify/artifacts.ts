@@ -1,13 +1,13 @@
 /** Checks the files in the folders of nodes, execution by execution, and that the run directory has no others. */
+import { lstatSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { readStage } from '../engine/node-dir.ts';
-import { layout, nodeLayout } from '../model/layout.ts';
-import type { Manifest } from '../model/manifest.ts';
-import { own } from '../model/own.ts';
-import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
-import { hashArtifacts } from '../store/artifact-hashes.ts';
-import { namesIn } from '../system/read.ts';
-import { checkPlain } from './plain.ts';
+import { own } from '../core/json.ts';
+import { layout, nodeLayout } from '../core/records/layout.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
+import { namesIn } from '../platform/files/read.ts';
+import { hashArtifacts } from '../store/artifacts.ts';
+import { readStage } from '../store/node-directory.ts';
 import type { Findings } from './report.ts';
 
 /** Compares the folders of all executions with their records. An execution of the node `next` may have begun. */
@@ -108,4 +108,31 @@ function checkTop(runDir: string, nodes: ReadonlySet<string>, found: Findings): 
     if (engines.has(name) || nodes.has(name) || /^\..*\.tmp$/.test(name)) continue;
     found.add('added', name, 'neither the engine nor a node has put this there');
   }
+}
+
+/* Checks that files and folders of the engine are not links: the target has no recorded hash and is missing in copies of
+ *  the run. */
+
+/** Reports every link that replaces a file or folder of the engine. Nodes may leave links in their folders; links in the
+ *  workspace and the history are checked with their contents. */
+function checkPlain(runDir: string, nodes: ReadonlySet<string>, found: Findings): void {
+  const { root: _, node, workspace, history, scratch, hidden, ...own } = layout(runDir);
+  const open = Object.values(own);
+  const look = (path: string): boolean => {
+    const is = lstatSync(path, { throwIfNoEntry: false });
+    if (is?.isSymbolicLink() === true)
+      found.add(
+        'changed',
+        path.slice(runDir.length + 1),
+        'it is a link, and the run has put a file or a folder there',
+      );
+    return is?.isDirectory() === true;
+  };
+  for (const id of nodes) {
+    const { visits } = nodeLayout(node(id));
+    if (look(node(id)) && look(visits)) for (const name of namesIn(visits)) look(join(visits, name));
+  }
+  for (const path of [history, scratch, hidden]) look(path);
+  for (let path = open.pop(); path !== undefined; path = open.pop())
+    if (look(path)) open.push(...namesIn(path).map((name) => join(path, name)));
 }

@@ -1,21 +1,19 @@
 /** Snapshots, the workspace, and the texts of exchanges. */
 import { lstatSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Checkpoint } from '../model/checkpoint.ts';
-import { exchangesLayout, followedLayout, layout } from '../model/layout.ts';
-import type { Manifest } from '../model/manifest.ts';
-import type { Holdout, SealedFile } from '../model/sealed.ts';
-import type { RunRecord } from '../model/visit-record.ts';
-import { hashFile } from '../store/artifact-hashes.ts';
+import type { Checkpoint } from '../core/records/checkpoint.ts';
+import { exchangesLayout, followedLayout, layout } from '../core/records/layout.ts';
+import type { Holdout, Manifest, SealedFile } from '../core/records/manifest.ts';
+import type { RunRecord } from '../core/records/visit.ts';
+import { readForSealing } from '../holdout/seal.ts';
+import { sealedHash } from '../holdout/vault.ts';
+import { asListed, shownPath } from '../platform/files/names.ts';
+import { namesIn } from '../platform/files/read.ts';
+import { hashArtifact } from '../store/artifacts.ts';
 import { bodiesOf, readExchanges } from '../store/exchanges.ts';
-import { sealedHash } from '../store/sealed.ts';
 import { readVisits } from '../store/visits.ts';
-import { namesIn } from '../system/read.ts';
-import { asListed } from '../system/spelled.ts';
+import { WorkspaceError } from '../workspace/errors.ts';
 import { inspectStore, treeOf, unlike } from '../workspace/inspect.ts';
-import { shown } from '../workspace/names.ts';
-import { readForSealing } from '../workspace/to-seal.ts';
-import { WorkspaceError } from '../workspace/trouble.ts';
 import type { Findings } from './report.ts';
 
 const isTemporary = (name: string): boolean => /^\..*\.tmp$/.test(name);
@@ -80,7 +78,7 @@ export async function checkWorkspace(
   } as const;
   try {
     for (const { path, how } of await unlike(at.workspace, read.tree, isSealed))
-      found.add(how, `workspace/${shown(path)}`, `the workspace's file ${words[how]}`);
+      found.add(how, `workspace/${shownPath(path)}`, `the workspace's file ${words[how]}`);
     found.count('workspace files', read.tree.size);
     if (manifest.holdout !== undefined) checkHoldout(at.workspace, manifest.holdout, found);
   } catch (error) {
@@ -102,7 +100,7 @@ function checkHoldout(workspace: string, { paths, sha256 }: Holdout, found: Find
   };
   if (sealedHash(paths.flatMap(read)) === sha256) return;
   for (const path of paths)
-    found.add('changed', `workspace/${shown(path)}`, 'the holdout is not as the run restored it');
+    found.add('changed', `workspace/${shownPath(path)}`, 'the holdout is not as the run restored it');
 }
 
 /** Checks prompts and answers of agents: each line by its hash, each text by its name. `where` names the folder `dir` in
@@ -122,7 +120,7 @@ export async function checkExchanges(dir: string, where: string, found: Findings
     needed.delete(name);
     if (isTemporary(name)) continue;
     if (!/^[0-9a-f]{64}$/.test(name)) found.add('added', path, 'no text has this name');
-    else found.hash(path, name, await hashFile(join(bodies, name)), 'the text of an exchange');
+    else found.hash(path, name, await hashArtifact(join(bodies, name)), 'the text of an exchange');
   }
   for (const name of needed)
     found.add('missing', `${where}/bodies/${name}`, 'an exchange names this text, and it is missing');
@@ -154,7 +152,7 @@ export async function checkFollowed(
     ),
   );
   for (const name of new Set([...namesIn(at.artifacts), ...left])) {
-    const is = await hashFile(at.artifact(name));
+    const is = await hashArtifact(at.artifact(name));
     found.hash(`${where}/artifacts/${name}`, name, is, 'an artifact of a recorded node');
   }
 }

@@ -1,21 +1,21 @@
 /** Checks work orders, their commits, and the delivered branch. */
 import { existsSync } from 'node:fs';
-import { type CommitFacts, lookAtBranch, lookAtHistory } from '../builder/check-history.ts';
-import { headText, readHistoryStart } from '../builder/in-history.ts';
-import { loadOrders } from '../builder/orders.ts';
-import { recordedHead } from '../builder/recorded.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
-import { layout } from '../model/layout.ts';
-import type { Manifest } from '../model/manifest.ts';
-import { type Commit, commitSchema } from '../model/result.ts';
-import type { RunRecord } from '../model/visit-record.ts';
-import type { Environment } from '../system/git.ts';
+import type { Environment } from '../core/contracts/process.ts';
+import type { Checkpoint } from '../core/records/checkpoint.ts';
+import { headText, layout } from '../core/records/layout.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import { type Commit, commitSchema } from '../core/records/result.ts';
+import type { RunRecord } from '../core/records/visit.ts';
+import { type CommitFacts, lookAtBranch, lookAtHistory } from '../git/check-history.ts';
+import { readHistoryStart } from '../git/history.ts';
+import { recordedHead } from '../git/recorded-head.ts';
+import { loadOrders } from '../store/orders.ts';
 import type { Findings } from './report.ts';
 
 const where = 'history.git';
 
 /** The commits of a run in order, as its context names them. */
-export function commitsOf(checkpoint: Checkpoint): readonly (Commit & { readonly commit: string })[] {
+export function recordedCommits(checkpoint: Checkpoint): readonly (Commit & { readonly commit: string })[] {
   const read = commitSchema().array().safeParse(checkpoint.context['build.commits']);
   return read.success
     ? read.data.flatMap((one) => (one.commit === null ? [] : [{ ...one, commit: one.commit }]))
@@ -43,7 +43,7 @@ export async function checkHistory(
     found.add('missing', where, 'the history of the run is missing');
     return;
   }
-  const commits = commitsOf(run.checkpoint);
+  const commits = recordedCommits(run.checkpoint);
   const ids = commits.map(({ commit }) => commit);
   const look = await lookAtHistory(history, ids, env);
   if (!look.ok) {
@@ -82,7 +82,7 @@ export async function checkHistory(
 async function checkCommits(
   run: { readonly manifest: Manifest; readonly records: readonly RunRecord[] },
   workspace: string,
-  commits: ReturnType<typeof commitsOf>,
+  commits: ReturnType<typeof recordedCommits>,
   inGit: ReadonlyMap<string, CommitFacts>,
   parents: readonly string[],
   found: Findings,
@@ -134,7 +134,7 @@ export async function checkDelivery(
   env: Environment,
   found: Findings,
 ): Promise<void> {
-  const last = commitsOf(checkpoint).at(-1)?.commit;
+  const last = recordedCommits(checkpoint).at(-1)?.commit;
   if (last === undefined) {
     found.add('delivery', to.repo, 'the run has made no commits that could have been delivered');
     return;

@@ -1,14 +1,14 @@
 /** Checks the manifest, the texts in it, and the files that it names. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { layout } from '../model/layout.ts';
-import type { Manifest } from '../model/manifest.ts';
-import { sha256 } from '../model/sha256.ts';
-import { hashFile } from '../store/artifact-hashes.ts';
+import { layout } from '../core/records/layout.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import { sha256 } from '../core/sha256.ts';
+import { namesIn } from '../platform/files/read.ts';
+import { hashArtifact } from '../store/artifacts.ts';
 import { inputPath, keptPath, manifestPath } from '../store/inputs.ts';
 import type { RunHistory } from '../store/run-journal.ts';
-import { readManifest } from '../store/run-store.ts';
-import { namesIn } from '../system/read.ts';
+import { readManifest } from '../store/runs.ts';
 import type { Findings } from './report.ts';
 
 /** The manifest; undefined if it cannot be read. */
@@ -57,12 +57,12 @@ export async function checkKept(runDir: string, manifest: Manifest, found: Findi
   for (const [name, { file }] of Object.entries(variables)) {
     if (file === undefined) continue;
     found.count('inputs');
-    const is = await hashFile(inputPath(runDir, manifest, file.stored));
+    const is = await hashArtifact(inputPath(runDir, manifest, file.stored));
     found.hash(`inputs/${file.stored}`, file.sha256, is, `the text of variable "${name}"`);
   }
   for (const [path, should] of Object.entries(files)) {
     found.count('files');
-    found.hash(path, should, await hashFile(keptPath(runDir, manifest, path)));
+    found.hash(path, should, await hashArtifact(keptPath(runDir, manifest, path)));
   }
   // factory's git calls run no hooks there, but a user's git would.
   for (const folder of ['inputs', 'history.git/info', 'history.git/hooks'])
@@ -73,7 +73,7 @@ export async function checkKept(runDir: string, manifest: Manifest, found: Findi
 
 /** Checks the sealed store of the holdout. */
 export async function checkSealed(runDir: string, { holdout }: Manifest, found: Findings): Promise<void> {
-  const is = await hashFile(layout(runDir).sealed);
+  const is = await hashArtifact(layout(runDir).sealed);
   if (holdout === undefined) {
     if (is !== undefined) found.add('added', '.sealed', 'the manifest has no holdout');
     return;

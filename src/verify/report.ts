@@ -1,8 +1,8 @@
 /** The report of a verification: differences, and parts that could not be checked. */
-import type { Json } from '../model/json.ts';
+import type { Json } from '../core/json.ts';
 
 /** A difference from the run's own records. */
-export type Problem = {
+export type VerifyProblem = {
   readonly code: ProblemCode;
   /** Only an `error` is a change of the run. */
   readonly severity: 'error' | 'note';
@@ -24,8 +24,8 @@ export type ProblemCode =
   | 'delivery';
 
 export type Report = {
-  readonly problems: readonly Problem[];
-  readonly notes: readonly Problem[];
+  readonly problems: readonly VerifyProblem[];
+  readonly notes: readonly VerifyProblem[];
   /** How many files, records, commits, … were checked. */
   readonly checked: Readonly<Record<string, number>>;
   /** Parts that could not be checked, each with its reason. */
@@ -34,7 +34,7 @@ export type Report = {
 
 /** Collects a report without duplicates. */
 export class Findings {
-  private readonly all = new Map<string, Problem>();
+  private readonly all = new Map<string, VerifyProblem>();
   private readonly counts: Record<string, number> = {};
   private readonly unchecked = new Set<string>();
 
@@ -43,7 +43,7 @@ export class Findings {
     where: string,
     message: string,
     values: { readonly should?: string | undefined; readonly is?: string | undefined } = {},
-    severity: Problem['severity'] = 'error',
+    severity: VerifyProblem['severity'] = 'error',
   ): void {
     const key = `${severity} ${code} ${where} ${message}`;
     const { should = null, is = null } = values;

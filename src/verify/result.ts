@@ -1,19 +1,18 @@
 /** Compares `result.json` with the result computed from the records of the run. */
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
-import { resultOf } from '../engine/result.ts';
-import { canonicalHash } from '../model/canonical.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
-import { type Json, parseJson } from '../model/json.ts';
-import { followedLayout, layout } from '../model/layout.ts';
-import type { Manifest } from '../model/manifest.ts';
-import type { Mark } from '../model/mark.ts';
-import { isPaused } from '../model/park.ts';
-import { type RunResult, runResultSchema } from '../model/result.ts';
-import { hashFile } from '../store/artifact-hashes.ts';
-import { ownHashOf } from '../store/own-hash.ts';
+import { canonicalHash, type Json, parseJson } from '../core/json.ts';
+import { isPaused } from '../core/outcome.ts';
+import type { Checkpoint, Mark } from '../core/records/checkpoint.ts';
+import { followedLayout, layout } from '../core/records/layout.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import { type RunResult, runResultSchema } from '../core/records/result.ts';
+import { treesOf } from '../git/history.ts';
+import { readPlain } from '../platform/files/read.ts';
+import { hashArtifact } from '../store/artifacts.ts';
+import { ownHashOf } from '../store/chain.ts';
+import { resultOf } from '../store/result.ts';
 import type { RunHistory } from '../store/run-journal.ts';
-import { readPlain } from '../system/read.ts';
 import { type Findings, shortJson } from './report.ts';
 
 const where = 'result.json';
@@ -101,14 +100,14 @@ export async function checkResult(
     return;
   }
   const end = endOf(checkpoint, last, result.reason === 'test_stop' && result.status === 'failed');
-  const derived = await resultOf(manifest, runDir, end, runDir, undefined, {});
+  const derived = await resultOf(manifest, runDir, treesOf, end, runDir, undefined, {});
   // A result may name a divergence that has no file, and a file may have no divergence that can be read.
   compare('', { divergence: null, ...asJson(derived) }, value, placed, found);
   const { divergence } = followedLayout(layout(runDir).followed);
   if (existsSync(divergence) && result.divergence === undefined)
     found.add('added', relative(runDir, divergence), 'result.json has no divergence');
   if (result.audit?.sha256 !== undefined) found.count('files');
-  const audit = await hashFile(layout(runDir).audit);
+  const audit = await hashArtifact(layout(runDir).audit);
   if (result.audit?.sha256 !== undefined)
     found.hash('audit.json', result.audit.sha256, audit, 'the audit at the end of the run');
   else if (audit !== undefined) found.add('added', 'audit.json', 'the run has ended without an audit');

@@ -1,11 +1,11 @@
 /** Contents on their way into the store. */
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { sha256 } from '../model/sha256.ts';
+import { sha256 } from '../core/sha256.ts';
 import type { BlockWriter } from './block-writer.ts';
-import { largeFrom, noFollow, readSmall } from './content.ts';
+import { largeFrom, noFollow, readSmall } from './bytes.ts';
+import type { Store } from './contents.ts';
 import type { ItemKind } from './pack.ts';
-import type { Store } from './store.ts';
 
 export type Kept = { readonly hash: string; readonly size: number };
 

@@ -1,10 +1,10 @@
 /** Items on their way into a pack. */
 import { closeSync } from 'node:fs';
 import { join } from 'node:path';
-import { named } from '../system/disk-trouble.ts';
-import { beforeWrite } from '../system/fence.ts';
-import { syncFolder } from '../system/files.ts';
-import { writeWhole } from './content.ts';
+import { named } from '../platform/files/disk-error.ts';
+import { beforeWrite } from '../platform/files/fence.ts';
+import { syncFolder } from '../platform/files/write.ts';
+import { writeWhole } from './bytes.ts';
 import { type BlockItem, type ItemKind, makeBlock, plainBlock } from './pack.ts';
 import type { Packs } from './packs.ts';
 

@@ -1,17 +1,17 @@
 /** A snapshot put into a folder other than the workspace. */
 import { lstatSync, readdirSync, realpathSync, renameSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { beforeWrite } from '../system/fence.ts';
-import { makeFolder } from '../system/files.ts';
-import { removeTree } from '../system/remove.ts';
-import { makeTemporary } from '../system/temporary.ts';
-import { isWithin } from './dirs.ts';
-import { below, shown, toBytes } from './names.ts';
+import { beforeWrite } from '../platform/files/fence.ts';
+import { below, shownPath, toBytes } from '../platform/files/names.ts';
+import { readNames } from '../platform/files/read.ts';
+import { removeTree } from '../platform/files/remove.ts';
+import { makeTemporary } from '../platform/files/temporary.ts';
+import { makeFolder } from '../platform/files/write.ts';
+import type { Store } from './contents.ts';
+import { codeOf, trouble, WorkspaceError } from './errors.ts';
 import { restoreTree } from './restore.ts';
+import { isWithin } from './roots.ts';
 import type { Tree } from './snapshot.ts';
-import type { Store } from './store.ts';
-import { codeOf, trouble, WorkspaceError } from './trouble.ts';
-import { readNames } from './walk.ts';
 
 /** Makes `folder`, which must be missing or empty (a link to an empty one will do), hold exactly `tree`. The tree is made in a
  *  temporary folder and moved when it is complete; what a killed process has left of one, the next try removes. When it fails
@@ -59,7 +59,7 @@ function moveInto(from: string, path: string): void {
 
 const no = (path: string, why: string): WorkspaceError =>
   new WorkspaceError(
-    `cannot check out into "${shown(path)}": ${why}; name a folder that is missing or empty`,
+    `cannot check out into "${shownPath(path)}": ${why}; name a folder that is missing or empty`,
   );
 
 /** Why nothing can be put there. */
@@ -69,7 +69,7 @@ function refusal(path: string, error: unknown): Error {
   if (code === 'EEXIST' || code === 'ENOTDIR') return no(path, 'it is not a folder');
   if (code === 'EACCES')
     return new WorkspaceError(
-      `cannot check out into "${shown(path)}": this user may not write there; name another folder`,
+      `cannot check out into "${shownPath(path)}": this user may not write there; name another folder`,
     );
   return trouble('check out into', path, error);
 }

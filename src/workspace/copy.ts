@@ -17,20 +17,23 @@ import {
 } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { type Plain, readPlain } from '../system/read.ts';
-import { pour, readSmall, writeWhole } from './content.ts';
-import { Crew, type CrewPlan, type Done, Pile, usualCrew } from './copy-crew.ts';
-import type { CopyFacts, Source } from './copy-worker.ts';
-import { isWithin, realOf } from './dirs.ts';
+import { below, parentOf, shownPath, toBytes } from '../platform/files/names.ts';
+import { type Plain, readPlain } from '../platform/files/read.ts';
+import { pour, readSmall, writeWhole } from './bytes.ts';
+import {
+  type CopyFacts,
+  type CopySource,
+  type CopyWorkerPlan,
+  CopyWorkerPool,
+  type Done,
+  Pile,
+  usualCopyWorkers,
+} from './copy-pool.ts';
+import { codeOf, isDenied, trouble, WorkspaceError } from './errors.ts';
 import { type Ignore, readIgnore } from './ignore.ts';
-import { below, parentOf, shown, toBytes } from './names.ts';
+import { isWithin, realOf } from './roots.ts';
 import type { Copied, CopyOptions } from './snapshot.ts';
-import { codeOf, isDenied, trouble, WorkspaceError } from './trouble.ts';
-import { type Found, secondsOf, targetOf, walk } from './walk.ts';
-
-export { checkDirs, type DirProblem } from './dirs.ts';
-
-export type { Copied, CopyOptions } from './snapshot.ts';
+import { type FoundEntry, secondsOf, targetOf, walk } from './walk.ts';
 
 /** Called with every file that was read whole, in no particular order: its path, its bytes (valid until it returns), the
  *  facts of its copy, and its SHA-256 where it is known already. What it throws ends the copy. */
@@ -47,11 +50,11 @@ export async function copyTree(
   to: string,
   options: CopyOptions,
   copied?: Reader,
-  crew: CrewPlan = usualCrew(),
+  crew: CopyWorkerPlan = usualCopyWorkers(),
 ): Promise<Copied> {
   const top = topOf(from);
   if (!lstatSync(top).isDirectory())
-    throw new WorkspaceError(`cannot copy "${shown(from)}": it is not a folder`);
+    throw new WorkspaceError(`cannot copy "${shownPath(from)}": it is not a folder`);
   const target = prepareTarget(to);
   const leaveOut = exclusions(
     top,
@@ -62,13 +65,13 @@ export async function copyTree(
   // Large files are copied by the thread pool while small ones are copied here one by one, since a call through the pool
   // costs more than the copy. Of many small ones worker threads copy whole batches.
   const tasks = tasksAtOnce(2);
-  const workers = new Crew(top, target, crew);
+  const workers = new CopyWorkerPool(top, target, crew);
   let pile = new Pile(crew.batch);
-  const folders: Found[] = [];
+  const folders: FoundEntry[] = [];
   const links: Link[] = [];
   const skipped: { path: string; why: string }[] = [];
   let files = 0;
-  const copy = (source: Source): Promise<void> | undefined =>
+  const copy = (source: CopySource): Promise<void> | undefined =>
     tasks.did(source, () => copySmall(top, target, source, copied))
       ? undefined
       : tasks.add(source, () => copyLarge(top, target, source, options.goOn));
@@ -114,7 +117,7 @@ export async function copyTree(
         files += 1;
         // Ctrl-C and the tasks get a turn.
         if (files % 256 === 0) await lstat(target);
-        if (crew.workers < 1 || files <= crew.from || !Crew.takes(found)) {
+        if (crew.workers < 1 || files <= crew.from || !CopyWorkerPool.takes(found)) {
           const large = copy(found);
           if (large !== undefined) await large;
         } else if (!pile.add(found)) {
@@ -158,7 +161,7 @@ function prepareTarget(to: string): string {
   try {
     mkdirSync(to, { recursive: true });
     if (readdirSync(to).length > 0)
-      throw new WorkspaceError(`cannot copy into "${shown(to)}": the folder is not empty`);
+      throw new WorkspaceError(`cannot copy into "${shownPath(to)}": the folder is not empty`);
     return realpathSync.native(to);
   } catch (error) {
     throw trouble('make the folder', to, error);
@@ -181,7 +184,7 @@ export function ignoreOf(top: string): Ignore {
 }
 
 /** What is left out, by name, by place, by identity and by the user's own list. */
-function exclusions(top: string, places: readonly string[], ignored: Ignore): (found: Found) => boolean {
+function exclusions(top: string, places: readonly string[], ignored: Ignore): (found: FoundEntry) => boolean {
   const paths = new Set([join(top, '.factory', 'runs')]);
   const identities = new Map<string, string>();
   for (const place of places) {
@@ -193,7 +196,7 @@ function exclusions(top: string, places: readonly string[], ignored: Ignore): (f
     if (stat?.isDirectory() === true) identities.set(`${stat.dev} ${stat.ino}`, real);
   }
   const left = new Set([...paths].filter((path) => isWithin(top, path)).map((path) => relative(top, path)));
-  let asked: Found | undefined;
+  let asked: FoundEntry | undefined;
   let answer = false;
   return (found) => {
     if (found === asked) return answer;
@@ -231,7 +234,7 @@ function ifSeen(path: string): ReturnType<typeof lstatSync> | undefined {
 
 /** Copies a file that is not large; false when it is. Reading and writing takes half the time of the system's own
  *  copying, which looks for blocks to share first. */
-function copySmall(top: string, target: string, found: Source, copied: Reader | undefined): boolean {
+function copySmall(top: string, target: string, found: CopySource, copied: Reader | undefined): boolean {
   const bytes = copying(top, found, () => readSmall(below(top, found.path), found.stat.size));
   if (bytes === 'gone') return true;
   if (bytes === undefined) return false;
@@ -256,7 +259,7 @@ function copySmall(top: string, target: string, found: Source, copied: Reader | 
 async function copyLarge(
   top: string,
   target: string,
-  found: Source,
+  found: CopySource,
   goOn: (() => void) | undefined,
 ): Promise<void> {
   const copy = below(target, found.path);
@@ -271,7 +274,7 @@ async function copyLarge(
 }
 
 /** Tells a file that vanished while the tree was read, which then was not there, from one that cannot be copied. */
-function copying<T>(top: string, found: Source, act: () => T): T | 'gone' {
+function copying<T>(top: string, found: CopySource, act: () => T): T | 'gone' {
   try {
     return act();
   } catch (error) {
@@ -284,7 +287,7 @@ function copying<T>(top: string, found: Source, act: () => T): T | 'gone' {
 /** A link that was copied, and where it points. */
 type Link = { readonly path: string; readonly leadsTo: string };
 
-function copyLink(top: string, target: string, found: Found): readonly Link[] {
+function copyLink(top: string, target: string, found: FoundEntry): readonly Link[] {
   const { path } = found;
   const read = copying(top, found, () => ({ path, leadsTo: targetOf(top, path) }));
   if (read === 'gone') return [];
@@ -295,7 +298,7 @@ function copyLink(top: string, target: string, found: Found): readonly Link[] {
   return [read];
 }
 
-const setTimes = (path: string | Buffer, found: Source): void =>
+const setTimes = (path: string | Buffer, found: CopySource): void =>
   lutimesSync(path, secondsOf(found.stat.atimeMs), secondsOf(found.stat.mtimeMs));
 
 function writing<T>(path: string, act: () => T): T {
@@ -306,7 +309,7 @@ function writing<T>(path: string, act: () => T): T {
   }
 }
 
-const specialKind = ({ stat }: Found): string =>
+const specialKind = ({ stat }: FoundEntry): string =>
   (stat.mode & constants.S_IFMT) === constants.S_IFSOCK
     ? 'a socket'
     : (stat.mode & constants.S_IFMT) === constants.S_IFIFO
@@ -343,7 +346,7 @@ function tasksAtOnce(most: number) {
   return {
     /** About a folder's contents. */
     noteFolder: (error: unknown, path: string): void => note(error, `${path}/`),
-    async add({ path }: Source, task: () => Promise<void>): Promise<void> {
+    async add({ path }: CopySource, task: () => Promise<void>): Promise<void> {
       throwFailed();
       const one = task()
         .catch((error: unknown) => note(error, path))
@@ -352,7 +355,7 @@ function tasksAtOnce(most: number) {
       if (running.size >= most) await Promise.race(running);
     },
     /** What a task that is done at once answers; true when it was denied. */
-    did({ path }: Source, task: () => boolean): boolean {
+    did({ path }: CopySource, task: () => boolean): boolean {
       throwFailed();
       try {
         return task();

@@ -1,11 +1,10 @@
 /** A folder of a tree as the store keeps it: its entries with the facts by which an unchanged file is known again. */
-
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { once } from '../model/once.ts';
+import { once } from '../core/once.ts';
+import { DamagedStore } from './errors.ts';
 import type { Entry } from './snapshot.ts';
 import { Folder, fileEntry, type Item } from './tree.ts';
-import { DamagedStore } from './trouble.ts';
 
 // A run directory may come from another user: what a restore writes must stay in its folder.
 const name = once(() => z.string().refine((text) => !/^\.{0,2}$|[/\0]/.test(text), 'no name'));

@@ -1,18 +1,16 @@
 /** Puts paths of a workspace out of sight and back, exactly, also after a crash at any moment. */
-
 import { chmodSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { once } from '../model/once.ts';
-import { innerPath } from '../model/safe-names.ts';
-import { beforeWrite } from '../system/fence.ts';
-import { isMissing, writeJson } from '../system/files.ts';
-import { readPlain } from '../system/read.ts';
-import { ancestorsOf, below, fromBytes, parentOf, toBytes } from './names.ts';
-import { clear } from './sealed.ts';
-import { standing } from './standing.ts';
-import { DamagedStore, trouble, WorkspaceError } from './trouble.ts';
+import { once } from '../core/once.ts';
+import { innerPath } from '../core/records/names.ts';
+import { beforeWrite } from '../platform/files/fence.ts';
+import { ancestorsOf, below, fromBytes, parentOf, toBytes } from '../platform/files/names.ts';
+import { readPlain } from '../platform/files/read.ts';
+import { isMissing, writeJson } from '../platform/files/write.ts';
+import { clearFolder } from './clear.ts';
+import { assertWorkspaceRoot, DamagedStore, trouble, WorkspaceError } from './errors.ts';
 import { look, walk } from './walk.ts';
 
 /** Where hidden paths are kept, and the list of them; both outside the workspace, on the same file system. Absolute. */
@@ -95,12 +93,12 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
   // A process that took the run over may be hiding again: `beforeWrite` comes right before each change.
   const remove = (path: string): void => {
     for (const file of filesAt(workspace, path)) conflicts.add(file);
-    clear(workspace, path);
+    clearFolder(workspace, path);
   };
   beforeWrite(place.list);
   unlessMissing(() => chmodSync(place.folder, 0o700));
   try {
-    standing(workspace);
+    assertWorkspaceRoot(workspace);
     for (const { path } of list.folders) {
       const found = look(workspace, path);
       if (found?.kind === 'dir') continue;

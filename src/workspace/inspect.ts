@@ -1,17 +1,17 @@
 /** A store of snapshots checked without changing anything: every block, every tree, every content. */
 import { closeSync } from 'node:fs';
 import { join } from 'node:path';
-import { named } from '../system/disk-trouble.ts';
-import { namesIn } from '../system/read.ts';
-import { hashFile } from './content.ts';
-import { below } from './names.ts';
+import { named } from '../platform/files/disk-error.ts';
+import { below } from '../platform/files/names.ts';
+import { namesIn } from '../platform/files/read.ts';
+import { hashFile } from './bytes.ts';
+import { Store } from './contents.ts';
+import { DamagedStore } from './errors.ts';
 import { blocksIn, isIntact, isTorn } from './pack.ts';
 import { packName } from './packs.ts';
 import type { Entry, Tree } from './snapshot.ts';
-import { Store } from './store.ts';
 import { FolderTree } from './tree.ts';
 import { Trees } from './trees.ts';
-import { DamagedStore } from './trouble.ts';
 import { targetOf, walk } from './walk.ts';
 
 /** A part of the store that differs from what was written; `file` is relative to it. */

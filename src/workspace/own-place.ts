@@ -1,6 +1,6 @@
 /** Files that contain the absolute path of their folder, as build folders, worktrees and virtual environments do: in a copy
  *  of that folder they still refer to the original. */
-import { shown, toBytes } from './names.ts';
+import { shownPath, toBytes } from '../platform/files/names.ts';
 
 /** Whether a file's content names `place` (an absolute path) or something in it. Only texts count: binaries name the place of
  *  their sources, which no tool follows. */
@@ -31,9 +31,9 @@ export const isOurs = (path: string): boolean => path.startsWith('.factory/');
 /** The warning about such files in a copy of `place`; nothing where there are none. */
 export function noteOf(paths: readonly string[], place: string): readonly string[] {
   if (paths.length === 0) return [];
-  const few = paths.slice(0, 3).map(shown).join(', ');
+  const few = paths.slice(0, 3).map(shownPath).join(', ');
   const more = paths.length > 3 ? ` and ${paths.length - 3} more` : '';
   return [
-    `copied, but contains the path ${shown(place)}: a node that uses it works there, not in the copy: ${few}${more}`,
+    `copied, but contains the path ${shownPath(place)}: a node that uses it works there, not in the copy: ${few}${more}`,
   ];
 }

@@ -3,7 +3,7 @@
 import { fstatSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { crc32, deflateRaw, deflateRawSync, inflateRawSync } from 'node:zlib';
-import { readWhole } from './content.ts';
+import { readWhole } from './bytes.ts';
 
 /** `bytes`: a content or a folder, by its SHA-256. `parts`: the pieces of a large content, by its SHA-256. `snapshot`: the key of
  *  its top folder, by the name of the snapshot. */

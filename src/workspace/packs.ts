@@ -2,10 +2,10 @@
 import { closeSync, constants, fdatasync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { named } from '../system/disk-trouble.ts';
-import { isCode, isNoFile } from '../system/files.ts';
-import { namesIn } from '../system/read.ts';
-import { plainSize, readWhole } from './content.ts';
+import { named } from '../platform/files/disk-error.ts';
+import { namesIn } from '../platform/files/read.ts';
+import { isCode, isNoFile } from '../platform/files/write.ts';
+import { plainSize, readWhole } from './bytes.ts';
 import { type Block, blocksIn, type ItemKind, readBlock } from './pack.ts';
 
 type Place = {

@@ -1,14 +1,15 @@
 /** What happened to a workspace between two snapshots as a patch: git makes it, and `git apply` takes it. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesGit } from '../policy/paths.ts';
-import { about } from '../system/disk-trouble.ts';
-import { type Environment, makeRepository, ownGit } from '../system/git.ts';
-import { removeTree } from '../system/remove.ts';
-import { makeTemporary, temporaryOf } from '../system/temporary.ts';
-import { diff } from './changes.ts';
-import { writeWhole } from './content.ts';
-import { ancestorsOf, toBytes } from './names.ts';
+import type { Environment } from '../core/contracts/process.ts';
+import { namesGit } from '../core/policy/paths.ts';
+import { about } from '../platform/files/disk-error.ts';
+import { ancestorsOf, toBytes } from '../platform/files/names.ts';
+import { removeTree } from '../platform/files/remove.ts';
+import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
+import { makeRepository, ownGit } from '../platform/git.ts';
+import { writeWhole } from './bytes.ts';
+import { diff } from './diff.ts';
 import type { Entry, Snapshot, Snapshots } from './snapshot.ts';
 
 export type Sides = { readonly before: Snapshot; readonly after: Snapshot };

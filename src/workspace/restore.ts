@@ -12,17 +12,24 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
-import { realClock } from '../system/clock.ts';
-import { named } from '../system/disk-trouble.ts';
-import { beforeWrite } from '../system/fence.ts';
-import { hashFile, largeFrom } from './content.ts';
-import { nothingMounted } from './mounts.ts';
-import { below, fromBytes, parentOf, toBytes } from './names.ts';
-import type { Entry, PathFilter, Tree } from './snapshot.ts';
-import { standing } from './standing.ts';
-import type { Store } from './store.ts';
-import { codeOf, isTooLong, trouble, WorkspaceError } from './trouble.ts';
-import { type Facts, type Found, isUntouched, look, orUndefined, secondsOf, targetOf, walk } from './walk.ts';
+import { realClock } from '../platform/clock.ts';
+import { named } from '../platform/files/disk-error.ts';
+import { beforeWrite } from '../platform/files/fence.ts';
+import { below, fromBytes, liesBelow, orUndefined, parentOf, toBytes } from '../platform/files/names.ts';
+import { hashFile, largeFrom } from './bytes.ts';
+import type { Store } from './contents.ts';
+import { assertWorkspaceRoot, codeOf, isTooLong, trouble, WorkspaceError } from './errors.ts';
+import type { Entry, PathFilter, Snapshot, Snapshots, Tree } from './snapshot.ts';
+import {
+  type FileFacts,
+  type FoundEntry,
+  isUntouched,
+  look,
+  nothingMounted,
+  secondsOf,
+  targetOf,
+  walk,
+} from './walk.ts';
 
 export type Restore = {
   readonly workspace: string;
@@ -47,7 +54,7 @@ export type Restore = {
 export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
   if (r.inStage !== true) nothingMounted(r.workspace);
-  standing(r.workspace);
+  assertWorkspaceRoot(r.workspace);
   const work = new Work(r);
   await work.compare();
   work.remove();
@@ -61,7 +68,7 @@ type Difference = 'none' | 'facts' | 'all';
 
 /** What is to be done: found by comparing once, done in an order that an interruption cannot spoil. */
 class Work {
-  private readonly present = new Map<string, Found>();
+  private readonly present = new Map<string, FoundEntry>();
   private readonly removals: string[] = [];
   private readonly folders: string[] = [];
   private readonly writes: { readonly path: string; readonly entry: Entry; readonly factsOnly: boolean }[] =
@@ -152,7 +159,7 @@ class Work {
     }
   }
 
-  private async difference(path: string, entry: Entry, found: Found | undefined): Promise<Difference> {
+  private async difference(path: string, entry: Entry, found: FoundEntry | undefined): Promise<Difference> {
     if (found === undefined || found.kind !== entry.kind) return 'all';
     if (entry.kind === 'dir') return found.mode === entry.mode ? 'none' : 'facts';
     if (entry.kind === 'link') return targetOf(this.r.workspace, path) === entry.target ? 'none' : 'all';
@@ -163,7 +170,7 @@ class Work {
     return found.stat.nlink > 1 ? 'all' : 'facts';
   }
 
-  private sameByFacts(path: string, entry: Entry, stat: Facts): boolean | undefined {
+  private sameByFacts(path: string, entry: Entry, stat: FileFacts): boolean | undefined {
     if (entry.size !== stat.size) return false;
     for (const tree of this.r.known) {
       const known = tree.get(path);
@@ -348,7 +355,7 @@ function removeIfThere(place: string | Buffer): void {
 }
 
 /** Setting a time loses less than a microsecond. */
-const isSameTime = ({ mtimeMs }: Entry, stat: Facts): boolean =>
+const isSameTime = ({ mtimeMs }: Entry, stat: FileFacts): boolean =>
   mtimeMs === undefined || Math.abs(mtimeMs - stat.mtimeMs) < 0.01;
 
 /** Sets a file's mode. False, and nothing done, where something else is there by now, or a file with another hard link,
@@ -367,4 +374,31 @@ async function secondAfter(mtimeMs = 0): Promise<void> {
   const left = (Math.floor(mtimeMs / 1e3) + 1) * 1e3 - realClock.now().getTime();
   // The time that a file gets is behind the clock by less than 10 ms.
   if (left > 0 && left <= 1e3) await realClock.sleep(left + 10);
+}
+
+/* Undoes what a node did where it may not. */
+
+/** Puts the paths of a guardrail violation back exactly as they were in `before`; every other change stays. Folders that were
+ *  made for them are removed too, with what else is in them and not `allowed`. `allowed` is asked with the path, for a folder also
+ *  with a slash at its end. The files that are put back count as written now: an allowed product may have been made of what they
+ *  replace, and is out of date. */
+export async function putBack(
+  snapshots: Snapshots,
+  before: Snapshot,
+  offending: readonly string[],
+  allowed: PathFilter,
+): Promise<void> {
+  const paths = new Set(offending);
+  const isNew = (folder: string): boolean => folder !== '' && before.tree.get(folder)?.kind !== 'dir';
+  const newFolders = new Set<string>();
+  for (const path of offending) {
+    if (before.tree.get(path)?.kind !== 'dir') newFolders.add(path);
+    for (let folder = parentOf(path); isNew(folder); folder = parentOf(folder)) newFolders.add(folder);
+  }
+  const isInNew = liesBelow(newFolders);
+  await snapshots.restore(
+    before,
+    (path) => paths.has(path) || (isInNew(path) && !allowed(path) && !allowed(`${path}/`)),
+    { times: 'now' },
+  );
 }

@@ -1,12 +1,19 @@
 /** What a workspace holds, found with one stat a path: files whose facts are known are not read. */
 import { chmodSync, lstatSync, type Stats } from 'node:fs';
-import { isMissing } from '../system/files.ts';
-import { nothingMounted } from './mounts.ts';
-import { below } from './names.ts';
+import { below, orUndefined } from '../platform/files/names.ts';
+import { isMissing } from '../platform/files/write.ts';
+import { isDenied, trouble } from './errors.ts';
 import type { Entry, Stray, Tree } from './snapshot.ts';
-import { Folder, FolderTree, fileEntry, type Item, isSame } from './tree.ts';
-import { isDenied, trouble } from './trouble.ts';
-import { type Facts, factsOf, isUntouched, kindOf, namesIn, orUndefined, targetOf } from './walk.ts';
+import { Folder, FolderTree, fileEntry, type Item, sameEntry } from './tree.ts';
+import {
+  entryKind,
+  entryNames,
+  type FileFacts,
+  fileFacts,
+  isUntouched,
+  nothingMounted,
+  targetOf,
+} from './walk.ts';
 
 export type Scan = {
   /** A tree whose facts may identify the content of a file that this scanner has not seen yet. */
@@ -54,7 +61,7 @@ export class Scanner {
   private tree = new FolderTree();
   /** Found by the last scan. */
   strays: Stray[] = [];
-  private unread: { readonly child: Child; readonly within: Listed; readonly stat: Facts }[] = [];
+  private unread: { readonly child: Child; readonly within: Listed; readonly stat: FileFacts }[] = [];
   /** The file system's own time, in milliseconds, before anything was read in this scan. */
   private clock: number | undefined;
 
@@ -109,7 +116,7 @@ export class Scanner {
 
   /** Brings the names of a folder up to date. */
   private list(folder: Listed): void {
-    const names = namesIn(this.workspace, folder.path);
+    const names = entryNames(this.workspace, folder.path);
     if (names.length === folder.names.length && names.every((name, n) => name === folder.names[n])) return;
     const known = new Map(folder.children.map((child) => [child.path, child]));
     folder.names = names;
@@ -124,7 +131,7 @@ export class Scanner {
 
   /** Takes what is at a path. */
   private see(within: Listed, child: Child, stat: Stats | undefined, s: Scan): void {
-    const kind = stat === undefined ? 'special' : kindOf(stat);
+    const kind = stat === undefined ? 'special' : entryKind(stat);
     if (kind !== 'dir') delete child.folder;
     if (stat === undefined || kind === 'special') {
       become(within, child, undefined);
@@ -137,7 +144,7 @@ export class Scanner {
     } else {
       const before = s.before.get(child.path);
       if (before?.hash === undefined || !isUntouched(stat, before) || !s.has(before.hash))
-        this.unread.push({ child, within, stat: factsOf(stat) });
+        this.unread.push({ child, within, stat: fileFacts(stat) });
       else if (this.isPast(stat)) become(within, child, before);
       else become(within, child, fileEntry(before.mode, stat.size, before.hash, { mtimeMs: stat.mtimeMs }));
     }
@@ -164,7 +171,7 @@ export class Scanner {
     this.unread = [];
   }
 
-  private isPast(stat: Facts): boolean {
+  private isPast(stat: FileFacts): boolean {
     this.clock ??= timeIn(this.workspace);
     return stat.ctimeMs < this.clock - grainMs;
   }
@@ -203,7 +210,7 @@ function become(within: Listed, child: Child, is: Entry | undefined): void {
   const isAlike =
     was !== undefined &&
     is !== undefined &&
-    isSame(was, is) &&
+    sameEntry(was, is) &&
     was.mtimeMs === is.mtimeMs &&
     was.ctimeMs === is.ctimeMs &&
     was.ino === is.ino;

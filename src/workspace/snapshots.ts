@@ -1,19 +1,19 @@
 /** Snapshots of one workspace: taken by a stat walk that reads only what may have changed. */
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isCode, makeFolder, systemWords } from '../system/files.ts';
+import { isCode, makeFolder, systemWords } from '../platform/files/write.ts';
 import type { Batch, Kept } from './batch.ts';
 import { checkoutTree } from './checkout.ts';
+import { Store } from './contents.ts';
 import { copyTree } from './copy.ts';
-import { realOf } from './dirs.ts';
+import { DamagedStore, StoreTrouble, trouble } from './errors.ts';
 import { isOurs, namesPlace } from './own-place.ts';
 import { restoreTree } from './restore.ts';
+import { realOf } from './roots.ts';
 import { Scanner } from './scan.ts';
 import type { Copied, CopyOptions, Entry, PathFilter, Snapshot, Snapshots, Stray, Tree } from './snapshot.ts';
-import { Store } from './store.ts';
 import { FolderTree } from './tree.ts';
 import { Trees } from './trees.ts';
-import { DamagedStore, StoreTrouble, trouble } from './trouble.ts';
 
 type Where = {
   readonly workspace: string;

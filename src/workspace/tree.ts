@@ -1,9 +1,9 @@
 /** A snapshot's tree: folders within folders. Folders are never changed, so two trees share those that are the same. */
-import { sha256 } from '../model/sha256.ts';
+import { sha256 } from '../core/sha256.ts';
 import type { Entry, Tree } from './snapshot.ts';
 
 /** Same kind, mode, content or target: what a name of a tree and a diff are made of. */
-export const isSame = (a: Entry, b: Entry): boolean =>
+export const sameEntry = (a: Entry, b: Entry): boolean =>
   a === b || (a.kind === b.kind && a.mode === b.mode && a.hash === b.hash && a.target === b.target);
 
 /** What a folder holds under one name. */

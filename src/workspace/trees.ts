@@ -1,10 +1,10 @@
 /** Snapshots in the store: a record for each folder, named by its hash, and for each snapshot the name of its top folder's. */
-import { sha256 } from '../model/sha256.ts';
+import { sha256 } from '../core/sha256.ts';
 import type { Batch } from './batch.ts';
+import type { Store } from './contents.ts';
+import { DamagedStore } from './errors.ts';
 import { bootId, readFolder, writeFolder } from './folder-record.ts';
-import type { Store } from './store.ts';
 import { Folder, FolderTree } from './tree.ts';
-import { DamagedStore } from './trouble.ts';
 
 export class Trees {
   private readonly boot = bootId();

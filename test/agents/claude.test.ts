@@ -2,9 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import type { AgentReport } from '../../src/agents/agent.ts';
-import { claudePlace } from '../../src/agents/claude/argv.ts';
-import { claudeAgent } from '../../src/agents/claude.ts';
+import { claudeAgent, claudePlace } from '../../src/agents/claude.ts';
+import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { agentClock } from './clock.ts';
 import { keepsTheAgentContract, wellFormed } from './contract.ts';
 import { programTask } from './program-task.ts';

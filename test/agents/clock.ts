@@ -1,5 +1,5 @@
 /** A clock for agents: short waits pass at once and are noted, long ones when the test advances it. */
-import type { Clock } from '../../src/system/clock.ts';
+import type { Clock } from '../../src/core/contracts/clock.ts';
 
 export interface AgentClock extends Clock {
   /** The waits that passed at once, in milliseconds. */

@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import type { AgentReport } from '../../src/agents/agent.ts';
 import { codexAgent } from '../../src/agents/codex.ts';
+import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { agentClock } from './clock.ts';
 import { keepsTheAgentContract, wellFormed } from './contract.ts';
 import { programTask } from './program-task.ts';

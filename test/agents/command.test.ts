@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { AgentReport } from '../../src/agents/agent.ts';
 import { commandAgent } from '../../src/agents/command.ts';
+import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { agentClock } from './clock.ts';
 import { keepsTheAgentContract, wellFormed } from './contract.ts';
 import { programTask } from './program-task.ts';

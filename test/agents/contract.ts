@@ -2,9 +2,8 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { Agent, AgentReport, AgentTask } from '../../src/agents/agent.ts';
-import { failureClasses } from '../../src/model/outcome.ts';
-import { parkKinds } from '../../src/model/park.ts';
+import type { Agent, AgentReport, AgentTask } from '../../src/core/contracts/agent.ts';
+import { failureClasses, parkKinds } from '../../src/core/outcome.ts';
 
 /** An agent to be tried, and what the test may ask of it. */
 export type Subject = AsyncDisposable & {

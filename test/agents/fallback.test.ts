@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Agent, AgentReport } from '../../src/agents/agent.ts';
 import { fakeAgent } from '../../src/agents/fake.ts';
 import { fallbackAgent, unusableAgent } from '../../src/agents/fallback.ts';
+import type { Agent, AgentReport } from '../../src/core/contracts/agent.ts';
 import { keepsTheAgentContract, taskFor, wellFormed } from './contract.ts';
 
 type Failed = Extract<AgentReport, { kind: 'failed' }>;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type AgentRequest, agentNames, chooseAgent, createAgent } from '../../src/agents/index.ts';
-import { agentScriptSchema } from '../../src/model/agent-script.ts';
+import { agentScriptSchema } from '../../src/agents/script.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { agentClock } from './clock.ts';
 import { taskFor } from './contract.ts';

@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
-import type { AgentReport } from '../../src/agents/agent.ts';
 import { openaiAgent } from '../../src/agents/openai.ts';
-import { realClock } from '../../src/system/clock.ts';
+import type { AgentReport } from '../../src/core/contracts/agent.ts';
+import { realClock } from '../../src/platform/clock.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
 import { agentClock } from './clock.ts';
 import { keepsTheAgentContract, taskFor, wellFormed } from './contract.ts';

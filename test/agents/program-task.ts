@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { vi } from 'vitest';
-import type { AgentAction, AgentTask } from '../../src/agents/agent.ts';
-import { runAgentProgram } from '../../src/engine/agent-door.ts';
-import { stageEnvironment } from '../../src/policy/secrets.ts';
-import { masker } from '../../src/system/mask.ts';
-import { isAlive, processId, realSpawn } from '../../src/system/processes.ts';
-import { temp } from '../system/temp.ts';
+import type { AgentAction, AgentTask } from '../../src/core/contracts/agent.ts';
+import { masker } from '../../src/core/policy/mask.ts';
+import { environmentWithSecrets } from '../../src/core/policy/secrets.ts';
+import { runAgentProgram } from '../../src/engine/agent-process.ts';
+import { realSpawn } from '../../src/platform/process/spawn.ts';
+import { isAlive, processId } from '../../src/platform/process/table.ts';
+import { temp } from '../platform/temp.ts';
 import { taskFor } from './contract.ts';
 
 export type LogLine = { readonly level: string; readonly message: string; readonly fields: object };
@@ -53,7 +54,7 @@ export async function programTask(
           workspace,
           nodeDir,
           environment(keys, servers) {
-            const of = stageEnvironment(env, { pass: servers, keys });
+            const of = environmentWithSecrets(env, { pass: servers, keys });
             mask = masker(of.mask);
             return { env: { ...of.env, FACTORY_RUN_MARKER: marker }, mask: of.mask };
           },

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { agentScriptSchema } from '../../src/agents/script.ts';
 import { scriptedAgent, scriptMatchesInputs } from '../../src/agents/scripted.ts';
-import { agentScriptSchema } from '../../src/model/agent-script.ts';
 import { keepsTheAgentContract, taskFor, wellFormed } from './contract.ts';
 
 const scriptOf = (answers: Record<string, unknown>, inputs: Record<string, string> = {}) =>

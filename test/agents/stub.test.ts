@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stubAgent } from '../../src/agents/stub.ts';
+import { stubAgent } from '../../src/agents/fake.ts';
 import { keepsTheAgentContract, taskFor } from './contract.ts';
 
 keepsTheAgentContract('stub', () => ({ agent: stubAgent(), async [Symbol.asyncDispose]() {} }));

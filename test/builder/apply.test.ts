@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { applyProposal } from '../../src/builder/apply.ts';
 import { parseProposal } from '../../src/builder/proposal.ts';
-import { extractJson } from '../../src/model/json-text.ts';
-import { proposalSchema } from '../../src/model/proposal-schema.ts';
+import { extractJson } from '../../src/core/answer-json.ts';
+import { proposalSchema } from '../../src/core/orders/proposal.ts';
 import { emptySha, folder, put, tree } from './support.ts';
 
 const sha = (text: string): string => createHash('sha256').update(text).digest('hex');

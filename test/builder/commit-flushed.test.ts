@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { orderState } from '../../src/builder/state.ts';
+import { orderState } from '../../src/builder/step-context.ts';
 import { noteDisk } from '../support/disk-notes.ts';
 import { beginRun, folder, put, toolIo, when } from './support.ts';
 
@@ -14,12 +14,12 @@ test('the files of an order and its commit are flushed, with their parent folder
   using disk = noteDisk();
   const missing = (...paths: string[]) =>
     paths.filter((path) => !disk.told.includes(`flushed ${join(run.history, path)}`));
-  const { whatWasWritten } = await import('../../src/builder/drift.ts');
+  const { untrackedChanges: whatWasWritten } = await import('../../src/builder/untracked-changes.ts');
   const written = await whatWasWritten(place, null, ['a.txt'], io);
   if ('stage' in written) throw new Error(written.reason);
   expect(missing('objects', `objects/${written.tree.slice(0, 2)}`)).toEqual([]);
   disk.told.length = 0;
-  const { commitOrder } = await import('../../src/builder/commit.ts');
+  const { commitOrder } = await import('../../src/git/commit.ts');
   const { commit } = await commitOrder({
     ...{ historyDir: run.history, workspace: run.workspace, env, parent: null, tree: written.tree },
     ...{ order: { id: 'WO-01', title: 'a' }, digest: 'd', runId, author: begun.started.author, date: when },

@@ -26,7 +26,7 @@ test('the record of a landing is flushed, and removed only when the moved files 
   try {
     // The doors take hold of these functions when they are loaded.
     vi.resetModules();
-    const { beginLanding, endLanding } = await import('../../src/builder/landing.ts');
+    const { beginLanding, endLanding } = await import('../../src/git/landing.ts');
     await beginLanding(join(repo, '.git'), begun, bareEnv(it.path));
     expect(flushed.get(join(repo, '.git/factory'))).toBe(true);
     expect(flushed.get(join(repo, '.git'))).toBe(true);

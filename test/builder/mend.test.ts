@@ -2,10 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Build } from '../../src/builder/build.ts';
+import type { Build } from '../../src/builder/build-state.ts';
 import { createFixOrder } from '../../src/builder/mend.ts';
-import { checkOrder, loadOrders } from '../../src/builder/orders.ts';
-import { buildStateIn, orderState } from '../../src/builder/state.ts';
+import { orderState } from '../../src/builder/step-context.ts';
+import { buildStateIn } from '../../src/core/records/build.ts';
+import { checkOrder, loadOrders } from '../../src/store/orders.ts';
 import { folder, put } from './support.ts';
 
 const order = (id: string, more: Record<string, unknown>) => ({

@@ -3,8 +3,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { contextLimit, renderPrompt } from '../../src/builder/prompt.ts';
-import { emptySha256 } from '../../src/model/proposal.ts';
-import { sha256 } from '../../src/model/sha256.ts';
+import { emptySha256 } from '../../src/core/orders/proposal.ts';
+import { sha256 } from '../../src/core/sha256.ts';
 import { folder } from './support.ts';
 
 const order = (path: string) => ({

@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { applyProposal } from '../../src/builder/apply.ts';
-import { preflightProblem } from '../../src/builder/build.ts';
+import { preflightProblem } from '../../src/builder/build-state.ts';
 import { parseProposal } from '../../src/builder/proposal.ts';
-import { workOrderSchema } from '../../src/model/work-order.ts';
+import { workOrderSchema } from '../../src/core/orders/work-order.ts';
 import { folder, put, tree } from './support.ts';
 
 type Generated = string | { $repeat: string; count: number; prefix?: string; suffix?: string };

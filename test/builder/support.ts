@@ -12,11 +12,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { commitOrder, treeWith } from '../../src/builder/commit.ts';
-import { recordBase, startHistory } from '../../src/builder/history.ts';
-import { layout } from '../../src/model/layout.ts';
-import type { CommandIo } from '../../src/system/command-io.ts';
-import { realSpawn } from '../../src/system/processes.ts';
+import { layout } from '../../src/core/records/layout.ts';
+import { commitOrder, treeWith } from '../../src/git/commit.ts';
+import { recordBase, startHistory } from '../../src/git/start-history.ts';
+import type { CommandIo } from '../../src/platform/command-io.ts';
+import { realSpawn } from '../../src/platform/process/spawn.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 
 export const when = new Date('2026-01-02T03:04:05Z');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseFiles } from '../../src/builder/syntax.ts';
-import { outputOf } from '../../src/system/run-sync.ts';
+import { outputOf } from '../../src/platform/process/run-sync.ts';
 
 const hasPython = outputOf('python3', ['-c', 'print(1)'], { input: '', timeoutMs: 10_000 }) !== '';
 

@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { unittestCommand } from '../../src/builder/unittest.ts';
 import { foretold, type Probe, verifyCommands } from '../../src/builder/verify.ts';
-import { plannedCommandProblem } from '../../src/policy/verification-command.ts';
-import { splitWords } from '../../src/policy/words.ts';
+import { plannedCommandProblem } from '../../src/core/policy/commands.ts';
+import { splitWords } from '../../src/core/policy/words.ts';
 import { type Files, folder, tree } from './support.ts';
 
 const has = (...programs: string[]): Probe => ({

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import { answer, order } from '../app/orders/support.ts';
 import { put, repository } from '../builder/support.ts';
-import { answer, order } from '../executor/support.ts';
 import { home } from '../support/cli.ts';
 
 // The second node fills the disk once and succeeds: the writes of factory itself fail.

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { draw } from '../../src/commands/draw.ts';
+import { formatDiagnostic } from '../../src/cli/report/diagnostics.ts';
+import { typed } from '../../src/core/settings/typing.ts';
 import { readGraph } from '../../src/dot/read.ts';
-import { lint } from '../../src/lint/lint.ts';
-import { typed } from '../../src/model/settings/typing.ts';
+import { lint } from '../../src/lint/index.ts';
 import { kinds } from '../../src/nodes/index.ts';
 
 const valid = `digraph G {
@@ -27,7 +27,7 @@ function checks(text: string): void {
     expect(span.end.offset).toBeGreaterThanOrEqual(span.start.offset);
     expect(span.end.offset).toBeLessThanOrEqual(text.length);
     expect(span.start.column).toBeGreaterThanOrEqual(1);
-    expect(draw(d, text)).toContain('^');
+    expect(formatDiagnostic(d, text)).toContain('^');
   }
   if (graph === undefined) expect(diagnostics.length).toBeGreaterThan(0);
 }

@@ -1,6 +1,6 @@
 /** Exact messages and places of refused texts, and similar texts that are accepted. */
 import { expect, test } from 'vitest';
-import { evaluate, parseCondition, print } from '../../src/dot/condition.ts';
+import { evaluate, parseCondition, print } from '../../src/core/conditions.ts';
 import { readGraph } from '../../src/dot/read.ts';
 
 const inside = (body: string) => readGraph('p.dot', `digraph { ${body} }`);

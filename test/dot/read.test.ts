@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { ParsedGraph } from '../../src/core/graph.ts';
+import type { Attributes } from '../../src/core/settings/types.ts';
 import { readGraph } from '../../src/dot/read.ts';
-import type { Attributes, ParsedGraph } from '../../src/model/graph.ts';
 
 /** The graph of a valid text. */
 function graphOf(text: string): ParsedGraph {

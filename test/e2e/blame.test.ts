@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isAlive, processId } from '../../src/system/proc.ts';
+import { isAlive, processId } from '../../src/platform/process/table.ts';
 import { home } from '../support/in-process.ts';
 
 const pipeline = `digraph g {

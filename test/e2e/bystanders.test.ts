@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { isAlive, processId } from '../../src/system/proc.ts';
+import { isAlive, processId } from '../../src/platform/process/table.ts';
 import { cleanEnv, home, root } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
 

@@ -5,8 +5,8 @@ import { chmod, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Packs } from '../../src/workspace/packs.ts';
+import { noBwrap } from '../platform/sandbox/machine.ts';
 import { cleanEnv, type Home, home, root } from '../support/in-process.ts';
-import { noBwrap } from '../system/sandbox/machine.ts';
 import { picture } from '../workspace/folders.ts';
 
 const needle = 'SEALED-7319 the answer must be forty-two';

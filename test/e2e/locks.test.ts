@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { isAlive, isStopped, processId } from '../../src/system/proc.ts';
+import { isAlive, isStopped, processId } from '../../src/platform/process/table.ts';
 import { type Home, home } from '../support/cli.ts';
 
 const linux = process.platform === 'linux';

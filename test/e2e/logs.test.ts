@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { plainDoors, plainFlags, readPipeline, startRun } from '../../src/index.ts';
+import { plainDoors, plainFlags, startLocalRun } from '../../src/app/embedded.ts';
+import { readPipeline } from '../../src/app/read-pipeline.ts';
 import { cleanEnv, cli, type Home, home } from '../support/in-process.ts';
 
 /** Node `wait` ends as soon as the file `$FLAG` exists. */
@@ -162,7 +163,7 @@ test('the log of an ended run is complete and ends, although the program that st
   const read = await readPipeline('p.dot', it.path);
   const env = cleanEnv({ HOME: it.path });
   if (read.graph === undefined) throw new Error('the pipeline is one');
-  await startRun(
+  await startLocalRun(
     read.graph,
     { runsDir: join(it.path, '.factory/runs'), runId: 'r' },
     plainFlags(),

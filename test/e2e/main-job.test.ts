@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { runResultSchema } from '../../src/model/result.ts';
+import { runResultSchema } from '../../src/core/records/result.ts';
 import { cleanEnv, home, root } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
 

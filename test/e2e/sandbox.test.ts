@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { noBwrap } from '../platform/sandbox/machine.ts';
 import { type Home, home, root } from '../support/in-process.ts';
-import { noBwrap } from '../system/sandbox/machine.ts';
 
 const pipeline = (stages: string, edges: string, graph = '') => `digraph g {
   ${graph}

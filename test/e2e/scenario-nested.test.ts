@@ -1,9 +1,9 @@
 /** Scenarios in a node of a pipeline: their sandboxes are nested in the node's. */
 import { expect, test } from 'vitest';
-import { ladderOf } from '../../src/system/sandbox/ladder.ts';
+import { sandboxCapabilities } from '../../src/platform/sandbox/capabilities.ts';
 import { home } from '../support/cli.ts';
 
-const { bwrap } = await ladderOf(process.env);
+const { bwrap } = await sandboxCapabilities(process.env);
 const why = 'missing' in bwrap ? bwrap.missing : '';
 const pipeline = (attributes: string) =>
   `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]; judge [shape=parallelogram, ${attributes}, tool_command="factory scenario run scripts/scenarios --app . --json"]; start -> judge -> exit }`;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { isAlive, processId } from '../../src/system/proc.ts';
+import { isAlive, processId } from '../../src/platform/process/table.ts';
 import { cleanEnv, cli, home, type Options } from '../support/cli.ts';
 
 const patient = { timeout: 30_000, interval: 5 };

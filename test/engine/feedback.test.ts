@@ -1,13 +1,12 @@
 /** What the nodes after a failed one receive about it. */
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { alikeAfter } from '../../src/engine/breaker.ts';
+import { failed, type RepeatedFailure } from '../../src/core/outcome.ts';
 import { feedback, toolOutput } from '../../src/engine/feedback.ts';
-import type { Alike } from '../../src/model/attribution.ts';
-import { failed } from '../../src/model/outcome.ts';
+import { repeatedFailure } from '../../src/engine/stalled-loop.ts';
 import type { Snapshot } from '../../src/workspace/snapshot.ts';
+import { temp } from '../platform/temp.ts';
 import { graphOf } from '../support/graph.ts';
-import { temp } from '../system/temp.ts';
 
 /** As many checks with much to say leave behind: escaped, a quoted stream takes up to six times its bytes. */
 const resultsOf = (last: string) => ({
@@ -36,12 +35,12 @@ test('two failures of it that say different things are not alike', async () => {
   const node = graphOf('start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit').nodes.get('start');
   if (node === undefined) throw new Error('no node');
   const same: Snapshot = { id: 'same', tree: new Map() };
-  let alike: Alike | null | undefined;
+  let alike: RepeatedFailure | null | undefined;
   for (const said of ['the sum is wrong', 'no such column']) {
     await writeFile(it.at('verification.8.stdout.txt'), '');
     await writeFile(it.at('verification.8.stderr.txt'), said);
     const judged = { node, nodeDir: it.dir, workspace: it.dir, visit: 1, step: 3, outcome: no };
-    alike = await alikeAfter(
+    alike = await repeatedFailure(
       'verification',
       { ...(alike == null ? {} : { alike: { start: alike } }), agent_step: 4 },
       { ...judged, before: same, after: same },

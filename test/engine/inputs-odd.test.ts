@@ -2,12 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
-import { wantedHoldout } from '../../src/engine/holdout.ts';
-import { readInputs } from '../../src/engine/inputs.ts';
-import { readPipeline } from '../../src/factory.ts';
-import type { Graph } from '../../src/model/graph.ts';
-import { realClock } from '../../src/system/clock.ts';
-import { type Temp, temp } from '../system/temp.ts';
+import { readInputs } from '../../src/app/inputs.ts';
+import { readPipeline } from '../../src/app/read-pipeline.ts';
+import type { Graph } from '../../src/core/graph.ts';
+import { chooseHoldout } from '../../src/holdout/seal.ts';
+import { realClock } from '../../src/platform/clock.ts';
+import { type Temp, temp } from '../platform/temp.ts';
 
 const pipeline = (words: string) =>
   `digraph g { workdir="none"; ${words}; start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit }`;
@@ -46,7 +46,7 @@ test.each([
   symlinkSync('loop', it.at('loop'));
   const graph = await graphOf(it, pipeline('goal="x"'));
   const where = { cwd: it.dir, workdir: undefined, runsDir: it.at('runs'), env: {} };
-  expect(await wantedHoldout(graph, { ...where, flag: name })).toMatchObject({
+  expect(await chooseHoldout(graph, { ...where, flag: name })).toMatchObject({
     problem: { code: 'holdout' },
   });
 });

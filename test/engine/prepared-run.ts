@@ -1,21 +1,20 @@
 /** Runs for the loop, of which nothing is real but their records. */
 import { mkdir, rm } from 'node:fs/promises';
-import { openBooks } from '../../src/engine/books.ts';
-import { defaultCaps } from '../../src/engine/caps.ts';
+import { defaultCaps } from '../../src/core/budget/limits.ts';
+import { bundledPrices } from '../../src/core/budget/prices.ts';
+import { kind, type NodeKind } from '../../src/core/contracts/node-kind.ts';
+import type { Graph } from '../../src/core/graph.ts';
+import type { Outcome } from '../../src/core/outcome.ts';
+import type { RunState } from '../../src/core/records/checkpoint.ts';
+import { layout } from '../../src/core/records/layout.ts';
+import { executableAttributes } from '../../src/core/settings/node.ts';
+import { withFlags } from '../../src/core/settings/typing.ts';
+import { openCostLedger } from '../../src/engine/cost-ledger.ts';
 import { budget } from '../../src/engine/layers/budget.ts';
 import { executeHere } from '../../src/engine/layers/index.ts';
 import { type Execute, surrounded } from '../../src/engine/layers/layer.ts';
 import { retry } from '../../src/engine/layers/retry.ts';
-import type { PreparedRun, RunSetting } from '../../src/engine/run-context.ts';
-import type { RunState } from '../../src/model/checkpoint.ts';
-import type { Graph } from '../../src/model/graph.ts';
-import { layout } from '../../src/model/layout.ts';
-import type { Outcome } from '../../src/model/outcome.ts';
-import { bundledPrices } from '../../src/model/prices.ts';
-import { executableAttributes } from '../../src/model/settings/node.ts';
-import { withFlags } from '../../src/model/settings/typing.ts';
-import type { NodeKind } from '../../src/nodes/kind.ts';
-import { kind } from '../../src/nodes/kind.ts';
+import type { PreparedRun, RunContext } from '../../src/engine/run-context.ts';
 import { openJournal } from '../../src/store/journal.ts';
 import { openRunJournal, readRun, startJournal } from '../../src/store/run-journal.ts';
 import type { Snapshots } from '../../src/workspace/snapshot.ts';
@@ -45,14 +44,14 @@ export async function prepared(
     /** Default the real layers. */
     execute?: Execute;
     snapshots?: Snapshots;
-    setting?: Partial<RunSetting>;
+    setting?: Partial<RunContext>;
     saved?: (state: RunState) => void;
   },
 ): Promise<PreparedRun & { close(): Promise<void> }> {
   const at = layout(dir);
   await mkdir(at.workspace, { recursive: true });
   const clock = { now: () => new Date(0), monotonic: () => 0, sleep: async () => {} };
-  const setting: RunSetting = {
+  const setting: RunContext = {
     graph: withFlags(graph, { maxVisits: 8 }),
     runId: 'r1',
     runDir: dir,
@@ -104,7 +103,7 @@ export async function prepared(
     state,
     snapshot: { id: 's0', tree: new Map() },
     caps: { ...defaultCaps, maxSteps: 25, maxWallMs: undefined },
-    books: openBooks([], bundledPrices, async () => {}),
+    books: openCostLedger([], bundledPrices, async () => {}),
     events,
     trace,
     journal: {

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { capHit, raisedLimit, spendHit } from '../../src/engine/caps.ts';
-import { truthGate } from '../../src/engine/gates.ts';
-import type { Attribution } from '../../src/model/attribution.ts';
-import type { LastFailure } from '../../src/model/checkpoint.ts';
-import { failed, succeeded } from '../../src/model/outcome.ts';
-import { nothingSpent } from '../../src/model/spent.ts';
-import { unfixableSource } from '../../src/policy/unfixable.ts';
+import { capHit, raisedLimit, spendHit } from '../../src/core/budget/limits.ts';
+import { nothingSpent } from '../../src/core/budget/usage.ts';
+import { truthGate, unfixableSource } from '../../src/core/gates.ts';
+import { type Attribution, failed, succeeded } from '../../src/core/outcome.ts';
+import type { LastFailure } from '../../src/core/records/checkpoint.ts';
 import { graphOf } from '../support/graph.ts';
 
 describe('caps', () => {

@@ -1,14 +1,13 @@
 /** Limits in the midst of a run: between attempts, and over visits that were cut. */
 import { expect, test } from 'vitest';
+import { nothingSpent } from '../../src/core/budget/usage.ts';
+import { type Outcome, succeeded } from '../../src/core/outcome.ts';
 import type { LayerContext } from '../../src/engine/layers/layer.ts';
-import { runLoop } from '../../src/engine/run.ts';
+import { runLoop } from '../../src/engine/loop.ts';
 import type { PreparedRun } from '../../src/engine/run-context.ts';
-import type { Outcome } from '../../src/model/outcome.ts';
-import { succeeded } from '../../src/model/outcome.ts';
-import { nothingSpent } from '../../src/model/spent.ts';
 import { exit } from '../../src/nodes/exit.ts';
+import { temp } from '../platform/temp.ts';
 import { graphOf } from '../support/graph.ts';
-import { temp } from '../system/temp.ts';
 import { attempts, prepared, work } from './prepared-run.ts';
 
 const again: Outcome = { ...succeeded(), status: 'retry', reason: 'not yet' };

@@ -1,14 +1,13 @@
 /** What a stage and the runs that it starts tell each other: what may be spent, and what they wait for. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { openBooks } from '../../src/engine/books.ts';
+import { nothingSpent } from '../../src/core/budget/usage.ts';
+import { failed, type SuspendedRun, succeeded } from '../../src/core/outcome.ts';
+import { openCostLedger } from '../../src/engine/cost-ledger.ts';
 import { budgetFile, share, sharedBudget, waitingWithin } from '../../src/engine/shared-budget.ts';
-import { failed, succeeded } from '../../src/model/outcome.ts';
-import type { Parked } from '../../src/model/park.ts';
-import { nothingSpent } from '../../src/model/spent.ts';
-import { temp } from '../system/temp.ts';
+import { temp } from '../platform/temp.ts';
 
-const waits: Parked = {
+const waits: SuspendedRun = {
   status: 'paused_auth',
   node: 'inner',
   reason: 'no key',
@@ -58,7 +57,7 @@ test('a call without an end counts also where the next one has begun behind it',
   const usage = { model: 'm', input_tokens: 2, output_tokens: 0, cost_usd: 1 };
   const ended = { ...at, type: 'CallEnded', ended: 'told', usage, cost_usd: 1 } as const;
   const prices = { dated: '2026-01-01', from: 'test', models: new Map() };
-  const books = openBooks([begun, begun, ended], prices, async () => {});
+  const books = openCostLedger([begun, begun, ended], prices, async () => {});
   expect(books.run()).toMatchObject({ calls: 2, cut: 1, input_tokens: 9 });
 });
 

@@ -1,16 +1,19 @@
 /** What a resume refuses without a flag: everything that differs from the start of the run. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { type Given, whatChanged } from '../../src/engine/resume.ts';
-import type { Manifest } from '../../src/model/manifest.ts';
-import { sha256 } from '../../src/model/sha256.ts';
+import { type ResumeFlags, whatChanged } from '../../src/app/unchanged-inputs.ts';
+import type { Manifest } from '../../src/core/records/manifest.ts';
+import { sha256 } from '../../src/core/sha256.ts';
+import { temp } from '../platform/temp.ts';
 import { graphOf } from '../support/graph.ts';
-import { temp } from '../system/temp.ts';
 
 const graph = graphOf('a; b; a -> b');
 
 /** A run that began in a folder; `later` is what happened there since. */
-async function changed(flags: Partial<Given>, later: (at: (name: string) => string) => void = () => {}) {
+async function changed(
+  flags: Partial<ResumeFlags>,
+  later: (at: (name: string) => string) => void = () => {},
+) {
   await using it = await temp();
   const kept = (name: string, text: string) => {
     writeFileSync(it.at(name), text);
@@ -43,7 +46,7 @@ async function changed(flags: Partial<Given>, later: (at: (name: string) => stri
   return found.map(({ message }) => message.replaceAll(it.dir, '.'));
 }
 
-test.for<[string, Partial<Given>]>([
+test.for<[string, Partial<ResumeFlags>]>([
   ['nothing', {}],
   ['variables as they were', { vars: { n: '1', spec: '@spec.md' } }],
   ['the agent, its model and its effort as they were', { agent: 'scripted', model: 'm', effort: 'low' }],
@@ -53,7 +56,7 @@ test.for<[string, Partial<Given>]>([
   expect(await changed(flags)).toEqual([]);
 });
 
-test.for<[Partial<Given>, string]>([
+test.for<[Partial<ResumeFlags>, string]>([
   [{ vars: { n: '2' } }, '--var n differs'],
   [{ vars: { spec: '@copy.md' } }, '--var spec differs'],
   [{ vars: { spec: '# s\n' } }, '--var spec differs'],

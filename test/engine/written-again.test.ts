@@ -2,15 +2,15 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { runLoop } from '../../src/engine/run.ts';
-import { layout } from '../../src/model/layout.ts';
-import { succeeded } from '../../src/model/outcome.ts';
+import { succeeded } from '../../src/core/outcome.ts';
+import { layout } from '../../src/core/records/layout.ts';
+import { runLoop } from '../../src/engine/loop.ts';
 import { exit } from '../../src/nodes/exit.ts';
 import { start } from '../../src/nodes/start.ts';
 import type { Snapshots } from '../../src/workspace/snapshot.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { temp } from '../platform/temp.ts';
 import { graphOf } from '../support/graph.ts';
-import { temp } from '../system/temp.ts';
 import { prepared, work } from './prepared-run.ts';
 
 const text = `start [shape=Mdiamond]; a [shape=parallelogram, allowed_write_paths="out/"]; other [shape=Msquare]

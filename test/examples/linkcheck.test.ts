@@ -5,12 +5,12 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { type AgentScript, parseAgentScript } from '../../src/agents/script.ts';
 import { parseProposal } from '../../src/builder/proposal.ts';
-import { type AgentScript, parseAgentScript } from '../../src/model/agent-script.ts';
-import { workOrderSchema } from '../../src/model/work-order.ts';
+import { workOrderSchema } from '../../src/core/orders/work-order.ts';
+import { plannedCommandProblem } from '../../src/core/policy/commands.ts';
 import { checkPlan } from '../../src/planner/compile.ts';
-import { withExemptions } from '../../src/planner/exempt.ts';
-import { plannedCommandProblem } from '../../src/policy/verification-command.ts';
+import { withExemptions } from '../../src/planner/emit.ts';
 import { type Home, home, root } from '../support/cli.ts';
 
 const example = join(root, 'examples/linkcheck');

@@ -1,6 +1,6 @@
 /** Which rules run: none about missing parts of a graph, and none about paths if they are undefined. */
 import { expect, test } from 'vitest';
-import type { LintOptions } from '../../src/lint/lint.ts';
+import type { LintOptions } from '../../src/lint/rule.ts';
 import { findingsOf } from '../support/graph.ts';
 
 const codes = (body: string, options: LintOptions = {}) => {

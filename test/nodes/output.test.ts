@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { outputLimit, parseOutput } from '../../src/nodes/output.ts';
+import { outputLimit, parseOutput } from '../../src/nodes/tool.ts';
 
 test('a tool that writes nothing reports nothing', () => {
   expect(parseOutput(undefined)).toEqual({ output: {} });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import type { AgentAction } from '../../src/agents/agent.ts';
+import type { AgentAction } from '../../src/core/contracts/agent.ts';
 import { patience, roundOf } from '../../src/nodes/patience.ts';
 import { agentClock } from '../agents/clock.ts';
 

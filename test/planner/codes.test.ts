@@ -1,9 +1,8 @@
 /** Every code: a plan with it, a similar plan without it, and its line in the docs. */
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../src/model/json.ts';
+import type { JsonObject } from '../../src/core/json.ts';
 import { checkPlan, type Surroundings } from '../../src/planner/compile.ts';
-import type { FindingCode } from '../../src/planner/finding.ts';
-import { findingCodes, isStrictOnly } from '../../src/planner/finding.ts';
+import { type FindingCode, findingCodes, isStrictOnly } from '../../src/planner/findings.ts';
 import { noPython } from '../support/python.ts';
 
 const step = (id: string, commands: readonly string[], files: readonly string[], more: JsonObject = {}) => ({

@@ -2,23 +2,28 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../src/model/json.ts';
-import { maxAnswerCharacters, strip } from '../../src/model/json-text.ts';
+import { maxAnswerCharacters, strip } from '../../src/core/answer-json.ts';
+import { asciiJson, canonicalHash, type JsonObject } from '../../src/core/json.ts';
 import {
   normalizePath,
   relativePathProblem,
   workOrderSchema,
   workPlanSchema,
-} from '../../src/model/work-order.ts';
+} from '../../src/core/orders/work-order.ts';
 import { checkPlan } from '../../src/planner/compile.ts';
-import { emit, fileText } from '../../src/planner/emit.ts';
-import { toDiagnostic } from '../../src/planner/finding.ts';
-import { asciiJson, canonicalHash, compileHash } from '../../src/planner/hash.ts';
-import { normalizeOrder } from '../../src/planner/normalize.ts';
-import { ordinaryModules } from '../../src/planner/ordinary-modules.ts';
-import { isSame, revisionPrompt } from '../../src/planner/revise.ts';
-import { fill, listFiles, planPromptText, withDoctrine } from '../../src/planner/template.ts';
-import { packageRoot } from '../../src/system/package.ts';
+import { compileHash, emit, fileText } from '../../src/planner/emit.ts';
+import { toDiagnostic } from '../../src/planner/findings.ts';
+import { ordinaryModules } from '../../src/planner/javascript.ts';
+import { normalizeOrder } from '../../src/planner/order-view.ts';
+import {
+  fill,
+  listFiles,
+  planPromptText,
+  revisionPrompt,
+  sameFindings,
+  withDoctrine,
+} from '../../src/planner/prompt.ts';
+import { packageRoot } from '../../src/platform/package.ts';
 import { noPython } from '../support/python.ts';
 
 const order = (id: string, files: readonly string[], more: JsonObject = {}): JsonObject => ({
@@ -429,7 +434,7 @@ describe('prompts', () => {
     expect(prompt([findings, findings.slice(1)])).toContain('same findings as for your answer 2 answers ago');
     expect(prompt([findings, findings])).toContain('same findings as for the answer before');
     expect(prompt([findings.slice(1)])).toBe('');
-    expect(isSame([], [])).toBe(false);
+    expect(sameFindings([], [])).toBe(false);
   });
 
   test('a finding is a diagnostic with a fix', () => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkPlan } from '../../src/planner/compile.ts';
-import { isError } from '../../src/planner/finding.ts';
+import { isError } from '../../src/planner/findings.ts';
 
 const valid = () => ({
   system_overview: ['One thing.'],

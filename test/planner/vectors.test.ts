@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { checkPlan } from '../../src/planner/compile.ts';
 import { emit } from '../../src/planner/emit.ts';
-import { isError, type PlanFinding } from '../../src/planner/finding.ts';
-import { toolFolders } from '../../src/planner/listing.ts';
+import { toolFolders } from '../../src/planner/files.ts';
+import { isError, type PlanFinding } from '../../src/planner/findings.ts';
 import { noPython } from '../support/python.ts';
 
 const folder = join(import.meta.dirname, '../vectors/planner');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeFileAtomic, writeJson } from '../../src/system/files.ts';
+import { writeFileAtomic, writeJson } from '../../src/platform/files/write.ts';
 
 const runner = join(import.meta.dirname, '../../scripts/conformance/run.mjs');
 const order = {

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { ScenarioReport } from '../../src/scenario/result.ts';
-import { fileOf, labelled, textOf } from '../scenario/labelled.ts';
+import type { ScenarioReport } from '../../src/scenarios/result.ts';
+import { fileOf, labelled, textOf } from '../scenarios/labelled.ts';
 import { cleanEnv, type Home, home, root } from '../support/cli.ts';
 
 const scripts = join(root, 'scripts/scenarios');

@@ -11,10 +11,10 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Exchange } from '../../src/model/exchange.ts';
-import { exchangesLayout } from '../../src/model/layout.ts';
+import type { Exchange } from '../../src/core/records/exchange.ts';
+import { exchangesLayout } from '../../src/core/records/layout.ts';
 import { markOf, openExchanges, readBody, readExchanges } from '../../src/store/exchanges.ts';
-import { temp } from '../system/temp.ts';
+import { temp } from '../platform/temp.ts';
 
 const exchange = (call: number, more: Partial<Exchange> = {}): Exchange => ({
   schema_version: 1,

@@ -12,11 +12,11 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { fence, Superseded } from '../../src/platform/files/fence.ts';
 import { linkOf } from '../../src/store/chain.ts';
-import { openJournal, readJournal, readRecords } from '../../src/store/journal.ts';
-import { scan } from '../../src/store/journal-read.ts';
-import { fence, Superseded } from '../../src/system/fence.ts';
-import { temp } from '../system/temp.ts';
+import { openJournal } from '../../src/store/journal.ts';
+import { readJournal, readRecords, scan } from '../../src/store/journal-read.ts';
+import { temp } from '../platform/temp.ts';
 
 const runId = 'run';
 const seqs = (records: readonly object[]) =>

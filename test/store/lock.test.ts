@@ -12,6 +12,9 @@ import fs, {
 } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { describe, expect, test, vi } from 'vitest';
+import type { Clock } from '../../src/core/contracts/clock.ts';
+import { Superseded } from '../../src/platform/files/fence.ts';
+import { isStopped, processId, type Self, thisProcess } from '../../src/platform/process/table.ts';
 import { openJournal } from '../../src/store/journal.ts';
 import {
   acquireLock,
@@ -21,10 +24,7 @@ import {
   notReleased,
   ownerOf,
 } from '../../src/store/lock.ts';
-import type { Clock } from '../../src/system/clock.ts';
-import { Superseded } from '../../src/system/fence.ts';
-import { isStopped, processId, type Self, thisProcess } from '../../src/system/proc.ts';
-import { temp } from '../system/temp.ts';
+import { temp } from '../platform/temp.ts';
 
 /** A clock and a timer that the test moves. */
 function hands() {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { succeeded } from '../../src/model/outcome.ts';
-import type { RunRecord } from '../../src/model/visit-record.ts';
+import { succeeded } from '../../src/core/outcome.ts';
+import type { RunRecord } from '../../src/core/records/visit.ts';
 import { findMoment } from '../../src/store/moment.ts';
 
 const stamp = (seq: number) => ({

@@ -9,16 +9,16 @@ import type { LockFile } from '../../src/store/lock-file.ts';
 const platform = Object.getOwnPropertyDescriptor(process, 'platform') ?? {};
 const path = process.env['PATH'];
 const empty = mkdtempSync(join(tmpdir(), 'factory-no-ps-'));
-let proc: typeof import('../../src/system/proc.ts');
-let maker: typeof import('../../src/system/maker.ts');
+let proc: typeof import('../../src/platform/process/table.ts');
+let maker: typeof import('../../src/platform/files/temporary.ts');
 let judge: typeof import('../../src/store/lock-file.ts').judge;
 
 beforeAll(async () => {
   Object.defineProperty(process, 'platform', { ...platform, value: 'darwin' });
   process.env['PATH'] = empty;
   vi.resetModules();
-  proc = await import('../../src/system/proc.ts');
-  maker = await import('../../src/system/maker.ts');
+  proc = await import('../../src/platform/process/table.ts');
+  maker = await import('../../src/platform/files/temporary.ts');
   ({ judge } = await import('../../src/store/lock-file.ts'));
 });
 afterAll(() => {
@@ -42,7 +42,7 @@ test('an existing process counts as alive, and a missing one as ended', () => {
 });
 
 test('temporary files of an existing process are not removed', async () => {
-  expect(await maker.isAbandoned(maker.makerWord(), empty)).toBe(false);
+  expect(await maker.isAbandoned(maker.creatorTag(), empty)).toBe(false);
 });
 
 test('a run is taken from an existing owner only after its silence, and from an ended one at once', () => {

@@ -2,10 +2,10 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { layout } from '../../src/model/layout.ts';
+import { layout } from '../../src/core/records/layout.ts';
 import { rebuildDerived } from '../../src/store/rebuild.ts';
 import { readRun } from '../../src/store/run-journal.ts';
-import { verifyRun } from '../../src/verify/verify.ts';
+import { verifyRun } from '../../src/verify/index.ts';
 import { house } from '../support/house.ts';
 
 const pipeline = `digraph e { workdir="none"; start [shape=Mdiamond]; done [shape=Msquare]

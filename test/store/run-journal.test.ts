@@ -1,12 +1,12 @@
 /** The journal of a run: what it says of the state, and what of a damaged one is refused. */
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { beforeEach, expect, test } from 'vitest';
-import type { VisitFacts } from '../../src/model/journal-line.ts';
-import { layout } from '../../src/model/layout.ts';
-import { failed, succeeded } from '../../src/model/outcome.ts';
-import { nothingSpent } from '../../src/model/spent.ts';
+import { nothingSpent } from '../../src/core/budget/usage.ts';
+import { failed, succeeded } from '../../src/core/outcome.ts';
+import type { VisitFacts } from '../../src/core/records/journal.ts';
+import { layout } from '../../src/core/records/layout.ts';
 import { openRunJournal, type RunHistory, readRun, startJournal } from '../../src/store/run-journal.ts';
-import { temp } from '../system/temp.ts';
+import { temp } from '../platform/temp.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 const start = {

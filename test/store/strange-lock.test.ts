@@ -1,9 +1,9 @@
 /** Files that a user, or a damaged disk, has put in place of a lock. */
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { realClock } from '../../src/platform/clock.ts';
 import { acquireLock, ownerOf } from '../../src/store/lock.ts';
-import { realClock } from '../../src/system/clock.ts';
-import { temp } from '../system/temp.ts';
+import { temp } from '../platform/temp.ts';
 
 const options = { clock: realClock };
 

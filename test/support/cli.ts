@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { removeTree } from '../../src/system/remove.ts';
+import { removeTree } from '../../src/platform/files/remove.ts';
 
 export const root = join(import.meta.dirname, '../..');
 export const cli = join(root, 'dist/cli.js');

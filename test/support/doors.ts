@@ -1,9 +1,10 @@
 /** The context of a run without a watcher. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Doors, readPipeline } from '../../src/factory.ts';
-import type { Graph } from '../../src/model/graph.ts';
-import { realClock } from '../../src/system/clock.ts';
+import { readPipeline } from '../../src/app/read-pipeline.ts';
+import type { Doors } from '../../src/app/types.ts';
+import type { Graph } from '../../src/core/graph.ts';
+import { realClock } from '../../src/platform/clock.ts';
 
 export const plainFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
 

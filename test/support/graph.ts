@@ -1,15 +1,16 @@
 /** A pipeline for a test, from its text. */
+import { nothingSpent } from '../../src/core/budget/usage.ts';
+import type { NodeKind } from '../../src/core/contracts/node-kind.ts';
+import type { Step } from '../../src/core/decision.ts';
+import type { Diagnostic } from '../../src/core/diagnostic.ts';
+import type { Graph } from '../../src/core/graph.ts';
+import type { Checkpoint, RunState } from '../../src/core/records/checkpoint.ts';
+import { type Typed, typed } from '../../src/core/settings/typing.ts';
 import { readGraph } from '../../src/dot/read.ts';
-import type { Step } from '../../src/engine/decision.ts';
-import { visitOf } from '../../src/engine/records.ts';
-import { type LintOptions, lint } from '../../src/lint/lint.ts';
-import type { Checkpoint, RunState } from '../../src/model/checkpoint.ts';
-import type { Diagnostic } from '../../src/model/diagnostic.ts';
-import type { Graph } from '../../src/model/graph.ts';
-import { type Typed, typed } from '../../src/model/settings/typing.ts';
-import { nothingSpent } from '../../src/model/spent.ts';
+import { visitOf } from '../../src/engine/event-log.ts';
+import { lint } from '../../src/lint/index.ts';
+import type { LintOptions } from '../../src/lint/rule.ts';
 import { kinds } from '../../src/nodes/index.ts';
-import type { NodeKind } from '../../src/nodes/kind.ts';
 import { afterVisit } from '../../src/store/run-journal.ts';
 
 /** Reads and types a text with all node types; fails loudly when it does not read. */

@@ -4,8 +4,9 @@ import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpa
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Clock, realClock } from '../../src/system/clock.ts';
-import { removeTree } from '../../src/system/remove.ts';
+import type { Clock } from '../../src/core/contracts/clock.ts';
+import { realClock } from '../../src/platform/clock.ts';
+import { removeTree } from '../../src/platform/files/remove.ts';
 import { cleanEnv } from './cli.ts';
 import { call, type Flags, type Told } from './verb.ts';
 

@@ -1,11 +1,10 @@
 /** The command line called in this process: everything that `factory …` does except its start, streams and signals. */
-import { factory as runCommandLine } from '../../src/command-line.ts';
-import { flagsFirst } from '../../src/commands/argv.ts';
-import { sameAgain } from '../../src/commands/called.ts';
-import { harmless } from '../../src/commands/io.ts';
-import { tellTrouble } from '../../src/commands/trouble.ts';
-import { type Clock, realClock } from '../../src/system/clock.ts';
-import { realEvery } from '../../src/system/every.ts';
+import { flagsFirst, sameAgain } from '../../src/cli/arguments.ts';
+import { factory as runCommandLine } from '../../src/cli/command-line.ts';
+import { harmless } from '../../src/cli/io.ts';
+import { reportTrouble } from '../../src/cli/report/errors.ts';
+import type { Clock } from '../../src/core/contracts/clock.ts';
+import { realClock, realEvery } from '../../src/platform/clock.ts';
 import { cleanEnv, type Home as HomeOfProgram, home as homeOf, type Ran } from './cli.ts';
 
 export { cleanEnv, cli, type Ran, root } from './cli.ts';
@@ -62,7 +61,9 @@ export async function factory(
     parting: () => {},
     atLast: (work: () => Promise<void>) => void last.push(work),
   };
-  const code = await runCommandLine(given, doors).catch((error: unknown) => tellTrouble(error, doors, given));
+  const code = await runCommandLine(given, doors).catch((error: unknown) =>
+    reportTrouble(error, doors, given),
+  );
   for (const work of last) await work();
   return { code, signal: null, stdout, stderr };
 }

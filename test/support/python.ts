@@ -1,5 +1,5 @@
 /** Whether the tests that need the machine's Python can run. */
-import { outputOf } from '../../src/system/run-sync.ts';
+import { outputOf } from '../../src/platform/process/run-sync.ts';
 
 /** Why they are skipped; empty where there is a Python. */
 export const noPython: string =

@@ -1,7 +1,6 @@
 /** A verb of the command line, called in this process with options by name. */
-import { type CommandDoors, factory } from '../../src/command-line.ts';
-import { realClock } from '../../src/system/clock.ts';
-import { realEvery } from '../../src/system/every.ts';
+import { type CommandDoors, factory } from '../../src/cli/command-line.ts';
+import { realClock, realEvery } from '../../src/platform/clock.ts';
 
 export type Told = { readonly code: number; readonly out: string; readonly err: string };
 

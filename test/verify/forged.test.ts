@@ -2,11 +2,11 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Checkpoint } from '../../src/model/checkpoint.ts';
-import type { Manifest } from '../../src/model/manifest.ts';
+import type { Checkpoint } from '../../src/core/records/checkpoint.ts';
+import type { Manifest } from '../../src/core/records/manifest.ts';
 import { readRun } from '../../src/store/run-journal.ts';
-import { readManifest } from '../../src/store/run-store.ts';
-import { checkDelivery, checkHistory, commitsOf } from '../../src/verify/history.ts';
+import { readManifest } from '../../src/store/runs.ts';
+import { checkDelivery, checkHistory, recordedCommits } from '../../src/verify/history.ts';
 import { Findings } from '../../src/verify/report.ts';
 import { cleanEnv } from '../support/cli.ts';
 import { type Ground, ground } from './ground.ts';
@@ -119,7 +119,7 @@ test('a branch without the commits of the run is not a delivery, nor is any bran
     return found.report().problems.map(({ code, message }) => `${code}: ${message}`);
   };
   expect(await should(checkpoint, 'factory')).toEqual([]);
-  const [first = { commit: '' }] = commitsOf(checkpoint);
+  const [first = { commit: '' }] = recordedCommits(checkpoint);
   const ref = join(repo, 'refs/heads/behind');
   mkdirSync(join(ref, '..'), { recursive: true });
   writeFileSync(ref, `${first.commit}\n`);

@@ -1,7 +1,7 @@
 /** Runs to verify, with tools, checks and a scripted agent, made in this process. */
 import { chmodSync, existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { verifyRun } from '../../src/verify/verify.ts';
+import { verifyRun } from '../../src/verify/index.ts';
 import { emptySha } from '../builder/support.ts';
 import { root } from '../support/cli.ts';
 import { house } from '../support/house.ts';

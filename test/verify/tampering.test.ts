@@ -15,8 +15,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { nothingSpent } from '../../src/model/spent.ts';
-import { withOwnHash } from '../../src/store/own-hash.ts';
+import { nothingSpent } from '../../src/core/budget/usage.ts';
+import { withOwnHash } from '../../src/store/chain.ts';
 import { openRunJournal, readRun } from '../../src/store/run-journal.ts';
 import { type Ground, ground } from './ground.ts';
 

@@ -10,12 +10,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fence, Superseded } from '../../src/system/fence.ts';
+import { fence, Superseded } from '../../src/platform/files/fence.ts';
+import { Store } from '../../src/workspace/contents.ts';
+import { DamagedStore } from '../../src/workspace/errors.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
-import { Store } from '../../src/workspace/store.ts';
 import { Folder, FolderTree } from '../../src/workspace/tree.ts';
 import { Trees } from '../../src/workspace/trees.ts';
-import { DamagedStore } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, picture, tempFolder } from './folders.ts';
 
 /** A workspace with one of everything, its snapshot, and a place `out` that is not there yet. */

@@ -2,9 +2,9 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { copyStore } from '../../src/workspace/contents.ts';
 import { inspectStore } from '../../src/workspace/inspect.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
-import { copyStore } from '../../src/workspace/store.ts';
 import { folder } from '../builder/support.ts';
 import { treeOf } from '../support/house.ts';
 

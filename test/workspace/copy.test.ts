@@ -18,7 +18,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Copied, copyTree } from '../../src/workspace/copy.ts';
+import { copyTree } from '../../src/workspace/copy.ts';
+import type { Copied } from '../../src/workspace/snapshot.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
 

@@ -89,7 +89,7 @@ test('a copy of a store is on the disk, file by file and with its names', async 
   make(workspace, { small: 'small', large: 'x'.repeat(1_100_000) });
   using disk = noteDisk();
   const { openSnapshots } = await import('../../src/workspace/snapshots.ts');
-  const { copyStore } = await import('../../src/workspace/store.ts');
+  const { copyStore } = await import('../../src/workspace/contents.ts');
   await (await openSnapshots({ workspace, dir })).take();
   disk.told.length = 0;
   await copyStore(dir, copy);

@@ -15,8 +15,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { isCode } from '../../src/system/files.ts';
-import { removeTree } from '../../src/system/remove.ts';
+import { removeTree } from '../../src/platform/files/remove.ts';
+import { isCode } from '../../src/platform/files/write.ts';
 
 /** A temporary folder; `await using` removes it, whatever the modes in it. */
 export function tempFolder(): { readonly path: string; [Symbol.asyncDispose](): Promise<void> } {

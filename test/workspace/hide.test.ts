@@ -12,9 +12,9 @@ import { rename } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fence, Superseded } from '../../src/system/fence.ts';
+import { fence, Superseded } from '../../src/platform/files/fence.ts';
+import { DamagedStore } from '../../src/workspace/errors.ts';
 import { bringBack, hide, type OutOfSight } from '../../src/workspace/hide.ts';
-import { DamagedStore } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
 
 function rig(wanted: Wanted) {

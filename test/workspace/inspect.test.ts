@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { sha256 } from '../../src/model/sha256.ts';
+import { sha256 } from '../../src/core/sha256.ts';
 import { BlockWriter } from '../../src/workspace/block-writer.ts';
 import { inspectStore, unlike } from '../../src/workspace/inspect.ts';
 import { Packs } from '../../src/workspace/packs.ts';

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { lookout } from '../../src/workspace/newest.ts';
-import { temp } from '../system/temp.ts';
+import { lookout } from '../../src/workspace/walk.ts';
+import { temp } from '../platform/temp.ts';
 
 const now = () => new Date();
 const later = () => new Date(Date.now() + 60_000);

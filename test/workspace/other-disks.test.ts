@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { sha256 } from '../../src/model/sha256.ts';
+import { sha256 } from '../../src/core/sha256.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { diskIn, kinds } from './disks.ts';
 import { tempFolder } from './folders.ts';

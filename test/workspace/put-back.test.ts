@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { diff } from '../../src/workspace/changes.ts';
-import { putBack } from '../../src/workspace/put-back.ts';
+import { diff } from '../../src/workspace/diff.ts';
+import { putBack } from '../../src/workspace/restore.ts';
 import { make, picture } from './folders.ts';
 import { rig } from './rig.ts';
 

@@ -14,11 +14,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fence, Superseded } from '../../src/system/fence.ts';
-import { diff } from '../../src/workspace/changes.ts';
-import { putBack } from '../../src/workspace/put-back.ts';
+import { fence, Superseded } from '../../src/platform/files/fence.ts';
+import { diff } from '../../src/workspace/diff.ts';
+import { assertWorkspaceRoot } from '../../src/workspace/errors.ts';
+import { putBack } from '../../src/workspace/restore.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
-import { standing } from '../../src/workspace/standing.ts';
 import { asHeldByModes, inodeOf, isRoot, make, picture, type Wanted } from './folders.ts';
 import { rig } from './rig.ts';
 
@@ -317,7 +317,7 @@ test('a process that lost the run creates no workspace', async () => {
     throw new Superseded();
   });
   try {
-    expect(() => standing(it.ws)).toThrow(Superseded);
+    expect(() => assertWorkspaceRoot(it.ws)).toThrow(Superseded);
   } finally {
     open();
   }

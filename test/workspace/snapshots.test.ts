@@ -17,9 +17,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { DamagedStore } from '../../src/workspace/errors.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { FolderTree } from '../../src/workspace/tree.ts';
-import { DamagedStore } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, tempFolder, type Wanted } from './folders.ts';
 
 /** A workspace `ws` with the wanted files, and its snapshots in `snaps`. */

@@ -14,8 +14,8 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fence } from '../../src/system/fence.ts';
-import { putBack } from '../../src/workspace/put-back.ts';
+import { fence } from '../../src/platform/files/fence.ts';
+import { putBack } from '../../src/workspace/restore.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { asHeldByModes, isRoot } from './folders.ts';
 import { rig } from './rig.ts';

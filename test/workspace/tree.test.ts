@@ -1,10 +1,10 @@
 /** Trees as folders within folders, and the form of a folder in the store. */
 import { expect, test } from 'vitest';
-import { sha256 } from '../../src/model/sha256.ts';
+import { sha256 } from '../../src/core/sha256.ts';
+import { DamagedStore } from '../../src/workspace/errors.ts';
 import { readFolder, writeFolder } from '../../src/workspace/folder-record.ts';
 import type { Entry } from '../../src/workspace/snapshot.ts';
 import { Folder, FolderTree } from '../../src/workspace/tree.ts';
-import { DamagedStore } from '../../src/workspace/trouble.ts';
 
 const hash = sha256('content');
 const file = { kind: 'file', mode: 0o644, size: 1, hash } as const;

@@ -1,14 +1,13 @@
 /** What came of a request: an answer, a reason why there is none, or trouble on the way. */
-
 import * as z from 'zod';
-import { once } from '../../model/once.ts';
-import { toldNumberSchema } from '../../model/spent.ts';
-import type { AgentTask, Usage } from '../agent.ts';
-import { finalFailure, TooLarge, type Trouble, troubleOfFault } from './failure.ts';
+import { toldNumberSchema, type Usage } from '../../core/budget/usage.ts';
+import type { AgentTask } from '../../core/contracts/agent.ts';
+import { once } from '../../core/once.ts';
+import { faultFailure, finalFailure, type RequestFailure, TooLarge } from './failure.ts';
 import type { FunctionCall, Request } from './request.ts';
 
 /** What the server sent where no answer could be had, for the node's folder. */
-export type Evidence = {
+export type ResponseEvidence = {
   readonly what: 'no_text_attempt' | 'incomplete_attempt' | 'unexpected_status' | 'poll_timeout';
   readonly raw: unknown;
 };
@@ -18,13 +17,13 @@ export type Arrived = {
   readonly text: string;
   readonly reasoning: string;
   readonly usage?: Usage;
-  readonly evidence?: Evidence;
+  readonly evidence?: ResponseEvidence;
   /** In a tool loop: the output as the server spells it, and the calls in it. */
   readonly items?: readonly unknown[];
   readonly calls?: readonly FunctionCall[];
 };
 
-export type Exchange = Arrived &
+export type ModelResponse = Arrived &
   (
     | { readonly kind: 'answer' }
     /** The answer did not fit into the budget. */
@@ -33,18 +32,21 @@ export type Exchange = Arrived &
     | { readonly kind: 'unusable'; readonly reason: string; readonly model: 'api' | 'output' }
     /** The server works on it in the background, under this id. */
     | { readonly kind: 'pending'; readonly id: string; readonly raw: unknown }
-    | { readonly kind: 'trouble'; readonly trouble: Trouble }
+    | { readonly kind: 'trouble'; readonly trouble: RequestFailure }
   );
 
-export const nothing: Arrived = { text: '', reasoning: '' };
+export const nothingArrived: Arrived = { text: '', reasoning: '' };
 
-export const failed = (trouble: Trouble, arrived: Arrived = nothing): Exchange => ({
+export const failedResponse = (
+  trouble: RequestFailure,
+  arrived: Arrived = nothingArrived,
+): ModelResponse => ({
   ...arrived,
   kind: 'trouble',
   trouble,
 });
 
-export const tooLarge = (arrived: Arrived, request: Request): Exchange => ({
+export const responseTooLarge = (arrived: Arrived, request: Request): ModelResponse => ({
   ...arrived,
   kind: 'unusable',
   model: 'output',
@@ -52,13 +54,13 @@ export const tooLarge = (arrived: Arrived, request: Request): Exchange => ({
 });
 
 /** The pieces of a streamed answer, shown as they come. */
-export interface Pieces {
+export interface ResponsePieces {
   add(text: string, channel: 'answer' | 'reasoning'): void;
   arrived(): Arrived;
 }
 
 /** Throws `TooLarge` beyond `maxBytes` of text and reasoning. */
-export function pieces(maxBytes: number, onText: AgentTask['onText']): Pieces {
+export function responsePieces(maxBytes: number, onText: AgentTask['onText']): ResponsePieces {
   const said = { answer: '', reasoning: '' };
   let size = 0;
   return {
@@ -78,7 +80,7 @@ export function pieces(maxBytes: number, onText: AgentTask['onText']): Pieces {
 }
 
 /** A text of the server, where it is one. */
-export const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+export const textOr = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const textSchema = once(() => z.string().nullish().catch(undefined));
 const countSchema = once(() => toldNumberSchema().nullish().catch(undefined));
@@ -132,12 +134,12 @@ const readSchema = once(() =>
 );
 
 /** A value that is a response: it has a status, output or an error. */
-export const bodySchema = once(() =>
+export const bodySchemaAnswer = once(() =>
   readSchema()
     .refine(({ status, output, output_text, error }) => status || output || output_text || error)
     .transform((body) => ({ ...body, status: body.status || statusOf(body) })),
 );
-export type Body = z.infer<ReturnType<typeof bodySchema>>;
+export type ResponseBody = z.infer<ReturnType<typeof bodySchemaAnswer>>;
 
 /** The status of a response that names none: it is whole if it has text or calls, and nothing in it says otherwise. */
 function statusOf(body: z.infer<ReturnType<typeof readSchema>>): string {
@@ -151,7 +153,12 @@ function statusOf(body: z.infer<ReturnType<typeof readSchema>>): string {
 }
 
 /** Reads the response that ends a request; `arrived` is what came before it in pieces. */
-export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Request): Exchange {
+export function readResponse(
+  body: ResponseBody,
+  raw: unknown,
+  arrived: Arrived,
+  request: Request,
+): ModelResponse {
   const { model, shown } = request;
   const said = saidIn(body);
   const output = body.output ?? [];
@@ -162,8 +169,8 @@ export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Reque
     ...(body.usage == null ? {} : { usage: usageOf(body.model ?? model, countsIn(body.usage)) }),
     ...(request.talk === undefined ? {} : { items, calls: callsIn(items) }),
   };
-  const trouble = (it: Trouble): Exchange => ({
-    ...failed(it, all),
+  const trouble = (it: RequestFailure): ModelResponse => ({
+    ...failedResponse(it, all),
     evidence: { what: 'unexpected_status', raw },
   });
   switch (body.status) {
@@ -172,7 +179,7 @@ export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Reque
     case 'incomplete':
       return incomplete(all, body.incomplete_details?.reason || 'no reason given', raw, request);
     case 'failed':
-      return trouble(troubleOfFault(body.error, request));
+      return trouble(faultFailure(body.error, request));
     case 'cancelled':
       return trouble(finalFailure(`the answer of "${model}" was cancelled at ${shown}`));
     default:
@@ -183,9 +190,10 @@ export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Reque
 }
 
 /** An answer that the server calls whole. */
-export function completed(all: Arrived, refusal: string, raw: unknown, request: Request): Exchange {
-  if (Buffer.byteLength(all.text) > request.maxAnswerBytes) return tooLarge({ ...all, text: '' }, request);
-  const unusable = (reason: string): Exchange => ({
+export function completed(all: Arrived, refusal: string, raw: unknown, request: Request): ModelResponse {
+  if (Buffer.byteLength(all.text) > request.maxAnswerBytes)
+    return responseTooLarge({ ...all, text: '' }, request);
+  const unusable = (reason: string): ModelResponse => ({
     ...all,
     kind: 'unusable',
     reason: `"${request.model}" ${reason}`,
@@ -200,8 +208,8 @@ export function completed(all: Arrived, refusal: string, raw: unknown, request: 
 }
 
 /** An answer that the server has cut, with its reason. */
-export function incomplete(all: Arrived, why: string, raw: unknown, request: Request): Exchange {
-  const evidence: Evidence = { what: 'incomplete_attempt', raw };
+export function incomplete(all: Arrived, why: string, raw: unknown, request: Request): ModelResponse {
+  const evidence: ResponseEvidence = { what: 'incomplete_attempt', raw };
   if (why === 'max_output_tokens') return { ...all, kind: 'short', evidence };
   const reason = `the answer of "${request.model}" is incomplete: ${why}`;
   return { ...all, kind: 'unusable', reason, model: 'api', evidence };
@@ -222,7 +230,7 @@ export function usageOf(
   };
 }
 
-const countsIn = (usage: NonNullable<Body['usage']>) =>
+const countsIn = (usage: NonNullable<ResponseBody['usage']>) =>
   countsSchema().parse({
     input: usage['input_tokens'],
     output: usage['output_tokens'],
@@ -244,7 +252,7 @@ function saidIn(body: Pick<z.infer<ReturnType<typeof readSchema>>, 'output' | 'o
 }
 
 /** The summary of the reasoning in paragraphs, or the reasoning itself where a server gives no summary. */
-const reasoningIn = (body: Body): string =>
+const reasoningIn = (body: ResponseBody): string =>
   matching(reasoningSchema(), body.output)
     .flatMap(({ summary, content }) => {
       const paragraphs = [textsOf(summary, 'summary_text'), textsOf(content, 'reasoning_text')];

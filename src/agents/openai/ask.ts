@@ -1,18 +1,18 @@
 /** One prompt to its answer, over whichever API the server has: asked again without what it refuses, and once with more
  *  room when the answer does not fit. */
-import type { AgentReport, AgentTask } from '../agent.ts';
-import type { Exchange } from './answer.ts';
+import type { AgentReport, AgentTask, FailedReport } from '../../core/contracts/agent.ts';
+import type { ModelResponse } from './answer.ts';
 import { askChat } from './chat.ts';
-import { mostOutputTokens } from './defaults.ts';
-import type { Failed } from './failure.ts';
-import type { Api } from './mode.ts';
-import type { Part, Refused, Request } from './request.ts';
+import type { Part, RefusedParts, Request } from './request.ts';
 import { askResponses } from './responses.ts';
+import { type Api, mostOutputTokens } from './settings.ts';
 import type { Watch } from './watch.ts';
 
-export type Answer = Extract<Exchange, { kind: 'answer' }>;
+export type ModelAnswer = Extract<ModelResponse, { kind: 'answer' }>;
 /** `status`: the server's, where it refused. */
-export type Asked = { readonly answer: Answer } | { readonly report: AgentReport; readonly status?: number };
+export type AskResult =
+  | { readonly answer: ModelAnswer }
+  | { readonly report: AgentReport; readonly status?: number };
 
 export type AskDeps = {
   readonly task: AgentTask;
@@ -21,9 +21,9 @@ export type AskDeps = {
   /** What calls of this agent have learned about the server. */
   readonly known: { api?: 'responses' | 'chat' };
   /** What the server has refused during this task. */
-  readonly refused: Refused;
+  readonly refused: RefusedParts;
   /** Called with every exchange that has ended. */
-  readonly note: (ended: Exchange) => void;
+  readonly note: (ended: ModelResponse) => void;
   /** Whether an answer that does not fit gets one more try with twice the room. */
   readonly mayGrow?: boolean;
 };
@@ -32,7 +32,7 @@ export type AskDeps = {
 const unknownPath: readonly (number | undefined)[] = [404, 405, 501];
 
 /** Asks over the API that the node names, or that the server turns out to have. */
-export async function ask(request: Request, deps: AskDeps): Promise<Asked> {
+export async function ask(request: Request, deps: AskDeps): Promise<AskResult> {
   const { api, known } = deps;
   const chosen = api === 'auto' ? known.api : api;
   if (chosen === 'chat') return askWith('chat', request, deps);
@@ -47,9 +47,9 @@ export async function ask(request: Request, deps: AskDeps): Promise<Asked> {
 
 const larger = (budget: number): number => Math.max(budget, Math.min(budget * 2, mostOutputTokens));
 
-async function askWith(api: 'responses' | 'chat', first: Request, deps: AskDeps): Promise<Asked> {
+async function askWith(api: 'responses' | 'chat', first: Request, deps: AskDeps): Promise<AskResult> {
   const { task, watch, mayGrow = true } = deps;
-  let short: Failed | undefined;
+  let short: FailedReport | undefined;
   for (let request = first; ; request = { ...request, budget: larger(request.budget) }) {
     if (watch.stopped !== undefined) return { report: stopReport(watch.stopped, task, request) };
     const ended = await askOnce(api, request, deps);
@@ -74,7 +74,7 @@ async function askWith(api: 'responses' | 'chat', first: Request, deps: AskDeps)
       return { report: { ...report, ...response }, ...(status === undefined ? {} : { status }) };
     }
     const reason = `the answer of "${request.model}" does not fit into ${request.budget} tokens`;
-    const failed: Failed = { kind: 'failed', class: 'agent', reason, model: 'api', ...response };
+    const failed: FailedReport = { kind: 'failed', class: 'agent', reason, model: 'api', ...response };
     if (short !== undefined || !mayGrow || larger(request.budget) === request.budget)
       return { report: failed };
     short = failed;
@@ -88,7 +88,7 @@ const droppable: Readonly<Record<'responses' | 'chat', readonly Part[]>> = {
   chat: ['stream_options'],
 };
 
-async function askOnce(api: 'responses' | 'chat', request: Request, deps: AskDeps): Promise<Exchange> {
+async function askOnce(api: 'responses' | 'chat', request: Request, deps: AskDeps): Promise<ModelResponse> {
   const { task, watch, refused, note } = deps;
   const call = { watch, onText: task.onText, refused, passed: note };
   for (;;) {

@@ -1,11 +1,11 @@
 /** Carries out the calls that a model makes in one turn. */
-import { mostGivenLevels, parseJson } from '../../model/json.ts';
-import { nearest } from '../../model/nearest.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { AgentReport } from '../agent.ts';
+import type { AgentReport } from '../../core/contracts/agent.ts';
+import type { Clock } from '../../core/contracts/clock.ts';
+import { mostGivenLevels, parseJson } from '../../core/json.ts';
+import { nearest } from '../../core/nearest.ts';
 import { finished, finishTool } from './finish.ts';
 import type { FunctionCall, Turn } from './request.ts';
-import { bounded, refused, type Tool, type ToolContext, type ToolResult } from './tools/tool.ts';
+import { bounded, refusedCall, type Tool, type ToolContext, type ToolResult } from './tools/tool.ts';
 import { asJson, type Transcript } from './transcript.ts';
 
 /** Calls of one turn that are carried out, and characters that all their results may have. */
@@ -26,7 +26,7 @@ type CallDeps = {
 };
 
 /** Carries out calls in order, `finish` after all others: their results as turns of the talk, or the report that ends the
- *  work. Rejects only where the task's `run` and `keep` do. */
+ *  work. Rejects only where the task's `runTool` and `keep` do. */
 export function callRunner(deps: CallDeps) {
   const { record, clock, stopped } = deps;
   const isFinish = ({ name }: FunctionCall) => deps.finish && name === finishTool.name;
@@ -63,7 +63,7 @@ export function callRunner(deps: CallDeps) {
       const result =
         results.length < mostCalls
           ? await carryOut(call, number, deps)
-          : refused(`more than ${mostCalls} calls at once`);
+          : refusedCall(`more than ${mostCalls} calls at once`);
       add(call, result, Math.round(clock.monotonic() - began));
     }
     const stop = stopped();
@@ -71,7 +71,7 @@ export function callRunner(deps: CallDeps) {
     for (const call of calls.filter(isFinish)) {
       const end = finished(call.arguments, someFailed);
       if ('report' in end) return end;
-      add(call, refused(end.problem), 0);
+      add(call, refusedCall(end.problem), 0);
     }
     return { results };
   };
@@ -84,7 +84,7 @@ async function carryOut(call: FunctionCall, number: number, deps: CallDeps): Pro
   const refuse = (problem: string) => {
     const detail = call.name.slice(0, 100);
     context.task.acted({ action: 'tool_call', detail, status: 'failed', identity });
-    return refused(problem);
+    return refusedCall(problem);
   };
   const tool = tools.find(({ name }) => name === call.name);
   if (tool === undefined) {

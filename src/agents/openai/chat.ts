@@ -4,11 +4,11 @@ import {
   type Arrived,
   completed,
   countsSchema,
-  type Exchange,
-  failed,
+  failedResponse,
   incomplete,
-  pieces,
-  text,
+  type ModelResponse,
+  responsePieces,
+  textOr,
   usageOf,
 } from './answer.ts';
 import { finalFailure, lost } from './failure.ts';
@@ -18,7 +18,7 @@ import { retries, withTries } from './retry.ts';
 import { exchange } from './transport.ts';
 
 /** Asks until there is an answer or no hope for one. */
-export async function askChat(request: Request, call: Call): Promise<Exchange> {
+export async function askChat(request: Request, call: Call): Promise<ModelResponse> {
   const tries = retries(request, call.watch);
   for (;;) {
     const got = await once(request, call);
@@ -28,7 +28,7 @@ export async function askChat(request: Request, call: Call): Promise<Exchange> {
   }
 }
 
-async function once(request: Request, { watch, onText, refused }: Call): Promise<Exchange> {
+async function once(request: Request, { watch, onText, refused }: Call): Promise<ModelResponse> {
   const answer = gathering(request, onText);
   const body = chatBody(request, refused);
   const sent = { path: '/chat/completions', body, stream: true };
@@ -43,9 +43,11 @@ async function once(request: Request, { watch, onText, refused }: Call): Promise
     }
     // A server that does not stream: its whole answer is the only event.
     if (seen === 1 && isForeign)
-      return failed(finalFailure(`${request.shown} answered with something that is no chat completion`));
+      return failedResponse(
+        finalFailure(`${request.shown} answered with something that is no chat completion`),
+      );
     const cut = lost(`the answer from ${request.shown} ended before it was whole`);
-    return answer.end(watch.stopped !== undefined) ?? failed(cut, answer.arrived());
+    return answer.end(watch.stopped !== undefined) ?? failedResponse(cut, answer.arrived());
   });
   // An answer that was whole before the connection broke is not asked, and paid, for again.
   return got.kind === 'trouble' && got.trouble.lost === true ? (answer.end(true) ?? got) : got;
@@ -62,7 +64,7 @@ type CallPiece = Partial<NonNullable<Delta['tool_calls']>[number]>;
 
 /** Puts the pieces of an answer together. */
 function gathering(request: Request, onText: Call['onText']) {
-  const said = pieces(request.maxAnswerBytes, onText);
+  const said = responsePieces(request.maxAnswerBytes, onText);
   const calls: { id: string; name: string; arguments: string }[] = [];
   const latest = new Map<number, (typeof calls)[number]>();
   let refusal = '';
@@ -76,18 +78,18 @@ function gathering(request: Request, onText: Call['onText']) {
     const index = piece.index ?? 0;
     const known = latest.get(index);
     // Some servers send whole calls and number all of them 0, or none.
-    const isNew = known === undefined || (text(piece.id) !== '' && piece.id !== known.id);
-    const call = isNew ? { id: text(piece.id), name: '', arguments: '' } : known;
+    const isNew = known === undefined || (textOr(piece.id) !== '' && piece.id !== known.id);
+    const call = isNew ? { id: textOr(piece.id), name: '', arguments: '' } : known;
     if (isNew) calls.push(call);
     latest.set(index, call);
-    call.name ||= text(piece.function?.name);
-    call.arguments += text(piece.function?.arguments);
+    call.name ||= textOr(piece.function?.name);
+    call.arguments += textOr(piece.function?.arguments);
   };
   const addDelta = (delta: Delta): void => {
-    said.add(text(delta.reasoning_content ?? delta.reasoning), 'reasoning');
+    said.add(textOr(delta.reasoning_content ?? delta.reasoning), 'reasoning');
     const content = contentOf(delta.content);
     said.add(content, 'answer');
-    refusal += text(delta.refusal);
+    refusal += textOr(delta.refusal);
     for (const call of delta.tool_calls ?? []) addCall(call);
     if (finish === undefined || (content === '' && !delta.tool_calls?.length)) return;
     isEarly = true;
@@ -104,7 +106,7 @@ function gathering(request: Request, onText: Call['onText']) {
       finish = choice.finish_reason || (choice.message == null ? finish : 'stop');
     },
     /** The answer; undefined where it is not whole. `torn`: the connection broke. */
-    end(torn: boolean): Exchange | undefined {
+    end(torn: boolean): ModelResponse | undefined {
       if (finish === undefined || (torn && isEarly)) return undefined;
       const arrived = said.arrived();
       const numbered = calls.map((call, n) => ({
@@ -128,12 +130,12 @@ function gathering(request: Request, onText: Call['onText']) {
 /** A text, or parts of which those of the type `text` count. */
 const contentOf = (content: unknown): string =>
   Array.isArray(content)
-    ? content.map((part) => (part?.type === 'text' ? text(part.text) : '')).join('')
-    : text(content);
+    ? content.map((part) => (part?.type === 'text' ? textOr(part.text) : '')).join('')
+    : textOr(content);
 
 function chatUsage({ usage, model }: Chunk, asked: string): Arrived['usage'] {
   return usageOf(
-    text(model) || asked,
+    textOr(model) || asked,
     countsSchema().parse({
       input: usage?.prompt_tokens,
       output: usage?.completion_tokens,

@@ -1,12 +1,9 @@
 /** What went wrong with a model call, in the words of a report. */
-import type { Clock } from '../../system/clock.ts';
-import type { AgentReport, Park } from '../agent.ts';
-import { isDown } from '../program/status.ts';
-import { saidWait } from '../said-wait.ts';
-import { webPage } from './page.ts';
+import type { FailedReport } from '../../core/contracts/agent.ts';
+import type { Clock } from '../../core/contracts/clock.ts';
+import type { Park } from '../../core/outcome.ts';
+import { isDown, saidWait } from '../program/failure.ts';
 import type { Part } from './request.ts';
-
-export type Failed = Extract<AgentReport, { kind: 'failed' }>;
 
 /** An answer, or one event of it, is larger than `maxAnswerBytes` allows. */
 export class TooLarge extends Error {}
@@ -15,8 +12,8 @@ export class TooLarge extends Error {}
 export class NotTheApi extends Error {}
 
 /** A failed exchange. */
-export type Trouble = {
-  readonly report: Failed;
+export type RequestFailure = {
+  readonly report: FailedReport;
   /** The same request may succeed later. */
   readonly again: boolean;
   /** The HTTP status of a refusal. */
@@ -29,7 +26,7 @@ export type Trouble = {
   readonly refuses?: Part;
 };
 
-export type Facts = {
+export type FailureFacts = {
   readonly model: string;
   /** The base URL as it may be shown. */
   readonly shown: string;
@@ -39,7 +36,7 @@ export type Facts = {
 type Sdk = typeof import('openai');
 
 /** The report for an error that the SDK threw, or that reading the body did. */
-export function troubleOf(error: unknown, sdk: Sdk, facts: Facts): Trouble {
+export function requestFailure(error: unknown, sdk: Sdk, facts: FailureFacts): RequestFailure {
   const root = rootCause(error);
   if (root instanceof NotTheApi) return { ...outage(`${facts.shown} ${root.message}`), unbilled: true };
   if (error instanceof sdk.APIConnectionError) {
@@ -57,7 +54,7 @@ export function troubleOf(error: unknown, sdk: Sdk, facts: Facts): Trouble {
     if (status !== undefined && error.headers !== undefined)
       return refusal(error, status, error.headers, facts);
     // An error event within a stream.
-    return troubleOfFault(error, facts);
+    return faultFailure(error, facts);
   }
   return lost(`the answer from ${facts.shown} was cut: ${words(root)}`);
 }
@@ -66,8 +63,8 @@ function refusal(
   error: InstanceType<Sdk['APIError']>,
   status: number,
   headers: Headers,
-  facts: Facts,
-): Trouble {
+  facts: FailureFacts,
+): RequestFailure {
   const code = typeof error.code === 'string' ? error.code : (error.type ?? '');
   const said = `${error.param ?? ''} ${error.message}`;
   const isOfRequest = status === 400 || status === 422;
@@ -106,24 +103,27 @@ const parts: readonly (readonly [Part, RegExp])[] = [
 const partIn = (said: string): Part | undefined => parts.find(([, named]) => named.test(said))?.[0];
 
 /** A connection that broke, or brought no answer. */
-export const lost = (reason: string): Trouble => ({ ...passing(reason), lost: true });
+export const lost = (reason: string): RequestFailure => ({ ...passing(reason), lost: true });
 
-const passing = (reason: string): Trouble => ({ report: api('infra', reason), again: true });
+const passing = (reason: string): RequestFailure => ({ report: api('infra', reason), again: true });
 
 /** The provider is down, overloaded or out of reach: the same request succeeds once it is back. */
-const outage = (reason: string): Trouble => ({
+const outage = (reason: string): RequestFailure => ({
   report: { ...api('infra', reason), park: { kind: 'outage' } },
   again: true,
 });
 
 /** The server's final word on this prompt, which is no answer. */
-export const finalFailure = (reason: string): Trouble => ({ report: api('agent', reason), again: false });
+export const finalFailure = (reason: string): RequestFailure => ({
+  report: api('agent', reason),
+  again: false,
+});
 
 /** An error that the server put into an answer it had begun. */
-export function troubleOfFault(
+export function faultFailure(
   fault: Readonly<Partial<Record<'code' | 'type' | 'message', string | null | undefined>>> | null | undefined,
-  facts: Facts,
-): Trouble {
+  facts: FailureFacts,
+): RequestFailure {
   // Some servers have an HTTP status as the code, also as a number.
   const code = String(fault?.code ?? fault?.type ?? '');
   const said = oneLine(String(fault?.message ?? (code === '' ? 'no reason given' : code)));
@@ -145,8 +145,8 @@ function troubleBy(
   status: number | undefined,
   code: string,
   said: string,
-  facts: Facts,
-): Trouble | undefined {
+  facts: FailureFacts,
+): RequestFailure | undefined {
   const { model, shown } = facts;
   if (unpaid.test(code) || status === 402) {
     const reason = `the quota of the key at ${shown} is used up (${said}): check its plan and billing`;
@@ -171,15 +171,15 @@ function troubleBy(
   return undefined;
 }
 
-const notAccepted = (said: string, { shown, model }: Facts): Trouble =>
+const notAccepted = (said: string, { shown, model }: FailureFacts): RequestFailure =>
   config(`${shown} does not accept the request for "${model}": ${said}`);
 
-const config = (reason: string, kind?: Park['kind']): Trouble => ({
+const config = (reason: string, kind?: Park['kind']): RequestFailure => ({
   report: { ...api('config', reason), ...(kind === undefined ? {} : { park: { kind } }) },
   again: false,
 });
 
-function limited(said: string, { shown, clock }: Facts): Trouble {
+function limited(said: string, { shown, clock }: FailureFacts): RequestFailure {
   const now = clock.now();
   const wait = saidWait(said, now);
   return {
@@ -193,7 +193,7 @@ function limited(said: string, { shown, clock }: Facts): Trouble {
   };
 }
 
-const api = (failureClass: Failed['class'], reason: string): Failed => ({
+const api = (failureClass: FailedReport['class'], reason: string): FailedReport => ({
   kind: 'failed',
   class: failureClass,
   reason,
@@ -244,3 +244,18 @@ function oneLine(text: string): string {
   const line = [...text.replace(/\s+/g, ' ').trim()];
   return line.length > 500 ? `${line.slice(0, 500).join('')}…` : line.join('');
 }
+
+/* Web pages in place of answers: of a gateway, a proxy or a login. */
+
+/** The error code of a page that came with an error status. */
+export const webPage = 'factory_web_page';
+
+/** What a page says, in a few words; undefined for a text that is no web page. */
+export function pageIn(text: string, type: string): string | undefined {
+  if (!/\bhtml\b/i.test(type) && !/^\s*(?:<!doctype html|<html|<head|<body)\b/i.test(text)) return undefined;
+  const found = /<title\b[^>]*>([^<]*)/i.exec(text) ?? /<h1\b[^>]*>([^<]*)/i.exec(text);
+  const said = plain(found?.[1] ?? '') || plain(text.slice(0, 10_000).replace(/<[^>]*>?/g, ' '));
+  return said === '' ? 'a web page' : `a web page, "${said.slice(0, 120)}"`;
+}
+
+const plain = (text: string): string => text.replace(/\s+/g, ' ').trim();

@@ -1,10 +1,10 @@
 /** The instructions of a model that works with tools, and how its work ends. Pure. */
-import { reservedKeyIn } from '../../policy/reserved.ts';
-import type { AgentReport } from '../agent.ts';
-import { parseAnswer } from '../program/answer.ts';
-import { answerProperties, answerSchema } from '../program/schema.ts';
-import type { Loop } from './mode.ts';
+import { parseAnswer } from '../../core/agent-answer.ts';
+import type { AgentReport } from '../../core/contracts/agent.ts';
+import { reservedKeyIn } from '../../core/policy/reserved-keys.ts';
+import { answerProperties, answerSchema } from '../program/answer.ts';
 import type { ToolSpec } from './request.ts';
+import type { Loop } from './settings.ts';
 import { asJson } from './transcript.ts';
 
 export function instructionsFor({ tools, scope, finish }: Loop): string {

@@ -1,12 +1,13 @@
 /** A model at work: it calls tools, gets their results, and reports in the end how it went. */
 import { realpath } from 'node:fs/promises';
-import type { Clock } from '../../system/clock.ts';
-import type { AgentReport, AgentTask, Usage } from '../agent.ts';
-import { type Answer, type AskDeps, ask, stopReport } from './ask.ts';
+import type { Usage } from '../../core/budget/usage.ts';
+import type { AgentReport, AgentTask } from '../../core/contracts/agent.ts';
+import type { Clock } from '../../core/contracts/clock.ts';
+import { type AskDeps, ask, type ModelAnswer, stopReport } from './ask.ts';
 import { callRunner } from './calls.ts';
 import { finishTool, instructionsFor, lastMessage } from './finish.ts';
-import type { Loop } from './mode.ts';
 import type { Request, Turn } from './request.ts';
+import type { Loop } from './settings.ts';
 import { tools } from './tools/index.ts';
 import { resolvedScope } from './tools/place.ts';
 import { transcript } from './transcript.ts';
@@ -27,7 +28,7 @@ const leastBudget = 16;
 type Step = { readonly report: AgentReport } | undefined;
 
 /** Works until the model is done, a limit is reached, or the task is stopped. `first` is the request without a talk.
- *  Rejects only where the task's `run` and `keep` do. */
+ *  Rejects only where the task's `runTool` and `keep` do. */
 export async function toolLoop(
   task: AgentTask,
   loop: Loop,
@@ -138,7 +139,7 @@ class Conversation {
     return got;
   }
 
-  async #take(answer: Answer, turn: number): Promise<Step> {
+  async #take(answer: ModelAnswer, turn: number): Promise<Step> {
     const { text, usage, items = [], calls = [] } = answer;
     const { maxTokens, uncounted, finish } = this.#loop;
     this.#sends = usage?.input_tokens ?? 0;

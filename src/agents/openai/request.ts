@@ -1,7 +1,7 @@
 /** What a model is asked: the settings of a request, the conversation so far, and the bodies that both APIs take. Pure. */
-import type { JsonObject } from '../../model/json.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { ExchangeItem } from '../agent.ts';
+import type { ExchangeItem } from '../../core/contracts/agent.ts';
+import type { Clock } from '../../core/contracts/clock.ts';
+import type { JsonObject } from '../../core/json.ts';
 
 /** One prompt for one token budget, and the limits of its exchange. */
 export type Request = {
@@ -44,7 +44,7 @@ export type Request = {
 /** Optional parts of a request. Servers that refuse one are asked again without it. */
 export type Part = 'summary' | 'sealed' | 'stream_options' | 'stream' | 'background';
 /** The parts that a server has refused during this task. */
-export type Refused = Set<Part>;
+export type RefusedParts = Set<Part>;
 
 /** A tool as the model sees it. */
 export type ToolSpec = {
@@ -75,7 +75,7 @@ type Talk = {
 
 /** The body for the Responses API, without `stream` and `background`. The server stores nothing in a tool loop: each
  *  request has the whole conversation, with the reasoning in the encrypted form that the server gave it. */
-export const responsesBody = (request: Request, refused: Refused) => ({
+export const responsesBody = (request: Request, refused: RefusedParts) => ({
   model: request.model,
   ...(request.talk === undefined
     ? { input: request.prompt }
@@ -97,7 +97,7 @@ export const responsesBody = (request: Request, refused: Refused) => ({
       { text: { format: { type: 'json_schema' as const, ...request.schema, strict: false } } }),
 });
 
-function talkBody(prompt: string, { instructions, turns, tools }: Talk, refused: Refused) {
+function talkBody(prompt: string, { instructions, turns, tools }: Talk, refused: RefusedParts) {
   return {
     instructions,
     input: [message(prompt), ...turns.flatMap(inputItems)] as { role: 'user'; content: string }[],
@@ -131,7 +131,7 @@ function returned(item: unknown): unknown[] {
 }
 
 /** The body for chat completions. The server decides how long an answer may be, unless the budget is a cap. */
-export function chatBody(request: Request, refused: Refused) {
+export function chatBody(request: Request, refused: RefusedParts) {
   const { model, prompt, talk, effort, temperature, schema } = request;
   const tools = talk?.tools ?? [];
   const system =

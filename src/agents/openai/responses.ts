@@ -1,10 +1,19 @@
 /** The Responses API: an answer is streamed; one whose stream is lost or refused is made in the background, where it is
  *  asked for once and then polled. */
 import type { OpenAI } from 'openai';
-import type { AgentTask } from '../agent.ts';
-import { type Arrived, bodySchema, type Exchange, endOf, failed, nothing, pieces, text } from './answer.ts';
-import { finalFailure, lost, type Trouble, troubleOfFault } from './failure.ts';
-import { type Refused, type Request, responsesBody } from './request.ts';
+import type { AgentTask } from '../../core/contracts/agent.ts';
+import {
+  type Arrived,
+  bodySchemaAnswer,
+  failedResponse,
+  type ModelResponse,
+  nothingArrived,
+  readResponse,
+  responsePieces,
+  textOr,
+} from './answer.ts';
+import { faultFailure, finalFailure, lost, type RequestFailure } from './failure.ts';
+import { type RefusedParts, type Request, responsesBody } from './request.ts';
 import { retries, withTries } from './retry.ts';
 import { connect, exchange } from './transport.ts';
 import type { Watch } from './watch.ts';
@@ -12,9 +21,9 @@ import type { Watch } from './watch.ts';
 export type Call = {
   readonly watch: Watch;
   readonly onText: AgentTask['onText'];
-  readonly refused: Refused;
+  readonly refused: RefusedParts;
   /** Called with each exchange that another one follows. */
-  readonly passed: (exchange: Exchange) => void;
+  readonly passed: (exchange: ModelResponse) => void;
 };
 
 /** Milliseconds for the head of the answer to one poll, and to a cancellation. */
@@ -22,7 +31,7 @@ const pollTimeoutMs = 60_000;
 const cancelTimeoutMs = 3_000;
 
 /** Asks until there is an answer or no hope for one. */
-export async function askResponses(request: Request, call: Call): Promise<Exchange> {
+export async function askResponses(request: Request, call: Call): Promise<ModelResponse> {
   const { watch, refused, passed } = call;
   const tries = retries(request, watch);
   for (;;) {
@@ -43,17 +52,17 @@ export async function askResponses(request: Request, call: Call): Promise<Exchan
 }
 
 /** A refusal of the background, where the stream was accepted or itself refused: nothing is wrong with the prompt. */
-const isNoBackground = ({ status }: Trouble): boolean => status === 400 || status === 422;
+const isNoBackground = ({ status }: RequestFailure): boolean => status === 400 || status === 422;
 
 /** What a broken stream had brought is better than nothing. */
-const withRest = (later: Exchange, broken: Exchange): Exchange => ({
+const withRest = (later: ModelResponse, broken: ModelResponse): ModelResponse => ({
   ...later,
   text: later.text || broken.text,
   reasoning: later.reasoning || broken.reasoning,
 });
 
-async function streamed(request: Request, { watch, onText, refused }: Call): Promise<Exchange> {
-  const said = pieces(request.maxAnswerBytes, onText);
+async function streamed(request: Request, { watch, onText, refused }: Call): Promise<ModelResponse> {
+  const said = responsePieces(request.maxAnswerBytes, onText);
   const items: unknown[] = [];
   const arrived = (): Arrived => ({
     ...said.arrived(),
@@ -63,15 +72,15 @@ async function streamed(request: Request, { watch, onText, refused }: Call): Pro
   /** The last item that began is a finished message or call. */
   let isWhole = false;
   /** The end of the answer, when the event is it. */
-  const take = (event: OpenAI.Responses.ResponseStreamEvent): Exchange | undefined => {
+  const take = (event: OpenAI.Responses.ResponseStreamEvent): ModelResponse | undefined => {
     switch (event.type) {
       case 'response.output_text.delta':
         isWhole = false;
-        said.add(text(event.delta), 'answer');
+        said.add(textOr(event.delta), 'answer');
         return undefined;
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        said.add(`${gap}${text(event.delta)}`, 'reasoning');
+        said.add(`${gap}${textOr(event.delta)}`, 'reasoning');
         gap = '';
         return undefined;
       case 'response.reasoning_summary_part.done':
@@ -90,11 +99,11 @@ async function streamed(request: Request, { watch, onText, refused }: Call): Pro
         // The name of the event has the status too.
         const status = event.type.slice('response.'.length);
         const { response } = event;
-        const body = bodySchema().safeParse({ ...response, status: response?.status || status }).data;
-        return body === undefined ? undefined : endOf(body, response, arrived(), request);
+        const body = bodySchemaAnswer().safeParse({ ...response, status: response?.status || status }).data;
+        return body === undefined ? undefined : readResponse(body, response, arrived(), request);
       }
       case 'error':
-        return failed(troubleOfFault({ code: event.code, message: event.message }, request), arrived());
+        return failedResponse(faultFailure({ code: event.code, message: event.message }, request), arrived());
       default:
         return whole(event, request);
     }
@@ -113,13 +122,13 @@ async function streamed(request: Request, { watch, onText, refused }: Call): Pro
     const [only, more] = seen;
     if (more === undefined && typeof only === 'object' && only !== null && !('type' in only))
       return noResponse(only, request);
-    return failed(lost(`the stream from ${request.shown} ended before the answer did`), arrived());
+    return failedResponse(lost(`the stream from ${request.shown} ended before the answer did`), arrived());
   });
   // An answer that was whole before the connection broke is not asked, and paid, for again.
   const isCut = got.kind === 'trouble' && got.trouble.lost === true;
   if (!isCut || !isWhole || watch.stopped !== undefined) return got;
-  return endOf(
-    bodySchema().parse({ status: 'completed', output: items }),
+  return readResponse(
+    bodySchemaAnswer().parse({ status: 'completed', output: items }),
     { output: items },
     arrived(),
     request,
@@ -134,8 +143,8 @@ function isAnswer(item: OpenAI.Responses.ResponseOutputItem): boolean {
 }
 
 /** The API's server sent JSON that is no response: another request for the same would bring the same. */
-const noResponse = (raw: unknown, { shown }: Request): Exchange => ({
-  ...failed(
+const noResponse = (raw: unknown, { shown }: Request): ModelResponse => ({
+  ...failedResponse(
     finalFailure(
       `${shown} answered with something that is no response (a response has "status" and "output")`,
     ),
@@ -147,13 +156,13 @@ const noResponse = (raw: unknown, { shown }: Request): Exchange => ({
 const final: readonly unknown[] = ['completed', 'incomplete', 'failed', 'cancelled'];
 
 /** A response that came whole, finished or still in the making; undefined for any other value. */
-function whole(value: unknown, request: Request, known?: string): Exchange | undefined {
-  const body = bodySchema().safeParse(value).data;
+function whole(value: unknown, request: Request, known?: string): ModelResponse | undefined {
+  const body = bodySchemaAnswer().safeParse(value).data;
   if (body === undefined) return undefined;
   const id = body.id || known;
   return final.includes(body.status) || id === undefined
-    ? endOf(body, value, nothing, request)
-    : { ...nothing, kind: 'pending', id, raw: value };
+    ? readResponse(body, value, nothingArrived, request)
+    : { ...nothingArrived, kind: 'pending', id, raw: value };
 }
 
 /** Makes one request that is answered by a whole response. */
@@ -162,12 +171,12 @@ const response = (
   watch: Watch,
   sent: { readonly path: string; readonly body?: object; readonly id?: string },
   send: (client: OpenAI) => Promise<unknown>,
-): Promise<Exchange> =>
+): Promise<ModelResponse> =>
   exchange(
     request,
     watch,
     sent,
-    () => nothing,
+    () => nothingArrived,
     async (client) => {
       const value = await send(client);
       request.record?.({ kind: 'response', body: value });
@@ -176,12 +185,12 @@ const response = (
       // The answer to a poll may be another one the next time; it is paid for.
       return sent.id === undefined
         ? noResponse(value, request)
-        : failed(lost(`${request.shown} answered with something that is no response`));
+        : failedResponse(lost(`${request.shown} answered with something that is no response`));
     },
   );
 
 /** Hands the prompt in and polls for the answer. */
-async function inBackground(request: Request, { watch, refused, passed }: Call): Promise<Exchange> {
+async function inBackground(request: Request, { watch, refused, passed }: Call): Promise<ModelResponse> {
   const tries = retries(request, watch);
   const body = {
     ...responsesBody(request, refused),
@@ -203,15 +212,15 @@ async function inBackground(request: Request, { watch, refused, passed }: Call):
 
 /** Polls until the answer is there, its time is up, or the call is stopped; then the server is asked to stop, too. */
 async function polled(
-  pending: Extract<Exchange, { kind: 'pending' }>,
+  pending: Extract<ModelResponse, { kind: 'pending' }>,
   request: Request,
   watch: Watch,
-): Promise<Exchange> {
+): Promise<ModelResponse> {
   const { clock, shown, pollMs, pollDeadlineMs } = request;
   const { id } = pending;
   const deadline = clock.monotonic() + pollDeadlineMs;
   const left = () => deadline - clock.monotonic();
-  const giveUp = async (got: Exchange): Promise<Exchange> => {
+  const giveUp = async (got: ModelResponse): Promise<ModelResponse> => {
     await cancelled(id, request);
     return got;
   };
@@ -219,11 +228,11 @@ async function polled(
   let tries = retries(request, watch, left(), true);
   for (;;) {
     await clock.sleep(pollMs, watch.signal);
-    if (watch.stopped !== undefined) return giveUp(failed(lost('stopped')));
+    if (watch.stopped !== undefined) return giveUp(failedResponse(lost('stopped')));
     if (left() <= 0) {
       const why = `no answer from ${shown} in the background within ${pollDeadlineMs / 1000} s (${id})`;
       const { report, ...rest } = finalFailure(why);
-      const late = failed({ ...rest, report: { ...report, class: 'timeout' } });
+      const late = failedResponse({ ...rest, report: { ...report, class: 'timeout' } });
       return giveUp({ ...late, evidence: { what: 'poll_timeout', raw } });
     }
     const got = await response(request, watch, { path: `/responses/${id}`, id }, (client) =>
@@ -238,7 +247,9 @@ async function polled(
     if (got.kind !== 'trouble' || got.evidence !== undefined) return got;
     if (watch.stopped !== undefined) continue;
     if (got.trouble.status === 404)
-      return failed(finalFailure(`${shown} has lost the answer that it began in the background (${id})`));
+      return failedResponse(
+        finalFailure(`${shown} has lost the answer that it began in the background (${id})`),
+      );
     if ((await tries.wait(got.trouble)) || watch.stopped !== undefined) continue;
     // Handing the prompt in again would have the server work on both.
     const { status: _ofThePoll, ...trouble } = got.trouble;

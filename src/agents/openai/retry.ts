@@ -1,7 +1,7 @@
 /** How often the same request is tried, and how long the waits between the tries are. */
-import { jittered, nextWait } from '../../model/outage.ts';
-import { type Exchange, failed } from './answer.ts';
-import type { Trouble } from './failure.ts';
+import { jittered, nextWait } from '../../core/retry.ts';
+import { failedResponse, type ModelResponse } from './answer.ts';
+import type { RequestFailure } from './failure.ts';
 import type { Request } from './request.ts';
 import type { Watch } from './watch.ts';
 
@@ -12,7 +12,7 @@ export interface Retries {
   readonly outlastedMs: number;
   /** Waits for the next try; false when there is none. The wait that the server asks for is kept; one that is longer than
    *  all waits may be is left to the run. */
-  wait(trouble: Trouble): Promise<boolean>;
+  wait(trouble: RequestFailure): Promise<boolean>;
 }
 
 /** `mostMs`: milliseconds that all waits may take together. `keeps`: giving up would lose what was paid for. */
@@ -59,16 +59,16 @@ export function retries(
 
 /** The exchange with a note in its reason, how and how often it was tried, and for an outage how long it was waited for. */
 export function withTries(
-  got: Exchange,
-  trouble: Trouble,
+  got: ModelResponse,
+  trouble: RequestFailure,
   { count, outlastedMs }: Pick<Retries, 'count' | 'outlastedMs'>,
   how = '',
-): Exchange {
+): ModelResponse {
   const often = count === 1 ? '' : `after ${count} tries`;
   const note = [how, often].filter((word) => word !== '').join(', ');
   const reason = note === '' ? trouble.report.reason : `${trouble.report.reason} (${note})`;
   const { park } = trouble.report;
   const waited =
     park?.kind === 'outage' && outlastedMs > 0 ? { park: { ...park, waitedMs: outlastedMs } } : {};
-  return { ...failed({ ...trouble, report: { ...trouble.report, reason, ...waited } }, got) };
+  return { ...failedResponse({ ...trouble, report: { ...trouble.report, reason, ...waited } }, got) };
 }

@@ -1,7 +1,7 @@
 /** The record of a tool loop, `openai.transcript.jsonl`: what was asked, answered and called, in order. */
-import { type Json, mostGivenLevels, parseJson } from '../../model/json.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { AgentTask } from '../agent.ts';
+import type { AgentTask } from '../../core/contracts/agent.ts';
+import type { Clock } from '../../core/contracts/clock.ts';
+import { type Json, mostGivenLevels, parseJson } from '../../core/json.ts';
 
 const transcriptName = 'openai.transcript.jsonl';
 

@@ -1,10 +1,9 @@
 /** The connection to the server: the SDK's client, with a `fetch` that notices every byte and brings what servers send in
  *  place of events or errors into the form that the SDK reads. */
 import type { ClientOptions, OpenAI } from 'openai';
-import { mostGivenLevels, parseJson } from '../../model/json.ts';
-import { type Arrived, type Exchange, failed, tooLarge } from './answer.ts';
-import { NotTheApi, rootCause, TooLarge, troubleOf } from './failure.ts';
-import { pageIn, webPage } from './page.ts';
+import { mostGivenLevels, parseJson } from '../../core/json.ts';
+import { type Arrived, failedResponse, type ModelResponse, responseTooLarge } from './answer.ts';
+import { NotTheApi, pageIn, requestFailure, rootCause, TooLarge, webPage } from './failure.ts';
 import type { Request } from './request.ts';
 import type { Watch } from './watch.ts';
 
@@ -18,20 +17,20 @@ export async function exchange(
   watch: Watch,
   sent: { readonly path: string; readonly body?: object; readonly stream?: boolean },
   arrived: () => Arrived,
-  read: (client: OpenAI) => Promise<Exchange>,
-): Promise<Exchange> {
+  read: (client: OpenAI) => Promise<ModelResponse>,
+): Promise<ModelResponse> {
   const openai = await import('openai');
   const ear = watch.listen(request.idleMs);
   if (sent.body !== undefined)
     request.record?.({ kind: 'request', to: `${request.shown}${sent.path}`, body: sent.body });
-  const ended = async (): Promise<Exchange> => {
+  const ended = async (): Promise<ModelResponse> => {
     try {
       const got = read(clientFor(request, openai.OpenAI, ear.heard, sent.stream === true));
       // A body that is not compressed as it claims never ends, whatever aborts it.
       return await Promise.race([got, stoppedBy(watch.signal)]);
     } catch (error) {
-      if (rootCause(error) instanceof TooLarge) return tooLarge(arrived(), request);
-      return failed(troubleOf(error, openai, request), arrived());
+      if (rootCause(error) instanceof TooLarge) return responseTooLarge(arrived(), request);
+      return failedResponse(requestFailure(error, openai, request), arrived());
     } finally {
       ear.end();
     }

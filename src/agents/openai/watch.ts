@@ -1,6 +1,7 @@
 /** The limits of one call: the caller's signal, the node's timeout, and silence. */
 import { setMaxListeners } from 'node:events';
-import { type Clock, silence } from '../../system/clock.ts';
+import type { Clock } from '../../core/contracts/clock.ts';
+import { silence } from '../../platform/clock.ts';
 
 export type Stopped = 'cancelled' | 'timeout' | 'idle';
 

@@ -1,16 +1,14 @@
 /** The work of an agent program from its start to a report, as far as all of them do it alike. */
 import { join } from 'node:path';
-import type { Clock } from '../../system/clock.ts';
-import { removeNow } from '../../system/files.ts';
-import { isFolder } from '../../system/read.ts';
-import type { Exit } from '../../system/spawn.ts';
-import type { AgentProgram, AgentReport, AgentTask, Usage } from '../agent.ts';
+import type { Usage } from '../../core/budget/usage.ts';
+import type { AgentProgram, AgentReport, AgentTask, FailedReport } from '../../core/contracts/agent.ts';
+import type { Clock } from '../../core/contracts/clock.ts';
+import type { Environment, Exit } from '../../core/contracts/process.ts';
+import { isFolder } from '../../platform/files/read.ts';
+import { removeNow } from '../../platform/files/write.ts';
 import { findExecutable } from './executable.ts';
-import { heartbeat, logEnd } from './heartbeat.ts';
-import type { Environment, ProgramSettings } from './settings.ts';
-import { programView } from './view.ts';
-
-export type Failed = Extract<AgentReport, { kind: 'failed' }>;
+import type { ProgramSettings } from './settings.ts';
+import { heartbeat, logEnd, programView } from './view.ts';
 
 /** What of an agent program's work is particular to it. */
 export type ProgramAgent<S extends ProgramSettings> = {
@@ -64,7 +62,7 @@ export type ProgramEnd = {
   readonly lastWords: string;
   readonly now: Date;
   /** The report of a failure. */
-  readonly fail: (failureClass: Failed['class'], reason: string) => Failed;
+  readonly fail: (failureClass: FailedReport['class'], reason: string) => FailedReport;
 };
 
 /** A reason's end: `: words`, or nothing. */
@@ -72,9 +70,14 @@ export const because = (words: string | undefined): string =>
   words === undefined || words === '' ? '' : `: ${words}`;
 
 /** It was not started, and has cost nothing. */
-const notStarted = (reason: string): Failed => ({ kind: 'failed', class: 'config', reason, unbilled: true });
+const notStarted = (reason: string): FailedReport => ({
+  kind: 'failed',
+  class: 'config',
+  reason,
+  unbilled: true,
+});
 
-/** Runs the program for a task. Rejects only where the task's `run` and `keep` do. */
+/** Runs the program for a task. Rejects only where the task's `runTool` and `keep` do. */
 export async function runProgram<S extends ProgramSettings>(
   agent: ProgramAgent<S>,
   task: AgentTask,

@@ -1,14 +1,13 @@
 /** Reads what a node and the environment say about an agent's program: attributes first, then variables. */
 import { isAbsolute, join, normalize } from 'node:path';
-import { durationMs } from '../../model/attribute.ts';
-import { own } from '../../model/own.ts';
-import { splitWords } from '../../policy/words.ts';
-import type { AgentTask } from '../agent.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { AgentTask } from '../../core/contracts/agent.ts';
+import type { Environment } from '../../core/contracts/process.ts';
+import { own } from '../../core/json.ts';
+import { splitWords } from '../../core/policy/words.ts';
+import { durationMs } from '../../core/settings/types.ts';
 
 /** A text and where it comes from, for messages. */
-export type Given = { readonly text: string; readonly from: string };
+export type GivenText = { readonly text: string; readonly from: string };
 
 /** What is wrong and where; thrown while settings are read, and caught by `settingsOr`. */
 export class BadSetting extends Error {}
@@ -34,10 +33,10 @@ export type SettingSource = {
   readonly agent: string;
   readonly workspace: string;
   readonly env: Environment;
-  attribute(name: string): Given | undefined;
-  variable(name: string): Given | undefined;
+  attribute(name: string): GivenText | undefined;
+  variable(name: string): GivenText | undefined;
   /** The attribute `<agent>.<name>`, else its variable. */
-  setting(name: string): Given | undefined;
+  setting(name: string): GivenText | undefined;
   /** Whether the attribute `<agent>.<name>` or its variable is true. */
   flag(name: string): boolean;
 };
@@ -68,7 +67,7 @@ export function settingSource(
 /** `flags`: `--model` and `--effort`. `unit`: what the names of its times end with. */
 export function programSettings(
   source: SettingSource,
-  program: Given,
+  program: GivenText,
   flags: { readonly model?: string; readonly effort?: string },
   unit: '' | '_seconds' = '',
 ): ProgramSettings {
@@ -90,10 +89,10 @@ export function programSettings(
       variable('model')?.text ??
       given(env['FACTORY_MODEL'], '')?.text,
     effort: attribute('reasoning_effort')?.text ?? flags.effort ?? given(env['FACTORY_EFFORT'], '')?.text,
-    envKeys: listed(setting('env_keys')).map(variableName),
+    envKeys: listedEntries(setting('env_keys')).map(variableName),
     hidden: [
       ...(isTrue(attribute(`${agent}.allow_read_scenarios`)) ? [] : [scenarios]),
-      ...listed(setting('block_read_paths')).map(hiddenPath),
+      ...listedEntries(setting('block_read_paths')).map(hiddenPath),
     ],
     timeoutMs: time('timeout'),
     heartbeatMs: time('heartbeat') ?? 15_000,
@@ -114,19 +113,19 @@ export function settingsOr<T>(read: () => T): { readonly settings: T } | { reado
 }
 
 /** Undefined for a text that is missing or blank. */
-export function given(text: string | undefined, from: string): Given | undefined {
+export function given(text: string | undefined, from: string): GivenText | undefined {
   const trimmed = text?.trim() ?? '';
   return trimmed === '' ? undefined : { text: trimmed, from };
 }
 
 /** The entries of a comma-separated list. */
-export const listed = (list: Given | undefined): readonly Given[] =>
+export const listedEntries = (list: GivenText | undefined): readonly GivenText[] =>
   (list?.text ?? '').split(',').flatMap((text) => given(text, list?.from ?? '') ?? []);
 
-export const isTrue = (said: Given | undefined): boolean => /^(?:1|t|true|yes)$/i.test(said?.text ?? '');
+export const isTrue = (said: GivenText | undefined): boolean => /^(?:1|t|true|yes)$/i.test(said?.text ?? '');
 
 /** A bare number means seconds, and 0 that nothing is set. */
-function milliseconds(said: Given | undefined): number | undefined {
+function milliseconds(said: GivenText | undefined): number | undefined {
   if (said === undefined) return undefined;
   const ms = /^\d+$/.test(said.text) ? Number(said.text) * 1000 : durationMs(said.text);
   if (ms === undefined)
@@ -135,32 +134,36 @@ function milliseconds(said: Given | undefined): number | undefined {
 }
 
 /** An absolute path, or one relative to the workspace made absolute. */
-export function pathIn(workspace: string, { text, from }: Given): string {
+export function pathIn(workspace: string, { text, from }: GivenText): string {
   if (/~|\.\./.test(text)) throw new BadSetting(`${from}: "${text}" may have neither "~" nor ".."`);
   return isAbsolute(text) ? normalize(text) : join(workspace, text);
 }
 
-function hiddenPath({ text, from }: Given): string {
+function hiddenPath({ text, from }: GivenText): string {
   if (isAbsolute(text) || /~|\.\./.test(text))
     throw new BadSetting(`${from}: "${text}" is not inside the workspace: no leading "/", no "~", no ".."`);
   if (/^[./]*$/.test(text)) throw new BadSetting(`${from}: "${text}" is the whole workspace`);
   return text;
 }
 
-function variableName({ text, from }: Given): string {
+function variableName({ text, from }: GivenText): string {
   if (!/^[A-Za-z_]\w*$/.test(text)) throw new BadSetting(`${from}: "${text}" is no name of a variable`);
   return text;
 }
 
 /** The words of a command line, split without a shell. */
-export function wordsIn({ text, from }: Given): readonly string[] {
+export function wordsIn({ text, from }: GivenText): readonly string[] {
   const split = splitWords(text);
   if ('problem' in split) throw new BadSetting(`${from}: ${split.problem} (at character ${split.at + 1})`);
   return split.words;
 }
 
 /** One of a few words. */
-export function oneOf<const W extends string>(said: Given | undefined, words: readonly W[], byDefault: W): W {
+export function oneOf<const W extends string>(
+  said: GivenText | undefined,
+  words: readonly W[],
+  byDefault: W,
+): W {
   if (said === undefined) return byDefault;
   const found = words.find((word) => word === said.text);
   if (found === undefined)

@@ -1,7 +1,9 @@
 /** What is made of a program's output while it arrives: events or text for the live view, and lines for the log. */
-import { head } from '../../system/read.ts';
-import type { AgentTask } from '../agent.ts';
-import { lines } from './lines.ts';
+import type * as z from 'zod';
+import type { AgentReport, AgentTask } from '../../core/contracts/agent.ts';
+import type { Clock } from '../../core/contracts/clock.ts';
+import { mostGivenLevels, parseJson } from '../../core/json.ts';
+import { head } from '../../platform/files/read.ts';
 
 export type ProgramView = {
   readonly stdout: (text: string) => void;
@@ -31,8 +33,8 @@ export function programView(
     for (const part of line.split('\r'))
       if (part.trim() !== '') task.log('info', `${name} stream`, { stream, text: part });
   };
-  const out = lines(lineOf('stdout'));
-  const err = lines(lineOf('stderr'));
+  const out = lineReader(lineOf('stdout'));
+  const err = lineReader(lineOf('stderr'));
   return {
     stdout(text) {
       if (events === undefined) show(text, 'answer');
@@ -60,3 +62,86 @@ export const shower =
       // A view that fails is no reason to lose what comes after this text.
     }
   };
+
+/* Lines out of text that arrives in pieces, and the JSON in them. */
+
+/** Characters; a longer line is left out: it would not fit into memory. */
+const longest = 16 * 1024 * 1024;
+
+export interface LineReader {
+  push(text: string): void;
+  /** The last line may lack its end. */
+  end(): void;
+}
+
+/** Calls `take` with every line without its end (LF or CR LF), in order; a line that is longer than 16 Mi characters is left out. */
+export function lineReader(take: (line: string) => void): LineReader {
+  let pieces: string[] = [];
+  let length = 0;
+  const flush = () => {
+    const line = pieces.join('');
+    const whole = length <= longest;
+    pieces = [];
+    length = 0;
+    if (whole) take(line.endsWith('\r') ? line.slice(0, -1) : line);
+  };
+  const add = (piece: string) => {
+    length += piece.length;
+    if (length <= longest) pieces.push(piece);
+    else pieces = [];
+  };
+  return {
+    push(text) {
+      let from = 0;
+      for (let to = text.indexOf('\n'); to >= 0; to = text.indexOf('\n', from)) {
+        add(text.slice(from, to));
+        from = to + 1;
+        flush();
+      }
+      if (from < text.length) add(text.slice(from));
+    },
+    end() {
+      if (length > 0) flush();
+    },
+  };
+}
+
+/** The JSON object of a line, undefined where it is none of this shape. */
+export function jsonLine<T>(line: string, shape: z.ZodType<T>): T | undefined {
+  if (!line.startsWith('{')) return undefined;
+  try {
+    return shape.safeParse(parseJson(line, mostGivenLevels)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/* Says every so often that a program is still at work. */
+
+/** Logs `<what> still running` every `ms` milliseconds until the answer is called. */
+export function heartbeat(what: string, task: AgentTask, clock: Clock, ms: number): () => void {
+  const over = new AbortController();
+  const began = clock.monotonic();
+  const beat = async (): Promise<void> => {
+    for (;;) {
+      await clock.sleep(ms, over.signal);
+      if (over.signal.aborted) return;
+      task.log('info', `${what} still running`, { elapsed_ms: Math.round(clock.monotonic() - began) });
+    }
+  };
+  void beat();
+  return () => over.abort();
+}
+
+/** Logs how a program's work ended; `elapsed` in milliseconds. */
+export function logEnd(what: string, task: AgentTask, report: AgentReport, elapsed: number): void {
+  const elapsed_ms = Math.round(elapsed);
+  if (report.kind === 'failed') {
+    const how = report.class === 'timeout' ? 'timed out' : 'failed';
+    task.log('warn', `${what} ${how}`, { elapsed_ms, reason: report.reason });
+  } else if (report.kind === 'finished') {
+    task.log('info', `${what} completed`, { elapsed_ms, outcome: report.outcome });
+  } else if (report.kind === 'answered') {
+    task.log('info', `${what} completed`, { elapsed_ms });
+  }
+}

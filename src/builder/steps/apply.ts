@@ -1,23 +1,22 @@
 /** `factory order apply`: writes the proposal and records what it wrote. */
-
-import { type Verdict, yes } from '../../model/step.ts';
-import type { WorkOrder } from '../../model/work-order.ts';
-import type { CommandIo } from '../../system/command-io.ts';
-import { withoutGit } from '../../system/git.ts';
-import { readAnswer } from '../answer.ts';
+import { type StepVerdict, yes } from '../../core/contracts/step.ts';
+import { type StageFailure, stageFailure } from '../../core/orders/failure-stage.ts';
+import type { WorkOrder } from '../../core/orders/work-order.ts';
+import type { CurrentOrder } from '../../core/records/build.ts';
+import type { CommandIo } from '../../platform/command-io.ts';
+import { withoutGit } from '../../platform/git.ts';
 import { applyProposal } from '../apply.ts';
-import { type Written, whatWasWritten } from '../drift.ts';
-import { parseProposal } from '../proposal.ts';
-import { type StageFailure, stageFailure } from '../stage.ts';
-import { type CurrentOrder, writeState } from '../state.ts';
+import { writeBuildState } from '../build-state.ts';
+import { parseProposal, readProposalAnswer } from '../proposal.ts';
+import { probeOf, type StepContext } from '../step-context.ts';
 import { parseFiles } from '../syntax.ts';
-import { type Place, probeOf } from '../tool.ts';
+import { type UntrackedChange, untrackedChanges } from '../untracked-changes.ts';
 import { plansFor } from '../verify.ts';
 import { onCurrentOrder, type StepOptions } from './in-run.ts';
 import { refuse } from './refuse.ts';
 
 /** Writes the proposal and sets the plans by which it is judged. */
-export const orderApply = (options: StepOptions, io: CommandIo): Promise<Verdict> =>
+export const orderApply = (options: StepOptions, io: CommandIo): Promise<StepVerdict> =>
   onCurrentOrder(options, io, async (place, build, hand) => {
     const { workspace } = place;
     const { order } = hand.loaded;
@@ -25,11 +24,11 @@ export const orderApply = (options: StepOptions, io: CommandIo): Promise<Verdict
       touched: readonly string[],
       result: { readonly failed: StageFailure } | { readonly written: CurrentOrder['written'] },
     ): Promise<void> =>
-      writeState(place, {
+      writeBuildState(place, {
         ...build.state,
         current: { ...hand.current, touched: [...touched], failed: null, written: null, ...result },
       });
-    const answer = await readAnswer(workspace);
+    const answer = await readProposalAnswer(workspace);
     const parsed = 'stage' in answer ? answer : parseProposal(answer.text);
     if ('stage' in parsed) {
       await end([], { failed: parsed });
@@ -51,13 +50,13 @@ export const orderApply = (options: StepOptions, io: CommandIo): Promise<Verdict
 
 /** What the order wrote, as a checkout has it; refused if a file does not parse. */
 async function writtenBy(
-  place: Place,
+  place: StepContext,
   head: string | null,
   order: WorkOrder,
   touched: readonly string[],
   io: CommandIo,
-): Promise<StageFailure | { readonly written: Written; readonly unparsed: readonly string[] }> {
-  const written = await whatWasWritten(place, head, touched, io);
+): Promise<StageFailure | { readonly written: UntrackedChange; readonly unparsed: readonly string[] }> {
+  const written = await untrackedChanges(place, head, touched, io);
   if ('stage' in written) return written;
   const { broken, unparsed } = await parseFiles(place.workspace, touched, {
     notes: order.notes,

@@ -1,17 +1,16 @@
 /** `factory order commit`: commits what the proposal wrote. */
-import { no, type Verdict, yes } from '../../model/step.ts';
-import type { CommandIo } from '../../system/command-io.ts';
+import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
+import { commitOrder } from '../../git/commit.ts';
+import type { CommandIo } from '../../platform/command-io.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
-import { buildCommits } from '../build.ts';
-import { commitOrder } from '../commit.ts';
-import { type Before, putBackDrift } from '../drift.ts';
-import { writeState } from '../state.ts';
-import type { Place } from '../tool.ts';
+import { buildCommits, writeBuildState } from '../build-state.ts';
+import type { StepContext } from '../step-context.ts';
+import { removeUntracked, type WorkspaceBefore } from '../untracked-changes.ts';
 import { onCurrentOrder, type StepOptions } from './in-run.ts';
 
 /** Commits the order's files as they were written, whatever the checks did to them. All else that came into being or
  *  changed since the attempt began is in no commit: it is put back, so that no later order leans on it. */
-export const orderCommit = (options: StepOptions, io: CommandIo): Promise<Verdict> =>
+export const orderCommit = (options: StepOptions, io: CommandIo): Promise<StepVerdict> =>
   onCurrentOrder(options, io, async (place, build, hand) => {
     const { workspace } = place;
     const { current, loaded } = hand;
@@ -20,7 +19,7 @@ export const orderCommit = (options: StepOptions, io: CommandIo): Promise<Verdic
       return no('config', `${current.id} has no proposal that was written: run "factory order apply" first`);
     }
     const { head } = build.state;
-    const drift = await putBackDrift(
+    const drift = await removeUntracked(
       place,
       { touched: current.touched, written },
       current.snapshot === null ? undefined : await beganWith(place, current.snapshot),
@@ -48,7 +47,7 @@ export const orderCommit = (options: StepOptions, io: CommandIo): Promise<Verdic
       done: [...build.state.done, done],
       current: null,
     };
-    await writeState(place, state);
+    await writeBuildState(place, state);
     const notes =
       made.commit === null
         ? `${made.subject}: no file has changed, so there is nothing to commit`
@@ -57,7 +56,7 @@ export const orderCommit = (options: StepOptions, io: CommandIo): Promise<Verdic
   });
 
 /** The workspace at the start of the attempt. */
-async function beganWith(place: Place, snapshot: string): Promise<Before> {
+async function beganWith(place: StepContext, snapshot: string): Promise<WorkspaceBefore> {
   const snapshots = await openSnapshots({
     workspace: place.workspace,
     dir: place.run.snapshots,

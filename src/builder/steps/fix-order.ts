@@ -1,20 +1,20 @@
 /** `factory order mend`: creates a work order from failed holdout scenarios. */
-import { no, type Verdict, yes } from '../../model/step.ts';
-import type { CommandIo } from '../../system/command-io.ts';
-import { openBuild } from '../build.ts';
+import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
+import type { CommandIo } from '../../platform/command-io.ts';
+import { openBuild } from '../build-state.ts';
 import { createFixOrder } from '../mend.ts';
-import { contextOf } from '../tool.ts';
+import { stepUpdates } from '../step-context.ts';
 import { inRun, type StepOptions } from './in-run.ts';
 
 /** Creates a fix order from failed holdout scenarios. Label `fix`, or `give_up` after `fixes` of them. */
 export const orderMend = (
   options: StepOptions & { readonly fixes: number },
   io: CommandIo,
-): Promise<Verdict> =>
+): Promise<StepVerdict> =>
   inRun(options, io, async (place) => {
     const build = await openBuild(place, { allowExempt: false });
     if ('problem' in build) return no('config', build.problem);
-    const failures = (await contextOf(io))['judge.failures'];
+    const failures = (await stepUpdates(io))['judge.failures'];
     const made = await createFixOrder(place, build, { failures, most: options.fixes });
     if ('problem' in made) return no('config', made.problem);
     if ('usedUp' in made)

@@ -1,21 +1,21 @@
 /** What every step of a build has in common: the run that it works in, and answers for what git and the disk do. */
-import { no, type Verdict } from '../../model/step.ts';
-import type { CommandIo } from '../../system/command-io.ts';
-import { exitOfDisk, tellsOfDisk } from '../../system/disk-trouble.ts';
-import { GitError } from '../../system/git.ts';
-import { type Build, inHand, openBuild } from '../build.ts';
-import { type Place, placeOf } from '../tool.ts';
+import { no, type StepVerdict } from '../../core/contracts/step.ts';
+import type { CommandIo } from '../../platform/command-io.ts';
+import { exitOfDisk, tellsOfDisk } from '../../platform/files/disk-error.ts';
+import { GitError } from '../../platform/git.ts';
+import { type Build, inHand, openBuild } from '../build-state.ts';
+import { type StepContext, stepContext } from '../step-context.ts';
 
-/** `run`: the run directory, if it is not the one of the pipeline. */
+/** `runTool`: the run directory, if it is not the one of the pipeline. */
 export type StepOptions = { readonly run?: string };
 
 /** Finds the run and does the step there. A throw is our fault. */
 export async function inRun(
   options: StepOptions,
   io: CommandIo,
-  act: (place: Place) => Promise<Verdict>,
-): Promise<Verdict> {
-  const place = await placeOf(io, options.run);
+  act: (place: StepContext) => Promise<StepVerdict>,
+): Promise<StepVerdict> {
+  const place = await stepContext(io, options.run);
   if ('problem' in place) return no('config', place.problem);
   try {
     return await act(place);
@@ -34,8 +34,8 @@ export type InHand = Exclude<ReturnType<typeof inHand>, { readonly problem: stri
 export const onCurrentOrder = (
   options: StepOptions,
   io: CommandIo,
-  act: (place: Place, build: Build, current: InHand) => Promise<Verdict>,
-): Promise<Verdict> =>
+  act: (place: StepContext, build: Build, current: InHand) => Promise<StepVerdict>,
+): Promise<StepVerdict> =>
   inRun(options, io, async (place) => {
     const build = await openBuild(place, { allowExempt: false });
     if ('problem' in build) return no('config', build.problem);

@@ -1,15 +1,15 @@
 /** `factory order next`: chooses the work order to build. */
-import { no, type Verdict, yes } from '../../model/step.ts';
-import type { CommandIo } from '../../system/command-io.ts';
-import { buildCommits, openBuild, skipApplied } from '../build.ts';
-import { type BuildState, type CurrentOrder, writeState } from '../state.ts';
+import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
+import type { BuildState, CurrentOrder } from '../../core/records/build.ts';
+import type { CommandIo } from '../../platform/command-io.ts';
+import { buildCommits, openBuild, skipApplied, writeBuildState } from '../build-state.ts';
 import { inRun, type StepOptions } from './in-run.ts';
 
 /** Takes the first work order that is not done. Label `order`, or `done` when there is none left. */
 export const orderNext = (
   options: StepOptions & { readonly allowVerifyExempt?: boolean; readonly exempt?: string },
   io: CommandIo,
-): Promise<Verdict> =>
+): Promise<StepVerdict> =>
   inRun(options, io, async (place) => {
     const allowExempt = options.allowVerifyExempt === true || options.exempt === 'allow';
     const build = await openBuild(place, { allowExempt });
@@ -19,7 +19,7 @@ export const orderNext = (
     const pending = build.orders.find((one) => !state.done.some((done) => done.id === one.order.id));
     const count = build.orders.length;
     if (pending === undefined) {
-      await writeState(place, { ...state, current: null });
+      await writeBuildState(place, { ...state, current: null });
       const commits = buildCommits(state);
       const updates = { 'order.count': count, 'build.commits': commits };
       const all = count === 1 ? 'the one work order is' : `all ${count} work orders are`;
@@ -29,7 +29,7 @@ export const orderNext = (
     const { order } = pending;
     const index = build.orders.indexOf(pending) + 1;
     const current = state.current?.id === order.id ? state.current : freshOrder(order.id);
-    await writeState(place, { ...state, current });
+    await writeBuildState(place, { ...state, current });
     const updates = {
       'order.id': order.id,
       'order.title': order.title,

@@ -1,16 +1,16 @@
 /** `factory order prompt`: begins an attempt at the current order. */
 import { join, resolve } from 'node:path';
-import { inWorkspace } from '../../model/layout.ts';
-import { no, type Verdict, yes } from '../../model/step.ts';
-import type { CommandIo } from '../../system/command-io.ts';
-import { assertStaysInNode, filesInside } from '../../system/inside.ts';
-import { packageRoot } from '../../system/package.ts';
-import { readPlain } from '../../system/read.ts';
-import { preflightProblem } from '../build.ts';
+import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
+import { stageFailure } from '../../core/orders/failure-stage.ts';
+import type { CurrentOrder } from '../../core/records/build.ts';
+import { inWorkspace } from '../../core/records/layout.ts';
+import type { CommandIo } from '../../platform/command-io.ts';
+import { assertStaysInNode, filesInside } from '../../platform/files/inside.ts';
+import { readPlain } from '../../platform/files/read.ts';
+import { packageRoot } from '../../platform/package.ts';
+import { preflightProblem, writeBuildState } from '../build-state.ts';
 import { renderPrompt } from '../prompt.ts';
-import { stageFailure } from '../stage.ts';
-import { type CurrentOrder, writeState } from '../state.ts';
-import { probeOf } from '../tool.ts';
+import { probeOf } from '../step-context.ts';
 import { foretold } from '../verify.ts';
 import { onCurrentOrder, type StepOptions } from './in-run.ts';
 import { refuse } from './refuse.ts';
@@ -20,7 +20,7 @@ import { refuse } from './refuse.ts';
 export const orderPrompt = (
   options: StepOptions & { readonly template?: string },
   io: CommandIo,
-): Promise<Verdict> =>
+): Promise<StepVerdict> =>
   onCurrentOrder(options, io, async (place, build, hand) => {
     const { workspace } = place;
     const files = filesInside(workspace);
@@ -39,7 +39,7 @@ export const orderPrompt = (
     const unmet = await preflightProblem(workspace, order);
     if (unmet !== undefined) {
       const failed = stageFailure('preflight', unmet);
-      await writeState(place, { ...build.state, current: { ...current, failed } });
+      await writeBuildState(place, { ...build.state, current: { ...current, failed } });
       return refuse(failed, { label: 'give_up' });
     }
     const path =
@@ -55,7 +55,7 @@ export const orderPrompt = (
     const prompt = await renderPrompt(template.text, workspace, facts);
     if ('problem' in prompt) return no('config', `${path}: ${prompt.problem}`);
     await files.write(inWorkspace.orderPrompt, prompt.text);
-    await writeState(place, { ...build.state, current });
+    await writeBuildState(place, { ...build.state, current });
     return yes(`${order.id}, attempt ${attempt}: ${inWorkspace.orderPrompt} is written`, {
       updates: { 'order.attempt': attempt, 'order.stage': '' },
     });

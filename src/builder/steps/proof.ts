@@ -1,16 +1,16 @@
 /** `factory order proof`: checks the final commit by itself. */
 import { join } from 'node:path';
-import { inWorkspace } from '../../model/layout.ts';
-import { no, type Verdict, yes } from '../../model/step.ts';
-import type { WorkOrder } from '../../model/work-order.ts';
-import type { CommandIo } from '../../system/command-io.ts';
-import { buildCommits, openBuild } from '../build.ts';
+import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
+import type { WorkOrder } from '../../core/orders/work-order.ts';
+import { inWorkspace } from '../../core/records/layout.ts';
+import type { CommandIo } from '../../platform/command-io.ts';
+import { buildCommits, openBuild } from '../build-state.ts';
 import { prove } from '../proof.ts';
 import { spoken } from '../unittest.ts';
 import { inRun, type StepOptions } from './in-run.ts';
 
 /** Checks the final commit by itself, outside every repository. */
-export const orderProof = (options: StepOptions, io: CommandIo): Promise<Verdict> =>
+export const orderProof = (options: StepOptions, io: CommandIo): Promise<StepVerdict> =>
   inRun(options, io, async (place) => {
     const build = await openBuild(place, { allowExempt: false });
     if ('problem' in build) return no('config', build.problem);

@@ -1,21 +1,21 @@
 /** `factory order rollback`: undoes a failed attempt. */
-import { no, type Verdict, yes } from '../../model/step.ts';
-import type { CommandIo } from '../../system/command-io.ts';
+import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
+import { moveHead } from '../../git/commit.ts';
+import type { CommandIo } from '../../platform/command-io.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
-import { moveHead } from '../commit.ts';
-import { isPutBack } from '../drift.ts';
-import { whatFailed } from '../failed.ts';
-import { readState, writeState } from '../state.ts';
+import { readBuildState, writeBuildState } from '../build-state.ts';
+import { whatFailed } from '../failure.ts';
+import { isPutBack } from '../untracked-changes.ts';
 import { inRun, type StepOptions } from './in-run.ts';
 
 /** Undoes the attempt: restores the project, inputs, plan, orders and the git index to the state at its start. Label `again`, or `give_up` when `attempts` are used up or another one could not help. */
 export const orderRollback = (
   options: StepOptions & { readonly attempts: number },
   io: CommandIo,
-): Promise<Verdict> =>
+): Promise<StepVerdict> =>
   inRun(options, io, async (place) => {
     const { workspace } = place;
-    const read = readState(place);
+    const read = readBuildState(place);
     if ('problem' in read) return no('config', read.problem);
     const { state } = read;
     const current = state?.current;
@@ -33,7 +33,7 @@ export const orderRollback = (
     // A check may have committed, or gone to another branch.
     await moveHead({ historyDir: place.run.history, workspace, env: io.env }, state.head);
     const { brief, hopeless } = await whatFailed(place, current, io);
-    await writeState(place, {
+    await writeBuildState(place, {
       ...state,
       current: { ...current, touched: [], written: null, failed: null, brief },
     });

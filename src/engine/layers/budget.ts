@@ -1,20 +1,8 @@
 /** Limits on time, money and tokens, of the node and of the run: checked before each model call and shared with nested runs. */
-import { own } from '../../model/own.ts';
-import { keptOf } from '../../model/reserve.ts';
-import { capHit, spendHit } from '../caps.ts';
-import { type Desk, openDesk } from '../desk.ts';
-import { type Layer, type LayerContext, LimitReached } from './layer.ts';
-
-/** The limits of an execution. */
-export type ExecutionBudget = {
-  readonly calls: Desk;
-  /** Milliseconds left for an attempt, the part that is reserved for verification left out. */
-  timeLeft(): number;
-  /** Why the time of node or run is over, or undefined. */
-  outOfTime(): string | undefined;
-  /** Why no further attempt may be made, or undefined. */
-  reached(): string | undefined;
-};
+import { capHit, keptOf, spendHit } from '../../core/budget/limits.ts';
+import { own } from '../../core/json.ts';
+import { openBudgetGuard } from '../budget-guard.ts';
+import { type ExecutionBudget, type Layer, type LayerContext, LimitReached } from './layer.ts';
 
 export const budget: Layer = (next) => async (context) => {
   const opened = openBudget(context);
@@ -41,7 +29,7 @@ export function openBudget({ run, node, kind, visit, state, limits }: LayerConte
     return capHit(caps, { ...at, ...time }, { steps: -1, elapsedMs: elapsed() });
   };
   return {
-    calls: openDesk({
+    calls: openBudgetGuard({
       books,
       caps,
       nodeCaps: { maxCostUsd: wants.max_cost_usd, maxTokens: wants.max_tokens },

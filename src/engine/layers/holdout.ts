@@ -1,8 +1,8 @@
 /** Places the holdout files in the workspace for a node that may see them, and removes them when it has ended. */
-import { isDisks } from '../../system/disk-trouble.ts';
-import type { TakenOut } from '../../workspace/sealed.ts';
-import { StoreTrouble, WorkspaceError } from '../../workspace/trouble.ts';
-import { type Sealing, sealingOf } from '../sealing.ts';
+import { type HoldoutMount, sealingOf } from '../../holdout/mount.ts';
+import type { TakenOut } from '../../holdout/sealed-files.ts';
+import { isDisks } from '../../platform/files/disk-error.ts';
+import { StoreTrouble, WorkspaceError } from '../../workspace/errors.ts';
 import type { Executed, Layer } from './layer.ts';
 
 export const holdoutMount: Layer = (next) => async (context) => {
@@ -24,7 +24,7 @@ export const holdoutMount: Layer = (next) => async (context) => {
 const nothing: TakenOut = { broken: [], blocked: [], linked: false, touched: [] };
 
 function takenOut(
-  sealing: Sealing,
+  sealing: HoldoutMount,
   { commands = [] }: Executed,
 ): { readonly taken: TakenOut; readonly unreadable?: string } {
   try {

@@ -1,7 +1,6 @@
 /** What surrounds every execution of a node. A new rule is a file here that exports a `Layer`, and a line in `layers`. */
 import { budget } from './budget.ts';
 import { holdoutMount } from './holdout.ts';
-
 import { type Execute, type Layer, surrounded } from './layer.ts';
 import { leaks } from './leaks.ts';
 import { record } from './record.ts';

@@ -1,23 +1,34 @@
 /** The contract of a layer: a rule that surrounds every execution of a node. */
-import type { Usage } from '../../agents/agent.ts';
-import type { RunState } from '../../model/checkpoint.ts';
-import type { JsonObject } from '../../model/json.ts';
-import type { Context, Outcome } from '../../model/outcome.ts';
-import type { RanCommand } from '../../model/visit-record.ts';
-import type { NodeContext, NodeKind } from '../../nodes/kind.ts';
-import type { Lookout } from '../../workspace/newest.ts';
-import type { TakenOut } from '../../workspace/sealed.ts';
+import type { Caps } from '../../core/budget/limits.ts';
+import type { Usage } from '../../core/budget/usage.ts';
+import type { NodeContext, NodeKind } from '../../core/contracts/node-kind.ts';
+import type { NodeCounts } from '../../core/decision.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Context, Outcome } from '../../core/outcome.ts';
+import type { RunState } from '../../core/records/checkpoint.ts';
+import type { RanCommand } from '../../core/records/visit.ts';
+import type { HoldoutMount } from '../../holdout/mount.ts';
+import type { TakenOut } from '../../holdout/sealed-files.ts';
+import type { Hidden, Recorder } from '../../replay/record.ts';
 import type { Snapshot, Snapshots, Stray } from '../../workspace/snapshot.ts';
+import type { Lookout } from '../../workspace/walk.ts';
 import type { AttemptSecrets } from '../attempt-secrets.ts';
-import type { Books } from '../books.ts';
-import type { Caps } from '../caps.ts';
-import type { Hidden, Recorder } from '../recorder.ts';
-import type { RunSetting } from '../run-context.ts';
-import type { Sealing } from '../sealing.ts';
-import type { AttemptRecords } from '../stage-records.ts';
-import type { Counts } from '../state.ts';
-import type { EventWriter } from '../teller.ts';
-import type { ExecutionBudget } from './budget.ts';
+import type { BudgetGuard } from '../budget-guard.ts';
+import type { CostLedger } from '../cost-ledger.ts';
+import type { EventWriter } from '../event-log.ts';
+import type { AttemptRecords } from '../node-records.ts';
+import type { RunContext } from '../run-context.ts';
+
+/** The limits of an execution. */
+export type ExecutionBudget = {
+  readonly calls: BudgetGuard;
+  /** Milliseconds left for an attempt, the part that is reserved for verification left out. */
+  timeLeft(): number;
+  /** Why the time of node or run is over, or undefined. */
+  outOfTime(): string | undefined;
+  /** Why no further attempt may be made, or undefined. */
+  reached(): string | undefined;
+};
 
 /** Executes a node, or an attempt at it. Whatever a node does is an outcome; a rejection ends the run. */
 export type Execute = (context: LayerContext) => Promise<Executed>;
@@ -33,7 +44,7 @@ export type Executed = {
   readonly snapshot: Snapshot;
   /** The run's context that it saw, with what the engine has counted; by `retry` and `replay`. */
   readonly context?: Context;
-  readonly counts?: Counts;
+  readonly counts?: NodeCounts;
   /** By `replay`: number of the recorded execution that answered instead. */
   readonly replayed?: number;
   /** The state of the run's tools, if it changed. */
@@ -42,9 +53,9 @@ export type Executed = {
   readonly usage?: Usage | undefined;
   /** By `sandbox`: programs of tools and checks that it has run. */
   readonly commands?: readonly RanCommand[];
-  /** By `holdout`: what it found at sealed paths; copies of holdout files among the files that changed. */
-  readonly holdout?: { readonly taken: TakenOut } & Pick<Sealing, 'copies'>;
-  /** By `holdout` and `snapshot`: why the workspace cannot be recorded; everything that the node wrote was undone. */
+  /** By `holdoutRule`: what it found at sealed paths; copies of holdout files among the files that changed. */
+  readonly holdout?: { readonly taken: TakenOut } & Pick<HoldoutMount, 'copies'>;
+  /** By `holdoutRule` and `snapshot`: why the workspace cannot be recorded; everything that the node wrote was undone. */
   readonly unreadable?: string;
   /** By `snapshot`: sockets, pipes and devices that it left; they are removed. */
   readonly strays?: readonly Stray[];
@@ -63,7 +74,7 @@ export type AttemptFacts = NodeContext['attempt'] & {
 /** What a layer is handed. The parts that a layer adds are there for the layers further in; reading one too early is an internal
  *  error. */
 export interface LayerContext extends NodeContext {
-  readonly run: RunSetting;
+  readonly run: RunContext;
   readonly kind: NodeKind;
   readonly visit: number;
   readonly nodeDir: string;
@@ -74,7 +85,7 @@ export interface LayerContext extends NodeContext {
   readonly snapshots: Snapshots;
   readonly limits: {
     readonly caps: Caps;
-    readonly books: Books;
+    readonly books: CostLedger;
     /** Milliseconds of the run so far, over all resumes. */
     elapsed(): number;
     /** The run was suspended for an outage, has waited, and only tries whether it is over. */

@@ -1,5 +1,5 @@
 /** Ends the run if the node shows a line of the holdout; the workspace is restored to its state before the node. */
-import { HoldoutLeak } from '../leaks.ts';
+import { HoldoutLeak } from '../../holdout/leak-guard.ts';
 import type { Layer } from './layer.ts';
 
 export const leaks: Layer = (next) => async (context) => {

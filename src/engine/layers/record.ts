@@ -1,15 +1,15 @@
 /** Records what the node and its agent exchange, and what the node changed in the workspace. */
-import type { Agent, AgentAction, Usage } from '../../agents/agent.ts';
-import { nodeLayout } from '../../model/layout.ts';
-import { sumOfUsages } from '../../model/spent.ts';
-import type { NodeAgent } from '../../nodes/kind.ts';
-import { head } from '../../system/read.ts';
-import { diff } from '../../workspace/changes.ts';
-import { type Lookout, lookout } from '../../workspace/newest.ts';
-import { keepLists } from '../artifacts.ts';
-import { type Recorder, recorder } from '../recorder.ts';
-import { reopen } from '../reopen.ts';
-import { markingSecrets } from '../withheld.ts';
+import { sumOfUsages, type Usage } from '../../core/budget/usage.ts';
+import type { Agent, AgentAction } from '../../core/contracts/agent.ts';
+import type { NodeAgent } from '../../core/contracts/node-kind.ts';
+import { nodeLayout } from '../../core/records/layout.ts';
+import { head } from '../../platform/files/read.ts';
+import { type Recorder, recorder } from '../../replay/record.ts';
+import { keepLists } from '../../store/artifacts.ts';
+import { unlockNodeDirectory } from '../../store/node-directory.ts';
+import { diff } from '../../workspace/diff.ts';
+import { type Lookout, lookout } from '../../workspace/walk.ts';
+import { markingSecrets } from '../environment.ts';
 import type { Executed, Layer, LayerContext } from './layer.ts';
 
 export const record: Layer = (next) => async (context) => {
@@ -91,7 +91,7 @@ function chosenAgent(
     async ask(task, stop) {
       await run.leaks?.beforeAsking(node, task.prompt, state.context);
       const answering = agent.work(task, AbortSignal.any([signal, stop]));
-      return answering.finally(() => reopen(nodeDir));
+      return answering.finally(() => unlockNodeDirectory(nodeDir));
     },
     changedSince: (at) => look.changedSince(at),
     acted: heard.acted,

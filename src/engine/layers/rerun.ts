@@ -1,18 +1,17 @@
 /** Runs a failed scenario once more, on the same files in a separate folder, to tell a flaky failure from a real one. */
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Rerun } from '../../model/attribution.ts';
-import { layout } from '../../model/layout.ts';
-import { type Failure, type Outcome, reasonOf } from '../../model/outcome.ts';
-import { blameAgain } from '../../policy/blame.ts';
-import { diskTrouble } from '../../system/disk-trouble.ts';
-import { beforeWrite } from '../../system/fence.ts';
-import { isCode, isMissing } from '../../system/files.ts';
-import { removeAside } from '../../system/remove.ts';
-import { WorkspaceError } from '../../workspace/trouble.ts';
-import { keepJson } from '../artifacts.ts';
+import { classifyAgain } from '../../core/failure-class.ts';
+import { type Failure, type Outcome, type Rerun, reasonOf } from '../../core/outcome.ts';
+import { layout } from '../../core/records/layout.ts';
+import { diskError } from '../../platform/files/disk-error.ts';
+import { beforeWrite } from '../../platform/files/fence.ts';
+import { removeAside } from '../../platform/files/remove.ts';
+import { isCode, isMissing } from '../../platform/files/write.ts';
+import { keepJson } from '../../store/artifacts.ts';
+import { WorkspaceError } from '../../workspace/errors.ts';
 import { contextInCopy } from '../copy-context.ts';
-import { lastOutputs } from '../last-output.ts';
+import { lastOutputs } from '../feedback.ts';
 import type { Execute, Layer, LayerContext } from './layer.ts';
 
 /** `again` runs the node in the copy. */
@@ -88,7 +87,7 @@ async function judgedAgain(
   const passed = second.status === 'success' || second.status === 'partial_success';
   const exitCode = failure?.exitCode ?? null;
   const firstCode = first.exitCode ?? null;
-  const { attribution, result } = blameAgain(
+  const { attribution, result } = classifyAgain(
     { attribution: first.attribution, exitCode: firstCode },
     { passed, attribution: failure?.attribution, exitCode },
   );
@@ -126,7 +125,7 @@ function moveTo(path: string, target: string): void {
 /** Whether the run must stop: without a copy the first verdict counts, but a disk that is full or broken stops a run
  *  anywhere. Denied access in the copy is the scenario's doing. */
 function isDiskFailure(error: unknown, folder: string): boolean {
-  const trouble = diskTrouble(error);
+  const trouble = diskError(error);
   const denied = trouble?.code === 'EACCES' || trouble?.code === 'EPERM';
   if (trouble !== undefined) return !(denied && trouble.path?.startsWith(folder) === true);
   return !(

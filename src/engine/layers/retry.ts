@@ -1,17 +1,22 @@
 /** Attempts at a node, with waits between them, until one is final. */
-import { nodeLayout } from '../../model/layout.ts';
-import { jittered, noWaits, type Waits } from '../../model/outage.ts';
-import type { Outcome } from '../../model/outcome.ts';
-import { reasonOf } from '../../model/outcome.ts';
-import { own } from '../../model/own.ts';
-import { sourceOf } from '../../model/settings/typing.ts';
-import { sumOfUsages } from '../../model/spent.ts';
-import { removeNow } from '../../system/files.ts';
-import { defaultCaps } from '../caps.ts';
-import { escalated, oneMore } from '../escalate.ts';
+import { defaultCaps } from '../../core/budget/limits.ts';
+import { sumOfUsages } from '../../core/budget/usage.ts';
+import { own } from '../../core/json.ts';
+import { type Outcome, reasonOf } from '../../core/outcome.ts';
+import { nodeLayout } from '../../core/records/layout.ts';
+import {
+  jittered,
+  nextAttempt,
+  noWaits,
+  outageWaits,
+  type Retry,
+  type Waits,
+  withWait,
+} from '../../core/retry.ts';
+import { sourceOf } from '../../core/settings/typing.ts';
+import { escalated, oneMore } from '../../core/step.ts';
+import { removeNow } from '../../platform/files/write.ts';
 import { attemptContext } from '../node-context.ts';
-import { withWait } from '../park.ts';
-import { nextAttempt, outageWaits, type Retry } from '../retry.ts';
 import { type Executed, type Layer, type LayerContext, LimitReached } from './layer.ts';
 
 export const retry: Layer = (next) => async (context) => {

@@ -1,7 +1,6 @@
 /** Innermost: the run function of the node's kind. */
-import type { Outcome } from '../../model/outcome.ts';
-import { failed } from '../../model/outcome.ts';
-import { isDisks } from '../../system/disk-trouble.ts';
+import { failed, type Outcome } from '../../core/outcome.ts';
+import { isDisks } from '../../platform/files/disk-error.ts';
 import { waitingWithin } from '../shared-budget.ts';
 import type { Execute, LayerContext } from './layer.ts';
 

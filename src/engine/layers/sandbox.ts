@@ -1,10 +1,10 @@
 /** Confines the node's programs; a failure that the sandbox seems to have caused says which setting fixes it. */
-import { layout } from '../../model/layout.ts';
-import { endedBySignal, type Outcome } from '../../model/outcome.ts';
-import { readSome } from '../../system/read.ts';
-import { moveAside, removeMoved } from '../../system/remove.ts';
+import { endedBySignal, type Outcome } from '../../core/outcome.ts';
+import { layout } from '../../core/records/layout.ts';
+import { readSome } from '../../platform/files/read.ts';
+import { moveAside, removeMoved } from '../../platform/files/remove.ts';
+import { sandboxHint } from '../confinement.ts';
 import { type OpenProcesses, openProcesses } from '../processes.ts';
-import { sandboxHint } from '../smell.ts';
 import type { Layer, LayerContext } from './layer.ts';
 
 export const sandbox: Layer = (next) => async (context) => {

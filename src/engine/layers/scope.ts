@@ -1,10 +1,10 @@
 /** Holds what the node changed against what it may write, and restores the rest. */
-import type { Node } from '../../model/graph.ts';
-import { failed, keptOfAttempt, type Outcome, reasonOf } from '../../model/outcome.ts';
-import { folderInScope, outsideScope } from '../../policy/paths.ts';
-import { diff } from '../../workspace/changes.ts';
-import { liesIn } from '../../workspace/names.ts';
-import { putBack } from '../../workspace/put-back.ts';
+import type { Node } from '../../core/graph.ts';
+import { failed, keptOfAttempt, type Outcome, reasonOf } from '../../core/outcome.ts';
+import { folderInScope, outsideScope } from '../../core/policy/paths.ts';
+import { liesIn } from '../../platform/files/names.ts';
+import { diff } from '../../workspace/diff.ts';
+import { putBack } from '../../workspace/restore.ts';
 import type { Changes, Snapshot } from '../../workspace/snapshot.ts';
 import { changedPaths, undo } from '../undo.ts';
 import type { Executed, Layer, LayerContext } from './layer.ts';

@@ -1,8 +1,8 @@
 /** Keeps secrets out of the node's artifacts and of its outcome. */
-import { failed, keptOfAttempt, type Outcome } from '../../model/outcome.ts';
-import { own } from '../../model/own.ts';
-import { maskFolder } from '../artifacts.ts';
-import { maskedObject } from '../masked.ts';
+import { own } from '../../core/json.ts';
+import { failed, keptOfAttempt, type Outcome } from '../../core/outcome.ts';
+import { maskedObject } from '../../core/policy/mask.ts';
+import { maskFolder } from '../../store/artifacts.ts';
 import type { Layer, LayerContext } from './layer.ts';
 
 export const secrets: Layer = (next) => async (context) => {

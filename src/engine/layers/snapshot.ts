@@ -1,9 +1,8 @@
 /** Records the workspace as the node left it. If that is impossible, every change is undone, because none could be checked. */
-import { isDisks } from '../../system/disk-trouble.ts';
-import { diff } from '../../workspace/changes.ts';
+import { isDisks } from '../../platform/files/disk-error.ts';
+import { diff } from '../../workspace/diff.ts';
+import { assertWorkspaceRoot, StoreTrouble, WorkspaceError } from '../../workspace/errors.ts';
 import type { Snapshot, Stray } from '../../workspace/snapshot.ts';
-import { standing } from '../../workspace/standing.ts';
-import { StoreTrouble, WorkspaceError } from '../../workspace/trouble.ts';
 import { changedPaths, undo } from '../undo.ts';
 import type { Layer, LayerContext } from './layer.ts';
 
@@ -31,7 +30,7 @@ async function take({
 > {
   try {
     const after = await snapshots.take(before);
-    standing(workspace.path);
+    assertWorkspaceRoot(workspace.path);
     const strays = snapshots.strays();
     // No snapshot can hold them: a resumed or forked run would be without them.
     const gone = new Set(strays.map(({ path }) => path));

@@ -1,11 +1,11 @@
 /** Turns a path through the graph into an example run: outcomes, reports and context keys with which the router follows
  *  the path. */
-import type { WitnessStep } from '../../model/diagnostic.ts';
-import { reservedKeyIn } from '../../policy/reserved.ts';
-import { type Move, missedGate } from './flow.ts';
-import { allWords, choose, forkOf, type Words } from './ways.ts';
+import type { WitnessStep } from '../../core/diagnostic.ts';
+import { reservedKeyIn } from '../../core/policy/reserved-keys.ts';
+import { allEdgeWords, choose, type EdgeWords, forkOf } from './edges.ts';
+import { type Move, missedGate } from './reach.ts';
 
-const silence: Words = { label: '', suggested: [], class: undefined, context: new Map() };
+const silence: EdgeWords = { label: '', suggested: [], class: undefined, context: new Map() };
 // The most dead ends that are tried for one path.
 const mostTries = 3000;
 
@@ -13,8 +13,8 @@ const mostTries = 3000;
  *  that lead along it. */
 export function witnessOf(moves: readonly Move[]): readonly WitnessStep[] | undefined {
   if (!moves.every((_, at) => mayEnd(moves, at))) return undefined;
-  const words: Words[] = [];
-  const open: Iterator<Words, unknown>[] = [];
+  const words: EdgeWords[] = [];
+  const open: Iterator<EdgeWords, unknown>[] = [];
   let tries = mostTries;
   while (words.length < moves.length) {
     const at = words.length;
@@ -38,7 +38,7 @@ const speaks = (move: Move): boolean => isOwn(move) && move.giving.says;
 
 /** The possible reports of the node of a move, the simplest first, with the context after it; a conditional passes its
  *  report on. A node that reports values may set every relevant key up to the next such node. */
-function* candidates(moves: readonly Move[], at: number, before: Words): Generator<Words> {
+function* candidates(moves: readonly Move[], at: number, before: EdgeWords): Generator<EdgeWords> {
   const move = moves[at];
   if (move === undefined) return;
   if (!isOwn(move)) return yield before;
@@ -49,9 +49,10 @@ function* candidates(moves: readonly Move[], at: number, before: Words): Generat
     edges.push(...other.place.fork.edges);
   }
   const fork = forkOf(move.place.node.id, edges);
-  for (const said of allWords({ ...fork, keys: [] }, move.giving)) yield { ...said, context: before.context };
+  for (const said of allEdgeWords({ ...fork, keys: [] }, move.giving))
+    yield { ...said, context: before.context };
   if (!speaks(move)) return;
-  for (const said of allWords(fork, move.giving)) {
+  for (const said of allEdgeWords(fork, move.giving)) {
     const sets = changed(before.context, said.context);
     if (reservedKeyIn(Object.fromEntries(sets)) !== undefined) continue;
     yield { ...said, context: new Map([...before.context, ...sets]) };
@@ -59,7 +60,10 @@ function* candidates(moves: readonly Move[], at: number, before: Words): Generat
 }
 
 /** The values of `after` that differ from `before`. */
-const changed = (before: Words['context'], after: Words['context']): readonly (readonly [string, string])[] =>
+const changed = (
+  before: EdgeWords['context'],
+  after: EdgeWords['context'],
+): readonly (readonly [string, string])[] =>
   [...after].filter(([key, value]) => (before.get(key) ?? '') !== value);
 
 /** Whether this outcome is possible: `requires_tool_success` can turn success into a failure. */
@@ -71,7 +75,7 @@ function mayEnd(moves: readonly Move[], at: number): boolean {
   return moves.slice(0, at).findLast(({ place }) => place.node.id === required)?.giving.status === 'success';
 }
 
-function stepsOf(moves: readonly Move[], words: readonly Words[]): readonly WitnessStep[] {
+function stepsOf(moves: readonly Move[], words: readonly EdgeWords[]): readonly WitnessStep[] {
   const steps = moves.map((move, at): WitnessStep => {
     const { place, giving, way } = move;
     const { label, suggested, class: failure, context } = isOwn(move) ? (words[at] ?? silence) : silence;

@@ -1,13 +1,13 @@
 /** Helpers for findings about a graph as a whole. */
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import type { Move } from './flow.ts';
+import type { Diagnostic } from '../../core/diagnostic.ts';
+import type { Move } from './reach.ts';
 import { witnessOf } from './witness.ts';
 
 /** A finding that is built only when it is reported: its example run may be long. Undefined if there is none. */
 export type Pending = { readonly name: string; readonly make: () => Diagnostic | undefined };
 
 /** At most `most` of the findings; the last one names the others. */
-export function folded(pending: readonly Pending[], most: number): readonly Diagnostic[] {
+export function limitedFindings(pending: readonly Pending[], most: number): readonly Diagnostic[] {
   const shown: Diagnostic[] = [];
   let looked = 0;
   for (const { make } of pending) {
@@ -19,7 +19,7 @@ export function folded(pending: readonly Pending[], most: number): readonly Diag
   const rest = pending.slice(looked).map(({ name }) => name);
   const last = shown.pop();
   if (last === undefined) return [];
-  const others = rest.length === 0 ? '' : `; the same holds for ${listed(rest, 20)}`;
+  const others = rest.length === 0 ? '' : `; the same holds for ${listedNames(rest, 20)}`;
   return [...shown, { ...last, message: `${last.message}${others}` }];
 }
 
@@ -30,7 +30,7 @@ export function proven(found: Diagnostic, moves: readonly Move[] | undefined): D
 }
 
 /** `"a", "b" and "c"`; names beyond `most` are only counted. */
-export function listed(ids: readonly string[], most = 8): string {
+export function listedNames(ids: readonly string[], most = 8): string {
   const all = ids.slice(0, most).map((id) => `"${id}"`);
   if (ids.length > most) all.push(`${ids.length - most} more`);
   const last = all.pop() ?? '';

@@ -1,9 +1,8 @@
 /** A key that is never set is always empty: reports keys that are probably misspelt. */
-import { type KeyNamed, parseCondition } from '../../dot/condition.ts';
-import { spanInValue } from '../../dot/literal.ts';
-import { present } from '../../model/attribute.ts';
-import type { Attribute } from '../../model/graph.ts';
-import { nearest } from '../../model/nearest.ts';
+import { type KeyNamed, parseCondition } from '../../core/conditions.ts';
+import { nearest } from '../../core/nearest.ts';
+import { type Attribute, present } from '../../core/settings/types.ts';
+import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
 const words = ['outcome', 'preferred_label', 'failure_class'];

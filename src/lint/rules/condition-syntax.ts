@@ -1,7 +1,7 @@
 /** Every condition can be parsed. */
-import { parseCondition } from '../../dot/condition.ts';
-import { spanInValue } from '../../dot/literal.ts';
-import { present } from '../../model/attribute.ts';
+import { parseCondition } from '../../core/conditions.ts';
+import { present } from '../../core/settings/types.ts';
+import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const conditionSyntax: Rule = {

@@ -1,10 +1,9 @@
 /** Every edge can be taken: its condition can be true for an outcome of its source, and no other edge always wins. */
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import type { Edge } from '../../model/graph.ts';
-import { type Flow, flowOf, type Move } from '../flow/flow.ts';
-import { pathTo } from '../flow/search.ts';
-import { allWords, choose, forkOf } from '../flow/ways.ts';
-import { folded, listed, proven } from '../flow/words.ts';
+import type { Diagnostic } from '../../core/diagnostic.ts';
+import type { Edge } from '../../core/graph.ts';
+import { allEdgeWords, choose, forkOf } from '../flow/edges.ts';
+import { type Flow, flowOf, type Move, pathTo } from '../flow/reach.ts';
+import { limitedFindings, listedNames, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
 const most = 20;
@@ -24,7 +23,7 @@ export const edgeNeverTaken: Rule = {
       .filter((edge) => flow.reached.has(edge.from) && subject.graph.nodes.get(edge.from)?.type !== 'exit')
       .filter((edge) => !flow.taken.has(edge))
       .map((edge) => ({ name: `${edge.from} -> ${edge.to}`, make: () => report(edge, subject, flow) }));
-    return folded(pending, most);
+    return limitedFindings(pending, most);
   },
 };
 
@@ -32,7 +31,7 @@ function report(edge: Edge, subject: Subject, flow: Flow): Diagnostic {
   const { graph } = subject;
   const { why, fix, instead } = reason(edge, flow);
   const behind = unreached(edge, subject, flow);
-  const effect = behind.length === 0 ? '' : `; so no run reaches ${listed(behind)}`;
+  const effect = behind.length === 0 ? '' : `; so no run reaches ${listedNames(behind)}`;
   const message = `the edge ${edge.from} -> ${edge.to} is never taken: ${why}${effect}`;
   const found = finding(graph, edgeNeverTaken, { message, span: edge.span, fix });
   const path = instead === undefined ? undefined : pathTo(flow, instead.place);
@@ -53,7 +52,7 @@ function reason(edge: Edge, { places }: Flow): Reason {
   // The edge alone would be taken, but another one wins.
   for (const place of sources) {
     for (const giving of place.givings) {
-      for (const words of allWords(alone, giving)) {
+      for (const words of allEdgeWords(alone, giving)) {
         if (choose(alone, giving, words).edge === undefined) continue;
         const winner = choose(place.fork, giving, words).edge;
         if (winner === undefined) continue;

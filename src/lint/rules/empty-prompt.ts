@@ -1,6 +1,6 @@
 /** Every agent node has a prompt or a label. */
-import { misspeltTargets } from '../misspelt.ts';
 import { finding, nodesOf, type Rule } from '../rule.ts';
+import { misspeltTargets } from '../unread.ts';
 
 export const emptyPrompt: Rule = {
   code: 'empty-prompt',

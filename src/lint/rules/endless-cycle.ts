@@ -1,9 +1,7 @@
 /** Every cycle has a way out, or a limit set by its author. */
-import { present } from '../../model/attribute.ts';
-import type { Attributes } from '../../model/graph.ts';
-import { flowOf, type Place } from '../flow/flow.ts';
-import { leadingTo, pathInto, pathTo } from '../flow/search.ts';
-import { folded, type Pending, proven } from '../flow/words.ts';
+import { type Attributes, present } from '../../core/settings/types.ts';
+import { type FlowPlace, flowOf, leadingTo, pathInto, pathTo } from '../flow/reach.ts';
+import { limitedFindings, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule } from '../rule.ts';
 
 const most = 20;
@@ -12,7 +10,7 @@ const graphLimits = ['default_max_visits', 'max_steps', 'max_wall', 'max_cost_us
 const nodeLimits = ['max_visits', 'max_wall'];
 const hasOneOf = (attrs: Attributes, keys: readonly string[]): boolean =>
   keys.some((key) => present(attrs, key) !== undefined);
-const isLimited = ({ node }: Place): boolean => hasOneOf(node.attrs, nodeLimits);
+const isLimited = ({ node }: FlowPlace): boolean => hasOneOf(node.attrs, nodeLimits);
 
 export const endlessCycle: Rule = {
   code: 'endless-cycle',
@@ -51,11 +49,11 @@ export const endlessCycle: Rule = {
       };
       pending.push({ name: place.node.id, make });
     }
-    return folded(pending, most);
+    return limitedFindings(pending, most);
   },
 };
 
-function leave(caught: Set<Place>, place: Place): void {
+function leave(caught: Set<FlowPlace>, place: FlowPlace): void {
   const open = [place];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (caught.delete(next)) for (const { to } of next.moves) if (to !== undefined) open.push(to);

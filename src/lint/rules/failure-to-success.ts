@@ -2,10 +2,20 @@
  *
  *  On the way a failure is settled if the node itself succeeds later, a verification passes, or the node that checks the
  *  loop of the failed one succeeds. No run succeeds after an unmet goal gate. */
-import { isGate } from '../../model/goal-gate.ts';
-import { type Flow, flowOf, isArrival, type Move, missedGate, missesGate, type Place } from '../flow/flow.ts';
-import { leadingTo, pathBetween, pathTo } from '../flow/search.ts';
-import { folded, type Pending, proven } from '../flow/words.ts';
+import { isGate } from '../../core/gates.ts';
+import {
+  type Flow,
+  type FlowPlace,
+  flowOf,
+  isArrival,
+  leadingTo,
+  type Move,
+  missedGate,
+  missesGate,
+  pathBetween,
+  pathTo,
+} from '../flow/reach.ts';
+import { limitedFindings, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
 const most = 3;
@@ -38,7 +48,7 @@ export const failureToSuccess: Rule = {
       if (past !== undefined && path !== undefined && !missedGate([...path, ...past]))
         pending.push({ name: place.node.id, make: () => report(subject, path, past) });
     }
-    return folded(pending, most);
+    return limitedFindings(pending, most);
   },
 };
 
@@ -66,8 +76,8 @@ const carries = (move: Move): boolean =>
   !(move.place.type === 'conditional' && isReported(move) && isTakenUp(move));
 
 /** The moves from a reported failure of `place` by an unconditional edge to a success exit, if nothing settles it. */
-function carriedPast(flow: Flow, place: Place, spend: () => boolean): readonly Move[] | undefined {
-  let back: ReadonlySet<Place> | undefined;
+function carriedPast(flow: Flow, place: FlowPlace, spend: () => boolean): readonly Move[] | undefined {
+  let back: ReadonlySet<FlowPlace> | undefined;
   const leadsBack = ({ to }: Move): boolean => {
     back ??= leadingTo(flow, [place], spend);
     return to !== undefined && back.has(to);
@@ -86,7 +96,7 @@ function carriedPast(flow: Flow, place: Place, spend: () => boolean): readonly M
 }
 
 /** Whether a condition leads a reported failure of `judge` to a move accepted by `leads`. */
-const judges = (judge: Place, leads: (move: Move) => boolean): boolean =>
+const judges = (judge: FlowPlace, leads: (move: Move) => boolean): boolean =>
   judge.passes === undefined &&
   judge.moves
     .filter(isReported)

@@ -1,6 +1,6 @@
 /** `holdout_beside` names a file variable; otherwise no scenarios would run, without a warning. */
-import { parseVars } from '../../dot/vars.ts';
-import { nearest } from '../../model/nearest.ts';
+import { nearest } from '../../core/nearest.ts';
+import { parseVars } from '../../core/references.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const holdoutBeside: Rule = {

@@ -1,8 +1,8 @@
 /** The holdout does not cover the whole workspace. */
-import { holdoutPaths } from '../../policy/holdout.ts';
+import { holdoutPaths } from '../../core/policy/holdout-paths.ts';
 import { finding, type Rule } from '../rule.ts';
 
-export const holdout: Rule = {
+export const holdoutRule: Rule = {
   code: 'holdout',
   severity: 'error',
   rule: 'The holdout is not the whole workspace, `.git` or `.factory`.',
@@ -12,7 +12,7 @@ export const holdout: Rule = {
     const read = holdoutPaths(graph.settings.holdout);
     if ('paths' in read) return [];
     return [
-      finding(graph, holdout, {
+      finding(graph, holdoutRule, {
         message: `holdout: ${read.problem}`,
         span: graph.attrs.get('holdout')?.valueSpan ?? graph.span,
         fix: 'name the files and folders of the holdout scenarios, such as holdout="scripts/scenarios/"',

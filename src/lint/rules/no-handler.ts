@@ -1,6 +1,6 @@
 /** Shapes and types of other implementations without a handler are refused, never run as something else. */
-import { present } from '../../model/attribute.ts';
-import { widerKinds } from '../../model/settings/foreign.ts';
+import { widerKinds } from '../../core/settings/foreign.ts';
+import { present } from '../../core/settings/types.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const noHandler: Rule = {

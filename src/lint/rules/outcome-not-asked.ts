@@ -1,8 +1,8 @@
 /** An agent whose outcome decides is asked for it. */
-import { present } from '../../model/attribute.ts';
-import { isGate } from '../../model/goal-gate.ts';
-import type { Node } from '../../model/graph.ts';
-import { testsOutcome } from '../../model/tested.ts';
+import { isGate } from '../../core/gates.ts';
+import type { Node } from '../../core/graph.ts';
+import { testsOutcome } from '../../core/routing.ts';
+import { present } from '../../core/settings/types.ts';
 import { finding, nodesOf, type Rule, type Subject } from '../rule.ts';
 
 export const outcomeNotAsked: Rule = {

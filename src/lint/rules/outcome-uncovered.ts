@@ -1,9 +1,8 @@
 /** Every usual outcome of a node is taken by some edge. */
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import { retryTarget } from '../../model/goal-gate.ts';
-import { type Flow, flowOf, type Move, missesGate, type Place } from '../flow/flow.ts';
-import { pathTo } from '../flow/search.ts';
-import { folded, type Pending, proven } from '../flow/words.ts';
+import type { Diagnostic } from '../../core/diagnostic.ts';
+import { retryTarget } from '../../core/gates.ts';
+import { type Flow, type FlowPlace, flowOf, type Move, missesGate, pathTo } from '../flow/reach.ts';
+import { limitedFindings, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
 const most = 20;
@@ -27,12 +26,12 @@ export const outcomeUncovered: Rule = {
     const pending = [...stuck].map(
       ([name, moves]): Pending => ({ name, make: () => report(moves, subject, flow) }),
     );
-    return folded(pending, most);
+    return limitedFindings(pending, most);
   },
 };
 
 /** One move for each usual outcome that no edge takes. */
-function uncovered({ node, givings, moves, fork, passes }: Place, { graph }: Subject): readonly Move[] {
+function uncovered({ node, givings, moves, fork, passes }: FlowPlace, { graph }: Subject): readonly Move[] {
   const isSentBack = retryTarget(graph, node) !== undefined;
   const found = givings
     .filter(({ usual }) => usual)

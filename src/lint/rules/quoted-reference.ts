@@ -1,7 +1,7 @@
 /** Values are inserted into commands as quoted words, so references must not be inside quotes. */
-import { quotedReferences } from '../../dot/expand.ts';
-import { spanInValue } from '../../dot/literal.ts';
-import { present } from '../../model/attribute.ts';
+import { quotedReferences } from '../../core/references.ts';
+import { present } from '../../core/settings/types.ts';
+import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const quotedReference: Rule = {

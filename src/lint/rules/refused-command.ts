@@ -1,10 +1,8 @@
 /** Commands that the guardrail refuses in every run. Commands with references are skipped: their values are only known in
  *  the run. */
-import { expand } from '../../dot/expand.ts';
-import { present } from '../../model/attribute.ts';
-import type { Attribute } from '../../model/graph.ts';
-import { toolCommandProblem } from '../../policy/commands.ts';
-import { verificationCommandProblem } from '../../policy/verification-command.ts';
+import { toolCommandProblem, verificationCommandProblem } from '../../core/policy/commands.ts';
+import { expand } from '../../core/references.ts';
+import { type Attribute, present } from '../../core/settings/types.ts';
 import { finding, nodesOf, type Rule } from '../rule.ts';
 
 const unknown = { goal: undefined, lookup: () => undefined };

@@ -1,5 +1,5 @@
 /** A node's id is the name of a folder in the run directory, so some ids are reserved and the length is limited. */
-import { reservedNodeIds } from '../../model/layout.ts';
+import { reservedNodeIds } from '../../core/records/layout.ts';
 import { finding, type Rule } from '../rule.ts';
 
 /** Characters: file names have at most 255, and some append text to the id. */

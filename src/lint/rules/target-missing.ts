@@ -1,8 +1,8 @@
 /** Attributes that name a node name an existing one. */
-import { present } from '../../model/attribute.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import type { Attributes, Graph } from '../../model/graph.ts';
-import { nearest } from '../../model/nearest.ts';
+import type { Diagnostic } from '../../core/diagnostic.ts';
+import type { Graph } from '../../core/graph.ts';
+import { nearest } from '../../core/nearest.ts';
+import { type Attributes, present } from '../../core/settings/types.ts';
 import { finding, type Rule } from '../rule.ts';
 
 function* missing(graph: Graph, attrs: Attributes, keys: readonly string[]): Generator<Diagnostic> {

@@ -1,7 +1,7 @@
 /** An edge leads to a node that is not declared: it is created, as in Graphviz. An error where that leaves the node that was
  *  meant without an edge. */
-import { misspeltTargets, undeclaredTargets } from '../misspelt.ts';
 import { finding, type Rule } from '../rule.ts';
+import { misspeltTargets, undeclaredTargets } from '../unread.ts';
 
 export const undeclaredNode: Rule = {
   code: 'undeclared-node',

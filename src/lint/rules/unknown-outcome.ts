@@ -1,10 +1,10 @@
 /** Conditions compare `outcome` with outcomes, or with words that a node before the edge can answer. */
-import { parseCondition } from '../../dot/condition.ts';
-import { spanInValue } from '../../dot/literal.ts';
-import { present } from '../../model/attribute.ts';
-import type { Attribute, Edge } from '../../model/graph.ts';
-import { nearest } from '../../model/nearest.ts';
-import { outcomeOf, outcomeSynonyms, outcomeWords } from '../../model/outcome.ts';
+import { parseCondition } from '../../core/conditions.ts';
+import type { Edge } from '../../core/graph.ts';
+import { nearest } from '../../core/nearest.ts';
+import { outcomeOf, outcomeSynonyms, outcomeWords } from '../../core/outcome.ts';
+import { type Attribute, present } from '../../core/settings/types.ts';
+import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
 const known: readonly string[] = [...outcomeWords, ...Object.keys(outcomeSynonyms)];

@@ -1,10 +1,9 @@
 /** References in prompts and commands name declared variables, nodes of the graph or its goal. */
-import { nodeKeys, type Reference, references } from '../../dot/expand.ts';
-import { spanInValue } from '../../dot/literal.ts';
-import { parseVars } from '../../dot/vars.ts';
-import { present } from '../../model/attribute.ts';
-import type { Attribute, Graph, Node } from '../../model/graph.ts';
-import { nearest, nearestAmong } from '../../model/nearest.ts';
+import type { Graph, Node } from '../../core/graph.ts';
+import { nearest, nearestAmong } from '../../core/nearest.ts';
+import { nodeKeys, parseVars, type Reference, references } from '../../core/references.ts';
+import { type Attribute, present } from '../../core/settings/types.ts';
+import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
 type Wrong = { readonly message: string; readonly fix: string };

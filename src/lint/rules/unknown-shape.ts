@@ -1,7 +1,7 @@
 /** The shape of a node without a type names a node kind. */
-import { present } from '../../model/attribute.ts';
-import { nearest } from '../../model/nearest.ts';
-import { widerKinds } from '../../model/settings/foreign.ts';
+import { nearest } from '../../core/nearest.ts';
+import { widerKinds } from '../../core/settings/foreign.ts';
+import { present } from '../../core/settings/types.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const unknownShape: Rule = {

@@ -1,7 +1,7 @@
 /** The type of every node exists. */
-import { present } from '../../model/attribute.ts';
-import { nearestOf } from '../../model/nearest.ts';
-import { widerKinds } from '../../model/settings/foreign.ts';
+import { nearestOf } from '../../core/nearest.ts';
+import { widerKinds } from '../../core/settings/foreign.ts';
+import { present } from '../../core/settings/types.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const unknownType: Rule = {

@@ -1,13 +1,12 @@
 /** Every node can be reached from the start: by an edge, or as the retry target of one that can. */
-import { present } from '../../model/attribute.ts';
-import type { Attributes } from '../../model/graph.ts';
-import { misspeltTargets } from '../misspelt.ts';
+import { type Attributes, present } from '../../core/settings/types.ts';
 import { finding, nodesOf, type Rule } from '../rule.ts';
+import { misspeltTargets } from '../unread.ts';
 
 const targets = (attrs: Attributes): readonly string[] =>
   ['retry_target', 'fallback_retry_target'].flatMap((key) => present(attrs, key)?.value.text.trim() ?? []);
 
-export const unreachable: Rule = {
+export const unreachableNode: Rule = {
   code: 'unreachable',
   severity: 'error',
   rule: 'A path leads to every node from the start.',
@@ -35,7 +34,7 @@ export const unreachable: Rule = {
     return [...graph.nodes.values()]
       .filter(({ id }) => !reached.has(id))
       .map(({ id, span }) =>
-        finding(graph, unreachable, {
+        finding(graph, unreachableNode, {
           message: `"${id}" is unreachable (orphan): no path leads to it from "${start.id}"`,
           span,
           fix: 'add an edge that leads to it, or remove it',

@@ -1,7 +1,7 @@
 /** The graph's `vars` are names with defaults. */
-import { spanInValue } from '../../dot/literal.ts';
-import { parseVars } from '../../dot/vars.ts';
-import { present } from '../../model/attribute.ts';
+import { parseVars } from '../../core/references.ts';
+import { present } from '../../core/settings/types.ts';
+import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const varsSyntax: Rule = {

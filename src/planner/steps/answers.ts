@@ -1,7 +1,7 @@
 /** What the steps of a plan answer alike. */
-import type { Json } from '../../model/json.ts';
-import { no, type Verdict } from '../../model/step.ts';
-import { type PlanFinding, toDiagnostic } from '../finding.ts';
+import { no, type StepVerdict } from '../../core/contracts/step.ts';
+import type { Json } from '../../core/json.ts';
+import { type PlanFinding, toDiagnostic } from '../findings.ts';
 
 /** `doctrine`: the file with the rules for work orders; default the bundled one. */
 export type Ruled = { readonly doctrine?: string | undefined };
@@ -10,7 +10,7 @@ export type Ruled = { readonly doctrine?: string | undefined };
 export const textOrFlagsWrong = 2;
 
 /** An invalid text or flag. `before`: what is printed before the reason. */
-export const refused = (problem: string, before = ''): Verdict =>
+export const refusedAnswer = (problem: string, before = ''): StepVerdict =>
   no('config', problem, {
     code: textOrFlagsWrong,
     shown: { err: `${before}error: ${problem}\n`, json: { outcome: 'fail', reason: problem } },

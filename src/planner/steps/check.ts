@@ -1,17 +1,23 @@
 /** `factory plan check`: checks the model's answer. */
-import { inWorkspace } from '../../model/layout.ts';
-import { no, type Verdict, yes } from '../../model/step.ts';
-import type { CommandIo } from '../../system/command-io.ts';
-import { filesInside } from '../../system/inside.ts';
-import type { Plain } from '../../system/read.ts';
-import { type Checked, checkPlan, unreadable } from '../compile.ts';
-import { filesOf, readAnswer } from '../desk.ts';
+import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
+import { inWorkspace } from '../../core/records/layout.ts';
+import type { CommandIo } from '../../platform/command-io.ts';
+import { filesInside } from '../../platform/files/inside.ts';
+import type { Plain } from '../../platform/files/read.ts';
+import { type Checked, checkPlan, unreadablePlan } from '../compile.ts';
 import { fileText } from '../emit.ts';
-import { isError, type PlanFinding } from '../finding.ts';
-import { revisionPrompt } from '../revise.ts';
-import { readState, unbegun, writeState } from '../state.ts';
-import { readDoctrine, readRevisionTemplate } from '../texts.ts';
-import { counted, drawFinding, errorsReason, type Ruled, refused, textOrFlagsWrong } from './answers.ts';
+import { filesOf, readPlanAnswer } from '../files.ts';
+import { isError, type PlanFinding } from '../findings.ts';
+import { readDoctrine, readRevisionTemplate, revisionPrompt } from '../prompt.ts';
+import { readPlanState, unbegun, writePlanState } from '../state.ts';
+import {
+  counted,
+  drawFinding,
+  errorsReason,
+  type Ruled,
+  refusedAnswer,
+  textOrFlagsWrong,
+} from './answers.ts';
 
 export type PlanCheckOptions = Ruled & {
   readonly attempts?: number | string | undefined;
@@ -23,23 +29,27 @@ const defaultAttempts = 5;
 
 /** Checks the model's answer against the workspace. A valid plan is written to `plan.json`; while attempts remain, the prompt
  *  becomes the one that asks for a revision. Nothing is written when a file or flag is wrong. */
-export async function planCheck(options: PlanCheckOptions, io: CommandIo): Promise<Verdict> {
+export async function planCheck(options: PlanCheckOptions, io: CommandIo): Promise<StepVerdict> {
   const attempts = Number(options.attempts ?? defaultAttempts);
   if (!Number.isSafeInteger(attempts) || attempts < 1) {
-    return refused(`--attempts is ${JSON.stringify(options.attempts)}: give a whole number of at least 1`);
+    return refusedAnswer(
+      `--attempts is ${JSON.stringify(options.attempts)}: give a whole number of at least 1`,
+    );
   }
   const template = await readRevisionTemplate(io, options.template);
-  if ('problem' in template) return refused(template.problem);
+  if ('problem' in template) return refusedAnswer(template.problem);
   const doctrine = await readDoctrine(io, options.doctrine);
-  if ('problem' in doctrine) return refused(doctrine.problem);
-  const state = readState(io) ?? unbegun(io.now());
-  if ('problem' in state) return refused(`${state.problem}; begin again with factory plan prompt`);
-  const found = readAnswer(io.cwd);
+  if ('problem' in doctrine) return refusedAnswer(doctrine.problem);
+  const state = readPlanState(io) ?? unbegun(io.now());
+  if ('problem' in state) return refusedAnswer(`${state.problem}; begin again with factory plan prompt`);
+  const found = readPlanAnswer(io.cwd);
   if (found === undefined) {
-    return refused(`there is no answer to check: put the model's answer into ${inWorkspace.planAnswer}`);
+    return refusedAnswer(
+      `there is no answer to check: put the model's answer into ${inWorkspace.planAnswer}`,
+    );
   }
   const files = await filesOf(state.repo ?? io.cwd, io.env);
-  if ('problem' in files) return refused(files.problem);
+  if ('problem' in files) return refusedAnswer(files.problem);
 
   const answer = found.text;
   const { plan, findings, notes, parseError } = found.isUtf8
@@ -47,7 +57,7 @@ export async function planCheck(options: PlanCheckOptions, io: CommandIo): Promi
         repoFiles: files.list,
         strict: options.rules === 'strict',
       })
-    : unreadable('the answer is not UTF-8 text');
+    : unreadablePlan('the answer is not UTF-8 text');
   const attempt = state.attempt + 1;
   const label = plan !== undefined ? 'valid' : attempt < attempts ? 'revise' : 'give_up';
 
@@ -78,7 +88,7 @@ export async function planCheck(options: PlanCheckOptions, io: CommandIo): Promi
     parse_error: parseError,
     findings: [...findings],
   };
-  await writeState(io, { ...state, attempt, attempts: [...state.attempts, record] });
+  await writePlanState(io, { ...state, attempt, attempts: [...state.attempts, record] });
 
   return checked({ label, attempt, attempts, parseError, plan, findings, notes });
 }
@@ -94,7 +104,7 @@ function checked(result: {
   readonly plan: Checked['plan'];
   readonly findings: readonly PlanFinding[];
   readonly notes: readonly PlanFinding[];
-}): Verdict {
+}): StepVerdict {
   const { label, attempt, attempts, parseError, plan, findings, notes } = result;
   const errors = findings.filter(isError);
   const reason = plan !== undefined ? '' : parseError ? unparseableReason(errors) : errorsReason(errors);

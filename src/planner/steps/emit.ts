@@ -1,36 +1,38 @@
 /** `factory plan emit`: writes the work orders of the checked plan. */
 import { join } from 'node:path';
-import { inWorkspace } from '../../model/layout.ts';
-import { type Verdict, yes } from '../../model/step.ts';
-import type { CommandIo } from '../../system/command-io.ts';
-import { filesInside } from '../../system/inside.ts';
-import { namesIn } from '../../system/read.ts';
+import { type StepVerdict, yes } from '../../core/contracts/step.ts';
+import { inWorkspace } from '../../core/records/layout.ts';
+import type { CommandIo } from '../../platform/command-io.ts';
+import { filesInside } from '../../platform/files/inside.ts';
+import { namesIn } from '../../platform/files/read.ts';
 import { checkPlan } from '../compile.ts';
-import { filesOf } from '../desk.ts';
 import { emit, fileText, manifestFile } from '../emit.ts';
-import { isError } from '../finding.ts';
-import { readState, unbegun, writeState } from '../state.ts';
-import { counted, drawFinding, errorsReason, refused, textOf } from './answers.ts';
+import { filesOf } from '../files.ts';
+import { isError } from '../findings.ts';
+import { readPlanState, unbegun, writePlanState } from '../state.ts';
+import { counted, drawFinding, errorsReason, refusedAnswer, textOf } from './answers.ts';
 
 /** Writes the checked plan's work orders, the manifest last; those of an earlier plan are removed. Nothing is written when
  *  there is no plan or it does not (any longer) fit the workspace. */
-export async function planEmit(_options: unknown, io: CommandIo): Promise<Verdict> {
+export async function planEmit(_options: unknown, io: CommandIo): Promise<StepVerdict> {
   const workspace = filesInside(io.cwd);
   const checked = workspace.read(inWorkspace.planChecked);
   if (checked.kind !== 'text') {
-    return refused(`there is no checked plan (${inWorkspace.planChecked}): run factory plan check first`);
+    return refusedAnswer(
+      `there is no checked plan (${inWorkspace.planChecked}): run factory plan check first`,
+    );
   }
-  const state = readState(io) ?? unbegun(io.now());
-  if ('problem' in state) return refused(`${state.problem}; begin again with factory plan prompt`);
+  const state = readPlanState(io) ?? unbegun(io.now());
+  if ('problem' in state) return refusedAnswer(`${state.problem}; begin again with factory plan prompt`);
   const files = await filesOf(state.repo ?? io.cwd, io.env);
-  if ('problem' in files) return refused(files.problem);
+  if ('problem' in files) return refusedAnswer(files.problem);
   // The plan or the workspace may have been edited since the check.
   const { plan, findings } = checkPlan(checked.text, {
     repoFiles: files.list,
   });
   if (plan === undefined) {
     const why = errorsReason(findings.filter(isError));
-    return refused(
+    return refusedAnswer(
       `${inWorkspace.planChecked} does not fit the workspace (${why}): run factory plan check again`,
       findings.map((finding) => drawFinding(finding)).join(''),
     );
@@ -47,7 +49,7 @@ export async function planEmit(_options: unknown, io: CommandIo): Promise<Verdic
     await workspace.write(`${inWorkspace.orders}/${name}`, fileText(order));
   await workspace.write(`${inWorkspace.orders}/${manifestFile}`, fileText(emission.manifest));
   await workspace.write(inWorkspace.planNormalized, fileText(emission.normalized));
-  await writeState(io, { ...state, skipped: [...emission.skipped] });
+  await writePlanState(io, { ...state, skipped: [...emission.skipped] });
 
   const skipped = emission.skipped.map(
     (id) => `left out ${id} of the plan: the repository has the verify script already\n`,

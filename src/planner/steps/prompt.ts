@@ -1,16 +1,15 @@
 /** `factory plan prompt`: writes the planning prompt. */
 import { resolve } from 'node:path';
-import { inWorkspace } from '../../model/layout.ts';
-import { sha256 } from '../../model/sha256.ts';
-import { type Verdict, yes } from '../../model/step.ts';
-import type { CommandIo } from '../../system/command-io.ts';
-import { filesInside } from '../../system/inside.ts';
-import { clearPlan, filesOf, readContext, readUserText } from '../desk.ts';
-import { compileHash } from '../hash.ts';
-import { type PlanState, unbegun, writeState } from '../state.ts';
-import { hasPlaceholder, planPromptText, withDoctrine } from '../template.ts';
-import { readDoctrine } from '../texts.ts';
-import { counted, type Ruled, refused, textOf } from './answers.ts';
+import { type StepVerdict, yes } from '../../core/contracts/step.ts';
+import { inWorkspace } from '../../core/records/layout.ts';
+import { sha256 } from '../../core/sha256.ts';
+import type { CommandIo } from '../../platform/command-io.ts';
+import { filesInside } from '../../platform/files/inside.ts';
+import { compileHash } from '../emit.ts';
+import { clearPlan, filesOf, readContext, readUserText } from '../files.ts';
+import { hasPlaceholder, planPromptText, readDoctrine, withDoctrine } from '../prompt.ts';
+import { type PlanState, unbegun, writePlanState } from '../state.ts';
+import { counted, type Ruled, refusedAnswer, textOf } from './answers.ts';
 
 export type PlanPromptOptions = Ruled & {
   readonly spec: string;
@@ -22,20 +21,20 @@ export type PlanPromptOptions = Ruled & {
 
 /** Renders the planning prompt into the workspace and begins a plan there; whatever was left of an earlier plan is
  *  cleared away. Nothing is written when a file or flag is wrong. */
-export async function planPrompt(options: PlanPromptOptions, io: CommandIo): Promise<Verdict> {
+export async function planPrompt(options: PlanPromptOptions, io: CommandIo): Promise<StepVerdict> {
   const spec = await readUserText(io, options.spec, 'spec');
-  if ('problem' in spec) return refused(spec.problem);
+  if ('problem' in spec) return refusedAnswer(spec.problem);
   const template = await readUserText(io, options.template, 'template');
-  if ('problem' in template) return refused(template.problem);
+  if ('problem' in template) return refusedAnswer(template.problem);
   if (!hasPlaceholder(template.text, 'PRODUCT_SPEC')) {
     const problem = `the template ${options.template} has no {{PRODUCT_SPEC}}: put it where the spec belongs`;
-    return refused(problem);
+    return refusedAnswer(problem);
   }
   const doctrine = await readDoctrine(io, options.doctrine);
-  if ('problem' in doctrine) return refused(doctrine.problem);
+  if ('problem' in doctrine) return refusedAnswer(doctrine.problem);
   const repo = options.repo === undefined ? null : resolve(io.cwd, options.repo);
   const files = await filesOf(repo ?? io.cwd, io.env);
-  if ('problem' in files) return refused(files.problem);
+  if ('problem' in files) return refusedAnswer(files.problem);
 
   const context = await readContext(io.env['FACTORY_CONTEXT']);
   const model = options.model || textOf(context['plan.model']);
@@ -61,7 +60,7 @@ export async function planPrompt(options: PlanPromptOptions, io: CommandIo): Pro
   await workspace.write(inWorkspace.planSpec, spec.text);
   await workspace.write(inWorkspace.planOriginal, prompt);
   await workspace.write(inWorkspace.planPrompt, prompt);
-  await writeState(io, state);
+  await writePlanState(io, state);
 
   const { compile_hash } = state;
   const count = files.list.length;

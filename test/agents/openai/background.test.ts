@@ -1,7 +1,7 @@
 /** Where no stream comes through, the answer is fetched from the background. */
 import { expect, test } from 'vitest';
-import type { AgentReport } from '../../../src/agents/agent.ts';
-import type { Clock } from '../../../src/system/clock.ts';
+import type { AgentReport } from '../../../src/core/contracts/agent.ts';
+import type { Clock } from '../../../src/core/contracts/clock.ts';
 import { type ModelRequest, type Reaction, startModelServer } from '../../support/model-server.ts';
 import { agentClock } from '../clock.ts';
 import { taskFor, wellFormed } from '../contract.ts';

@@ -1,6 +1,6 @@
 /** Servers that differ from OpenAI's own. */
 import { expect, test } from 'vitest';
-import type { AgentReport, ExchangeItem } from '../../../src/agents/agent.ts';
+import type { AgentReport, ExchangeItem } from '../../../src/core/contracts/agent.ts';
 import { type Reaction, startModelServer } from '../../support/model-server.ts';
 import { agentClock } from '../clock.ts';
 import { taskFor, wellFormed } from '../contract.ts';

@@ -1,7 +1,7 @@
 /** A call of the agent against a server that does what the test says. */
 import { expect } from 'vitest';
 import { type OpenaiOptions, openaiAgent } from '../../../src/agents/openai.ts';
-import type { Clock } from '../../../src/system/clock.ts';
+import type { Clock } from '../../../src/core/contracts/clock.ts';
 import { type ModelServer, type Reaction, startModelServer } from '../../support/model-server.ts';
 import { agentClock } from '../clock.ts';
 import { taskFor, wellFormed } from '../contract.ts';

@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { toolNames } from '../../../src/agents/agent.ts';
 import { tools } from '../../../src/agents/openai/tools/index.ts';
 import { resolvedScope } from '../../../src/agents/openai/tools/place.ts';
 import type { ToolResult } from '../../../src/agents/openai/tools/tool.ts';
-import type { ToolScope } from '../../../src/policy/tool-paths.ts';
-import { realClock } from '../../../src/system/clock.ts';
+import { toolNames } from '../../../src/core/contracts/agent.ts';
+import type { ToolScope } from '../../../src/core/policy/tool-paths.ts';
+import { realClock } from '../../../src/platform/clock.ts';
 import { programTask } from '../program-task.ts';
 
 async function workspace(files: Readonly<Record<string, string>> = {}, scope: Partial<ToolScope> = {}) {

@@ -6,4 +6,4 @@ const every = globalThis.setInterval;
 globalThis.setInterval = ((work: () => void, ms: number) =>
   every(work, ms === 1000 ? 1e9 : ms)) as typeof every;
 
-await import('../../../src/program.ts');
+await import('../../../src/cli/process.ts');

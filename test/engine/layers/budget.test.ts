@@ -1,9 +1,9 @@
 /** The limits of one execution: what is left of them for an attempt, and what ends the run. */
 import { expect, test } from 'vitest';
+import { succeeded } from '../../../src/core/outcome.ts';
 import { budget } from '../../../src/engine/layers/budget.ts';
 import { type LayerContext, LimitReached } from '../../../src/engine/layers/layer.ts';
-import { succeeded } from '../../../src/model/outcome.ts';
-import { temp } from '../../system/temp.ts';
+import { temp } from '../../platform/temp.ts';
 import { rig } from './rig.ts';
 
 const caps = { maxSteps: 10, maxWallMs: 1000, maxTokens: 5 };

@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { succeeded } from '../../../src/core/outcome.ts';
+import { layout } from '../../../src/core/records/layout.ts';
 import { holdoutMount } from '../../../src/engine/layers/holdout.ts';
-import { sealedOf } from '../../../src/engine/sealing.ts';
-import { layout } from '../../../src/model/layout.ts';
-import { succeeded } from '../../../src/model/outcome.ts';
-import { temp } from '../../system/temp.ts';
+import { sealedHoldout } from '../../../src/holdout/mount.ts';
+import { temp } from '../../platform/temp.ts';
 import { make } from '../../workspace/folders.ts';
 import { rig } from './rig.ts';
 
@@ -19,7 +19,7 @@ const file = {
   mode: 0o644,
   content: Buffer.from('secret check\n'.repeat(9)),
 } as const;
-const sealed = sealedOf({ paths: ['scripts/scenarios'], from: 'workdir' } as never, [folder, file]);
+const sealed = sealedHoldout({ paths: ['scripts/scenarios'], from: 'workdir' } as never, [folder, file]);
 
 test.for<[string, string, boolean]>([
   ['a tool', tool, true],

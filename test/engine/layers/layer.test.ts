@@ -1,8 +1,8 @@
 /** The order of the layers. */
 import { expect, test } from 'vitest';
+import { succeeded } from '../../../src/core/outcome.ts';
 import { type Executed, type Layer, surrounded } from '../../../src/engine/layers/layer.ts';
-import { succeeded } from '../../../src/model/outcome.ts';
-import { temp } from '../../system/temp.ts';
+import { temp } from '../../platform/temp.ts';
 import { rig, tree } from './rig.ts';
 
 test('layers begin outermost first, and end in the opposite order', async () => {

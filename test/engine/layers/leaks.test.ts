@@ -1,10 +1,10 @@
 /** A line of the holdout that a node shows. */
 import { expect, test } from 'vitest';
+import { succeeded } from '../../../src/core/outcome.ts';
 import type { Executed } from '../../../src/engine/layers/layer.ts';
 import { leaks } from '../../../src/engine/layers/leaks.ts';
-import { HoldoutLeak } from '../../../src/engine/leaks.ts';
-import { succeeded } from '../../../src/model/outcome.ts';
-import { temp } from '../../system/temp.ts';
+import { HoldoutLeak } from '../../../src/holdout/leak-guard.ts';
+import { temp } from '../../platform/temp.ts';
 import { noSnapshots } from '../prepared-run.ts';
 import { rig, tree } from './rig.ts';
 

@@ -1,11 +1,11 @@
 /** What is recorded of a node and its agent. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { succeeded } from '../../../src/core/outcome.ts';
+import { layout, nodeLayout } from '../../../src/core/records/layout.ts';
 import { record } from '../../../src/engine/layers/record.ts';
-import { layout, nodeLayout } from '../../../src/model/layout.ts';
-import { succeeded } from '../../../src/model/outcome.ts';
 import type { ExchangeLog } from '../../../src/store/exchanges.ts';
-import { temp } from '../../system/temp.ts';
+import { temp } from '../../platform/temp.ts';
 import { rig, tree } from './rig.ts';
 
 const secret = 'tok-4711-verysecret';

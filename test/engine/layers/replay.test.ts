@@ -1,9 +1,9 @@
 /** Which executions the recorded run answers. */
 import { expect, test } from 'vitest';
+import { failed, succeeded } from '../../../src/core/outcome.ts';
 import { replay } from '../../../src/engine/layers/replay.ts';
-import type { Replay } from '../../../src/engine/replay.ts';
-import { failed, succeeded } from '../../../src/model/outcome.ts';
-import { temp } from '../../system/temp.ts';
+import type { Replay } from '../../../src/replay/answers.ts';
+import { temp } from '../../platform/temp.ts';
 import { rig } from './rig.ts';
 
 const recorded = { outcome: failed('as recorded', 'product'), replayed: 3 };

@@ -2,12 +2,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { failed, type Outcome, succeeded } from '../../../src/core/outcome.ts';
+import { layout } from '../../../src/core/records/layout.ts';
 import type { Execute } from '../../../src/engine/layers/layer.ts';
 import { rerun } from '../../../src/engine/layers/rerun.ts';
-import { layout } from '../../../src/model/layout.ts';
-import { failed, type Outcome, succeeded } from '../../../src/model/outcome.ts';
 import { openSnapshots } from '../../../src/workspace/snapshots.ts';
-import { temp } from '../../system/temp.ts';
+import { temp } from '../../platform/temp.ts';
 import { rig } from './rig.ts';
 
 const attribution = { class: 'product', how: 'default', why: 'exit code 1' } as const;

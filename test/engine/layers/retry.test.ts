@@ -1,11 +1,11 @@
 /** Attempts at one node: what each is handed, and what all of them together answer. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { failed, type Outcome, succeeded } from '../../../src/core/outcome.ts';
+import { nodeLayout } from '../../../src/core/records/layout.ts';
 import { type Executed, type LayerContext, LimitReached } from '../../../src/engine/layers/layer.ts';
 import { retry } from '../../../src/engine/layers/retry.ts';
-import { nodeLayout } from '../../../src/model/layout.ts';
-import { failed, type Outcome, succeeded } from '../../../src/model/outcome.ts';
-import { temp } from '../../system/temp.ts';
+import { temp } from '../../platform/temp.ts';
 import { rig, tree } from './rig.ts';
 
 const again: Outcome = { ...succeeded(), status: 'retry', reason: 'not yet' };

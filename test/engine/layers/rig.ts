@@ -1,14 +1,14 @@
 /** One node in front of one layer: a context in which nothing but the records is real, and a `next` that a test gives. */
 import { mkdirSync } from 'node:fs';
+import type { Outcome } from '../../../src/core/outcome.ts';
+import { kindOf } from '../../../src/core/pipeline.ts';
+import { layout } from '../../../src/core/records/layout.ts';
 import { openRecords } from '../../../src/engine/commit.ts';
 import { outermostContext } from '../../../src/engine/execute-node.ts';
 import { openBudget } from '../../../src/engine/layers/budget.ts';
 import type { Execute, Executed, Layer, LayerContext } from '../../../src/engine/layers/layer.ts';
 import { attemptContext } from '../../../src/engine/node-context.ts';
-import type { PreparedRun, RunSetting } from '../../../src/engine/run-context.ts';
-import { layout } from '../../../src/model/layout.ts';
-import type { Outcome } from '../../../src/model/outcome.ts';
-import { kindOf } from '../../../src/model/resolve.ts';
+import type { PreparedRun, RunContext } from '../../../src/engine/run-context.ts';
 import { kinds } from '../../../src/nodes/index.ts';
 import { graphOf } from '../../support/graph.ts';
 import { prepared } from '../prepared-run.ts';
@@ -34,7 +34,7 @@ export async function rig(
   dir: string,
   attributes: string,
   more: Partial<Pick<PreparedRun, 'caps' | 'signal' | 'snapshots'>> & {
-    readonly setting?: Partial<RunSetting>;
+    readonly setting?: Partial<RunContext>;
     readonly parts?: Partial<LayerContext>;
   } = {},
 ): Promise<Rig> {

@@ -1,7 +1,7 @@
 /** The run function of a node type. */
 import { expect, test } from 'vitest';
 import { runKind } from '../../../src/engine/layers/run-kind.ts';
-import { temp } from '../../system/temp.ts';
+import { temp } from '../../platform/temp.ts';
 import { rig } from './rig.ts';
 
 const tool = 'shape=parallelogram, tool_command="x"';

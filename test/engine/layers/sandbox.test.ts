@@ -1,9 +1,9 @@
 /** What a failure says of the sandbox and of the machine. */
 import { expect, test } from 'vitest';
+import { failed } from '../../../src/core/outcome.ts';
 import { sandbox } from '../../../src/engine/layers/sandbox.ts';
-import { failed } from '../../../src/model/outcome.ts';
-import { OutOfMemory } from '../../../src/system/oom.ts';
-import { temp } from '../../system/temp.ts';
+import { OutOfMemory } from '../../../src/platform/process/spawn-error.ts';
+import { temp } from '../../platform/temp.ts';
 import { rig } from './rig.ts';
 
 const tool = 'shape=parallelogram, tool_command="x"';

@@ -1,12 +1,12 @@
 /** What a node may change in the workspace. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { failed, type Outcome, succeeded } from '../../../src/core/outcome.ts';
+import { layout } from '../../../src/core/records/layout.ts';
 import type { Executed, LayerContext } from '../../../src/engine/layers/layer.ts';
 import { scope } from '../../../src/engine/layers/scope.ts';
-import { layout } from '../../../src/model/layout.ts';
-import { failed, type Outcome, succeeded } from '../../../src/model/outcome.ts';
 import { openSnapshots } from '../../../src/workspace/snapshots.ts';
-import { temp } from '../../system/temp.ts';
+import { temp } from '../../platform/temp.ts';
 import { make } from '../../workspace/folders.ts';
 import { rig } from './rig.ts';
 

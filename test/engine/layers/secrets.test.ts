@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { failed, type Outcome, succeeded } from '../../../src/core/outcome.ts';
 import { secrets } from '../../../src/engine/layers/secrets.ts';
-import { failed, type Outcome, succeeded } from '../../../src/model/outcome.ts';
-import { temp } from '../../system/temp.ts';
+import { temp } from '../../platform/temp.ts';
 import { rig } from './rig.ts';
 
 const tool = 'shape=parallelogram, tool_command="x"';

@@ -2,13 +2,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { succeeded } from '../../../src/core/outcome.ts';
+import { layout } from '../../../src/core/records/layout.ts';
 import type { Executed } from '../../../src/engine/layers/layer.ts';
 import { snapshot } from '../../../src/engine/layers/snapshot.ts';
-import { layout } from '../../../src/model/layout.ts';
-import { succeeded } from '../../../src/model/outcome.ts';
+import { StoreTrouble, WorkspaceError } from '../../../src/workspace/errors.ts';
 import { openSnapshots } from '../../../src/workspace/snapshots.ts';
-import { StoreTrouble, WorkspaceError } from '../../../src/workspace/trouble.ts';
-import { temp } from '../../system/temp.ts';
+import { temp } from '../../platform/temp.ts';
 import { noSnapshots } from '../prepared-run.ts';
 import { rig, tree } from './rig.ts';
 

@@ -1,13 +1,13 @@
 /** Follows an example run with the engine's step function: each node ends as in the example, and the engine chooses the
  *  edges. */
 
-import type { RunEnding, StepFacts } from '../../../src/engine/decision.ts';
-import { step } from '../../../src/engine/step.ts';
-import type { RunState } from '../../../src/model/checkpoint.ts';
-import type { WitnessStep } from '../../../src/model/diagnostic.ts';
-import type { Graph } from '../../../src/model/graph.ts';
-import { type FailureClass, failed, type Outcome, saidNothing } from '../../../src/model/outcome.ts';
-import { kindOf } from '../../../src/model/resolve.ts';
+import type { RunEnding, StepFacts } from '../../../src/core/decision.ts';
+import type { WitnessStep } from '../../../src/core/diagnostic.ts';
+import type { Graph } from '../../../src/core/graph.ts';
+import { type FailureClass, failed, type Outcome, saidNothing } from '../../../src/core/outcome.ts';
+import { kindOf } from '../../../src/core/pipeline.ts';
+import type { RunState } from '../../../src/core/records/checkpoint.ts';
+import { step } from '../../../src/core/step.ts';
 import { kinds } from '../../../src/nodes/index.ts';
 import { advanced, freshState } from '../../support/graph.ts';
 

@@ -1,7 +1,7 @@
 /** Example runs made with the real engine: real processes and files, and prepared answers instead of an agent. */
 import { expect, test } from 'vitest';
-import type { Diagnostic, WitnessStep } from '../../../src/model/diagnostic.ts';
-import type { Graph } from '../../../src/model/graph.ts';
+import type { Diagnostic, WitnessStep } from '../../../src/core/diagnostic.ts';
+import type { Graph } from '../../../src/core/graph.ts';
 import { findingsOf, typedText } from '../../support/graph.ts';
 import { house } from '../../support/house.ts';
 import { claimed, typeOf } from './follow.ts';

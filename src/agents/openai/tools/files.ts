@@ -1,18 +1,17 @@
-/** The tools that read and change one file: `read`, `write` and `patch`. */
-
+/** The tools that read and change one file: `read`, `write` and `patchTool`. */
 import * as z from 'zod';
-import { once } from '../../../model/once.ts';
-import { systemWords, writeFileAtomic } from '../../../system/files.ts';
-import { decoded, longestFile, placeToSee, placeToWrite, type Target, textAt } from './place.ts';
-import { bounded, did, refused, type ToolResult, tool } from './tool.ts';
+import { once } from '../../../core/once.ts';
+import { systemWords, writeFileAtomic } from '../../../platform/files/write.ts';
+import { decoded, longestFile, placeToSee, placeToWrite, textAt, type WritablePath } from './place.ts';
+import { bounded, defineTool, did, refusedCall, type ToolResult } from './tool.ts';
 
 /** Lines that `read` returns by default. */
 const usualLines = 500;
 
 const pathArgument = once(() => z.string().describe('relative to the workspace'));
 
-export const read = once(() =>
-  tool({
+export const readTool = once(() =>
+  defineTool({
     name: 'read',
     description:
       'Reads a text file of the workspace. Answers with a line that says which lines follow, then the lines as they are. ' +
@@ -25,15 +24,15 @@ export const read = once(() =>
     action: ({ path }) => ({ action: 'tool_call', detail: `read ${path}` }),
     async run({ path, from, lines }, context) {
       const seen = await placeToSee(path, context);
-      if ('problem' in seen) return refused(seen.problem);
+      if ('problem' in seen) return refusedCall(seen.problem);
       const file = await textAt(seen);
-      if ('problem' in file) return refused(file.problem);
+      if ('problem' in file) return refusedCall(file.problem);
       const { text, size, whole } = file;
       if (text === '') return did(`"${seen.path}" is empty (0 bytes)`);
       const all = text.replace(/\n$/, '').split('\n');
       const first = from ?? 1;
       if (first > all.length)
-        return refused(
+        return refusedCall(
           `"${seen.path}" has ${all.length} lines${whole ? '' : ' in what can be read'}, and from is ${first}`,
         );
       const some = all.slice(first - 1, first - 1 + (lines ?? usualLines));
@@ -46,21 +45,21 @@ export const read = once(() =>
   }),
 );
 
-export const write = once(() =>
-  tool({
+export const writeTool = once(() =>
+  defineTool({
     name: 'write',
     description: 'Writes a whole text file, a new one or in place of the old one; missing folders are made.',
     args: z.object({ path: pathArgument(), content: z.string() }),
     action: ({ path }) => ({ action: 'file_change', detail: path }),
     async run({ path, content }, context) {
       const target = await placeToWrite(path, context);
-      return 'problem' in target ? refused(target.problem) : put(target, content);
+      return 'problem' in target ? refusedCall(target.problem) : put(target, content);
     },
   }),
 );
 
-export const patch = once(() =>
-  tool({
+export const patchTool = once(() =>
+  defineTool({
     name: 'patch',
     description:
       'Changes a text file of the workspace. Each edit replaces "find", which must be in the file exactly once, blanks and ' +
@@ -72,13 +71,13 @@ export const patch = once(() =>
     action: ({ path }) => ({ action: 'file_change', detail: path }),
     async run({ path, edits }, context) {
       const target = await placeToWrite(path, context);
-      if ('problem' in target) return refused(target.problem);
+      if ('problem' in target) return refusedCall(target.problem);
       if (target.before === undefined)
-        return refused(`there is no "${target.path}" in the workspace: use write`);
+        return refusedCall(`there is no "${target.path}" in the workspace: use write`);
       const text = decoded(target.before.bytes);
-      if (text === undefined) return refused(`"${target.path}" is a binary file (or no UTF-8)`);
+      if (text === undefined) return refusedCall(`"${target.path}" is a binary file (or no UTF-8)`);
       const applied = applyEdits(text, edits);
-      if ('problem' in applied) return refused(`${target.path} is unchanged: ${applied.problem}`);
+      if ('problem' in applied) return refusedCall(`${target.path} is unchanged: ${applied.problem}`);
       return put(target, applied.text);
     },
   }),
@@ -114,10 +113,10 @@ function applyEdits(
 }
 
 /** Replaces a file as a whole or not at all; permission bits stay. */
-async function put({ path, place, before }: Target, content: string): Promise<ToolResult> {
+async function put({ path, place, before }: WritablePath, content: string): Promise<ToolResult> {
   const bytes = Buffer.from(content);
   if (bytes.length > longestFile)
-    return refused(
+    return refusedCall(
       `the text for "${path}" has ${bytes.length} bytes, more than the ${longestFile} that a tool writes`,
     );
   if (before?.bytes.equals(bytes) === true)
@@ -125,7 +124,7 @@ async function put({ path, place, before }: Target, content: string): Promise<To
   try {
     await writeFileAtomic(place, bytes, { mode: before?.mode ?? 0o644 });
   } catch (error) {
-    return refused(`"${path}" cannot be written: ${systemWords(error)}`);
+    return refusedCall(`"${path}" cannot be written: ${systemWords(error)}`);
   }
   const was = before === undefined ? 'a new file' : `${before.bytes.length} before`;
   return did(`${path}: written, ${bytes.length} bytes (${was})`);

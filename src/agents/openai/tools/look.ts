@@ -1,20 +1,19 @@
-/** The tools that look through folders: `list` and `search`. */
-
+/** The tools that look through folders: `list` and `searchTool`. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createContext, Script } from 'node:vm';
 import * as z from 'zod';
-import { once } from '../../../model/once.ts';
-import { sightProblem } from '../../../policy/tool-paths.ts';
-import { systemWords } from '../../../system/files.ts';
-import { placeToSee, type Seen, textAt, within } from './place.ts';
-import { bounded, did, refused, type ToolContext, tool, wellFormed } from './tool.ts';
+import { once } from '../../../core/once.ts';
+import { sightProblem } from '../../../core/policy/tool-paths.ts';
+import { systemWords } from '../../../platform/files/write.ts';
+import { pathWithin, placeToSee, textAt, type VisiblePath } from './place.ts';
+import { bounded, defineTool, did, refusedCall, type ToolContext, wellFormed } from './tool.ts';
 
 /** Entries of the longest list. */
 const mostEntries = 500;
 
-export const list = once(() =>
-  tool({
+export const listTool = once(() =>
+  defineTool({
     name: 'list',
     description:
       'Lists a folder of the workspace: folders end in "/", files have their size in bytes, links are marked. ' +
@@ -26,9 +25,9 @@ export const list = once(() =>
     action: ({ path }) => ({ action: 'tool_call', detail: `list ${path ?? '.'}` }),
     async run({ path, depth }, context) {
       const seen = await placeToSee(path ?? '', context);
-      if ('problem' in seen) return refused(seen.problem);
+      if ('problem' in seen) return refusedCall(seen.problem);
       const shown = seen.path === '' ? '.' : seen.path;
-      if (!seen.is.isDirectory()) return refused(`"${shown}" is no folder: use read`);
+      if (!seen.is.isDirectory()) return refusedCall(`"${shown}" is no folder: use read`);
       const rows: string[] = [];
       let isCut = false;
       for await (const entry of entriesBelow(seen.real, seen.path, context, depth ?? 1)) {
@@ -79,7 +78,7 @@ async function* entriesBelow(
     if (context.signal.aborted) return;
     const at = path === '' ? kind.name : `${path}/${kind.name}`;
     const there = join(real, kind.name);
-    const names = [at, within(context.root, there) ?? ''];
+    const names = [at, pathWithin(context.root, there) ?? ''];
     if (kind.name === skip || names.some((name) => sightProblem(name, context.scope) !== undefined)) continue;
     yield { path: at, real: there, kind };
     if (kind.isDirectory() && depth > 1) yield* entriesBelow(there, at, context, depth - 1, skip);
@@ -89,8 +88,8 @@ async function* entriesBelow(
 /** Limits of one search: lines, files, bytes, characters of a line, milliseconds of matching. */
 const most = { hits: 200, files: 20_000, bytes: 256 * 1024 * 1024, line: 300, ms: 5_000 } as const;
 
-export const search = once(() =>
-  tool({
+export const searchTool = once(() =>
+  defineTool({
     name: 'search',
     description:
       'Searches the text files of the workspace, line by line, for a text or (with "regex") a JavaScript regular ' +
@@ -104,9 +103,9 @@ export const search = once(() =>
     action: ({ pattern }) => ({ action: 'tool_call', detail: `search ${pattern}` }),
     async run({ pattern, path, regex, ignore_case }, context) {
       const matching = matcher(pattern, regex === true, ignore_case === true ? 'i' : '');
-      if ('problem' in matching) return refused(matching.problem);
+      if ('problem' in matching) return refusedCall(matching.problem);
       const seen = await placeToSee(path ?? '', context);
-      if ('problem' in seen) return refused(seen.problem);
+      if ('problem' in seen) return refusedCall(seen.problem);
       const hits: string[] = [];
       const looked = { files: 0, bytes: 0, ms: 0 };
       let short: string | undefined;
@@ -126,7 +125,7 @@ export const search = once(() =>
         if (short !== undefined) break;
       }
       if (hits.length === 0)
-        return short === undefined ? did(`nothing found in ${looked.files} text files`) : refused(short);
+        return short === undefined ? did(`nothing found in ${looked.files} text files`) : refusedCall(short);
       const rest = short === undefined ? '' : `\n[… ${short}: narrow the path or the pattern …]`;
       return did(`${hits.slice(0, most.hits).join('\n')}${rest}`);
     },
@@ -134,7 +133,10 @@ export const search = once(() =>
 );
 
 /** The file itself, or those below the folder. */
-async function* filesOf(seen: Seen, context: ToolContext): AsyncGenerator<Pick<Seen, 'path' | 'real'>> {
+async function* filesOf(
+  seen: VisiblePath,
+  context: ToolContext,
+): AsyncGenerator<Pick<VisiblePath, 'path' | 'real'>> {
   if (!seen.is.isDirectory()) yield seen;
   else
     for await (const entry of entriesBelow(seen.real, seen.path, context, 100, 'node_modules'))

@@ -2,20 +2,20 @@
 import { constants, type Stats } from 'node:fs';
 import { lstat, open, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sightProblem, type ToolScope, toolPath, writeProblem } from '../../../policy/tool-paths.ts';
-import { isCode, isMissing, systemWords } from '../../../system/files.ts';
+import { sightProblem, type ToolScope, toolPath, writeProblem } from '../../../core/policy/tool-paths.ts';
+import { isCode, isMissing, systemWords } from '../../../platform/files/write.ts';
 import type { ToolContext } from './tool.ts';
 
 /** Bytes of the longest file that is taken into memory. */
 export const longestFile = 10 * 1024 * 1024;
 
-export type Problem = { readonly problem: string };
+export type PathProblem = { readonly problem: string };
 
 /** A path that may be seen: as the model named it, and where it really is (absolute). */
-export type Seen = { readonly path: string; readonly real: string; readonly is: Stats };
+export type VisiblePath = { readonly path: string; readonly real: string; readonly is: Stats };
 
 /** Looks up a path for reading. Links are followed as long as they stay in the workspace and in sight. */
-export async function placeToSee(said: string, context: ToolContext): Promise<Seen | Problem> {
+export async function placeToSee(said: string, context: ToolContext): Promise<VisiblePath | PathProblem> {
   const named = toolPath(said);
   if ('problem' in named) return named;
   const { path } = named;
@@ -24,7 +24,7 @@ export async function placeToSee(said: string, context: ToolContext): Promise<Se
   const shown = path === '' ? '.' : path;
   try {
     const real = await realpath(join(context.root, path));
-    const inside = within(context.root, real);
+    const inside = pathWithin(context.root, real);
     if (inside === undefined) return { problem: `"${shown}" is a link that leaves the workspace` };
     const there = sightProblem(inside, context.scope);
     if (there !== undefined) return { problem: `"${shown}" is a link to what no tool may see here` };
@@ -36,7 +36,7 @@ export async function placeToSee(said: string, context: ToolContext): Promise<Se
 }
 
 /** The path of `real` relative to `root`; undefined when it lies outside. */
-export const within = (root: string, real: string): string | undefined =>
+export const pathWithin = (root: string, real: string): string | undefined =>
   real === root ? '' : real.startsWith(`${root}/`) ? real.slice(root.length + 1) : undefined;
 
 /** The scope with what its entries really are, where links lead there. */
@@ -45,7 +45,7 @@ export async function resolvedScope(root: string, scope: ToolScope): Promise<Too
     const all = new Set(entries);
     for (const entry of entries) {
       const real = await realpath(join(root, entry)).catch(() => undefined);
-      const inside = real === undefined ? undefined : within(root, real);
+      const inside = real === undefined ? undefined : pathWithin(root, real);
       if (inside !== undefined && inside !== '') all.add(inside);
     }
     return [...all];
@@ -59,7 +59,7 @@ export async function resolvedScope(root: string, scope: ToolScope): Promise<Too
 }
 
 /** What is at a path that may be written: a plain file with its permission bits, or nothing yet. */
-export type Target = {
+export type WritablePath = {
   readonly path: string;
   /** Absolute. */
   readonly place: string;
@@ -67,7 +67,7 @@ export type Target = {
 };
 
 /** Looks up a path for writing. No link is written through, neither on the way nor at the end. */
-export async function placeToWrite(said: string, context: ToolContext): Promise<Target | Problem> {
+export async function placeToWrite(said: string, context: ToolContext): Promise<WritablePath | PathProblem> {
   const named = toolPath(said);
   if ('problem' in named) return named;
   const { path } = named;
@@ -118,7 +118,7 @@ export type FileText = {
 };
 
 /** A plain file's text, its beginning where it is long; `problem` for a folder, a pipe, a binary file. */
-export async function textAt(seen: Pick<Seen, 'path' | 'real'>): Promise<FileText | Problem> {
+export async function textAt(seen: Pick<VisiblePath, 'path' | 'real'>): Promise<FileText | PathProblem> {
   const { real } = seen;
   const path = seen.path === '' ? '.' : seen.path;
   try {

@@ -1,19 +1,18 @@
-/** The tool `run`: a program in the workspace, without a shell. */
-
+/** The tool `runTool`: a program in the workspace, without a shell. */
 import * as z from 'zod';
-import { once } from '../../../model/once.ts';
-import { toolCommandProblem } from '../../../policy/commands.ts';
-import { readShell } from '../../../policy/shell.ts';
-import { splitWords } from '../../../policy/words.ts';
-import { headAndTail } from '../../../system/head-and-tail.ts';
-import type { Exit } from '../../../system/spawn.ts';
-import { did, refused, type ToolResult, tool } from './tool.ts';
+import type { Exit } from '../../../core/contracts/process.ts';
+import { once } from '../../../core/once.ts';
+import { toolCommandProblem } from '../../../core/policy/commands.ts';
+import { readShell } from '../../../core/policy/shell.ts';
+import { splitWords } from '../../../core/policy/words.ts';
+import { headAndTail } from '../../../platform/process/outputs.ts';
+import { defineTool, did, refusedCall, type ToolResult } from './tool.ts';
 
 /** Bytes of either stream that the model gets; all of it is in the node's folder. */
 const mostShown = 16 * 1024;
 
-export const run = once(() =>
-  tool({
+export const runTool = once(() =>
+  defineTool({
     name: 'run',
     description:
       'Runs a program in the workspace and answers with its exit code and what it printed. No shell: the command is split into ' +
@@ -26,10 +25,10 @@ export const run = once(() =>
     action: ({ command }) => ({ action: 'command', detail: command.trim() }),
     async run({ command, timeout_seconds }, { task, root, scope, runMs, call }) {
       const words = wordsOf(command);
-      if ('problem' in words) return refused(words.problem);
+      if ('problem' in words) return refusedCall(words.problem);
       const rule = toolCommandProblem(command);
       if (rule !== undefined)
-        return refused(rule.replace(/^tool_command rejected/, 'the command is rejected'));
+        return refusedCall(rule.replace(/^tool_command rejected/, 'the command is rejected'));
       const { hidden, only } = scope;
       const [out, err] = [collector(), collector()];
       const number = String(call).padStart(3, '0');
@@ -93,10 +92,10 @@ function resultOf(exit: Exit, program: string, printed: string): ToolResult {
     case 'signalled':
       return did(`ended by ${exit.signal}${printed}`);
     case 'timed_out':
-      return refused(`ended after ${exit.afterMs / 1000} s, it took too long${printed}`);
+      return refusedCall(`ended after ${exit.afterMs / 1000} s, it took too long${printed}`);
     case 'cancelled':
-      return refused('cancelled');
+      return refusedCall('cancelled');
     case 'not_found':
-      return refused(`"${program}" cannot be run: ${exit.why}`);
+      return refusedCall(`"${program}" cannot be run: ${exit.why}`);
   }
 }

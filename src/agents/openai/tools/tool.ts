@@ -1,9 +1,9 @@
 /** A tool of the model: its description for the model, and what it does with the arguments. */
 import * as z from 'zod';
-import type { JsonObject } from '../../../model/json.ts';
-import type { ToolScope } from '../../../policy/tool-paths.ts';
-import type { Clock } from '../../../system/clock.ts';
-import type { AgentAction, AgentTask } from '../../agent.ts';
+import type { AgentAction, AgentTask } from '../../../core/contracts/agent.ts';
+import type { Clock } from '../../../core/contracts/clock.ts';
+import type { JsonObject } from '../../../core/json.ts';
+import type { ToolScope } from '../../../core/policy/tool-paths.ts';
 
 /** What the tools of one task share. */
 export type ToolContext = {
@@ -24,9 +24,9 @@ export type ToolContext = {
 export type ToolResult = { readonly ok: boolean; readonly text: string };
 
 export const did = (text: string): ToolResult => ({ ok: true, text });
-export const refused = (text: string): ToolResult => ({ ok: false, text: `error: ${text}` });
+export const refusedCall = (text: string): ToolResult => ({ ok: false, text: `error: ${text}` });
 
-export type Action = Pick<AgentAction, 'action' | 'detail'>;
+export type ToolAction = Pick<AgentAction, 'action' | 'detail'>;
 
 export type Tool = {
   readonly name: string;
@@ -39,17 +39,17 @@ export type Tool = {
 
 type PreparedCall = {
   /** For `events.jsonl`. */
-  readonly action: Action;
+  readonly action: ToolAction;
   /** Never rejects for what is in the workspace. */
   run(context: ToolContext): Promise<ToolResult>;
 };
 
 /** Declares a tool, its arguments typed by their schema. */
-export function tool<S extends z.ZodObject>(declared: {
+export function defineTool<S extends z.ZodObject>(declared: {
   readonly name: string;
   readonly description: string;
   readonly args: S;
-  readonly action: (args: z.infer<S>) => Action;
+  readonly action: (args: z.infer<S>) => ToolAction;
   readonly run: (args: z.infer<S>, context: ToolContext) => Promise<ToolResult>;
 }): Tool {
   const { name, description, args, action, run } = declared;

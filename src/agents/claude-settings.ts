@@ -1,0 +1,110 @@
+/** What a node and the environment say about claude: attributes first, then `FACTORY_CLAUDE_*`. */
+import type { AgentTask } from '../core/contracts/agent.ts';
+import type { Environment } from '../core/contracts/process.ts';
+import {
+  type AttributeTable,
+  anyPath,
+  anyPaths,
+  attr,
+  count,
+  duration,
+  list,
+  paths,
+  text,
+  trimmed,
+} from '../core/settings/types.ts';
+import {
+  BadSetting,
+  type GivenText,
+  listedEntries,
+  oneOf,
+  type ProgramSettings,
+  pathIn,
+  programSettings,
+  settingSource,
+  settingsOr,
+  wordsIn,
+} from './program/settings.ts';
+
+export const claudeAttributes = {
+  'claude.path': attr(anyPath(), 'The program; a name is looked up on PATH.', { unset: 'claude' }),
+  'claude.workdir': attr(anyPath(), 'Its working directory; may be absolute.', { unset: 'the workspace' }),
+  'claude.add_dirs': attr(anyPaths(), 'Further directories that it may use (`--add-dir`).'),
+  'claude.model': attr(trimmed(), 'Its model (`--model`).', { unset: 'llm_model' }),
+  'claude.permission_mode': attr(trimmed(), 'Its permission mode.', { unset: 'acceptEdits' }),
+  'claude.allowed_tools': attr(trimmed(), 'Tools that it may use, in its own notation.', {
+    unset: 'Bash,Edit,Write,NotebookEdit',
+    example: 'Bash(git *),Edit',
+  }),
+  'claude.disallowed_tools': attr(trimmed(), 'Tools that it may not use, in its own notation.'),
+  'claude.max_turns': attr(count(1), 'It fails after this many turns.', { unset: 'no limit' }),
+  'claude.settings': attr(trimmed(), 'A settings file, or the settings as JSON text.'),
+  'claude.args': attr(text(), 'Further arguments, split into words without a shell.'),
+  'claude.timeout': attr(
+    duration(),
+    "How long it may take; replaces the default timeout of the node, not the node's own.",
+  ),
+  'claude.heartbeat': attr(duration(), 'The interval of log records while it runs.', { unset: '15s' }),
+  'claude.env_keys': attr(list(), 'Further variables with its keys.', { example: 'AWS_ACCESS_KEY_ID' }),
+  'claude.block_read_paths': attr(paths(), 'Paths of the workspace that the agent cannot read.'),
+} as const satisfies AttributeTable;
+
+/** `effort` is `low`, `medium`, `high` or `xhigh`, its own words. */
+export type ClaudeSettings = ProgramSettings & {
+  readonly permissionMode: string;
+  /** In its own notation: `Bash(git *),Edit`. */
+  readonly allowedTools: string;
+  readonly disallowedTools: string | undefined;
+  readonly maxTurns: number | undefined;
+  /** Absolute. */
+  readonly addDirs: readonly string[];
+  /** A file or a JSON text. */
+  readonly settings: string | undefined;
+  /** Further words of its command line. */
+  readonly args: readonly string[];
+};
+
+export type ClaudeDefaults = {
+  readonly env: Environment;
+  /** `--model` and `--effort`. */
+  readonly model?: string;
+  readonly effort?: string;
+};
+
+/** The program's own list of modes; another one it refuses itself, after its start. */
+const modes = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const;
+
+/** It runs non-interactively: its permissions are fixed at launch. Reading needs none. */
+const usualTools = 'Bash,Edit,Write,NotebookEdit';
+
+/** Everything, or what is wrong and where. Pure. */
+export const readClaudeSettings = (
+  task: Pick<AgentTask, 'attributes' | 'workspace'>,
+  defaults: ClaudeDefaults,
+): { readonly settings: ClaudeSettings } | { readonly problem: string } =>
+  settingsOr(() => {
+    const source = settingSource('claude', 'FACTORY_CLAUDE', task, defaults.env);
+    const { setting } = source;
+    const path = setting('path') ?? { text: 'claude', from: 'claude.path' };
+    const common = programSettings(source, path, defaults);
+    const args = setting('args');
+    return {
+      ...common,
+      // It has no lower word.
+      effort: common.effort === 'none' || common.effort === 'minimal' ? 'low' : common.effort,
+      permissionMode: oneOf(setting('permission_mode'), modes, 'acceptEdits'),
+      allowedTools: setting('allowed_tools')?.text ?? usualTools,
+      disallowedTools: setting('disallowed_tools')?.text,
+      maxTurns: turns(setting('max_turns')),
+      addDirs: listedEntries(setting('add_dirs')).map((one) => pathIn(task.workspace, one)),
+      settings: setting('settings')?.text,
+      args: args === undefined ? [] : wordsIn(args),
+    };
+  });
+
+function turns(said: GivenText | undefined): number | undefined {
+  if (said === undefined) return undefined;
+  if (!/^\d+$/.test(said.text) || Number(said.text) === 0)
+    throw new BadSetting(`${said.from} is "${said.text}", which is no number of turns of at least 1`);
+  return Number(said.text);
+}

@@ -1,0 +1,117 @@
+/** What a node and the environment say about codex: attributes first, then `ATTRACTOR_CODEX_*`. */
+import type { AgentTask } from '../core/contracts/agent.ts';
+import type { Environment } from '../core/contracts/process.ts';
+import {
+  type AttributeTable,
+  anyPath,
+  anyPaths,
+  attr,
+  duration,
+  flag,
+  list,
+  paths,
+  text,
+  trimmed,
+} from '../core/settings/types.ts';
+import {
+  BadSetting,
+  isTrue,
+  listedEntries,
+  type ProgramSettings,
+  pathIn,
+  programSettings,
+  settingSource,
+  settingsOr,
+} from './program/settings.ts';
+
+export const codexAttributes = {
+  'codex.path': attr(anyPath(), 'The program; a name is looked up on PATH.', { unset: 'codex' }),
+  'codex.workdir': attr(anyPath(), 'Its working directory (`-C`); may be absolute.', {
+    unset: 'the workspace',
+  }),
+  'codex.add_dirs': attr(anyPaths(), 'Further directories that it may use (`--add-dir`).'),
+  'codex.sandbox': attr(trimmed(), 'Its own sandbox (`-s`).', { unset: 'workspace-write' }),
+  'codex.approval': attr(trimmed(), 'Its approval policy (`-a`).'),
+  'codex.model': attr(trimmed(), 'Its model (`-m`).', { unset: 'llm_model' }),
+  'codex.profile': attr(trimmed(), 'Its profile (`-p`).'),
+  'codex.config_overrides': attr(text(), 'Values for `-c`, separated by `;;`.'),
+  'codex.auto_approve_commands': attr(
+    list(),
+    'Commands that it may run without asking, written as `-c KEY=["…"]`.',
+  ),
+  'codex.auto_approve_config_key': attr(trimmed(), 'The KEY of codex.auto_approve_commands.'),
+  'codex.skip_git_repo_check': attr(flag(), 'Passes `--skip-git-repo-check`.', { default: 'false' }),
+  'codex.dangerous_bypass': attr(flag(), 'Passes `--dangerously-bypass-approvals-and-sandbox`.', {
+    default: 'false',
+  }),
+  'codex.disable_mcp': attr(flag(), 'Disables its server `memory_ops`.', { default: 'false' }),
+  'codex.timeout_seconds': attr(
+    duration(),
+    "Seconds or a duration that it may take; replaces the default timeout of the node, not the node's own.",
+  ),
+  'codex.heartbeat_seconds': attr(duration(), 'The interval of log records while it runs.', { unset: '15s' }),
+  'codex.env_keys': attr(list(), 'Variables with its keys, besides OPENAI_API_KEY and CODEX_API_KEY.'),
+  'codex.json': attr(flag(), 'Whether `--json` is passed.', { unset: 'yes, unless the program is a script' }),
+  'codex.block_read_paths': attr(paths(), 'Paths of the workspace that the agent cannot read.'),
+  'codex.strict_read_scope': attr(
+    flag(),
+    'Hides everything but codex.workdir, codex.add_dirs and a program in the workspace.',
+    { default: 'false' },
+  ),
+} as const satisfies AttributeTable;
+
+export type CodexSettings = ProgramSettings & {
+  readonly sandbox: string;
+  readonly approval: string | undefined;
+  readonly profile: string | undefined;
+  /** Absolute. */
+  readonly addDirs: readonly string[];
+  readonly overrides: readonly string[];
+  readonly autoApprove: { readonly key: string; readonly commands: readonly string[] } | undefined;
+  readonly strictReadScope: boolean;
+  readonly disableMcp: boolean;
+  readonly skipGitRepoCheck: boolean;
+  readonly bypass: boolean;
+  /** Whether its output is asked for as JSON lines; undefined where the program decides. */
+  readonly json: boolean | undefined;
+};
+
+export type CodexDefaults = {
+  readonly env: Environment;
+  /** `--model` and `--effort`. */
+  readonly model?: string;
+  readonly effort?: string;
+};
+
+/** Everything, or what is wrong and where. Pure. */
+export const readCodexSettings = (
+  task: Pick<AgentTask, 'attributes' | 'workspace'>,
+  defaults: CodexDefaults,
+): { readonly settings: CodexSettings } | { readonly problem: string } =>
+  settingsOr(() => {
+    const source = settingSource('codex', 'ATTRACTOR_CODEX', task, defaults.env);
+    const { setting, flag } = source;
+    const path = setting('path') ?? { text: 'codex', from: 'codex.path' };
+    const commands = listedEntries(setting('auto_approve_commands')).map(({ text }) => text);
+    const key = setting('auto_approve_config_key')?.text;
+    if (commands.length > 0 && key === undefined)
+      throw new BadSetting('codex.auto_approve_commands requires codex.auto_approve_config_key');
+    const json = setting('json');
+    return {
+      ...programSettings(source, path, defaults, '_seconds'),
+      sandbox: setting('sandbox')?.text ?? 'workspace-write',
+      approval: setting('approval')?.text,
+      profile: setting('profile')?.text,
+      addDirs: listedEntries(setting('add_dirs')).map((one) => pathIn(task.workspace, one)),
+      overrides: (setting('config_overrides')?.text ?? '')
+        .split(';;')
+        .map((one) => one.trim())
+        .filter((one) => one !== ''),
+      autoApprove: commands.length === 0 || key === undefined ? undefined : { key, commands },
+      strictReadScope: flag('strict_read_scope'),
+      disableMcp: flag('disable_mcp'),
+      skipGitRepoCheck: flag('skip_git_repo_check'),
+      bypass: flag('dangerous_bypass'),
+      json: json === undefined ? undefined : isTrue(json),
+    };
+  });

@@ -1,0 +1,143 @@
+/** What a node's attributes say about how the model works: one answer, or a loop with tools, and within which limits.
+ *  Their values have been checked with the pipeline. Pure. */
+import { type AgentTask, toolNames } from '../../core/contracts/agent.ts';
+import { own } from '../../core/json.ts';
+import type { ToolScope } from '../../core/policy/tool-paths.ts';
+import {
+  type AttributeTable,
+  attr,
+  count,
+  duration,
+  durationMs,
+  word,
+  words,
+} from '../../core/settings/types.ts';
+
+export const openaiAttributes = {
+  'agent.mode': attr(
+    word('single', 'agent'),
+    '`agent`: the model works with tools; `single`: one call, one answer.',
+    {
+      unset: 'agent with openai.tools, else single',
+    },
+  ),
+  'openai.tools': attr(words(...toolNames), 'The tools of the model.', { unset: 'all of them' }),
+  'openai.api': attr(word('auto', 'responses', 'chat'), 'Which API of the server is used.', {
+    default: 'auto',
+  }),
+  'openai.run_timeout': attr(duration(), 'How long one call of the tool `run` may take.', { default: '10m' }),
+  max_turns: attr(count(1), 'How often the model may answer in one session with tools.', { default: '50' }),
+} as const satisfies AttributeTable;
+
+export type Api = 'auto' | 'responses' | 'chat';
+
+export type Loop = {
+  readonly tools: readonly string[];
+  /** False where the last text is the answer: the node keeps it in a file, or asks for a schema. */
+  readonly finish: boolean;
+  readonly maxTurns: number;
+  /** In and out, summed over all turns. */
+  readonly maxTokens: number | undefined;
+  /** Whether a server that does not count its tokens may continue under `maxTokens`. */
+  readonly uncounted: boolean;
+  /** Milliseconds that one program may take. */
+  readonly runMs: number;
+  readonly scope: ToolScope;
+};
+
+const usualTurns = 50;
+const usualRunMs = 600_000;
+/** Hidden from every agent unless the node allows it. */
+const scenarios = 'scripts/scenarios/';
+
+/** `loop` is undefined where the model gets no tools. */
+export function readOpenaiSettings(task: Pick<AgentTask, 'attributes' | 'schema'>): {
+  readonly api: Api;
+  readonly loop: Loop | undefined;
+} {
+  const text = (key: string) => own(task.attributes, key)?.trim() || undefined;
+  const list = (key: string) =>
+    text(key)
+      ?.split(',')
+      .map((one) => one.trim())
+      .filter((one) => one !== '');
+  const api = text('openai.api');
+  const tools = list('openai.tools');
+  const mode = text('agent.mode') ?? (tools === undefined ? 'single' : 'agent');
+  const maxTokens = text('max_tokens');
+  const runTimeout = text('openai.run_timeout');
+  const isOpen = (key: string) => /^(?:1|t|true|yes)$/i.test(text(key) ?? '');
+  const only = list('read_scope');
+  const writable = list('allowed_write_paths');
+  const loop = {
+    tools: tools ?? toolNames,
+    finish: task.schema === undefined && text('response_file') === undefined,
+    maxTurns: Number(text('max_turns') ?? usualTurns),
+    maxTokens: maxTokens === undefined ? undefined : Number(maxTokens),
+    uncounted: text('unknown_cost') === 'allow',
+    runMs: (runTimeout === undefined ? undefined : milliseconds(runTimeout)) ?? usualRunMs,
+    scope: {
+      hidden: [
+        ...(isOpen('openai.allow_read_scenarios') || isOpen('codex.allow_read_scenarios') ? [] : [scenarios]),
+        ...(list('codex.block_read_paths') ?? []),
+      ],
+      ...(only === undefined ? {} : { only }),
+      ...(writable === undefined ? {} : { writable }),
+    },
+  };
+  return {
+    api: api === 'responses' || api === 'chat' ? api : 'auto',
+    loop: mode === 'agent' ? loop : undefined,
+  };
+}
+
+/** A bare number means seconds. */
+const milliseconds = (text: string): number | undefined =>
+  /^\d+$/.test(text) ? Number(text) * 1000 : durationMs(text);
+
+/* Default settings, and what a key and a base URL look like: all that choosing this agent needs of it. */
+
+/** The largest token budget of an answer: models whose limit is 65,536 would refuse a full doubling. */
+export const mostOutputTokens = 65_000;
+
+export const openaiDefaults = {
+  baseURL: 'https://api.openai.com/v1',
+  model: 'gpt-5.2',
+  maxOutputTokens: 64_000,
+  mostOutputTokens,
+  maxRetries: 2,
+  maxWaitMs: 60_000,
+  idleMs: 2_400_000,
+  pollMs: 5_000,
+  pollDeadlineMs: 2_400_000,
+  maxAnswerBytes: 10 * 1024 * 1024,
+  firstRetryMs: 500,
+} as const;
+
+/** Why this cannot be a key, or undefined; says nothing of the key itself. */
+export function keyProblem(apiKey: string): string | undefined {
+  const key = apiKey.trim();
+  if (key === '') return 'there is no key: set OPENAI_API_KEY';
+  if (!/^[\x21-\x7e]+$/.test(key))
+    return 'OPENAI_API_KEY has characters that no key has: blanks, line ends or letters beyond ASCII';
+  return undefined;
+}
+
+/** A base URL for messages: without user, password and query. */
+export function showURL(baseURL: string): string {
+  try {
+    const url = new URL(baseURL);
+    return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  } catch {
+    return baseURL;
+  }
+}
+
+/** Values in the query of a base URL that may be secrets, which servers may repeat; not an API version, nor a value that
+ *  is too short. */
+export function hiddenIn(baseURL: string): readonly string[] {
+  if (!URL.canParse(baseURL)) return [];
+  return [...new URL(baseURL).searchParams]
+    .filter(([name, value]) => value.length >= 8 && !/^(?:api[-_]?)?version$/i.test(name))
+    .map(([, value]) => value);
+}

@@ -1,0 +1,289 @@
+/** Environment checks behind `factory doctor`. Each is tried, not guessed. */
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  statfsSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readClaudeSettings } from '../agents/claude-settings.ts';
+import { readCodexSettings } from '../agents/codex-settings.ts';
+import { chooseAgent } from '../agents/index.ts';
+import { findExecutable } from '../agents/program/executable.ts';
+import { proxyVariables } from '../core/contracts/agent.ts';
+import type { Environment } from '../core/contracts/process.ts';
+import { sandboxAccount, sandboxRequest, sandboxWords } from '../core/policy/confinement.ts';
+import { namedSecrets, secretsOf } from '../core/policy/secrets.ts';
+import { keysAmongRuns } from '../holdout/seal.ts';
+import { mendKeys, placeOfKeys } from '../holdout/vault.ts';
+import { diskError } from '../platform/files/disk-error.ts';
+import { allows } from '../platform/files/read.ts';
+import { removeTree } from '../platform/files/remove.ts';
+import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
+import { isCode, systemWords, writeFileAtomic } from '../platform/files/write.ts';
+import { gitMissing, sourceGit } from '../platform/git.ts';
+import { sandboxCapabilities } from '../platform/sandbox/capabilities.ts';
+import { describePlan } from './resolve-agents.ts';
+import { ableBy } from './sandbox.ts';
+
+/** `good`: nothing to do · `less`: runs work with restrictions · `bad`: runs fail · `absent`: only nodes that use it fail. */
+export type EnvironmentFinding = {
+  readonly what:
+    | 'node'
+    | 'git'
+    | 'sandbox'
+    | 'runs'
+    | 'temporary'
+    | 'keys'
+    | 'secrets'
+    | 'agent'
+    | 'codex'
+    | 'claude';
+  readonly state: 'good' | 'less' | 'bad' | 'absent';
+  readonly says: string;
+  readonly more: readonly string[];
+  readonly fix?: string;
+};
+
+/** Runs all checks. `runsDir` is absolute and need not exist. Leaves nothing behind. */
+export async function checkEnvironment(where: {
+  readonly cwd: string;
+  readonly runsDir: string;
+  readonly env: Environment;
+}): Promise<readonly EnvironmentFinding[]> {
+  const { cwd, runsDir, env } = where;
+  const temporary = temporaryOf(env);
+  return [
+    { what: 'node', state: 'good', says: process.version, more: [] },
+    await git(cwd, env),
+    await sandbox(env),
+    await disk('runs', runsDir),
+    await disk('temporary', temporary),
+    await keys(runsDir, env),
+    secrets(env),
+    agent(env),
+    await program('codex', cwd, env),
+    await program('claude', cwd, env),
+  ];
+}
+
+async function git(cwd: string, env: Environment): Promise<EnvironmentFinding> {
+  const found = await sourceGit(allows(cwd, constants.X_OK) ? cwd : '/', env).run(['--version']);
+  if (found.ok) return { what: 'git', state: 'good', says: found.text, more: [] };
+  return {
+    what: 'git',
+    state: 'bad',
+    says: found.missing ? gitMissing : found.why,
+    more: ['only pipelines that plan and build need it'],
+    ...(found.missing ? { fix: 'install git' } : {}),
+  };
+}
+
+async function sandbox(env: Environment): Promise<EnvironmentFinding> {
+  const variable = env['FACTORY_SANDBOX']?.trim() ?? '';
+  const word = sandboxWords.find((one) => one === variable);
+  const what = 'sandbox';
+  if (variable !== '' && word === undefined)
+    return {
+      what,
+      state: 'bad',
+      says: `FACTORY_SANDBOX is "${variable}", which is not one of ${sandboxWords.join(', ')}`,
+      more: [],
+      fix: 'set it to one of these, or unset it',
+    };
+  const ladder = await sandboxCapabilities(env);
+  const { used, why, missing } = sandboxAccount(sandboxRequest({ environment: word }), ableBy(ladder));
+  const more = missing.map((one) => `not enforced: ${one}`);
+  if (word === 'bwrap' && 'missing' in ladder.bwrap)
+    return { what, state: 'bad', says: why, more, fix: 'set FACTORY_SANDBOX=auto, or make bubblewrap work' };
+  return {
+    what,
+    state: used === 'bwrap' ? 'good' : 'less',
+    says: `${used}: ${why}`,
+    more,
+    ...(used === 'bwrap' ? {} : { fix: 'see docs/sandbox.md for what bubblewrap needs' }),
+  };
+}
+
+/** Bytes below which a run is likely to fill the disk. */
+const littleRoom = 1024 ** 3;
+
+/** The key store: without it, pipelines with a holdout are refused. */
+async function keys(runsDir: string, env: Environment): Promise<EnvironmentFinding> {
+  const what = 'keys';
+  const less = (says: string): EnvironmentFinding => ({
+    what,
+    state: 'less',
+    says,
+    more: ['pipelines with holdout scenarios, such as the main job, are refused; others run'],
+    fix: mendKeys,
+  });
+  const place = placeOfKeys(env);
+  if ('problem' in place) return less(place.problem.message);
+  const among = unlessOutOfReach(() => keysAmongRuns(runsDir, env));
+  if (among !== undefined) return less(among);
+  const tried = await disk(what, place.folder);
+  return tried.state === 'bad' ? less(tried.says) : { what, state: 'good', says: place.folder, more: [] };
+}
+
+/** Undefined if the runs directory cannot be examined: its own check reports that. */
+function unlessOutOfReach<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (diskError(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+const elsewhere = {
+  runs: 'name another folder with --runsdir',
+  temporary: 'set TMPDIR to another folder',
+  keys: mendKeys,
+} as const;
+
+async function disk(what: keyof typeof elsewhere, path: string): Promise<EnvironmentFinding> {
+  const fix = elsewhere[what];
+  const bad = (why: string): EnvironmentFinding => ({
+    what,
+    state: 'bad',
+    says: `${path}: ${why}`,
+    more: [],
+    fix,
+  });
+  // The temporary folder is never created.
+  if (what === 'temporary' && !isThere(path)) return bad('there is no such folder');
+  let folder = path;
+  for (; !isFolder(folder); folder = dirname(folder))
+    if (isThere(folder)) return bad(`${folder} is not a folder, or cannot be reached`);
+  let own: string | undefined;
+  try {
+    own = await makeTemporary(folder, '.factory-doctor');
+    await writeFileAtomic(join(own, 'one'), 'x');
+    const { bavail, bsize } = statfsSync(own);
+    const free = bavail * bsize;
+    const tried = [
+      `${size(free)} free`,
+      ...(what === 'runs' ? [...links(own), copies(own), names(own)] : []),
+    ].filter((words) => words !== '');
+    return {
+      what,
+      state: free < littleRoom ? 'less' : 'good',
+      says: `${path}: ${tried.join(', ')}`,
+      more: [],
+      ...(free < littleRoom ? { fix: `free disk space there, or ${fix}` } : {}),
+    };
+  } catch (error) {
+    const trouble = diskError(error);
+    if (trouble === undefined && !isCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG')) throw error;
+    return bad(`nothing can be written there: ${systemWords(trouble?.error ?? error)}`);
+  } finally {
+    if (own !== undefined) await removeTree(own).catch(() => {});
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** True for an entry of any kind, and for one that cannot be examined. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    return !isCode(error, 'ENOTDIR');
+  }
+}
+
+/** The kinds of links that the disk does not support. */
+function links(folder: string): readonly string[] {
+  const [one, other] = [join(folder, 'one'), join(folder, 'other')];
+  const missing = (what: string, make: (path: string) => void): readonly string[] => {
+    try {
+      make(other);
+      unlinkSync(other);
+      return [];
+    } catch (error) {
+      if (isCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK')) return [what];
+      throw error;
+    }
+  };
+  return [
+    ...missing('no hard links', (path) => linkSync(one, path)),
+    ...missing('no symbolic links', (path) => symlinkSync('one', path)),
+  ];
+}
+
+function copies(folder: string): string {
+  try {
+    copyFileSync(join(folder, 'one'), join(folder, 'copy'), constants.COPYFILE_FICLONE_FORCE);
+    return 'copies share their blocks';
+  } catch {
+    return 'copies take time and space (no copy-on-write)';
+  }
+}
+
+const names = (folder: string): string =>
+  existsSync(join(folder, 'ONE')) ? 'case-insensitive file names' : '';
+
+function size(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const at = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  return `${(bytes / 1024 ** at).toFixed(at === 0 ? 0 : 1)} ${units[at]}`;
+}
+
+/** The variables that nodes do not get; their values are not shown. */
+function secrets(env: Environment): EnvironmentFinding {
+  const what = 'secrets';
+  const named = namedSecrets(env);
+  if ('bad' in named) {
+    const says = `FACTORY_SECRETS: "${named.bad}" is not the name of a variable`;
+    return { what, state: 'bad', says, more: [], fix: 'write names with commas between them' };
+  }
+  const names = secretsOf(env, named.names).map(({ name }) => name);
+  const says = names.length === 0 ? 'none in the environment' : `withheld from nodes: ${names.join(', ')}`;
+  const more = names.length === 0 ? [] : ['env_pass passes them; agents get their own keys'];
+  return { what, state: 'good', says, more };
+}
+
+/** The agent of runs whose pipeline and flags set none. */
+function agent(env: Environment): EnvironmentFinding {
+  const chosen = chooseAgent({ env });
+  if ('plan' in chosen) {
+    const { plan } = chosen;
+    const says = `${describePlan(plan)}, by ${plan.chosenBy}`;
+    const proxy = proxyVariables.find((name) => (env[name]?.trim() ?? '') !== '');
+    const direct = `${proxy} is set: the agent openai connects directly, without it`;
+    // With NODE_USE_ENV_PROXY, Node.js may use it.
+    const unused = proxy !== undefined && /\bopenai\b/.test(says) && env['NODE_USE_ENV_PROXY'] === undefined;
+    return { what: 'agent', state: 'good', says, more: unused ? [direct] : [] };
+  }
+  const { message, fix } = chosen.problem;
+  return {
+    what: 'agent',
+    state: 'less',
+    says: message,
+    more: ['pipelines with prepared answers, and nodes that name their agent, run anyway'],
+    ...(fix === undefined ? {} : { fix }),
+  };
+}
+
+async function program(what: 'codex' | 'claude', cwd: string, env: Environment): Promise<EnvironmentFinding> {
+  const read = (what === 'codex' ? readCodexSettings : readClaudeSettings)(
+    { attributes: {}, workspace: cwd },
+    { env },
+  );
+  if ('problem' in read) return { what, state: 'less', says: read.problem, more: [] };
+  const found = await findExecutable(what, read.settings.executable, env['PATH'], 'nodes that ask it fail');
+  if ('problem' in found) return { what, state: 'absent', says: found.problem, more: [] };
+  return { what, state: 'good', says: `${found.path} (its login is not checked)`, more: [] };
+}

@@ -1,0 +1,295 @@
+/** Reads the inputs of a run, which stay fixed for its whole life: variables, prompts, schemas. */
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { basename, dirname, extname, isAbsolute, resolve } from 'node:path';
+import type { Diagnostic, Place } from '../core/diagnostic.ts';
+import type { Graph } from '../core/graph.ts';
+import { type Json, type JsonObject, mostGivenLevels, own, parseJson } from '../core/json.ts';
+import { nearest } from '../core/nearest.ts';
+import { inWorkspace } from '../core/records/layout.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import { parseVars } from '../core/references.ts';
+import type { Attribute } from '../core/settings/types.ts';
+import { sha256 } from '../core/sha256.ts';
+import type { Texts } from '../engine/run-context.ts';
+import { unusableSchema } from '../nodes/schema.ts';
+import { realClock } from '../platform/clock.ts';
+import { isCode, isMissing, readFailure } from '../platform/files/write.ts';
+
+type Frozen = { readonly path: string; readonly text: string; readonly sha256: string };
+
+export type Inputs = {
+  readonly variables: Manifest['variables'];
+  /** Text of each file variable, by name. */
+  readonly files: Readonly<Record<string, string>>;
+  /** By reference as written: `@../prompts/plan.md`. */
+  readonly prompts: Readonly<Record<string, Frozen>>;
+  readonly schemas: Readonly<Record<string, Frozen>>;
+};
+
+/** The code of the problem that a run sets no value for a variable without a default. */
+export const requiredVariable = 'var-required';
+
+/** Bytes; a larger input is refused. */
+const inputLimit = 10 * 1024 * 1024;
+
+/** Reads everything that the pipeline and the flags name. `given` holds `--var name=value`; its paths are relative to `cwd`,
+ *  those in the pipeline to the pipeline file. `kept` has the inputs of an earlier run: its variables count where `given`
+ *  does not set them, and its prompts and schemas, if it has any, replace the files. */
+export async function readInputs(
+  graph: Graph,
+  given: Readonly<Record<string, string>>,
+  cwd: string,
+  kept: Pick<Inputs, 'variables' | 'files'> & Partial<Inputs> = { variables: {}, files: {} },
+): Promise<{ readonly inputs: Inputs } | { readonly problems: readonly Diagnostic[] }> {
+  const base = dirname(resolve(cwd, graph.file));
+  const declared = parseVars(graph.settings.vars ?? '').vars;
+  const problems = undeclared(
+    Object.keys(given),
+    declared.map(({ name }) => name),
+  );
+  const variables: Record<string, Manifest['variables'][string]> = {};
+  const files: Record<string, string> = {};
+  const place = placeOf(graph, graph.attrs.get('vars'));
+  for (const variable of declared) {
+    const { name } = variable;
+    const chosen = own(given, name);
+    const inherited = own(kept.variables, name);
+    const read =
+      chosen === undefined && inherited !== undefined
+        ? { variable: inherited, text: own(kept.files, name) }
+        : await readVariable(variable, chosen, { base, cwd, place });
+    if ('problem' in read) {
+      problems.push(read.problem);
+      continue;
+    }
+    variables[name] = read.variable;
+    if (read.text !== undefined) files[name] = read.text;
+  }
+  const prompts = kept.prompts ?? (await frozen(graph, 'prompt', base, problems));
+  const schemas = kept.schemas ?? (await frozen(graph, 'response_schema', base, problems));
+  for (const [reference, schema] of Object.entries(schemas)) {
+    const why = whyNoSchema(schema.text, isChecked(graph, reference));
+    if (why !== undefined) problems.push(wrong('schema-file', `response_schema ${reference} ${why}`));
+  }
+  return problems.length > 0 ? { problems } : { inputs: { variables, files, prompts, schemas } };
+}
+
+const wrong = (code: string, message: string, more: Partial<Diagnostic> = {}): Diagnostic => ({
+  code,
+  severity: 'error',
+  message,
+  ...more,
+});
+
+const undeclared = (given: readonly string[], names: readonly string[]): Diagnostic[] =>
+  given
+    .filter((name) => !names.includes(name))
+    .map((name) =>
+      wrong('var-undeclared', `--var ${name}: the pipeline declares no variable "${name}"`, {
+        fix:
+          names.length === 0
+            ? 'declare it on the graph: vars="name=default"'
+            : `${near(name, names)}it declares: ${names.join(', ')}`,
+      }),
+    );
+
+type Read =
+  | { readonly variable: Manifest['variables'][string]; readonly text?: string | undefined }
+  | { readonly problem: Diagnostic };
+
+/** A declared variable: what `--var` has chosen, else its default; of a file variable the text of the file. */
+async function readVariable(
+  { name, value: fallback, file }: ReturnType<typeof parseVars>['vars'][number],
+  chosen: string | undefined,
+  at: { readonly base: string; readonly cwd: string; readonly place: Pick<Diagnostic, 'place'> },
+): Promise<Read> {
+  const value = chosen ?? fallback;
+  if (value === undefined) {
+    const message = `the variable "${name}" has no default, and this run sets none`;
+    const fix = `pass one: --var ${name}=VALUE, or --var ${name}=@FILE`;
+    return { problem: wrong(requiredVariable, message, { ...at.place, fix }) };
+  }
+  if (!file && chosen?.startsWith('@') !== true) return { variable: { value } };
+  const written = value.replace(/^@/, '');
+  if (written.trim() === '') {
+    const fix = `pass one: --var ${name}=FILE`;
+    return { problem: wrong('var-file', `variable "${name}" names no file`, { fix }) };
+  }
+  const from = chosen === undefined ? at.base : at.cwd;
+  const source = isAbsolute(written) ? written : resolve(from, written);
+  const read = await readText(source, `variable "${name}"`);
+  if ('problem' in read) {
+    const place = chosen === undefined ? at.place : {};
+    const fix = read.fix ?? `pass another one: --var ${name}=FILE`;
+    return { problem: wrong('var-file', read.problem, { ...place, fix }) };
+  }
+  const stored = `${name}${extname(source) === '' ? '.txt' : extname(source)}`;
+  return {
+    variable: {
+      value: `${inWorkspace.inputs}/${stored}`,
+      file: { source, sha256: sha256(read.text), stored },
+    },
+    text: read.text,
+  };
+}
+
+const near = (name: string, names: readonly string[]): string => {
+  const meant = nearest(name, names);
+  return meant === undefined ? '' : `did you mean "${meant}"? `;
+};
+
+/** Whether answers are checked against that schema. */
+const isChecked = (graph: Graph, reference: string): boolean =>
+  [...graph.nodes.values()].some(
+    ({ settings }) => settings.response_schema === reference && settings.response_check === 'strict',
+  );
+
+function whyNoSchema(text: string, checked: boolean): string | undefined {
+  let schema: Json;
+  try {
+    schema = parseJson(text, mostGivenLevels) as Json;
+  } catch (error) {
+    return `is not JSON: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'is not a JSON object';
+  const problem = checked ? unusableSchema(schema as JsonObject) : undefined;
+  return problem === undefined
+    ? undefined
+    : `cannot be checked (${problem}): change that in the schema, or leave out response_check=strict`;
+}
+
+/** Files named by `key="@file"` on any node. */
+async function frozen(
+  graph: Graph,
+  key: 'prompt' | 'response_schema',
+  base: string,
+  problems: Diagnostic[],
+): Promise<Record<string, Frozen>> {
+  const found: Record<string, Frozen> = {};
+  for (const node of graph.nodes.values()) {
+    const reference = node.settings[key];
+    if (reference === undefined || !reference.startsWith('@') || own(found, reference) !== undefined)
+      continue;
+    const path = resolve(base, reference.slice(1));
+    const read = await readText(path, `${key} of node "${node.id}"`);
+    if ('problem' in read) {
+      problems.push({
+        code: `${key.replaceAll('_', '-')}-file`,
+        severity: 'error',
+        message: read.problem,
+        ...placeOf(graph, node.attrs.get(key)),
+        fix: read.fix ?? 'the path is relative to the pipeline file',
+      });
+    } else {
+      found[reference] = { path, text: read.text, sha256: sha256(read.text) };
+    }
+  }
+  return found;
+}
+
+const placeOf = ({ file }: Graph, attribute: Attribute | undefined): { readonly place?: Place } =>
+  attribute === undefined ? {} : { place: { file, span: attribute.valueSpan } };
+
+/** Reads a pipe (`--var spec=<(command)`) to its end, or a little beyond the input limit. Reads do not block: a blocked process
+ *  could not be ended by a signal. */
+async function readPipe(path: string): Promise<Buffer> {
+  const pipe = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const pieces: Buffer[] = [];
+  try {
+    for (let length = 0; length <= inputLimit; ) {
+      const piece = Buffer.allocUnsafe(64 * 1024);
+      let got: number;
+      try {
+        got = readSync(pipe, piece);
+      } catch (error) {
+        if (!isCode(error, 'EAGAIN')) throw error;
+        await realClock.sleep(pipeWaitMs);
+        continue;
+      }
+      if (got === 0) break;
+      pieces.push(piece.subarray(0, got));
+      length += got;
+    }
+    return Buffer.concat(pieces);
+  } finally {
+    closeSync(pipe);
+  }
+}
+
+const savedAsText = 'save it as UTF-8 text, or name another file';
+
+/** Milliseconds between two reads of an empty pipe. */
+const pipeWaitMs = 20;
+
+/** The text of an input, or what is wrong with the file; with a fix where naming another file is not it. */
+async function readText(
+  path: string,
+  what: string,
+): Promise<{ text: string } | { problem: string; fix?: string }> {
+  try {
+    const is = await stat(path);
+    if (is.isDirectory())
+      return { problem: `${what}: ${path} is a folder, not a file`, fix: 'name a file in it' };
+    const isPipe = is.isFIFO();
+    if (!is.isFile() && !isPipe) return { problem: `${what}: ${path} is a device, not a file` };
+    if (is.size > inputLimit) return { problem: `${what}: ${path} is larger than 10 MiB` };
+    const bytes = isPipe ? await readPipe(path) : await readFile(path);
+    if (bytes.length > inputLimit) return { problem: `${what}: ${path} is larger than 10 MiB` };
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    if (text.includes('\0')) return { problem: `${what}: ${path} is a binary file`, fix: savedAsText };
+    return text.trim() === ''
+      ? { problem: `${what}: ${path} is empty`, fix: 'write the text into it, or name another file' }
+      : { text };
+  } catch (error) {
+    if (isMissing(error)) return { problem: `${what}: there is no file ${path}` };
+    if (isCode(error, 'EACCES', 'EPERM'))
+      return {
+        problem: `${what}: ${path} may not be read (permission denied)`,
+        fix: 'check its permissions and those of the folders above it',
+      };
+    if (error instanceof TypeError)
+      return { problem: `${what}: ${path} is not UTF-8 text`, fix: savedAsText };
+    return {
+      problem: `${what}: cannot read ${path}: ${readFailure(error)}`,
+    };
+  }
+}
+
+/** The input texts of a run, by the names that nodes use. */
+const texts = (record: Readonly<Record<string, { readonly text: string }>>) =>
+  Object.fromEntries(Object.entries(record).map(([name, { text }]) => [name, text]));
+const values = (record: Manifest['variables']) =>
+  Object.fromEntries(Object.entries(record).map(([name, { value }]) => [name, value]));
+
+const filesOf = (record: Manifest['variables']) =>
+  Object.values(record).flatMap(({ value, file }) => (file === undefined ? [] : [value]));
+
+export const textsOf = (inputs: Inputs): Texts => ({
+  variables: values(inputs.variables),
+  prompts: texts(inputs.prompts),
+  schemas: texts(inputs.schemas),
+  inputFiles: filesOf(inputs.variables),
+});
+
+export const textsOfManifest = (manifest: Manifest): Texts => ({
+  variables: values(manifest.variables),
+  prompts: texts(manifest.prompts),
+  schemas: texts(manifest.schemas ?? {}),
+  inputFiles: filesOf(manifest.variables),
+});
+
+/** A response schema by its registered name or by its file. */
+export async function schemaOf(
+  reference: string,
+  files: Readonly<Record<string, string>>,
+): Promise<{ name: string; schema: JsonObject } | undefined> {
+  if (reference === 'work-plan')
+    return { name: reference, schema: (await import('../core/orders/work-order.ts')).workPlanSchema };
+  if (reference === 'proposal')
+    return { name: reference, schema: (await import('../core/orders/proposal.ts')).proposalSchemaOf() };
+  const text = files[reference];
+  return text === undefined
+    ? undefined
+    : { name: basename(reference).replace(/\W+/g, '_'), schema: JSON.parse(text) as JsonObject };
+}

@@ -1,0 +1,167 @@
+/** Reads and lints a pipeline file, and reads its run-wide attributes. */
+import { readFileSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { NodeKind } from '../core/contracts/node-kind.ts';
+import { type Diagnostic, hasErrors } from '../core/diagnostic.ts';
+import type { Graph, ParsedGraph } from '../core/graph.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import { type Typed, typed } from '../core/settings/typing.ts';
+import { readGraph } from '../dot/read.ts';
+import { lint } from '../lint/index.ts';
+import type { LintOptions } from '../lint/rule.ts';
+import { kinds } from '../nodes/index.ts';
+import { systemWords } from '../platform/files/write.ts';
+
+export type ReadPipeline = {
+  /** Undefined when the pipeline cannot be run. */
+  readonly graph: Graph | undefined;
+  /** Undefined when the file cannot be read. */
+  readonly text: string | undefined;
+  readonly found: readonly Diagnostic[];
+  /** What the file declares, as far as it could be read. */
+  readonly counts:
+    | { readonly nodes: number; readonly undeclared: number; readonly edges: number }
+    | undefined;
+};
+
+type Options = {
+  /** The pipeline is about to run: a command that a guardrail would refuse is only a warning. Default. */
+  readonly toRun?: boolean;
+  /** Attributes that nothing reads are errors. */
+  readonly strict?: boolean;
+};
+
+/** Reads and lints a pipeline file; `graph` is undefined when there are errors. */
+async function readPipelineFile(
+  path: string,
+  cwd: string,
+  kinds: readonly NodeKind[],
+  options: Options = {},
+): Promise<ReadPipeline> {
+  const read = await pipelineText(path, cwd);
+  if ('problem' in read)
+    return { graph: undefined, text: undefined, found: [read.problem], counts: undefined };
+  const { whole, diagnostics } = typedText(path, read.text, kinds);
+  const prompts = whole === undefined ? undefined : await promptFiles(whole.graph, cwd);
+  return { ...checked(whole, diagnostics, { ...options, prompts }), text: read.text };
+}
+
+/** Reads and lints the text of a pipeline; files that it names are not looked at. */
+function checkPipelineText(
+  file: string,
+  text: string,
+  kinds: readonly NodeKind[],
+  options: Options = {},
+): ReadPipeline {
+  const { whole, diagnostics } = typedText(file, text, kinds);
+  return { ...checked(whole, diagnostics, options), text };
+}
+
+/** The graph of a text that was linted when its run began; undefined if it cannot be read. */
+const graphOfText = (file: string, text: string, kinds: readonly NodeKind[]): Graph | undefined =>
+  typedText(file, text, kinds).whole?.graph;
+
+type TypedText = {
+  readonly whole: Typed<NodeKind> | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+};
+
+/** A resume reads the pipeline file and the text that the run keeps: they are the same. */
+let latest: { readonly file: string; readonly text: string; readonly read: TypedText } | undefined;
+
+function typedText(file: string, text: string, kinds: readonly NodeKind[]): TypedText {
+  if (latest?.file === file && latest.text === text) return latest.read;
+  const { graph, diagnostics } = readGraph(file, text);
+  const read = { whole: graph === undefined ? undefined : typed(graph, kinds), diagnostics };
+  latest = { file, text, read };
+  return read;
+}
+
+/** Parts of a text whose refusal leaves the rest of the graph certain. */
+const harmless: readonly string[] = ['port', 'strict-graph', 'html-value', 'duplicate-attribute'];
+
+function checked(
+  whole: Typed<NodeKind> | undefined,
+  diagnostics: readonly Diagnostic[],
+  { toRun = true, strict = false, prompts }: Options & Pick<LintOptions, 'prompts'>,
+): Omit<ReadPipeline, 'text'> {
+  const partial = diagnostics.some(({ code }) => !harmless.includes(code));
+  const findings = whole === undefined ? [] : lint(whole, { toRun, strict, prompts, partial });
+  const found = [...diagnostics, ...findings];
+  return {
+    graph: hasErrors(found) ? undefined : whole?.graph,
+    found,
+    counts: whole === undefined ? undefined : countsOf(whole.graph),
+  };
+}
+
+function countsOf(graph: ParsedGraph): NonNullable<ReadPipeline['counts']> {
+  const declared = [...graph.nodes.values()].filter((node) => node.declared).length;
+  return { nodes: declared, undeclared: graph.nodes.size - declared, edges: graph.edges.length };
+}
+
+/** Texts of prompts given as `@file`; files that cannot be read are left out, `readInputs` reports them. */
+async function promptFiles(graph: Graph, cwd: string): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const node of graph.nodes.values()) {
+    const reference = node.settings.prompt?.trim();
+    if (reference === undefined || !reference.startsWith('@') || texts.has(reference)) continue;
+    const path = resolve(cwd, graph.file, '..', reference.slice(1));
+    const text = await readFile(path, 'utf8').catch(() => undefined);
+    if (text !== undefined) texts.set(reference, text);
+  }
+  return texts;
+}
+
+/** The text of a pipeline file, `path` as the user typed it, or why there is none. */
+export async function pipelineText(
+  path: string,
+  cwd: string,
+): Promise<{ text: string } | { problem: Diagnostic }> {
+  const no = (message: string, fix: string) => ({
+    problem: { code: 'pipeline-file', severity: 'error' as const, message, fix },
+  });
+  if (path === '') return no('the name of the pipeline file is empty', 'name a .dot file');
+  try {
+    const file = resolve(cwd, path);
+    // Reading a pipe may block, so it must not block signals.
+    const bytes = statSync(file).isFile() ? readFileSync(file) : await readFile(file);
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return { text };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR')
+      return no(
+        `there is no pipeline file ${path}`,
+        path === '-' ? 'name a .dot file; standard input is /dev/stdin' : 'name a .dot file',
+      );
+    if (code === 'EISDIR') return no(`${path} is a folder, not a pipeline file`, 'name a .dot file in it');
+    if (code === 'EACCES') return no(`${path} may not be read`, 'check its permissions');
+    if (error instanceof TypeError)
+      return no(`${path} is not UTF-8 text`, 'a pipeline is a Graphviz DOT text file');
+    return no(
+      `cannot read ${path.length > 200 ? `${path.slice(0, 200)}…` : path}: ${systemWords(error)}`,
+      'name a .dot file',
+    );
+  }
+}
+
+/** Reads pipelines with all node types. */
+type ReadOptions = Parameters<typeof readPipelineFile>[3];
+
+/** Reads and lints a pipeline file; `graph` is undefined when there are errors. */
+export const readPipeline = (path: string, cwd: string, options?: ReadOptions): Promise<ReadPipeline> =>
+  readPipelineFile(path, cwd, kinds, options);
+
+/** Reads and lints a pipeline's text; files that it names are not looked at. */
+export const checkPipeline = (file: string, text: string, options?: ReadOptions): ReadPipeline =>
+  checkPipelineText(file, text, kinds, options);
+
+/** The pipeline as a run keeps it; undefined if it cannot be read. */
+export const storedGraph = ({ pipeline, pipeline_path }: Manifest): Graph | undefined =>
+  graphOfText(pipeline_path, pipeline.text, kinds);
+
+/** The same, with the file's absolute path: what it names is found from any directory. */
+export const storedGraphInPlace = ({ pipeline, pipeline_file, pipeline_path }: Manifest): Graph | undefined =>
+  graphOfText(pipeline_file ?? pipeline_path, pipeline.text, kinds);

@@ -1,0 +1,207 @@
+/** Chooses the agents of a pipeline's nodes before the run. */
+import { readFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { type AgentPlan, chooseAgent } from '../agents/index.ts';
+import { showURL } from '../agents/openai/settings.ts';
+import type { AgentScript } from '../agents/script.ts';
+import { scriptMatchesInputs } from '../agents/scripted.ts';
+import type { Diagnostic, Refusal } from '../core/diagnostic.ts';
+import type { Graph, Node } from '../core/graph.ts';
+import { backendOf, codergens } from '../core/pipeline.ts';
+import { isMissing, readFailure } from '../platform/files/write.ts';
+import type { Inputs } from './inputs.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export type LoadedScript = { readonly path: string; readonly script: AgentScript; readonly text: string };
+
+/** The agents of a run: one plan for each backend that a node names, and the run's own. */
+export type AgentAssignment = {
+  readonly plans: ReadonlyMap<string, AgentPlan>;
+  /** The run's agent in words; empty when no node needs one. */
+  readonly main: AgentPlan | undefined;
+};
+
+/** The place of a node's agent attribute; without one, of the node. */
+const placeOf = (graph: Graph, node: Node) => ({
+  file: graph.file,
+  span: node.attrs.get('agent.backend')?.valueSpan ?? node.span,
+});
+
+/** Codes of choices that are wrong on any machine. */
+const misspelt: readonly string[] = ['agent-unknown', 'agent-list', 'agent-effort'];
+
+/** Unknown agents that nodes name. */
+export function unknownAgentNames(graph: Graph): readonly Diagnostic[] {
+  const found = new Map<string, Diagnostic>();
+  for (const node of codergens(graph)) {
+    const nodeBackend = backendOf(node);
+    if (nodeBackend === '' || found.has(nodeBackend)) continue;
+    const chosen = chooseAgent({ env: {}, nodeBackend });
+    if ('problem' in chosen && misspelt.includes(chosen.problem.code))
+      found.set(nodeBackend, { ...chosen.problem, place: placeOf(graph, node) });
+  }
+  return [...found.values()];
+}
+
+export function resolveAgents(
+  graph: Graph,
+  choice: {
+    env: Environment;
+    flag: string | undefined;
+    flagBy?: string;
+    model: string | undefined;
+    effort: string | undefined;
+    temperature?: number | undefined;
+    script: LoadedScript | undefined;
+    /** Whether a flag names the script. */
+    scriptNamed: boolean;
+  },
+): AgentAssignment | Refusal {
+  const plans = new Map<string, AgentPlan>();
+  const problems: Diagnostic[] = [];
+  for (const node of codergens(graph)) {
+    const backend = backendOf(node);
+    if (plans.has(backend)) continue;
+    const chosen = chooseAgent({
+      env: choice.env,
+      ...(backend === '' ? {} : { nodeBackend: backend }),
+      ...(choice.flag === undefined ? {} : { flag: choice.flag }),
+      ...(choice.flagBy === undefined ? {} : { flagBy: choice.flagBy }),
+      ...(choice.model === undefined ? {} : { model: choice.model }),
+      ...(choice.effort === undefined ? {} : { effort: choice.effort }),
+      ...(choice.temperature === undefined ? {} : { temperature: choice.temperature }),
+      ...(choice.script === undefined ? {} : { script: choice.script, scriptNamed: choice.scriptNamed }),
+    });
+    if ('plan' in chosen) plans.set(backend, chosen.plan);
+    else problems.push({ ...chosen.problem, place: placeOf(graph, node) });
+  }
+  // A wrong flag is an error also where no node uses it.
+  if (plans.size === 0 && problems.length === 0) {
+    const { flag, effort } = choice;
+    const chosen = chooseAgent({
+      env: {},
+      ...(flag === undefined ? {} : { flag }),
+      ...(effort === undefined ? {} : { effort }),
+    });
+    if ('problem' in chosen && misspelt.includes(chosen.problem.code)) problems.push(chosen.problem);
+  }
+  if (problems.length > 0) return { problems: problems.slice(0, 1) };
+  return { plans, main: plans.get('') ?? [...plans.values()][0] };
+}
+
+/** The script that a flag names, else the one that the pipeline bundles. */
+export async function loadScript(
+  graph: Graph,
+  flag: string | undefined,
+  cwd: string,
+): Promise<{ script: LoadedScript | undefined } | Refusal> {
+  const bundled = graph.settings.agent_script;
+  const path =
+    flag !== undefined
+      ? resolve(cwd, flag)
+      : bundled === undefined
+        ? undefined
+        : resolve(cwd, graph.file, '..', bundled);
+  if (path === undefined) return { script: undefined };
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    const message = isMissing(error)
+      ? `there is no agent script ${path}`
+      : `the agent script ${path} cannot be read: ${readFailure(error)}`;
+    const span = flag === undefined ? graph.attrs.get('agent_script')?.valueSpan : undefined;
+    const place = span === undefined ? {} : { place: { file: graph.file, span } };
+    return {
+      problems: [
+        {
+          code: 'agent-script-file',
+          severity: 'error',
+          message,
+          ...place,
+          fix: 'the path is relative to the pipeline file; --script is relative to the current directory',
+        },
+      ],
+    };
+  }
+  const { parseAgentScript } = await import('../agents/script.ts');
+  const parsed = parseAgentScript(path, text);
+  return 'diagnostics' in parsed
+    ? { problems: parsed.diagnostics }
+    : { script: { path, script: parsed.script, text } };
+}
+
+/** The script with the contents of the files that it names, so that a run needs nothing outside its directory. */
+export async function selfContained(loaded: LoadedScript): Promise<AgentScript | Refusal> {
+  const answers: Record<string, AgentScript['answers'][string]> = {};
+  for (const [node, list] of Object.entries(loaded.script.answers)) {
+    const inlined = [];
+    for (const answer of list) {
+      let named = '';
+      const read = (file: string) => {
+        named = file;
+        return readFile(resolve(loaded.path, '..', file));
+      };
+      try {
+        const files = [];
+        for (const { content_file, ...effect } of answer.files ?? [])
+          files.push(
+            content_file === undefined
+              ? effect
+              : { ...effect, base64: (await read(content_file)).toString('base64') },
+          );
+        const { file, ...rest } = { ...answer, ...(answer.files === undefined ? {} : { files }) };
+        inlined.push(file === undefined ? rest : { ...rest, text: (await read(file)).toString('utf8') });
+      } catch (error) {
+        const message = `the agent script ${loaded.path} names ${named} for node "${node}", which cannot be read: ${readFailure(error)}`;
+        return {
+          problems: [
+            {
+              code: 'agent-script-file',
+              severity: 'error',
+              message,
+              fix: 'the path is relative to the script',
+            },
+          ],
+        };
+      }
+    }
+    answers[node] = inlined;
+  }
+  return { ...loaded.script, answers };
+}
+
+/** Why a script may not answer for these inputs (an input that it names has other contents), or undefined. */
+export function scriptProblem(script: AgentScript, inputs: Inputs): Diagnostic | undefined {
+  const hashes = Object.fromEntries(
+    Object.entries(inputs.variables).flatMap(([name, v]) =>
+      v.file === undefined ? [] : [[name, v.file.sha256]],
+    ),
+  );
+  return scriptMatchesInputs(script, hashes);
+}
+
+/** Describes the agent, for records and people. */
+export function describePlan(plan: AgentPlan): string {
+  if ('agents' in plan) {
+    return plan.agents
+      .map((one) => (one.name === 'unusable' ? `${one.word} (cannot answer here)` : describePlan(one)))
+      .join(', else ');
+  }
+  switch (plan.name) {
+    case 'openai':
+      return `openai ${plan.model} at ${showURL(plan.baseURL)}${plan.effort === undefined ? '' : `, effort ${plan.effort}`}`;
+    case 'codex':
+    case 'claude':
+      return `${plan.name}${plan.model === undefined ? '' : ` ${plan.model}`} (the agent program, with its own login or key)`;
+    case 'command':
+      return 'command (the program that the node names)';
+    case 'scripted':
+      return `scripted (${basename(resolve(plan.script.path, '..'))}/${basename(plan.script.path)}: prepared answers, no model)`;
+    case 'fake':
+      return 'fake (test attributes, no model)';
+    case 'stub':
+      return 'stub (does nothing)';
+  }
+}

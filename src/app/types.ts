@@ -1,0 +1,95 @@
+/** What the caller of a run hands in, and what it gets back. */
+import type { Clock } from '../core/contracts/clock.ts';
+import type { Environment } from '../core/contracts/process.ts';
+import type { Log, Watcher } from '../core/contracts/watcher.ts';
+import type { SandboxWord } from '../core/policy/confinement.ts';
+import type { RunResult } from '../core/records/result.ts';
+import type { OwnSteps } from '../engine/own-step.ts';
+import type { Called } from '../store/result.ts';
+
+/** The process that executes a run, as the run sees it. */
+export type Doors = {
+  readonly cwd: string;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly watcher: Watcher;
+  readonly log: Log;
+  readonly called?: Called;
+  /** Called with the resume command as soon as the run exists, for the case that the process is killed before it can print it. */
+  readonly parting?: (command: string) => void;
+  /** Registers work for right before the process ends, after all output; without it, the work is done at once. */
+  readonly atLast?: (work: () => Promise<void>) => void;
+  readonly ownSteps?: OwnSteps | undefined;
+};
+
+/** The flags that were set. */
+export type RunFlags = {
+  readonly workdir?: string;
+  readonly vars: Readonly<Record<string, string>>;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly effort?: string;
+  /** Sampling temperature of the model. */
+  readonly temperature?: number;
+  readonly script?: string;
+  readonly envPass: readonly string[];
+  readonly allowDirty: boolean;
+  readonly acceptChanges: boolean;
+  /** Resume with the run's stored texts, and do not compare their files. */
+  readonly keepsTexts?: boolean;
+  readonly maxSteps?: number;
+  readonly maxVisits?: number;
+  readonly maxWallMs?: number;
+  readonly maxCostUsd?: number;
+  readonly maxTokens?: number;
+  /** Whether an unknown cost passes under a limit. */
+  readonly unknownCost?: 'stop' | 'allow';
+  readonly parkAfterMs?: number;
+  readonly parkPassing?: boolean;
+  readonly maxOutageMs?: number;
+  /** A price file, as typed. */
+  readonly prices?: string;
+  /** Wait while the run is suspended for a quota or an outage, then resume it. */
+  readonly wait?: boolean;
+  /** Resume a suspended run before its time. */
+  readonly now?: boolean;
+  /** The commit of the workdir to start with, instead of its HEAD. */
+  readonly base?: string;
+  /** Execute work orders again that commits of the workdir have already executed. */
+  readonly redo?: boolean;
+  /** Milliseconds that each command of a verification and each model call may take. */
+  readonly commandTimeoutMs?: number;
+  /** Absolute folders in the workdir that are not copied. */
+  readonly exclude?: readonly string[];
+  /** Resume although the run's owner is stopped or not visible, without waiting until its heartbeat is overdue. */
+  readonly takeOver?: boolean;
+  /** `--sandbox`: for nodes where neither node nor pipeline sets a sandbox. */
+  readonly sandbox?: SandboxWord;
+  /** The folder of the holdout, as typed. */
+  readonly holdout?: string;
+  /** Let agents answer where a replay has no recorded answer. */
+  readonly live?: boolean;
+  /** Files for the run's `inputs/`, by name. */
+  readonly keep?: Readonly<Record<string, string>>;
+};
+
+/** Flags of every command that starts a run: budget, sandbox, waiting. */
+export type Bounds = Pick<
+  RunFlags,
+  | 'maxCostUsd'
+  | 'maxTokens'
+  | 'unknownCost'
+  | 'prices'
+  | 'parkAfterMs'
+  | 'maxOutageMs'
+  | 'sandbox'
+  | 'wait'
+  | 'now'
+> &
+  Partial<Pick<RunFlags, 'envPass'>>;
+
+export type Finished = { readonly result: RunResult; readonly code: number };
+
+/** Name of the agent script in a run's `inputs/`. */
+export const keptScript = 'agent-script.json';

@@ -1,0 +1,259 @@
+/** `factory diff`: what happened to a run's workspace between two of its moments. */
+import { posix } from 'node:path';
+import { type Refusal, refused } from '../core/diagnostic.ts';
+import { unreachable } from '../core/json.ts';
+import type { Checkpoint } from '../core/records/checkpoint.ts';
+import { inWorkspace, layout } from '../core/records/layout.ts';
+import { isSnapshotName, momentText, parsePoint } from '../core/records/names.ts';
+import type { RunRecord } from '../core/records/visit.ts';
+import { liesIn, shownPath } from '../platform/files/names.ts';
+import { GitError } from '../platform/git.ts';
+import { findMoment } from '../store/moment.ts';
+import { readManifest } from '../store/runs.ts';
+import { messageOf } from '../store/unreadable.ts';
+import { diff } from '../workspace/diff.ts';
+import { WorkspaceError } from '../workspace/errors.ts';
+import { patchOf, type Sides, type Untold } from '../workspace/patch.ts';
+import type { Entry } from '../workspace/snapshot.ts';
+import { openSnapshots } from '../workspace/snapshots.ts';
+import { loadProgress, usage } from './find-run.ts';
+import type { VerbResult } from './index.ts';
+import { type Io, paints, type Raw } from './io.ts';
+import { type Paint, painter } from './report/run.ts';
+
+export type DiffOptions = {
+  readonly at?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly names?: boolean;
+  readonly runsdir?: string;
+  readonly json?: boolean;
+  readonly color?: boolean;
+};
+
+/** A moment of the run: its words, and the snapshot of the workspace. */
+type Moment = { readonly words: string; readonly snapshot: string };
+type Moments = {
+  readonly runId: string;
+  readonly from: Moment;
+  readonly to: Moment;
+  readonly runDir: string;
+};
+
+/** Prints what changed: as a patch, as names, or as JSON. The exit code is 0 whether anything has changed or not. */
+export async function diffCommand(
+  run: string,
+  paths: readonly string[],
+  options: DiffOptions,
+  io: Io & Pick<Raw, 'bytes'>,
+): Promise<VerbResult> {
+  const moments = await momentsOf(run, options, io);
+  if ('problems' in moments) return moments;
+  // Of a whole run it is the product that is asked for.
+  const isOfProduct = paths.length === 0 && options.at === undefined;
+  const only = isOfProduct ? isProduct : onlyAt(paths);
+  if (typeof only !== 'function') return only;
+  try {
+    const at = layout(moments.runDir);
+    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+    const before = await snapshots.load(moments.from.snapshot);
+    const after = await snapshots.load(moments.to.snapshot);
+    const sides = { before, after };
+    if (isOfProduct) printLeftOut(changed(sides, (path) => !isProduct(path)).length, io);
+    const changes = changed(sides, only);
+    const { runId, from, to } = moments;
+    if (options.json === true) io.out(`${JSON.stringify(record(moments, changes), null, 2)}\n`);
+    else if (changes.length === 0) {
+      const where = paths.length === 0 ? '' : ` in ${paths.join(', ')}`;
+      io.err(`run ${runId}, ${from.words} to ${to.words}: nothing has changed${where}\n`);
+    } else if (options.names === true) {
+      const paint = painter(paints(io, io.outIsTerminal, options.color));
+      for (const { path, what } of changes) io.out(`${marked(what, paint)} ${shownPath(path)}\n`);
+    } else await printPatch(moments.runDir, sides, snapshots, only, options, io);
+    return 0;
+  } catch (error) {
+    if (error instanceof GitError)
+      return refused('git', error.message, '--names and --json tell what has changed without git', 1);
+    if (error instanceof WorkspaceError) return refused('diff', messageOf(error), undefined, 1);
+    throw error;
+  }
+}
+
+function printLeftOut(count: number, io: Io): void {
+  if (count === 0) return;
+  const [what, it] = count === 1 ? ['one path', 'it'] : [`${count} paths`, 'them'];
+  io.err(`left out: ${what} in ${ours}, which is the engine's own; name that folder to see ${it}\n`);
+}
+
+async function printPatch(
+  runDir: string,
+  sides: Sides,
+  snapshots: Parameters<typeof patchOf>[1],
+  only: (path: string) => boolean,
+  { color }: DiffOptions,
+  io: Io & Pick<Raw, 'bytes'>,
+): Promise<void> {
+  const read = await readManifest(runDir);
+  const { take, end } = printer(io);
+  const untold = await patchOf(sides, snapshots, {
+    env: io.env,
+    sha256: read.ok && read.manifest.base_commit?.length === 64,
+    colour: paints(io, io.outIsTerminal, color),
+    toBeRead: io.outIsTerminal,
+    only,
+    take,
+  });
+  end();
+  for (const line of untoldWords(untold)) io.err(`${line}\n`);
+}
+
+async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Moments | Refusal> {
+  const { at, from, to } = options;
+  if (at !== undefined && (from !== undefined || to !== undefined))
+    return usage(
+      '--at tells one visit, from its beginning to its end; --from and --to say it otherwise',
+      'leave --at out, or the other two',
+    );
+  const progress = await loadProgress(run, options, io);
+  if ('problems' in progress) return progress;
+  const { checkpoint, records, runDir } = progress;
+  const runId = checkpoint.run_id;
+  const moment = (flag: string, text: string, before: boolean): Moment | Refusal => {
+    if (!before && isSnapshotName(text)) return { words: text.slice(0, 12), snapshot: text };
+    const point = parsePoint(text);
+    if ('problem' in point)
+      return usage(`--${flag} ${point.problem}`, point.fix.replace('--at', `--${flag}`));
+    const there = findMoment(records, point, before);
+    if (!there.ok) return refused('no-visit', `run ${runId}: ${there.why}`, there.fix);
+    const { node, visit } = there.visit;
+    return { words: momentText({ node, visit, before }), snapshot: there.snapshot };
+  };
+  const first = at ?? from;
+  const last = at ?? to;
+  const start =
+    first === undefined ? beginningOf(records) : moment(at ? 'at' : 'from', first, at !== undefined);
+  if (start === undefined) return refused('run-files', `run ${runId} has no record of its beginning`);
+  if ('problems' in start) return start;
+  const end = last === undefined ? latestOf(checkpoint) : moment(at ? 'at' : 'to', last, false);
+  if (end === undefined) return refused('run-files', `the checkpoint of run ${runId} names no snapshot`);
+  return 'problems' in end ? end : { runId, runDir, from: start, to: end };
+}
+
+const ours = inWorkspace.factory;
+const isProduct = (path: string): boolean => path !== ours && !path.startsWith(`${ours}/`);
+
+/** Whether a path is one of these or lies below one; without any, every path is. */
+function onlyAt(paths: readonly string[]): ((path: string) => boolean) | Refusal {
+  const wanted = paths.map((path) => posix.normalize(path).replace(/\/$/, ''));
+  const outside = wanted.findIndex((path) => path.startsWith('/') || path === '..' || path.startsWith('../'));
+  if (outside !== -1)
+    return usage(
+      `"${paths[outside]}" does not lie in the workspace`,
+      'name files and folders as the workspace has them, from its top on',
+    );
+  if (wanted.length === 0 || wanted.includes('.')) return () => true;
+  const these = new Set(wanted);
+  // A name that is no UTF-8 cannot be typed in any other way than as we show it.
+  return (path) => liesIn(these, path) || liesIn(these, shownPath(path));
+}
+
+function beginningOf(records: readonly RunRecord[]): Moment | undefined {
+  const [first] = records;
+  return first?.type === 'Start' ? { words: 'as it began', snapshot: first.snapshot } : undefined;
+}
+
+const latestOf = ({ snapshot }: Checkpoint): Moment | undefined =>
+  snapshot === null ? undefined : { words: 'its latest checkpoint', snapshot };
+
+type What = 'created' | 'modified' | 'deleted';
+type Change = { readonly path: string; readonly what: What; readonly before?: Entry; readonly after?: Entry };
+
+/** All that differs, folders too, sorted by path. */
+function changed({ before, after }: Sides, only: (path: string) => boolean): readonly Change[] {
+  const { folders, ...items } = diff(before, after);
+  const found: Change[] = [];
+  for (const lists of [items, folders])
+    for (const what of ['created', 'modified', 'deleted'] as const)
+      for (const path of lists[what].filter(only)) {
+        const was = what === 'created' ? undefined : before.tree.get(path);
+        const is = what === 'deleted' ? undefined : after.tree.get(path);
+        found.push({
+          path,
+          what,
+          ...(was === undefined ? {} : { before: was }),
+          ...(is === undefined ? {} : { after: is }),
+        });
+      }
+  return found.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+}
+
+function marked(what: What, paint: Paint): string {
+  switch (what) {
+    case 'created':
+      return paint.green('A');
+    case 'modified':
+      return paint.yellow('M');
+    case 'deleted':
+      return paint.red('D');
+    default:
+      return unreachable(what);
+  }
+}
+
+function record({ runId, from, to }: Moments, changes: readonly Change[]): object {
+  const facts = (entry: Entry | undefined) =>
+    entry === undefined
+      ? null
+      : {
+          kind: entry.kind,
+          mode: entry.mode.toString(8).padStart(4, '0'),
+          ...(entry.size === undefined ? {} : { size: entry.size }),
+          ...(entry.hash === undefined ? {} : { sha256: entry.hash }),
+          ...(entry.target === undefined ? {} : { target: entry.target }),
+        };
+  return {
+    schema_version: 1,
+    run_id: runId,
+    from: { moment: from.words, snapshot: from.snapshot },
+    to: { moment: to.words, snapshot: to.snapshot },
+    changes: changes.map(({ path, what, before, after }) => ({
+      path,
+      what,
+      before: facts(before),
+      after: facts(after),
+    })),
+  };
+}
+
+/** Prints a patch for `git apply`; on a terminal without control characters. */
+function printer(io: Io & Pick<Raw, 'bytes'>) {
+  if (!io.outIsTerminal) return { take: (piece: Buffer) => io.bytes(piece), end: () => {} };
+  const text = new TextDecoder();
+  let rest = '';
+  const take = (piece: Buffer): void => {
+    const all = rest + text.decode(piece, { stream: true });
+    // A piece may end in the midst of a colour, or of a line end.
+    rest = /(?:\r|\x1b[^m]{0,8})$/.exec(all)?.[0] ?? '';
+    const whole = all.slice(0, all.length - rest.length);
+    // Git ends its colours in the short way. What would begin like a live line of ours is none.
+    io.out(whole.replaceAll('\x1b[m', '\x1b[0m').replace(/\r(?!\n)/g, '\\u000d'));
+  };
+  return { take, end: () => io.out(rest) };
+}
+
+const whys: Readonly<Record<Untold['why'], string>> = {
+  folder: 'folders that came, went or have other permissions',
+  permissions: 'other permissions than to be executed',
+  large: 'too large to be compared',
+  name: 'names that git does not take',
+};
+
+/** What the patch lacks, a line for each kind. */
+function untoldWords(untold: readonly Untold[]): readonly string[] {
+  return (Object.keys(whys) as Untold['why'][]).flatMap((why) => {
+    const paths = untold.filter((one) => one.why === why).map(({ path }) => shownPath(path));
+    if (paths.length === 0) return [];
+    const more = paths.length > 3 ? ` and ${paths.length - 3} more` : '';
+    return [`not in the patch (${whys[why]}): ${paths.slice(0, 3).join(', ')}${more}; --names lists all`];
+  });
+}

@@ -1,0 +1,93 @@
+/** `factory explain`: what an attribute, a node type or a code means. */
+import { allWords, attributeReference, lintCodes, type Meaning, meaningsOf } from '../app/reference.ts';
+import type { Diagnostic } from '../core/diagnostic.ts';
+import { unreachable } from '../core/json.ts';
+import { kinds } from '../nodes/index.ts';
+import { findingCodes } from '../planner/findings.ts';
+import type { Io } from './io.ts';
+import { wrong } from './report/errors.ts';
+
+/** Prints every meaning of `word`; without one, all words. */
+export async function explainCommand(
+  word: string | undefined,
+  options: { readonly json?: boolean },
+  io: Io,
+): Promise<number | { readonly problems: readonly Diagnostic[] }> {
+  if (word === undefined) {
+    io.out(options.json === true ? asJson({ words: allWords() }) : wordList());
+    return 0;
+  }
+  const { found, nearest } = meaningsOf(word);
+  if (found.length === 0) {
+    const fix = nearest === undefined ? 'factory explain lists all of them' : `did you mean "${nearest}"?`;
+    return { problems: [wrong('usage', `there is no attribute, node type or code "${word}"`, fix)] };
+  }
+  io.out(options.json === true ? asJson({ meanings: found }) : found.map(meaningText).join('\n'));
+  return 0;
+}
+
+const asJson = (value: object): string => `${JSON.stringify({ schema_version: 1, ...value }, null, 2)}\n`;
+
+function wordList(): string {
+  const groups = [
+    ...attributeReference().map(
+      ({ on, entries }) => [`attributes of ${on}`, entries.map(({ name }) => name)] as const,
+    ),
+    ['node types', kinds.map(({ type }) => type)] as const,
+    ['codes of factory validate', lintCodes().map(({ code }) => code)] as const,
+    ['codes of factory plan check', findingCodes] as const,
+  ];
+  return groups.map(([title, words]) => `${title}\n${wrapped(words.join(', '), '  ')}`).join('\n');
+}
+
+/** Lines of at most 100 columns. */
+function wrapped(text: string, indent: string): string {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length + indent.length < 100)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines.map((line) => `${indent}${line}\n`).join('');
+}
+
+const fields = (rows: readonly (readonly [string, string | undefined])[]): string =>
+  rows
+    .filter(([, value]) => value !== undefined && value !== '')
+    .map(([name, value]) => `  ${name.padEnd(10)}${value}\n`)
+    .join('');
+
+function meaningText(meaning: Meaning): string {
+  switch (meaning.kind) {
+    case 'attribute': {
+      const { name, on, does, value, synonyms, flag, example } = meaning;
+      const rows = [
+        ['value', value],
+        ['default', meaning.default],
+        ['flag', flag],
+        ['also read', synonyms.join(', ')],
+        ['example', example],
+      ] as const;
+      return `${name}: attribute of ${on}\n${wrapped(does, '  ')}${fields(rows)}`;
+    }
+    case 'node type': {
+      const { name, does, shapes, attributes } = meaning;
+      const said = shapes[0] === undefined ? `type=${name}` : `shape=${shapes[0]}`;
+      return `${name}: node type (${said})\n${wrapped(does, '  ')}  attributes\n${wrapped(attributes.join(', '), '    ')}`;
+    }
+    case 'code':
+      return `${meaning.name}: ${meaning.severity} of factory validate\n${wrapped(meaning.rule, '  ')}${fields(
+        [
+          ['wrong', meaning.wrong],
+          ['fix', meaning.fix],
+        ],
+      )}`;
+    case 'plan code':
+      return `${meaning.name}: finding of factory plan check${meaning.strict ? ' (with strict rules)' : ''}\n${wrapped(`${meaning.means}.`, '  ')}${fields([['fix', meaning.fix]])}`;
+    case 'unused':
+      return `${meaning.name}: ${meaning.means}\n`;
+    default:
+      return unreachable(meaning);
+  }
+}

@@ -1,0 +1,62 @@
+/** `factory record export`: the recorded answers of a run as an agent script. */
+import { resolve } from 'node:path';
+import { storedGraphInPlace } from '../app/read-pipeline.ts';
+import { readRecordedRun } from '../app/replay.ts';
+import { backendOf } from '../core/pipeline.ts';
+import { quoteWord } from '../core/policy/words.ts';
+import { layout } from '../core/records/layout.ts';
+import { isCode, writeFileAtomic } from '../platform/files/write.ts';
+import { exportScript } from '../replay/export-script.ts';
+import { openSnapshots } from '../workspace/snapshots.ts';
+import { findNamed, usage } from './find-run.ts';
+import type { VerbResult } from './index.ts';
+import type { Io } from './io.ts';
+
+export type RecordOptions = { readonly output?: string; readonly runsdir?: string };
+
+/** Writes the script to `--output`, or to standard output. */
+export async function recordExport(run: string, options: RecordOptions, io: Io): Promise<VerbResult> {
+  const found = await findNamed(run, options, io);
+  if ('problems' in found) return found;
+  const { dir } = found;
+  const record = await readRecordedRun(dir);
+  if ('problems' in record) return record;
+  const at = layout(dir);
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+  const { script, unanswered } = await exportScript({ ...record, exchangesDir: at.exchanges }, snapshots);
+  const text = `${JSON.stringify(script, null, 2)}\n`;
+  const { output } = options;
+  if (output === undefined) io.out(text);
+  else {
+    const why = await writeProblem(resolve(io.cwd, output), text);
+    if (why !== undefined) return usage(`-o ${output}: ${why}`, 'name another file');
+  }
+  for (const { node, call } of unanswered)
+    io.err(`factory: call ${call} of node "${node}" has no recorded answer: the script fails it\n`);
+  for (const node of storedGraphInPlace(record.manifest)?.nodes.values() ?? []) {
+    const backend = backendOf(node);
+    if (Object.hasOwn(script.answers, node.id) && backend !== '' && backend !== 'scripted')
+      io.err(
+        `factory: node "${node.id}" names its agent (${backend}); --agent scripted does not override it\n`,
+      );
+  }
+  if (output !== undefined) {
+    const count = Object.values(script.answers).flat().length;
+    io.err(
+      `${output} has ${count} ${count === 1 ? 'answer' : 'answers'} of run ${found.id}; use it with --agent scripted --script ${quoteWord(output)}\n`,
+    );
+  }
+  return 0;
+}
+
+/** Writes a file, or returns why none can be there. */
+async function writeProblem(path: string, text: string): Promise<string | undefined> {
+  try {
+    await writeFileAtomic(path, text);
+    return undefined;
+  } catch (error) {
+    if (isCode(error, 'EISDIR')) return 'it is a directory';
+    if (isCode(error, 'EEXIST', 'ENOTDIR')) return 'a part of the path is not a directory';
+    throw error;
+  }
+}

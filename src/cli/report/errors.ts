@@ -1,0 +1,180 @@
+/** What ends a command from outside of it, told as everything else that is wrong. */
+import { readFile } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
+import type { Diagnostic } from '../../core/diagnostic.ts';
+import {
+  codeToldBy,
+  DiskStop,
+  diskError,
+  exitOfDisk,
+  isDisks,
+  tellsOfDisk,
+} from '../../platform/files/disk-error.ts';
+import { Superseded } from '../../platform/files/fence.ts';
+import { BadJsonRecord } from '../../platform/files/json-record.ts';
+import { temporaryOf } from '../../platform/files/temporary.ts';
+import { isCode, systemWords } from '../../platform/files/write.ts';
+import { GitError, startGitAgain } from '../../platform/git.ts';
+import { invocationOf } from '../arguments.ts';
+import { errColumns, type Io, paints } from '../io.ts';
+import { fewOfEach, formatDiagnostic } from './diagnostics.ts';
+
+/** Prints what was thrown, and answers with the exit code. `given` are the words of the command line. */
+export async function reportTrouble(error: unknown, io: Io, given: readonly string[]): Promise<number> {
+  const trouble = troubleOf(error, io.env);
+  if (trouble !== undefined) {
+    const [code, message, fix] = trouble;
+    const exit = code === 'system' && isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
+    return reportError([wrong(code, message, fix)], io, { json: given.includes('--json') }, exit);
+  }
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  io.err(`factory: an error of factory itself: ${text}\n`);
+  return 70;
+}
+
+/** Code, message and fix; undefined for an internal error. */
+function troubleOf(error: unknown, env: Io['env']): readonly [string, string, string] | undefined {
+  if (error instanceof Superseded)
+    return ['run-taken', error.message, 'factory runs tells how the run stands'];
+  if (error instanceof GitError) return ['git', error.message, gitFix(error, env)];
+  // What a run has put down, and something else has changed: what it built, where no sandbox keeps that from it.
+  if (error instanceof BadJsonRecord)
+    return [
+      'bad-record',
+      error.message,
+      'put back a copy of that file; factory verify tells what else of the run was changed',
+    ];
+  const inTheWay = somethingElse(error);
+  if (inTheWay !== undefined)
+    return ['system', diskWords(inTheWay), 'put what belongs there back, or take away what is in its place'];
+  // A full or unwritable disk is not an internal error.
+  const trouble = diskError(error);
+  if (trouble !== undefined && error instanceof DiskStop) return ['system', error.message, error.fix];
+  if (trouble !== undefined) return ['system', diskWords(trouble), mending(trouble.code, trouble.path, env)];
+  if (!isForbiddenByNode(error)) return undefined;
+  return [
+    'node',
+    `Node's permission model forbids what factory needs: ${systemWords(error)}`,
+    'start it without --permission (NODE_OPTIONS may set it): nodes have a separate sandbox',
+  ];
+}
+
+function gitFix({ missing, unanswered, message, where }: GitError, env: Io['env']): string {
+  if (missing) return 'install git';
+  if (unanswered) return startGitAgain;
+  if (tellsOfDisk(message)) return mending(codeToldBy(message), where, env);
+  return 'check the repository with git fsck; put back a copy of it if there is one';
+}
+
+/** Whether Node's own permissions are in the way. */
+const isForbiddenByNode = (error: unknown): boolean =>
+  error instanceof Error && (isCode(error, 'ERR_ACCESS_DENIED') || isForbiddenByNode(error.cause));
+
+/** A path of ours at which there is a file or directory of another kind. */
+function somethingElse(error: unknown): { readonly path: string; readonly error: Error } | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (isCode(error, 'ELOOP', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ENAMETOOLONG') && 'path' in error)
+    // What is put there, and not where, is gone again, or was never in the way.
+    return { path: String('dest' in error ? error.dest : error.path), error };
+  return somethingElse(error.cause);
+}
+
+/** Whether the path is one of our temporary directories, or in one. A project with a similar name may be there too. */
+const isTemporary = (path: string | undefined, env: Io['env']): boolean =>
+  path !== undefined &&
+  /^(?:(?:factory|scenario)(?:-[a-z]+)?-[0-9a-f]{8}\.\d+\.[0-9a-f]{8}-|factory-proof-)/.test(
+    relative(temporaryOf(env), path),
+  );
+
+const makeRoom = 'make room there (files, or a larger quota)';
+const checkOwner = 'check who owns it, its permissions and those of the folders above it';
+const writable = 'use a place that can be written to, or mount that one with writing allowed';
+const mount = 'mount it again (unmount first what is left of it), then do the same';
+const other = 'use a place on another file system';
+const fixes: Readonly<Record<string, string>> = {
+  EMFILE: 'raise the limit, e.g. ulimit -n 4096',
+  ENFILE: 'end programs that have many files open, or raise the limit of the whole system (fs.file-max)',
+  EACCES: checkOwner,
+  EPERM: checkOwner,
+  EROFS: writable,
+  ENOENT: writable,
+  ENOSPC: makeRoom,
+  EDQUOT: makeRoom,
+  EFBIG: 'raise the limit of file sizes (ulimit -f), or use a file system that has larger ones',
+  ENOSYS: other,
+  ENOTSUP: other,
+  ENOTCONN: mount,
+  ECONNABORTED: mount,
+  ESHUTDOWN: mount,
+};
+
+function mending(code: string, path: string | undefined, env: Io['env']): string {
+  if (isTemporary(path, env) && (code === 'ENOSPC' || code === 'EDQUOT'))
+    return 'make room there, or set TMPDIR to another place';
+  if (isTemporary(path, env) && ['EACCES', 'EPERM', 'EROFS', 'ENOENT'].includes(code))
+    return 'set TMPDIR to a place that can be written to';
+  return fixes[code] ?? 'check the disk, and what the system says of it (dmesg)';
+}
+
+/** What the disk has said, and about which file. */
+export const diskWords = ({
+  path,
+  error,
+}: Pick<NonNullable<ReturnType<typeof diskError>>, 'path' | 'error'>): string =>
+  `${path === undefined ? '' : `${path}: `}${systemWords(error)}`;
+
+/* Says why nothing was done, with the text that is wrong. */
+
+/** An error with its fix, without a place in a text. */
+export const wrong = (code: string, message: string, fix?: string): Diagnostic => ({
+  code,
+  severity: 'error',
+  message,
+  ...(fix === undefined ? {} : { fix }),
+});
+
+/** Prints what is wrong on standard error; with `json` the result on standard output has it too, and `more`. Answers with
+ *  the exit code. */
+export async function reportError(
+  found: readonly Diagnostic[],
+  io: Io,
+  options: { readonly json?: boolean; readonly color?: boolean },
+  code = 2,
+  more: object = {},
+): Promise<number> {
+  const problems = found.map((problem) => typed(problem, io));
+  if (options.json === true)
+    io.out(
+      `${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems, ...more }, null, 2)}\n`,
+    );
+  const texts = new Map<string, string | undefined>();
+  for (const { place } of problems)
+    if (place !== undefined && !texts.has(place.file))
+      // A file that cannot be read any more is drawn without its line.
+      texts.set(place.file, await readFile(resolve(io.cwd, place.file), 'utf8').catch(() => undefined));
+  printFindings(problems, (file) => texts.get(file), io, options.color);
+  return code;
+}
+
+/** Prints findings on standard error: on a terminal the first of each code. */
+export function printFindings(
+  found: readonly Diagnostic[],
+  textOf: (file: string) => string | undefined,
+  io: Io,
+  color: boolean | undefined,
+): void {
+  const colour = paints(io, io.errIsTerminal, color);
+  const { told, more } = fewOfEach(found, io.errIsTerminal);
+  for (const one of told)
+    io.err(
+      `${formatDiagnostic(one, one.place === undefined ? undefined : textOf(one.place.file), colour, errColumns(io))}\n`,
+    );
+  for (const line of more) io.err(`${line}\n`);
+}
+
+/** With the commands that it proposes as this user types them. Only our own words are touched, no text of a pipeline. */
+const typed = (problem: Diagnostic, { called }: Io): Diagnostic => ({
+  ...problem,
+  message: problem.place === undefined ? invocationOf(problem.message, called?.program) : problem.message,
+  ...(problem.fix === undefined ? {} : { fix: invocationOf(problem.fix, called?.program) }),
+});

@@ -1,0 +1,125 @@
+/** What is printed of each event: as a log record, and as a line of the live view. */
+import type { Log } from '../../core/contracts/watcher.ts';
+import type { RunEvent } from '../../core/events.ts';
+import { toldReason } from '../../core/outcome.ts';
+import { forkWords } from '../../core/records/names.ts';
+import { elapsedWords, oneLine, type Paint, painter } from './run.ts';
+
+type Kind = RunEvent['type'];
+type Of<K extends Kind> = Extract<RunEvent, { type: K }>;
+
+const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
+  PipelineStarted: ({ resumed, agent, forked_from: from }) => [
+    'info',
+    resumed ? 'pipeline resumed' : 'pipeline starting',
+    { agent, ...(from === undefined ? {} : { forked_from: forkWords(from) }) },
+  ],
+  StageStarted: ({ node_id: node, visit }) => ['info', 'stage started', { node, visit }],
+  StageRetrying: ({ node_id: node, retry_count, delay_ms, reason }) => [
+    'info',
+    'stage requested retry',
+    { node, retry_count, delay_ms, reason },
+  ],
+  AgentActed: ({ node_id: node, action, detail, status }) => [
+    'debug',
+    'agent acted',
+    { node, action, detail, status },
+  ],
+  ReplayRan: ({ node_id: node, why }) => ['warn', 'the record does not fit; the node runs', { node, why }],
+  ScenarioRerun: ({ node_id: node, result, failure_reason: reason }) => [
+    result === 'alike' ? 'info' : 'warn',
+    'failed scenario run again in a clean copy',
+    { node, result, ...(reason === '' ? {} : { reason }) },
+  ],
+  GuardrailViolation: ({ node_id: node, paths }) => ['warn', 'guardrail violation', { node, paths }],
+  StageCompleted: ({ node_id: node, outcome, elapsed_ms, replayed, notes }) => [
+    'info',
+    'stage completed',
+    {
+      ...{ node, outcome, elapsed_ms },
+      ...(replayed === true ? { replayed } : {}),
+      ...(notes === '' ? {} : { notes }),
+    },
+  ],
+  StageFailed: ({ node_id: node, elapsed_ms, replayed, ...failed }) => [
+    'warn',
+    'stage failed',
+    {
+      node,
+      reason: toldReason(failed.failure_reason, failed.attribution),
+      class: failed.failure_class,
+      elapsed_ms,
+      ...(replayed === true ? { replayed } : {}),
+    },
+  ],
+  CheckpointSaved: ({ last_completed_node: node }) => ['debug', 'checkpoint saved', { node }],
+  PipelineCompleted: () => ['info', 'pipeline completed'],
+  PipelineFailed: ({ error }) => ['error', 'pipeline failed', { error }],
+  PipelineInterrupted: ({ signal, next_node: next }) => ['warn', 'pipeline interrupted', { signal, next }],
+  PipelineParked: ({ status, node_id: node, wake_at, reason }) => [
+    'warn',
+    'pipeline parked',
+    { status, node, ...(wake_at === null ? {} : { wake_at }), reason },
+  ],
+};
+
+/** An event as a log record. */
+export const recordOf = (event: RunEvent): Parameters<Log> => records[event.type](event as never);
+
+/** A line of the live view: its sign, what stands behind the node, and the rest, which is cut to the terminal. */
+type Live = {
+  readonly sign: (paint: Paint) => string;
+  readonly more?: (paint: Paint) => string;
+  readonly rest: string;
+};
+
+const again = (paint: Paint): string => paint.yellow('↻');
+const time =
+  ({ visit, elapsed_ms }: Of<'StageCompleted' | 'StageFailed'>, word = '') =>
+  (paint: Paint): string =>
+    `${paint.dim(`${visit > 1 ? ` #${visit}` : ''} ${elapsedWords(elapsed_ms)}`)}${word === '' ? '' : ` ${paint.yellow(word)}`}`;
+
+/** Events that people see. */
+const live: { readonly [K in Kind]?: (event: Of<K>) => Live } = {
+  StageRetrying: ({ delay_ms, reason }) => ({
+    sign: again,
+    rest: `again in ${elapsedWords(delay_ms)}: ${reason}`,
+  }),
+  ReplayRan: ({ why }) => ({ sign: again, rest: `runs, the record does not fit: ${why}` }),
+  ScenarioRerun: ({ result }) => ({
+    sign: again,
+    rest: `run again in a clean copy: ${result === 'passed' ? 'passed' : `failed ${result}`}`,
+  }),
+  GuardrailViolation: ({ paths }) => ({
+    sign: (paint) => paint.red('!'),
+    rest: `wrote outside its scope, put back: ${paths.join(', ')}`,
+  }),
+  StageCompleted: (event) => ({
+    sign: (paint) => paint.green('✓'),
+    more: time(event, event.outcome === 'success' ? '' : event.outcome),
+    rest: event.notes,
+  }),
+  StageFailed: (event) => ({
+    sign: (paint) => paint.red('✗'),
+    more: time(event),
+    rest: event.failure_reason === '' ? 'failed' : toldReason(event.failure_reason, event.attribution),
+  }),
+};
+
+const plain = painter(false);
+
+/** A line of the live view, or nothing for events that people need not see. `clock` is the run's time so far, in
+ *  milliseconds; `width` the terminal's columns. */
+export function liveLine(event: RunEvent, clock: number, paint: Paint, width: number): string | undefined {
+  if (event.type === 'PipelineStarted') {
+    const from = event.forked_from === undefined ? '' : ` from ${forkWords(event.forked_from)}`;
+    return `${event.resumed ? 'resuming' : 'starting'}${from} with agent ${paint.bold(event.agent)}`;
+  }
+  const line = live[event.type]?.(event as never);
+  if (line === undefined || !('node_id' in event)) return undefined;
+  const { sign, more, rest } = line;
+  const head = (p: Paint): string =>
+    `${p.dim(elapsedWords(clock).padStart(7))} ${sign(p)} ${event.node_id}${more?.(p) ?? ''}`;
+  const room = width - 3 - [...head(plain)].length;
+  return rest === '' || room < 8 ? head(paint) : `${head(paint)}  ${oneLine(rest, room)}`;
+}

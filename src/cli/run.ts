@@ -1,0 +1,132 @@
+/** `factory run` and `factory resume`: flags become a request, the run's story goes to the terminal or the log. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readPipeline } from '../app/read-pipeline.ts';
+import { resumeRun } from '../app/resume.ts';
+import { startRun } from '../app/start.ts';
+import type { Finished } from '../app/types.ts';
+import { type Refusal, refused } from '../core/diagnostic.ts';
+import { workdirOf } from '../core/pipeline.ts';
+import { quoteWord } from '../core/policy/words.ts';
+import { layout } from '../core/records/layout.ts';
+import { keepsTexts } from '../core/records/manifest.ts';
+import { planRequestFile } from '../planner/evidence.ts';
+import { packageRoot } from '../platform/package.ts';
+import { namedRun, readManifest } from '../store/runs.ts';
+import { checkDirs } from '../workspace/roots.ts';
+import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
+import type { VerbResult } from './index.ts';
+import { type CliIo, paints } from './io.ts';
+import { doorsOf, flagsOf, type RunDoors, type RunOptions, warnOf } from './options.ts';
+import { openView, type View } from './report/live.ts';
+import { painter, summary } from './report/run.ts';
+
+/** Flags that only a resume accepts. */
+const resumeOnly = [
+  ['takeOver', '--take-over'],
+  ['now', '--now'],
+  ['acceptChanges', '--accept-changes'],
+] as const;
+
+/** Runs a pipeline, or resumes a run with `--resume --run-id`. */
+export async function runCommand(
+  pipeline: string | undefined,
+  options: RunOptions,
+  io: RunDoors,
+): Promise<VerbResult> {
+  const { resume, runId } = options;
+  const view = await openView(options, io);
+  if (resume !== true) return report(await start(pipeline, options, io, view), options, io);
+  if (runId === undefined)
+    return usage('--resume needs --run-id', 'factory resume RUN; factory runs lists the runs');
+  if (pipeline !== undefined)
+    return report(await resumeNamed(runId, pipeline, options, io, view), options, io);
+  const run = namedRun(join(runsDirOf(options, io), runId), io.cwd);
+  return usage('no pipeline file is named', `factory resume ${run}`);
+}
+
+/** Resumes a run by its id, with the pipeline that it was started from. */
+export async function resumeCommand(run: string, options: RunOptions, io: CliIo): Promise<VerbResult> {
+  const order = await resumeOfOrder(run, options, io);
+  if (order !== undefined) return order;
+  const view = await openView(options, io);
+  return report(await resumeNamed(run, undefined, options, io, view), options, io);
+}
+
+/** The resume of a run that `factory order run` started: it ends only when its branch has landed. */
+async function resumeOfOrder(run: string, options: RunOptions, io: CliIo): Promise<VerbResult | undefined> {
+  const found = await findNamed(run, options, io);
+  if ('problems' in found) return undefined;
+  const { requestFile } = await import('../app/orders/sources.ts');
+  if (!existsSync(join(layout(found.dir).inputs, requestFile))) return undefined;
+  return (await import('./order-run.ts')).resumeOrderRun(found.dir, options, io);
+}
+
+async function start(
+  pipeline: string | undefined,
+  options: RunOptions,
+  io: RunDoors,
+  view: View,
+): Promise<Finished | Refusal> {
+  if (pipeline === undefined)
+    return usage(
+      'no pipeline file is named',
+      `factory run ${quoteWord(join(packageRoot(), 'pipelines/compile-and-build.dot'))}`,
+    );
+  const resumes = resumeOnly.find(([name]) => options[name] === true);
+  if (resumes !== undefined)
+    return usage(`${resumes[1]} goes with --resume`, `factory resume ID ${resumes[1]}`);
+  const read = await readPipeline(pipeline, io.cwd, { strict: options.strict === true });
+  warnOf(read, io, view);
+  if (read.graph === undefined) return { problems: read.found.filter((d) => d.severity === 'error') };
+  const runsDir = runsDirOf(options, io);
+  const place = newRun(runsDir, options.runId, io);
+  if ('problems' in place) return place;
+  const flags = flagsOf(options);
+  const workdir = workdirOf(read.graph, flags, io.cwd);
+  const dirs = workdir === undefined ? undefined : checkDirs({ workdir, runsdir: runsDir });
+  if (dirs !== undefined) return usage(dirs.message, dirs.fix);
+  return startRun(read.graph, place, flags, doorsOf(io, view));
+}
+
+async function resumeNamed(
+  run: string,
+  pipeline: string | undefined,
+  options: RunOptions,
+  io: RunDoors,
+  view: View,
+): Promise<Finished | Refusal> {
+  const found = await findNamed(run, options, io);
+  if ('problems' in found) return found;
+  const readRun = await readManifest(found.dir);
+  if (!readRun.ok) return refused('no-run', readRun.why);
+  const { pipeline_file, pipeline_path } = readRun.manifest;
+  const read = await readPipeline(pipeline ?? pipeline_file ?? pipeline_path, io.cwd);
+  if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
+  const flags = flagsOf(options);
+  const keeps = pipeline === undefined && keepsTexts(readRun.manifest) && !flags.acceptChanges;
+  const ended = await resumeRun(found.dir, keeps ? undefined : read.graph, flags, doorsOf(io, view));
+  return withRecords(found.dir, ended, io, view);
+}
+
+/** A run of `factory plan` has records outside its run directory, whichever command ends it. */
+async function withRecords(runDir: string, ended: Finished | Refusal, io: RunDoors, view: View) {
+  if ('problems' in ended || !existsSync(join(layout(runDir).inputs, planRequestFile))) return ended;
+  const { finishCompile } = await import('./plan-end.ts');
+  const { code, dir, reason } = await finishCompile(runDir, ended, io);
+  view.log(code === 0 ? 'info' : 'warn', 'records of the compilation are written', {
+    dir,
+    ...(reason === '' ? {} : { reason }),
+  });
+  return { result: { ...ended.result, exit_code: code }, code };
+}
+
+/** Prints the end of a run, and turns it into an exit code. */
+export function report(ended: Finished | Refusal, options: RunOptions, io: RunDoors): VerbResult {
+  if ('problems' in ended) return ended;
+  const { result } = ended;
+  if (options.json === true) io.out(`${JSON.stringify(result, null, 2)}\n`);
+  else if (options.quiet !== true || result.status !== 'completed')
+    io.out(`${summary(result, painter(paints(io, io.outIsTerminal, options.color)))}\n`);
+  return ended.code;
+}

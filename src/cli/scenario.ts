@@ -1,0 +1,277 @@
+/** `factory scenario lint|selftest|run`: holdout scenarios against a product. */
+import { readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { type Diagnostic, type Refusal, refused } from '../core/diagnostic.ts';
+import type { JsonObject } from '../core/json.ts';
+import { visibleFailure, withoutSealed } from '../core/policy/visible-failure.ts';
+import { durationMs } from '../core/settings/types.ts';
+import { removeTree } from '../platform/files/remove.ts';
+import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
+import { isMissing } from '../platform/files/write.ts';
+import { realReach } from '../platform/network.ts';
+import { programsOf } from '../platform/process/table.ts';
+import { type Discovered, discover } from '../scenarios/discover.ts';
+import { lintScenarios } from '../scenarios/lint.ts';
+import type { ScenarioReport } from '../scenarios/result.ts';
+import { runScenarios } from '../scenarios/run-all.ts';
+import { sandboxHere } from '../scenarios/sandbox.ts';
+import { helpersOf, productStarts } from '../scenarios/starts.ts';
+import { copyTree } from '../workspace/copy.ts';
+import type { VerbResult } from './index.ts';
+import type { CliIo } from './io.ts';
+import { wrong } from './report/errors.ts';
+import { scenarioNotes, scenarioTable } from './report/scenarios.ts';
+
+export type ScenarioFlags = {
+  readonly app: string;
+  readonly live?: boolean;
+  readonly repeat?: number;
+  readonly jobs?: number;
+  readonly timeout?: string;
+  readonly ifAny?: boolean;
+  readonly isolation?: string;
+  readonly json?: boolean;
+};
+
+/** Default time limit of each phase of a scenario, in milliseconds. */
+const defaultTimeout = 15 * 60_000;
+
+const no = (message: string, fix: string): Refusal => refused('scenario', message, fix);
+
+export const scenarioSelftest = (place: string, flags: ScenarioFlags, io: CliIo): Promise<VerbResult> =>
+  judge(place, 'selftest', flags, io);
+export const scenarioRun = (place: string, flags: ScenarioFlags, io: CliIo): Promise<VerbResult> =>
+  judge(place, 'live', flags, io);
+
+/** Judges the product in `--app` by the scenarios of a folder. Exit codes: 0 all pass, 1 the product or a scenario fails,
+ *  86 nothing but infrastructure does, 130 interrupted. */
+async function judge(
+  place: string,
+  mode: 'selftest' | 'live',
+  flags: ScenarioFlags,
+  io: CliIo,
+): Promise<VerbResult> {
+  const folder = resolve(io.cwd, place);
+  const found = await discover(folder).catch(orMissing);
+  if (found === undefined || found.scenarios.length === 0) return noScenarios(found, place, flags, io);
+  const settings = await settingsOf(flags, io);
+  if ('problems' in settings) return settings;
+  const { isolation, ...options } = settings;
+  const signal = io.signal();
+  // Before any product could change them.
+  const texts = await textsBeside(folder);
+  const { clock, env } = io;
+  const sandbox = await sandboxHere(io.spawn, env, await holdoutFolders(folder));
+  if (isolation === 'required') {
+    const problems = await isolationProblems(found, place, sandbox.noSandbox);
+    if (problems.length > 0) return { problems };
+  }
+  const report = await runScenarios(
+    found,
+    { ...options, mode },
+    {
+      ...{ ...sandbox, clock, env, signal, programsOf, reach: realReach },
+      copyProduct: (from, to, exclude) => copyTree(from, to, { exclude, whole: true }),
+    },
+  );
+  if (report === undefined) {
+    io.err('interrupted: every scenario was ended\n');
+    return 130;
+  }
+  await tell(report, texts, flags, io);
+  return report.exit_code;
+}
+
+const orMissing = (error: unknown): undefined => {
+  if (!isMissing(error)) throw error;
+};
+
+async function settingsOf(flags: ScenarioFlags, { cwd, env }: CliIo) {
+  const [from, time] =
+    flags.timeout === undefined
+      ? ['SCENARIO_TIMEOUT=', env['SCENARIO_TIMEOUT']]
+      : ['--timeout ', flags.timeout];
+  const timeoutMs = timeLimit(time);
+  if (timeoutMs === undefined) return no(`${from}${time} is no time`, 'write 90s, 15m or 2h');
+  const app = resolve(cwd, flags.app);
+  const is = await stat(app).catch(() => undefined);
+  const what = is === undefined ? `there is no product in ${flags.app}` : `${flags.app} is no folder`;
+  if (is?.isDirectory() !== true) return no(what, 'pass the folder of the product: --app DIR');
+  const isolation = flags.isolation ?? (env['FACTORY_ISOLATION'] || 'auto');
+  if (isolation !== 'auto' && isolation !== 'required')
+    return no(`there is no isolation "${isolation}"`, 'write auto or required');
+  return {
+    app,
+    live: flags.live === true || (env['REQUIRE_LIVE'] ?? '1') === '1',
+    timeoutMs,
+    repeat: flags.repeat ?? 1,
+    jobs: flags.jobs ?? Math.min(4, availableParallelism()),
+    isolation,
+  };
+}
+
+/** Why the scenarios cannot be isolated from the product. */
+async function isolationProblems(
+  { scenarios }: Discovered,
+  place: string,
+  noSandbox: string | undefined,
+): Promise<readonly Diagnostic[]> {
+  if (noSandbox !== undefined)
+    return no(
+      `isolation=required, but no sandbox works here: ${noSandbox}`,
+      'install bubblewrap or allow user namespaces, which it needs; or use isolation=auto',
+    ).problems;
+  const files = await Promise.all(scenarios.map(({ folder, name }) => helpersOf(folder, name)));
+  const each = new Map(files.flat().map((file) => [file.name, file.text]));
+  return [...each].flatMap(([name, text]) =>
+    productStarts(name, text).map(({ line, text: start }) =>
+      wrong(
+        'scenario',
+        `isolation=required, but ${place}: ${name}:${line} uses the product without APP_RUN: ${start}`,
+        'write "$APP_RUN" PROGRAM ARGUMENTS…',
+      ),
+    ),
+  );
+}
+
+/** The folder of the scenarios, by its name and its real path. */
+async function holdoutFolders(place: string): Promise<readonly string[]> {
+  const folder = (await stat(place)).isFile() ? dirname(place) : place;
+  return [...new Set([folder, await realpath(folder)])];
+}
+
+async function tell(
+  report: ScenarioReport,
+  texts: readonly string[],
+  flags: ScenarioFlags,
+  io: CliIo,
+): Promise<void> {
+  const notes = scenarioNotes(report);
+  // Output of a node reaches the builder: it must not contain any text of the scenarios.
+  const sealed = outputOf(io) === undefined ? [] : texts;
+  const { failure_class } = report;
+  const outcome =
+    failure_class === null
+      ? { outcome: 'success', notes }
+      : { outcome: 'fail', failure_reason: withoutSealed(notes, sealed), failure_class };
+  await writeOutput(report, outcome, texts, io);
+  if (flags.json === true) {
+    const results = report.results.map((one) => ({
+      ...one,
+      output: {
+        stdout: withoutSealed(one.output.stdout, sealed),
+        stderr: withoutSealed(one.output.stderr, sealed),
+      },
+    }));
+    io.out(`${JSON.stringify({ ...report, results }, null, 2)}\n`);
+  } else io.out(scenarioTable(report, sealed));
+  if (failure_class !== null) io.err(`failure_class=${failure_class}\n`);
+}
+
+async function noScenarios(
+  found: Discovered | undefined,
+  place: string,
+  flags: ScenarioFlags,
+  io: CliIo,
+): Promise<VerbResult> {
+  const why = found === undefined ? `there is no folder ${place}` : `there are no scenarios in ${place}`;
+  if (flags.ifAny !== true)
+    return no(
+      why,
+      'name a folder with scripts such as login_user_scenarios.sh; with --if-any none is no mistake',
+    );
+  const notes = `${why}: nothing judged the product`;
+  const report: ScenarioReport = {
+    ...{ schema_version: 1, status: 'none', exit_code: 0, failure_class: null },
+    ...{ results: [], passed_over: [] },
+  };
+  await writeOutput(report, { outcome: 'success', preferred_next_label: 'none', notes }, [], io);
+  io.out(flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : `${notes}\n`);
+  return 0;
+}
+
+/** Writes the answer of a pipeline's node. */
+async function writeOutput(
+  { status, failure_class, results }: ScenarioReport,
+  outcome: JsonObject,
+  texts: readonly string[],
+  io: CliIo,
+): Promise<void> {
+  const output = outputOf(io);
+  if (output === undefined) return;
+  const failures = results
+    .filter((one) => one.failure_class === 'product')
+    .map((one): JsonObject => ({ scenario: one.scenario, said: visibleFailure(one.output, texts) }));
+  const context_updates = {
+    'judge.status': status,
+    'judge.class': failure_class ?? '',
+    'judge.failures': failures,
+    'judge.passed': results.filter((one) => one.outcome === 'pass').length,
+    'judge.total': results.length,
+  };
+  await writeFile(output, `${JSON.stringify({ ...outcome, context_updates })}\n`);
+}
+
+const outputOf = ({ env }: CliIo): string | undefined => env['FACTORY_OUTPUT'] || undefined;
+
+/** Bytes of a file that can be a script. */
+const longestText = 1024 * 1024;
+
+/** The texts of all that lies in the folder of the scenarios, or in that of the one. */
+async function textsBeside(place: string): Promise<readonly string[]> {
+  const folder = (await stat(place)).isFile() ? join(place, '..') : place;
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const texts = await Promise.all(
+    entries
+      .filter((entry) => entry.isFile() || entry.isSymbolicLink())
+      .map(async (entry) => {
+        const path = join(entry.parentPath, entry.name);
+        // A link leads to a scenario's text as well as to a folder, or to nothing.
+        const is = await stat(path).catch(() => undefined);
+        return is?.isFile() !== true || is.size > longestText ? '' : readFile(path, 'utf8');
+      }),
+  );
+  return texts.filter((text) => text !== '' && !text.includes('\0'));
+}
+
+/** Says what is wrong with the scripts of a folder, as `path:line: message` on standard output. Exit codes: 0 nothing,
+ *  or warnings only, 1 errors or no scripts, 2 there is no such place. */
+export async function scenarioLint(
+  place: string,
+  flags: { readonly json?: boolean },
+  io: CliIo,
+): Promise<VerbResult> {
+  const scratch = await makeTemporary(temporaryOf(io.env), 'scenario-lint');
+  try {
+    const linted = await lintScenarios(resolve(io.cwd, place), place, {
+      spawn: io.spawn,
+      env: io.env,
+      scratch,
+      signal: io.signal(),
+    });
+    const { findings, scripts } = linted;
+    const code = scripts === 0 || findings.some(({ severity }) => severity === 'error') ? 1 : 0;
+    if (flags.json === true) {
+      io.out(`${JSON.stringify({ schema_version: 1, exit_code: code, scripts, findings }, null, 2)}\n`);
+      return code;
+    }
+    for (const { path, line, severity, message } of findings)
+      io.out(`${path}:${line}: ${severity === 'warning' ? 'warning: ' : ''}${message}\n`);
+    if (scripts === 0) io.out(`${place}: no scenario scripts in this folder\n`);
+    else if (findings.length === 0) io.out(`scenario scripts without findings: ${scripts}\n`);
+    return code;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    return no(`there is no ${place}`, 'name a folder of scenario scripts, or one of them');
+  } finally {
+    await removeTree(scratch);
+  }
+}
+
+/** Milliseconds; undefined for a word that is no time. */
+function timeLimit(word: string | undefined): number | undefined {
+  if (word === undefined || word.trim() === '') return defaultTimeout;
+  const ms = durationMs(word) ?? (/^\d+$/.test(word.trim()) ? Number(word) * 1000 : undefined);
+  return ms === undefined || ms <= 0 ? undefined : ms;
+}

@@ -1,0 +1,84 @@
+/** What a node may read, write and reach: plain data, decided in `policy/`, enforced here. Paths are absolute. */
+
+/** `bwrap`: bubblewrap's namespaces. `unshare`: only the network is removed. `group`: process group and limits. */
+export type SandboxLevel = 'bwrap' | 'unshare' | 'group';
+
+/** Limits on file size, memory (bytes) and processes; undefined means the system's limit. */
+export type Limits = {
+  readonly memory?: number | undefined;
+  readonly processes?: number | undefined;
+  /** Whether the process limit was set explicitly: then a control group enforces it for root too, which costs each
+   *  node milliseconds. */
+  readonly processesSaid?: boolean;
+  readonly fileSize?: number | undefined;
+};
+
+export type Bind = { readonly path: string; readonly write: boolean };
+
+export type Confinement = {
+  readonly rung: SandboxLevel;
+  readonly network: boolean;
+  readonly limits: Limits;
+  /** Shown unchanged; missing ones are skipped. A later one covers an earlier one. */
+  readonly binds: readonly Bind[];
+  /** Folders of which only `inside` is shown, where a bind or the system would show them. */
+  readonly masks: readonly string[];
+  /** Shown although they lie in a masked folder: the workspace, the node's folder, this program. */
+  readonly inside: readonly Bind[];
+  /** Replaced by an empty private folder; undefined where the node has no suitable home. */
+  readonly home: string | undefined;
+  /** Where the private folders are created: one for each node, removed when the node has ended. */
+  readonly scratch: string;
+  /** Files and folders that appear empty, and their parent folders, which cannot be moved meanwhile. */
+  readonly covers: readonly string[];
+  readonly pinned: readonly string[];
+  /** Whether programs that the node starts may get a nested sandbox that shows them less. */
+  readonly parts?: boolean;
+  /** Whether programs that the node starts may get a complete nested sandbox, with a separate `/proc`. */
+  readonly nested?: boolean;
+};
+
+/** System folders that a node sees, read-only. `/var` is not among them: it holds other users' data. */
+export const systemFolders: readonly string[] = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/etc',
+  '/opt',
+  '/nix',
+  '/gnu',
+  '/snap',
+  // The kernel files that runtimes need; `/sys` holds a dozen more file systems that no runtime needs.
+  '/sys/devices',
+  '/sys/class',
+  '/sys/fs/cgroup',
+  '/sys/kernel/mm',
+  '/var/lib/gems',
+  '/var/cache/fontconfig',
+];
+
+/** Of these, the ones that only root may read and no node needs. */
+export const systemSecrets: readonly string[] = [
+  '/etc/shadow',
+  '/etc/shadow-',
+  '/etc/gshadow',
+  '/etc/gshadow-',
+  '/etc/sudoers',
+  '/etc/ssl/private',
+  '/etc/ssh',
+  '/etc/krb5.keytab',
+];
+
+/** Where the kernel accepts settings from root. */
+export const kernelSettings: readonly string[] = [
+  '/proc/sys',
+  '/proc/fs',
+  '/proc/acpi',
+  '/proc/scsi',
+  '/proc/mtrr',
+  '/proc/sysrq-trigger',
+];

@@ -1,0 +1,69 @@
+/** A problem in the user's text: one type for syntax, lint, plans and proposals. */
+import type { OutcomeWord } from './outcome.ts';
+
+/** Limits of messages: characters of a name and of a message, and the number of names. */
+export const shown = { name: 200, message: 1000, names: 20 } as const;
+export const shortText = (text: string, most: number): string =>
+  text.length <= most ? text : `${[...text.slice(0, most)].slice(0, -1).join('')}…`;
+
+export const errorText = (error: unknown): string =>
+  shortText(error instanceof Error ? error.message : String(error), shown.message);
+
+/** `code` is the exit code where it is not 2. */
+export type Refusal = { readonly problems: readonly Diagnostic[]; readonly code?: number };
+
+/** A refusal with one diagnostic; `exit` is the exit code, by default 2. */
+export const refused = (code: string, message: string, fix?: string, exit?: number): Refusal => ({
+  problems: [{ code, severity: 'error', message, ...(fix === undefined ? {} : { fix }) }],
+  ...(exit === undefined ? {} : { code: exit }),
+});
+
+/** A place in a text. `offset` counts UTF-16 units from 0; `line` and `column` are 1-based, `column` in characters. */
+export type Position = { readonly offset: number; readonly line: number; readonly column: number };
+export type Span = { readonly start: Position; readonly end: Position };
+
+/** A span in a named file; `file` is the path as the user typed it. */
+export type Place = { readonly file: string; readonly span: Span };
+
+/** Only `factory validate` shows hints; they never fail a command. */
+export type Severity = 'error' | 'warning' | 'hint';
+
+/** One execution in the example run of a finding: how it ends, and where the engine goes next. */
+export type WitnessStep = {
+  readonly node: string;
+  readonly outcome: OutcomeWord;
+  /** The node breaks (a timeout, a crash) instead of running to its end and reporting failure. */
+  readonly broke?: true;
+  readonly failure_class?: string;
+  readonly preferred_label?: string;
+  readonly suggested_ids?: readonly string[];
+  /** Context keys that the node sets. */
+  readonly sets?: Readonly<Record<string, string>>;
+  /** The edge taken; null at an exit, and where no edge fits. */
+  readonly edge: { readonly to: string; readonly condition: string } | null;
+  /** The node is an exit. */
+  readonly exit?: true;
+};
+
+export type Diagnostic = {
+  /** Kebab-case for pipelines (`exit-reachable`), numbered for plans (`E101`). */
+  readonly code: string;
+  readonly severity: Severity;
+  readonly message: string;
+  readonly place?: Place;
+  /** How to fix it, in one sentence. */
+  readonly fix?: string;
+  /** An example run that shows the problem, from the start node. */
+  readonly witness?: readonly WitnessStep[];
+};
+
+export const hasErrors = (found: readonly Diagnostic[]): boolean => found.some((d) => d.severity === 'error');
+
+/** A code of findings, for people: the rule, the inside of a digraph that breaks it, and the fix. */
+export type CodeDescription = {
+  readonly code: string;
+  readonly severity: Diagnostic['severity'];
+  readonly rule: string;
+  readonly wrong: string;
+  readonly fix: string;
+};

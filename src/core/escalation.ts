@@ -1,0 +1,34 @@
+/** Chooses one of several models: the next one after each product failure. */
+import type { Node } from './graph.ts';
+import type { Context } from './outcome.ts';
+import { escalationKey } from './records/layout.ts';
+
+/** The models of `llm_model="small,large"`; empty for a node with one model or none. */
+export function modelsOf({ settings: { llm_model: models = [] } }: Node): readonly string[] {
+  return models.length > 1 ? models : [];
+}
+
+/** The model of this attempt and the number of product failures; undefined for a node without a list. After the end of
+ *  the list the last model is used. */
+export function modelOf(
+  node: Node,
+  context: Context,
+): { readonly model: string; readonly escalation: number } | undefined {
+  const models = modelsOf(node);
+  const counted = context[escalationKey(node.id)];
+  const escalation = typeof counted === 'number' ? counted : 0;
+  const model = models[Math.min(escalation, models.length - 1)];
+  return model === undefined ? undefined : { model, escalation };
+}
+
+/** The number of product failures at the start of an execution. `before` is the number at the last one. It grows by one
+ *  if the node has run before and a product failure is unsettled, is reset without an unsettled failure, and is unchanged
+ *  for failures of other classes. */
+export function escalationAt(
+  before: number,
+  visits: number,
+  failure: { readonly class: string } | null,
+): number {
+  if (visits === 0 || failure === null) return 0;
+  return failure.class === 'product' ? before + 1 : before;
+}

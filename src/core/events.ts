@@ -1,0 +1,153 @@
+/** `events.jsonl`: the events of a run, one record per line. The journal adds `seq`, `run_id` and `epoch`. */
+import * as z from 'zod';
+import { usageSchema } from './budget/usage.ts';
+import { once } from './once.ts';
+import { attributionSchema, failureClasses, pausedWords, rerunSchema } from './outcome.ts';
+
+const base = once(() => ({ schema_version: z.literal(1), at: z.string().describe('RFC 3339, UTC') }));
+const node_id = once(() => z.string());
+const usage = once(() => usageSchema().optional().describe('Of all calls of the execution'));
+const replayed = once(() =>
+  z.boolean().exactOptional().describe('True if the record of another run was used instead'),
+);
+
+const forkPointSchema = once(() =>
+  z
+    .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
+    .describe('The checkpoint of another run that this one was forked from'),
+);
+
+export const runEventSchema = once(() =>
+  z.discriminatedUnion('type', [
+    z
+      .object({
+        ...base(),
+        type: z.literal('PipelineStarted'),
+        agent: z.string(),
+        resumed: z.boolean(),
+        forked_from: forkPointSchema().exactOptional(),
+      })
+      .describe('The run starts or is resumed; names the agent.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('StageStarted'),
+        node_id: node_id(),
+        visit: z.number(),
+        node_type: z.string(),
+      })
+      .describe('An execution of a node begins; once per execution, however many attempts it takes.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('StageRetrying'),
+        node_id: node_id(),
+        retry_count: z.number(),
+        reason: z.string(),
+        delay_ms: z.number(),
+      })
+      .describe('An attempt asked for a retry; `retry_count` accumulates over the run.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('AgentActed'),
+        node_id: node_id(),
+        action: z.enum(['command', 'file_change', 'tool_call', 'web_search']),
+        detail: z.string().describe('The command, the paths, the tool, the query; shortened'),
+        status: z
+          .string()
+          .describe(
+            "The agent program's own word: completed, failed, denied (its permissions did not allow it)",
+          ),
+      })
+      .describe('An action that an agent program reported; the first 1,000 of an attempt.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('ReplayRan'),
+        node_id: node_id(),
+        visit: z.number(),
+        why: z.string(),
+      })
+      .describe('A tool or a verification of a replay runs because its recorded result does not fit.'),
+    z
+      .object({ ...base(), type: z.literal('ScenarioRerun'), node_id: node_id(), ...rerunSchema().shape })
+      .describe(
+        'A scenario that failed was run once more in a clean copy, to distinguish a flaky scenario from a failure.',
+      ),
+    z
+      .object({
+        ...base(),
+        type: z.literal('GuardrailViolation'),
+        node_id: node_id(),
+        paths: z.array(z.string()),
+      })
+      .describe('A node wrote outside its allowed paths; the paths were restored.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('StageCompleted'),
+        node_id: node_id(),
+        visit: z.number(),
+        outcome: z.string(),
+        notes: z.string(),
+        elapsed_ms: z.number(),
+        usage: usage(),
+        replayed: replayed(),
+      })
+      .describe('An execution ended with any outcome except fail.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('StageFailed'),
+        node_id: node_id(),
+        visit: z.number(),
+        failure_reason: z.string(),
+        failure_class: z.enum(failureClasses),
+        attribution: attributionSchema().exactOptional(),
+        error: z
+          .string()
+          .optional()
+          .describe('The reason again, if the node broke instead of reporting failure'),
+        elapsed_ms: z.number(),
+        usage: usage(),
+        replayed: replayed(),
+      })
+      .describe('An execution ended with outcome fail.'),
+    z
+      .object({ ...base(), type: z.literal('CheckpointSaved'), last_completed_node: z.string() })
+      .describe('The checkpoint that names the next node is on disk.'),
+    z.object({ ...base(), type: z.literal('PipelineCompleted') }).describe('A success exit was reached.'),
+    z
+      .object({ ...base(), type: z.literal('PipelineFailed'), error: z.string() })
+      .describe('The run ended without reaching a success exit.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('PipelineInterrupted'),
+        signal: z.string(),
+        next_node: z.string(),
+      })
+      .describe('A signal stopped the run; a resume continues at the next node.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('PipelineParked'),
+        status: z.enum(pausedWords),
+        node_id: node_id(),
+        reason: z.string(),
+        wake_at: z.string().nullable(),
+      })
+      .describe(
+        'The run is suspended until a quota, a key or billing is in order; a resume executes the node again.',
+      ),
+  ]),
+);
+export type RunEvent = z.infer<ReturnType<typeof runEventSchema>>;
+
+/** An event without time and version, which the writer adds. */
+export type EventFacts = RunEvent extends infer E
+  ? E extends RunEvent
+    ? Omit<E, 'at' | 'schema_version'>
+    : never
+  : never;

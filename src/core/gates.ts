@@ -1,0 +1,334 @@
+/** The rules that keep a run from its next node: `gatesBefore` end it before a node starts, `gatesAfter` overrule the edge that a
+ *  finished node leaves by. Each is a pure function of the state and of facts that were gathered before. */
+import { capHit, spendHit } from './budget/limits.ts';
+import type { NodeKind } from './contracts/node-kind.ts';
+import type { PlanFacts, RunEnding, Step, StepFacts } from './decision.ts';
+import { modelsOf } from './escalation.ts';
+import type { Graph, Node } from './graph.ts';
+import { type Json, own } from './json.ts';
+import { type Context, failed, keptOfAttempt, type Outcome, type RepeatedFailure } from './outcome.ts';
+import { scriptsNamed } from './policy/commands.ts';
+import { inScope } from './policy/paths.ts';
+import type { LastFailure, NodeOutcome, RunState } from './records/checkpoint.ts';
+
+/** A node that is about to start. */
+export type NodeEntry = {
+  readonly graph: Graph;
+  readonly state: RunState;
+  readonly node: Node;
+  readonly kind: NodeKind;
+  readonly facts: PlanFacts;
+};
+
+/** Why the run ends before a node, in the order in which they are asked. */
+export const gatesBefore: readonly ((entry: NodeEntry) => string | undefined)[] = [
+  visitsStepsAndTime,
+  ({ facts: { caps, spent, unpriced } }) => spendHit({ caps, spent, unpriced }, caps.unknownCost),
+  unfixableFailure,
+  ({ facts }) => facts.replay,
+];
+
+function visitsStepsAndTime({ state, node, facts }: NodeEntry): string | undefined {
+  const { caps, elapsedMs } = facts;
+  return capHit(
+    caps,
+    {
+      id: node.id,
+      maxVisits: node.settings.max_visits,
+      visits: own(state.visits, node.id) ?? 0,
+      maxWallMs: node.settings.max_wall,
+      elapsedMs: (own(state.node_ms ?? {}, node.id) ?? 0) + (state.cut_ms ?? 0),
+    },
+    { steps: state.steps, elapsedMs },
+  );
+}
+
+function unfixableFailure({ graph, state, node, kind }: NodeEntry): string | undefined {
+  if (kind.type !== 'codergen') return undefined;
+  const { allowed_write_paths: allowed = [] } = node.settings;
+  return unfixableSource(graph, node, allowed, state.last_failure);
+}
+
+/** A finished node, and where it leads as far as the edges and the gates before this one say. */
+export type Crossing = {
+  readonly graph: Graph;
+  /** The state before the node. */
+  readonly before: RunState;
+  readonly outcome: Outcome;
+  readonly facts: StepFacts;
+  readonly so: Step;
+};
+
+export type GateVerdict =
+  | { readonly reroute: string; readonly context: Context }
+  | { readonly end: RunEnding }
+  | undefined;
+
+/** In this order; each sees what those before it decided. */
+export const gatesAfter: readonly ((crossing: Crossing) => GateVerdict)[] = [
+  exitThatFails,
+  unmetGoalGate,
+  failureIntoExit,
+  spentGoalGate,
+  rejectedByAudit,
+  stalledLoop,
+  ({ facts }) => (facts.replay === undefined ? undefined : end(facts.replay)),
+];
+
+const end = (reason: string): GateVerdict => ({ end: { ok: false, exitNode: null, reason, code: 1 } });
+
+/** The success that the run would end with. */
+const successOf = ({ decision }: Step): RunEnding | undefined =>
+  decision.do === 'finish' && decision.ending.ok ? decision.ending : undefined;
+
+/** 3 if a model's API or network is the final cause, 4 if its output is, else 1. */
+export const failureCode = (last: LastFailure | null): number =>
+  last?.model === 'api' ? 3 : last?.model === 'output' ? 4 : 1;
+
+const failsAtExit = ({ so: { change } }: Crossing, reason: string): GateVerdict => ({
+  end: { ok: false, exitNode: change.node, reason, code: failureCode(change.now.last_failure) },
+});
+
+/** An exit with `outcome=fail` ends the run as failed. */
+function exitThatFails(crossing: Crossing): GateVerdict {
+  const { graph, facts, so } = crossing;
+  const node = graph.nodes.get(facts.node);
+  if (successOf(so) === undefined || node === undefined) return undefined;
+  if (node.settings.outcome !== 'fail') return undefined;
+  const label = node.settings.label?.trim();
+  const title = label === undefined || label === node.id ? '' : ` (${label.replaceAll('\n', ' ')})`;
+  const last = so.change.now.last_failure;
+  return failsAtExit(crossing, `${node.id}${title}${last === null ? '' : `: ${last.node}: ${last.reason}`}`);
+}
+
+type Unmet = { readonly gate: string; readonly latest: NodeOutcome };
+
+/** Where the run goes for an unmet gate, with the context that counts it; `why` not, as the end of a sentence. */
+type Redirect =
+  | { readonly target: string; readonly context: Context }
+  | { readonly target?: undefined; readonly why: string };
+
+/** Sends the run back from an exit for a goal gate that is not satisfied, and from a gate whose failure no edge takes. */
+function unmetGoalGate(crossing: Crossing): GateVerdict {
+  const { so, facts, outcome, graph } = crossing;
+  const { context } = so.change.now;
+  if (successOf(so) !== undefined) {
+    for (const { gate } of unmetGates(crossing)) {
+      const way = redirect(graph, gate, context);
+      if (way.target !== undefined) return { reroute: way.target, context: way.context };
+    }
+    return undefined;
+  }
+  const noEdge = so.route !== undefined && so.route.edge === undefined && so.decision.do === 'finish';
+  if (!noEdge || !isGate(graph.nodes.get(facts.node)) || isMet(outcome)) return undefined;
+  // A cause that every further attempt would meet is final.
+  if (outcome.status === 'fail' && (outcome.hopeless === true || outcome.class === 'budget'))
+    return undefined;
+  const way = redirect(graph, facts.node, context);
+  if (way.target !== undefined) return { reroute: way.target, context: way.context };
+  const { ending } = so.decision;
+  return { end: { ...ending, reason: `${ending.reason}${way.why}` } };
+}
+
+const isMet = ({ status }: Pick<NodeOutcome, 'status'>): boolean =>
+  status === 'success' || status === 'partial_success';
+
+/** The executed gates whose latest outcome is neither success nor partial success. */
+const unmetGates = ({ graph, before, so: { change } }: Crossing): readonly Unmet[] =>
+  [...graph.nodes.values()].filter(isGate).flatMap(({ id: gate }) => {
+    const latest = gate === change.node ? change.outcome : own(before.outcomes, gate);
+    return latest === undefined || isMet(latest) ? [] : [{ gate, latest }];
+  });
+
+/** The gate's target before the graph's, as often as `max_goal_gate_redirects` allows. */
+function redirect(graph: Graph, gate: string, context: Context): Redirect {
+  const target = retryTarget(graph, graph.nodes.get(gate));
+  if (target === undefined) return { why: '' };
+  const key = `internal.goal_gate_redirects.${gate}`;
+  const most = graph.settings.max_goal_gate_redirects;
+  const count = Number(own(context, key) ?? 0);
+  if (count >= most)
+    return { why: ` (it has sent the run back ${count} times, max_goal_gate_redirects=${most})` };
+  return { target, context: { ...context, [key]: count + 1 } satisfies Record<string, Json> };
+}
+
+/** No failure walks into a success by an unconditional edge. */
+function failureIntoExit(crossing: Crossing): GateVerdict {
+  const { before, so } = crossing;
+  const previous = before.last_outcome;
+  if (successOf(so) === undefined || previous?.status !== 'fail' || before.arrived?.conditional === true)
+    return undefined;
+  return failsAtExit(
+    crossing,
+    `node ${before.last_completed_node} failed and reached the exit "${so.change.node}" by an unconditional edge${previous.reason === '' ? '' : `: ${previous.reason}`} (a condition such as outcome=fail on the edge forgives it)`,
+  );
+}
+
+/** A goal gate that is not satisfied, and has no target any more, fails the run. */
+function spentGoalGate(crossing: Crossing): GateVerdict {
+  const { graph, so } = crossing;
+  if (successOf(so) === undefined) return undefined;
+  const [first] = unmetGates(crossing);
+  if (first === undefined) return undefined;
+  const { gate, latest } = first;
+  const way = redirect(graph, gate, so.change.now.context);
+  return failsAtExit(
+    crossing,
+    `goal gate ${gate} is not satisfied: its outcome is ${latest.status}${latest.reason === '' ? '' : `: ${latest.reason}`}${way.target === undefined ? way.why : ''}`,
+  );
+}
+
+function rejectedByAudit({ facts: { audit }, so }: Crossing): GateVerdict {
+  const success = successOf(so);
+  if (success === undefined || audit === undefined) return undefined;
+  return { end: { ...success, ok: false, reason: audit, code: 1 } };
+}
+
+/** Ends a loop that makes no progress, with the execution that shows it. */
+function stalledLoop({ graph, before, facts, so: { change, decision } }: Crossing): GateVerdict {
+  if (decision.do === 'finish' || facts.testStop === true) return undefined;
+  // An exit sends the run back too, if a goal gate is not satisfied.
+  const atExit = facts.type === 'exit';
+  const failing = graph.nodes.get(atExit ? (change.now.last_failure?.node ?? '') : change.node);
+  if (failing === undefined) return undefined;
+  const repeats = atExit ? own(before.alike ?? {}, failing.id) : facts.repeats;
+  const reason = loopStopped(graph, failing, decision.node, repeats);
+  return reason === undefined ? undefined : end(reason);
+}
+
+/** Equal failures that stop a loop by default. */
+const usualRepeats = 3;
+
+/** Why the loop that `next` leads back into ends, or undefined. */
+export function loopStopped(
+  graph: Graph,
+  node: Node,
+  next: string,
+  alike: RepeatedFailure | null | undefined,
+): string | undefined {
+  if (alike == null || !leadsTo(graph, next, node.id)) return undefined;
+  const most = mostRepeats(graph, node, next);
+  if (most === 0 || alike.count < most) return undefined;
+  const more = alike.count > alike.visits.length ? '…, ' : '';
+  return `loop_stopped: node ${node.id} failed alike ${alike.count} times with no change in between (visits ${more}${alike.visits.join(', ')}): ${alike.head}`;
+}
+
+/** How many equal failures stop the loop; 0 for none. By default each model of an agent in the loop that tries several has
+ *  its turn. */
+function mostRepeats(graph: Graph, node: Node, next: string): number {
+  if (node.settings.breaker !== undefined) return node.settings.breaker;
+  const models = loopOf(graph, next, node.id).map((id) => {
+    const one = graph.nodes.get(id);
+    return one?.type === 'codergen' ? modelsOf(one).length + 1 : 0;
+  });
+  return Math.max(usualRepeats, ...models);
+}
+
+/** The truth gate: the outcome of a node, whose success does not count while the tool node that it requires has not succeeded. */
+export function truthGate(
+  { node, kind }: { readonly node: Node; readonly kind: Pick<NodeKind, 'executable'> },
+  { outcomes }: Pick<RunState, 'outcomes'>,
+  outcome: Outcome,
+): Outcome {
+  if (outcome.status !== 'success' || !kind.executable) return outcome;
+  const { requires_tool_success: holds, required_tool_node: required } = node.settings;
+  if (!holds || required === undefined || own(outcomes, required)?.status === 'success') return outcome;
+  return {
+    ...failed(`required tool node not successful: ${required}`, 'guardrail'),
+    ...keptOfAttempt(outcome),
+  };
+}
+
+/** Goal gates: nodes that must succeed before the run can. Pure. */
+export const isGate = (node: Node | undefined): boolean => node?.settings.goal_gate === true;
+
+/** The node to which an exit, or the gate itself where no edge takes its failure, sends a run while the gate is unmet: the gate's
+ *  own target before the graph's; undefined for a node that is no gate, and without a target that exists. */
+export function retryTarget(graph: Graph, gate: Node | undefined): string | undefined {
+  if (gate === undefined || !isGate(gate)) return undefined;
+  return [gate.settings, graph.settings]
+    .flatMap(({ retry_target, fallback_retry_target }) => [retry_target, fallback_retry_target])
+    .find((id) => id !== undefined && graph.nodes.has(id));
+}
+
+/* Whether a fix can work at all: the class of the last failure, and what an agent may write. Pure. */
+
+/** What to do about a failure that is not the product's. */
+const remedies: Partial<Record<LastFailure['class'], string>> = {
+  scenario: 'fix the scenario',
+  infra: 'fix the machine, the network or the key that it needs',
+  config: 'fix the command of the node, or install what it runs',
+};
+
+/** Why no change that the agent of `node` may make can fix the last failure, or undefined. `allowed` is its
+ *  `allowed_write_paths`. An agent cannot fix a scenario, the machine or the configuration: an agent on a path back
+ *  to such a failure does not start. An agent with a write scope is also checked against the failed scripts. */
+export function unfixableSource(
+  graph: Graph,
+  node: Node,
+  allowed: readonly string[],
+  last: LastFailure | null,
+): string | undefined {
+  const failedNode = last === null ? undefined : graph.nodes.get(last.node);
+  if (last === null || failedNode === undefined) return undefined;
+  const prefix = `unfixable_failure_source: failed node ${last.node}`;
+  const inOwnScope = allowed.length > 0 && last.node_type === 'tool' && !last.executable_success_since;
+  const { attribution } = last;
+  const remedy = remedies[last.class];
+  if (remedy !== undefined && (last.class_said || (attribution ?? { how: 'default' }).how !== 'default')) {
+    // Only a new run of the scenario can clear its failure.
+    const settled = last.executable_success_since && last.judge !== true;
+    if (!inOwnScope && (settled || !leadsTo(graph, node.id, last.node))) return undefined;
+    const why = attribution?.why ?? `failure_class=${last.class}`;
+    return `${prefix} failed with class ${last.class} (${why}), which no change by ${node.id} fixes; ${remedy}, then run the node again (factory fork RUN --at ${last.node} --before)`;
+  }
+  if (!inOwnScope || (last.class_said && last.class === 'product')) return undefined;
+  const command = failedNode.settings.tool_command ?? '';
+  const outside = scriptsNamed(command).filter((script) => !inScope(script, allowed));
+  if (outside.length === 0) return undefined;
+  return `${prefix} references ${outside.join(',')} outside allowed_write_paths for ${node.id}`;
+}
+
+/** Whether a run that ended for this reason resumes at the failed node: otherwise the resume would start with the
+ *  agent that cannot fix it. */
+export const retriesUnfixable = (reason: string): boolean =>
+  reason.startsWith('unfixable_failure_source: ') && reason.endsWith(' --before)');
+
+/** Which nodes of a graph lead back to which. Pure. */
+const reached = new WeakMap<Graph, Map<string, ReadonlySet<string>>>();
+
+/** The nodes that can be reached from `from` by one edge or more; computed once per graph. */
+function reachable(graph: Graph, from: string): ReadonlySet<string> {
+  const known = reached.get(graph) ?? new Map<string, ReadonlySet<string>>();
+  reached.set(graph, known);
+  const before = known.get(from);
+  if (before !== undefined) return before;
+  const next = new Map<string, string[]>();
+  for (const { from: a, to } of graph.edges) {
+    const list = next.get(a);
+    if (list === undefined) next.set(a, [to]);
+    else list.push(to);
+  }
+  const found = new Set<string>();
+  for (const open = [from]; open.length > 0; ) {
+    for (const to of next.get(open.pop() ?? '') ?? []) {
+      if (found.has(to)) continue;
+      found.add(to);
+      open.push(to);
+    }
+  }
+  known.set(from, found);
+  return found;
+}
+
+/** Whether a run at `from` may reach `to`, which may be the same node. */
+const leadsTo = (graph: Graph, from: string, to: string): boolean =>
+  from === to || reachable(graph, from).has(to);
+
+/** The nodes on a path from `from` back to `failed`, `from` among them; empty when there is none. */
+export function loopOf(graph: Graph, from: string, failed: string): readonly string[] {
+  if (!leadsTo(graph, from, failed)) return [];
+  return [from, ...reachable(graph, from)].filter(
+    (id, index, all) => all.indexOf(id) === index && leadsTo(graph, id, failed),
+  );
+}

@@ -1,0 +1,250 @@
+/** How an execution of a node ended, and what it reported. */
+import * as z from 'zod';
+import type { Json, JsonObject } from './json.ts';
+import { once } from './once.ts';
+
+export const outcomeWords = ['success', 'partial_success', 'retry', 'fail', 'skipped'] as const;
+export type OutcomeWord = (typeof outcomeWords)[number];
+
+/** Synonyms that pipelines and agents use. */
+export const outcomeSynonyms: Readonly<Record<string, OutcomeWord>> = {
+  succeeded: 'success',
+  pass: 'success',
+  failed: 'fail',
+  failure: 'fail',
+  error: 'fail',
+};
+
+/** The canonical word for an outcome or its synonym, in any case (`Pass` → `success`); undefined for any other word. */
+export function outcomeOf(word: string): OutcomeWord | undefined {
+  const folded = word.trim().toLowerCase();
+  const meant = Object.hasOwn(outcomeSynonyms, folded) ? outcomeSynonyms[folded] : folded;
+  return outcomeWords.find((one) => one === meant);
+}
+
+/** The form of a word that a pipeline may use besides the outcomes. */
+const ownWord = /^[\p{L}_][\p{L}\p{N}_.-]{0,63}$/u;
+
+/** What a node's answer to "how did it go" means: an outcome, or a word of the pipeline's own (`has_dod`), which is a success
+ *  with this word as its preferred label. Undefined for what is no single word. */
+export function answeredOutcome(
+  word: string,
+): { readonly outcome: OutcomeWord; readonly label?: string } | undefined {
+  const outcome = outcomeOf(word);
+  if (outcome !== undefined) return { outcome };
+  return ownWord.test(word.trim()) ? { outcome: 'success', label: word.trim() } : undefined;
+}
+
+/** The outcomes that an agent may answer. */
+export const agentOutcomes = ['success', 'partial_success', 'retry', 'fail'] as const;
+export type AgentOutcome = (typeof agentOutcomes)[number];
+
+/** The outcome that a word of an agent means, undefined for any other word. */
+export function agentOutcomeOf(word: string): AgentOutcome | undefined {
+  const meant = outcomeOf(word);
+  return agentOutcomes.find((one) => one === meant);
+}
+
+/** The cause of a failure. `product`: the software being built; `scenario`: the holdout scenario itself; `infra`:
+ *  network, quota, machine; `config`: this pipeline or its flags; `agent`: an agent program or its answer; `stalled`: an
+ *  agent that was stopped because it was silent or repeated itself; `internal`: a bug of factory; `budget`: a call that
+ *  was not made because the rest of a limit is reserved for verification. */
+export const failureClasses = [
+  'product',
+  'scenario',
+  'infra',
+  'config',
+  'guardrail',
+  'timeout',
+  'agent',
+  'stalled',
+  'cancelled',
+  'internal',
+  'budget',
+] as const;
+export type FailureClass = (typeof failureClasses)[number];
+
+/** The run's context: values that nodes pass to later nodes. Keys are dotted words. */
+export type Context = { readonly [key: string]: Json };
+
+/** The agent that answered, if a node names several agents or models. */
+export type AnsweredBy = {
+  readonly agent: string;
+  readonly model?: string;
+  /** The number of product failures by which the model was chosen, if the node names several. */
+  readonly escalation?: number;
+  /** Agents that were tried before and failed, in order. */
+  readonly tried?: readonly {
+    readonly agent: string;
+    readonly class: FailureClass;
+    readonly reason: string;
+  }[];
+};
+
+/** What a node may report with any outcome. */
+export type Said = {
+  readonly label: string;
+  readonly suggested: readonly string[];
+  readonly updates: JsonObject;
+  readonly notes: string;
+  readonly by?: AnsweredBy;
+  /** What an agent wanted to do and its permissions did not allow, in words. */
+  readonly denied?: readonly string[];
+};
+export const saidNothing: Said = { label: '', suggested: [], updates: {}, notes: '' };
+
+export type Failure = {
+  readonly status: 'fail';
+  readonly reason: string;
+  readonly class: FailureClass;
+  /** True when the node broke (crash, timeout, no valid answer, bad configuration) instead of running to its end and
+   *  reporting failure. A broken node leaves only by an edge whose condition is true. */
+  readonly broke: boolean;
+  /** The model's provider (api), or the answer of a single-turn call (output), is the cause: the run's exit code becomes 3
+   *  or 4. */
+  readonly model?: 'api' | 'output';
+  /** The delay before a retry that the server asked for, in milliseconds. */
+  readonly retryAfterMs?: number;
+  /** Why and until when the run may be suspended after the failed call. */
+  readonly park?: Park;
+  /** The agent could not be started (missing program, invalid setting), or the API refused it (key, model name, request).
+   *  A retry would fail too, until the user fixes the cause. */
+  readonly hopeless?: true;
+  /** True when the node reported the class (`failure_class=…`); else it is derived from how the program ended. */
+  readonly classSaid?: boolean;
+  /** The exit code of the program that failed, when one ran to its end. */
+  readonly exitCode?: number;
+  /** How the class was determined, if a program failed. */
+  readonly attribution?: Attribution;
+  /** The command that failed. */
+  readonly command?: string;
+  /** True when the command runs a scenario: its failure is about the product. */
+  readonly judge?: boolean;
+  readonly rerun?: Rerun;
+  /** The answer of a goal gate has no verdict: it is asked once more, whatever the retries. Never recorded. */
+  readonly unsaid?: true;
+};
+
+export type Outcome = Said &
+  (
+    | { readonly status: 'success' | 'partial_success' | 'skipped' }
+    | { readonly status: 'retry'; readonly reason: string }
+    | Failure
+  );
+
+export const succeeded = (said: Partial<Said> = {}): Outcome => ({
+  ...saidNothing,
+  ...said,
+  status: 'success',
+});
+
+export const failed = (
+  reason: string,
+  failureClass: FailureClass,
+  more: Partial<Said> & Partial<Omit<Failure, 'status' | 'reason' | 'class'>> = {},
+): Outcome & Failure => ({
+  ...saidNothing,
+  broke: false,
+  ...more,
+  status: 'fail',
+  reason,
+  class: failureClass,
+});
+
+/** What another outcome of the same attempt keeps of the first one. */
+export const keptOfAttempt = ({ by, denied }: Outcome): Pick<Outcome, 'by' | 'denied'> => ({
+  ...(by === undefined ? {} : { by }),
+  ...(denied === undefined ? {} : { denied }),
+});
+
+/** The reason of the outcome, empty if there is none. */
+export const reasonOf = (o: Outcome): string => (o.status === 'fail' || o.status === 'retry' ? o.reason : '');
+
+/** The reason for a tool that a signal ended: it has no exit code. */
+export const endedBySignal = 'tool_exit_code_-1';
+
+/** A reason for people: names the signal, which the code does not. */
+export const toldReason = (reason: string, attribution: Attribution | undefined): string =>
+  reason === endedBySignal && attribution?.how === 'evidence' ? `${reason} (${attribution.why})` : reason;
+
+/* The class of a failure, and how it was determined. */
+
+/** `said`: reported by the node itself; `evidence`: how its program ended, or what the scenario harness reported;
+ *  `rerun`: it ran once more in a clean copy; `words`: a guess from its output; `default`: nothing points to another
+ *  class. */
+export const attributionWays = ['said', 'evidence', 'rerun', 'words', 'default'] as const;
+
+export const attributionSchema = once(() =>
+  z.object({
+    class: z.enum(failureClasses),
+    how: z.enum(attributionWays),
+    why: z.string().describe('The evidence, in words'),
+  }),
+);
+export type Attribution = z.infer<ReturnType<typeof attributionSchema>>;
+
+/** How a failed scenario ended when it was run once more in a clean copy of the workspace. */
+export const rerunSchema = once(() =>
+  z.object({
+    result: z.enum(['passed', 'alike', 'differently']),
+    first_exit_code: z.number().nullable(),
+    exit_code: z.number().nullable().describe('Null if no program ran to its end'),
+    failure_class: z.enum(failureClasses).nullable().describe('Of the second failure'),
+    failure_reason: z.string(),
+  }),
+);
+export type Rerun = z.infer<ReturnType<typeof rerunSchema>>;
+
+/** How often a node has failed in the same way in a loop with an agent, without a relevant change of the workspace. */
+export const alikeSchema = once(() =>
+  z.object({
+    signature: z.string().describe('SHA-256 of node, class, command and normalised message'),
+    head: z.string().describe('The message, shortened'),
+    count: z.int().positive(),
+    visits: z.array(z.int().positive()).describe('The latest of them, ten at most'),
+    step: z.int().describe('Number of the execution that was counted last, over the whole run'),
+    after: z.string().describe('The workspace after that execution: the name of a snapshot'),
+  }),
+);
+export type RepeatedFailure = z.infer<ReturnType<typeof alikeSchema>>;
+
+/** Suspended runs: they wait for a quota, a provider that is down, a key or a paid bill, and can be resumed. */
+export const parkKinds = ['quota', 'outage', 'auth', 'billing'] as const;
+export type ParkKind = (typeof parkKinds)[number];
+
+/** Why a failed call suspends the run. `wakeAtMs`: when the quota is available again, in milliseconds since 1970.
+ *  `within`: a run that the node started is suspended. `unsaid`: a rate limit of unknown length; it may end at once.
+ *  `waitedMs`: what the agent itself has waited for the end of an outage. */
+export type Park = {
+  readonly kind: ParkKind;
+  readonly wakeAtMs?: number;
+  readonly within?: true;
+  readonly unsaid?: true;
+  readonly waitedMs?: number;
+};
+
+export const pausedWords = ['paused_quota', 'paused_outage', 'paused_auth', 'paused_billing'] as const;
+export type PausedWord = (typeof pausedWords)[number];
+
+export const pausedBy = (kind: ParkKind): PausedWord => `paused_${kind}`;
+
+export const isPaused = (status: string): status is PausedWord => pausedWords.some((word) => word === status);
+
+export const parkedSchema = once(() =>
+  z
+    .object({
+      status: z.enum(pausedWords),
+      node: z.string().describe('The node whose call failed; a resume executes it again'),
+      reason: z.string(),
+      wake_at: z.string().nullable().describe('RFC 3339; null if waiting does not help'),
+      since: z.string(),
+      again: z.int().exactOptional().describe('How often it was resumed without any node finishing since'),
+    })
+    .describe('Why and until when a run is suspended'),
+);
+export type SuspendedRun = z.infer<ReturnType<typeof parkedSchema>>;
+
+const timed: readonly string[] = [pausedBy('quota'), pausedBy('outage')];
+
+/** Whether waiting helps, so that `--wait` resumes the run. */
+export const endsByTime = (status: string): boolean => timed.includes(status);

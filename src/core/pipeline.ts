@@ -1,0 +1,56 @@
+/** The kind of a node: by its type, else its shape, else its id, else the default. */
+import { resolve } from 'node:path';
+import type { Graph, Node, ParsedNode } from './graph.ts';
+import type { Json } from './json.ts';
+import { present } from './settings/types.ts';
+
+export const codergens = (graph: Graph): readonly Node[] =>
+  [...graph.nodes.values()].filter(({ type }) => type === 'codergen');
+
+export const backendOf = ({ settings }: Node): string => settings['agent.backend'] ?? '';
+
+/** True for pipelines with `factory order` tools: their runs have a git history. */
+export function buildsHistory(graph: Graph): boolean {
+  return [...graph.nodes.values()].some((node) =>
+    /^\s*factory\s+order\s/.test(node.settings.tool_command ?? ''),
+  );
+}
+
+/** The node where the run starts. */
+export const startOf = (graph: Graph): Node => {
+  const found = [...graph.nodes.values()].find((node) => node.type === 'start');
+  if (found === undefined) throw new Error('Internal: no start node in a linted graph');
+  return found;
+};
+
+/** The workdir to copy, absolute; undefined for `workdir="none"`. */
+export function workdirOf(
+  graph: Graph,
+  flags: { readonly workdir?: string },
+  cwd: string,
+): string | undefined {
+  if (flags.workdir !== undefined) return resolve(cwd, flags.workdir);
+  const attribute = graph.settings.workdir;
+  if (attribute === 'none') return undefined;
+  return attribute === undefined ? cwd : resolve(cwd, graph.file, '..', attribute);
+}
+
+/** The graph's goal, with its type. */
+export const goalOf = (graph: Graph): Json | undefined => graph.settings.goal?.value;
+
+export type Recognised = {
+  readonly type: string;
+  readonly shapes: readonly string[];
+  readonly ids: readonly string[];
+};
+
+/** The kind of `node`, or undefined if no kind has its type or shape. A plain box (or no shape) called `start`, `exit` or
+ *  `end` is of the kind that its id names. */
+export function kindOf<K extends Recognised>(node: ParsedNode, kinds: readonly K[]): K | undefined {
+  const type = present(node.attrs, 'type')?.value.text.trim();
+  if (type !== undefined) return kinds.find((k) => k.type === type);
+  const shape = present(node.attrs, 'shape')?.value.text.trim() ?? 'box';
+  const byShape = kinds.find((k) => k.shapes.includes(shape));
+  if (shape !== 'box') return byShape;
+  return kinds.find((k) => k.ids.includes(node.id)) ?? byShape;
+}

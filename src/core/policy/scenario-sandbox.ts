@@ -1,0 +1,42 @@
+/** What a scenario's phase and the product that it starts may read, write and reach. Pure. */
+import { dirname } from 'node:path';
+import { type Bind, type Confinement, systemFolders } from '../contracts/sandbox.ts';
+import { bindOf, defaultLimits, homeOf, toolchain } from './confinement.ts';
+
+/** Places of the machine. Absolute. */
+export type Machine = {
+  /** Folders of PATH. */
+  readonly path: readonly string[];
+  readonly home: string | undefined;
+  /** The Node executable that runs this program. */
+  readonly node: string;
+  readonly certificates: readonly string[];
+  /** What is shown besides, as in `sandbox_bind`. */
+  readonly bind: readonly string[];
+  /** Folders of holdout files, whatever shows the folders around them. */
+  readonly judge: readonly string[];
+};
+
+/** A sandbox that shows the system, the toolchains of PATH and `inside`, with a private home and `/tmp` in `scratch`. It shares the
+ *  network with this process: a scenario reaches the product's servers on loopback. */
+export function confineScenario(machine: Machine, inside: readonly Bind[], scratch: string): Confinement {
+  const { home, path, node, certificates, bind, judge } = machine;
+  const tools = [...new Set([...path, dirname(node)].flatMap((folder) => toolchain(folder, home)))];
+  const binds: Bind[] = [
+    ...[...tools, ...certificates].map((place) => ({ path: place, write: false })),
+    ...bind.map((word) => bindOf(word, home)),
+  ];
+  const shown = [...systemFolders, ...binds.map((one) => one.path)];
+  return {
+    rung: 'bwrap',
+    network: true,
+    limits: defaultLimits,
+    binds,
+    masks: judge.filter((place) => shown.some((one) => place === one || place.startsWith(`${one}/`))),
+    inside,
+    home: homeOf(home),
+    scratch,
+    covers: [],
+    pinned: [],
+  };
+}

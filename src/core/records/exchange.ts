@@ -1,0 +1,90 @@
+/** `exchanges/calls.jsonl`: the prompt, answer and changes of an agent in one attempt of a node. */
+import * as z from 'zod';
+import { usageSchema } from '../budget/usage.ts';
+import { once } from '../once.ts';
+import { innerPath, nodeId } from './names.ts';
+
+const hash = once(() =>
+  z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .describe('SHA-256, hex'),
+);
+
+/** A text, or where it is long the name of its file in `bodies/`. */
+export const bodySchema = once(() =>
+  z.union([z.string(), z.strictObject({ sha256: hash(), bytes: z.int() })]),
+);
+export type Body = z.infer<ReturnType<typeof bodySchema>>;
+
+const fileChangeSchema = once(() =>
+  z.object({
+    path: z.string().describe('Relative to the workspace'),
+    change: z.enum(['created', 'modified', 'deleted']),
+    kind: z.enum(['file', 'link', 'dir']),
+    mode: z.int().optional(),
+    sha256: hash().optional(),
+    target: z.string().optional(),
+  }),
+);
+export type FileChange = z.infer<ReturnType<typeof fileChangeSchema>>;
+
+export const exchangeSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    run_id: z.string(),
+    epoch: z.int(),
+    at: z.string().describe('When the attempt ended, RFC 3339, UTC'),
+    node: nodeId(),
+    visit: z.int().positive(),
+    attempt: z.int().positive(),
+    call: z.int().positive().describe('Of this node, over all its executions'),
+    complete: z.boolean().describe('False for an attempt that was interrupted, which answers no replay'),
+    agent: z.object({ name: z.string(), describe: z.string() }),
+    attributes: z.record(z.string(), z.string()).describe('Attributes of the node without its prompt'),
+    prompt_sha256: hash(),
+    prompt: bodySchema(),
+    schema: z.object({ name: z.string(), schema: bodySchema() }).nullable(),
+    items: bodySchema().describe('Requests, streamed events and programs, one JSON object per line'),
+    items_dropped: z.int().describe('Items left out because of the size limit'),
+    report: bodySchema()
+      .nullable()
+      .describe('What the agent reported, as JSON; null when it reported nothing'),
+    artifacts: z.array(z.object({ name: innerPath(), content: bodySchema() })),
+    actions: z.array(
+      z.object({
+        action: z.enum(['command', 'file_change', 'tool_call', 'web_search']),
+        detail: z.string(),
+        status: z.string(),
+      }),
+    ),
+    hidden: z.object({
+      paths: z.array(z.string()),
+      made: z.array(z.string()),
+      sealed: z.array(z.string()).exactOptional().describe('Holdout paths that the agent wrote to'),
+    }),
+    files: z
+      .object({ before: hash(), after: hash(), changes: z.array(fileChangeSchema()) })
+      .nullable()
+      .describe('Snapshots around the attempt; null if the workspace could not be recorded'),
+    usage: usageSchema().nullable(),
+    elapsed_ms: z.number(),
+    replayed: hash().nullable().describe('The line of the exchange that answered in a replay'),
+  }),
+);
+export type Exchange = z.infer<ReturnType<typeof exchangeSchema>>;
+
+/** Where and why a replay diverged from the record. */
+export const divergenceSchema = once(() =>
+  z.object({
+    node: z.string(),
+    visit: z.int(),
+    call: z.int().nullable().describe('Null if it is not about a call'),
+    kind: z.enum(['prompt', 'no_record', 'route', 'end_of_record']),
+    why: z.string(),
+    recorded_sha256: hash().nullable(),
+    sha256: hash().nullable(),
+    diff: z.string().describe('For a prompt, the first lines that differ'),
+  }),
+);
+export type Divergence = z.infer<ReturnType<typeof divergenceSchema>>;

@@ -1,0 +1,78 @@
+/** `journal.jsonl`: the state of a run, line by line. Each line has the hash of all lines before it; the lines up to any
+ *  point, applied in order, give the state there. Everything else that tells how a run stands is written from it. */
+import * as z from 'zod';
+import { spentSchema } from '../budget/usage.ts';
+import { once } from '../once.ts';
+import { parkedSchema, pausedWords } from '../outcome.ts';
+import { endedSchema } from './checkpoint.ts';
+import { fileName, nodeId } from './names.ts';
+import { callRecordSchema, marks, stamp, startRecordSchema, visitRecordSchema } from './visit.ts';
+
+/** An execution has begun. Not flushed by itself. */
+export const beganRecordSchema = once(() =>
+  z.object({
+    ...stamp(),
+    type: z.literal('Began'),
+    at: z.string(),
+    node: nodeId(),
+    visit: z.int().positive(),
+  }),
+);
+
+const standing = once(() => ({
+  at: z.string(),
+  elapsed_ms: z.number(),
+  cut_ms: z.number().exactOptional().describe('Of interrupted executions of the next node'),
+  spent: spentSchema(),
+  marks: marks(),
+}));
+
+/** The run stopped before its next node, or while it ran: by a limit, an interruption or a suspension. */
+export const stoppedRecordSchema = once(() =>
+  z.object({
+    ...stamp(),
+    ...standing(),
+    type: z.literal('Stopped'),
+    status: z.enum(['failed', 'interrupted', ...pausedWords]),
+    ended: endedSchema().nullable(),
+    parked: parkedSchema().exactOptional(),
+    signal: z.string().exactOptional().describe('That interrupted it'),
+  }),
+);
+
+/** The run continues from here: a resume, or a fork after the copied executions. The manifest with this hash, and the
+ *  texts that came with it, count from this line on. */
+export const resumedRecordSchema = once(() =>
+  z.object({
+    ...stamp(),
+    ...standing(),
+    type: z.literal('Resumed'),
+    snapshot: fileName().describe('Of the workspace, with changed texts'),
+    manifest_sha256: z.string(),
+  }),
+);
+
+export const journalLineSchema = once(() =>
+  z.union([
+    z.discriminatedUnion('type', [
+      startRecordSchema(),
+      visitRecordSchema(),
+      beganRecordSchema(),
+      stoppedRecordSchema(),
+      resumedRecordSchema(),
+    ]),
+    callRecordSchema().and(z.object(stamp())),
+  ]),
+);
+export type JournalLine = z.infer<ReturnType<typeof journalLineSchema>>;
+export type BeganRecord = z.infer<ReturnType<typeof beganRecordSchema>>;
+export type StoppedRecord = z.infer<ReturnType<typeof stoppedRecordSchema>>;
+export type ResumedRecord = z.infer<ReturnType<typeof resumedRecordSchema>>;
+
+/** A line before the journal adds the run, its number, its owner and the hash of the lines before. */
+export type LineFacts = JournalLine extends infer L
+  ? L extends JournalLine
+    ? Omit<L, 'run_id' | 'seq' | 'epoch' | 'prev'>
+    : never
+  : never;
+export type VisitFacts = Extract<LineFacts, { type: 'Visit' }>;

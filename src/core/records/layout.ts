@@ -1,0 +1,150 @@
+/** Every path of a run directory and of the workspace's `.factory/`, defined once. */
+import { join } from 'node:path';
+
+export const historyLayout = (historyDir: string) => ({
+  settings: join(historyDir, 'factory.gitconfig'),
+  start: join(historyDir, 'factory-start.json'),
+  /** The sealed paths of the run, if it has any. */
+  sealed: join(historyDir, 'factory-sealed.json'),
+  /** Patterns of workspace paths that git ignores. */
+  exclude: join(historyDir, 'info', 'exclude'),
+  /** Seen by commands of nodes that call git; matches the run's head between nodes. */
+  index: join(historyDir, 'index'),
+  /** Used for factory's commits; recreated for each. */
+  scratchIndex: join(historyDir, 'factory.index'),
+});
+
+/** The run's last commit. A separate ref, so that changes of branches by a node do not move it. */
+export const headRef = 'refs/factory/head';
+export const baseRef = 'refs/factory/base';
+/** The workdir's HEAD, if the run begins with another commit. */
+export const copiedRef = 'refs/factory/copied';
+/** The same commit as `headRef`, as a branch for commands of nodes that call git. */
+export const branchRef = 'refs/heads/factory';
+
+/** Content of the file HEAD of every run's history. */
+export const headText = `ref: ${branchRef}\n`;
+
+/** The files of one run. `runTool` is `<runsdir>/<run id>`. */
+export const layout = (run: string) => {
+  // Normalised once: a join for each path would be slow.
+  const at = join(run, '_').slice(0, -1);
+  return {
+    root: run,
+    manifest: `${at}manifest.json`,
+    events: `${at}events.jsonl`,
+    trace: `${at}trace.jsonl`,
+    checkpoint: `${at}checkpoint.json`,
+    /** The state of the run, line by line: the only file besides the snapshots that a resume reads it from. */
+    journal: `${at}journal.jsonl`,
+    result: `${at}result.json`,
+    /** Findings of the audit at the end of the run; missing without an audit. */
+    audit: `${at}audit.json`,
+    /** Stops Node's search for package.json above the workspace. */
+    barrier: `${at}package.json`,
+    workspace: `${at}workspace`,
+    locks: `${at}lock`,
+    inputs: `${at}inputs`,
+    /** New texts of `inputs/` while a resume installs them, in a folder named by the hash of their manifest. No node can
+     *  have this name. */
+    change: `${at}.change`,
+    snapshots: `${at}snapshots`,
+    history: `${at}history.git`,
+    /** Workspace files hidden from an agent, and the list of them. No node can have these names. */
+    hidden: `${at}.hidden`,
+    /** Private home and temporary folders of sandboxed nodes; removed when the node ends. */
+    scratch: `${at}.scratch`,
+    hiddenList: `${at}.hidden.json`,
+    /** The holdout, packed and encrypted. No node can have this name. */
+    sealed: `${at}.sealed`,
+    /** Prompts and answers of agents, call by call. */
+    exchanges: `${at}exchanges`,
+    /** In a replay, a copy of the recorded run's records. No node can have this name. */
+    followed: `${at}.replay`,
+    node: (id: string) => join(run, id),
+  };
+};
+export type Layout = ReturnType<typeof layout>;
+
+/** Names in the run directory that a node id must not have. */
+export const reservedNodeIds: readonly string[] = [
+  'workspace',
+  'lock',
+  'inputs',
+  'snapshots',
+  'exchanges',
+  '__proto__',
+];
+
+/** The files of recorded exchanges, in `<run>/exchanges` or a copy of it. */
+export const exchangesLayout = (dir: string) => ({
+  root: dir,
+  /** One line per call. */
+  calls: join(dir, 'calls.jsonl'),
+  /** Texts too long for a line, each named by its SHA-256. */
+  body: (sha256: string) => join(dir, 'bodies', sha256),
+  bodies: join(dir, 'bodies'),
+});
+
+/** The record that a replay answers from, in `<run>/.replay`. */
+export const followedLayout = (dir: string) => ({
+  exchanges: join(dir, 'exchanges'),
+  visits: join(dir, 'visits.jsonl'),
+  /** Artifacts of tools and verifications, each file named by its SHA-256. */
+  artifacts: join(dir, 'artifacts'),
+  artifact: (sha256: string) => join(dir, 'artifacts', sha256),
+  /** Where the replay diverged from the record; missing as long as it has not. */
+  divergence: join(dir, 'divergence.json'),
+});
+
+/** The files of a node's latest execution. `dir` is `<run>/<node>`. Called many times per node, so paths are not
+ *  normalised. */
+export const nodeLayout = (dir: string) => ({
+  root: dir,
+  stage: `${dir}/stage.json`,
+  status: `${dir}/status.json`,
+  diff: `${dir}/workspace.diff.json`,
+  prompt: `${dir}/prompt.md`,
+  response: `${dir}/response.md`,
+  reasoning: `${dir}/reasoning.md`,
+  usage: `${dir}/usage.json`,
+  toolStdout: `${dir}/tool.stdout.txt`,
+  toolStderr: `${dir}/tool.stderr.txt`,
+  toolExitcode: `${dir}/tool.exitcode.txt`,
+  verificationPlan: `${dir}/verification.plan.json`,
+  verificationResults: `${dir}/verification.results.json`,
+  rerun: [`${dir}/rerun.json`, `${dir}/rerun.stdout.txt`, `${dir}/rerun.stderr.txt`],
+  output: `${dir}/output.json`,
+  toolState: `${dir}/state.json`,
+  context: `${dir}/context.json`,
+  visits: `${dir}/visits`,
+});
+
+/** Files of the engine and its pipelines in a workspace, relative to it. */
+export const inWorkspace = {
+  factory: '.factory',
+  inputs: '.factory/in',
+  plan: '.factory/plan',
+  planPrompt: '.factory/plan/prompt.md',
+  planAnswer: '.factory/plan/answer.json',
+  planSpec: '.factory/plan/spec.md',
+  planOriginal: '.factory/plan/original-prompt.md',
+  planChecked: '.factory/plan/plan.json',
+  planNormalized: '.factory/plan/manifest_normalized.json',
+  orders: '.factory/orders',
+  order: '.factory/order',
+  orderPrompt: '.factory/order/prompt.md',
+  orderProposal: '.factory/order/proposal.json',
+  /** State of tools that run by hand; in a run it is `$FACTORY_STATE`. */
+  toolState: '.factory/state.json',
+} as const;
+
+/** Context key of the number of product failures by which a node with several models chooses one. */
+export const escalationKey = (node: string): string => `internal.escalation.${node}`;
+
+/** The environment variable that marks processes of a run, in addition to `FACTORY_RUN_MARKER`. Its name contains the
+ *  marker of the run: a run inside a node of another run adds a variable, and the outer run still finds all its
+ *  processes. Its value is the epoch of the owner that started the node: an owner that lost the run never ends processes
+ *  of the next owner. */
+export const epochVariable = (marker: string): string =>
+  `FACTORY_RUN_EPOCH_${marker.slice(-16).replace(/[^A-Za-z0-9]/g, '_')}`;

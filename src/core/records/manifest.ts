@@ -1,0 +1,193 @@
+/** `manifest.json`: the inputs of a run; they make it self-contained. Fields are only ever added. */
+import * as z from 'zod';
+import { priceFileSchema } from '../budget/prices.ts';
+import { once } from '../once.ts';
+import { fileName, innerPath, runId } from './names.ts';
+
+const hash = once(() => z.string().describe('SHA-256, hex'));
+
+export const fileVariableSchema = once(() =>
+  z.object({
+    value: z.string().describe('Value of `${var.name}`: the text, or the workspace path of a file variable'),
+    file: z
+      .object({
+        source: z.string().describe('Absolute path of the file that was read'),
+        sha256: hash(),
+        stored: fileName().describe('Name in the run folder `inputs/`'),
+      })
+      .optional(),
+  }),
+);
+
+/** The checkpoint that a run was forked from. */
+export const forkedFromSchema = once(() =>
+  z.object({
+    run_id: z.string(),
+    run_dir: z.string().describe('Absolute, at the time of the fork'),
+    node: z.string(),
+    visit: z.int().positive(),
+    before: z.boolean().describe('Right before that execution; else right after it'),
+    seq: z
+      .int()
+      .positive()
+      .describe('How many records (the start and executions) the two runs have in common'),
+    sha256: hash().describe('Of those records as the forked run has them, a line each'),
+    changed: z
+      .array(z.string())
+      .describe('What differs from the forked run: pipeline, var NAME, agent, script, model, effort, …'),
+  }),
+);
+export type ForkedFrom = z.infer<ReturnType<typeof forkedFromSchema>>;
+
+/** Whether a run keeps the pipeline and prompts that it was forked with, though their files may have changed since. */
+export const keepsTexts = ({ forked_from: from }: { readonly forked_from?: ForkedFrom }): boolean =>
+  from !== undefined && !from.changed.some((what) => ['pipeline', 'prompts', 'schemas'].includes(what));
+
+/** The run whose record answers in a replay. */
+export const replayOfSchema = once(() =>
+  z.object({
+    run_id: z.string(),
+    run_dir: z.string().describe('Absolute, as its records name it'),
+    forked_from: z
+      .object({ run_id: z.string(), run_dir: z.string() })
+      .exactOptional()
+      .describe('The run that it was forked from, which its records may name'),
+    live: z.boolean().describe('Whether agents answer after a divergence from the record'),
+    prompts: z.record(z.string(), z.string()).describe('By node: prompts in place of those of the pipeline'),
+    changed: z
+      .array(z.string())
+      .describe('What differs from the recorded run: var NAME, prompt NODE, agent, …'),
+    run_tools: z
+      .boolean()
+      .exactOptional()
+      .describe('Whether tools and verifications run, though the record has them'),
+  }),
+);
+export type ReplayOf = z.infer<ReturnType<typeof replayOfSchema>>;
+
+export const manifestSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    run_id: runId(),
+    pipeline_path: z.string().describe('As typed by the user'),
+    pipeline_file: z.string().optional().describe('Absolute'),
+    original_workdir: z.string().describe('Absolute; empty if the run started with an empty tree'),
+    workspace_path: z.string(),
+    started_at: z.string(),
+    goal: z.unknown().optional(),
+    factory_version: z.string(),
+    node_version: z.string(),
+    pipeline: z.object({ text: z.string(), sha256: hash() }),
+    prompts: z.record(z.string(), z.object({ path: z.string(), text: z.string(), sha256: hash() })),
+    schemas: z
+      .record(z.string(), z.object({ path: z.string(), text: z.string(), sha256: hash() }))
+      .optional(),
+    variables: z.record(z.string(), fileVariableSchema()),
+    agent: z.object({
+      name: z.string().describe('The chosen agent, several separated by commas; empty if no node needs one'),
+      describe: z.string(),
+      chosen_by: z.string(),
+      script: z.object({ path: z.string(), sha256: hash(), stored: fileName() }).optional(),
+      model: z.string().optional(),
+      effort: z.string().optional().describe('Reasoning effort of nodes without one'),
+      temperature: z.number().optional().describe('Sampling temperature, if one was chosen'),
+      flags: z
+        .object({ agent: z.string(), model: z.string(), effort: z.string(), script_sha256: hash() })
+        .partial()
+        .exactOptional()
+        .describe('Values of the flags, used or not: a resume may repeat them'),
+    }),
+    base_commit: z.string().nullable().describe('HEAD of the workdir if it is the top of a git repository'),
+    workdir_kind: z.enum(['none', 'folder', 'git']),
+    git: z
+      .object({
+        base_commit: z.string().nullable().describe('HEAD of the workdir; null if the run has a new history'),
+        author: z.object({ name: z.string(), email: z.string() }),
+      })
+      .optional()
+      .describe('Only for pipelines whose tools make commits'),
+    forked_from: forkedFromSchema().exactOptional(),
+    replay_of: replayOfSchema().exactOptional(),
+    marker: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]+$/, 'is not a marker')
+      .describe('Value of FACTORY_RUN_MARKER in every process of the run'),
+    caps: z.object({
+      max_steps: z.number(),
+      max_wall_ms: z.number().nullable(),
+      max_visits: z.number().optional(),
+      command_timeout_ms: z.number().optional(),
+      max_cost_usd: z.number().exactOptional(),
+      max_tokens: z.number().exactOptional(),
+      unknown_cost: z.enum(['stop', 'allow']).exactOptional(),
+      park_after_ms: z.number().exactOptional(),
+      max_outage_ms: z.number().exactOptional(),
+    }),
+    prices: z
+      .object({ path: z.string(), sha256: hash(), table: priceFileSchema() })
+      .exactOptional()
+      .describe('Prices that override the bundled ones'),
+    files: z
+      .record(innerPath(), hash())
+      .exactOptional()
+      .describe('Files of the run directory that never change, by path'),
+    holdout: holdoutSchema().exactOptional().describe('The holdout, if there is one'),
+    env_pass: z.array(z.string()),
+    secrets: z.array(z.string()).exactOptional().describe('Variables that FACTORY_SECRETS names'),
+    sandbox: z
+      .object({
+        asked: z.enum(['auto', 'bwrap', 'none']).describe('The setting for nodes without one'),
+        by: z
+          .string()
+          .describe('Source of the setting: the pipeline, --sandbox, FACTORY_SANDBOX, or the default'),
+        used: z.enum(['bwrap', 'unshare', 'group']),
+        why: z.string(),
+        enforces: z.array(z.string()),
+        missing: z.array(z.string()),
+      })
+      .exactOptional()
+      .describe('The sandbox of nodes'),
+    not_enforced: z
+      .array(z.string())
+      .describe('Protections that this machine or version does not enforce, in words'),
+  }),
+);
+export type Manifest = z.infer<ReturnType<typeof manifestSchema>>;
+
+/* The holdout: files that no agent may read, and their description in the manifest. */
+
+/** A file, link or folder of the holdout, below a sealed path. */
+export type SealedFile = {
+  /** Relative to the workspace; bytes that are not UTF-8 are escaped as in `platform/files/names.ts`. */
+  readonly path: string;
+  readonly kind: 'file' | 'link' | 'dir';
+  /** Permission bits; ignored for links. */
+  readonly mode: number;
+  /** A file's bytes, a link's target; empty for a folder. */
+  readonly content: Buffer;
+};
+
+/** The description of the holdout in `manifest.json`. */
+const holdoutSchema = once(() =>
+  z.object({
+    paths: z
+      .array(innerPath())
+      .describe('Sealed paths, relative to the workspace, without a slash at the end'),
+    from: z.string().describe('`workdir`, or the absolute path of the source folder'),
+    files: z.int().nonnegative().describe('Files and links'),
+    sha256: z
+      .string()
+      .describe('Of the list of all sealed entries: kind, mode, SHA-256 and path, one line each'),
+    store_sha256: z.string().describe('Of the encrypted store'),
+    key: fileName().describe('Name of the key, which is stored outside the run directory'),
+  }),
+);
+export type Holdout = z.infer<ReturnType<typeof holdoutSchema>>;
+
+/** The part that is shown to users and recorded: never file names or contents. */
+export const toldOf = ({ paths, files, from, sha256 }: Holdout) => ({
+  paths: [...paths],
+  files,
+  from,
+  sha256,
+});

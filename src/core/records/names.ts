@@ -1,0 +1,62 @@
+/** `NODE[@VISIT]`: how users name a finished execution of a node. */
+import * as z from 'zod';
+import { once } from '../once.ts';
+
+export type Point = {
+  readonly node: string;
+  /** 1-based; undefined for the latest finished execution of the node. */
+  readonly visit?: number | undefined;
+};
+
+/** Why the text is invalid, and what to type instead. */
+export type PointProblem = { readonly problem: string; readonly fix: string };
+
+/** Whether it is the name of a snapshot, as in the reason and `stalled.json` of a stalled node. */
+export const isSnapshotName = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
+
+const example = 'write NODE or NODE@VISIT, for example --at check@2';
+
+/** Reads `check` or `check@2`. Node ids are `[A-Za-z_][A-Za-z0-9_]*`, executions count from 1. */
+export function parsePoint(text: string): Point | PointProblem {
+  const said = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+  const [node = '', visit, ...more] = text.split('@');
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(node))
+    return { problem: `${said} names no node: an id has letters, digits and "_"`, fix: example };
+  if (more.length > 0) return { problem: `${said} has more than one "@"`, fix: example };
+  if (visit === undefined) return { node, visit: undefined };
+  const number = /^[0-9]+$/.test(visit) ? Number(visit) : 0;
+  if (number < 1 || !Number.isSafeInteger(number))
+    return { problem: `${said}: a visit is a whole number from 1 on`, fix: example };
+  return { node, visit: number };
+}
+
+/** `after check@2`, for people. */
+export const momentText = (moment: {
+  readonly node: string;
+  readonly visit: number;
+  readonly before: boolean;
+}): string => `${moment.before ? 'before' : 'after'} ${moment.node}@${moment.visit}`;
+
+/** `RUN after check@2`: where a run was forked. */
+export const forkWords = (from: { readonly run_id: string } & Parameters<typeof momentText>[0]): string =>
+  `${from.run_id} ${momentText(from)}`;
+
+/** Names and paths in a run's records that become paths or words of commands that users copy. A run directory may come
+ *  from an untrusted source: no path may lead out of its folder. */
+export const nodeId = once(() => z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a node id'));
+
+/** A run id is the name of its folder and a word of suggested commands. */
+export const runIdForm = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+export const runId = once(() => z.string().regex(runIdForm, 'is not a run id'));
+
+/** The name of a file in a known folder. */
+export const fileName = once(() => z.string().regex(/^(?!\.{1,2}$)[^/\0]+$/, 'is not a file name'));
+
+/** A path below a known folder: not absolute and without `..`. */
+export const innerPath = once(() =>
+  z.string().refine((path) => !/^$|^\/|(?:^|\/)\.\.(?:\/|$)|\0/.test(path), 'is not a path below the folder'),
+);
+
+/** A key that is equal for all spellings that such a file system treats as one. */
+export const folded = (path: string): string =>
+  path.normalize('NFD').toUpperCase().toLowerCase().normalize('NFD');

@@ -1,0 +1,126 @@
+/** `result.json` and `factory run --json`: the result of a run, for programs. Fields are only ever added. */
+import * as z from 'zod';
+import { nothingSpent, spentSchema } from '../budget/usage.ts';
+import { once } from '../once.ts';
+import { failureClasses, outcomeWords, pausedWords } from '../outcome.ts';
+import { auditCountsSchema } from './audit.ts';
+import { markSchema } from './checkpoint.ts';
+import { divergenceSchema } from './exchange.ts';
+import { forkedFromSchema } from './manifest.ts';
+
+export const commitSchema = once(() =>
+  z.object({
+    work_order: z.string(),
+    commit: z.string().nullable().describe('Null if the order changed nothing'),
+    subject: z.string(),
+    attempts: z.number(),
+  }),
+);
+export type Commit = z.infer<ReturnType<typeof commitSchema>>;
+
+export const deniedCallsSchema = once(() => z.object({ node: z.string(), calls: z.array(z.string()) }));
+export type DeniedCalls = z.infer<ReturnType<typeof deniedCallsSchema>>;
+
+export const runResultSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    run_id: z.string(),
+    status: z.enum(['completed', 'failed', 'interrupted', ...pausedWords]),
+    exit_code: z.number(),
+    exit_node: z.string().nullable(),
+    reason: z.string().describe('Empty if the run completed'),
+    failed_node: z.string().nullable(),
+    failure_class: z.enum(failureClasses).nullable(),
+    failure_output: z
+      .string()
+      .describe('What the output of the failed node says of the failure, up to 8 KiB a stream'),
+    agent: z.string().describe('The agent; `none` if no node needs one'),
+    stages: z.number().describe('Executions of nodes'),
+    failed_stages: z.number().describe('Executions that ended in fail'),
+    retries: z.number(),
+    denied: z
+      .array(deniedCallsSchema())
+      .exactOptional()
+      .describe('Tool calls that the permissions of an agent program did not allow, by node'),
+    elapsed_ms: z.number(),
+    spent: spentSchema().default(nothingSpent),
+    wake_at: z
+      .string()
+      .exactOptional()
+      .describe('When a run that is suspended for a quota can resume; RFC 3339'),
+    commits: z.array(commitSchema()),
+    proof: z
+      .array(z.string())
+      .nullable()
+      .default(null)
+      .describe(
+        'Commands that ran on a clean checkout of the final commit: empty if there were none, null without a proof',
+      ),
+    audit: auditCountsSchema()
+      .extend({ sha256: z.string().exactOptional() })
+      .exactOptional()
+      .describe('Summary of the audit at the end of the run; `audit.json` has all findings'),
+    evidence: evidenceSchema().exactOptional().describe('The evidence for the result'),
+    verify: z.string().exactOptional().describe('The command that checks the evidence'),
+    forked_from: forkedFromSchema().exactOptional(),
+    replay_of: z.string().exactOptional().describe('The run whose record answered'),
+    divergence: divergenceSchema().exactOptional().describe('Where a replay diverged from the record'),
+    run_dir: z.string(),
+    workspace: z.string(),
+    next: z.string().describe('The command to run next; empty if there is none'),
+  }),
+);
+export type RunResult = z.infer<ReturnType<typeof runResultSchema>>;
+
+/** The evidence for a run's result, in `result.json`. Fields are only ever added. */
+const hash = once(() => z.string().describe('SHA-256, hex'));
+const hashes = once(() => z.record(z.string(), hash()));
+
+export const evidenceCommandSchema = once(() =>
+  z.object({
+    node: z.string(),
+    visit: z.int().positive().describe('The latest execution of the node'),
+    outcome: z.enum(outcomeWords).describe('Of that execution'),
+    what: z.enum(['tool', 'verification', 'scenario', 'proof']),
+    command: z.string().describe('Quoted for a shell; secrets masked'),
+    exit_code: z.int().nullable().describe('Null if it did not end by itself'),
+    stdout_sha256: hash().nullable(),
+    stderr_sha256: hash().nullable(),
+  }),
+);
+export type EvidenceCommand = z.infer<ReturnType<typeof evidenceCommandSchema>>;
+
+const evidenceSchema = once(() =>
+  z.object({
+    commands: z
+      .array(evidenceCommandSchema())
+      .describe(
+        'In a failed run, commands of nodes that failed; else of the latest execution of every tool and verification',
+      ),
+    more_commands: z.int().nonnegative().describe('Commands that are not listed'),
+    inputs: z.object({
+      pipeline: hash(),
+      variables: hashes().describe('Hashes of the text of file variables and of the value of others'),
+      prompts: hashes(),
+      schemas: hashes(),
+      scenarios: z.object({ sha256: hash(), files: z.int() }).nullable().describe('Null without a holdout'),
+      agent_script: hash().nullable(),
+      prices: hash().nullable(),
+    }),
+    judged: z
+      .object({ passed: z.int().nonnegative(), total: z.int().nonnegative() })
+      .exactOptional()
+      .describe('Scenarios of the latest `factory scenario`, if a tool reported them'),
+    unchecked_orders: z
+      .array(z.string())
+      .exactOptional()
+      .describe('Work orders whose only acceptance command is `true`'),
+    base_commit: z.string().nullable(),
+    commits: z.array(z.object({ work_order: z.string(), commit: z.string(), tree: z.string().nullable() })),
+    snapshot: z.string().nullable().describe('The workspace after the last node'),
+    chain: hash().describe('Of all executions and so of their artifacts'),
+    journals: z.record(z.string(), markSchema()).describe('By path in the run directory'),
+    factory_version: z.string(),
+  }),
+);
+export type Evidence = z.infer<ReturnType<typeof evidenceSchema>>;

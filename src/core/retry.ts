@@ -1,0 +1,204 @@
+/** Decides whether a failed attempt is retried, and after how long. */
+import type { EdgeCondition } from './conditions.ts';
+import {
+  endsByTime,
+  type Failure,
+  failed,
+  type Outcome,
+  type Park,
+  pausedBy,
+  type SuspendedRun,
+} from './outcome.ts';
+import type { Route } from './routing.ts';
+import { sha256 } from './sha256.ts';
+
+export type RetryPolicy = {
+  /** Extra attempts; undefined when neither node nor graph sets them. */
+  readonly maxRetries: number | undefined;
+  readonly delayMs: number;
+  readonly backoff: number;
+  readonly maxDelayMs: number;
+  readonly onFail: boolean;
+  readonly allowPartial: boolean;
+  /** A codergen node: a failure of class `infra` gets two retries unless `maxRetries` is given. */
+  readonly isAgent: boolean;
+  /** Milliseconds; a longer wait that a server asks for suspends the run. */
+  readonly parkAfterMs: number;
+  /** A goal gate was already asked again in this execution, since its answer had no verdict. */
+  readonly askedAgain?: boolean;
+};
+
+export type Retry =
+  | { readonly again: true; readonly delayMs: number }
+  | { readonly again: false; readonly outcome: Outcome };
+
+/** The next wait for a provider that is down; undefined where it is not that, or the run has waited long enough. What the agent
+ *  itself has waited counts. `max_retries` does not limit it: no attempt has been made at the work. */
+export function outageWaits(
+  outcome: Outcome,
+  before: Waits,
+  mostMs: number,
+): (Waits & { readonly delayMs: number }) | undefined {
+  if (outcome.status !== 'fail' || outcome.park?.kind !== 'outage' || outcome.park.within === true)
+    return undefined;
+  const waits = { ...before, waitedMs: before.waitedMs + (outcome.park.waitedMs ?? 0) };
+  const delayMs = nextWait(waits, mostMs, outcome.retryAfterMs);
+  if (delayMs === undefined) return undefined;
+  return { tries: before.tries + 1, waitedMs: waits.waitedMs + delayMs, delayMs };
+}
+
+/** First wait, in milliseconds, before the retry of an agent after a failure of network or server. */
+const infraDelayMs = 1000;
+const infraRetries = 2;
+
+/** Decides after the `attempt`-th attempt (from 1) of an execution. */
+export function nextAttempt(policy: RetryPolicy, attempt: number, answered: Outcome): Retry {
+  const { unsaid, ...outcome } = answered.status === 'fail' ? answered : { ...answered, unsaid: undefined };
+  const done: Retry = { again: false, outcome };
+  if (unsaid === true && policy.askedAgain !== true)
+    return { again: true, delayMs: backedOff(policy, attempt) };
+  if (outcome.status === 'fail') {
+    const infra = outcome.class === 'infra';
+    // Guardrail violations, cancellations and budget limits are never retried.
+    if (outcome.class === 'guardrail' || outcome.class === 'cancelled' || outcome.class === 'budget')
+      return done;
+    if (outcome.park !== undefined && isLong(outcome.park, outcome.retryAfterMs, policy.parkAfterMs))
+      return done;
+    if (!infra && !policy.onFail) return done;
+    const own = infra && policy.isAgent && policy.maxRetries === undefined;
+    if (attempt > (own ? infraRetries : (policy.maxRetries ?? 0))) return done;
+    const planned = own ? infraDelayMs * 2 ** (attempt - 1) : backedOff(policy, attempt);
+    // A wait that the server asks for counts, up to the longest that a run waits.
+    const requested = Math.min(outcome.retryAfterMs ?? 0, Math.max(policy.parkAfterMs, policy.maxDelayMs));
+    return { again: true, delayMs: Math.max(Math.min(planned, policy.maxDelayMs), requested) };
+  }
+  if (outcome.status !== 'retry') return done;
+  if (attempt <= (policy.maxRetries ?? 0)) return { again: true, delayMs: backedOff(policy, attempt) };
+  const { status: _, reason, ...rest } = outcome;
+  if (policy.allowPartial) return { again: false, outcome: { ...rest, status: 'partial_success' } };
+  return { again: false, outcome: failed(reason === '' ? 'retry_exhausted' : reason, 'product', rest) };
+}
+
+/** A delay of 0 stays 0, also where the power overflows to Infinity. */
+const backedOff = ({ delayMs, backoff, maxDelayMs }: RetryPolicy, attempt: number): number =>
+  delayMs === 0 ? 0 : Math.min(delayMs * backoff ** (attempt - 1), maxDelayMs);
+
+/* Decides whether a failed call suspends the run, and until when. Pure. */
+
+/** Milliseconds to wait for a quota whose reset time is unknown. */
+const guessMs = 15 * 60_000;
+
+/** Upper bound of a wait: one year. */
+const mostMs = 365 * 86_400_000;
+
+/** Lower bound of the wait after `again` waits in vain; it grows, so that a server is not asked at the same pace all night. */
+const leastMs = (again: number): number => (again === 0 ? 0 : Math.min(60_000 * 2 ** (again - 1), guessMs));
+
+/** Normalizes what an outcome says about waiting: a server's wait longer than `parkAfterMs` becomes a quota, and the wait of a
+ *  quota is in `retryAfterMs`. Without `parkPassing`, neither a rate limit without a time nor an outage suspends the run. */
+export function withWait(outcome: Outcome, now: Date, parkAfterMs: number, parkPassing = true): Outcome {
+  if (outcome.status !== 'fail') return outcome;
+  const { park, retryAfterMs, class: failureClass } = outcome;
+  if (park?.unsaid === true || (park?.kind === 'outage' && park.within !== true)) {
+    const { park: _, ...passing } = outcome;
+    return parkPassing ? outcome : passing;
+  }
+  if (park === undefined) {
+    return failureClass === 'infra' && (retryAfterMs ?? 0) > parkAfterMs
+      ? { ...outcome, park: { kind: 'quota' } }
+      : outcome;
+  }
+  if (park.kind !== 'quota') return outcome;
+  const wait = park.wakeAtMs === undefined ? retryAfterMs : Math.max(0, park.wakeAtMs - now.getTime());
+  return { ...outcome, retryAfterMs: wait ?? guessMs };
+}
+
+/** Why and until when the run is suspended after a final outcome, or undefined if it continues. An edge whose condition is
+ *  true carries the failure; for a quota, an outage or the wait of a nested run the condition must name `failure_class`,
+ *  since those end by themselves and are no fault of the product. */
+export function suspension(
+  outcome: Outcome,
+  route: Route | undefined,
+  at: { readonly node: string; readonly now: Date; readonly before: SuspendedRun | undefined },
+): SuspendedRun | undefined {
+  if (outcome.status !== 'fail' || outcome.park === undefined) return undefined;
+  const { kind, within } = outcome.park;
+  const condition = route?.how === 'condition' ? route.edge?.condition : undefined;
+  const status = pausedBy(kind);
+  const author = !endsByTime(status) && within !== true;
+  if (condition !== undefined && (author || namesClass(condition))) return undefined;
+  const again = at.before === undefined ? 0 : (at.before.again ?? 0) + 1;
+  const wait = kind === 'outage' ? outageWait(outcome, again, at) : quotaWait(outcome, again);
+  return {
+    status,
+    node: at.node,
+    reason: kind === 'outage' && within !== true ? `the provider is down: ${outcome.reason}` : outcome.reason,
+    wake_at: endsByTime(status) ? new Date(at.now.getTime() + wait).toISOString() : null,
+    since: at.now.toISOString(),
+    ...(again === 0 ? {} : { again }),
+  };
+}
+
+function quotaWait({ park, retryAfterMs }: Failure, again: number): number {
+  if (park?.unsaid === true) return leastMs(again + 1);
+  return Math.max(leastMs(again), Math.min(retryAfterMs ?? guessMs, mostMs));
+}
+
+/** At least as long as the server asks for, or a nested run waits. */
+function outageWait(
+  { park, retryAfterMs }: Failure,
+  again: number,
+  { node, now }: { readonly node: string; readonly now: Date },
+): number {
+  const asked = park?.wakeAtMs === undefined ? (retryAfterMs ?? 0) : park.wakeAtMs - now.getTime();
+  const own = jittered(suspendedWait(again), `${node}.${now.toISOString()}`);
+  return Math.max(own, Math.min(asked, mostMs));
+}
+
+/** Whether the wait is too long for a retry within the run. */
+const isLong = (park: Park, retryAfterMs: number | undefined, parkAfterMs: number): boolean =>
+  park.kind !== 'quota' || (park.unsaid !== true && (retryAfterMs ?? guessMs) > parkAfterMs);
+
+function namesClass(condition: EdgeCondition): boolean {
+  switch (condition.op) {
+    case 'compare':
+    case 'truthy':
+      return condition.key === 'failure_class';
+    case 'not':
+      return namesClass(condition.of);
+    default:
+      return namesClass(condition.left) || namesClass(condition.right);
+  }
+}
+
+/* How long an outage of a provider is waited for: within a call or a run first, then while the run is suspended. Pure. */
+
+/** Milliseconds before the first repetition; each wait is twice as long as the one before. */
+const firstMs = 1000;
+
+/** Milliseconds of the first and the longest wait of a suspended run. */
+const firstSuspendedMs = 60_000;
+const longestMs = 5 * 60_000;
+
+/** Waits for one outage so far. */
+export type Waits = { readonly tries: number; readonly waitedMs: number };
+export const noWaits: Waits = { tries: 0, waitedMs: 0 };
+
+/** The next wait, so that all of them together take `mostMs`; undefined when that is over, or when the server asks for a longer
+ *  wait (`askedMs`). */
+export function nextWait({ tries, waitedMs }: Waits, mostMs: number, askedMs = 0): number | undefined {
+  const left = mostMs - waitedMs;
+  if (left <= 0 || askedMs > left) return undefined;
+  const wait = Math.max(firstMs * 2 ** Math.min(tries, 40), askedMs);
+  // The last wait takes the rest, and is not shorter than the one before.
+  return left - wait < wait ? left : wait;
+}
+
+/** The wait of a run that is suspended after `again` such waits in vain. */
+export const suspendedWait = (again: number): number =>
+  Math.min(firstSuspendedMs * 2 ** Math.min(again, 40), longestMs);
+
+/** The wait less up to a quarter of it, so that many runs do not ask a server that is back at the same moment. The same `key`
+ *  gives the same part: a replay decides alike. */
+export const jittered = (ms: number, key: string): number =>
+  Math.round(ms * (1 - Number.parseInt(sha256(key).slice(0, 8), 16) / 2 ** 34));

@@ -1,0 +1,177 @@
+/** Attributes of a graph and of an edge. */
+import { reserve } from '../budget/limits.ts';
+import {
+  type AttributeTable,
+  atLeastTwo,
+  attr,
+  bytes,
+  count,
+  duration,
+  integer,
+  number,
+  outsidePaths,
+  paths,
+  type Settings,
+  scalar,
+  secretNames,
+  text,
+  trimmed,
+  variableNames,
+  word,
+} from './types.ts';
+
+/** The least bytes with which a shell and a small program can start. */
+export const leastMemory = 16 * 1024 * 1024;
+
+export const graphAttributes = {
+  goal: attr(scalar(), 'The purpose of the run, as `$goal` in prompts and commands.'),
+  label: attr(text(), 'A title for drawings.'),
+  vars: attr(
+    text(),
+    'Parameters with their defaults; one without a default is required, one that begins with `@` is a file, frozen at the start and placed in the workspace as `.factory/in/NAME`.',
+    { flag: '--var', example: 'spec=@spec.md, attempts=5' },
+  ),
+  workdir: attr(
+    trimmed(),
+    "The directory to copy into the run, relative to the pipeline's file; `none`: start with an empty directory.",
+    { flag: '--workdir', unset: 'the current directory', example: '../app' },
+  ),
+  default_max_visits: attr(count(1), 'The max_visits of nodes without their own.', {
+    default: '50',
+    flag: '--max-visits',
+  }),
+  default_max_retries: attr(count(), 'The max_retries of nodes without their own.'),
+  default_timeout: attr(duration(), 'The timeout of nodes without their own.', { default: '30m' }),
+  max_steps: attr(count(1), 'How many executions of nodes the run may make.', {
+    default: '10000',
+    flag: '--max-steps',
+  }),
+  max_wall: attr(duration(), 'How long the run may work; waits for a provider or a quota do not count.', {
+    flag: '--max-wall',
+    unset: 'no limit',
+    example: '2h',
+  }),
+  max_tokens: attr(count(), 'How many tokens the model calls of the run may use, input and output.', {
+    flag: '--max-tokens',
+    unset: 'no limit',
+    example: '200000',
+  }),
+  max_cost_usd: attr(number(0), 'What the model calls of the run may cost, in US dollars.', {
+    flag: '--max-cost-usd',
+    unset: 'no limit',
+    example: '2.50',
+  }),
+  unknown_cost: attr(
+    word('stop', 'allow'),
+    'Whether calls of unknown cost may continue under a limit on costs or tokens.',
+    { flag: '--unknown-cost', unset: 'stop' },
+  ),
+  verify_reserve: attr(
+    reserve(),
+    'The part of the limits that only goal gates and nodes with `uses_reserve=true` may use.',
+    { unset: 'nothing', example: '20%' },
+  ),
+  prices: attr(trimmed(), "A price file for models, relative to the pipeline's file.", {
+    flag: '--prices',
+    unset: 'the bundled prices',
+  }),
+  park_after: attr(
+    duration(),
+    'How long a run waits for a quota or for a provider that is down before it is suspended.',
+    { flag: '--park-after', unset: '2m' },
+  ),
+  max_outage: attr(duration(), 'How long a run with `--wait` waits for a provider that is down.', {
+    flag: '--max-outage',
+    unset: '8h',
+  }),
+  retry_target: attr(trimmed('the id of a node'), 'Where an unmet goal gate sends the run.', {
+    unset: 'the run fails',
+  }),
+  fallback_retry_target: attr(
+    trimmed('the id of a node'),
+    'Where an unmet goal gate sends the run if it has no retry_target.',
+  ),
+  max_goal_gate_redirects: attr(count(), 'How often an unmet goal gate sends the run back.', {
+    default: '5',
+  }),
+  agent_script: attr(
+    trimmed(),
+    "Prepared answers for the agent `scripted`, relative to the pipeline's file.",
+    { flag: '--script' },
+  ),
+  holdout: attr(
+    paths(),
+    'Files and directories with the holdout scenarios: no agent can read or change them, tools and verifications see them while they run.',
+    { default: 'scripts/scenarios/' },
+  ),
+  holdout_beside: attr(
+    trimmed(),
+    'The name of a file variable: the directory `scenarios` next to its file is the holdout.',
+    { example: 'spec' },
+  ),
+  holdout_from: attr(
+    trimmed(),
+    "A directory with the holdout scenarios outside the workdir, relative to the pipeline's file.",
+    { flag: '--holdout' },
+  ),
+  env_pass: attr(variableNames(), 'Secret variables that every node gets; `*`: all of them.', {
+    flag: '--env-pass',
+    example: 'NPM_TOKEN',
+  }),
+  secrets: attr(secretNames(), 'Further variables that are withheld from nodes and masked in every record.', {
+    example: 'LOGIN,LICENSE',
+  }),
+  sandbox: attr(
+    word('auto', 'bwrap', 'none'),
+    'Isolation of nodes: `auto` uses bubblewrap if it works, `bwrap` requires it.',
+    { flag: '--sandbox', unset: 'auto' },
+  ),
+  sandbox_bind: attr(
+    outsidePaths(),
+    'Paths outside the workspace that nodes see in the sandbox, read-only or with `:rw`.',
+    { example: '~/.m2:rw, /data/models' },
+  ),
+  isolation: attr(
+    word('auto', 'required'),
+    'Whether a holdout scenario may run without a separate sandbox.',
+    { unset: 'auto' },
+  ),
+  network: attr(word('on', 'off'), 'Whether nodes have the network.', {
+    unset: 'off for verification, on for tools, as declared for agents',
+  }),
+  max_memory: attr(bytes(leastMemory), 'Address space of each process of a node.', {
+    unset: 'no limit',
+    example: '4G',
+  }),
+  max_processes: attr(count(1), 'How many processes a node may have.', { unset: '8192' }),
+  max_file_size: attr(bytes(1), 'The largest file that a node may write.', { unset: '8G' }),
+  stall_timeout: attr(duration(), 'An agent without any output for this long is stopped.', {
+    unset: 'never',
+  }),
+  max_same_calls: attr(
+    count(),
+    'An agent that repeats the same call this often without a change in the workspace is stopped; 0: never.',
+    { unset: '10' },
+  ),
+  breaker: attr(atLeastTwo(), 'How many equal failures without a change in between stop a loop; 0: never.', {
+    unset: '3, with several models one more than those',
+  }),
+  audit: attr(
+    word('off', 'report', 'strict'),
+    'Whether a run that ends is checked for holdout leaks and weakened tests, and with `strict` fails for them.',
+    { unset: 'report with a holdout, else off' },
+  ),
+} as const satisfies AttributeTable;
+
+export const edgeAttributes = {
+  label: attr(text(), 'The name of the edge: a node that answers it as preferred label leaves by it.'),
+  condition: attr(text(), 'When the edge can be taken; without it always, if no condition is true.', {
+    example: 'outcome=success && context.n<3',
+  }),
+  weight: attr(integer(), 'Of several edges that can be taken, the one with the highest weight is.', {
+    default: '0',
+  }),
+} as const satisfies AttributeTable;
+
+/** The settings of a graph. */
+export type GraphSettings = Settings<typeof graphAttributes>;

@@ -1,0 +1,207 @@
+/** Attributes that have no effect where they are: misspelt ones, those of other implementations of the language, and those that
+ *  only another element or node type reads. */
+import type { CodeDescription, Diagnostic } from '../diagnostic.ts';
+import type { ParsedGraph, ParsedNode } from '../graph.ts';
+import { nearest } from '../nearest.ts';
+import { isDrawing, noEffectOf } from './foreign.ts';
+import { edgeAttributes, graphAttributes } from './graph.ts';
+import type { Attribute, AttributeTable } from './types.ts';
+import type { NodeType } from './typing.ts';
+
+export const idleCodes: readonly CodeDescription[] = [
+  {
+    code: 'attribute-kind',
+    severity: 'warning',
+    rule: 'Every attribute has an effect where it is: it is on a node of its kind, not on the graph, a subgraph or an edge instead of a node, nor on a node instead of the graph.',
+    wrong: 'start; exit; a [label=a, tool_command=x]; start -> a -> exit',
+    fix: '`shape=parallelogram`, or remove it',
+  },
+  {
+    code: 'no-effect',
+    severity: 'warning',
+    rule: 'No attribute of other implementations stands where nothing reads it (an error with `--strict`).',
+    wrong: 'start; exit; a [label=a, thread_id=t]; start -> a -> exit',
+    fix: 'remove it',
+  },
+  {
+    code: 'unknown-attribute',
+    severity: 'warning',
+    rule: 'Every attribute is known (an error with `--strict`).',
+    wrong: 'start; exit; a [label=a, max_retris=1]; start -> a -> exit',
+    fix: '`max_retries=1`',
+  },
+];
+
+/** An element, as messages name it, and the attributes that are read there. */
+type Where = { readonly on: string; readonly known: ReadonlySet<string> };
+/** Elements that read an attribute, and how to write one for them. */
+type Reader = {
+  readonly keys: ReadonlySet<string>;
+  readonly name: string;
+  readonly say: (key: string) => string;
+};
+
+const keysOf = (...tables: readonly AttributeTable[]): ReadonlySet<string> =>
+  new Set(tables.flatMap((table) => Object.keys(table)));
+const keysOfGraph = keysOf(graphAttributes);
+const keysOfEdges = keysOf(edgeAttributes);
+/** Values of Graphviz's graph attribute `model`; else `model` is a synonym of a node's llm_model. */
+const layoutModels: ReadonlySet<string> = new Set(['circuit', 'subset', 'mds', 'shortpath']);
+
+const onGraph: Reader = {
+  keys: keysOfGraph,
+  name: 'the graph',
+  say: (key) => `write ${key}=… on the graph itself, outside of every node and subgraph`,
+};
+const onEdges: Reader = {
+  keys: keysOfEdges,
+  name: 'an edge',
+  say: (key) => `write it into the [ ] of an edge: a -> b [${key}=…]`,
+};
+const onNodes = (keys: ReadonlySet<string>): Reader => ({
+  keys,
+  name: 'a node',
+  say: (key) =>
+    keysOfGraph.has(`default_${key}`)
+      ? `write it into the [ ] of a node, or default_${key}=… on the graph`
+      : `write it into the [ ] of a node, or node [${key}=…] for all that follow`,
+});
+
+export const idleAttributes = <K extends NodeType>(
+  graph: ParsedGraph,
+  kinds: readonly K[],
+  kindOf: (node: ParsedNode) => K | undefined,
+): readonly Diagnostic[] => new IdleSearch(graph, kinds, kindOf).findings();
+
+class IdleSearch<K extends NodeType> {
+  private readonly found: Diagnostic[] = [];
+  private readonly ofNodes: Reader;
+  private readonly ofKinds: ReadonlyMap<K, ReadonlySet<string>>;
+  private readonly everywhere: ReadonlySet<string>;
+  private readonly shared: ReadonlySet<Attribute>;
+  /** The uses of attributes that no element reads, by their names. */
+  private readonly unread = new Map<string, { readonly attribute: Attribute; readonly where: Where }[]>();
+
+  constructor(
+    private readonly graph: ParsedGraph,
+    private readonly kinds: readonly K[],
+    private readonly kindOf: (node: ParsedNode) => K | undefined,
+  ) {
+    this.ofNodes = onNodes(keysOf(...kinds.map(({ attributes }) => attributes)));
+    this.ofKinds = new Map(kinds.map((kind) => [kind, keysOf(kind.attributes)]));
+    this.everywhere = new Set([...keysOfGraph, ...keysOfEdges, ...this.ofNodes.keys]);
+    this.shared = defaultsOf(graph);
+  }
+
+  findings(): readonly Diagnostic[] {
+    const { graph, ofNodes } = this;
+    for (const attribute of graph.attrs.values())
+      if (!keysOfGraph.has(attribute.key) && this.isRead(attribute, { on: 'the graph', known: keysOfGraph }))
+        this.misplaced(attribute, 'on the graph', [ofNodes, onEdges]);
+    for (const attribute of graph.ofSubgraphs)
+      this.misplaced(attribute, 'on a subgraph', [ofNodes, onEdges, onGraph]);
+    for (const node of graph.nodes.values()) this.onNode(node);
+    for (const edge of graph.edges)
+      for (const attribute of edge.attrs.values()) {
+        const where = { on: `${edge.from} -> ${edge.to}`, known: keysOfEdges };
+        if (!keysOfEdges.has(attribute.key) && this.isRead(attribute, where))
+          this.misplaced(attribute, 'on an edge', [ofNodes]);
+      }
+    for (const [name, uses] of this.unread) this.report(name, uses);
+    return this.found;
+  }
+
+  private onNode(node: ParsedNode): void {
+    const { ofNodes, ofKinds, shared } = this;
+    const kind = this.kindOf(node);
+    const ofKind = kind === undefined ? undefined : ofKinds.get(kind);
+    // Without an explicit type, attributes of other types are suggested too: the shape may be missing.
+    const named = node.attrs.has('type') || node.attrs.has('shape');
+    const where = { on: `"${node.id}"`, known: (named ? ofKind : undefined) ?? ofNodes.keys };
+    for (const attribute of node.attrs.values()) {
+      if (ofKind?.has(attribute.key) === true || !this.isRead(attribute, where)) continue;
+      const isElsewhere = !ofNodes.keys.has(attribute.key);
+      if (isElsewhere && shared.has(attribute)) this.misplaced(attribute, 'on nodes', [onEdges]);
+      else if (isElsewhere) this.misplaced(attribute, `on the node "${node.id}"`, [onEdges, onGraph]);
+      else if (kind !== undefined && !shared.has(attribute)) this.ofOtherType(attribute, node, kind);
+    }
+  }
+
+  /** An attribute that only other elements read: brackets or a keyword are probably missing. */
+  private misplaced(attribute: Attribute, where: string, readers: readonly Reader[]): void {
+    const { key, written, value } = attribute;
+    if (isDrawing(key) || (written === 'model' && layoutModels.has(value.text))) return;
+    const reader = readers.find(({ keys }) => keys.has(key));
+    if (reader === undefined) return;
+    const message = `${written} has no effect ${where}: only ${reader.name} reads it`;
+    this.add('attribute-kind', message, attribute, reader.say(key));
+  }
+
+  /** An attribute that only another node type reads, set on this node itself: the shape or type is probably missing. If
+   *  several types read it, the intended one is unknown. */
+  private ofOtherType(attribute: Attribute, { id }: ParsedNode, { type }: K): void {
+    const { key, written } = attribute;
+    const [reader, another] = this.kinds.filter((kind) => this.ofKinds.get(kind)?.has(key) === true);
+    if (isDrawing(key) || reader === undefined || another !== undefined) return;
+    const say = reader.shapes[0] === undefined ? `type=${reader.type}` : `shape=${reader.shapes[0]}`;
+    const message = `${written} has no effect on "${id}", a ${type} node: only a ${reader.type} node reads it`;
+    this.add('attribute-kind', message, attribute, `if it is one, add ${say}; else remove ${written}`);
+  }
+
+  /** Whether any element reads the attribute; if none does, it is reported once by its name. */
+  private isRead(attribute: Attribute, where: Where): boolean {
+    const { key, written } = attribute;
+    if (this.everywhere.has(key)) return true;
+    // `class` is an attribute of Graphviz on graphs and edges, and one of the pipeline language on nodes.
+    if (isDrawing(key) && !(key === 'class' && where.on.startsWith('"'))) return false;
+    const uses = this.unread.get(written);
+    if (uses === undefined) this.unread.set(written, [{ attribute, where }]);
+    else uses.push({ attribute, where });
+    return false;
+  }
+
+  private report(
+    name: string,
+    uses: readonly { readonly attribute: Attribute; readonly where: Where }[],
+  ): void {
+    const [first] = uses;
+    if (first === undefined) return;
+    const { attribute, where } = first;
+    const on = onlyFew([...new Set(uses.map((use) => use.where.on))]);
+    const instead = noEffectOf(attribute.key);
+    if (instead !== undefined) {
+      const message = `the attribute "${name}" has no effect here (on ${on})`;
+      this.add('no-effect', message, attribute, instead || 'remove it');
+      return;
+    }
+    const meant = meantBy(attribute.key, where.known);
+    const near = meant === undefined ? '' : `; the nearest is "${meant}"`;
+    const message = `the attribute "${name}" is unknown${near} (on ${on})`;
+    this.add('unknown-attribute', message, attribute, meant === undefined ? 'remove it' : `write ${meant}`);
+  }
+
+  private add(code: string, message: string, { keySpan }: Attribute, fix: string): void {
+    const place = { file: this.graph.file, span: keySpan };
+    this.found.push({ code, severity: 'warning', message, place, fix });
+  }
+}
+
+/** Attributes that several nodes have because they are defaults. */
+function defaultsOf(graph: ParsedGraph): ReadonlySet<Attribute> {
+  const once = new Set<Attribute>();
+  const more = new Set<Attribute>();
+  for (const { attrs } of graph.nodes.values())
+    for (const attribute of attrs.values()) (once.has(attribute) ? more : once).add(attribute);
+  return more;
+}
+
+/** The nearest known name, else one that contains it: `retries` for `max_retries`. */
+function meantBy(key: string, known: ReadonlySet<string>): string | undefined {
+  const near = nearest(key, known);
+  if (near !== undefined || key.length < 5) return near;
+  const stem = key.replace(/(?:ies|es|s|y)$/, '');
+  return [key, stem].flatMap((part) => [...known].filter((name) => name.includes(part)))[0];
+}
+
+const onlyFew = (names: readonly string[]): string =>
+  names.length <= 4 ? names.join(', ') : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`;

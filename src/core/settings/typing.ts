@@ -1,0 +1,183 @@
+/** Turns the attribute text of a parsed graph into settings, once: what an element says itself, else what the graph says for
+ *  it, else the default. */
+import type { CodeDescription, Diagnostic } from '../diagnostic.ts';
+import type { Graph, Node, ParsedGraph, ParsedNode } from '../graph.ts';
+import { own } from '../json.ts';
+import { kindOf, type Recognised } from '../pipeline.ts';
+import { edgeAttributes, type GraphSettings, graphAttributes } from './graph.ts';
+import { idleAttributes, idleCodes } from './idle.ts';
+import { type NodeSettings, nodeAttributes } from './node.ts';
+import {
+  type Attribute,
+  type AttributeSpec,
+  type Attributes,
+  type AttributeTable,
+  isBlank,
+  type Read,
+} from './types.ts';
+
+/** A node type with its attributes. */
+export type NodeType = Recognised & { readonly attributes: AttributeTable };
+
+export type Typed<K extends NodeType = NodeType> = {
+  readonly graph: Graph;
+  readonly kinds: readonly K[];
+  /** Invalid values, and attributes that nothing reads where they are. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Attributes with an invalid value: their settings are as if the text were silent. */
+  readonly invalid: ReadonlySet<Attribute>;
+};
+
+type Values = Record<string, unknown>;
+
+/** Where a setting comes from. */
+type Source = 'node' | 'flag' | 'graph' | 'default';
+
+/** Settings inherit from each other, a node's from the graph's, those from the defaults. Of the shared levels, where they come
+ *  from. */
+const sources = new WeakMap<object, Source>();
+
+const over = (base: object | null, values: Values): Values =>
+  Object.assign(Object.create(base) as Values, values);
+
+const level = (base: object | null, source: Source, values: Values): Values => {
+  const settings = over(base, values);
+  sources.set(settings, source);
+  return settings;
+};
+
+/** Who has set this setting of a node. */
+export function sourceOf(settings: NodeSettings, key: keyof NodeSettings): Source {
+  for (let at: object | null = settings; at !== null; at = Object.getPrototypeOf(at) as object | null)
+    if (Object.hasOwn(at, key)) return sources.get(at) ?? 'node';
+  return 'default';
+}
+
+/** Flags of a run that decide about its nodes. */
+export type NodeFlags = {
+  /** `max_visits` of every node, whatever its text says. */
+  readonly maxVisits?: number | undefined;
+  /** `timeout` of the agent nodes that set none themselves, in milliseconds. */
+  readonly modelCallMs?: number | undefined;
+};
+
+/** The graph as a run with these flags executes it. */
+export function withFlags(graph: Graph, { maxVisits, modelCallMs }: NodeFlags): Graph {
+  if (maxVisits === undefined && modelCallMs === undefined) return graph;
+  const flagged = (node: Node): Node => {
+    const inherited = Object.getPrototypeOf(node.settings) as object;
+    const isCall = modelCallMs !== undefined && node.type === 'codergen';
+    const base = level(inherited, 'flag', isCall ? { timeout: modelCallMs } : {});
+    const own = over(base, { ...node.settings });
+    const settings = maxVisits === undefined ? own : level(own, 'flag', { max_visits: maxVisits });
+    return { ...node, settings: settings as NodeSettings };
+  };
+  return { ...graph, nodes: new Map([...graph.nodes].map(([id, node]) => [id, flagged(node)])) };
+}
+
+/** The graph with other values of some of its settings. A spread of them would lose what they inherit. */
+export const withGraphSettings = (graph: Graph, values: Partial<Graph['settings']>): Graph => ({
+  ...graph,
+  settings: over(graph.settings, values) as Graph['settings'],
+});
+
+/** The codes of what the typing finds. */
+export const typingCodes: readonly CodeDescription[] = [
+  {
+    code: 'attribute-value',
+    severity: 'error',
+    rule: "Every value has its attribute's type.",
+    wrong: 'start; exit; a [label=a, max_retries=two]; start -> a -> exit',
+    fix: '`max_retries=2`',
+  },
+  ...idleCodes,
+];
+
+/** The graph with its settings, and everything that is wrong with its attributes. Pure. */
+export function typed<K extends NodeType>(parsed: ParsedGraph, kinds: readonly K[]): Typed<K> {
+  const reader = readerOf(parsed.file);
+  const defaults = level(null, 'default', defaultsOf(graphAttributes));
+  const ofGraph = level(defaults, 'graph', reader.values(parsed.attrs, graphAttributes));
+  for (const edge of parsed.edges) reader.values(edge.attrs, edgeAttributes);
+  const bases = new Map<K | undefined, Values>();
+  const baseOf = (kind: K | undefined): Values => {
+    const known = bases.get(kind) ?? baseFor({ ...nodeAttributes, ...kind?.attributes }, ofGraph);
+    bases.set(kind, known);
+    return known;
+  };
+  const nodes = new Map<string, Node>();
+  const typeOf = new Map<ParsedNode, K | undefined>();
+  for (const node of parsed.nodes.values()) {
+    const kind = kindOf(node, kinds);
+    typeOf.set(node, kind);
+    const base = baseOf(kind);
+    const said = kind === undefined ? {} : reader.values(node.attrs, kind.attributes, base);
+    const settings = over(base, said) as NodeSettings;
+    nodes.set(node.id, { ...node, type: kind?.type ?? '', settings });
+  }
+  return {
+    graph: { ...parsed, nodes, settings: ofGraph as GraphSettings },
+    kinds,
+    diagnostics: [...reader.found, ...idleAttributes(parsed, kinds, (node) => typeOf.get(node))],
+    invalid: reader.invalid,
+  };
+}
+
+const defaultsOf = (table: AttributeTable): Values =>
+  Object.fromEntries(Object.entries(table).map(([key, { otherwise }]) => [key, otherwise]));
+
+/** What the nodes of one type have where their text is silent. */
+function baseFor(table: AttributeTable, ofGraph: Values): Values {
+  const inherited = Object.entries(table).flatMap(([key, { graph = '' }]) =>
+    Object.hasOwn(ofGraph, graph) ? [[key, ofGraph[graph]] as const] : [],
+  );
+  return level(level(null, 'default', defaultsOf(table)), 'graph', Object.fromEntries(inherited));
+}
+
+/** Reads each attribute once, also where it is a default of many nodes. */
+function readerOf(file: string) {
+  const found: Diagnostic[] = [];
+  const invalid = new Set<Attribute>();
+  const known = new Map<Attribute, { readonly spec: AttributeSpec; readonly read: Read<unknown> }>();
+  const read = (attribute: Attribute, spec: AttributeSpec): Read<unknown> => {
+    const before = known.get(attribute);
+    if (before?.spec === spec) return before.read;
+    const now = spec.read(attribute.value);
+    known.set(attribute, { spec, read: now });
+    if (!now.ok) {
+      invalid.add(attribute);
+      for (const why of [now.why, ...(now.also ?? [])])
+        found.push(badValue(file, attribute, why, spec.wants));
+    }
+    return now;
+  };
+  return {
+    found,
+    invalid,
+    /** The valid values of the attributes of `table`; lists join those of `base`. */
+    values(attrs: Attributes, table: AttributeTable, base: Values = {}): Values {
+      const values: Values = {};
+      // An element has few attributes, a table has many.
+      for (const [key, attribute] of attrs) {
+        const spec = own(table, key);
+        if (spec === undefined || isBlank(attribute)) continue;
+        const got = read(attribute, spec);
+        if (!got.ok) continue;
+        const joins = spec.joined === true && Array.isArray(base[key]) && Array.isArray(got.value);
+        values[key] = joins ? [...(base[key] as unknown[]), ...(got.value as unknown[])] : got.value;
+      }
+      return values;
+    },
+  };
+}
+
+function badValue(file: string, { written, value, valueSpan }: Attribute, why: string, wants: string) {
+  const said = value.text.length > 60 ? `${value.text.slice(0, 60)}…` : value.text;
+  return {
+    code: 'attribute-value',
+    severity: 'error',
+    message: why.startsWith('"') ? `${written}: ${why}` : `${written} "${said}" ${why}`,
+    place: { file, span: valueSpan },
+    fix: `${written} takes ${wants}`,
+  } as const;
+}

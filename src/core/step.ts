@@ -1,0 +1,276 @@
+/** Decides what a run does next: `plan` before a node, `step` after it. Pure, so that a resume is the same loop entered in the
+ *  middle. */
+import type { PlanFacts, RunEnding, RunPlan, StateChange, Step, StepFacts } from './decision.ts';
+import { escalationAt, modelsOf } from './escalation.ts';
+import { failureCode, type GateVerdict, gatesAfter, gatesBefore } from './gates.ts';
+import type { Graph, Node } from './graph.ts';
+import { type Json, type JsonObject, own, put } from './json.ts';
+import {
+  type Context,
+  type Failure,
+  type Outcome,
+  reasonOf,
+  type SuspendedRun,
+  toldReason,
+} from './outcome.ts';
+import { type Ended, type LastFailure, nodeOutcome, type RunState } from './records/checkpoint.ts';
+import { escalationKey } from './records/layout.ts';
+import type { ContextDelta } from './records/trace.ts';
+import { suspension } from './retry.ts';
+import { route } from './routing.ts';
+
+/** What the run does now: execute the next node, or stop. */
+export function plan(graph: Graph, state: RunState, facts: PlanFacts): RunPlan {
+  if (state.ended !== null) return { do: 'finish', ending: endingFromRecord(state.ended) };
+  if (state.parked !== undefined) return { do: 'suspend', parked: state.parked };
+  if (facts.interrupted) return { do: 'interrupt' };
+  const node = state.next_node === null ? undefined : graph.nodes.get(state.next_node);
+  const kind = facts.kinds.find(({ type }) => type === node?.type);
+  if (node === undefined || kind === undefined)
+    throw new Error(`Internal: no node ${state.next_node} in a linted graph`);
+  for (const gate of gatesBefore) {
+    const reason = gate({ graph, state, node, kind, facts });
+    if (reason !== undefined) return { do: 'finish', ending: failing(reason) };
+  }
+  // A resume may have changed the goal; no node can.
+  const goal = graph.settings.goal?.value;
+  const aim = goal === undefined ? {} : { 'graph.goal': goal };
+  const context = { ...state.context, ...aim, current_node: node.id };
+  const visit = (own(state.visits, node.id) ?? 0) + 1;
+  return { do: 'execute', node, kind, visit, state: { ...state, context } };
+}
+
+/** An end of the run that no exit has decided. */
+export const failing = (reason: string, disk = false): RunEnding => ({
+  ok: false,
+  exitNode: null,
+  reason,
+  code: 1,
+  ...(disk ? { disk } : {}),
+});
+
+/** The end of a run as the checkpoint records it. */
+export const recordedEnd = ({ ok, exitNode, reason, code, disk }: RunEnding): Ended => ({
+  exit_node: exitNode,
+  ok,
+  reason,
+  code,
+  ...(disk === true ? { disk } : {}),
+});
+
+export const endingFromRecord = ({ exit_node, ok, reason, code, disk }: Ended): RunEnding => ({
+  ok,
+  exitNode: exit_node,
+  reason,
+  code,
+  ...(disk === undefined ? {} : { disk }),
+});
+
+/** The change of the state by `outcome`, and the next node or the end: as the edges say, unless a gate overrules them. */
+export function step(graph: Graph, before: RunState, outcome: Outcome, facts: StepFacts): Step {
+  let so = byEdge(graph, before, outcome, facts);
+  for (const gate of gatesAfter) so = overruled(so, gate({ graph, before, outcome, facts, so }));
+  return so;
+}
+
+/** Where the node leads by its edges alone; an exit ends the run with success. */
+function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFacts): Step {
+  const change = complete(before, facts, outcome);
+  if (facts.type === 'exit') {
+    const ending = { ok: true, exitNode: facts.node, reason: '', code: 0 };
+    return { change, route: undefined, decision: { do: 'finish', ending } };
+  }
+  const way = route(graph, facts.node, outcome, conditionLookup(change.now.context, outcome));
+  if (way.edge !== undefined) {
+    const { to } = way.edge;
+    const arrived = { from: facts.node, conditional: way.how === 'condition' };
+    return { change: leading(change, to, arrived), route: way, decision: { do: 'run', node: to } };
+  }
+  const because =
+    outcome.status === 'fail' ? toldReason(outcome.reason, outcome.attribution) : reasonOf(outcome);
+  const noRoute = `no route from node ${facts.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}`;
+  // Without an edge to verification the limit ends the run.
+  const reason = outcome.status === 'fail' && outcome.class === 'budget' ? outcome.reason : noRoute;
+  const ending = { ...failing(reason), code: failureCode(change.now.last_failure) };
+  // A resume executes the node again that no edge could leave.
+  return {
+    change: leading(change, facts.node, before.arrived),
+    route: way,
+    decision: { do: 'finish', ending },
+  };
+}
+
+function overruled(so: Step, verdict: GateVerdict): Step {
+  if (verdict === undefined) return so;
+  if ('end' in verdict) return { ...so, decision: { do: 'finish', ending: verdict.end } };
+  const { reroute, context } = verdict;
+  const change = { ...so.change, now: { ...so.change.now, context } };
+  const arrived = { from: change.node, conditional: true };
+  return { ...so, change: leading(change, reroute, arrived), decision: { do: 'run', node: reroute } };
+}
+
+const leading = (
+  change: StateChange,
+  next_node: string | null,
+  arrived: RunState['arrived'],
+): StateChange => ({
+  ...change,
+  now: { ...change.now, next_node, arrived },
+});
+
+/** The suspension that a failed call asks for; undefined where an edge takes the failure. `earlier`: the one that this process
+ *  has resumed. */
+export function suspendedBy(
+  graph: Graph,
+  before: RunState,
+  outcome: Outcome & Failure,
+  facts: StepFacts,
+  earlier: SuspendedRun | undefined,
+): SuspendedRun | undefined {
+  if (outcome.park === undefined) return undefined;
+  const context = mergedContext(before, facts, outcome);
+  const way = route(graph, facts.node, outcome, conditionLookup(context, outcome));
+  return suspension(outcome, way, { node: facts.node, now: new Date(facts.at), before: earlier });
+}
+
+/** The change without the next node. */
+function complete(before: RunState, facts: StepFacts, outcome: Outcome): StateChange {
+  const context = mergedContext(before, facts, outcome);
+  const setter = facts.type === 'tool' ? 'tool' : facts.type === 'codergen' ? 'agent' : 'engine';
+  const set = facts.type === 'conditional' ? [] : Object.keys(outcome.updates);
+  return {
+    node: facts.node,
+    visit: (own(before.visits, facts.node) ?? 0) + 1,
+    outcome: nodeOutcome(outcome),
+    origins: Object.fromEntries(set.map((key) => [key, setter])),
+    alike: facts.repeats,
+    ...(facts.type === 'codergen' ? { agent: true } : {}),
+    now: {
+      context,
+      steps: before.steps + 1,
+      last_completed_node: facts.node,
+      last_outcome: outcome,
+      last_failure: lastFailure(before.last_failure, facts, outcome),
+      next_node: null,
+      arrived: before.arrived,
+      at: facts.at,
+    },
+  };
+}
+
+/** The failure that counts after the node: its own, that of an earlier one, or none. */
+function lastFailure(last: LastFailure | null, facts: StepFacts, outcome: Outcome): LastFailure | null {
+  if (outcome.status === 'fail' && facts.type !== 'conditional') {
+    const { attribution, command } = outcome;
+    // A tool that reports class `agent` has checked a model's answer, which is then the final cause.
+    const output = facts.type === 'tool' && outcome.class === 'agent' ? 'output' : null;
+    return {
+      node: facts.node,
+      node_type: facts.type,
+      class: outcome.class,
+      class_said: outcome.classSaid === true,
+      reason: outcome.reason,
+      exit_code: outcome.exitCode ?? null,
+      model: outcome.model ?? output,
+      executable_success_since: false,
+      ...(attribution === undefined ? {} : { attribution }),
+      ...(command === undefined ? {} : { command }),
+      ...(outcome.judge === true ? { judge: true } : {}),
+    };
+  }
+  if (last === null || clears(last, facts, outcome)) return null;
+  const settles = !last.executable_success_since && facts.executable && outcome.status === 'success';
+  return settles ? { ...last, executable_success_since: true } : last;
+}
+
+/** A later success of the same node clears its failure, and so does any passed verification. */
+function clears(last: LastFailure | null, facts: StepFacts, outcome: Outcome): boolean {
+  if (last === null || (outcome.status !== 'success' && outcome.status !== 'partial_success')) return false;
+  return last.node === facts.node || (facts.type === 'verification' && outcome.status === 'success');
+}
+
+/** The keys under which conditions find what the latest tool has printed. */
+const outputKeys = ['tool.output', 'tool_stdout'] as const;
+
+function mergedContext(before: RunState, facts: StepFacts, outcome: Outcome): Context {
+  const context: Record<string, Json> = { ...before.context, ...outcome.updates };
+  const failed = outcome.status === 'fail' && facts.type !== 'conditional';
+  // A later failure replaces all keys of an earlier one.
+  if (failed || clears(before.last_failure, facts, outcome)) {
+    for (const key of Object.keys(context)) if (key.startsWith('last_failure.')) delete context[key];
+  }
+  if (failed) Object.assign(context, facts.feedback);
+  // An output belongs to the latest tool: an empty one must not leave that of an earlier tool.
+  if (facts.type === 'tool')
+    for (const key of outputKeys) {
+      if (own(outcome.updates, key) !== undefined) continue;
+      if (facts.output === undefined || facts.output === '') delete context[key];
+      else context[key] = facts.output;
+    }
+  context['current_node'] = facts.node;
+  context['outcome'] = outcome.status;
+  return context;
+}
+
+/* The run's context: merging, looking up, and what changed. */
+
+/** A value as text in a condition or a prompt: strings unchanged, a missing value as the empty string, the rest as JSON. */
+export function asText(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The value of a condition's key after a node: `outcome`, `preferred_label`, `failure_class`, `context.x` or any context key;
+ *  a missing key is the empty string. */
+export function conditionLookup(context: Context, outcome: Outcome): (key: string) => string {
+  return (key) => {
+    switch (key) {
+      case 'outcome':
+        return outcome.status;
+      case 'preferred_label':
+        return outcome.label;
+      case 'failure_class':
+        return outcome.status === 'fail' ? outcome.class : '';
+    }
+    const value = own(context, key);
+    if (value !== undefined) return asText(value);
+    return key.startsWith('context.') ? asText(own(context, key.slice('context.'.length))) : '';
+  };
+}
+
+const same = (a: Json | undefined, b: Json | undefined): boolean =>
+  a === b || JSON.stringify(a) === JSON.stringify(b);
+
+/** The keys that were added, changed and removed between two contexts. */
+export function delta(before: Context, after: Context): ContextDelta {
+  const added: Record<string, Json> = {};
+  const updated: Record<string, JsonObject> = {};
+  for (const [key, value] of Object.entries(after)) {
+    const was = own(before, key);
+    if (was === undefined) put(added, key, value);
+    else if (!same(was, value)) put(updated, key, { before: was, after: value });
+  }
+  return { added, updated, removed: Object.keys(before).filter((key) => own(after, key) === undefined) };
+}
+
+/** Counts the product failures by which a node's model is chosen. The count is in the context, so that it survives a resume. */
+const counted = (state: RunState, node: Node): number => {
+  const value = own(state.context, escalationKey(node.id));
+  return typeof value === 'number' ? value : 0;
+};
+
+const counting = (state: RunState, node: Node, failures: number): RunState => ({
+  ...state,
+  context: { ...state.context, [escalationKey(node.id)]: failures },
+});
+
+/** The state at the start of an execution; unchanged for a node without a list of models. */
+export function escalated(state: RunState, node: Node): RunState {
+  if (modelsOf(node).length < 2) return state;
+  const visits = own(state.visits, node.id) ?? 0;
+  return counting(state, node, escalationAt(counted(state, node), visits, state.last_failure));
+}
+
+/** Counts one more failure of class `product` before a retry. */
+export const oneMore = (state: RunState, node: Node): RunState =>
+  modelsOf(node).length < 2 ? state : counting(state, node, counted(state, node) + 1);

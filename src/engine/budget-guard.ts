@@ -1,0 +1,228 @@
+/** Checks the limits before each model call of an execution, and records what it spends. */
+import {
+  type Caps,
+  defaultCaps,
+  type Limited,
+  type NextCall,
+  type SpendCaps,
+  spendHit,
+} from '../core/budget/limits.ts';
+import { costOf, leastCostOf } from '../core/budget/prices.ts';
+import { type Spent, tokensOf, type Usage, withCall } from '../core/budget/usage.ts';
+import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
+import type { Clock } from '../core/contracts/clock.ts';
+import type { Json } from '../core/json.ts';
+import { maskedValue } from '../core/policy/mask.ts';
+import { type CallEnd, type CostLedger, estimatedTokens, inputCost, type Stamp } from './cost-ledger.ts';
+import { collectNestedSpending, moneyWords, share, sharePrices } from './shared-budget.ts';
+
+export type BudgetSetting = {
+  readonly books: CostLedger;
+  readonly caps: Caps;
+  /** The node's own limits. */
+  readonly nodeCaps: SpendCaps;
+  /** The part of the run's limits that is reserved for verification. */
+  readonly kept: { readonly usd: number; readonly tokens: number; readonly ms: number };
+  /** Milliseconds left of the run's time limit; infinite without one. */
+  readonly wallLeft: () => number;
+  readonly node: string;
+  readonly visit: number;
+  readonly clock: Pick<Clock, 'now'>;
+};
+
+type Mask = (text: string) => string;
+const plain: Mask = (text) => text;
+
+export interface BudgetGuard {
+  /** Wraps an agent: its calls are checked against the limits and recorded. A call that a limit forbids is a failure of
+   *  class `budget`. Agents of a list are wrapped one by one. `mask` removes secrets from reported usage. */
+  paying(agent: Agent, attempt: number, mask?: Mask): Agent;
+  /** Writes the remaining budget and the prices for nested runs into the node directory. */
+  share(nodeDir: string): Promise<void>;
+  /** Environment variables with the paths of these files. */
+  words(nodeDir: string): Readonly<Record<string, string>>;
+  /** Records what nested runs have spent. */
+  gather(nodeDir: string, attempt: number, mask?: Mask): Promise<void>;
+  /** Set when a limit of the run or the node is reached: the reason that ends the run. */
+  readonly stop: string | undefined;
+}
+
+export const openBudgetGuard = (at: BudgetSetting): BudgetGuard => new CallDesk(at);
+
+class CallDesk implements BudgetGuard {
+  private stopped: string | undefined;
+
+  constructor(private readonly at: BudgetSetting) {}
+
+  get stop(): string | undefined {
+    return this.stopped;
+  }
+
+  async share(nodeDir: string): Promise<void> {
+    const { books, caps, nodeCaps, node, wallLeft } = this.at;
+    await sharePrices(nodeDir, books.prices);
+    await share(nodeDir, caps, nodeCaps, {
+      run: books.run(),
+      node: books.of(node),
+      wallLeftMs: wallLeft(),
+    });
+  }
+
+  words(nodeDir: string): Readonly<Record<string, string>> {
+    return moneyWords(nodeDir, this.at.books.prices);
+  }
+
+  gather(nodeDir: string, attempt: number, mask?: Mask): Promise<void> {
+    return collectNestedSpending(nodeDir, this.stampOf(attempt), this.at.books, mask);
+  }
+
+  paying(agent: Agent, attempt: number, mask: Mask = plain): Agent {
+    if (agent.each !== undefined) return agent.each((one) => this.paying(one, attempt, mask));
+    return { ...agent, work: (task, signal) => this.work(agent, task, signal, attempt, mask) };
+  }
+
+  private async work(
+    agent: Agent,
+    task: AgentTask,
+    signal: AbortSignal,
+    attempt: number,
+    mask: Mask,
+  ): Promise<AgentReport> {
+    const { books, caps } = this.at;
+    const stamp = () => this.stampOf(attempt);
+    const clean = (usage: Usage) => maskedValue(usage as Json, mask) as unknown as Usage;
+    const refused = agent.free === true ? undefined : await this.begin(agent, task, stamp);
+    if (refused !== undefined) return refused;
+    const told = progressOf((usage, sends) => books.told(stamp(), clean(usage), sends));
+    const budget = this.budgetOf(agent, task, told.tell);
+    const said = await agent.work({ ...allowing(task, caps), ...budget }, signal);
+    const report = said.usage === undefined ? said : { ...said, usage: clean(said.usage) };
+    await told.end();
+    const how = endOf(agent, report);
+    const priced = how === undefined ? undefined : await books.end(stamp(), how);
+    return priced === undefined ? report : { ...report, usage: priced };
+  }
+
+  /** Records the start of a call; the report of one that a limit forbids. */
+  private async begin(agent: Agent, task: AgentTask, stamp: () => Stamp): Promise<AgentReport | undefined> {
+    const tokens = estimatedTokens(task.prompt);
+    const model = agent.modelFor?.(task);
+    const reason = this.forbidden(this.limits(), this.nextCall(agent, model, tokens)) ?? wallReserve(this.at);
+    if (reason !== undefined) return { kind: 'failed', class: 'budget', reason, unbilled: true };
+    const { unseen } = agent;
+    await this.at.books.begin(stamp(), {
+      agent: agent.name,
+      model: model ?? null,
+      input_tokens: tokens,
+      ...(unseen === undefined ? {} : { unseen }),
+    });
+    return undefined;
+  }
+
+  /** The budget for an agent that makes many calls in one task: the ledger has none of them before the task ends. */
+  private budgetOf(
+    agent: Agent,
+    task: AgentTask,
+    told: (used: Usage, sends: number) => Promise<boolean>,
+  ): Pick<AgentTask, 'budget' | 'used'> {
+    if (agent.free === true) return {};
+    const { caps, kept } = this.at;
+    return {
+      used: (usage) => void told(usage, 0),
+      budget: async (used, sends) => {
+        const { own, run } = this.limits(used);
+        const next = this.nextCall(agent, used?.model ?? agent.modelFor?.(task) ?? '', sends);
+        const empty = this.forbidden({ own, run }, next);
+        if (empty !== undefined) return { empty };
+        if (used !== undefined && !(await told(used, sends)))
+          return { empty: 'its usage cannot be recorded' };
+        const left = [
+          (own.caps.maxTokens ?? Number.POSITIVE_INFINITY) - tokensOf(own.spent),
+          (caps.maxTokens ?? Number.POSITIVE_INFINITY) - kept.tokens - tokensOf(run.spent),
+        ];
+        const least = Math.min(...left);
+        return { tokens: Number.isFinite(least) ? least : undefined };
+      },
+    };
+  }
+
+  private nextCall(agent: Agent, model: string | undefined, tokens: number): NextCall {
+    const isKnown = model === undefined || agent.tellsCost === true;
+    const costUsd = isKnown ? undefined : inputCost(this.at.books.prices, model, tokens);
+    return { tokens, costUsd, model: model ?? '' };
+  }
+
+  /** The limits of node and run; `used`: by the call that is open. */
+  private limits(used?: Usage): Limits {
+    const { books, caps, node, nodeCaps } = this.at;
+    const soFar = (spent: Spent): Spent =>
+      used === undefined ? spent : withCall(spent, used, priced(used, books));
+    const open = used === undefined || costOf(used, books.prices) !== null ? [] : [used.model];
+    const unpriced = [...new Set([...books.unpriced(), ...open])];
+    const own = { node, caps: nodeCaps, spent: soFar(books.of(node)), unpriced };
+    return { own, run: { caps, spent: soFar(books.run()), unpriced } };
+  }
+
+  /** Why the call may not be made. A limit ends the run (`stop`), the reserve does not. */
+  private forbidden({ own, run }: Limits, next: NextCall): string | undefined {
+    const { caps, kept } = this.at;
+    this.stopped = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);
+    return this.stopped ?? spendHit(run, caps.unknownCost, next, kept);
+  }
+
+  private stampOf(attempt: number): Stamp {
+    const { clock, node, visit } = this.at;
+    return { schema_version: 1, at: clock.now().toISOString(), node, visit, attempt };
+  }
+}
+
+type Limits = { readonly own: Limited; readonly run: Limited };
+
+const priced = (usage: Usage, { prices }: CostLedger) => {
+  const usd = costOf(usage, prices);
+  return { usd, least: usd ?? leastCostOf(usage, prices) };
+};
+
+/** Writes the progress of a call, one record after the other. */
+function progressOf(write: (usage: Usage, sends: number) => Promise<void>) {
+  let writing = Promise.resolve();
+  return {
+    /** Answers whether it is written; `end` rejects with the reason why it is not. */
+    tell(usage: Usage, sends: number): Promise<boolean> {
+      writing = writing.then(() => write(usage, sends));
+      return writing.then(
+        () => true,
+        () => false,
+      );
+    },
+    end: () => writing,
+  };
+}
+
+/** Hands an agent the run's settings for unknown costs and for waiting. */
+const allowing = (task: AgentTask, { unknownCost, parkAfterMs, parkPassing }: Caps): AgentTask => ({
+  ...(parkPassing === false ? {} : { outageMs: parkAfterMs ?? defaultCaps.parkAfterMs }),
+  ...task,
+  ...(unknownCost === 'allow' ? { attributes: { unknown_cost: 'allow', ...task.attributes } } : {}),
+  ...(parkAfterMs === undefined ? {} : { parkAfterMs }),
+});
+
+/** Why no call may be made in the time that is reserved for verification. */
+function wallReserve({ kept, wallLeft }: BudgetSetting): string | undefined {
+  if (kept.ms === 0 || wallLeft() > kept.ms) return undefined;
+  const seconds = (ms: number) => `${Math.max(0, Math.round(ms / 1000))}s`;
+  return `max_wall: ${seconds(wallLeft())} of the run's time are left, and ${seconds(kept.ms)} are reserved for verification (verify_reserve)`;
+}
+
+/** How the ledger records the end of a call; undefined where no call began. */
+function endOf(agent: Agent, report: AgentReport): CallEnd | undefined {
+  if (report.usage !== undefined) {
+    return { ended: report.kind === 'cancelled' ? 'cut' : 'told', usage: report.usage };
+  }
+  if (agent.free === true) return undefined;
+  if (report.kind === 'cancelled') return { ended: 'cut', usage: null };
+  if (report.unbilled === true) return { ended: 'free', usage: null };
+  // A connection that broke before any answer is like a call that was interrupted: what was sent counts.
+  const isOutage = report.kind === 'failed' && report.park?.kind === 'outage';
+  return { ended: isOutage ? 'cut' : 'untold', usage: null };
+}

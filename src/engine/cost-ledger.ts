@@ -1,0 +1,205 @@
+/** What a run has spent: every call of a model is recorded before it is made and when it has ended, so that an
+ *  interruption loses none. */
+import { costOf, leastCostOf, type Prices, priceOf } from '../core/budget/prices.ts';
+import { nothingSpent, type Spent, tokensIn, type Usage, withCall } from '../core/budget/usage.ts';
+import { own, put } from '../core/json.ts';
+import type { CallRecord } from '../core/records/visit.ts';
+
+type Started = Extract<CallRecord, { type: 'CallStarted' }>;
+type Told = Extract<CallRecord, { type: 'CallTold' }>;
+type Ended = Extract<CallRecord, { type: 'CallEnded' }>;
+export type Stamp = Pick<Started, 'schema_version' | 'at' | 'node' | 'visit' | 'attempt'>;
+
+/** How a call ended. `cut`: by a signal or an outage, with the usage known so far; `untold`: its cost is unknown. */
+export type CallEnd =
+  | { readonly ended: 'told' | 'cut'; readonly usage: Usage }
+  | { readonly ended: 'untold' | 'free' | 'cut'; readonly usage: null };
+
+export interface CostLedger {
+  readonly prices: Prices;
+  /** Of the whole run, resumes included. */
+  run(): Spent;
+  of(node: string): Spent;
+  /** Models that answered and have no price. */
+  unpriced(): readonly string[];
+  begin(stamp: Stamp, call: Pick<Started, 'agent' | 'model' | 'input_tokens' | 'unseen'>): Promise<void>;
+  /** Records the usage of the open call so far, and `sends` further input tokens that are on their way. */
+  told(stamp: Stamp, usage: Usage, sends: number): Promise<void>;
+  /** Records the end of the open call; answers its usage with its cost. */
+  end(stamp: Stamp, how: CallEnd): Promise<Usage | undefined>;
+  /** Records a call of a nested run, once. */
+  take(record: Ended & { readonly run: string; readonly told: string }): Promise<void>;
+}
+
+/** Opens the ledger with the records there are. `write` puts a record into the journal. */
+export const openCostLedger = (
+  records: Iterable<CallRecord>,
+  prices: Prices,
+  write: (record: CallRecord) => Promise<void> | void,
+): CostLedger => new CallBooks(records, prices, write);
+
+class CallBooks implements CostLedger {
+  private whole = nothingSpent;
+  private readonly nodes: Record<string, Spent> = {};
+  private readonly withoutPrice = new Set<string>();
+  /** Calls of nested runs that are recorded. */
+  private readonly taken = new Set<string>();
+  private open: Open | undefined;
+
+  constructor(
+    records: Iterable<CallRecord>,
+    readonly prices: Prices,
+    private readonly write: (record: CallRecord) => Promise<void> | void,
+  ) {
+    for (const record of records) this.count(record);
+    if (this.open !== undefined) this.cutOff(this.open);
+    this.open = undefined;
+  }
+
+  run(): Spent {
+    return this.whole;
+  }
+
+  of(node: string): Spent {
+    return own(this.nodes, node) ?? nothingSpent;
+  }
+
+  unpriced(): readonly string[] {
+    return [...this.withoutPrice].filter((model) => model !== '');
+  }
+
+  begin(stamp: Stamp, call: Parameters<CostLedger['begin']>[1]): Promise<void> {
+    return this.add({ ...stamp, type: 'CallStarted', ...call });
+  }
+
+  async take(record: Parameters<CostLedger['take']>[0]): Promise<void> {
+    if (!this.taken.has(record.told)) await this.add(record);
+  }
+
+  told(stamp: Stamp, usage: Usage, sends: number): Promise<void> {
+    return this.add({ ...stamp, type: 'CallTold', usage, sends });
+  }
+
+  async end(stamp: Stamp, { ended, usage: said }: CallEnd): Promise<Usage | undefined> {
+    const usage = ended === 'told' || ended === 'free' ? said : known(said, ended, this.open);
+    const cost = usage === null ? null : costOf(usage, this.prices);
+    const record: Ended = {
+      ...stamp,
+      type: 'CallEnded',
+      ended,
+      // The cost of a call without a complete report is unknown, but its known part has been spent.
+      usage: usage === null ? null : { ...usage, cost_usd: cost ?? usage.cost_usd },
+      cost_usd: cost,
+    };
+    await this.add(record);
+    return record.usage ?? undefined;
+  }
+
+  private async add(record: CallRecord): Promise<void> {
+    this.count(record);
+    await this.write(record);
+  }
+
+  private count(record: CallRecord): void {
+    if (record.type === 'CallStarted') {
+      if (this.open !== undefined) this.cutOff(this.open);
+      this.open = { started: record };
+    } else if (record.type === 'CallTold') {
+      if (this.open !== undefined) this.open = { ...this.open, told: record };
+    } else this.countEnd(record);
+  }
+
+  private countEnd(record: Ended): void {
+    if (record.told !== undefined) this.taken.add(record.told);
+    const cut = record.run === undefined ? this.open : undefined;
+    if (record.run === undefined) this.open = undefined;
+    if (record.ended === 'free') return;
+    if (record.ended === 'cut' && record.usage === null && cut !== undefined) {
+      this.cutOff(cut);
+      return;
+    }
+    // The price may have been unknown when the record was written.
+    const usd = record.cost_usd ?? (record.usage === null ? null : costOf(record.usage, this.prices));
+    this.spend(record.node, record.usage, usd, record.ended === 'cut');
+  }
+
+  private cutOff(call: Open): void {
+    const usage = leastOf(call);
+    this.spend(call.started.node, usage, costOf(usage, this.prices), true);
+  }
+
+  private spend(node: string, usage: Usage | null, usd: number | null, cut: boolean): void {
+    const cost = { usd, least: usd ?? (usage === null ? 0 : leastCostOf(usage, this.prices)) };
+    this.whole = withCall(this.whole, usage, cost, cut);
+    put(this.nodes, node, withCall(this.of(node), usage, cost, cut));
+    if (usd !== null || usage === null || usage.cost_usd !== null) return;
+    if (priceOf(this.prices, usage.model) === undefined) this.withoutPrice.add(usage.model);
+  }
+}
+
+/** A call that has begun, with its latest progress. */
+type Open = { readonly started: Started; readonly told?: Told };
+
+/** Lower bound of the usage of an interrupted call: what was sent and reported. */
+function leastOf({ started, told }: Open): Usage {
+  const usage = told?.usage ?? {
+    model: started.model ?? '',
+    input_tokens: started.input_tokens,
+    output_tokens: 0,
+    cost_usd: null,
+  };
+  const sends = told?.sends ?? 0;
+  return {
+    ...usage,
+    input_tokens: sends === 0 ? usage.input_tokens : (usage.input_tokens ?? 0) + sends,
+    cost_usd: sends === 0 ? usage.cost_usd : null,
+    ...(started.unseen === true ? { incomplete: true as const } : {}),
+  };
+}
+
+/** Usage of a call without a complete report: what it reported at its end, or its progress if that is more. */
+function known(said: Usage | null, ended: CallEnd['ended'], open: Open | undefined): Usage | null {
+  if (open === undefined || (open.told === undefined && (said !== null || ended === 'untold'))) return said;
+  const least = leastOf(open);
+  if (said !== null && tokensIn(said) >= tokensIn(least)) return said;
+  const whole = ended === 'cut' && said?.incomplete !== true;
+  return whole ? least : { ...least, incomplete: true };
+}
+
+/** Calls of nested runs, each as it ended; one without an end was interrupted. */
+export function endedCalls(records: Iterable<{ readonly run: string; readonly call: CallRecord }>): Ended[] {
+  const open = new Map<string, Open>();
+  const ended: Ended[] = [];
+  const cutOff = (run: string): void => {
+    const call = open.get(run);
+    if (call === undefined) return;
+    const { schema_version, at, node, visit, attempt } = call.started;
+    const stamp = { schema_version, at, node, visit, attempt };
+    ended.push({ ...stamp, type: 'CallEnded', ended: 'cut', usage: leastOf(call), cost_usd: null, run });
+    open.delete(run);
+  };
+  for (const { run, call } of records) {
+    const begun = open.get(run);
+    if (call.type === 'CallStarted') {
+      cutOff(run);
+      open.set(run, { started: call });
+    } else if (call.type === 'CallTold') {
+      if (begun !== undefined) open.set(run, { ...begun, told: call });
+    } else {
+      // The end of a call of a nested run does not end the open call.
+      if (call.run === undefined) open.delete(run);
+      ended.push({ ...call, run });
+    }
+  }
+  for (const run of [...open.keys()]) cutOff(run);
+  return ended;
+}
+
+/** Tokens of a text, roughly: four bytes each. */
+export const estimatedTokens = (prompt: string): number => Math.ceil(Buffer.byteLength(prompt) / 4);
+
+/** Cost of `tokens` of input in USD, null where the model has no price. */
+export function inputCost(prices: Prices, model: string, tokens: number): number | null {
+  const price = priceOf(prices, model);
+  return price === undefined ? null : (tokens * price.input) / 1e6;
+}

@@ -1,0 +1,97 @@
+/** Pushes a branch to the first remote. */
+import { join } from 'node:path';
+import type { Environment, Spawn } from '../core/contracts/process.ts';
+import { textsToMask } from '../core/policy/secrets.ts';
+import { quoteWord } from '../core/policy/words.ts';
+import { beforeWrite } from '../platform/files/fence.ts';
+import { readSome } from '../platform/files/read.ts';
+import { removeTree } from '../platform/files/remove.ts';
+import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
+import { GitError, noHooks, sourceGit, withoutGit } from '../platform/git.ts';
+import { filteredOnBranch } from './filters.ts';
+
+/** `remote` is empty when the repository has none. */
+export type PushResult = {
+  readonly ok: boolean;
+  readonly remote: string;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+/** The command to push by hand. */
+export const pushCommand = (repo: string, { remote }: PushResult, branch: string): string =>
+  `git -C ${quoteWord(repo)} push -u ${quoteWord(remote === '' ? 'REMOTE' : remote)} ${quoteWord(branch)}`;
+
+const limitMs = 60_000;
+
+/** Variables by which git reaches remotes; those that name a repository or an index are not among them. */
+const connecting =
+  /^GIT_(?:SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|SSL_|HTTP_|PROXY|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|EXEC_PATH)/;
+
+/** Why a push failed: the line of git's output with the reason, without its advice. */
+export function pushFailure(stderr: string): string {
+  const lines = stderr
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const rejected = lines.find((line) => line.startsWith('! ['));
+  if (rejected !== undefined) return rejected.slice(2);
+  const at = lines.findIndex((line) => /^(?:fatal|error): /.test(line));
+  // The program that connects has printed the reason before.
+  const reason = lines[at]?.startsWith('fatal: Could not read from remote') ? lines[at - 1] : undefined;
+  return reason ?? lines.at(at) ?? '';
+}
+
+/** Pushes `branch` to the first remote of `repo` and sets its upstream. Commits with files that a filter of the user's git
+ *  would have converted are not pushed. Never rejects for what git does, never asks for a password. */
+export async function push(
+  options: {
+    readonly repo: string;
+    readonly branch: string;
+    readonly env: Environment;
+    readonly signal?: AbortSignal;
+    /** Directory of the repository's lock: an owner that has lost it does not push. */
+    readonly held?: string;
+  },
+  spawn: Spawn,
+): Promise<PushResult> {
+  const { repo, branch, env } = options;
+  const git = sourceGit(repo, env);
+  const listed = await git.run(['remote']);
+  const remote = listed.ok ? (listed.text.split('\n')[0] ?? '') : '';
+  const fail = (stderr: string): PushResult => ({ ok: false, remote, stdout: '', stderr });
+  if (remote === '') return fail('the repository has no remote');
+  try {
+    const files = await filteredOnBranch(git, { branch, remote }, env);
+    if (files !== undefined) return fail(`a filter of your git would have converted ${files}`);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    return fail(`git cannot say whether a filter would have converted files: ${error.message}`);
+  }
+  const folder = await makeTemporary(temporaryOf(env), 'factory-push');
+  try {
+    const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];
+    const passed = new Set(Object.keys(env).filter((name) => connecting.test(name)));
+    // `only` would push submodules and not the branch.
+    const settings = [...noHooks, 'core.fsmonitor=false', 'gc.auto=0', 'push.recurseSubmodules=no'];
+    const quiet = settings.flatMap((setting) => ['-c', setting]);
+    if (options.held !== undefined) beforeWrite(options.held);
+    const ended = await spawn.run({
+      argv: ['git', ...quiet, 'push', '-u', remote, `refs/heads/${branch}:refs/heads/${branch}`],
+      cwd: repo,
+      env: { ...withoutGit(env, passed), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
+      stdoutFile,
+      stderrFile,
+      mask: textsToMask(env),
+      timeoutMs: limitMs,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+    const stdout = (await readSome(stdoutFile, 4000, 'tail')) ?? '';
+    const stderr = (await readSome(stderrFile, 4000, 'tail')) ?? '';
+    if (ended.kind === 'exited') return { ok: ended.code === 0, remote, stdout, stderr };
+    const why = ended.kind === 'timed_out' ? `[TIMEOUT] after ${limitMs / 1000} s` : `[${ended.kind}]`;
+    return { ok: false, remote, stdout, stderr: `${stderr}${why}` };
+  } finally {
+    await removeTree(folder);
+  }
+}

@@ -1,0 +1,127 @@
+/** The edges by which a node can be left: calls the router with everything that the node may report. */
+import { evaluate } from '../../core/conditions.ts';
+import type { Edge } from '../../core/graph.ts';
+import type { FailureClass } from '../../core/outcome.ts';
+import { byWeightThenName, type Choice, chooseEdge } from '../../core/routing.ts';
+import { type Comparison, comparisons, contextKey, type Giving, valuesFor } from './outcomes.ts';
+
+/** The report of an attempt in addition to its status, and the context for the router. */
+export type EdgeWords = {
+  readonly label: string;
+  readonly suggested: readonly string[];
+  readonly class: FailureClass | undefined;
+  readonly context: ReadonlyMap<string, string>;
+};
+
+export type Way = {
+  /** Undefined where no edge takes the outcome. */
+  readonly edge: Edge | undefined;
+  readonly how: Choice['how'];
+};
+
+/** The edges that leave a node, with all keys of their conditions. */
+export type Fork = {
+  readonly node: string;
+  /** In the order in which the router prefers them. */
+  readonly edges: readonly Edge[];
+  readonly open: readonly Edge[];
+  readonly labels: readonly string[];
+  readonly asksClass: boolean;
+  readonly keys: readonly { readonly key: string; readonly values: readonly string[] }[];
+  /** True if the values produce every result of every comparison. */
+  readonly sure: boolean;
+};
+
+/** Keys that no attempt sets: the engine provides them. */
+const engineKeys: ReadonlySet<string> = new Set([
+  ...['outcome', 'preferred_label', 'failure_class', 'current_node'],
+]);
+
+export function forkOf(node: string, leaving: readonly Edge[]): Fork {
+  const edges = [...leaving].sort(byWeightThenName);
+  const compared = new Map<string, Comparison[]>();
+  for (const { condition } of edges) if (condition !== undefined) comparisons(condition, compared);
+  const labels = valuesFor(compared.get('preferred_label') ?? []);
+  const keys = [...compared]
+    .filter(([key]) => !engineKeys.has(key))
+    .map(([key, of]) => ({ key, ...valuesFor(of) }));
+  return {
+    node,
+    edges,
+    open: edges.filter((edge) => edge.condition === undefined),
+    labels: compared.has('preferred_label') ? labels.values : [''],
+    asksClass: compared.has('failure_class'),
+    keys,
+    sure: labels.sure && keys.every(({ sure }) => sure),
+  };
+}
+
+/** The edge taken after an attempt with this report. */
+export function choose(fork: Fork, { status, broke }: Giving, words: EdgeWords): Choice {
+  const known = new Map([
+    ...words.context,
+    ['outcome', status],
+    ['preferred_label', words.label],
+    ['failure_class', words.class ?? ''],
+    ['current_node', fork.node],
+  ]);
+  const value = (key: string) => known.get(contextKey(key)) ?? '';
+  const isTrue = (edge: Edge) => edge.condition !== undefined && evaluate(edge.condition, value);
+  return chooseEdge(fork.edges, isTrue, { broke, ...words });
+}
+
+// A limit on the combinations that are tried; beyond it every edge counts as possible.
+const mostTries = 3000;
+const mostWork = 300_000;
+
+/** Every edge for an attempt with the outcome `giving`, the simplest report first; each edge once. */
+export function waysOf(fork: Fork, giving: Giving): readonly Way[] {
+  const { edges, open } = fork;
+  const found = new Map<Edge | undefined, Way>();
+  // If an unconditional edge takes the outcome, the run never ends here.
+  const wanted = edges.length + (open.length > 0 && !giving.broke ? 0 : 1);
+  let tries = Math.min(mostTries, Math.ceil(mostWork / (edges.length + 1)));
+  for (const words of allEdgeWords(fork, giving)) {
+    if (tries-- === 0 || found.size === wanted) break;
+    const way = choose(fork, giving, words);
+    if (!found.has(way.edge)) found.set(way.edge, way);
+  }
+  if (tries < 0 || !fork.sure) {
+    for (const edge of edges) {
+      if (found.has(edge)) continue;
+      if (edge.condition !== undefined) found.set(edge, { edge, how: 'condition' });
+      else if (!giving.broke && (giving.says || edge === open[0]))
+        found.set(edge, { edge, how: 'unconditional' });
+    }
+  }
+  return [...found.values()];
+}
+
+/** Everything that an attempt may report, as far as it matters to this fork, with every possible context. */
+export function* allEdgeWords(fork: Fork, giving: Giving): Generator<EdgeWords> {
+  const classes =
+    giving.status !== 'fail' ? [undefined] : fork.asksClass ? giving.classes : giving.classes.slice(0, 1);
+  for (const context of contexts(fork.keys)) {
+    for (const one of classes) {
+      for (const said of reports(fork, giving)) yield { ...said, class: one, context };
+    }
+  }
+}
+
+function* reports(
+  { labels, open }: Fork,
+  { says }: Giving,
+): Generator<Pick<EdgeWords, 'label' | 'suggested'>> {
+  if (!says) return yield { label: '', suggested: [] };
+  for (const label of labels) yield { label, suggested: [] };
+  if (open.length < 2) return;
+  for (const { label } of open) if (label !== '') yield { label, suggested: [] };
+  for (const label of labels) for (const { to } of open) yield { label, suggested: [to] };
+}
+
+function* contexts(keys: Fork['keys']): Generator<ReadonlyMap<string, string>> {
+  const [first, ...rest] = keys;
+  if (first === undefined) return yield new Map();
+  for (const others of contexts(rest))
+    for (const value of first.values) yield new Map([[first.key, value], ...others]);
+}

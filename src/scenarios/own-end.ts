@@ -1,0 +1,108 @@
+/** Whether a scenario in Python or JavaScript reached its own end: a product that it imports could end the process with exit code 0
+ *  before any check has failed. */
+import { open, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { markEnd } from '../platform/embedded/own-end.ts';
+
+/** Variable with the file that marks the end; removed from the environment before the script's first line. */
+const variable = 'SCENARIO_OWN_END';
+
+export type OwnEnd = {
+  readonly argv: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** The argv of a script, changed so that it marks its end with the file `mark`; undefined for other languages and interpreters.
+ *  `tools`: folder for the program that does so. */
+export async function withOwnEnd(
+  argv: readonly [string, ...string[]],
+  script: string,
+  where: { readonly tools: string; readonly folder: string; readonly app: string; readonly mark: string },
+): Promise<OwnEnd | undefined> {
+  const language = /\.py$/i.test(script) ? 'python' : /\.[cm]?js$/i.test(script) ? 'node' : undefined;
+  if (language === undefined) return undefined;
+  const at = argv.indexOf(script);
+  const before = at > 0 ? argv.slice(0, at) : await shebangOf(script);
+  const program = before.findLast((word) => !word.startsWith('-')) ?? '';
+  const isKnown = language === 'node' ? /^node(?:js)?$/ : /^python[\d.]*$/;
+  if (!isKnown.test(basename(program))) return undefined;
+  const { tools, folder, app, mark } = where;
+  const helper = join(tools, language === 'node' ? 'own-end.cjs' : 'own-end.py');
+  await writeFile(
+    helper,
+    language === 'node'
+      ? `(${markEnd})(require, ${JSON.stringify({ folder, app, variable })});\n`
+      : pythonRunner(folder, app),
+  );
+  const [first = program, ...rest] = [
+    ...before,
+    ...(language === 'node' ? ['--require', helper] : [helper]),
+    script,
+    ...argv.slice(at + 1),
+  ];
+  return { argv: [first, ...rest], env: { [variable]: mark } };
+}
+
+/** The words of a script's first line, without `env`. */
+async function shebangOf(script: string): Promise<readonly string[]> {
+  const file = await open(script, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(256), 0, 256, 0);
+    const line = /^#!(.*)\n/.exec(buffer.toString('utf8', 0, bytesRead))?.[1] ?? '';
+    const words = line.trim().split(/\s+/);
+    if (basename(words[0] ?? '') !== 'env') return words;
+    return words.slice(words[1] === '-S' ? 2 : 1);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The program that runs a script of Python as its main module. Tracebacks look as without it. */
+const pythonRunner = (folder: string, app: string): string => `import os, sys, types
+_mark = os.environ.pop(${JSON.stringify(variable)}, None)
+_folder, _app = ${JSON.stringify(folder)} + os.sep, ${JSON.stringify(app)} + os.sep
+
+
+def _is_own(traceback):
+    own = False
+    while traceback is not None:
+        name = os.path.join(${JSON.stringify(app)}, traceback.tb_frame.f_code.co_filename)
+        if name.startswith(_folder):
+            own = True
+        elif name.startswith(_app):
+            own = False
+        traceback = traceback.tb_next
+    return own
+
+
+def _leave():
+    if _mark is not None:
+        with open(_mark, "w"):
+            pass
+
+
+def _run(leave, is_own):
+    sys.argv = sys.argv[1:]
+    script = sys.argv[0]
+    if sys.path and not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
+        sys.path[0] = os.path.dirname(script)
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=script, __builtins__=__builtins__, __spec__=None, __cached__=None)
+    sys.modules["__main__"] = main
+    with open(script, "rb") as file:
+        code = compile(file.read(), script, "exec", dont_inherit=True)
+    try:
+        exec(code, main.__dict__)
+        leave()
+    except SystemExit as end:
+        if is_own(end.__traceback__.tb_next):
+            leave()
+        raise
+    except BaseException as error:
+        traceback = error.__traceback__.tb_next
+        sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+        sys.exit(130 if isinstance(error, KeyboardInterrupt) else 1)
+
+
+_run(_leave, _is_own)
+`;

@@ -1,0 +1,299 @@
+/** Runs one scenario against one product: first its selftest, then live, in private copies of both. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Environment } from '../core/contracts/process.ts';
+import { commandEnvironment } from '../core/policy/confinement.ts';
+import { removeTree } from '../platform/files/remove.ts';
+import { withoutGit } from '../platform/git.ts';
+import type { Phase, ScenarioVerdict } from './classify.ts';
+import { isComponentCheck, knowsModes, type Needs, needsOf, type Scenario } from './discover.ts';
+import type { PhaseDoors } from './launch/product.ts';
+import { withOwnEnd } from './own-end.ts';
+import { type OwnFiles, ownFiles } from './own-files.ts';
+import { firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
+import {
+  type Bare,
+  doubted,
+  failedScenario,
+  type Isolation,
+  isolationNotes,
+  lacking,
+  meddled,
+  passedScenario,
+  type ScenarioExecution,
+  skippedScenario,
+} from './result.ts';
+import { isMarked, markText, openSite, type ScenarioSite } from './sites.ts';
+import { copyOfSource, type ProductCopy, roomsBeside } from './source.ts';
+import { helpersOf, productStarts, type ScriptFile } from './starts.ts';
+
+export type JudgeOptions = {
+  /** Absolute. */
+  readonly app: string;
+  /** `selftest` leaves the product alone. */
+  readonly mode: 'selftest' | 'live';
+  /** Whether live is run at all; without it, a scenario is `skipped` after its selftest. */
+  readonly live: boolean;
+  readonly timeoutMs: number;
+};
+
+/** Runs a scenario once, in a separate folder below `room` that is removed afterwards. */
+export async function judgeOnce(
+  scenario: Scenario,
+  options: JudgeOptions,
+  doors: PhaseDoors,
+  { room, source }: { readonly room: string; readonly source: ProductCopy },
+): Promise<ScenarioExecution> {
+  // Names that no product can know from another run.
+  const base = join(room, word());
+  await mkdir(base);
+  try {
+    // Separate folders: a product may create files next to itself, but no program may do so next to the scenarios.
+    const [judge, product] = [join(base, `judge-${word()}`), join(base, 'product')];
+    const [app, folder, outputs] = [join(product, 'app'), join(judge, 'scenarios'), join(base, 'out')];
+    for (const made of [judge, product, outputs, join(base, 'run')]) await mkdir(made);
+    if ((await copyOfSource(source, folder)) === undefined)
+      return isolated(meddled(options.mode), doors, false, []);
+    const own = ownFiles(folder, source.folder, [base, judge]);
+    await doors.copyProduct(options.app, app, await besideProduct(scenario, options, room));
+    const judged = await phases(scenario, options, doors, { app, folder, outputs, base }, own);
+    // The temporary folder does not exist when this is read: shows `app/bin/x` instead of the full path.
+    const shorter = (text: string): string =>
+      [judge, product, base].reduce((shortened, place) => shortened.replaceAll(`${place}/`, ''), text);
+    const { stdout, stderr } = judged.output;
+    const evidence = { ...judged.evidence, why: shorter(judged.evidence.why) };
+    return { ...judged, evidence, output: { stdout: shorter(stdout), stderr: shorter(stderr) } };
+  } finally {
+    await removeTree(base);
+  }
+}
+
+const word = (): string => randomBytes(8).toString('hex');
+
+/** What is not copied with the product: the engine's folder, the scenarios, and folders of other runs of scenarios. */
+async function besideProduct({ folder }: Scenario, { app }: JudgeOptions, room: string): Promise<string[]> {
+  return [join(app, '.factory'), folder, ...(await roomsBeside(room))];
+}
+
+type Room = Readonly<Record<'app' | 'folder' | 'outputs' | 'base', string>>;
+
+async function phases(
+  scenario: Scenario,
+  options: JudgeOptions,
+  doors: PhaseDoors,
+  room: Room,
+  own: OwnFiles,
+): Promise<ScenarioExecution> {
+  const script = join(room.folder, scenario.name);
+  const text = await readFile(script, 'utf8');
+  const needs = needsOf(text);
+  const files = await helpersOf(room.folder, scenario.name);
+  const launches = files.some((file) => file.text.includes('APP_RUN'));
+  const hidden = [scenario.folder, await realpath(scenario.folder), dirname(room.folder)];
+  let isLaunched = false;
+  const run = async (phase: Phase, argv: Argv): Promise<PhaseEnd> => {
+    const id = randomBytes(8).toString('hex');
+    const site = await openSite(
+      {
+        ...room,
+        hidden,
+        env: environment(doors.env, phase === 'live' ? 'live' : 'selftest', { options, id }),
+        id,
+        launches: launches && phase !== 'syntax',
+      },
+      doors,
+    );
+    try {
+      const problem = site.product?.problem;
+      if (problem !== undefined) return notStarted(phase, { script, app: room.app, why: problem });
+      const end = await inSite(phase, argv, site);
+      isLaunched ||= isMarked(site, 'launched');
+      return end;
+    } finally {
+      await site.close();
+    }
+  };
+  const inSite = async (phase: Phase, argv: Argv, site: ScenarioSite): Promise<PhaseEnd> => {
+    const mark = join(site.marks, 'end');
+    const { folder, app } = room;
+    const seenEnd =
+      phase === 'syntax'
+        ? undefined
+        : await withOwnEnd(argv, script, { tools: site.tools, folder, app, mark });
+    const end = await runPhase(
+      {
+        phase,
+        argv: seenEnd?.argv ?? argv,
+        script,
+        app: room.app,
+        env: { ...site.env, ...seenEnd?.env },
+        site,
+        marker: `SCENARIO_RUN_ID=${site.env['SCENARIO_RUN_ID']}`,
+        outputs: room.outputs,
+        timeoutMs: options.timeoutMs,
+        needs,
+      },
+      doors,
+    );
+    const trouble = problemOf(end, { site, phase, isEndSeen: seenEnd !== undefined, files });
+    return trouble === undefined ? end : { ...end, trouble };
+  };
+  const judged = await inOrder(scenario, options, doors, { script, text, needs, app: room.app, own, run });
+  return isolated(judged, doors, isLaunched, files);
+}
+
+type Argv = readonly [string, ...string[]];
+
+/** Syntax check, selftest and live, as far as each is needed. */
+async function inOrder(
+  scenario: Scenario,
+  options: JudgeOptions,
+  doors: PhaseDoors,
+  it: {
+    readonly script: string;
+    readonly text: string;
+    readonly needs: Needs;
+    readonly app: string;
+    readonly own: OwnFiles;
+    readonly run: (phase: Phase, argv: Argv) => Promise<PhaseEnd>;
+  },
+): Promise<Bare> {
+  const { script, text, needs, app, own, run } = it;
+  const [program = script, ...before] = [...scenario.interpreter, script];
+  const argv: Argv = [program, ...before, app];
+  const check = syntaxCheck(script);
+  if (check !== undefined) {
+    const checked = await run('syntax', check);
+    // If the checker is missing, the next phase reports errors.
+    if (checked.seen !== undefined && checked.ended.kind !== 'not_found')
+      return failedScenario('selftest', checked);
+  }
+  const modes = !isComponentCheck(scenario.name) || knowsModes(text);
+  if (modes) {
+    const selftest = await run('selftest', argv);
+    if (selftest.seen !== undefined) return failedScenario('selftest', selftest);
+    if (selftest.trouble !== undefined) return doubted('selftest', selftest, selftest.trouble);
+    if (options.mode === 'selftest') return passedScenario('selftest', selftest);
+  }
+  if (!modes && options.mode === 'selftest')
+    return skippedScenario('selftest', 'it has no modes: it runs once, as live');
+  if (!options.live)
+    return skippedScenario('live', 'live is off (REQUIRE_LIVE=0): the product was not tested');
+  const missing = needs.variables.find((name) => (doors.env[name] ?? '') === '');
+  if (missing !== undefined)
+    return lacking(`${missing} is not set (in a pipeline, pass it with env_pass="${missing}")`);
+  const unreachable = await firstUnreachable(needs, doors);
+  if (unreachable !== undefined) return lacking(`${unreachable} cannot be reached`);
+  own.begin();
+  const live = await run('live', argv);
+  if (live.seen !== undefined) return failedScenario('live', live, text);
+  const changed = own.changed();
+  if (changed.length > 0) return meddled('live', live, changed);
+  return live.trouble === undefined ? passedScenario('live', live) : doubted('live', live, live.trouble);
+}
+
+/** The product's sandbox could not be made. */
+function notStarted(
+  phase: Phase,
+  { script, app, why }: { readonly script: string; readonly app: string; readonly why: string },
+): PhaseEnd {
+  const program = 'the sandbox of the product';
+  const ended = { kind: 'not_found', program, why, noRoom: true } as const;
+  return { ended, stdout: '', stderr: '', seen: { phase, ended, stderr: '', script, app: [app] } };
+}
+
+/** Why exit code 0 is no success. */
+function problemOf(
+  { seen }: PhaseEnd,
+  about: {
+    readonly site: ScenarioSite;
+    readonly phase: Phase;
+    readonly isEndSeen: boolean;
+    readonly files: readonly ScriptFile[];
+  },
+): ScenarioVerdict | undefined {
+  const { site, phase, isEndSeen, files } = about;
+  if (seen !== undefined) return undefined;
+  if (isMarked(site, 'input-lost'))
+    return {
+      class: 'scenario',
+      why: 'a program that "$APP_RUN" started left standard input of the script unread, so the rest of it was lost: add </dev/null to that call',
+    };
+  const link = markText(site, 'links');
+  if (link !== undefined)
+    return {
+      class: 'product',
+      why: `the product left a link through which the scenario would read its own files: ${link}`,
+    };
+  if (isMarked(site, 'gone') || site.product?.hasEnded() === true)
+    return { class: 'product', why: 'the product ended its own sandbox (its broker was killed)' };
+  if (!isEndSeen || isMarked(site, 'end')) return undefined;
+  if (phase !== 'live') return { class: 'scenario', why: 'the script ended before its own end' };
+  return files.some(({ text }) => /\bos\._exit\b|\breallyExit\b/.test(text))
+    ? {
+        class: 'scenario',
+        why: 'the script was not seen to reach its own end: it calls os._exit or the like; use sys.exit',
+      }
+    : { class: 'product', why: 'the product ended the scenario before its own end' };
+}
+
+/** The result with the isolation that held. */
+function isolated(
+  judged: Bare,
+  { sandbox, noSandbox }: PhaseDoors,
+  isLaunched: boolean,
+  files: readonly ScriptFile[],
+): ScenarioExecution {
+  const isolation: Isolation =
+    sandbox === undefined
+      ? 'none'
+      : isLaunched && files.every(({ name, text }) => productStarts(name, text).length === 0)
+        ? 'launcher'
+        : 'phase';
+  const isolation_note =
+    isolation === 'none' && noSandbox !== undefined
+      ? `${isolationNotes.none}: ${noSandbox}`
+      : isolationNotes[isolation];
+  return { ...judged, evidence: { ...judged.evidence, isolation, isolation_note } };
+}
+
+/** A command that checks the script's syntax, for languages that have one. */
+export function syntaxCheck(script: string): readonly [string, ...string[]] | undefined {
+  if (/\.(sh|bash)$/i.test(script)) return ['bash', '-n', script];
+  if (/\.[cm]?js$/i.test(script)) return ['node', '--check', script];
+  if (/\.py$/i.test(script))
+    return [
+      'python3',
+      // Isolated mode: the product's folder, where it starts, may contain an `ast.py`.
+      '-I',
+      '-c',
+      'import ast, sys; ast.parse(open(sys.argv[1], "rb").read(), sys.argv[1])',
+      script,
+    ];
+  return undefined;
+}
+
+/** The environment without variables of git and of the engine: a scenario or product must not write a node's output. */
+function environment(
+  env: Environment,
+  mode: 'selftest' | 'live',
+  { options, id }: { readonly options: JudgeOptions; readonly id: string },
+): Record<string, string> {
+  const given = Object.entries(withoutGit(env)).filter(
+    ([name]) => !name.startsWith('FACTORY_') || keptOfEngine.has(name),
+  );
+  return {
+    ...Object.fromEntries(given),
+    ...commandEnvironment(env),
+    SCENARIO_MODE: mode,
+    REQUIRE_LIVE: options.live ? '1' : '0',
+    SCENARIO_RUN_ID: id,
+  };
+}
+/** Variables by which the engine finds leftover processes, and `factory` its Node.js. */
+const keptOfEngine: ReadonlySet<string> = new Set([
+  'FACTORY_RUN_MARKER',
+  'FACTORY_NODE_EXEC',
+  'FACTORY_SANDBOX',
+]);

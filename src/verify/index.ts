@@ -1,0 +1,68 @@
+/** Checks a run directory against its own records, offline and without changing it: all hashes, and the chain from the
+ *  spec to the commits. */
+import type { Environment } from '../core/contracts/process.ts';
+import { layout } from '../core/records/layout.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import { checkArtifacts } from './artifacts.ts';
+import { checkExchanges, checkFollowed, checkSnapshots, checkWorkspace } from './contents.ts';
+import { checkDelivery, checkHistory } from './history.ts';
+import { checkKept, checkManifest, checkSealed } from './manifest.ts';
+import { checkJournal, checkJournals } from './records.ts';
+import { Findings, type Report } from './report.ts';
+import { checkResult, countedBy, readResult } from './result.ts';
+
+export type VerifyRequest = {
+  /** The absolute path of the run's directory, which may be a copy. */
+  readonly runDir: string;
+  readonly env: Environment;
+  /** The repository and branch to which the commits were delivered. */
+  readonly delivered?: { readonly repo: string; readonly branch?: string } | undefined;
+  /** The hash of all executions, or its first digits, recorded when the run ended. */
+  readonly chain?: string | undefined;
+};
+
+export type Verified = Report & { readonly manifest: Manifest | undefined };
+
+/** Rejects only if a file cannot be read because of permissions. */
+export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
+  const { runDir, env } = asked;
+  const found = new Findings();
+  const history = await checkJournal(runDir, found);
+  const manifest = await checkManifest(runDir, history, found);
+  if (manifest !== undefined) {
+    await checkKept(runDir, manifest, found);
+    await checkSealed(runDir, manifest, found);
+    await checkFollowed(runDir, manifest, found);
+  }
+  await checkExchanges(layout(runDir).exchanges, 'exchanges', found);
+  const { checkpoint, records = [] } = history ?? {};
+  await checkSnapshots(runDir, records, checkpoint?.snapshot ?? null, found);
+  if (history === undefined || checkpoint === undefined || manifest === undefined) {
+    found.cannot('executions, artifacts, commits and the result: a file that they depend on cannot be read');
+    return { ...found.report(), manifest };
+  }
+  const chain = history.whole.sha256;
+  if (asked.chain !== undefined && !chain.startsWith(asked.chain.toLowerCase()))
+    found.add('changed', 'journal.jsonl', 'the executions have another hash than the expected one', {
+      should: asked.chain,
+      is: chain,
+    });
+  if (manifest.run_id !== checkpoint.run_id)
+    found.add('contradiction', 'manifest.json', 'it is the manifest of another run', {
+      should: checkpoint.run_id,
+      is: manifest.run_id,
+    });
+  const result = readResult(runDir, checkpoint, found);
+  await checkJournals(runDir, history, countedBy(result), found);
+  await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
+  const underWay = history.begun !== undefined;
+  const isDescribed = result?.isLatest === true;
+  await checkWorkspace(runDir, manifest, checkpoint, { underWay, isDescribed }, found);
+  await checkHistory({ dir: runDir, manifest, checkpoint, records, underWay }, env, found);
+  if (result !== undefined) await checkResult(runDir, manifest, checkpoint, result, history.last, found);
+  if (asked.delivered !== undefined) {
+    const { repo, branch = `factory/${manifest.run_id}` } = asked.delivered;
+    await checkDelivery(checkpoint, { repo, branch }, env, found);
+  }
+  return { ...found.report(), manifest };
+}

@@ -1,0 +1,66 @@
+/** What a killed engine left running is ended by its follower, and by nobody who has been followed itself. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { endLeftovers } from '../../src/app/unchanged-inputs.ts';
+import type { Checkpoint } from '../../src/core/records/checkpoint.ts';
+import type { Manifest } from '../../src/core/records/manifest.ts';
+import { realClock } from '../../src/platform/clock.ts';
+import { fence, Superseded } from '../../src/platform/files/fence.ts';
+import { isAlive, processId } from '../../src/platform/process/table.ts';
+import { acquireLock } from '../../src/store/lock.ts';
+import { writeStage } from '../../src/store/node-directory.ts';
+import { temp } from '../platform/temp.ts';
+
+test.each([0, 1])('an engine that was taken over after %i looks ends nobody’s stage', async (looks) => {
+  await using it = await temp();
+  const stage = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+  const ended = once(stage, 'exit');
+  const process = processId(stage.pid ?? 0);
+  if (process === undefined) throw new Error('it has just begun');
+  try {
+    mkdirSync(it.at('work'));
+    await writeStage(it.at('work'), { visit: 1, attempt: 1, marker: 'nobody-else', process });
+    let left = looks;
+    const open = fence(it.dir, () => {
+      if (left-- <= 0) throw new Superseded('taken');
+    });
+    const manifest = { marker: 'nobody-else', workspace_path: it.at('workspace') } as Manifest;
+    const leftovers = endLeftovers(it.dir, manifest, { next_node: 'work' } as Checkpoint, []);
+    if (looks === 0) await expect(leftovers).rejects.toThrow(Superseded);
+    else expect(await leftovers).toBe(0);
+    expect(isAlive(process)).toBe(true);
+    open();
+    expect(await endLeftovers(it.dir, manifest, { next_node: 'work' } as Checkpoint, [])).toBe(1);
+    expect(isAlive(process)).toBe(false);
+  } finally {
+    stage.kill('SIGKILL');
+    await ended;
+  }
+});
+
+test('a copy of a run ends nothing that the run has noted, which may be at work', async () => {
+  await using it = await temp();
+  const stage = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+  const ended = once(stage, 'exit');
+  const process = processId(stage.pid ?? 0);
+  if (process === undefined) throw new Error('it has just begun');
+  try {
+    const [run, copy] = [it.at('run'), it.at('copy')] as const;
+    mkdirSync(it.at('run', 'work'), { recursive: true });
+    await writeStage(it.at('run', 'work'), { visit: 1, attempt: 1, marker: 'one-run', process });
+    const answer = await acquireLock(run, { clock: realClock });
+    if (answer.kind === 'refused') throw new Error(answer.why);
+    await answer.lock.release();
+    cpSync(run, copy, { recursive: true });
+    const manifest = { marker: 'one-run', workspace_path: it.at('run', 'workspace') } as Manifest;
+    const leftIn = (dir: string) => endLeftovers(dir, manifest, { next_node: 'work' } as Checkpoint, []);
+    expect(await leftIn(copy)).toBe(0);
+    expect(isAlive(process)).toBe(true);
+    expect(await leftIn(run)).toBe(1);
+  } finally {
+    stage.kill('SIGKILL');
+    await ended;
+  }
+});

@@ -1,0 +1,55 @@
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { invocationOf, programWords, sameAgain } from '../../src/cli/arguments.ts';
+import { temp } from '../platform/temp.ts';
+
+test('a program on PATH is named by its name, and by its path if PATH has another one or none', async () => {
+  await using it = await temp();
+  const cli = it.at('my house', 'dist', 'cli.js');
+  await mkdir(it.at('my house', 'dist'), { recursive: true });
+  await mkdir(it.at('bin'));
+  await mkdir(it.at('other'));
+  await writeFile(cli, '');
+  await chmod(cli, 0o755);
+  await symlink(cli, it.at('bin', 'factory'));
+  await writeFile(it.at('other', 'factory'), '', { mode: 0o755 });
+  const env = (PATH: string) => ({ PATH });
+  expect(programWords(it.at('bin', 'factory'), env(`/nowhere:${it.at('bin')}`), it.dir)).toBe('factory');
+  expect(programWords(cli, env(it.at('bin')), it.dir)).toBe('factory');
+  expect(programWords(cli, env(it.at('other')), it.at('other'))).toBe(`node '${cli}'`);
+  expect(programWords(cli, {}, it.dir)).toBe("node 'my house/dist/cli.js'");
+});
+
+test('started by npx it is named npx factory, unless that npx runs another program', () => {
+  const npx = { npm_command: 'exec', npm_lifecycle_event: 'npx' };
+  const script = '/x/node_modules/.bin/factory';
+  expect(programWords(script, { ...npx, npm_lifecycle_script: "'factory' 'run'" }, '/')).toBe('npx factory');
+  expect(programWords(script, { ...npx, npm_lifecycle_script: 'factory' }, '/')).toBe('npx factory');
+  expect(programWords(script, { ...npx, npm_lifecycle_script: 'vitest run' }, '/y')).toBe(`node ${script}`);
+});
+
+test('the same command again is quoted, and names no run', () => {
+  const argv = ['run', 'my p.dot', '--run-id', 'r1', '--var', 'x=a b', '--run-id=r2', '--json'];
+  expect(sameAgain('npx factory', argv)).toBe("npx factory run 'my p.dot' --var 'x=a b' --json");
+});
+
+test.for([
+  ['runs'],
+  ['run', 'p.dot', '--resume', '--run-id', 'r1'],
+  ['order', 'run', '--run-id=r1', '-resume'],
+])('%j starts no run that could be started again', (argv) => {
+  expect(sameAgain('factory', argv)).toBeUndefined();
+});
+
+test.for<readonly [string, string]>([
+  ['resume it: factory resume r1', 'resume it: npx factory resume r1'],
+  [
+    '`factory runs` lists them; factory --help shows more',
+    '`npx factory runs` lists them; npx factory --help shows more',
+  ],
+  ['factory logs --help, factory diff r1', 'npx factory logs --help, npx factory diff r1'],
+  ['for example: factory fork r1 --at a', 'for example: npx factory fork r1 --at a'],
+  ['the factory runner, /opt/factory run', 'the factory runner, /opt/factory run'],
+])('in "%s" only commands are changed', ([text, wanted]) => {
+  expect(invocationOf(text, 'npx factory')).toBe(wanted);
+});

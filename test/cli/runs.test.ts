@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { countOf, nextOf } from '../../src/cli/runs.ts';
+import type { RunSummary } from '../../src/store/runs.ts';
+
+test.for([
+  ['interrupted', 'build', '', 'f resume r1'],
+  ['crashed', 'build', '', 'f resume r1'],
+  ['paused_auth', 'build', '', 'f resume r1'],
+  ['paused_billing', 'build', '', 'f resume r1'],
+  ['paused_quota', 'build', '', 'f resume r1 --wait'],
+  ['failed', 'build', 'check', 'f resume r1'],
+  ['failed', '', 'check', 'f trace r1 --node check'],
+  ['failed', '', '', 'f trace r1'],
+  ['unreadable', '', '', 'f verify r1'],
+  ['completed', '', '', ''],
+  ['running', 'build', '', ''],
+] as const)(
+  'a run that is %s, before "%s" and with "%s" failed: %s',
+  ([status, nextNode, failedNode, next]) =>
+    expect(nextOf({ status, nextNode, failedNode, reason: '', offline: false }, 'f', 'r1')).toBe(next),
+);
+
+test.for<readonly [string, string]>([
+  ['unfixable_failure_source: … (factory fork RUN --at check --before)', 'f fork r1 --at check --before'],
+  ['unfixable_failure_source: failed node check references t.sh outside …', 'f resume r1'],
+  [
+    'max_steps: the run made 3 steps, and its limit is 3 (max_steps on the graph, --max-steps)',
+    'f resume r1 --max-steps 6',
+  ],
+  ['loop_stopped: … --before)', 'f resume r1'],
+])('the next command after the failure "%s" is: %s', ([reason, next]) => {
+  expect(
+    nextOf({ status: 'failed', nextNode: 'fix', failedNode: 'check', reason, offline: false }, 'f', 'r1'),
+  ).toBe(next);
+});
+
+test.for<readonly [Partial<Parameters<typeof nextOf>[0]>, string]>([
+  [{ nextNode: 'fix', offline: true }, 'f resume r1 --live'],
+  [{ reason: 'audit: 1 error' }, 'f audit r1'],
+])('the next command after a failure without a next node: %j', ([run, next]) => {
+  const failed = { status: 'failed', nextNode: '', failedNode: 'check', reason: '', offline: false } as const;
+  expect(nextOf({ ...failed, ...run }, 'f', 'r1')).toBe(next);
+});
+
+test.for<readonly [readonly RunSummary['status'][], string]>([
+  [['completed'], '1 run: none needs attention, 1 completed'],
+  [['failed'], '1 run: 1 needs attention (1 failed)'],
+  [
+    ['running', 'failed', 'completed', 'paused_auth', 'failed', 'completed'],
+    '6 runs: 3 need attention (2 failed, 1 paused_auth), 1 running, 2 completed',
+  ],
+])('runs that are %s are counted as: %s', ([stands, words]) =>
+  expect(countOf(stands.map((status) => ({ status })))).toBe(words),
+);

@@ -1,0 +1,299 @@
+import { expect, test } from 'vitest';
+import { openView, type View, type ViewIo } from '../../src/cli/report/live.ts';
+import type { Diagnostic } from '../../src/core/diagnostic.ts';
+import type { RunEvent } from '../../src/core/events.ts';
+
+const base = { schema_version: 1, at: '2026-01-02T03:04:05.000Z' } as const;
+const started = (node_id: string, node_type: string): RunEvent => ({
+  ...base,
+  type: 'StageStarted',
+  node_id,
+  visit: 1,
+  node_type,
+});
+const completed = (node_id: string, notes = ''): RunEvent => ({
+  ...base,
+  type: 'StageCompleted',
+  node_id,
+  visit: 1,
+  outcome: 'success',
+  notes,
+  elapsed_ms: 1200,
+});
+const saved = (last_completed_node: string): RunEvent => ({
+  ...base,
+  type: 'CheckpointSaved',
+  last_completed_node,
+});
+const atExit = [started('bad', 'exit'), completed('bad'), saved('bad')];
+
+const seen = (
+  events: readonly RunEvent[],
+  io: Partial<ViewIo> = {},
+  options: Options = {},
+): Promise<string> =>
+  shown(
+    ({ watcher }) => {
+      for (const event of events) watcher.event(event);
+    },
+    io,
+    options,
+  );
+
+type Options = Parameters<typeof openView>[0];
+
+/** Standard error after `act` has used the view. */
+async function shown(act: (view: View) => void, io: Partial<ViewIo>, options: Options = {}): Promise<string> {
+  let text = '';
+  const doors: ViewIo = {
+    cwd: '/',
+    env: {},
+    out: () => {},
+    err: (more) => {
+      text += more;
+    },
+    outIsTerminal: false,
+    errIsTerminal: false,
+    width: 80,
+    clock: { now: () => new Date(0), monotonic: () => 0, sleep: async () => {} },
+    every: () => () => {},
+    ...io,
+  };
+  act(await openView({ color: false, ...options }, doors));
+  return text;
+}
+const terminal = { errIsTerminal: true, env: { TERM: 'xterm' } };
+const failed: RunEvent = { ...base, type: 'PipelineFailed', error: 'bad: because' };
+const done: RunEvent = { ...base, type: 'PipelineCompleted' };
+
+test('the exit of a run that failed is not shown as a success, neither live nor in the log', async () => {
+  const log = await seen([...atExit, failed]);
+  expect(log).not.toContain('outcome=success');
+  expect(log).toMatch(/WARN {2}failing exit reached node=bad outcome=fail\n.* ERROR pipeline failed/);
+  expect(await seen([...atExit, failed], terminal)).not.toContain('✓');
+});
+
+test('the exit of a run that succeeded is shown as a success, and so is one that sends the run back', async () => {
+  expect(await seen([...atExit, done])).toMatch(
+    /stage completed node=bad outcome=success.*\n.*pipeline completed/,
+  );
+  expect(await seen([...atExit, done], terminal)).toContain('✓ bad');
+  expect(await seen([...atExit, started('work', 'tool')], terminal)).toContain('✓ bad');
+});
+
+test('a dumb terminal gets plain records', async () => {
+  const text = await seen([started('one', 'tool'), completed('one')], {
+    errIsTerminal: true,
+    env: { TERM: 'dumb' },
+  });
+  expect(text).toContain('stage completed node=one');
+  expect(text).not.toContain('\x1b');
+});
+
+test('lines of the live view fit a narrow terminal', async () => {
+  const text = await seen([started('one', 'tool'), completed('one', 'a long story '.repeat(9))], {
+    ...terminal,
+    width: 40,
+  });
+  const last = text.split('\n').at(-2)?.split('\x1b[2K').at(-1) ?? '';
+  expect(last).toContain('✓ one 1.2s  a long');
+  expect(last.length).toBeLessThan(40);
+});
+
+test('a quiet run leaves the cause to the summary', async () => {
+  expect(await seen([...atExit, failed], {}, { quiet: true })).toBe('');
+});
+
+test('an unknown log level or format is reported once', async () => {
+  const text = await seen([done], { env: { FACTORY_LOG_LEVEL: 'loud' } });
+  expect(text.match(/FACTORY_LOG_LEVEL=loud/g)).toHaveLength(1);
+  expect(await seen([done], { env: { FACTORY_LOG_FORMAT: 'xml' } })).toContain('FACTORY_LOG_FORMAT=xml');
+  expect(await seen([done], { env: { FACTORY_LOG_LEVEL: 'Warning' } })).toBe('');
+});
+
+const rerun = {
+  ...base,
+  type: 'ScenarioRerun',
+  node_id: 'a',
+  first_exit_code: 1,
+  exit_code: 1,
+  failure_class: null,
+} as const;
+
+/** One of each kind, as they come in a run; those of before are left out. */
+const story: readonly RunEvent[] = [
+  {
+    ...base,
+    type: 'PipelineStarted',
+    agent: 'fake',
+    resumed: true,
+    forked_from: { run_id: 'r0', node: 'plan', visit: 2, before: true },
+  },
+  { ...base, type: 'StageRetrying', node_id: 'a', retry_count: 1, reason: 'not yet', delay_ms: 2000 },
+  { ...base, type: 'AgentActed', node_id: 'a', action: 'command', detail: 'ls', status: 'completed' },
+  { ...base, type: 'ReplayRan', node_id: 'a', visit: 1, why: 'other files' },
+  { ...rerun, result: 'alike', failure_reason: 'again' },
+  { ...rerun, result: 'passed', failure_reason: '' },
+  { ...base, type: 'GuardrailViolation', node_id: 'a', paths: ['x', 'y z'] },
+  {
+    ...base,
+    type: 'StageCompleted',
+    node_id: 'a',
+    visit: 2,
+    outcome: 'partial_success',
+    notes: 'some',
+    elapsed_ms: 1200,
+    replayed: true,
+  },
+  {
+    ...base,
+    type: 'StageFailed',
+    node_id: 'a',
+    visit: 2,
+    failure_reason: '',
+    failure_class: 'infra',
+    elapsed_ms: 1200,
+  },
+  saved('a'),
+  { ...base, type: 'PipelineInterrupted', signal: 'SIGTERM', next_node: 'b' },
+  {
+    ...base,
+    type: 'PipelineParked',
+    status: 'paused_quota',
+    node_id: 'b',
+    reason: 'full',
+    wake_at: '2026-01-02',
+  },
+  { ...base, type: 'PipelineParked', status: 'paused_auth', node_id: 'b', reason: 'no key', wake_at: null },
+];
+
+test('each event is a record', async () => {
+  expect(await seen(story, {}, { verbose: true })).toMatchInlineSnapshot(`
+    "00:00:00 INFO  pipeline resumed agent=fake forked_from="r0 before plan@2"
+    00:00:00 INFO  stage requested retry node=a retry_count=1 delay_ms=2000 reason="not yet"
+    00:00:00 DEBUG agent acted node=a action=command detail=ls status=completed
+    00:00:00 WARN  the record does not fit; the node runs node=a why="other files"
+    00:00:00 INFO  failed scenario run again in a clean copy node=a result=alike reason=again
+    00:00:00 WARN  failed scenario run again in a clean copy node=a result=passed
+    00:00:00 WARN  guardrail violation node=a paths=["x","y z"]
+    00:00:00 INFO  stage completed node=a outcome=partial_success elapsed_ms=1200 replayed=true notes=some
+    00:00:00 WARN  stage failed node=a reason="" class=infra elapsed_ms=1200
+    00:00:00 DEBUG checkpoint saved node=a
+    00:00:00 WARN  pipeline interrupted signal=SIGTERM next=b
+    00:00:00 WARN  pipeline parked status=paused_quota node=b wake_at=2026-01-02 reason=full
+    00:00:00 WARN  pipeline parked status=paused_auth node=b reason="no key"
+    "
+  `);
+});
+
+test('in the live view only important events become permanent lines', async () => {
+  expect(await seen(story, terminal)).toMatchInlineSnapshot(`
+    "resuming from r0 before plan@2 with agent fake
+       0.0s ↻ a  again in 2.0s: not yet
+       0.0s ↻ a  runs, the record does not fit: other files
+       0.0s ↻ a  run again in a clean copy: failed alike
+       0.0s ↻ a  run again in a clean copy: passed
+       0.0s ! a  wrote outside its scope, put back: x, y z
+       0.0s ✓ a #2 1.2s partial_success  some
+       0.0s ✗ a #2 1.2s  failed
+    "
+  `);
+});
+
+test('JSON records have level, time, fields and message; flags win over variables', async () => {
+  const env = { FACTORY_LOG_FORMAT: 'text', FACTORY_LOG_LEVEL: 'error' };
+  const flags = { logFormat: 'json', logLevel: 'info' };
+  const [record] = (await seen([started('one', 'tool')], { env }, flags)).trim().split('\n');
+  expect(record).toBe(
+    '{"level":"INFO","time":"1970-01-01T00:00:00.000Z","node":"one","visit":1,"msg":"stage started"}',
+  );
+});
+
+test('FACTORY_LOG_FORMAT selects JSON, and FACTORY_LOG_LEVEL the level', async () => {
+  const json = { env: { FACTORY_LOG_FORMAT: ' JSON', FACTORY_LOG_LEVEL: 'WARN' } };
+  const records = (await seen(story, { ...json, errIsTerminal: true }, { verbose: true })).trim().split('\n');
+  expect(records.map((line) => JSON.parse(line).level)).toEqual(Array(7).fill('WARN'));
+  expect(JSON.parse(records[2] ?? '')).toEqual({
+    level: 'WARN',
+    time: '1970-01-01T00:00:00.000Z',
+    node: 'a',
+    paths: ['x', 'y z'],
+    msg: 'guardrail violation',
+  });
+});
+
+const amid = '\r\x1b[2K';
+const oddity: Diagnostic = { code: 'odd', severity: 'warning', message: 'it is odd', fix: 'make it even' };
+
+test('a warning about the pipeline is drawn or a record; a quiet run prints none', async () => {
+  const warned = (io: Partial<ViewIo>, options: Options = {}) =>
+    shown(
+      ({ watcher, warn }) => {
+        watcher.event(started('one', 'tool'));
+        warn(oddity, undefined);
+      },
+      io,
+      options,
+    );
+  const drawn = 'warning[odd]: it is odd\n  = fix: make it even\n';
+  expect((await warned(terminal)).endsWith(`${amid}${drawn}`)).toBe(true);
+  expect((await warned({})).endsWith(drawn)).toBe(true);
+  expect(await warned({}, { quiet: true })).toBe('');
+  const record = (await warned({ env: { FACTORY_LOG_FORMAT: 'json' } })).trim().split('\n').at(-1);
+  expect(JSON.parse(record ?? '')).toMatchObject({ code: 'odd', fix: 'make it even', msg: 'it is odd' });
+});
+
+test('in the live view only warnings and errors are records, unless --verbose', async () => {
+  const levels = ['debug', 'info', 'warn', 'error'] as const;
+  const told = async (options: Options) =>
+    (
+      await shown(
+        ({ watcher, log }) => {
+          for (const level of levels) {
+            watcher.event(started('one', 'tool'));
+            log(level, 'word');
+          }
+          watcher.spent('one', { model: 'm', input_tokens: 1, output_tokens: 2, cost_usd: null });
+        },
+        terminal,
+        options,
+      )
+    )
+      .split(amid)
+      .filter((text) => /[A-Z]{4}/.test(text));
+  const records = ['DEBUG', 'INFO ', 'WARN ', 'ERROR'].map((level) => `00:00:00 ${level} word\n`);
+  expect(await told({})).toEqual(records.slice(2));
+  expect(await told({ verbose: true })).toEqual([
+    ...records.slice(0, 3),
+    `${records[3]}00:00:00 DEBUG model call node=one model=m input_tokens=1 output_tokens=2 cost_usd=null\n`,
+  ]);
+});
+
+test('the line of the current node shows its time, and disappears when the node has ended', async () => {
+  let now = 0;
+  let moved = () => {};
+  const clock = { now: () => new Date(0), monotonic: () => now, sleep: async () => {} };
+  const every: ViewIo['every'] = (_, work) => {
+    moved = work;
+    return () => {};
+  };
+  const text = await shown(
+    ({ watcher }) => {
+      watcher.event(started('one', 'tool'));
+      now = 2000;
+      moved();
+      watcher.event(completed('one'));
+      moved();
+    },
+    { ...terminal, clock, every },
+  );
+  const lines = ['   0.0s … one 0.0s', '   2.0s … one 2.0s', '   2.0s ✓ one 1.2s\n'];
+  expect(text).toBe(lines.map((line) => `${amid}${line}`).join(''));
+});
+
+test('the exit that sends a run back is printed once', async () => {
+  for (const io of [{}, terminal])
+    expect(
+      (await seen([...atExit, started('work', 'tool'), completed('work'), done], io)).match(/bad.*1.?2/g),
+    ).toHaveLength(1);
+});

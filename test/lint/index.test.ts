@@ -1,0 +1,579 @@
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { Diagnostic } from '../../src/core/diagnostic.ts';
+import { findingsOf } from '../support/graph.ts';
+
+const found = (pipeline: string, prompts?: ReadonlyMap<string, string>): readonly Diagnostic[] =>
+  findingsOf(pipeline, { prompts });
+/** `code` and the author's text under the caret. */
+const told = (pipeline: string) =>
+  found(pipeline).map(({ code, place }) => [
+    code,
+    pipeline.slice(place?.span.start.offset, place?.span.end.offset),
+  ]);
+
+/** A pipeline around one node `a`, or one with the given body. */
+const around = (attrs: string, more = '') =>
+  `digraph G { ${more} start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a, ${attrs}]; start -> a -> exit }`;
+const edge = (attrs: string) =>
+  `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a]; start -> a; a -> exit [${attrs}] }`;
+const tested = (attrs: string, edges = 'a -> exit [condition="outcome=success"];') =>
+  `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; d [shape=diamond]; a [${attrs}]; start -> a; ${edges} }`;
+const whole = (body: string) => `digraph G { ${body} }`;
+const ends = 'start [shape=Mdiamond]; exit [shape=Msquare];';
+
+/** Rows of graphs after `start -> a`: a, b and fix are tools, v is a verification, d is a conditional. */
+function runs<R extends readonly [code: string, body: string, ...rest: string[]]>(rows: readonly R[]) {
+  const tools = ['a', 'b', 'fix'].map((id) => `${id} [shape=parallelogram, tool_command=x];`).join(' ');
+  const others = 'v [type=verification, verification.allowed_commands=ls]; d [shape=diamond];';
+  return rows.map(([code, body, under]): readonly [string, string, string] => [
+    code,
+    whole(`${ends} ${tools} ${others} start -> a; ${body}`),
+    under ?? '',
+  ]);
+}
+
+type Row = readonly [code: string, pipeline: string, under: string];
+const bad: readonly Row[] = [
+  ['start-count', whole('a [label=a]; exit [shape=Msquare]; a -> exit'), 'G'],
+  ['start-count', whole(`${ends} b [shape=Mdiamond]; start -> exit; b -> exit`), 'b'],
+  ['exit-missing', whole('start; a [label=a]; start -> a'), 'G'],
+  ['start-incoming', whole(`${ends} a [label=a]; start -> a -> exit; a -> start`), 'a -> start'],
+  ['exit-outgoing', whole(`${ends} a [label=a]; start -> a -> exit; exit -> a`), 'exit -> a'],
+  ['unreachable', whole(`${ends} orphan [label=x]; start -> exit`), 'orphan'],
+  ['unreachable', whole(`${ends} ghost -> exit; start -> exit`), 'ghost'],
+  ['unknown-type', around('type=codegen'), 'codegen'],
+  ['unknown-shape', around('shape=ellipse'), 'ellipse'],
+  ['no-handler', around('shape=hexagon'), 'hexagon'],
+  ['no-handler', around('shape=component'), 'component'],
+  ['no-handler', around('shape=tripleoctagon'), 'tripleoctagon'],
+  ['no-handler', around('shape="house"'), '"house"'],
+  ['no-handler', around('type="wait.human"'), '"wait.human"'],
+  ['no-handler', around('type=parallel.fan_in'), 'parallel.fan_in'],
+  [
+    'reserved-id',
+    whole(`${ends} ${'n'.repeat(201)} [label=x]; start -> ${'n'.repeat(201)} -> exit`),
+    'n'.repeat(201),
+  ],
+  ['reserved-id', whole(`${ends} workspace [label=x]; start -> workspace -> exit`), 'workspace'],
+  ['attribute-value', around('max_retries=-1'), '-1'],
+  ['attribute-value', around('max_retries="two"'), '"two"'],
+  ['attribute-value', around('max_retries=1.5'), '1.5'],
+  ['attribute-value', around('timeout=soon'), 'soon'],
+  ['attribute-value', around('goal_gate=maybe'), 'maybe'],
+  ['attribute-value', around('max_visits=0'), '0'],
+  ['attribute-value', around('allowed_write_paths="src/,/etc"'), '"src/,/etc"'],
+  ['attribute-value', around('allowed_write_paths="a/../b"'), '"a/../b"'],
+  ['attribute-value', around('allowed_write_paths="a,,b"'), '"a,,b"'],
+  ['attribute-value', around('', 'env_pass="A_KEY B_TOKEN";'), '"A_KEY B_TOKEN"'],
+  ['attribute-value', around('', 'env_pass="A_KEY, $B_TOKEN";'), '"A_KEY, $B_TOKEN"'],
+  ['attribute-value', around('', 'env_pass="AWS_*";'), '"AWS_*"'],
+  ['attribute-value', around('', 'secrets="LOGIN LICENSE";'), '"LOGIN LICENSE"'],
+  ['attribute-value', around('', 'secrets="*";'), '"*"'],
+  ['attribute-value', edge('weight=heavy'), 'heavy'],
+  ['attribute-value', around('', 'max_steps=-5;'), '-5'],
+  ['attribute-value', around('', 'graph [default_timeout="x"];'), '"x"'],
+  ['attribute-value', around('', 'network=maybe;'), 'maybe'],
+  ['tool-command', around('shape=parallelogram'), 'a'],
+  ['verification-commands', around('type=verification'), 'a'],
+  ['condition-syntax', edge('condition="outcome=success and x=1"'), 'and'],
+  ['condition-syntax', edge('condition="a=\\"x\\" && b=="'), '=='],
+  ['condition-syntax', edge('condition="a=1 &&" + " b c=1"'), 'c'],
+  ['condition-syntax', edge('condition="outcome="'), '='],
+  ['condition-syntax', edge('condition=outcome==success'), '=='],
+  ['unknown-outcome', whole(`${ends} start -> exit [condition="outcome=done"]`), 'done'],
+  ['unknown-outcome', edge('condition="context.x=\\"a\\" || !outcome != \\"sucess\\""'), '\\"sucess\\"'],
+  ['unknown-outcome', edge('condition="outcome=sucess"'), 'sucess'],
+  ['condition-key', edge('condition="x=1 || Outcome=fail"'), 'Outcome'],
+  ['condition-key', edge('condition="!failure_clas"'), 'failure_clas'],
+  ['condition-key', edge('condition="ctx.n<3"'), 'ctx.n'],
+  ['holdout-access', around('prompt=x, access=run', 'holdout="judge/";'), 'run'],
+  ['holdout-access', around('prompt=x, access="run:ro"', 'holdout="judge/";'), '"run:ro"'],
+  ['condition-key', edge('condition="context.failure_class=infra"'), 'context.failure_class'],
+  ['target-missing', around('goal_gate=true, retry_target=nowhere'), 'nowhere'],
+  ['target-missing', around('fallback_retry_target="nowhere"'), '"nowhere"'],
+  ['target-missing', around('required_tool_node=nowhere'), 'nowhere'],
+  ['target-missing', around('', 'retry_target=nowhere;'), 'nowhere'],
+  ['vars-syntax', around('', 'vars="a=1, 1b";'), '1b'],
+  ['holdout-beside', around('', 'vars="spec=@x.md"; holdout_beside="spce";'), '"spce"'],
+  ['holdout-beside', around('', 'vars="spec=x.md"; holdout_beside=spec;'), 'spec'],
+  ['holdout', around('', 'holdout="judge/, .git/hooks";'), '"judge/, .git/hooks"'],
+  ['holdout', around('', 'holdout="./";'), '"./"'],
+  ['unknown-reference', around('prompt="say ${var.nope} now"'), '${var.nope}'],
+  [
+    'unknown-reference',
+    around('prompt="line\\n\\"${var.specs}\\"', 'vars="spec=1";').replace('\\"]', '\\""]'),
+    '${var.specs}',
+  ],
+  ['unknown-reference', around('shape=parallelogram, tool_command="cat ${var.nope}"'), '${var.nope}'],
+  ['unknown-reference', around('prompt="${node.nowhere.x}"'), '${node.nowhere.x}'],
+  ['unknown-reference', around('prompt="${node.start.outcom}"'), '${node.start.outcom}'],
+  ['unknown-reference', around('prompt="${goal}"'), '${goal}'],
+  ['refused-command', around('shape=parallelogram, tool_command="cat ../x"'), '"cat ../x"'],
+  [
+    'refused-command',
+    around('type=verification, "verification.allowed_commands"="npm test, go test | tee x"'),
+    '"npm test, go test | tee x"',
+  ],
+  ['quoted-reference', around('shape=parallelogram, tool_command="cat \'${ctx.x}\'"'), '${ctx.x}'],
+  ['quoted-reference', around('shape=parallelogram, tool_command="cat \\"$goal\\""', 'goal=g;'), '$goal'],
+  ['undeclared-node', whole(`${ends} start -> b -> exit; b [label=b]; start -> c -> exit`), 'c'],
+  ['empty-prompt', whole(`${ends} a; start -> a -> exit`), 'a'],
+  ['attribute-kind', around('tool_command="x"'), 'tool_command'],
+  ['attribute-kind', around('type=verification, "verification.allowed_commands"=ls, prompt=x'), 'prompt'],
+  ['attribute-kind', around('', 'max_visits=9;'), 'max_visits'],
+  ['attribute-kind', around('', 'agent=codex;'), 'agent'],
+  ['attribute-kind', around('', 'llm_model=m;'), 'llm_model'],
+  ['attribute-kind', edge('label=x').replace('[label=x]', 'condition="outcome=fail"'), 'condition'],
+  ['attribute-kind', edge('max_retries=1'), 'max_retries'],
+  ['attribute-kind', around('secrets=A_LOGIN'), 'secrets'],
+  ['attribute-kind', around('condition="outcome=fail"'), 'condition'],
+  ['attribute-kind', around('').replace('a [label=a, ]', 'a [label=a] { prompt="x" }'), 'prompt'],
+  ['attribute-kind', around('', 'subgraph { label=l; graph [goal=g, color=red]; }'), 'goal'],
+  ['unknown-attribute', around('max_retris=1'), 'max_retris'],
+  ['unknown-attribute', around('max-retries=1'), 'max-retries'],
+  ['unknown-attribute', around('tool_comand="x"'), 'tool_comand'],
+  ['unknown-attribute', edge('conditon="x"'), 'conditon'],
+  ['unknown-attribute', around('zork=1'), 'zork'],
+  ['no-effect', around('thread_id=t'), 'thread_id'],
+  ['no-effect', around('class=cheap'), 'class'],
+  ['no-effect', around('', 'model_stylesheet="* { }";'), 'model_stylesheet'],
+  ['no-effect', around('"manager.max_cycles"=3'), '"manager.max_cycles"'],
+  ['no-effect', edge('loop_restart=true'), 'loop_restart'],
+  ['duplicate-node', around('', 'a [prompt=x];'), 'a'],
+  ['undeclared-node', whole(`${ends} build [label=x]; start -> biuld; build -> exit`), 'biuld'],
+  ['unknown-attribute', around('', 'default_max_visit=3;'), 'default_max_visit'],
+  ['gate-without-retry', around('goal_gate=true'), 'goal_gate'],
+  ['outcome-not-asked', tested('agent="codex,command", prompt=x'), 'a'],
+  ['outcome-not-asked', tested('command.run=x, prompt="do it"'), 'command.run'],
+  [
+    'outcome-not-asked',
+    tested('agent=command, prompt=x', 'a -> d; d -> exit [condition="outcome=fail"];'),
+    'a',
+  ],
+  ['not-graphviz', around('timeout=30s, prompt=x'), '30s'],
+  ...runs([
+    [
+      'edge-never-taken',
+      'a -> exit; a -> b [condition="outcome=success && outcome=fail"]; b -> exit',
+      'a -> b',
+    ],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="context.x=1 && x=2"]; b -> exit', 'a -> b'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="n<3 && n>5"]; b -> exit', 'a -> b'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="outcome=retry"]; b -> exit', 'a -> b'],
+    ['edge-never-taken', 'a -> v; v -> b [condition="outcome=skipped"]; v -> exit; b -> exit', 'v -> b'],
+    [
+      'edge-never-taken',
+      'a -> d [condition="outcome=success"]; a -> exit; d -> b [condition="outcome=fail"]; d -> exit; b -> exit',
+      'd -> b',
+    ],
+    [
+      'edge-never-taken',
+      'a -> b [condition="outcome=fail"]; a -> exit [condition="outcome=fail", weight=1]; a -> exit; b -> exit',
+      'a -> b',
+    ],
+    [
+      'edge-never-taken',
+      'a -> b [condition="outcome=success"]; a -> exit [condition="outcome!=success"]; a -> v; b -> exit; v -> exit',
+      'a -> v',
+    ],
+    ['edge-never-taken', 'a -> v; v -> b; v -> exit; b -> exit', 'v -> exit'],
+    ['edge-never-taken', 'start -> b; b -> exit; a -> exit', 'start -> b'],
+    ['endless-cycle', 'a -> b -> a; b -> exit [condition="outcome=retry"]', 'b -> a'],
+    ['endless-cycle', 'a -> v -> d; d -> v [weight=1]; d -> exit', 'd -> v'],
+    ['outcome-uncovered', 'a -> exit [condition="outcome=success"]', 'a'],
+    ['outcome-uncovered', 'a -> exit [condition="outcome=success"]; a -> b; b -> exit', 'a'],
+    [
+      'outcome-uncovered',
+      'a -> exit; a -> b [condition="outcome=fail"]; b [shape=parallelogram, tool_command=x]',
+      'b',
+    ],
+    ['outcome-uncovered', 'a -> d; d -> exit [condition="outcome=success"]', 'd'],
+    [
+      'outcome-uncovered',
+      'a -> exit [condition="outcome=success"]; a -> b [condition="outcome=fail"]; a [allow_partial=true]; b -> exit',
+      'a',
+    ],
+    ['failure-to-success', 'a -> b -> exit', 'a -> b'],
+    ['failure-to-success', 'a -> d -> b -> exit; b -> fix [condition="outcome=fail"]; fix -> exit', 'd -> b'],
+  ]),
+];
+
+test.for(bad)('%s is found in %s under %s', ([code, pipeline, under]) => {
+  expect(told(pipeline)).toContainEqual([code, under]);
+});
+
+const good: readonly (readonly [code: string, pipeline: string])[] = [
+  ['start-count', whole('start; exit; start -> exit')],
+  ['start-count', whole('begin [type=start]; end; begin -> end')],
+  ['exit-missing', whole('start; done [type=exit]; start -> done')],
+  ['start-incoming', around('')],
+  ['exit-outgoing', around('')],
+  ['unreachable', whole(`${ends} a [label=a, retry_target=b]; b [label=b]; start -> a -> exit; b -> exit`)],
+  ['unknown-type', around('type=codergen')],
+  ['unknown-type', around('type=""')],
+  ['unknown-shape', around('shape=ellipse, type=codergen')],
+  ['unknown-shape', around('shape=diamond')],
+  ['no-handler', around('shape=diamond')],
+  ['reserved-id', whole(`${ends} ${'n'.repeat(200)} [label=x]; start -> ${'n'.repeat(200)} -> exit`)],
+  ['reserved-id', whole(`${ends} workspaces [label=x]; start -> workspaces -> exit`)],
+  [
+    'attribute-value',
+    around('max_retries="2", timeout=30, goal_gate="true", allowed_write_paths="src/, a b.txt"'),
+  ],
+  ['attribute-value', around('max_retries="", timeout=" "')],
+  ['attribute-value', edge('weight="-3"')],
+  ['attribute-value', around('', 'env_pass="A_KEY, my-app.token";')],
+  ['attribute-value', around('', 'env_pass="*"; secrets="LOGIN, my-app.license";')],
+  ['tool-command', around('shape=parallelogram, tool_command="true"')],
+  ['verification', around('type=verification, verification.allowed_commands="go test"')],
+  ['condition-syntax', edge('condition="outcome=success && !(a.b contains \\"x y\\" || n>=5)"')],
+  ['condition-syntax', edge('condition="  "')],
+  ['condition-key', edge('condition="context.outcome=x && came && context.ctx.x=1 && outcome_of_tests=1"')],
+  ['unknown-outcome', edge('condition="outcome=pass || outcome=skipped || context.outcome=any"')],
+  ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
+  ['vars-syntax', around('', 'vars="a=1, b=@x.md, c";')],
+  ['unknown-outcome', edge('condition="outcome=has_dod || outcome=SUCCESS"')],
+  ['holdout-beside', around('', 'vars="a=1, b=@x.md"; holdout_beside=b;')],
+  ['holdout-access', around('prompt=x, access=run')],
+  ['holdout-access', around('shape=parallelogram, tool_command="true", access=run', 'holdout="judge/";')],
+  ['holdout', around('', 'holdout="judge/, tests/a.sh"; holdout_from="../judge";')],
+  ['unknown-attribute', around('shape=parallelogram, tool_command=true, sees_holdout=true')],
+  [
+    'unknown-reference',
+    around(
+      'prompt="$goal ${goal} ${var.x} ${ctx.any} ${node.start.visits} ${HOME} $${var.z}"',
+      'goal=g; vars="x=1";',
+    ),
+  ],
+  ['unknown-reference', around('prompt="$goal"')],
+  // These problems are reported for `vars`.
+  ['unknown-reference', around('prompt="${var.a} ${var.b}"', 'vars="a, b=x";')],
+  ['holdout-beside', around('', 'vars="spec=@"; holdout_beside=spec;')],
+  // These are never expanded.
+  ['unknown-reference', around('shape=parallelogram, tool_command=true, comment="uses ${var.nope}"')],
+  ['unknown-reference', around('prompt="the words ${var.nope}", prompt_expand=false')],
+  ['refused-command', around('shape=parallelogram, tool_command="cat /x ${ctx.x} >/dev/stderr"')],
+  ['refused-command', around('shape=parallelogram, tool_command="cd ${X:-/x}; cat \'a /b\' >/dev/stderr"')],
+  ['refused-command', around('type=verification, "verification.allowed_commands"="@plan, grep"')],
+  ['quoted-reference', around('shape=parallelogram, tool_command="echo \\"$(cat ${ctx.x})\\" \'$goal\'"')],
+  ['undeclared-node', around('')],
+  ['empty-prompt', around('')],
+  ['empty-prompt', whole(`${ends} a [prompt_file="x.md"]; start -> a -> exit`)],
+  [
+    'unknown-attribute',
+    around('color=red, fillcolor="#ff0000", fontname=x, penwidth=2, style=filled, _draw_=x'),
+  ],
+  ['no-effect', around('', 'class=c; edge [class=c];')],
+  ['duplicate-node', whole(`${ends} a [label=x]; subgraph { rank=same; a } start -> a -> exit`)],
+  ['attribute-kind', around('max_retries=1', 'node [tool_command="x"];')],
+  [
+    'attribute-kind',
+    around('fidelity=full, weight=2', 'fidelity=full; edge [fidelity=x]; subgraph { rank=same; x=y }'),
+  ],
+  ['unknown-attribute', around('', 'rankdir=LR; bgcolor=white; node [fontsize=10, tool_command="x"];')],
+  ['gate-without-retry', around('goal_gate=true, retry_target=a')],
+  ['outcome-not-asked', tested('agent=codex, prompt=x')],
+  ['outcome-not-asked', tested('agent=command, prompt=x', 'a -> d; d -> exit;')],
+  ['outcome-not-asked', tested('agent=command, prompt=x', 'a -> exit [condition="failure_class=agent"];')],
+  ['outcome-not-asked', tested('agent=command, prompt=x, response_format=outcome')],
+  ['outcome-not-asked', tested('agent=command, prompt=x, command.response_format=text')],
+  ['outcome-not-asked', tested('agent=command, prompt=x, response_via=none')],
+  ['outcome-not-asked', tested('agent=command, prompt=x, response_file=y')],
+  ['outcome-not-asked', tested('agent=command, prompt="Say your outcome"')],
+  ['not-graphviz', around('timeout="30s", "codex.workdir"=x, y=-1.5')],
+  ['gate-without-retry', around('goal_gate=true', 'fallback_retry_target=a;')],
+  ['gate-without-retry', around('goal_gate=false')],
+  ...runs([
+    ['edge-never-taken', 'a -> exit; a -> b; b -> exit'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="outcome=skipped"]; b -> exit'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="x=1"]; a -> v [condition="x=2"]; b -> exit; v -> b'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="x<5 && x>3"]; b -> exit'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="x matches \\"^v[0-9]\\""]; b -> exit'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="failure_class=timeout"]; b -> exit'],
+    ['edge-never-taken', 'a -> v -> exit; v -> b [condition="failure_class=scenario"]; b -> exit'],
+    ['endless-cycle', 'a -> b [condition="outcome=fail"]; b -> a; a -> exit [condition="outcome=success"]'],
+    ['endless-cycle', 'a -> b -> a; b -> exit [condition="outcome=retry"]; b [max_visits=3]'],
+    ['endless-cycle', 'default_max_visits=9; a -> b -> a; b -> exit [condition="outcome=retry"]'],
+    ['endless-cycle', 'a -> b -> exit; b [goal_gate=true, retry_target=a]'],
+    ['outcome-uncovered', 'a -> exit'],
+    [
+      'outcome-uncovered',
+      'a -> exit [condition="outcome=success"]; a -> b [condition="outcome=fail"]; b -> exit',
+    ],
+    [
+      'outcome-uncovered',
+      'a -> exit [condition="preferred_label=x"]; a -> b [condition="preferred_label!=x"]; b -> exit',
+    ],
+    ['failure-to-success', 'a -> exit'],
+    ['failure-to-success', 'a -> b -> exit; a [goal_gate=true, retry_target=a]'],
+    ['failure-to-success', 'a -> v -> exit'],
+    [
+      'failure-to-success',
+      'a -> d -> b -> exit; d -> exit [condition="x matches ^f.*t"]; d -> fix [condition="outcome=fail", weight=2]; fix -> a; b [goal_gate=true, retry_target=a]; fix [goal_gate=true, retry_target=a]',
+    ],
+    [
+      'failure-to-success',
+      'a -> b [condition="outcome=success"]; a -> fix [condition="outcome=fail"]; fix -> a; b -> exit',
+    ],
+    [
+      'failure-to-success',
+      'a -> d; d -> b [condition="outcome=success"]; d -> fix [condition="outcome=fail"]; fix -> a; b -> exit',
+    ],
+  ]).map(([code, pipeline]) => [code, pipeline] as const),
+];
+
+test.for(good)('%s is not found in %s', ([code, pipeline]) => {
+  expect(found(pipeline).map((d) => d.code)).not.toContain(code);
+});
+
+test('every rule has a file of its name, a bad row and a good one', () => {
+  const files = readdirSync(new URL('../../src/lint/rules', import.meta.url)).map((name) =>
+    name.replace(/\.ts$/, ''),
+  );
+  // Findings of kinds have the kinds' codes.
+  const codes = files.filter((name) => name !== 'kind-check');
+  for (const rows of [bad, good]) expect(codes.filter((code) => !rows.some(([c]) => c === code))).toEqual([]);
+});
+
+test('syntax that Graphviz does not read is one hint, with the number of places and the first lines', () => {
+  const nodes = Array.from({ length: 7 }, (_, i) => `n${i} [label=x, timeout=30s] # why`).join('\n');
+  const pipeline = `digraph G {\nstart -> n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> exit\n${nodes}\nstart; exit }`;
+  expect(found(pipeline).filter(({ code }) => code === 'not-graphviz')).toMatchObject([
+    {
+      severity: 'hint',
+      message:
+        'Graphviz cannot read this file, in 14 places (lines 3, 4, 5, 6, 7, …): names with dots and durations need quotes there',
+      fix: expect.stringContaining('factory fmt '),
+    },
+  ]);
+});
+
+test('a small pipeline has no findings', () => {
+  expect(found(around('prompt="do it"'))).toEqual([]);
+});
+
+test('all findings are in the order of the text, each once', () => {
+  const text = whole(
+    'node [max_retries=-1]; start; exit; a; b [type=tol]; exit -> b; start -> a -> b -> exit [condition="outcome=sucess"]',
+  );
+  expect(found(text).map((d) => d.code)).toEqual([
+    'attribute-value',
+    'empty-prompt',
+    'unknown-type',
+    'exit-outgoing',
+    'unknown-outcome',
+  ]);
+});
+
+test('an undeclared node whose id names its kind gives no warning', () => {
+  expect(told(whole('start -> a -> end; a [label=a]'))).toEqual([]);
+});
+
+test('every problem of a list is reported, each once', () => {
+  const messages = found(around('allowed_write_paths="../x,,/etc,/etc"')).map((d) => d.message);
+  expect(messages).toEqual([
+    'allowed_write_paths: "../x" contains ".."',
+    'allowed_write_paths: "/etc" is absolute',
+    'allowed_write_paths "../x,,/etc,/etc" has an empty entry',
+  ]);
+});
+
+test.for([
+  ['type=tol', 'tool'],
+  ['type=exti', 'exit'],
+])('%s names the nearest type', ([attrs, meant]) => {
+  expect(found(around(attrs ?? ''))[0]?.fix).toBe(`write type=${meant}`);
+});
+
+test('an attribute of another kind gives a warning, also misspelt, but not as a default for all nodes', () => {
+  expect(found(around('tool_comand="x"'))[0]?.message).toContain('the nearest is "tool_command"');
+  const [warning] = found(around('tool_command="x"'));
+  expect(warning).toMatchObject({ code: 'attribute-kind', severity: 'warning' });
+  expect(warning?.message).toContain('no effect on "a", a codergen node');
+  expect(warning?.fix).toContain('shape=parallelogram');
+  expect(
+    told(
+      around('prompt=x', 'node [tool_command="x"];')
+        .replace('a [', 'b [label=b]; a [')
+        .replace('start -> a', 'start -> b -> a'),
+    ).map(([code]) => code),
+  ).not.toContain('attribute-kind');
+});
+
+test.for([
+  [
+    around('', 'max_visits=9;'),
+    'max_visits has no effect on the graph: only a node reads it',
+    'default_max_visits=…',
+  ],
+  [
+    around('', '{ timeout=9s }'),
+    'timeout has no effect on a subgraph: only a node reads it',
+    'default_timeout=…',
+  ],
+  [around('', 'prompt=x;'), 'prompt has no effect on the graph: only a node reads it', 'node [prompt=…]'],
+  [
+    around('condition=x'),
+    'condition has no effect on the node "a": only an edge reads it',
+    'a -> b [condition=…]',
+  ],
+] as const)('%s: %s', ([pipeline, message, fix]) => {
+  const [warning] = found(pipeline);
+  expect(warning).toMatchObject({ severity: 'warning', message });
+  expect(warning?.fix).toContain(fix);
+});
+
+test('a default for all nodes that only edges read is reported once', () => {
+  const told = found(around('', 'node [condition="outcome=success"];'));
+  expect(told.filter(({ code }) => code === 'attribute-kind').map(({ message }) => message)).toEqual([
+    'condition has no effect on nodes: only an edge reads it',
+  ]);
+});
+
+test.for([
+  ['mds', []],
+  ['gpt-x', ['model has no effect on the graph: only a node reads it']],
+] as const)('model=%s on the graph: %j', ([model, messages]) => {
+  expect(found(around('', `layout=neato; model="${model}";`)).map(({ message }) => message)).toEqual(
+    messages,
+  );
+});
+
+test('an unreachable node is called an orphan', () => {
+  expect(found(whole(`${ends} x [label=x]; start -> exit`))[0]?.message).toContain('unreachable (orphan)');
+});
+
+test('an unknown type names the nearest known one', () => {
+  expect(found(around('type=codegen'))[0]).toMatchObject({
+    message: 'there is no node type "codegen"; the nearest is "codergen"',
+    fix: 'write type=codergen',
+    severity: 'error',
+  });
+});
+
+test('an invalid value is reported with the attribute as the author wrote it and the expected form', () => {
+  expect(found(around('max_node_visits=many'))[0]).toMatchObject({
+    message: 'max_node_visits "many" is not a whole number',
+    fix: 'max_node_visits takes a whole number of at least 1',
+  });
+});
+
+test('an invalid value is not also reported as missing', () => {
+  expect(
+    found(around('type=verification, "verification.allowed_commands"="a,,b"')).map((d) => d.code),
+  ).toEqual(['attribute-value']);
+});
+
+test('a value after a backslash is reported, and the text after it is checked', () => {
+  const pipeline = around('shape=parallelogram, tool_command="echo \\\\$goal; echo \\"$goal\\""', 'goal=g;');
+  expect(found(pipeline).map(({ message, fix }) => `${message}; ${fix}`)).toEqual([
+    '$goal is after a backslash, but its value is quoted already; remove the backslash: a value is always one word',
+    '$goal is inside quotes, but its value is quoted already; close the quotes before it: a value is always one word',
+  ]);
+});
+
+test('a prompt file is searched for references if its text is given', () => {
+  const pipeline = around('prompt="@p.md"');
+  expect(found(pipeline)).toEqual([]);
+  const [only, ...others] = found(pipeline, new Map([['@p.md', 'read ${var.spec}']]));
+  expect(others).toEqual([]);
+  expect(only).toMatchObject({
+    code: 'unknown-reference',
+    message: 'in p.md: the variable "spec" is not declared',
+  });
+});
+
+test('repeated nodes, empty prompts, agents with access to runs with a holdout, attributes without effect, unknown attributes and keys, gates without a target, unasked outcomes and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
+  const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
+  expect(
+    [...severity]
+      // These depend on the case.
+      .filter(([code, s]) => s === 'warning' && !['undeclared-node', 'unknown-outcome'].includes(code))
+      .map(([code]) => code)
+      .sort(),
+  ).toEqual([
+    ...'attribute-kind condition-key duplicate-node edge-never-taken empty-prompt endless-cycle'.split(' '),
+    ...'failure-to-success gate-without-retry holdout-access no-effect outcome-not-asked outcome-uncovered'.split(
+      ' ',
+    ),
+    'unknown-attribute',
+  ]);
+});
+
+test('conditionals in a cycle are followed once', () => {
+  const circle = 'd [shape=diamond]; e [shape=diamond]; d -> e [weight=-1]; e -> b [weight=-1]; e -> d';
+  const pipeline = whole(`${ends} a [prompt=x]; b [prompt=x]; start -> a -> d; ${circle}; b -> exit`);
+  expect(found(pipeline).map(({ code }) => code)).toEqual(['failure-to-success']);
+});
+
+test.for([
+  ['a -> b; a -> b; b -> exit', 'remove the edge'],
+  [
+    'a -> b [condition="outcome=fail"]; a -> exit [condition="outcome=fail"]; a -> exit; b -> exit',
+    'give it another condition, or remove the edge',
+  ],
+  [
+    'a -> b [condition="outcome=fail"]; a -> exit [condition="outcome=fail && failure_class=infra"]; a -> exit; b -> exit',
+    'give it another condition, or a higher weight',
+  ],
+])('a higher weight is suggested only if it helps: %s', ([edges, fix]) => {
+  const diagnostics = found(`digraph g {
+    start [shape=Mdiamond]; exit [shape=Msquare]
+    a [shape=parallelogram, tool_command=x]; b [shape=parallelogram, tool_command=x]
+    start -> a; ${edges} }`);
+  expect(diagnostics.filter((d) => d.code === 'edge-never-taken').map((d) => d.fix)).toEqual([fix]);
+});
+
+test('an unknown attribute is reported once, with the elements that have it, and is an error if asked', () => {
+  const text = whole(`${ends} node [zork=1]; a; b; c; start -> a -> b -> c -> exit`);
+  const unknown = (strict: boolean) =>
+    findingsOf(text, { strict }).filter(({ code }) => code === 'unknown-attribute');
+  expect(unknown(false)).toMatchObject([
+    { message: 'the attribute "zork" is unknown (on "a", "b", "c")', severity: 'warning' },
+  ]);
+  expect(unknown(true)).toMatchObject([{ severity: 'error' }]);
+});
+
+test('a misspelt target of an edge is the first finding, and the node that was meant is not unreachable', () => {
+  const text = whole('start; exit; build [label=x]; start -> biuld; build -> exit');
+  expect(found(text)).toMatchObject([{ code: 'undeclared-node', severity: 'error', fix: 'write build' }]);
+});
+
+test('an own word is an outcome behind a tool or an agent, also through a conditional', () => {
+  const words = (kind: string) =>
+    found(
+      whole(
+        `${ends} a [${kind}]; d [shape=diamond]; start -> a -> d; d -> exit [condition="outcome=has_dod"]; d -> exit`,
+      ),
+    ).filter(({ code }) => code === 'unknown-outcome').length;
+  expect(words('shape=parallelogram, tool_command=x')).toBe(0);
+  expect(words('prompt=x')).toBe(0);
+  expect(words('type=verification, "verification.allowed_commands"=ls')).toBe(1);
+});
+
+test('a refused command is an error, and a warning if the pipeline is about to run', () => {
+  const text = around('shape=parallelogram, tool_command="cat /etc/hosts"');
+  expect(findingsOf(text)).toMatchObject([
+    {
+      code: 'refused-command',
+      severity: 'error',
+      message: expect.stringContaining(
+        '"a" will fail: tool_command rejected by guardrail: contains an absolute path',
+      ),
+    },
+  ]);
+  expect(findingsOf(text, { toRun: true })).toMatchObject([{ severity: 'warning' }]);
+});
+
+test('each entry of verification.allowed_commands that allows no command is named', () => {
+  const entries = 'npm test, cat /etc/hosts, a && b, CI=1 npm test';
+  const messages = found(around(`type=verification, "verification.allowed_commands"="${entries}"`)).map(
+    ({ message }) => message,
+  );
+  expect(messages).toEqual([
+    expect.stringContaining('/etc/hosts'),
+    expect.stringContaining('"&&"'),
+    expect.stringContaining('does not list it: CI=1 npm test'),
+  ]);
+});

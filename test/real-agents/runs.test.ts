@@ -1,0 +1,252 @@
+/** Whole runs with the real agent programs, through the built command line, against model servers of ours
+ *  (`npm run test:system`): in our sandbox and without it, paid for, cut, recorded and replayed. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { noBwrap } from '../platform/sandbox/machine.ts';
+import { cli, home } from '../support/cli.ts';
+import { type Name, realProgram, type Step, startDesk } from '../support/real-programs.ts';
+
+const rungs = noBwrap === undefined ? (['bwrap', 'none'] as const) : (['none'] as const);
+type Word = (typeof rungs)[number];
+
+const graph = (attributes: string) => `digraph g {
+  park_after="2s"
+  start [shape=Mdiamond] exit [shape=Msquare]
+  a [prompt="Do it", max_retries=0, ${attributes}]
+  t [shape=parallelogram, tool_command="cat made.txt"]
+  start -> a
+  a -> t [condition="outcome=success"]
+  t -> exit [condition="outcome=success"]
+}`;
+
+/** Whom else runs are tried as: to anybody but root a sandbox, and another one in it, are made in another way. */
+const nobody = 64999;
+const mayBeNobody = (name: Name, sandbox: Word): boolean => {
+  if (process.getuid?.() !== 0) return false;
+  // Codex has a separate folder in /tmp, whatever TMPDIR says; not every machine lets everybody write there.
+  const tried = `const { accessSync } = require('node:fs');
+    for (const file of process.argv.slice(1)) accessSync(file);
+    ${name === 'codex' && sandbox === 'none' ? "accessSync('/tmp', 2);" : ''}`;
+  const files = [cli, realProgram(name).path];
+  const as = { uid: nobody, gid: nobody, cwd: '/' };
+  return spawnSync(process.execPath, ['-e', tried, ...files], as).status === 0;
+};
+
+/** A project, its user's home around it, and one of the programs on PATH. */
+async function rig(name: Name, sandbox: Word, steps: readonly Step[], more = '', uid?: number) {
+  const { path } = realProgram(name);
+  const desk = await startDesk(name, steps);
+  const it = await home({
+    'p.dot': graph(`${desk.attributes}${more}`),
+    'w/README.md': 'read me\n',
+    'w/scripts/scenarios/judge.sh': 'the-judge\n',
+    'outside.txt': 'the-outside\n',
+    'tmp/x': '',
+    ...desk.files,
+  });
+  if (uid !== undefined) execFileSync('chown', ['-R', `${uid}:${uid}`, it.path]);
+  const as = uid === undefined ? {} : { uid };
+  const env = {
+    ...desk.env,
+    PATH: [dirname(path), process.env['PATH'] ?? ''].join(delimiter),
+    FACTORY_SANDBOX: sandbox,
+    // Not everywhere may everybody write to the system's.
+    TMPDIR: join(it.path, 'tmp'),
+    NODE_EXTRA_CA_CERTS: '',
+  };
+  return {
+    ...it,
+    desk,
+    env,
+    run: (options: Parameters<typeof it.factory>[1] = {}) =>
+      it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], { ...options, ...as, env }),
+    status: () => it.json('.factory/runs/r1/a/status.json'),
+    /** Command lines of the processes that have this home in their environment. */
+    left: () => processesOf(it.path),
+    async [Symbol.asyncDispose]() {
+      await desk[Symbol.asyncDispose]();
+      await it[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function processesOf(path: string): readonly string[] {
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
+    .flatMap((pid) => {
+      try {
+        const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
+        return environment.includes(path) ? [readFileSync(`/proc/${pid}/cmdline`, 'latin1')] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+/** A run with all that an agent does in it, and its replay once the program and the server are gone. */
+async function works(name: Name, sandbox: Word, uid?: number): Promise<void> {
+  await using it = await rig(
+    name,
+    sandbox,
+    [
+      {
+        run: 'cat README.md; cat scripts/scenarios/judge.sh; echo "home: $HOME"; cat "$HOME/outside.txt"',
+        tokens: { input: 1201, output: 31 },
+      },
+      {
+        run: `printf made > made.txt; echo stolen >> "$HOME/w/README.md"; echo x > "$HOME/x"`,
+        tokens: { input: 1502, output: 47, cached: 1000 },
+      },
+      { write: { path: 'notes.md', text: 'a note' }, tokens: { input: 1603, output: 53 } },
+      { answer: { notes: 'all is done' }, tokens: { input: 1704, output: 61, cached: 1500 } },
+    ],
+    '',
+    uid,
+  );
+  const ran = await it.run();
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(await it.status()).toMatchObject({ outcome: 'success', notes: 'all is done' });
+  expect(await it.json('.factory/runs/r1/a/workspace.diff.json')).toEqual({
+    created: ['made.txt', 'notes.md'],
+    modified: [],
+    deleted: [],
+  });
+  expect((await it.read('.factory/runs/r1/workspace/notes.md')).trim()).toBe('a note');
+
+  const sent = it.desk.bodies().join('\n');
+  expect(sent).toContain('read me');
+  expect(sent).not.toContain('the-judge');
+  if (sandbox === 'bwrap') {
+    expect(sent).toContain(`home: ${it.path}`);
+    expect(sent).not.toContain('the-outside');
+    expect(await it.read('w/README.md')).toBe('read me\n');
+    expect(existsSync(join(it.path, 'x'))).toBe(false);
+  }
+
+  const { input, output, cached } = it.desk.counted();
+  const usage = { input_tokens: input, output_tokens: output, cached_input_tokens: cached };
+  expect(await it.json('.factory/runs/r1/a/usage.json')).toMatchObject(usage);
+  const result = (await it.json('.factory/runs/r1/result.json')) as { readonly spent: object };
+  expect(result.spent).toMatchObject({ calls: 1, unknown_cost: 0, ...usage, cost_usd: expect.any(Number) });
+  const [call] = await it.records('.factory/runs/r1/exchanges/calls.jsonl');
+  expect(call).toMatchObject({ node: 'a', complete: true });
+  expect(JSON.stringify(call)).toContain(`"input_tokens":${input}`);
+  expect(it.left()).toEqual([]);
+
+  await it.desk[Symbol.asyncDispose]();
+  const replayed = await it.factory(['replay', 'r1', '--check', '--json', '--run-id', 'again', '-q'], {
+    env: { FACTORY_SANDBOX: sandbox },
+    ...(uid === undefined ? {} : { uid }),
+  });
+  expect(replayed.code, replayed.stderr + replayed.stdout).toBe(0);
+  expect(JSON.parse(replayed.stdout)).toMatchObject({ equal: true });
+  expect(await it.list('.factory/runs/again/workspace')).toEqual(await it.list('.factory/runs/r1/workspace'));
+}
+
+const detached = {
+  run: '(setsid sh -c "sleep 3001" > /dev/null 2>&1 < /dev/null &); sleep 0.2; printf made > made.txt',
+};
+
+async function interrupted(name: 'codex' | 'claude', sandbox: (typeof rungs)[number]) {
+  const begun: string[] = [];
+  /** Acts once the model has been asked `asked` times: everything is started then. */
+  const once = (it: Awaited<ReturnType<typeof rig>>, asked: number, act: () => void) => (line: string) => {
+    if (!line.includes('stage started node=a')) return;
+    const look = setInterval(() => {
+      if (it.desk.bodies().length < asked) return;
+      clearInterval(look);
+      begun.push(...it.left());
+      act();
+    }, 20);
+  };
+
+  await using it = await rig(name, sandbox, [
+    detached,
+    { hang: true },
+    detached,
+    { hang: true },
+    detached,
+    { answer: {} },
+  ]);
+  const interrupted = await it.run({
+    watch: (line, engine) => once(it, 2, () => engine.kill('SIGINT'))(line),
+  });
+  expect(interrupted.code, interrupted.stderr).toBe(130);
+  expect(it.left()).toEqual([]);
+  const killed = await it.factory(['resume', 'r1'], {
+    env: it.env,
+    watch: (line, engine) => once(it, 4, () => engine.kill('SIGKILL'))(line),
+  });
+  expect(killed.signal).toBe('SIGKILL');
+  const resumed = await it.factory(['resume', 'r1'], { env: it.env });
+  expect(resumed.code, resumed.stderr).toBe(0);
+  expect(it.left()).toEqual([]);
+  // Codex ends by itself what a command leaves in its own sandbox.
+  const own = name === 'codex' && sandbox === 'none';
+  for (const words of [name, ...(own ? [] : ['sleep\0' + '3001'])])
+    expect(begun.filter((line) => line.includes(words)).length, words).toBeGreaterThanOrEqual(2);
+  expect(await it.read('.factory/runs/r1/workspace/made.txt')).toBe('made');
+  const { spent } = (await it.json('.factory/runs/r1/result.json')) as { readonly spent: object };
+  // An interrupted call has cost at least what was reported until then, and for codex, which reports nothing before
+  // the end of a turn, its prompt (four characters to a token); the rest is unknown.
+  const told = name === 'codex' ? { input: 2, output: 0 } : { input: 11, output: 1 };
+  expect(spent).toMatchObject({
+    calls: 3,
+    unknown_cost: 2,
+    input_tokens: 22 + 2 * told.input,
+    output_tokens: 14 + 2 * told.output,
+  });
+}
+
+const cases = (['codex', 'claude'] as const).flatMap((name) =>
+  rungs.map((sandbox) => ({ name, sandbox, skipped: realProgram(name).skipped })),
+);
+
+for (const { name, sandbox, skipped } of cases) {
+  describe.skipIf(skipped !== '')(
+    `the real ${name} with sandbox=${sandbox}${skipped}`,
+    { timeout: 120_000 },
+    () => {
+      test('reads, runs, writes and answers; what it used is what the server counted; it replays without it', () =>
+        works(name, sandbox));
+
+      test.runIf(skipped === '' && mayBeNobody(name, sandbox))(
+        'and the same for a user who is not root',
+        () => works(name, sandbox, nobody),
+      );
+
+      // Without a sandbox the agents' own tests show the same.
+      test.runIf(sandbox === rungs[0]).for<[string, Step, number, object]>([
+        ['400', { status: 400 }, 1, { failure_class: 'agent' }],
+        ['401', { status: 401 }, 75, { status: 'paused_auth' }],
+        ['429', { status: 429 }, 75, { status: 'paused_quota' }],
+        // Codex reports every server error as one of high demand.
+        name === 'codex'
+          ? ['500', { status: 500 }, 75, { status: 'paused_outage' }]
+          : ['500', { status: 500 }, 3, { failure_class: 'infra' }],
+        ['a cut stream', { cut: true }, 75, { status: 'paused_outage' }],
+        ['prose in place of the answer', { prose: 'All done.' }, 1, { failure_class: 'agent' }],
+      ])('%s ends the run by its class, and nothing is left', async ([, step, code, status]) => {
+        await using it = await rig(name, sandbox, [step]);
+        const ran = await it.run();
+        expect(ran.code, ran.stderr).toBe(code);
+        if (code === 75) expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject(status);
+        else expect(await it.status()).toMatchObject({ outcome: 'fail', ...status });
+        expect(it.left()).toEqual([]);
+      });
+
+      test('a model that hangs is a timeout; what a command detached is ended with it', async () => {
+        await using it = await rig(name, sandbox, [detached, { hang: true }], ', timeout=6s');
+        const ran = await it.run();
+        expect(ran.code, ran.stderr).toBe(1);
+        expect(await it.status()).toMatchObject({ failure_class: 'timeout' });
+        expect(it.left()).toEqual([]);
+      });
+
+      test('interrupted, or killed and resumed, it leaves nothing, and what it cost is summed', () =>
+        interrupted(name, sandbox));
+    },
+  );
+}
