@@ -9,6 +9,7 @@ export {
   startLocalRun as startRun,
   type Where,
 } from './app/embedded.ts';
+export { kinds } from './app/kinds.ts';
 export { checkPipeline, type ReadPipeline, readPipeline } from './app/read-pipeline.ts';
 export type { ReplayRequest } from './app/replay.ts';
 export type { Doors, Finished, RunFlags } from './app/types.ts';
@@ -49,7 +50,6 @@ export {
 export { type Manifest, manifestSchema } from './core/records/manifest.ts';
 export { type RunResult, runResultSchema } from './core/records/result.ts';
 export type { Attribute, Value } from './core/settings/types.ts';
-export { kinds } from './nodes/index.ts';
 export { type Checked, checkPlan } from './planner/compile.ts';
 export { type Emission, emit as emitPlan } from './planner/emit.ts';
 export { listRepoFiles } from './planner/files.ts';

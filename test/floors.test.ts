@@ -19,7 +19,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   store: ['platform', 'core'],
   workspace: ['platform', 'core'],
   lint: ['dot', 'core'],
-  nodes: ['agents', 'platform', 'core'],
+  nodes: ['platform', 'core'],
   holdout: ['workspace', 'store', 'platform', 'core'],
   replay: ['agents', 'workspace', 'store', 'platform', 'core'],
   scenarios: ['platform', 'core'],

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { kinds } from '../src/nodes/index.ts';
+import { kinds } from '../src/app/kinds.ts';
 import { home, root } from './support/cli.ts';
 import { findingsOf } from './support/graph.ts';
 

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { kinds } from '../src/app/kinds.ts';
 import { attributeReference, lintCodes } from '../src/app/reference.ts';
 import { rules } from '../src/lint/index.ts';
-import { kinds } from '../src/nodes/index.ts';
 import { findingCodes, planCode } from '../src/planner/findings.ts';
 import { findingsOf } from './support/graph.ts';
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { agentNames } from '../src/agents/index.ts';
+import { kinds } from '../src/app/kinds.ts';
 import { bundledPrices } from '../src/core/budget/prices.ts';
 import { runEventSchema } from '../src/core/events.ts';
 import type { Node } from '../src/core/graph.ts';
@@ -15,7 +16,6 @@ import { callRecordSchema, runRecordSchema } from '../src/core/records/visit.ts'
 import { edgeAttributes, graphAttributes } from '../src/core/settings/graph.ts';
 import { withOwnWords } from '../src/engine/environment.ts';
 import { moneyWords } from '../src/engine/shared-budget.ts';
-import { kinds } from '../src/nodes/index.ts';
 import { home, root } from './support/cli.ts';
 
 const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => join('docs', name))]

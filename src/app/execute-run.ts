@@ -21,7 +21,6 @@ import type { RunContext, Texts } from '../engine/run-context.ts';
 import { parkAbove } from '../engine/shared-budget.ts';
 import { treesOf } from '../git/history.ts';
 import { openHoldout, revealHoldout, revealHoldoutIfPossible, type SealedHoldout } from '../holdout/mount.ts';
-import { kinds } from '../nodes/index.ts';
 import { diskError } from '../platform/files/disk-error.ts';
 import { beforeRemaking, beforeWrite, fence, Superseded } from '../platform/files/fence.ts';
 import { settleTree } from '../platform/files/flush-tree.ts';
@@ -54,6 +53,7 @@ import {
   settleRun,
 } from './finish-run.ts';
 import { schemaOf } from './inputs.ts';
+import { kinds } from './kinds.ts';
 import type { AgentAssignment } from './resolve-agents.ts';
 import { restoreWorkspace } from './restore-workspace.ts';
 import { prepareResumeChange, type ResumeChange } from './resume-changes.ts';

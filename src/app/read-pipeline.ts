@@ -10,8 +10,8 @@ import { type Typed, typed } from '../core/settings/typing.ts';
 import { readGraph } from '../dot/read.ts';
 import { lint } from '../lint/index.ts';
 import type { LintOptions } from '../lint/rule.ts';
-import { kinds } from '../nodes/index.ts';
 import { systemWords } from '../platform/files/write.ts';
+import { kinds } from './kinds.ts';
 
 export type ReadPipeline = {
   /** Undefined when the pipeline cannot be run. */

@@ -9,8 +9,8 @@ import type { AttributeSpec } from '../core/settings/types.ts';
 import { typingCodes } from '../core/settings/typing.ts';
 import { synonyms } from '../dot/build.ts';
 import { rules } from '../lint/index.ts';
-import { kinds } from '../nodes/index.ts';
 import { findingCodes, planCode } from '../planner/findings.ts';
+import { kinds } from './kinds.ts';
 
 /** An attribute as people read about it. */
 export type ReferenceEntry = {

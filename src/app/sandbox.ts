@@ -18,7 +18,6 @@ import { holdoutPaths } from '../core/policy/holdout-paths.ts';
 import type { Attribute } from '../core/settings/types.ts';
 import { type RunConfinement, sandboxRequestOf } from '../engine/confinement.ts';
 import { keysFolder } from '../holdout/vault.ts';
-import { kinds } from '../nodes/index.ts';
 import { packageRoot } from '../platform/package.ts';
 import {
   lowestSandboxLevel,
@@ -27,6 +26,7 @@ import {
   sandboxCapabilities,
 } from '../platform/sandbox/capabilities.ts';
 import { realOf, realOrSame } from '../workspace/roots.ts';
+import { kinds } from './kinds.ts';
 
 /** The node types that start programs or agents. */
 const programs = new Set(kinds.flatMap(({ type, executable }) => (executable ? [type] : [])));

@@ -1,8 +1,9 @@
 /** `factory explain`: what an attribute, a node type or a code means. */
+
+import { kinds } from '../app/kinds.ts';
 import { allWords, attributeReference, lintCodes, type Meaning, meaningsOf } from '../app/reference.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import { unreachable } from '../core/json.ts';
-import { kinds } from '../nodes/index.ts';
 import { findingCodes } from '../planner/findings.ts';
 import type { Io } from './io.ts';
 import { wrong } from './report/errors.ts';

@@ -1,6 +1,4 @@
 /** Work done by an agent: assembles and stores the prompt; the agent's report becomes the outcome. */
-import type { codexAttributes } from '../agents/codex-settings.ts';
-import { agentAttributes } from '../agents/index.ts';
 import type { AgentProgram, AgentTask } from '../core/contracts/agent.ts';
 import { kind, type NodeAgent, type NodeContext } from '../core/contracts/node-kind.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
@@ -23,7 +21,6 @@ const attributes = {
   ...commonAttributes,
   ...executableAttributes,
   ...codergenAttributes,
-  ...agentAttributes,
 } as const;
 
 type Wanted = Settings<typeof attributes>;
@@ -230,11 +227,17 @@ const withoutFinalNewline = (text: string): string => text.replace(/\r?\n$/, '')
 
 /* Checks of the attributes that a node sets for its agent. */
 
+type StrictScope = {
+  readonly 'codex.strict_read_scope'?: boolean;
+  readonly 'codex.workdir'?: string;
+  readonly 'codex.add_dirs'?: readonly string[];
+};
+
 /** The error for a strict read scope that names nothing below the workspace: everything would stay readable. Which of the
  *  absolute paths lie in the workspace is known only when the node starts. */
 export function strictScope(node: Node, graph: Graph): readonly Diagnostic[] {
-  const settings = node.settings as NodeSettings & Settings<typeof codexAttributes>;
-  if (!settings['codex.strict_read_scope']) return [];
+  const settings = node.settings as NodeSettings & StrictScope;
+  if (settings['codex.strict_read_scope'] !== true) return [];
   const named = [settings['codex.workdir'] ?? '', ...(settings['codex.add_dirs'] ?? [])];
   if (named.some((path) => !/^[./]*$/.test(path) || path.startsWith('..') || path.includes('${'))) return [];
   return [

@@ -1,5 +1,6 @@
 /** All node types. A new one needs a file, a line here and a test. */
 import type { NodeKind } from '../core/contracts/node-kind.ts';
+import type { AttributeTable } from '../core/settings/types.ts';
 import { codergen } from './codergen.ts';
 import { conditional } from './conditional.ts';
 import { exit } from './exit.ts';
@@ -7,4 +8,9 @@ import { start } from './start.ts';
 import { tool } from './tool.ts';
 import { verification } from './verification.ts';
 
-export const kinds: readonly NodeKind[] = [start, exit, tool, codergen, verification, conditional];
+/** `ofAgents`: the attributes that agents read from their nodes. */
+export const nodeKinds = (ofAgents: AttributeTable): readonly NodeKind[] => [
+  ...[start, exit, tool],
+  { ...codergen, attributes: { ...codergen.attributes, ...ofAgents } },
+  ...[verification, conditional],
+];

@@ -1,12 +1,12 @@
 /** Which rule keeps a run from its next node: before it starts, and after an edge is chosen. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { kinds } from '../../src/app/kinds.ts';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
 import type { PlanFacts, StepFacts } from '../../src/core/decision.ts';
 import { failed, type Outcome, outcomeWords, saidNothing, succeeded } from '../../src/core/outcome.ts';
 import type { RunState } from '../../src/core/records/checkpoint.ts';
 import { plan, step } from '../../src/core/step.ts';
-import { kinds } from '../../src/nodes/index.ts';
 import { freshState, graphOf } from '../support/graph.ts';
 
 const now: PlanFacts = {

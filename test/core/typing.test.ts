@@ -1,11 +1,11 @@
 /** Attribute text becomes settings: the node's own, else the graph's, else the default. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { kinds } from '../../src/app/kinds.ts';
 import { graphAttributes } from '../../src/core/settings/graph.ts';
 import { nodeAttributes } from '../../src/core/settings/node.ts';
 import type { AttributeSpec } from '../../src/core/settings/types.ts';
 import { sourceOf, withFlags } from '../../src/core/settings/typing.ts';
-import { kinds } from '../../src/nodes/index.ts';
 import { graphOf, typedText } from '../support/graph.ts';
 
 const settingsOf = (body: string) => {

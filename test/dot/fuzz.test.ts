@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { kinds } from '../../src/app/kinds.ts';
 import { formatDiagnostic } from '../../src/cli/report/diagnostics.ts';
 import { typed } from '../../src/core/settings/typing.ts';
 import { readGraph } from '../../src/dot/read.ts';
 import { lint } from '../../src/lint/index.ts';
-import { kinds } from '../../src/nodes/index.ts';
 
 const valid = `digraph G {
   // a comment

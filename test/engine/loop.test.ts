@@ -1,12 +1,12 @@
 /** The loop: what it leaves on disk tells the state that it holds, and it walks the workspace no more than it must. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { kinds } from '../../src/app/kinds.ts';
 import { failed, type Outcome, succeeded } from '../../src/core/outcome.ts';
 import type { RunState } from '../../src/core/records/checkpoint.ts';
 import { runLoop } from '../../src/engine/loop.ts';
 import { conditional } from '../../src/nodes/conditional.ts';
 import { exit } from '../../src/nodes/exit.ts';
-import { kinds } from '../../src/nodes/index.ts';
 import { start } from '../../src/nodes/start.ts';
 import { readRun } from '../../src/store/run-journal.ts';
 import { stateAfter } from '../../src/store/visits.ts';

@@ -1,4 +1,6 @@
 /** A pipeline for a test, from its text. */
+
+import { kinds } from '../../src/app/kinds.ts';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
 import type { NodeKind } from '../../src/core/contracts/node-kind.ts';
 import type { Step } from '../../src/core/decision.ts';
@@ -10,7 +12,6 @@ import { readGraph } from '../../src/dot/read.ts';
 import { visitOf } from '../../src/engine/event-log.ts';
 import { lint } from '../../src/lint/index.ts';
 import type { LintOptions } from '../../src/lint/rule.ts';
-import { kinds } from '../../src/nodes/index.ts';
 import { afterVisit } from '../../src/store/run-journal.ts';
 
 /** Reads and types a text with all node types; fails loudly when it does not read. */

@@ -1,5 +1,6 @@
 /** One node in front of one layer: a context in which nothing but the records is real, and a `next` that a test gives. */
 import { mkdirSync } from 'node:fs';
+import { kinds } from '../../../src/app/kinds.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { kindOf } from '../../../src/core/pipeline.ts';
 import { layout } from '../../../src/core/records/layout.ts';
@@ -9,7 +10,6 @@ import { openBudget } from '../../../src/engine/layers/budget.ts';
 import type { Execute, Executed, Layer, LayerContext } from '../../../src/engine/layers/layer.ts';
 import { attemptContext } from '../../../src/engine/node-context.ts';
 import type { PreparedRun, RunContext } from '../../../src/engine/run-context.ts';
-import { kinds } from '../../../src/nodes/index.ts';
 import { graphOf } from '../../support/graph.ts';
 import { prepared } from '../prepared-run.ts';
 

@@ -1,6 +1,7 @@
 /** Follows an example run with the engine's step function: each node ends as in the example, and the engine chooses the
  *  edges. */
 
+import { kinds } from '../../../src/app/kinds.ts';
 import type { RunEnding, StepFacts } from '../../../src/core/decision.ts';
 import type { WitnessStep } from '../../../src/core/diagnostic.ts';
 import type { Graph } from '../../../src/core/graph.ts';
@@ -8,7 +9,6 @@ import { type FailureClass, failed, type Outcome, saidNothing } from '../../../s
 import { kindOf } from '../../../src/core/pipeline.ts';
 import type { RunState } from '../../../src/core/records/checkpoint.ts';
 import { step } from '../../../src/core/step.ts';
-import { kinds } from '../../../src/nodes/index.ts';
 import { advanced, freshState } from '../../support/graph.ts';
 
 export type Followed = {

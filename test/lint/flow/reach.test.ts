@@ -2,6 +2,7 @@
  *  engine's step function. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { kinds } from '../../../src/app/kinds.ts';
 import type { Diagnostic } from '../../../src/core/diagnostic.ts';
 import type { Edge, Graph } from '../../../src/core/graph.ts';
 import { failed, type Outcome, saidNothing } from '../../../src/core/outcome.ts';
@@ -9,7 +10,6 @@ import type { RunState } from '../../../src/core/records/checkpoint.ts';
 import { leaving } from '../../../src/core/routing.ts';
 import { typed } from '../../../src/core/settings/typing.ts';
 import { lint } from '../../../src/lint/index.ts';
-import { kinds } from '../../../src/nodes/index.ts';
 import { graphOf } from '../../support/graph.ts';
 import { beginning, claimed, follow, typeOf, visit } from './follow.ts';
 
