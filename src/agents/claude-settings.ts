@@ -1,5 +1,4 @@
 /** What a node and the environment say about claude: attributes first, then `FACTORY_CLAUDE_*`. */
-import type { AgentTask } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import {
   type AttributeTable,
@@ -15,13 +14,11 @@ import {
 } from '../core/settings/types.ts';
 import {
   BadSetting,
-  type GivenText,
-  listedEntries,
-  oneOf,
   type ProgramSettings,
   pathIn,
   programSettings,
-  settingSource,
+  type SettingsTask,
+  saidOf,
   settingsOr,
   wordsIn,
 } from './program/settings.ts';
@@ -79,32 +76,26 @@ const usualTools = 'Bash,Edit,Write,NotebookEdit';
 
 /** Everything, or what is wrong and where. Pure. */
 export const readClaudeSettings = (
-  task: Pick<AgentTask, 'attributes' | 'workspace'>,
+  task: SettingsTask,
   defaults: ClaudeDefaults,
 ): { readonly settings: ClaudeSettings } | { readonly problem: string } =>
   settingsOr(() => {
-    const source = settingSource('claude', 'FACTORY_CLAUDE', task, defaults.env);
-    const { setting } = source;
-    const path = setting('path') ?? { text: 'claude', from: 'claude.path' };
-    const common = programSettings(source, path, defaults);
-    const args = setting('args');
+    const { said, from } = saidOf(['claude', claudeAttributes, 'FACTORY_CLAUDE'], task, defaults.env);
+    const path = said.path ?? 'claude';
+    const common = programSettings('claude', { said: { ...said, path }, from }, task, defaults);
+    const mode = said.permission_mode ?? 'acceptEdits';
+    if (!modes.some((known) => known === mode))
+      throw new BadSetting(`${from('permission_mode')} is "${mode}", which is none of ${modes.join(', ')}`);
     return {
       ...common,
       // It has no lower word.
       effort: common.effort === 'none' || common.effort === 'minimal' ? 'low' : common.effort,
-      permissionMode: oneOf(setting('permission_mode'), modes, 'acceptEdits'),
-      allowedTools: setting('allowed_tools')?.text ?? usualTools,
-      disallowedTools: setting('disallowed_tools')?.text,
-      maxTurns: turns(setting('max_turns')),
-      addDirs: listedEntries(setting('add_dirs')).map((one) => pathIn(task.workspace, one)),
-      settings: setting('settings')?.text,
-      args: args === undefined ? [] : wordsIn(args),
+      permissionMode: mode,
+      allowedTools: said.allowed_tools ?? usualTools,
+      disallowedTools: said.disallowed_tools,
+      maxTurns: said.max_turns,
+      addDirs: (said.add_dirs ?? []).map((one) => pathIn(task.workspace, one)),
+      settings: said.settings,
+      args: wordsIn(said.args ?? '', from('args')),
     };
   });
-
-function turns(said: GivenText | undefined): number | undefined {
-  if (said === undefined) return undefined;
-  if (!/^\d+$/.test(said.text) || Number(said.text) === 0)
-    throw new BadSetting(`${said.from} is "${said.text}", which is no number of turns of at least 1`);
-  return Number(said.text);
-}

@@ -1,5 +1,4 @@
 /** What a node and the environment say about codex: attributes first, then `ATTRACTOR_CODEX_*`. */
-import type { AgentTask } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import {
   type AttributeTable,
@@ -15,12 +14,11 @@ import {
 } from '../core/settings/types.ts';
 import {
   BadSetting,
-  isTrue,
-  listedEntries,
   type ProgramSettings,
   pathIn,
   programSettings,
-  settingSource,
+  type SettingsTask,
+  saidOf,
   settingsOr,
 } from './program/settings.ts';
 
@@ -85,33 +83,31 @@ export type CodexDefaults = {
 
 /** Everything, or what is wrong and where. Pure. */
 export const readCodexSettings = (
-  task: Pick<AgentTask, 'attributes' | 'workspace'>,
+  task: SettingsTask,
   defaults: CodexDefaults,
 ): { readonly settings: CodexSettings } | { readonly problem: string } =>
   settingsOr(() => {
-    const source = settingSource('codex', 'ATTRACTOR_CODEX', task, defaults.env);
-    const { setting, flag } = source;
-    const path = setting('path') ?? { text: 'codex', from: 'codex.path' };
-    const commands = listedEntries(setting('auto_approve_commands')).map(({ text }) => text);
-    const key = setting('auto_approve_config_key')?.text;
-    if (commands.length > 0 && key === undefined)
+    const { said, from } = saidOf(['codex', codexAttributes, 'ATTRACTOR_CODEX'], task, defaults.env);
+    const { auto_approve_commands: commands, auto_approve_config_key: key } = said;
+    if (commands !== undefined && key === undefined)
       throw new BadSetting('codex.auto_approve_commands requires codex.auto_approve_config_key');
-    const json = setting('json');
+    const times = { timeout: said.timeout_seconds, heartbeat: said.heartbeat_seconds };
+    const common = { ...said, ...times, path: said.path ?? 'codex' };
     return {
-      ...programSettings(source, path, defaults, '_seconds'),
-      sandbox: setting('sandbox')?.text ?? 'workspace-write',
-      approval: setting('approval')?.text,
-      profile: setting('profile')?.text,
-      addDirs: listedEntries(setting('add_dirs')).map((one) => pathIn(task.workspace, one)),
-      overrides: (setting('config_overrides')?.text ?? '')
+      ...programSettings('codex', { said: common, from }, task, defaults),
+      sandbox: said.sandbox ?? 'workspace-write',
+      approval: said.approval,
+      profile: said.profile,
+      addDirs: (said.add_dirs ?? []).map((one) => pathIn(task.workspace, one)),
+      overrides: (said.config_overrides ?? '')
         .split(';;')
         .map((one) => one.trim())
         .filter((one) => one !== ''),
-      autoApprove: commands.length === 0 || key === undefined ? undefined : { key, commands },
-      strictReadScope: flag('strict_read_scope'),
-      disableMcp: flag('disable_mcp'),
-      skipGitRepoCheck: flag('skip_git_repo_check'),
-      bypass: flag('dangerous_bypass'),
-      json: json === undefined ? undefined : isTrue(json),
+      autoApprove: commands === undefined || key === undefined ? undefined : { key, commands },
+      strictReadScope: said.strict_read_scope === true,
+      disableMcp: said.disable_mcp === true,
+      skipGitRepoCheck: said.skip_git_repo_check === true,
+      bypass: said.dangerous_bypass === true,
+      json: said.json,
     };
   });

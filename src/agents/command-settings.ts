@@ -5,6 +5,7 @@ import type { AgentTask } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { own } from '../core/json.ts';
 import { nearest } from '../core/nearest.ts';
+import type { NodeSettings } from '../core/settings/node.ts';
 import {
   type AttributeTable,
   anyPath,
@@ -12,19 +13,18 @@ import {
   duration,
   list,
   paths,
+  type Settings,
   text,
   trimmed,
   word,
 } from '../core/settings/types.ts';
 import {
   BadSetting,
-  type GivenText,
   given,
-  listedEntries,
-  oneOf,
   type ProgramSettings,
   programSettings,
-  settingSource,
+  type SettingsTask,
+  saidOf,
   settingsOr,
   wordsIn,
 } from './program/settings.ts';
@@ -107,7 +107,7 @@ type Placeholder = (typeof placeholders)[number];
 
 const placeholder = /(?<!\$)\{([a-z_]+)\}/g;
 
-type Task = Pick<AgentTask, 'attributes' | 'workspace' | 'nodeDir' | 'prompt' | 'expand'>;
+type Task = SettingsTask & Pick<AgentTask, 'nodeDir' | 'prompt' | 'expand'>;
 
 /** Everything, or what is wrong and where. Pure. `prompt` is the text that the program gets. */
 export const readCommandSettings = (
@@ -116,41 +116,40 @@ export const readCommandSettings = (
   defaults: CommandDefaults,
 ): { readonly settings: CommandSettings } | { readonly problem: string } =>
   settingsOr(() => {
-    const source = settingSource('command', 'FACTORY_COMMAND', task, defaults.env);
-    const { attribute, variable, setting } = source;
-    // These are so common that they may be written without the prefix.
-    const plain = (name: string) => attribute(`command.${name}`) ?? attribute(name) ?? variable(name);
-    const run = setting('run');
-    if (run === undefined)
+    const { said, from } = saidOf(['command', commandAttributes, 'FACTORY_COMMAND'], task, defaults.env);
+    if (said.run === undefined)
       throw new BadSetting(
         'command.run is missing: the agent "command" needs a program, e.g. ' +
           'command.run="my-agent --prompt-file {prompt_file}" on the node (or FACTORY_COMMAND_RUN)',
       );
-    const [program, ...words] = wordsIn(run);
-    if (program === undefined || program === '') throw new BadSetting(`${run.from} names no program`);
-    const named = new Set(words.flatMap((word) => placeholdersIn(word, run.from)));
-    const common = programSettings(source, { text: program, from: run.from }, defaults);
+    const run = from('run');
+    const [path, ...words] = wordsIn(said.run, run);
+    if (path === undefined || path === '') throw new BadSetting(`${run} names no program`);
+    if (/\.\.|\/.*~|~.*\//.test(path))
+      throw new BadSetting(`${run}: "${path}" may have neither "~" nor ".."`);
+    const named = new Set(words.flatMap((word) => placeholdersIn(word, run)));
+    const common = programSettings('command', { said: { ...said, path }, from }, task, defaults);
     if (named.has('model') && common.model === undefined)
       throw new BadSetting(
-        `${run.from} has {model}, and no model is named: set llm_model on the node or pass --model`,
+        `${run} has {model}, and no model is named: set llm_model on the node or pass --model`,
       );
+    // These are so common that they may be written without the prefix.
+    const ofNode: Partial<NodeSettings & Settings<typeof commandAttributes>> = task.settings;
+    const plain = <K extends 'prompt_via' | 'response_via' | 'response_format'>(name: K) =>
+      ofNode[`command.${name}`] ?? ofNode[name] ?? said[name];
     const byPlaceholder = named.has('prompt') ? 'arg' : named.has('prompt_file') ? 'file' : 'stdin';
-    const promptVia = oneOf(plain('prompt_via'), ['stdin', 'file', 'arg'], byPlaceholder);
+    const promptVia = plain('prompt_via') ?? byPlaceholder;
     if (promptVia === 'arg' || named.has('prompt')) checkArgument(task.prompt);
-    const args = argsOf(words, run.from, common.model, task, files);
+    const args = argsOf(words, run, common.model, task, files);
     const isAppended = promptVia === 'arg' && !named.has('prompt');
     return {
       ...common,
       args: isAppended ? [...args, argumentOf(task.prompt)] : args,
       promptVia,
-      responseVia: oneOf(
-        plain('response_via'),
-        ['auto', 'file', 'stdout', 'none'],
-        named.has('response_file') ? 'file' : 'auto',
-      ),
-      responseFormat: oneOf(plain('response_format'), ['auto', 'json', 'text', 'outcome'], 'auto'),
-      home: listedEntries(setting('home')).map((one) => homePlace(one, defaults.env)),
-      network: oneOf(attribute('network'), ['on', 'off'], 'on') === 'on',
+      responseVia: plain('response_via') ?? (named.has('response_file') ? 'file' : 'auto'),
+      responseFormat: plain('response_format') ?? 'auto',
+      home: (said.home ?? []).map((one) => homePlace(one, from('home'), defaults.env)),
+      network: task.settings.network !== 'off',
     };
   });
 
@@ -216,12 +215,13 @@ function placeholdersIn(word: string, from: string): readonly Placeholder[] {
 
 /** `path` or `path:ro`; `~/` is the user's home. */
 function homePlace(
-  { text, from }: GivenText,
+  text: string,
+  from: string,
   env: CommandDefaults['env'],
 ): { readonly path: string; readonly write: boolean } {
   const write = !text.endsWith(':ro');
   const path = text.replace(/:(?:ro|rw)$/, '');
-  const user = given(env['HOME'], 'HOME')?.text ?? homedir();
+  const user = given(env['HOME']) ?? homedir();
   const whole = path === '~' ? user : path.startsWith('~/') ? join(user, path.slice(2)) : path;
   if (!isAbsolute(whole) || whole.includes('..'))
     throw new BadSetting(`${from}: "${text}" is neither absolute nor below "~/", or has ".."`);

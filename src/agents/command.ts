@@ -144,7 +144,7 @@ async function reportOf(
     return fail('agent', 'the command ended with exit status 0 and wrote no answer ($FACTORY_RESPONSE_FILE)');
   if ('problem' in said) return fail('agent', `the answer of the command ${said.problem}`);
   const answer = readCommandAnswer(said.text, responseFormat, {
-    document: task.schema !== undefined || (task.attributes['response_file']?.trim() ?? '') !== '',
+    document: task.schema !== undefined || task.settings.response_file !== undefined,
     tested: task.tested === true,
     words: wordsFor(task),
   });

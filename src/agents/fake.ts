@@ -7,7 +7,8 @@ import type { Json, JsonObject } from '../core/json.ts';
 import { nearest } from '../core/nearest.ts';
 import { once } from '../core/once.ts';
 import { agentOutcomes } from '../core/outcome.ts';
-import { type AttributeTable, attr, text, trimmed } from '../core/settings/types.ts';
+import type { NodeSettings } from '../core/settings/node.ts';
+import { type AttributeTable, attr, type Settings, text, trimmed } from '../core/settings/types.ts';
 
 /** What it answers. */
 export const fakeAttributes = {
@@ -40,19 +41,15 @@ export function fakeAgent(): Agent {
 const updatesSchema = once(() => z.record(z.string(), z.json()));
 
 function reportFor(task: AgentTask): AgentReport {
-  // A wholly empty attribute counts as absent.
-  const given = (key: string): string | undefined => {
-    const value = Object.hasOwn(task.attributes, key) ? task.attributes[key] : undefined;
-    return value === undefined || value.trim() === '' ? undefined : value;
-  };
+  const said: Partial<NodeSettings & Settings<typeof fakeAttributes>> = task.settings;
   const wrong = (key: string, why: string): AgentReport => ({
     kind: 'failed',
     class: 'config',
     reason: `node "${task.node}": ${key} ${why}`,
   });
 
-  const sequence = given('test.outcome_sequence');
-  const words = sequence?.split(',') ?? [given('test.outcome') ?? 'success'];
+  const sequence = said['test.outcome_sequence'];
+  const words = sequence?.split(',') ?? [said['test.outcome'] ?? 'success'];
   const key = sequence === undefined ? 'test.outcome' : 'test.outcome_sequence';
   // Counted over the whole run: a loop that comes back, and a resume, continue the sequence.
   const written = words[Math.min(task.call, words.length) - 1] ?? '';
@@ -63,20 +60,20 @@ function reportFor(task: AgentTask): AgentReport {
     return wrong(key, `says "${written.trim()}", which is no outcome; ${known}`);
   }
   const { outcome } = word;
-  const plan = jsonIn(given('test.verification_plan_json'), z.json());
+  const plan = jsonIn(said['test.verification_plan_json'], z.json());
   if ('problem' in plan) return wrong('test.verification_plan_json', `is ${plan.problem}`);
-  const updates = jsonIn<JsonObject>(given('test.context_updates_json'), updatesSchema());
+  const updates = jsonIn<JsonObject>(said['test.context_updates_json'], updatesSchema());
   if ('problem' in updates) return wrong('test.context_updates_json', `is ${updates.problem}`);
 
   return {
     kind: 'finished',
     outcome,
-    label: word.label ?? given('test.preferred_next_label') ?? '',
-    suggested: (given('test.suggested_next_ids') ?? '')
+    label: word.label ?? said['test.preferred_next_label'] ?? '',
+    suggested: (said['test.suggested_next_ids'] ?? '')
       .split(',')
       .map((id) => id.trim())
       .filter((id) => id !== ''),
-    notes: given('test.notes') ?? 'fake backend',
+    notes: said['test.notes'] ?? 'fake backend',
     reason: '',
     updates: updates.value ?? {},
     ...(plan.value === undefined ? {} : { verificationPlan: plan.value }),

@@ -52,7 +52,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   return {
     name: 'openai',
     describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,
-    modelFor: (task) => attribute(task, 'llm_model') ?? settings.model,
+    modelFor: (task) => task.model ?? settings.model,
     async work(task, signal) {
       const watch = watchCall(settings.clock, signal, task.timeoutMs);
       const ledger = openLedger(mask, (usage) => task.used?.(usage));
@@ -99,8 +99,8 @@ export function openaiAgent(options: OpenaiOptions): Agent {
       idleMs: Math.min(settings.idleMs, task.idleMs ?? settings.idleMs),
       ...(task.parkAfterMs === undefined ? {} : { parkAfterMs: task.parkAfterMs }),
       ...(task.outageMs === undefined ? {} : { outageMs: task.outageMs }),
-      model: attribute(task, 'llm_model') ?? settings.model,
-      effort: attribute(task, 'reasoning_effort') ?? settings.effort,
+      model: task.model ?? settings.model,
+      effort: task.settings.reasoning_effort ?? settings.effort,
       temperature: settings.temperature,
       budget: settings.maxOutputTokens,
       prompt: task.prompt,
@@ -162,11 +162,6 @@ function masked(item: ExchangeItem, mask: (text: string) => string): ExchangeIte
   // By string and not as a whole: a key of digits may be part of a number.
   const inStrings = (_: string, value: unknown) => (typeof value === 'string' ? mask(value) : value);
   return JSON.parse(text, inStrings) as ExchangeItem;
-}
-
-function attribute(task: Pick<AgentTask, 'attributes'>, key: string): string | undefined {
-  const value = Object.hasOwn(task.attributes, key) ? task.attributes[key]?.trim() : undefined;
-  return value === '' ? undefined : value;
 }
 
 /** The API takes letters, digits, `_` and `-` in a schema's name, 64 at most. */

@@ -279,7 +279,7 @@ function agent(env: Environment): EnvironmentFinding {
 
 async function program(what: 'codex' | 'claude', cwd: string, env: Environment): Promise<EnvironmentFinding> {
   const read = (what === 'codex' ? readCodexSettings : readClaudeSettings)(
-    { attributes: {}, workspace: cwd },
+    { settings: {}, workspace: cwd },
     { env },
   );
   if ('problem' in read) return { what, state: 'less', says: read.problem, more: [] };

@@ -11,8 +11,8 @@ export type AgentAnswer = Omit<Finished, 'kind' | 'response' | 'usage' | 'reason
 export type OutcomeWords = 'own' | 'ours';
 
 /** A goal gate is asked for a verdict. */
-export const wordsFor = ({ attributes }: Pick<AgentTask, 'attributes'>): OutcomeWords =>
-  /^(?:1|t|true)$/i.test(attributes['goal_gate']?.trim() ?? '') ? 'ours' : 'own';
+export const wordsFor = ({ settings }: Pick<AgentTask, 'settings'>): OutcomeWords =>
+  settings.goal_gate === true ? 'ours' : 'own';
 
 /** Reads an answer that was asked for: a JSON object, in a code fence or after prose too. `problem` begins with `is not valid
  *  JSON`, `missing outcome`, or names the field that is wrong. */

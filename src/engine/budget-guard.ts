@@ -203,7 +203,7 @@ function progressOf(write: (usage: Usage, sends: number) => Promise<void>) {
 const allowing = (task: AgentTask, { unknownCost, parkAfterMs, parkPassing }: Caps): AgentTask => ({
   ...(parkPassing === false ? {} : { outageMs: parkAfterMs ?? defaultCaps.parkAfterMs }),
   ...task,
-  ...(unknownCost === 'allow' ? { attributes: { unknown_cost: 'allow', ...task.attributes } } : {}),
+  ...(unknownCost === 'allow' ? { uncounted: true } : {}),
   ...(parkAfterMs === undefined ? {} : { parkAfterMs }),
 });
 

@@ -119,17 +119,15 @@ function taskOf(
   },
 ): AgentTask {
   const { graph, node, files, processes, attempt } = context;
-  const chosen = modelOf(node, context.inputs.values);
+  const model = modelOf(node, context.inputs.values)?.model ?? wanted.llm_model?.[0];
   return {
     node: node.id,
     call: agent.call,
     prompt,
     workspace: context.workspace.path,
     nodeDir: files.path,
-    attributes: {
-      ...Object.fromEntries([...node.attrs.values()].map((a) => [a.key, a.value.text])),
-      ...(chosen === undefined ? {} : { llm_model: chosen.model }),
-    },
+    settings: node.settings,
+    ...(model === undefined ? {} : { model }),
     ...(schema === undefined ? {} : { schema }),
     // A goal gate judges the answer itself.
     ...(!wanted.goal_gate && testsOutcome(graph, node.id) ? { tested: true } : {}),

@@ -10,6 +10,7 @@ import type {
 } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Exit } from '../core/contracts/process.ts';
+import type { Node } from '../core/graph.ts';
 import type { Json } from '../core/json.ts';
 import { maskedValue } from '../core/policy/mask.ts';
 import type { Exchange, FileChange } from '../core/records/exchange.ts';
@@ -34,7 +35,7 @@ export type RecorderSetting = {
   readonly runId: string;
   readonly epoch: number;
   readonly clock: Clock;
-  readonly node: string;
+  readonly node: Node;
   readonly nodeDir: string;
   readonly visit: number;
   readonly attempt: number;
@@ -156,21 +157,26 @@ class AttemptRecorder implements Recorder {
   ): Promise<Exchange> {
     const { runId, epoch, clock, node, visit, attempt, signal, mask } = this.#setting;
     const prompt = mask(task.prompt);
-    const { prompt: _, llm_prompt: __, ...attributes } = task.attributes;
     const artifacts: Exchange['artifacts'] = [];
     for (const [name, content] of this.#artifacts)
       artifacts.push({ name, content: await log.body(mask(content)) });
     const answer = this.#stopped ?? (this.#report?.kind === 'cancelled' ? undefined : this.#report);
-    const written = answer?.kind === 'answered' ? task.attributes['response_file']?.trim() : undefined;
+    const written = answer?.kind === 'answered' ? node.settings.response_file : undefined;
     const clean = (value: object): Json => maskedValue(JSON.parse(JSON.stringify(value)), mask);
     const lines = withoutSplit(this.#items, mask).map((item) => `${JSON.stringify(clean(item))}\n`);
     return {
       schema_version: 1,
       run_id: runId,
-      ...{ epoch, at: clock.now().toISOString(), node, visit, attempt, call: task.call },
+      ...{ epoch, at: clock.now().toISOString(), node: node.id, visit, attempt, call: task.call },
       complete: answer !== undefined && !signal.aborted,
       agent: { name: agent.name, describe: mask(agent.describe) },
-      attributes: Object.fromEntries(Object.entries(attributes).map(([key, text]) => [key, mask(text)])),
+      attributes: Object.fromEntries(
+        [...node.attrs.values()].flatMap(({ key, value }) =>
+          key === 'prompt'
+            ? []
+            : [[key, mask(key === 'llm_model' ? (task.model ?? value.text) : value.text)]],
+        ),
+      ),
       prompt_sha256: sha256(prompt),
       prompt: await log.body(prompt),
       schema:

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { claudeAgent, claudePlace } from '../../src/agents/claude.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { agentClock } from './clock.ts';
-import { keepsTheAgentContract, wellFormed } from './contract.ts';
+import { keepsTheAgentContract, settingsOf, wellFormed } from './contract.ts';
 import { programTask } from './program-task.ts';
 
 const standIn = join(import.meta.dirname, '../support/agent-stand-in.sh');
@@ -48,7 +48,7 @@ keepsTheAgentContract('claude', async () => {
       it.agent.work(
         it.task(
           {
-            attributes: { ...it.attributes, ...task.attributes },
+            settings: { ...settingsOf(it.attributes), ...task.settings },
             ...(task.onText && { onText: task.onText }),
           },
           signal,
@@ -177,13 +177,14 @@ test('attributes become arguments, with variables as defaults', async () => {
 describe('a setting that cannot be is named before anything starts', () => {
   test.for([
     ['claude.permission_mode', 'yolo', /claude\.permission_mode is "yolo", which is none of acceptEdits/],
-    ['claude.max_turns', '0', /claude\.max_turns is "0"/],
+    ['FACTORY_CLAUDE_MAX_TURNS', '0', /^FACTORY_CLAUDE_MAX_TURNS is "0"/],
     ['claude.args', "--x 'open", /claude\.args: a single quote is never closed \(at character 5\)/],
-    ['claude.timeout', 'soon', /claude\.timeout is "soon"/],
+    ['FACTORY_CLAUDE_TIMEOUT', 'soon', /^FACTORY_CLAUDE_TIMEOUT is "soon"/],
     ['claude.workdir', 'nowhere', /claude\.workdir: there is no folder/],
-    ['claude.add_dirs', '../x', /claude\.add_dirs: "\.\.\/x"/],
+    ['FACTORY_CLAUDE_ADD_DIRS', '../x', /^FACTORY_CLAUDE_ADD_DIRS: "\.\.\/x"/],
   ] as const)('%s=%s', async ([name, value, reason]) => {
-    await using it = await claude('ok', { attributes: { [name]: value } });
+    const where = name.startsWith('FACTORY') ? 'env' : 'attributes';
+    await using it = await claude('ok', { [where]: { [name]: value } });
     expect(await it.work()).toMatchObject({
       kind: 'failed',
       class: 'config',

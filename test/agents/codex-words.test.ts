@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { codexArgv, codexHome, isTemporary, readScopeOf } from '../../src/agents/codex.ts';
 import { codexFailure } from '../../src/agents/codex-events.ts';
 import { type CodexSettings, readCodexSettings } from '../../src/agents/codex-settings.ts';
+import { saidBy, type Words } from './contract.ts';
 
-type Words = Readonly<Record<string, string>>;
 const files = { schema: '/n/codex.output.schema.json', response: '/n/response.md' };
 
 function settings(
@@ -11,12 +11,12 @@ function settings(
   env: Words = {},
   flags: { model?: string; effort?: string } = {},
 ): CodexSettings {
-  const read = readCodexSettings({ attributes, workspace: '/w' }, { env, ...flags });
+  const read = readCodexSettings({ ...saidBy(attributes), workspace: '/w' }, { env, ...flags });
   if ('problem' in read) throw new Error(read.problem);
   return read.settings;
 }
 const problem = (attributes: Words, env: Words = {}): string | undefined => {
-  const read = readCodexSettings({ attributes, workspace: '/w' }, { env });
+  const read = readCodexSettings({ ...saidBy(attributes), workspace: '/w' }, { env });
   return 'problem' in read ? read.problem : undefined;
 };
 const argv = (attributes: Words = {}, env: Words = {}, modern = false): string =>
@@ -65,13 +65,13 @@ test.for<[Words, Words, string, string?]>([
   [{ 'codex.model': ' ' }, env('MODEL', 'e'), '-m e '],
   [{ llm_model: 'l' }, env('MODEL', 'e'), '-m l '],
   [{ 'codex.skip_git_repo_check': 'false' }, env('SKIP_GIT_REPO_CHECK', 'YES'), '', ' --skip-git-repo-check'],
-  [{}, env('DANGEROUS_BYPASS', 'maybe'), ''],
   [
     { 'codex.disable_mcp': 'true', 'codex.config_overrides': 'mcp_servers.memory_ops.enabled = true' },
     {},
     '-c mcp_servers.memory_ops.enabled = true ',
   ],
-  [{ 'codex.json': 'true' }, {}, '', ' --json'],
+  [{ 'codex.json': 'true' }, env('JSON', 'no'), '', ' --json'],
+  [{}, env('DANGEROUS_BYPASS', 'no'), ''],
 ])(
   'the attributes %j and variables %j give the words "%s"',
   ([attributes, environment, before, after = '']) => {
@@ -85,11 +85,15 @@ test("today's program is asked for JSON lines unless the node says no", () => {
 });
 
 const problems: readonly (readonly [Words, Words, RegExp])[] = [
-  [{ 'codex.path': '../bin/codex' }, {}, /^codex\.path: ".*" may have neither "~" nor ".."$/],
-  [{}, env('WORKDIR', '../escape'), /^ATTRACTOR_CODEX_WORKDIR: /],
-  [{ 'codex.workdir': '~/x' }, {}, /^codex\.workdir: /],
+  [{}, env('PATH', '../bin/codex'), /^ATTRACTOR_CODEX_PATH: ".*" contains "\.\."$/],
+  [{}, env('WORKDIR', '~/x'), /^ATTRACTOR_CODEX_WORKDIR: /],
+  [
+    {},
+    env('DANGEROUS_BYPASS', 'maybe'),
+    /^ATTRACTOR_CODEX_DANGEROUS_BYPASS is "maybe", which is neither true nor/,
+  ],
   [{}, env('ADD_DIRS', 'ok,../x'), /^ATTRACTOR_CODEX_ADD_DIRS: "\.\.\/x"/],
-  [{ 'codex.block_read_paths': '/etc' }, {}, /^codex\.block_read_paths: "\/etc" is not inside the workspace/],
+  [{}, env('BLOCK_READ_PATHS', '/etc'), /^ATTRACTOR_CODEX_BLOCK_READ_PATHS: "\/etc" is absolute$/],
   [{ 'codex.block_read_paths': './' }, {}, /is the whole workspace$/],
   [
     { 'codex.auto_approve_commands': 'make' },
@@ -99,7 +103,7 @@ const problems: readonly (readonly [Words, Words, RegExp])[] = [
   [
     {},
     env('TIMEOUT_SECONDS', 'soon'),
-    /^ATTRACTOR_CODEX_TIMEOUT_SECONDS is "soon", which is no length of time/,
+    /^ATTRACTOR_CODEX_TIMEOUT_SECONDS is "soon", which is not a duration: /,
   ],
   [{ 'codex.env_keys': 'A-B' }, {}, /"A-B" is no name of a variable$/],
 ];

@@ -13,7 +13,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { codexAgent } from '../../src/agents/codex.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { agentClock } from './clock.ts';
-import { keepsTheAgentContract, wellFormed } from './contract.ts';
+import { keepsTheAgentContract, settingsOf, wellFormed } from './contract.ts';
 import { programTask } from './program-task.ts';
 
 const standIn = join(import.meta.dirname, '../support/codex-stand-in.sh');
@@ -55,7 +55,7 @@ keepsTheAgentContract('codex', async () => {
       it.agent.work(
         it.task(
           {
-            attributes: { ...it.attributes, ...task.attributes },
+            settings: { ...settingsOf(it.attributes), ...task.settings },
             ...(task.onText && { onText: task.onText }),
           },
           signal,
@@ -516,8 +516,8 @@ describe('the directories that it gets', () => {
   test('include no model: modelFor knows it before the call', () => {
     const env = { FACTORY_MODEL: 'of-everybody', ATTRACTOR_CODEX_MODEL: 'its-own' };
     const { modelFor } = codexAgent({ env, clock: agentClock(0) });
-    const named = { node: 'a', call: 1, attributes: { llm_model: 'of-the-node' }, workspace: '/w' };
-    expect(modelFor?.({ node: 'a', call: 1, attributes: {}, workspace: '/w' })).toBe('its-own');
+    const named = { node: 'a', call: 1, settings: {}, workspace: '/w', model: 'of-the-node' };
+    expect(modelFor?.({ node: 'a', call: 1, settings: {}, workspace: '/w' })).toBe('its-own');
     expect(modelFor?.(named)).toBe('of-the-node');
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { commandAgent } from '../../src/agents/command.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { agentClock } from './clock.ts';
-import { keepsTheAgentContract, wellFormed } from './contract.ts';
+import { keepsTheAgentContract, settingsOf, wellFormed } from './contract.ts';
 import { programTask } from './program-task.ts';
 
 // Quoted, since the folder of a checkout may have a space in its name.
@@ -50,7 +50,7 @@ keepsTheAgentContract('command', async () => {
       it.agent.work(
         it.task(
           {
-            attributes: { ...it.attributes, ...task.attributes },
+            settings: { ...settingsOf(it.attributes), ...task.settings },
             ...(task.onText && { onText: task.onText }),
           },
           signal,
@@ -286,13 +286,17 @@ describe('what cannot be is named before anything starts', () => {
     [{ 'command.run': 'x {promt_file}' }, /did you mean \{prompt_file\}\?/],
     [{ 'command.run': 'x {model}' }, /no model is named/],
     [{ 'command.run': '../x' }, /may have neither/],
-    [{ prompt_via: 'mail' }, /^prompt_via is "mail", which is none of stdin, file, arg$/],
+    [
+      { FACTORY_COMMAND_PROMPT_VIA: 'mail' },
+      /^FACTORY_COMMAND_PROMPT_VIA is "mail", which is none of stdin, file, arg: /,
+    ],
     [{ 'command.home': 'relative' }, /^command\.home: "relative"/],
     [{ 'command.env_keys': 'a b' }, /no name of a variable/],
     [{ 'command.workdir': 'nowhere' }, /there is no folder/],
     [{ 'command.run': 'no-such-program' }, /no directory of PATH has "no-such-program"/],
-  ] as const)('%j', async ([attributes, reason]) => {
-    await using it = await command('ok', { attributes });
+  ] as const)('%j', async ([words, reason]) => {
+    const isVariable = 'FACTORY_COMMAND_PROMPT_VIA' in words;
+    await using it = await command('ok', isVariable ? { env: words } : { attributes: words });
     expect(await it.work()).toMatchObject({ class: 'config', reason: expect.stringMatching(reason) });
   });
 

@@ -2,28 +2,55 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { agentAttributes } from '../../src/agents/index.ts';
 import type { Agent, AgentReport, AgentTask } from '../../src/core/contracts/agent.ts';
 import { failureClasses, parkKinds } from '../../src/core/outcome.ts';
+import { type NodeSettings, nodeAttributes } from '../../src/core/settings/node.ts';
+import type { AttributeTable } from '../../src/core/settings/types.ts';
 
 /** An agent to be tried, and what the test may ask of it. */
 export type Subject = AsyncDisposable & {
   /** Can do the task of `taskFor()`. */
   readonly agent: Agent;
   /** The same kind of agent where it cannot do its work, or gets an impossible task. */
-  readonly broken?: { readonly agent: Agent; readonly task?: Partial<AgentTask> };
+  readonly broken?: { readonly agent: Agent; readonly task?: TaskText };
   /** An agent whose work takes until it is stopped, and the moment it has begun. */
   readonly endless?: { readonly agent: Agent; begun(): Promise<void> };
   /** Settles once nothing of the agent's is open any more (connections, processes). */
   readonly quiet?: () => Promise<void>;
 };
 
-export const taskFor = (more: Partial<AgentTask> = {}): AgentTask => ({
+/** Attributes as an author writes them. */
+export type Words = Readonly<Record<string, string>>;
+export type TaskText = Partial<AgentTask> & { readonly attributes?: Words };
+
+const attributeTable: AttributeTable = { ...nodeAttributes, ...agentAttributes };
+
+/** The settings that a node with these attributes has itself. */
+export function settingsOf(words: Words): Partial<NodeSettings> {
+  const said = Object.entries(words).filter(([, text]) => text.trim() !== '');
+  const settings = said.map(([key, text]) => {
+    const read = attributeTable[key]?.read({ kind: 'string', text });
+    if (read?.ok !== true) throw new Error(`${key} "${text}" ${read?.why ?? 'is unknown'}`);
+    return [key, read.value];
+  });
+  return Object.fromEntries(settings) as Partial<NodeSettings>;
+}
+
+/** What of a task a node with these attributes decides. */
+export const saidBy = (attributes: Words): Pick<AgentTask, 'settings' | 'model'> => {
+  const settings = settingsOf(attributes);
+  const [model] = settings.llm_model ?? [];
+  return { settings, ...(model === undefined ? {} : { model }) };
+};
+
+export const taskFor = ({ attributes = {}, ...more }: TaskText = {}): AgentTask => ({
   node: 'work',
   call: 1,
   prompt: 'do it',
   workspace: tmpdir(),
   nodeDir: tmpdir(),
-  attributes: {},
+  ...saidBy(attributes),
   run: () => Promise.reject(new Error('this test has no programs')),
   keep: async () => {},
   log: () => {},

@@ -10,7 +10,7 @@ import { runAgentProgram } from '../../src/engine/agent-process.ts';
 import { realSpawn } from '../../src/platform/process/spawn.ts';
 import { isAlive, processId } from '../../src/platform/process/table.ts';
 import { temp } from '../platform/temp.ts';
-import { taskFor } from './contract.ts';
+import { type TaskText, taskFor } from './contract.ts';
 
 export type LogLine = { readonly level: string; readonly message: string; readonly fields: object };
 
@@ -39,7 +39,7 @@ export async function programTask(
   const shown: string[] = [];
   const conflicts: string[] = [];
   let mask = masker([]);
-  const task = (more: Partial<AgentTask> = {}, signal?: AbortSignal): AgentTask =>
+  const task = (more: TaskText = {}, signal?: AbortSignal): AgentTask =>
     taskFor({
       workspace,
       nodeDir,

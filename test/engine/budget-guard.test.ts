@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { fallbackAgent, unusableAgent } from '../../src/agents/fallback.ts';
 import type { Caps } from '../../src/core/budget/limits.ts';
 import type { Usage } from '../../src/core/budget/usage.ts';
-import type { Agent, AgentReport } from '../../src/core/contracts/agent.ts';
+import type { Agent, AgentReport, AgentTask } from '../../src/core/contracts/agent.ts';
 import type { CallRecord } from '../../src/core/records/visit.ts';
 import { openBudgetGuard } from '../../src/engine/budget-guard.ts';
 import { endedCalls, openCostLedger } from '../../src/engine/cost-ledger.ts';
@@ -20,13 +20,13 @@ const used = (model: string, cost_usd: number | null): Usage => ({
   cost_usd,
 });
 const saying = (name: string, report: AgentReport, more: Partial<Agent> = {}) => {
-  const asked: Readonly<Record<string, string>>[] = [];
+  const asked: AgentTask[] = [];
   const agent: Agent = {
     name,
     describe: name,
     ...more,
     async work(task) {
-      asked.push(task.attributes);
+      asked.push(task);
       return report;
     },
   };
@@ -106,14 +106,14 @@ test('an agent that failed without a word of what it used may have cost anything
 
 test.for([
   ['stop', undefined],
-  ['allow', 'allow'],
+  ['allow', true],
 ] as const)(
   'where the run says unknown_cost=%s, an agent that counts for itself receives %s',
   async ([word, told]) => {
     const { ask } = counter({ unknownCost: word });
     const one = saying('one', answered(used('m', null)));
     await ask([one.agent]);
-    expect(one.asked.map((attributes) => attributes['unknown_cost'])).toEqual([told]);
+    expect(one.asked.map(({ uncounted }) => uncounted)).toEqual([told]);
   },
 );
 

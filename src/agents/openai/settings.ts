@@ -1,17 +1,18 @@
 /** What a node's attributes say about how the model works: one answer, or a loop with tools, and within which limits.
  *  Their values have been checked with the pipeline. Pure. */
 import { type AgentTask, toolNames } from '../../core/contracts/agent.ts';
-import { own } from '../../core/json.ts';
 import type { ToolScope } from '../../core/policy/tool-paths.ts';
+import type { NodeSettings } from '../../core/settings/node.ts';
 import {
   type AttributeTable,
   attr,
   count,
   duration,
-  durationMs,
+  type Settings,
   word,
   words,
 } from '../../core/settings/types.ts';
+import type { codexAttributes } from '../codex-settings.ts';
 
 export const openaiAttributes = {
   'agent.mode': attr(
@@ -29,6 +30,10 @@ export const openaiAttributes = {
   max_turns: attr(count(1), 'How often the model may answer in one session with tools.', { default: '50' }),
 } as const satisfies AttributeTable;
 
+type Wanted = NodeSettings &
+  Settings<typeof openaiAttributes> &
+  Pick<Settings<typeof codexAttributes>, 'codex.block_read_paths'>;
+
 export type Api = 'auto' | 'responses' | 'chat';
 
 export type Loop = {
@@ -45,55 +50,34 @@ export type Loop = {
   readonly scope: ToolScope;
 };
 
-const usualTurns = 50;
-const usualRunMs = 600_000;
 /** Hidden from every agent unless the node allows it. */
 const scenarios = 'scripts/scenarios/';
 
 /** `loop` is undefined where the model gets no tools. */
-export function readOpenaiSettings(task: Pick<AgentTask, 'attributes' | 'schema'>): {
+export function readOpenaiSettings(task: Pick<AgentTask, 'settings' | 'schema' | 'uncounted'>): {
   readonly api: Api;
   readonly loop: Loop | undefined;
 } {
-  const text = (key: string) => own(task.attributes, key)?.trim() || undefined;
-  const list = (key: string) =>
-    text(key)
-      ?.split(',')
-      .map((one) => one.trim())
-      .filter((one) => one !== '');
-  const api = text('openai.api');
-  const tools = list('openai.tools');
-  const mode = text('agent.mode') ?? (tools === undefined ? 'single' : 'agent');
-  const maxTokens = text('max_tokens');
-  const runTimeout = text('openai.run_timeout');
-  const isOpen = (key: string) => /^(?:1|t|true|yes)$/i.test(text(key) ?? '');
-  const only = list('read_scope');
-  const writable = list('allowed_write_paths');
+  const said: Partial<Wanted> = task.settings;
+  const { read_scope: only, allowed_write_paths: writable } = said;
+  const isOpen = said['openai.allow_read_scenarios'] === true || said['codex.allow_read_scenarios'] === true;
+  const tools = said['openai.tools'];
   const loop = {
     tools: tools ?? toolNames,
-    finish: task.schema === undefined && text('response_file') === undefined,
-    maxTurns: Number(text('max_turns') ?? usualTurns),
-    maxTokens: maxTokens === undefined ? undefined : Number(maxTokens),
-    uncounted: text('unknown_cost') === 'allow',
-    runMs: (runTimeout === undefined ? undefined : milliseconds(runTimeout)) ?? usualRunMs,
+    finish: task.schema === undefined && said.response_file === undefined,
+    maxTurns: said.max_turns ?? openaiAttributes.max_turns.otherwise,
+    maxTokens: said.max_tokens,
+    uncounted: task.uncounted === true,
+    runMs: said['openai.run_timeout'] ?? openaiAttributes['openai.run_timeout'].otherwise,
     scope: {
-      hidden: [
-        ...(isOpen('openai.allow_read_scenarios') || isOpen('codex.allow_read_scenarios') ? [] : [scenarios]),
-        ...(list('codex.block_read_paths') ?? []),
-      ],
+      hidden: [...(isOpen ? [] : [scenarios]), ...(said['codex.block_read_paths'] ?? [])],
       ...(only === undefined ? {} : { only }),
       ...(writable === undefined ? {} : { writable }),
     },
   };
-  return {
-    api: api === 'responses' || api === 'chat' ? api : 'auto',
-    loop: mode === 'agent' ? loop : undefined,
-  };
+  const mode = said['agent.mode'] ?? (tools === undefined ? 'single' : 'agent');
+  return { api: said['openai.api'] ?? 'auto', loop: mode === 'agent' ? loop : undefined };
 }
-
-/** A bare number means seconds. */
-const milliseconds = (text: string): number | undefined =>
-  /^\d+$/.test(text) ? Number(text) * 1000 : durationMs(text);
 
 /* Default settings, and what a key and a base URL look like: all that choosing this agent needs of it. */
 

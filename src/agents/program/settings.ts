@@ -2,12 +2,8 @@
 import { isAbsolute, join, normalize } from 'node:path';
 import type { AgentTask } from '../../core/contracts/agent.ts';
 import type { Environment } from '../../core/contracts/process.ts';
-import { own } from '../../core/json.ts';
 import { splitWords } from '../../core/policy/words.ts';
-import { durationMs } from '../../core/settings/types.ts';
-
-/** A text and where it comes from, for messages. */
-export type GivenText = { readonly text: string; readonly from: string };
+import type { AttributeSpec, AttributeTable, Settings } from '../../core/settings/types.ts';
 
 /** What is wrong and where; thrown while settings are read, and caught by `settingsOr`. */
 export class BadSetting extends Error {}
@@ -28,74 +24,94 @@ export type ProgramSettings = {
   readonly heartbeatMs: number;
 };
 
-/** The texts of one agent's settings. */
-export type SettingSource = {
-  readonly agent: string;
-  readonly workspace: string;
-  readonly env: Environment;
-  attribute(name: string): GivenText | undefined;
-  variable(name: string): GivenText | undefined;
-  /** The attribute `<agent>.<name>`, else its variable. */
-  setting(name: string): GivenText | undefined;
-  /** Whether the attribute `<agent>.<name>` or its variable is true. */
-  flag(name: string): boolean;
+/** What decides about an agent's settings. */
+export type SettingsTask = Pick<AgentTask, 'settings' | 'model' | 'workspace'>;
+
+/** What a node says about its agent, else what the variables say that stand for its attributes, by the attributes' names
+ *  without the agent's. */
+type Said<T extends AttributeTable, A extends string> = {
+  readonly said: {
+    readonly [K in keyof T as K extends `${A}.${infer Name}` ? Name : never]: Settings<T>[K] | undefined;
+  };
+  /** The attribute or variable that says it, for messages. */
+  from(name: string): string;
 };
 
 /** `prefix`: of its variables, such as `FACTORY_CLAUDE`. */
-export function settingSource(
-  agent: string,
-  prefix: string,
-  { attributes, workspace }: Pick<AgentTask, 'attributes' | 'workspace'>,
+export function saidOf<T extends AttributeTable, A extends string>(
+  [agent, table, prefix]: readonly [A, T, string],
+  { settings }: Pick<AgentTask, 'settings'>,
   env: Environment,
-): SettingSource {
-  const attribute = (name: string) => given(own(attributes, name), name);
-  const variable = (name: string) => {
-    const from = `${prefix}_${name.toUpperCase()}`;
-    return given(env[from], from);
-  };
-  return {
-    agent,
-    workspace,
-    env,
-    attribute,
-    variable,
-    setting: (name) => attribute(`${agent}.${name}`) ?? variable(name),
-    flag: (name) => isTrue(attribute(`${agent}.${name}`)) || isTrue(variable(name)),
-  };
+): Said<T, A> {
+  const ofNode: Readonly<Record<string, unknown>> = settings;
+  const said: Record<string, unknown> = {};
+  const variables = new Map<string, string>();
+  for (const [key, spec] of Object.entries(table)) {
+    if (!key.startsWith(`${agent}.`)) continue;
+    const name = key.slice(agent.length + 1);
+    const variable = `${prefix}_${name.toUpperCase()}`;
+    said[name] = ofNode[key];
+    const text = env[variable]?.trim() ?? '';
+    // A default, and a time of 0, say nothing.
+    const isSaid = said[name] !== spec.otherwise && said[name] !== undefined && said[name] !== 0;
+    if (isSaid || text === '') continue;
+    said[name] = readVariable(variable, text, spec);
+    variables.set(name, variable);
+  }
+  return { said: said as Said<T, A>['said'], from: (name) => variables.get(name) ?? `${agent}.${name}` };
 }
 
-/** `flags`: `--model` and `--effort`. `unit`: what the names of its times end with. */
+function readVariable(variable: string, text: string, spec: AttributeSpec): unknown {
+  const written = spec.read({ kind: 'string', text });
+  // A variable may say yes and no as well.
+  const isYes = /^yes$/i.test(text);
+  const isWord = !written.ok && (isYes || /^no$/i.test(text));
+  const read = isWord ? spec.read({ kind: 'boolean', text, value: isYes }) : written;
+  if (read.ok) return read.value;
+  throw new BadSetting(
+    read.why.startsWith('"')
+      ? `${variable}: ${read.why}`
+      : `${variable} is "${text}", which ${read.why}: it takes ${spec.wants}`,
+  );
+}
+
+/** What all agent programs are asked for. */
+type Common = {
+  readonly path: string;
+  readonly workdir: string | undefined;
+  readonly model: string | undefined;
+  readonly env_keys: readonly string[] | undefined;
+  readonly block_read_paths: readonly string[] | undefined;
+  /** Milliseconds; 0 for nothing said. */
+  readonly timeout: number | undefined;
+  readonly heartbeat: number | undefined;
+};
+
+/** `flags`: `--model` and `--effort`. */
 export function programSettings(
-  source: SettingSource,
-  program: GivenText,
-  flags: { readonly model?: string; readonly effort?: string },
-  unit: '' | '_seconds' = '',
+  agent: 'codex' | 'claude' | 'command',
+  { said, from }: { readonly said: Common; from(name: string): string },
+  { settings, model, workspace }: SettingsTask,
+  { env, ...flags }: { readonly env: Environment; readonly model?: string; readonly effort?: string },
 ): ProgramSettings {
-  const { agent, workspace, env, attribute, variable, setting } = source;
-  const workdir = setting('workdir');
-  const time = (name: string) =>
-    milliseconds(attribute(`${agent}.${name}${unit}`)) ?? milliseconds(variable(`${name}${unit}`));
-  const { text } = program;
+  const { path, workdir } = said;
+  const ofNode = from('model') === `${agent}.model` ? said.model : undefined;
   return {
-    executable: {
-      configured: text,
-      path: text.includes('/') || text.includes('..') ? pathIn(workspace, program) : text,
-    },
+    executable: { configured: path, path: /\/|\.\./.test(path) ? pathIn(workspace, path) : path },
     workdir: workdir === undefined ? workspace : pathIn(workspace, workdir).replace(/(?<=.)\/+$/, ''),
-    model:
-      attribute(`${agent}.model`)?.text ??
-      attribute('llm_model')?.text ??
-      flags.model ??
-      variable('model')?.text ??
-      given(env['FACTORY_MODEL'], '')?.text,
-    effort: attribute('reasoning_effort')?.text ?? flags.effort ?? given(env['FACTORY_EFFORT'], '')?.text,
-    envKeys: listedEntries(setting('env_keys')).map(variableName),
+    model: ofNode ?? model ?? flags.model ?? said.model ?? given(env['FACTORY_MODEL']),
+    effort: settings.reasoning_effort ?? flags.effort ?? given(env['FACTORY_EFFORT']),
+    envKeys: (said.env_keys ?? []).map((name) => {
+      if (!/^[A-Za-z_]\w*$/.test(name))
+        throw new BadSetting(`${from('env_keys')}: "${name}" is no name of a variable`);
+      return name;
+    }),
     hidden: [
-      ...(isTrue(attribute(`${agent}.allow_read_scenarios`)) ? [] : [scenarios]),
-      ...listedEntries(setting('block_read_paths')).map(hiddenPath),
+      ...(settings[`${agent}.allow_read_scenarios`] === true ? [] : [scenarios]),
+      ...(said.block_read_paths ?? []).map((path) => hiddenPath(path, from('block_read_paths'))),
     ],
-    timeoutMs: time('timeout'),
-    heartbeatMs: time('heartbeat') ?? 15_000,
+    timeoutMs: said.timeout || undefined,
+    heartbeatMs: said.heartbeat || 15_000,
   };
 }
 
@@ -113,60 +129,21 @@ export function settingsOr<T>(read: () => T): { readonly settings: T } | { reado
 }
 
 /** Undefined for a text that is missing or blank. */
-export function given(text: string | undefined, from: string): GivenText | undefined {
-  const trimmed = text?.trim() ?? '';
-  return trimmed === '' ? undefined : { text: trimmed, from };
-}
-
-/** The entries of a comma-separated list. */
-export const listedEntries = (list: GivenText | undefined): readonly GivenText[] =>
-  (list?.text ?? '').split(',').flatMap((text) => given(text, list?.from ?? '') ?? []);
-
-export const isTrue = (said: GivenText | undefined): boolean => /^(?:1|t|true|yes)$/i.test(said?.text ?? '');
-
-/** A bare number means seconds, and 0 that nothing is set. */
-function milliseconds(said: GivenText | undefined): number | undefined {
-  if (said === undefined) return undefined;
-  const ms = /^\d+$/.test(said.text) ? Number(said.text) * 1000 : durationMs(said.text);
-  if (ms === undefined)
-    throw new BadSetting(`${said.from} is "${said.text}", which is no length of time: write 900 or 15m`);
-  return ms === 0 ? undefined : ms;
-}
+export const given = (text: string | undefined): string | undefined => text?.trim() || undefined;
 
 /** An absolute path, or one relative to the workspace made absolute. */
-export function pathIn(workspace: string, { text, from }: GivenText): string {
-  if (/~|\.\./.test(text)) throw new BadSetting(`${from}: "${text}" may have neither "~" nor ".."`);
-  return isAbsolute(text) ? normalize(text) : join(workspace, text);
-}
+export const pathIn = (workspace: string, path: string): string =>
+  isAbsolute(path) ? normalize(path) : join(workspace, path);
 
-function hiddenPath({ text, from }: GivenText): string {
-  if (isAbsolute(text) || /~|\.\./.test(text))
-    throw new BadSetting(`${from}: "${text}" is not inside the workspace: no leading "/", no "~", no ".."`);
-  if (/^[./]*$/.test(text)) throw new BadSetting(`${from}: "${text}" is the whole workspace`);
-  return text;
-}
-
-function variableName({ text, from }: GivenText): string {
-  if (!/^[A-Za-z_]\w*$/.test(text)) throw new BadSetting(`${from}: "${text}" is no name of a variable`);
-  return text;
+function hiddenPath(path: string, from: string): string {
+  if (path.includes('~')) throw new BadSetting(`${from}: "${path}" is not inside the workspace: no "~"`);
+  if (/^[./]*$/.test(path)) throw new BadSetting(`${from}: "${path}" is the whole workspace`);
+  return path;
 }
 
 /** The words of a command line, split without a shell. */
-export function wordsIn({ text, from }: GivenText): readonly string[] {
+export function wordsIn(text: string, from: string): readonly string[] {
   const split = splitWords(text);
   if ('problem' in split) throw new BadSetting(`${from}: ${split.problem} (at character ${split.at + 1})`);
   return split.words;
-}
-
-/** One of a few words. */
-export function oneOf<const W extends string>(
-  said: GivenText | undefined,
-  words: readonly W[],
-  byDefault: W,
-): W {
-  if (said === undefined) return byDefault;
-  const found = words.find((word) => word === said.text);
-  if (found === undefined)
-    throw new BadSetting(`${said.from} is "${said.text}", which is none of ${words.join(', ')}`);
-  return found;
 }

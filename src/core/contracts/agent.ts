@@ -2,6 +2,7 @@
 import type { Usage } from '../budget/usage.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { AgentOutcome, AnsweredBy, FailureClass, Park } from '../outcome.ts';
+import type { NodeSettings } from '../settings/node.ts';
 import type { Exit } from './process.ts';
 import type { SandboxLevel } from './sandbox.ts';
 
@@ -56,8 +57,12 @@ export type AgentTask = {
   readonly workspace: string;
   /** The node's artifact folder, absolute; a backend may leave files here. */
   readonly nodeDir: string;
-  /** The node's attributes as text, canonical names (`llm_model`, `test.outcome`, `codex.path`, …). */
-  readonly attributes: Readonly<Record<string, string>>;
+  /** The node's settings, with those of its agent (`test.outcome`, `codex.path`, …). */
+  readonly settings: Partial<NodeSettings>;
+  /** The model that the node names, of several this attempt's. */
+  readonly model?: string;
+  /** A server that does not count its tokens may continue under a limit. */
+  readonly uncounted?: true;
   /** Asked of a single-turn model: the answer's JSON schema and its name. */
   readonly schema?: { readonly name: string; readonly schema: JsonObject };
   /** Edges test the outcome of the node: an answer that gives none is no success. */
@@ -222,7 +227,7 @@ export interface Agent {
   /** A list of agents: the same list with each of its agents as `other` makes it. */
   each?(other: (agent: Agent) => Agent): Agent;
   /** The model that would answer, as far as that is known before the call; without it the call has no price yet. */
-  modelFor?(task: Pick<AgentTask, 'node' | 'call' | 'attributes' | 'workspace'>): string | undefined;
+  modelFor?(task: Pick<AgentTask, 'node' | 'call' | 'model' | 'settings' | 'workspace'>): string | undefined;
   work(task: AgentTask, signal: AbortSignal): Promise<AgentReport>;
 }
 

@@ -19,7 +19,7 @@ export const record: Layer = (next) => async (context) => {
     runId: run.runId,
     epoch: run.epoch,
     clock: run.clock,
-    node: node.id,
+    node,
     nodeDir,
     visit: context.visit,
     attempt: context.attempt.number,

@@ -7,7 +7,7 @@ import type { Clock } from '../../../src/core/contracts/clock.ts';
 import { Superseded } from '../../../src/platform/files/fence.ts';
 import { type ModelRequest, type Reaction, startModelServer } from '../../support/model-server.ts';
 import { agentClock } from '../clock.ts';
-import { keepsTheAgentContract, wellFormed } from '../contract.ts';
+import { keepsTheAgentContract, settingsOf, wellFormed } from '../contract.ts';
 import { programTask } from '../program-task.ts';
 import { agentAt, apiKey, never } from './tell.ts';
 
@@ -78,11 +78,11 @@ keepsTheAgentContract('openai', async () => {
   const servers = [fine, refusing, silent];
   const at = (server: (typeof servers)[number]) => {
     const agent = agentAt(server);
-    const attributes = { 'openai.tools': 'read,list' };
+    const settings = settingsOf({ 'openai.tools': 'read,list' });
     return {
       ...agent,
       work: (task: Parameters<typeof agent.work>[0], signal: AbortSignal) =>
-        agent.work({ ...task, attributes }, signal),
+        agent.work({ ...task, settings }, signal),
     };
   };
   return {
@@ -449,7 +449,8 @@ test.for([
       reason: expect.stringContaining('unknown_cost=allow'),
     });
     await using free = await job([silent, calls(done())], {
-      attributes: { max_tokens: '1000', unknown_cost: 'allow' },
+      attributes: { max_tokens: '1000' },
+      task: { uncounted: true },
     });
     expect(await free.work()).toMatchObject({ kind: 'finished' });
   },

@@ -36,7 +36,7 @@ test('saves the exchange with both snapshots, then lists what changed, with secr
   const executed = await node.through(record, async (context) => {
     const task = {
       prompt: 'p',
-      attributes: {},
+      settings: {},
       call: 1,
       acted: context.agent?.acted,
       record() {},

@@ -37,7 +37,7 @@ export const runTool = once(() =>
         cwd: root,
         keys: [],
         home: [],
-        network: task.attributes['network']?.trim() === 'on',
+        network: task.settings.network === 'on',
         unread: { hidden, ...(only === undefined ? {} : { only }) },
         stdoutName: `openai.run_${number}.stdout.log`,
         stderrName: `openai.run_${number}.stderr.log`,
