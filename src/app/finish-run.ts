@@ -5,7 +5,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Refusal } from '../core/diagnostic.ts';
 import type { ParsedGraph } from '../core/graph.ts';
 import { once } from '../core/once.ts';
-import type { SuspendedRun } from '../core/outcome.ts';
 import type { Checkpoint } from '../core/records/checkpoint.ts';
 import { exchangesLayout, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
@@ -51,116 +50,76 @@ export async function unreportedEnd(
   takeOver: boolean,
   doors: Doors,
 ): Promise<Finished | Refusal | undefined> {
-  if (state.ended?.disk === true) return undefined;
+  if (state.ended === null || state.ended.disk === true) return undefined;
   const end = await endOf(manifest, state, runDir, doors);
   if (end === undefined || end.result.reason === testStop.reason) return undefined;
   const isWritten = () => hasResult(layout(runDir).result, end.result);
-  if (await isWritten()) {
-    // The result was written, but a lock that was not released shows that it may not have been printed.
-    if (!(await notReleased(runDir, state.epoch))) return undefined;
-    const answer = await acquireLock(runDir, { clock: doors.clock, takeOver });
-    if (answer.kind === 'refused') return undefined;
-    const completed = await completeFiles(answer.lock, runDir, manifest, state, end.result, doors);
-    return completed === 'resumed' ? undefined : (completed ?? end);
-  }
-  const refusal = await completeResult(runDir, manifest, state, end.result, takeOver, doors);
-  // Another engine may still be running.
-  return refusal ?? ((await isWritten()) ? end : undefined);
+  const written = await isWritten();
+  // The result was written, but a lock that was not released shows that it may not have been printed.
+  if (written && !(await notReleased(runDir, state.epoch))) return undefined;
+  const about = { manifest, state, result: end.result };
+  const completed = written
+    ? await completeOwned(runDir, about, takeOver, doors)
+    : await completeResult(runDir, about, takeOver, doors);
+  if (typeof completed === 'object') return completed;
+  // Another engine may have completed it, or may still be running.
+  return completed === undefined || (!written && (await isWritten())) ? end : undefined;
 }
 
-async function endOf(
+/** The result of a run that has ended or is suspended; undefined for any other. */
+export async function endOf(
   manifest: Manifest,
   state: Checkpoint,
   runDir: string,
   doors: Pick<Doors, 'cwd' | 'called'>,
 ): Promise<Finished | undefined> {
-  const { ended } = state;
-  if (ended === null) return undefined;
-  const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
-  const end = { state, ending, interrupted: false };
-  return {
-    result: await resultOf(manifest, runDir, treesOf, end, doors.cwd, doors.called),
-    code: ended.code,
-  };
+  const { ended, parked } = state;
+  const ending =
+    ended !== null
+      ? { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code }
+      : parked && { ok: false, exitNode: null, reason: `${parked.node}: ${parked.reason}`, code: 75 };
+  if (ending === undefined) return undefined;
+  const end = { state, ending, interrupted: false, ...(ended === null ? { parked } : {}) };
+  const result = await resultOf(manifest, runDir, treesOf, end, doors.cwd, doors.called);
+  return { result, code: ending.code };
 }
 
-/** Writes the result of a suspended run, if its engine was killed before it could. Changes nothing if the run has another owner
- *  or was resumed meanwhile. */
-export async function completeWait(
-  runDir: string,
-  parked: SuspendedRun,
-  result: RunResult,
-  doors: Doors,
-): Promise<void> {
-  if (await hasResult(layout(runDir).result, result)) return;
-  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver: false });
-  if (answer.kind === 'refused') return;
-  const open = fence(runDir, answer.lock.assertOwner, answer.lock.successor);
-  try {
-    const stands = await loadRunState(runDir);
-    if ('problems' in stands || !isDeepStrictEqual(stands.history.checkpoint.parked, parked)) return;
-    await completeRecords(runDir, stands, answer.lock.epoch, doors);
-    await writeFileAtomic(layout(runDir).result, withOwnHash(result), flushed);
-  } finally {
-    await releaseLock(answer.lock, result, doors);
-    open();
-  }
-}
+type KnownEnd = { readonly manifest: Manifest; readonly state: Checkpoint; readonly result: RunResult };
 
-/** Completes a run whose engine was killed after its end: writes the result, removes leftovers, and restores the workspace with
- *  its holdout files, which a power cut may have damaged. `state` is its last one. Changes nothing if the run is complete, is
- *  being completed by its owner, or was resumed meanwhile. Refuses if the holdout cannot be read, or if the run belongs to
- *  another user. */
+/** Completes a run whose engine was killed after its end or its suspension: removes leftovers, brings its records up to date,
+ *  writes the result; of one that has ended, also restores the workspace with its holdout files, which a power cut may have
+ *  damaged. `state` is its last one. Changes nothing if the run is complete, or `theirs`: it is being completed by its owner, or
+ *  was resumed meanwhile. Refuses if the holdout cannot be read, or if the run belongs to another user. */
 export async function completeResult(
   runDir: string,
-  manifest: Manifest,
-  state: Checkpoint,
-  result: RunResult,
+  end: KnownEnd,
   takeOver: boolean,
   doors: Doors,
-): Promise<Refusal | undefined> {
-  const isWritten = await hasResult(layout(runDir).result, result);
+): Promise<Refusal | 'theirs' | undefined> {
+  const isWritten = await hasResult(layout(runDir).result, end.result);
   if (isWritten && !(await hasLeftovers(runDir))) return undefined;
   const wrongOwner = checkRunOwner(runDir);
   if (wrongOwner !== undefined) return isWritten ? undefined : wrongOwner;
-  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver });
-  if (answer.kind === 'refused') return undefined;
-  const completed = await completeFiles(answer.lock, runDir, manifest, state, result, doors);
-  return completed === 'resumed' ? undefined : completed;
+  return completeOwned(runDir, end, takeOver, doors);
 }
 
-async function completeFiles(
-  lock: Lock,
+async function completeOwned(
   runDir: string,
-  manifest: Manifest,
-  state: Checkpoint,
-  result: RunResult,
+  end: KnownEnd,
+  takeOver: boolean,
   doors: Doors,
-): Promise<Refusal | 'resumed' | undefined> {
-  const at = layout(runDir);
+): Promise<Refusal | 'theirs' | undefined> {
+  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver });
+  if (answer.kind === 'refused') return 'theirs';
+  const { lock } = answer;
   const open = fence(runDir, lock.assertOwner, lock.successor);
-  let ending: RunResult | undefined = result;
+  let ending: RunResult | undefined = end.result;
   try {
     await removeLeftovers(runDir);
-    if (await hasResult(at.result, result)) return undefined;
-    const stands = await loadRunState(runDir);
-    if ('problems' in stands) return stands;
-    if (!isDeepStrictEqual(stands.history.checkpoint, state)) {
-      ending = undefined;
-      return 'resumed';
-    }
-    const { snapshot } = state;
-    const holdout = await openHoldout(runDir, manifest, doors.env);
-    if ('problems' in holdout) return holdout;
-    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-    if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
-    revealHoldout(at.workspace, holdout.sealed);
-    await completeRecords(runDir, stands, lock.epoch, doors);
-    await settleRun(runDir);
-    // Computed again: it contains the hashes of the completed journals.
-    const whole = await endOf(manifest, stands.history.checkpoint, runDir, doors);
-    await writeFileAtomic(at.result, withOwnHash(whole?.result ?? result), flushed);
-    return undefined;
+    if (await hasResult(layout(runDir).result, end.result)) return undefined;
+    const completed = await completeFiles(lock, runDir, end, doors);
+    if (completed === 'theirs') ending = undefined;
+    return completed;
   } catch (error) {
     const trouble = restoreProblem(error);
     if (trouble !== undefined) return trouble;
@@ -171,15 +130,32 @@ async function completeFiles(
   }
 }
 
-/** Writes what a killed engine left out of the files that are derived from the journal. */
-async function completeRecords(
+async function completeFiles(
+  lock: Lock,
   runDir: string,
-  stands: RunStanding,
-  epoch: number,
+  { manifest, state, result }: KnownEnd,
   doors: Doors,
-): Promise<void> {
-  const { events, trace } = await openEndRecords(runDir, stands, epoch, doors);
+): Promise<Refusal | 'theirs' | undefined> {
+  const at = layout(runDir);
+  const stands = await loadRunState(runDir);
+  if ('problems' in stands) return stands;
+  if (!isDeepStrictEqual(stands.history.checkpoint, state)) return 'theirs';
+  const { ended, snapshot } = state;
+  // The workspace of a suspended run is restored by its resume.
+  if (ended !== null) {
+    const holdout = await openHoldout(runDir, manifest, doors.env);
+    if ('problems' in holdout) return holdout;
+    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+    if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
+    revealHoldout(at.workspace, holdout.sealed);
+  }
+  const { events, trace } = await openEndRecords(runDir, stands, lock.epoch, doors);
   await Promise.all([events.close(), trace.close()]);
+  if (ended !== null) await settleRun(runDir);
+  // Computed again: it contains the hashes of the completed journals.
+  const whole = await endOf(manifest, state, runDir, doors);
+  await writeFileAtomic(at.result, withOwnHash(whole?.result ?? result), flushed);
+  return undefined;
 }
 
 /** Opens the events and the trace of a run after what is derived from its journal was brought up to date. */

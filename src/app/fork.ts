@@ -24,7 +24,7 @@ import { type Inputs, readInputs, textsOf } from './inputs.ts';
 import { storedGraphInPlace } from './read-pipeline.ts';
 import { scriptProblem } from './resolve-agents.ts';
 import { driveMade, prepareResume } from './resume.ts';
-import { type Sandbox, sandboxOf } from './sandbox.ts';
+import { type Sandbox, sandboxOfRun } from './sandbox.ts';
 import { type Doors, type Finished, keptScript, type RunFlags } from './types.ts';
 
 /** What makes a fork a replay. */
@@ -81,12 +81,7 @@ export async function forkRun(
 
   const judge = await openHoldout(resolve(runDir), old, doors.env);
   if ('problems' in judge) return judge;
-  const sandbox = await sandboxOf(
-    current,
-    { runsDir: where.runsDir, workdir: old.original_workdir, holdoutFrom: old.holdout?.from },
-    flags.sandbox ?? (old.sandbox?.by === '--sandbox' ? old.sandbox.asked : undefined),
-    doors,
-  );
+  const sandbox = await sandboxOfRun(current, old, where.runsDir, flags.sandbox, doors);
   if ('problems' in sandbox) return sandbox;
   const history = await readRun(runDir);
   if (!history.ok) return refused('run-files', history.why);

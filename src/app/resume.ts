@@ -101,8 +101,9 @@ async function resumeOnce(
   const { checkpoint } = history;
   const finished = await finishedRun(manifest, checkpoint, runDir, doors);
   if (finished !== undefined) {
-    const takeOver = flags.takeOver === true;
-    return (await completeResult(runDir, manifest, checkpoint, finished.result, takeOver, doors)) ?? finished;
+    const end = { manifest, state: checkpoint, result: finished.result };
+    const completed = await completeResult(runDir, end, flags.takeOver === true, doors);
+    return typeof completed === 'object' ? completed : finished;
   }
   const wrongOwner = checkRunOwner(runDir);
   if (wrongOwner !== undefined) return wrongOwner;

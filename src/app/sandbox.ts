@@ -15,6 +15,7 @@ import {
   sandboxWords,
 } from '../core/policy/confinement.ts';
 import { holdoutPaths } from '../core/policy/holdout-paths.ts';
+import type { Manifest } from '../core/records/manifest.ts';
 import type { Attribute } from '../core/settings/types.ts';
 import { type RunConfinement, sandboxRequestOf } from '../engine/confinement.ts';
 import { keysFolder } from '../holdout/vault.ts';
@@ -36,6 +37,21 @@ export type Sandbox = {
   readonly confinement: RunConfinement;
   readonly account: ReturnType<typeof sandboxAccount>;
 };
+
+/** The sandbox of a run with this manifest; without a flag, the run keeps the one that a flag set. */
+export const sandboxOfRun = (
+  graph: Graph,
+  { original_workdir: workdir, holdout, sandbox }: Manifest,
+  runsDir: string,
+  flag: SandboxWord | undefined,
+  doors: Parameters<typeof sandboxOf>[3],
+): Promise<Sandbox | Refusal> =>
+  sandboxOf(
+    graph,
+    { runsDir, workdir, holdoutFrom: holdout?.from },
+    flag ?? (sandbox?.by === '--sandbox' ? sandbox.asked : undefined),
+    doors,
+  );
 
 /** The sandbox for the nodes of `graph`. Paths are absolute; `workdir` is empty if there is none. */
 export async function sandboxOf(

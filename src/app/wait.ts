@@ -5,13 +5,11 @@ import type { Refusal } from '../core/diagnostic.ts';
 import type { Graph } from '../core/graph.ts';
 import { endsByTime, type SuspendedRun } from '../core/outcome.ts';
 import { parkAbove } from '../engine/shared-budget.ts';
-import { treesOf } from '../git/history.ts';
 import { acquireLock, locksIn } from '../store/lock.ts';
 import type { LockFile } from '../store/lock-file.ts';
-import { resultOf } from '../store/result.ts';
 import { readRun } from '../store/run-journal.ts';
 import { readManifest } from '../store/runs.ts';
-import { completeWait } from './finish-run.ts';
+import { completeResult, endOf } from './finish-run.ts';
 import { storedGraph } from './read-pipeline.ts';
 import { checkRunOwner, loadRunState } from './run-state.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -49,17 +47,15 @@ export async function stillParked(
     const spent = isOutage && patience(parked, left, flags.maxOutageMs ?? (await maxOutageOf(runDir)));
     if (spent) doors.log('warn', 'the outage lasts longer than max_outage: the run stays suspended');
     if (flags.wait !== true || spent || doors.signal.aborted) {
-      const readRun = await readManifest(runDir);
-      if (!readRun.ok) return undefined;
-      const code = doors.signal.aborted ? 130 : 75;
-      const ending = { ok: false, exitNode: null, reason: `${parked.node}: ${parked.reason}`, code };
-      const end = { state, ending, interrupted: false, parked };
-      const result = await resultOf(readRun.manifest, runDir, treesOf, end, doors.cwd, doors.called);
-      if (code === 75) {
-        await completeWait(runDir, parked, result, doors);
-        await parkAbove(doors.env, parked);
-      }
-      return { result, code };
+      const read = await readManifest(runDir);
+      if (!read.ok) return undefined;
+      const { manifest } = read;
+      const end = await endOf(manifest, state, runDir, doors);
+      if (end === undefined) return undefined;
+      if (doors.signal.aborted) return { result: { ...end.result, exit_code: 130 }, code: 130 };
+      await completeResult(runDir, { manifest, state, result: end.result }, false, doors);
+      await parkAbove(doors.env, parked);
+      return end;
     }
     const stands = announced || begins === undefined ? undefined : await loadRunState(runDir);
     if (stands !== undefined && 'manifest' in stands) {

@@ -37,9 +37,9 @@ const datasync = (file: number): Promise<void> =>
 /** An open resource; a second `close` does nothing. */
 export type Closing = { close(): Promise<void> | void };
 
-/** Closes the open ones. Never rejects: it cleans up after another error, which matters more. */
-export async function closeAll(all: Iterable<Closing>): Promise<void> {
-  for (const one of all) {
+/** Closes the open ones, the latest first. Never rejects: it cleans up after another error, which matters more. */
+export async function closeAll(all: readonly Closing[]): Promise<void> {
+  for (const one of all.toReversed()) {
     try {
       await one.close();
     } catch {}

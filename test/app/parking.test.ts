@@ -2,9 +2,9 @@
 import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { completeWait } from '../../src/app/finish-run.ts';
+import { completeResult } from '../../src/app/finish-run.ts';
+import { loadRunState } from '../../src/app/run-state.ts';
 import type { Clock } from '../../src/core/contracts/clock.ts';
-import { parkedSchema } from '../../src/core/outcome.ts';
 import { runResultSchema } from '../../src/core/records/result.ts';
 import { livingOwners } from '../../src/store/lock.ts';
 import { verifyRun } from '../../src/verify/index.ts';
@@ -210,7 +210,8 @@ test('completing a suspended run does not overwrite what another process has don
   expect((await it.start()).code).toBe(75);
   const runDir = join(it.path, '.factory/runs/r1');
   const result = runResultSchema().parse(it.json('.factory/runs/r1/result.json'));
-  const parked = parkedSchema().parse(it.json(checkpoint).parked);
+  const before = await loadRunState(runDir);
+  if ('problems' in before) throw new Error('the run can be read');
   expect((await it.resume('r1', { now: true })).code).toBe(0);
   const files = ['result.json', 'manifest.json', 'checkpoint.json'];
   const read = () => files.map((name) => readFileSync(join(runDir, name), 'utf8'));
@@ -218,7 +219,9 @@ test('completing a suspended run does not overwrite what another process has don
   const { signal } = new AbortController();
   const watcher = { event() {}, streamed() {}, spent() {} };
   const doors = { cwd: it.path, env: {}, clock: it.clock, signal, watcher, log() {} };
-  await completeWait(runDir, parked, result, doors);
+  const { manifest, history } = before;
+  const end = { manifest, state: history.checkpoint, result };
+  expect(await completeResult(runDir, end, false, doors)).toBe('theirs');
   expect(read()).toEqual(ended);
 });
 
