@@ -21,9 +21,10 @@ import { readManifest } from '../store/runs.ts';
 import { stateAfter } from '../store/visits.ts';
 import { createFork, hashOfRecords, type NewFork } from './fork-directory.ts';
 import { type Inputs, readInputs, textsOf } from './inputs.ts';
+import { prepareResume, type ReadyResume } from './prepare-resume.ts';
 import { storedGraphInPlace } from './read-pipeline.ts';
 import { scriptProblem } from './resolve-agents.ts';
-import { driveMade, prepareResume } from './resume.ts';
+import { driveMade } from './resume.ts';
 import { type Sandbox, sandboxOfRun } from './sandbox.ts';
 import { type Doors, type Finished, keptScript, type RunFlags } from './types.ts';
 
@@ -119,7 +120,7 @@ function forkOf(
     readonly runsDir: string;
     readonly runId: string;
     readonly inputs: Inputs;
-    readonly ready: Exclude<Awaited<ReturnType<typeof prepareResume>>, Refusal>;
+    readonly ready: ReadyResume;
     readonly graph: Graph | undefined;
     readonly goal: Json | undefined;
     readonly sealed: SealedHoldout | undefined;
