@@ -101,107 +101,98 @@ export async function forkRun(
   return driveMade(made, current, { casting, inputs: textsOf(inputs), caps }, flags, doors);
 }
 
+type ForkPoint = {
+  readonly old: Manifest;
+  readonly runDir: string;
+  readonly moment: Moment;
+  readonly calls: readonly CallRecord[];
+  readonly replay: ReplayStart | undefined;
+};
+
+type ForkStart = {
+  readonly runsDir: string;
+  readonly runId: string;
+  readonly inputs: Inputs;
+  readonly ready: ReadyResume;
+  readonly graph: Graph | undefined;
+  readonly goal: Json | undefined;
+  readonly sealed: SealedHoldout | undefined;
+  readonly account: Sandbox['account'];
+};
+
 /** Everything that the new run directory is created from. */
-function forkOf(
-  {
-    old,
-    runDir,
-    moment,
-    calls,
-    replay,
-  }: {
-    readonly old: Manifest;
-    readonly runDir: string;
-    readonly moment: Moment;
-    readonly calls: readonly CallRecord[];
-    readonly replay: ReplayStart | undefined;
-  },
-  now: {
-    readonly runsDir: string;
-    readonly runId: string;
-    readonly inputs: Inputs;
-    readonly ready: ReadyResume;
-    readonly graph: Graph | undefined;
-    readonly goal: Json | undefined;
-    readonly sealed: SealedHoldout | undefined;
-    readonly account: Sandbox['account'];
-  },
-  flags: RunFlags,
-  doors: Doors,
-): NewFork {
-  const { inputs, ready, graph, goal, sealed, account } = now;
+function forkOf(from: ForkPoint, now: ForkStart, flags: RunFlags, doors: Doors): NewFork {
+  const { old, runDir, moment, calls, replay } = from;
+  const { runsDir, runId, inputs, ready, goal, sealed } = now;
   const startedAt = doors.clock.now().toISOString();
-  const unique = sha256(`${now.runsDir}\0${startedAt}\0${doors.clock.monotonic()}`).slice(0, 16);
-  const changed = changesOf(old, ready.manifest, inputs, flags, Object.keys(replay?.replayOf.prompts ?? {}));
+  const unique = sha256(`${runsDir}\0${startedAt}\0${doors.clock.monotonic()}`).slice(0, 16);
   const { records } = moment;
-  // A replay of a whole run begins where that one began: with its fork, if it was one.
-  const atFork = replay === undefined || replay.isFork;
-  const { node, visit } = moment.visit;
-  const forked: ForkedFrom = {
-    run_id: old.run_id,
-    run_dir: runDir,
-    node,
-    visit,
-    before: moment.before,
-    seq: records.length,
-    sha256: hashOfRecords(records),
-    changed,
-  };
-  const link = atFork ? forked : old.forked_from;
-  const { goal: _, forked_from: __, replay_of: ___, holdout: ____, ...base } = ready.manifest;
-  const kept = base.agent.script;
+  const kept = ready.manifest.agent.script;
   const script = ready.script ?? (kept === undefined ? undefined : ready.answers?.text);
   // Before the beginning of a forked run the workspace may have texts that were changed for it.
-  const inherited = atFork && records.length <= (old.forked_from?.seq ?? 0);
+  const inherited = isFork(replay) && records.length <= (old.forked_from?.seq ?? 0);
   const { env } = doors;
   const { tool_state: toolState } = stateAfter(records);
+  const keepLater = replay !== undefined;
   return {
     startedAt,
     signal: doors.signal,
-    runId: now.runId,
+    runId,
     unique,
-    runsDir: now.runsDir,
+    runsDir,
     from: runDir,
     otherPaths: [dirname(old.workspace_path)],
     records,
     calls,
-    replay:
-      replay === undefined
-        ? undefined
-        : { records: replay.records, tools: replay.replayOf.run_tools !== true },
+    replay: replay && { records: replay.records, tools: replay.replayOf.run_tools !== true },
     snapshot: moment.snapshot,
     ...filesOf(old, inputs, inherited),
     goal,
     keep: script === undefined ? {} : { [kept?.stored ?? keptScript]: script },
-    sealed:
-      sealed === undefined || old.holdout === undefined
-        ? undefined
-        : { holdout: old.holdout, files: sealed.files() },
+    sealed: sealed && old.holdout && { holdout: old.holdout, files: sealed.files() },
     env,
     manifest: (workspace, holdout) => ({
-      ...base,
+      ...manifestOf(from, now, flags, doors.cwd),
       ...(holdout === undefined ? {} : { holdout }),
-      ...(goal === undefined ? {} : { goal }),
-      run_id: now.runId,
       workspace_path: workspace,
       started_at: startedAt,
-      ...(graph === undefined
-        ? {}
-        : { pipeline_path: graph.file, pipeline_file: resolve(doors.cwd, graph.file) }),
-      factory_version: packageVersion(),
-      node_version: process.version,
-      env_pass: [...new Set([...old.env_pass, ...flags.envPass])],
-      sandbox: account,
-      not_enforced: account.missing,
-      ...(link === undefined ? {} : { forked_from: link }),
-      ...(replay === undefined ? {} : { replay_of: { ...replay.replayOf, changed } }),
-      marker: `${now.runId}.${unique}`,
+      marker: `${runId}.${unique}`,
     }),
     history:
-      old.git === undefined
-        ? undefined
-        : (from, to, workspace) =>
-            forkHistory({ from, to, workspace, toolState, env, keepLater: replay !== undefined }),
+      old.git &&
+      ((copied, to, workspace) => forkHistory({ from: copied, to, workspace, toolState, env, keepLater })),
+  };
+}
+
+/** A replay of a whole run begins where that one began: with its fork, if it was one. */
+const isFork = (replay: ReplayStart | undefined): boolean => replay === undefined || replay.isFork;
+
+/** The manifest of the new run, without what only its directory knows. */
+function manifestOf(
+  { old, runDir, moment, replay }: ForkPoint,
+  { runId, inputs, ready, graph, goal, account }: ForkStart,
+  flags: RunFlags,
+  cwd: string,
+): Omit<Manifest, 'holdout'> {
+  const changed = changesOf(old, ready.manifest, inputs, flags, Object.keys(replay?.replayOf.prompts ?? {}));
+  const { records, before } = moment;
+  const { node, visit } = moment.visit;
+  const at = { node, visit, before, seq: records.length, sha256: hashOfRecords(records) };
+  const forked: ForkedFrom = { run_id: old.run_id, run_dir: runDir, ...at, changed };
+  const link = isFork(replay) ? forked : old.forked_from;
+  const { goal: _, forked_from: __, replay_of: ___, holdout: ____, ...base } = ready.manifest;
+  return {
+    ...base,
+    ...(goal === undefined ? {} : { goal }),
+    run_id: runId,
+    ...(graph === undefined ? {} : { pipeline_path: graph.file, pipeline_file: resolve(cwd, graph.file) }),
+    factory_version: packageVersion(),
+    node_version: process.version,
+    env_pass: [...new Set([...old.env_pass, ...flags.envPass])],
+    sandbox: account,
+    not_enforced: account.missing,
+    ...(link === undefined ? {} : { forked_from: link }),
+    ...(replay === undefined ? {} : { replay_of: { ...replay.replayOf, changed } }),
   };
 }
 
