@@ -39,6 +39,14 @@ export const reportsSuccess = (text: string): boolean =>
 
 const successRecordSchema = once(() => z.object({ success: z.literal(true) }));
 
+/** What the report is made from. */
+type Compilation = {
+  readonly request: PlanRequest;
+  readonly evidence: PlanEvidence;
+  readonly ending: PlanEnding;
+  readonly defaults: PlanDefaults;
+};
+
 /** All files of the report. */
 export function plannerRecords(
   runId: string,
@@ -47,65 +55,88 @@ export function plannerRecords(
   ending: PlanEnding,
   defaults: PlanDefaults,
 ): PlannerRecords {
+  const it = { request, evidence, ending, defaults };
   const files = new Map<string, string>();
   for (const attempt of evidence.attempts) addAttempt(files, attempt);
-  const success = ending.code === 0;
-  const failureReason = ending.reason === '' ? null : ending.reason;
-  const last = evidence.attempts.at(-1)?.checked;
-  const refused = success || last === undefined || last.parseError ? undefined : last.findings;
+  const refused = refusedFindings(it);
   if (refused !== undefined) files.set(`compile/${errorsFile}`, recordText(refused.map(plainFinding)));
   if (evidence.normalized !== undefined) files.set('compile/manifest_normalized.json', evidence.normalized);
   for (const [name, text] of Object.entries(evidence.output)) files.set(`output/${name}`, text);
+  const shared = outputsOf(it);
+  files.set('compile/compile_summary.json', recordText(summaryOf(it, shared)));
+  const run = runOf(runId, it, shared);
+  // The order of its keys, and characters as they are.
+  files.set('run.json', `${JSON.stringify(run, null, 2)}\n`);
+  return { files, run };
+}
 
-  const manifest = evidence.output[manifestFile];
-  const errors = (last?.findings ?? []).filter(isAnError);
-  const warnings = (last?.findings ?? []).filter((finding) => !isAnError(finding));
+/** The findings of the last answer, if it was JSON and was not accepted. */
+function refusedFindings({ evidence, ending }: Compilation): readonly EarlierFinding[] | undefined {
+  const last = evidence.attempts.at(-1)?.checked;
+  return ending.code === 0 || last === undefined || last.parseError ? undefined : last.findings;
+}
+
+/** What summary and run record both say. */
+function outputsOf(it: Compilation): JsonObject {
+  const { evidence, ending } = it;
+  const last = evidence.attempts.at(-1);
+  const findings = last?.checked?.findings ?? [];
   const bootstrapSkipped = evidence.skipped.length > 0;
-  const shared = {
+  return {
     bootstrap_skipped: bootstrapSkipped,
     bootstrap_reason: bootstrapSkipped
       ? `left out ${evidence.skipped.join(', ')}: the repository has scripts/verify.sh already`
       : null,
-    validation_errors: errors.map(findingLine),
-    validation_warnings: warnings.map(findingLine),
+    validation_errors: findings.filter(isAnError).map(findingLine),
+    validation_warnings: findings.filter((finding) => !isAnError(finding)).map(findingLine),
     compile_attempts: evidence.attempts.length,
     attempt_records: evidence.attempts.map(attemptRecord),
-    work_order_count: success
-      ? Object.keys(evidence.output).filter((name) => name !== manifestFile).length
-      : refused === undefined
-        ? 0
-        : ordersIn(evidence.attempts.at(-1)?.response),
+    work_order_count:
+      ending.code === 0
+        ? Object.keys(evidence.output).filter((name) => name !== manifestFile).length
+        : refusedFindings(it) === undefined
+          ? 0
+          : ordersIn(last?.response),
   };
-  const summary: JsonObject = {
-    ...shared,
-    compile_hash: request.compile_hash,
-    spec_path: request.spec.path,
-    template_path: request.template.path,
-    model: request.model,
-    reasoning_effort: request.effort,
-    max_output_tokens: defaults.max_output_tokens,
-    success,
-    exit_code: ending.code,
-    failure_reason: failureReason,
-    outdir: request.outdir,
-    artifacts_dir: request.artifacts,
-    start_timestamp: seconds(request.started_at),
-    end_timestamp: seconds(ending.finishedAt),
-    duration_seconds: Math.round(ending.elapsedMs) / 1000,
-    defaults_snapshot: {
-      ...defaults.snapshot,
-      compile_hash_hex_length: 16,
-      max_json_payload_bytes: maxAnswerCharacters,
-    },
-  };
-  files.set('compile/compile_summary.json', recordText(summary));
+}
 
-  const run: JsonObject = {
+const failureOf = ({ reason }: PlanEnding): string | null => (reason === '' ? null : reason);
+
+const summaryOf = ({ request, ending, defaults }: Compilation, shared: JsonObject): JsonObject => ({
+  ...shared,
+  compile_hash: request.compile_hash,
+  spec_path: request.spec.path,
+  template_path: request.template.path,
+  model: request.model,
+  reasoning_effort: request.effort,
+  max_output_tokens: defaults.max_output_tokens,
+  success: ending.code === 0,
+  exit_code: ending.code,
+  failure_reason: failureOf(ending),
+  outdir: request.outdir,
+  artifacts_dir: request.artifacts,
+  start_timestamp: seconds(request.started_at),
+  end_timestamp: seconds(ending.finishedAt),
+  duration_seconds: Math.round(ending.elapsedMs) / 1000,
+  defaults_snapshot: {
+    ...defaults.snapshot,
+    compile_hash_hex_length: 16,
+    max_json_payload_bytes: maxAnswerCharacters,
+  },
+});
+
+function runOf(
+  runId: string,
+  { request, evidence, ending, defaults }: Compilation,
+  shared: JsonObject,
+): JsonObject {
+  const manifest = evidence.output[manifestFile];
+  return {
     run_id: runId,
     tool: 'planner',
     started_at_utc: utc(request.started_at),
     finished_at_utc: utc(ending.finishedAt),
-    success,
+    success: ending.code === 0,
     compile_hash: request.compile_hash,
     version: request.version,
     config: {
@@ -129,11 +160,8 @@ export function plannerRecords(
     artifacts: { compile_dir: 'compile/', output_dir: 'output/' },
     export: { outdir: request.outdir, exported: ending.exportedTo !== null },
     exit_code: ending.code,
-    failure_reason: failureReason,
+    failure_reason: failureOf(ending),
   };
-  // The order of its keys, and characters as they are.
-  files.set('run.json', `${JSON.stringify(run, null, 2)}\n`);
-  return { files, run };
 }
 
 /** All files except `runTool.json`: keys sorted, ASCII. */
