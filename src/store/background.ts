@@ -9,8 +9,6 @@ import type { Closing, Journal } from './journal.ts';
 
 /** Milliseconds between two flushes. */
 const periodMs = 1000;
-/** Files of one or two executions; the whole file system is flushed at once for more. */
-const mostOneByOne = 16;
 
 export interface BackgroundFlush extends Closing {
   /** The files of a node's execution, which has ended. Throws the disk's error of an earlier flush. */
@@ -28,7 +26,7 @@ export function backgroundFlush(
   const flush = async (): Promise<void> => {
     const places = placesOf(pending);
     pending = [];
-    await settleTree(...places, mostOneByOne);
+    await settleTree(...places);
     for (const journal of journals) await journal.flush();
   };
   const stop = every(periodMs, () => {

@@ -6,7 +6,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../support/cli.ts';
 import { bundle } from './bundle.ts';
 import { type Action, type Kind, random } from './faults/plan.ts';
-import { type Baseline, baseline, carryOut, type Point, pointsOf, seedOf, spell } from './matrix.ts';
+import {
+  allPointsOf,
+  type Baseline,
+  baseline,
+  carryOut,
+  type Point,
+  pointsOf,
+  seedOf,
+  spell,
+} from './matrix.ts';
 import { stories } from './stories.ts';
 
 const known = process.platform === 'linux';
@@ -110,6 +119,21 @@ test.skipIf(!known)(
     for (const [n, one] of story.entries())
       if (one === 'rename checkpoint')
         expect(story.slice(0, n).findLast((was) => was.endsWith(' journal'))).toBe('sync journal');
+  },
+);
+
+test.skipIf(!known)(
+  'the matrix has every fault of the journal and the snapshots, and leaves out equivalent ones',
+  () => {
+    const all = [base, everyKind, judged];
+    const isCommit = ({ kind, what }: { kind: string; what: string }) =>
+      ['write', 'sync', 'rename'].includes(kind) && /\/r1\/(journal\.jsonl|snapshots\/)/.test(what);
+    for (const of of all) {
+      const every = allPointsOf(of).filter(isCommit).map(spell);
+      expect(every.length).toBeGreaterThan(20);
+      expect(pointsOf(of).map(spell)).toEqual(expect.arrayContaining(every));
+    }
+    expect(all.flatMap((of) => pointsOf(of)).length).toBeLessThanOrEqual(1500);
   },
 );
 

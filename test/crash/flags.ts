@@ -18,14 +18,18 @@ export type Flags = {
 
 export const usage = (stories: readonly string[]): string => `usage: npm run crash -- [FLAG …]
   --story NAME      one of ${stories.join(', ')}; all of them otherwise
-  --every N         one point of N, which one by the seed; all of them otherwise, which takes hours
+  --every N         one point of N, which one by the seed; all of them otherwise
   --action A,B      only these faults: ${actions.join(', ')}
   --who WHO         only in the engine, or in a program that a stage runs (tool, or tool1, tool2, …)
   --point STORY:WHO:KIND:K:ACTION
-                    one point, as a failure names it
-  --seed S          decides what a power cut takes, and where a resume is killed again (1)
+                    one point, as a failure names it; also one that the matrix leaves out
+  --seed S          decides what a power cut takes, where a resume is killed again, and which of several equivalent
+                    points is in the matrix (1)
   --jobs J          so many at a time (2)
-  --list            names the points and carries none out
+  --list            names the points with their operations and carries none out
+
+The matrix has every fault at each write, flush, rename and link of what a run is resumed from (journal, snapshots, sealed
+holdout, manifest, lock, git), and one fault for each other file of an execution, each program and each flush of a tree.
 `;
 
 /** The flags, or the reason why they are invalid. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundle } from './bundle.ts';
 import { readFlags, usage } from './flags.ts';
-import { baseline, carryOut, pointsOf, seedOf, spell } from './matrix.ts';
+import { allPointsOf, baseline, carryOut, pointsOf, seedOf, spell } from './matrix.ts';
 import { stories } from './stories.ts';
 
 /** Returns the exit code: 0 all equal to the undisturbed run, 1 a difference, 2 invalid flags, 130
@@ -38,15 +38,19 @@ export async function main(argv: readonly string[], root: string): Promise<numbe
     for (const story of all.filter((one) => only === undefined || one.name === only)) {
       if (stopped) break;
       const base = await baseline(cli, story);
-      const points = pointsOf(base)
+      const every = allPointsOf(base);
+      const matrix = pointsOf(base, seed);
+      const points = (flags.point === undefined ? matrix : every)
         .filter((point) => flags.point === undefined || spell(point) === flags.point)
         .filter((point) => flags.actions.length === 0 || flags.actions.includes(point.action))
         .filter((point) => flags.who === undefined || point.who.startsWith(flags.who))
         .filter((_, at) => at % flags.every === seed % flags.every);
       chosen += points.length;
-      say(`${story.name}: ${points.length} of ${pointsOf(base).length} points\n`);
+      say(
+        `${story.name}: ${points.length} of ${matrix.length} points (${every.length} with equivalent ones)\n`,
+      );
       if (flags.list) {
-        for (const point of points) say(`  ${spell(point)}\n`);
+        for (const point of points) say(`  ${spell(point)}  ${point.what}\n`);
         continue;
       }
       let at = 0;

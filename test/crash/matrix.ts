@@ -28,12 +28,15 @@ export type Point = {
 export const spell = (point: Point): string =>
   [point.story, point.who, point.kind, point.k, point.action].join(':');
 
-/** The seed of a point, so that it can be repeated alone (FNV-1a). */
-export function seedOf(point: Point, seed: number): number {
+/** FNV-1a. */
+function hashOf(text: string, seed: number): number {
   let hash = 0x811c9dc5 ^ seed;
-  for (const byte of Buffer.from(spell(point))) hash = Math.imul(hash ^ byte, 0x01000193);
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);
   return hash >>> 0;
 }
+
+/** The seed of a point, so that it can be repeated alone. */
+export const seedOf = (point: Point, seed: number): number => hashOf(spell(point), seed);
 
 const resume = (run: string) => ['resume', run];
 
@@ -87,18 +90,69 @@ function actionsFor(kind: string, who: string): readonly Action[] {
   ];
 }
 
-/** Every point of the story's matrix. */
-export function pointsOf({ story, operations }: Baseline): Point[] {
-  const points: Point[] = [];
-  for (const [who, found] of Object.entries(operations)) {
+/** Files and folders that a run is resumed from, those of a repository, and names of runs: each of their writes, flushes and
+ *  renames counts. */
+const state = new RegExp(
+  [
+    String.raw`/\.?(?:journal\.jsonl|manifest\.json|\.sealed)(?:\.\w+\.tmp)?$`,
+    String.raw`/(?:snapshots|history\.git|lock|\.change|\.hidden|\.git|keys)(?:/|$)`,
+    String.raw`/\.factory(?:/runs(?:/[^/]+)?)?$`,
+  ].join('|'),
+);
+const isState = (kind: string, what: string): boolean =>
+  ['write', 'sync', 'rename', 'link'].includes(kind) && state.test(what);
+
+/** Operations between two flushes of the journal on the same file, also under its temporary name, differ in nothing that a
+ *  resume could tell, nor do the flushes of one tree. */
+function fileOf(kind: string, what: string): string {
+  if (kind === 'spawn') return what;
+  if (kind === 'sync') return 'sync';
+  // A holdout file that is put there or taken away.
+  const how = what.includes('/workspace/') ? kind : '';
+  return what
+    .replace(/^\S+ /, `${how} `)
+    .replace(/\/\.[^/]+\.new(?=\/|$)/, '/new')
+    .replace(/\/\.([^/]+)\.[0-9a-f]{12}\w*\.tmp$/, '/$1')
+    .replace(/[0-9a-f]{12,}/g, '')
+    .replace(/(?<=factory-stage-)\d+|(?<=\/\.pipes-)\w+/, '');
+}
+
+/** A point with the operation that it hits in an undisturbed run. */
+export type Found = Point & { readonly what: string };
+
+/** Every operation with every fault. */
+export function allPointsOf({ story, operations }: Baseline): Found[] {
+  return Object.entries(operations).flatMap(([who, found]) => {
     const counts = new Map<string, number>();
-    for (const { kind } of found) {
+    return found.flatMap(({ kind, what }) => {
       const k = (counts.get(kind) ?? 0) + 1;
       counts.set(kind, k);
-      for (const action of actionsFor(kind, who)) points.push({ story: story.name, who, kind, k, action });
+      return actionsFor(kind, who).map((action) => ({ story: story.name, who, kind, k, action, what }));
+    });
+  });
+}
+
+/** The points of the story's matrix: all those of the run's state; one of each other file of an execution, selected by the
+ *  seed. */
+export function pointsOf(base: Baseline, seed = 1): Found[] {
+  const chosen: Found[] = [];
+  const groups = new Map<string, Found[]>();
+  let commits = 0;
+  for (const point of allPointsOf(base)) {
+    const { who, kind, what, action } = point;
+    if (isState(kind, what)) {
+      chosen.push(point);
+      if (kind === 'sync' && action === 'kill' && what.endsWith('journal.jsonl')) commits++;
+      continue;
     }
+    const group = `${who} ${commits} ${fileOf(kind, what)}`;
+    groups.set(group, [...(groups.get(group) ?? []), point]);
   }
-  return points;
+  for (const [group, points] of groups) {
+    const point = points[hashOf(group, seed) % points.length];
+    if (point !== undefined) chosen.push(point);
+  }
+  return chosen;
 }
 
 export type Verdict = { readonly fired: string | undefined; readonly wrong: readonly string[] };

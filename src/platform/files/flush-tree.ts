@@ -5,19 +5,18 @@ import { promisify } from 'node:util';
 import { named } from './disk-error.ts';
 import { isCode, isMissing } from './write.ts';
 
-/** How many files and folders are flushed one by one; for more, the whole file system is flushed. */
-const mostOneByOne = 200;
+/** How many files and folders are flushed one by one, those of one or two executions; for more, the whole file system is
+ *  flushed: that waits for the disk once. */
+const mostOneByOne = 16;
 const atOnce = 16;
 const sync = promisify(fsync);
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Flushes the plain files and the folders of one or several trees; links are not followed, and unreadable entries
- *  are skipped. For a folder in `closed` only its entries are flushed. More than `most` places are flushed with the whole
- *  file system. Rejects with the disk's error. */
+ *  are skipped. For a folder in `closed` only its entries are flushed. Rejects with the disk's error. */
 export async function settleTree(
   folders: string | readonly string[],
   closed: readonly string[] = [],
-  most = mostOneByOne,
 ): Promise<void> {
   const roots = typeof folders === 'string' ? [folders] : folders;
   const shut = new Set(closed.map(latin));
@@ -31,7 +30,7 @@ export async function settleTree(
       if (entry.isDirectory()) open.push(`${at}/${name}`);
       else if (entry.isFile()) places.push(`${at}/${name}`);
     }
-    if (oneByOne || places.length + open.length <= most) continue;
+    if (oneByOne || places.length + open.length <= mostOneByOne) continue;
     // Not every system has this program; and a disk error shows up when a file is flushed, too.
     const all = promisify(execFile)('sync', ['-f', ...onePerDisk(roots)]);
     oneByOne = await all.then(

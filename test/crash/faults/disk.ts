@@ -19,7 +19,7 @@ function shorten(path: string, size: number): void {
 }
 
 /** What has become of a file since it was left unflushed. */
-type Deed = { flushed: string } | { from: string; to: string };
+type Deed = { flushed: string } | { from: string; to: string } | 'all flushed';
 
 const movedBelow =
   (from: string, to: string) =>
@@ -27,6 +27,7 @@ const movedBelow =
     path.startsWith(`${from}/`) ? to + path.slice(from.length) : path;
 
 function done(files: readonly Written[], deed: Deed): Written[] {
+  if (deed === 'all flushed') return [];
   if ('flushed' in deed) return files.filter(({ path }) => path !== deed.flushed);
   const { from, to } = deed;
   const below = movedBelow(from, to);
@@ -79,6 +80,13 @@ export class Disk {
     this.tell({ flushed: path });
   }
 
+  /** The whole file system. */
+  flushedAll(): void {
+    this.names = [];
+    this.files = [];
+    this.tell('all flushed');
+  }
+
   renaming(from: string, to: string): void {
     let backup: string | undefined;
     if (real.lstatSync(to, { throwIfNoEntry: false })?.isFile() === true) {
@@ -129,7 +137,7 @@ export class Disk {
     if (is.length > 0 && JSON.stringify(is) !== JSON.stringify(done(is, deed))) this.note([deed]);
   }
 
-  private note(lines: readonly object[]): void {
+  private note(lines: readonly (Written | Deed)[]): void {
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
     if (text !== '') real.appendFileSync(join(this.folder, 'unflushed.jsonl'), text);
   }
@@ -170,7 +178,7 @@ export class Disk {
     let files: Written[] = [];
     for (const line of real.readFileSync(path, 'utf8').split('\n').filter(Boolean)) {
       const read: Written | Deed = JSON.parse(line);
-      if ('durable' in read) files.push(read);
+      if (read !== 'all flushed' && 'durable' in read) files.push(read);
       else files = done(files, read);
     }
     this.others = { size, files };

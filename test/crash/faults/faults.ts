@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { Disk } from './disk.ts';
 import { type Kind, readPlan } from './plan.ts';
 
@@ -118,7 +119,8 @@ if (plan !== undefined) {
     if (call.kind === 'write') disk.writing(call.path, false);
     if (call.kind === 'rename' && call.to !== undefined) disk.renaming(call.path, call.to);
     const after = () => {
-      if (call.kind === 'sync') disk.flushed(call.path);
+      if (call.name === 'syncfs') disk.flushedAll();
+      else if (call.kind === 'sync') disk.flushed(call.path);
       if (call.kind === 'rename' && call.to !== undefined) disk.renamed(call.path, call.to);
       if (action === 'after') kill();
     };
@@ -210,6 +212,11 @@ if (plan !== undefined) {
       const half = () => real.writeFileSync(path, halfOf(bytes(args[1])), { flag });
       return { kind: 'write', name, path, half };
     };
+  /** `sync -f FOLDER …`; other programs that are started in this way change nothing that counts. */
+  const flushing: Reading = ([program, words]) =>
+    program === 'sync' && Array.isArray(words)
+      ? { kind: 'sync', name: 'syncfs', path: text(words.at(-1)) }
+      : undefined;
   const spawning: Reading = (args, name) => ({ kind: 'spawn', name, path: text(args[0]) });
 
   const readings: Readonly<Record<string, Reading>> = {
@@ -287,7 +294,10 @@ if (plan !== undefined) {
     // `promisify` finds on the function what its promise is to answer.
     for (const symbol of Object.getOwnPropertySymbols(fn)) {
       const descriptor = Object.getOwnPropertyDescriptor(fn, symbol);
-      if (descriptor !== undefined) Object.defineProperty(made, symbol, descriptor);
+      if (descriptor === undefined) continue;
+      if (name === 'execFile' && symbol === promisify.custom)
+        descriptor.value = promised(name, flushing, descriptor.value as Fn);
+      Object.defineProperty(made, symbol, descriptor);
     }
     door[name] = made;
   };
