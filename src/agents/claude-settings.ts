@@ -1,5 +1,4 @@
 /** What a node and the environment say about claude: attributes first, then `FACTORY_CLAUDE_*`. */
-import type { Environment } from '../core/contracts/process.ts';
 import {
   type AttributeTable,
   anyPath,
@@ -14,6 +13,7 @@ import {
 } from '../core/settings/types.ts';
 import {
   BadSetting,
+  type ProgramDefaults,
   type ProgramSettings,
   pathIn,
   programSettings,
@@ -61,13 +61,6 @@ export type ClaudeSettings = ProgramSettings & {
   readonly args: readonly string[];
 };
 
-export type ClaudeDefaults = {
-  readonly env: Environment;
-  /** `--model` and `--effort`. */
-  readonly model?: string;
-  readonly effort?: string;
-};
-
 /** The program's own list of modes; another one it refuses itself, after its start. */
 const modes = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const;
 
@@ -77,7 +70,7 @@ const usualTools = 'Bash,Edit,Write,NotebookEdit';
 /** Everything, or what is wrong and where. Pure. */
 export const readClaudeSettings = (
   task: SettingsTask,
-  defaults: ClaudeDefaults,
+  defaults: ProgramDefaults,
 ): { readonly settings: ClaudeSettings } | { readonly problem: string } =>
   settingsOr(() => {
     const { said, from } = saidOf(['claude', claudeAttributes, 'FACTORY_CLAUDE'], task, defaults.env);

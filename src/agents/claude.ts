@@ -5,6 +5,7 @@ import { type OutcomeWords, parseAnswer, wordsFor } from '../core/agent-answer.t
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
+import type { Environment } from '../core/contracts/process.ts';
 import type { JsonObject } from '../core/json.ts';
 import {
   type ClaudeEvents,
@@ -13,13 +14,14 @@ import {
   claudeFailure,
   type DeniedCall,
 } from './claude-events.ts';
-import { type ClaudeDefaults, type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
+import { type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
 import { answerRequest, answerSchema } from './program/answer.ts';
 import { homeBut } from './program/executable.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
+import type { ProgramDefaults } from './program/settings.ts';
 import { shower } from './program/view.ts';
 
-export type ClaudeOptions = ClaudeDefaults & { readonly clock: Clock };
+export type ClaudeOptions = ProgramDefaults & { readonly clock: Clock };
 
 /** Variables that hold its keys by default. */
 const ownKeys = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'];
@@ -55,7 +57,7 @@ export function claudeAgent(options: ClaudeOptions): Agent {
   };
 }
 
-function launchOf(task: AgentTask, settings: ClaudeSettings, env: ClaudeDefaults['env']): Launch {
+function launchOf(task: AgentTask, settings: ClaudeSettings, env: Environment): Launch {
   const args = claudeArgv(settings, answerSchema);
   const events: ClaudeEvents = claudeEvents({
     said: shower(task),
@@ -152,9 +154,6 @@ function reportOf(
     ? fail('agent', `claude output ${answer.problem}`)
     : { kind: 'finished', ...answer.answer, response };
 }
-
-/** The words that `claude` is started with, and what surrounds it. */
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Everything after the program's name; the prompt is not among it, it goes to standard input. */
 function claudeArgv(settings: ClaudeSettings, schema: JsonObject): string[] {

@@ -1,5 +1,4 @@
 /** What a node and the environment say about codex: attributes first, then `ATTRACTOR_CODEX_*`. */
-import type { Environment } from '../core/contracts/process.ts';
 import {
   type AttributeTable,
   anyPath,
@@ -14,6 +13,7 @@ import {
 } from '../core/settings/types.ts';
 import {
   BadSetting,
+  type ProgramDefaults,
   type ProgramSettings,
   pathIn,
   programSettings,
@@ -74,17 +74,10 @@ export type CodexSettings = ProgramSettings & {
   readonly json: boolean | undefined;
 };
 
-export type CodexDefaults = {
-  readonly env: Environment;
-  /** `--model` and `--effort`. */
-  readonly model?: string;
-  readonly effort?: string;
-};
-
 /** Everything, or what is wrong and where. Pure. */
 export const readCodexSettings = (
   task: SettingsTask,
-  defaults: CodexDefaults,
+  defaults: ProgramDefaults,
 ): { readonly settings: CodexSettings } | { readonly problem: string } =>
   settingsOr(() => {
     const { said, from } = saidOf(['codex', codexAttributes, 'ATTRACTOR_CODEX'], task, defaults.env);

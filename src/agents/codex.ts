@@ -6,16 +6,18 @@ import { type OutcomeWords, parseAnswer, wordsFor } from '../core/agent-answer.t
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask, ReadScope } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
+import type { Environment } from '../core/contracts/process.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeFolder } from '../platform/files/write.ts';
 import { type CodexEvents, codexEvents, codexFailure } from './codex-events.ts';
-import { type CodexDefaults, type CodexSettings, readCodexSettings } from './codex-settings.ts';
+import { type CodexSettings, readCodexSettings } from './codex-settings.ts';
 import { type AnswerFile, answerRequest, answerSchema, readAnswerFile } from './program/answer.ts';
 import { homeBut, isNativeOrOf } from './program/executable.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
+import type { ProgramDefaults } from './program/settings.ts';
 import { shower } from './program/view.ts';
 
-export type CodexOptions = CodexDefaults & { readonly clock: Clock };
+export type CodexOptions = ProgramDefaults & { readonly clock: Clock };
 
 /** Variables that hold its keys by default. */
 const ownKeys = ['OPENAI_API_KEY', 'CODEX_API_KEY'];
@@ -62,7 +64,7 @@ export function codexAgent(options: CodexOptions): Agent {
 }
 
 /** The settings; a strict scope that names nothing in the workspace would hide nothing of it. */
-function scopedSettings(task: AgentTask, options: CodexDefaults): ReturnType<typeof readCodexSettings> {
+function scopedSettings(task: AgentTask, options: ProgramDefaults): ReturnType<typeof readCodexSettings> {
   const read = readCodexSettings(task, options);
   if ('problem' in read || !read.settings.strictReadScope) return read;
   if (readScopeOf(read.settings, task.workspace).narrow) return read;
@@ -77,7 +79,7 @@ async function launchOf(
   task: AgentTask,
   read: CodexSettings,
   path: string,
-  env: CodexDefaults['env'],
+  env: Environment,
 ): Promise<Launch> {
   const outer = await task.sandbox?.();
   const isInside = outer?.rung === 'bwrap';
@@ -132,7 +134,7 @@ async function launchOf(
 /** The program's home, and another temporary folder where it would find its home in the usual one. */
 function placeOf(
   task: AgentTask,
-  env: CodexDefaults['env'],
+  env: Environment,
   modern: boolean,
 ): { readonly given: Pick<AgentProgram, 'env' | 'home'>; leave(): Promise<void> } {
   const home = codexHome(env);
@@ -280,10 +282,7 @@ export function readScopeOf(
   };
 }
 
-/** Where codex keeps its configuration and login. */
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The folder, absolute; undefined where there is neither CODEX_HOME nor a home. */
+/** Where codex keeps its configuration and login, absolute; undefined where there is neither CODEX_HOME nor a home. */
 export function codexHome(env: Environment): string | undefined {
   const said = env['CODEX_HOME']?.trim() ?? '';
   if (said !== '') return resolve(said);

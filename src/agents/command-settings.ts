@@ -21,6 +21,7 @@ import {
 import {
   BadSetting,
   given,
+  type ProgramDefaults,
   type ProgramSettings,
   programSettings,
   type SettingsTask,
@@ -81,12 +82,6 @@ export type CommandSettings = ProgramSettings & {
   readonly network: boolean;
 };
 
-export type CommandDefaults = {
-  readonly env: Environment;
-  /** `--model`. */
-  readonly model?: string;
-};
-
 /** Where what the program is given and gives lies, absolute. */
 export type CommandFiles = Readonly<Record<'prompt' | 'response' | 'schema' | 'usage', string>>;
 
@@ -113,7 +108,7 @@ type Task = SettingsTask & Pick<AgentTask, 'nodeDir' | 'prompt' | 'expand'>;
 export const readCommandSettings = (
   task: Task,
   files: CommandFiles,
-  defaults: CommandDefaults,
+  defaults: ProgramDefaults,
 ): { readonly settings: CommandSettings } | { readonly problem: string } =>
   settingsOr(() => {
     const { said, from } = saidOf(['command', commandAttributes, 'FACTORY_COMMAND'], task, defaults.env);
@@ -217,7 +212,7 @@ function placeholdersIn(word: string, from: string): readonly Placeholder[] {
 function homePlace(
   text: string,
   from: string,
-  env: CommandDefaults['env'],
+  env: Environment,
 ): { readonly path: string; readonly write: boolean } {
   const write = !text.endsWith(':ro');
   const path = text.replace(/:(?:ro|rw)$/, '');

@@ -17,18 +17,14 @@ import type { Clock } from '../core/contracts/clock.ts';
 import type { Exit } from '../core/contracts/process.ts';
 import { agentOutcomes } from '../core/outcome.ts';
 import { removeNow } from '../platform/files/write.ts';
-import {
-  type CommandDefaults,
-  type CommandFiles,
-  type CommandSettings,
-  readCommandSettings,
-} from './command-settings.ts';
+import { type CommandFiles, type CommandSettings, readCommandSettings } from './command-settings.ts';
 import { readUsage } from './command-usage.ts';
 import { type AnswerFile, answerRequest, answerSchema, readAnswerFile } from './program/answer.ts';
 import { saysOutage } from './program/failure.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
+import type { ProgramDefaults } from './program/settings.ts';
 
-export type CommandOptions = CommandDefaults & { readonly clock: Clock };
+export type CommandOptions = ProgramDefaults & { readonly clock: Clock };
 
 const usageName = 'command.usage.json';
 

@@ -5,8 +5,8 @@ import { describe, expect, test, vi } from 'vitest';
 import { claudeAgent, claudePlace } from '../../src/agents/claude.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { agentClock } from './clock.ts';
-import { keepsTheAgentContract, settingsOf, wellFormed } from './contract.ts';
-import { programTask } from './program-task.ts';
+import { keepsTheAgentContract, wellFormed } from './contract.ts';
+import { inPlace, programTask } from './program-task.ts';
 
 const standIn = join(import.meta.dirname, '../support/agent-stand-in.sh');
 
@@ -42,24 +42,10 @@ async function claude(
 keepsTheAgentContract('claude', async () => {
   const good = await claude('ok');
   const endless = await claude('touch "$SEEN/begun"; exec sleep 1000');
-  const adapt = (it: typeof good): typeof good.agent => ({
-    ...it.agent,
-    work: (task, signal) =>
-      it.agent.work(
-        it.task(
-          {
-            settings: { ...settingsOf(it.attributes), ...task.settings },
-            ...(task.onText && { onText: task.onText }),
-          },
-          signal,
-        ),
-        signal,
-      ),
-  });
   return {
-    agent: adapt(good),
-    broken: { agent: adapt(good), task: { attributes: { 'claude.path': '/nowhere/claude' } } },
-    endless: { agent: adapt(endless), begun: () => endless.made('seen/begun') },
+    agent: inPlace(good),
+    broken: { agent: inPlace(good), task: { attributes: { 'claude.path': '/nowhere/claude' } } },
+    endless: { agent: inPlace(endless), begun: () => endless.made('seen/begun') },
     async [Symbol.asyncDispose]() {
       await good[Symbol.asyncDispose]();
       await endless[Symbol.asyncDispose]();

@@ -13,8 +13,8 @@ import { describe, expect, test, vi } from 'vitest';
 import { codexAgent } from '../../src/agents/codex.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { agentClock } from './clock.ts';
-import { keepsTheAgentContract, settingsOf, wellFormed } from './contract.ts';
-import { programTask } from './program-task.ts';
+import { keepsTheAgentContract, wellFormed } from './contract.ts';
+import { inPlace, programTask } from './program-task.ts';
 
 const standIn = join(import.meta.dirname, '../support/codex-stand-in.sh');
 
@@ -49,24 +49,10 @@ async function codex(
 keepsTheAgentContract('codex', async () => {
   const good = await codex('ok');
   const endless = await codex('touch "$SEEN/begun"; exec sleep 1000');
-  const adapt = (it: typeof good): typeof good.agent => ({
-    ...it.agent,
-    work: (task, signal) =>
-      it.agent.work(
-        it.task(
-          {
-            settings: { ...settingsOf(it.attributes), ...task.settings },
-            ...(task.onText && { onText: task.onText }),
-          },
-          signal,
-        ),
-        signal,
-      ),
-  });
   return {
-    agent: adapt(good),
-    broken: { agent: adapt(good), task: { attributes: { 'codex.path': '/nowhere/codex' } } },
-    endless: { agent: adapt(endless), begun: () => endless.made('seen/begun') },
+    agent: inPlace(good),
+    broken: { agent: inPlace(good), task: { attributes: { 'codex.path': '/nowhere/codex' } } },
+    endless: { agent: inPlace(endless), begun: () => endless.made('seen/begun') },
     async [Symbol.asyncDispose]() {
       await good[Symbol.asyncDispose]();
       await endless[Symbol.asyncDispose]();

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { commandAgent } from '../../src/agents/command.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { agentClock } from './clock.ts';
-import { keepsTheAgentContract, settingsOf, wellFormed } from './contract.ts';
-import { programTask } from './program-task.ts';
+import { keepsTheAgentContract, wellFormed } from './contract.ts';
+import { inPlace, programTask } from './program-task.ts';
 
 // Quoted, since the folder of a checkout may have a space in its name.
 const standIn = `'${join(import.meta.dirname, '../support/agent-stand-in.sh')}'`;
@@ -44,24 +44,10 @@ keepsTheAgentContract('command', async () => {
   // The test's two tasks share a folder, so that neither can answer by a file of it.
   const good = await command('echo working', { attributes: { response_via: 'none' } });
   const endless = await command('touch "$SEEN/begun"; exec sleep 1000');
-  const adapt = (it: typeof good): typeof good.agent => ({
-    ...it.agent,
-    work: (task, signal) =>
-      it.agent.work(
-        it.task(
-          {
-            settings: { ...settingsOf(it.attributes), ...task.settings },
-            ...(task.onText && { onText: task.onText }),
-          },
-          signal,
-        ),
-        signal,
-      ),
-  });
   return {
-    agent: adapt(good),
-    broken: { agent: adapt(good), task: { attributes: { 'command.run': '/nowhere/agent' } } },
-    endless: { agent: adapt(endless), begun: () => endless.made('seen/begun') },
+    agent: inPlace(good),
+    broken: { agent: inPlace(good), task: { attributes: { 'command.run': '/nowhere/agent' } } },
+    endless: { agent: inPlace(endless), begun: () => endless.made('seen/begun') },
     async [Symbol.asyncDispose]() {
       await good[Symbol.asyncDispose]();
       await endless[Symbol.asyncDispose]();

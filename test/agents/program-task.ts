@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { vi } from 'vitest';
-import type { AgentAction, AgentTask } from '../../src/core/contracts/agent.ts';
+import type { Agent, AgentAction, AgentTask } from '../../src/core/contracts/agent.ts';
 import { masker } from '../../src/core/policy/mask.ts';
 import { environmentWithSecrets } from '../../src/core/policy/secrets.ts';
 import { runAgentProgram } from '../../src/engine/agent-process.ts';
 import { realSpawn } from '../../src/platform/process/spawn.ts';
 import { isAlive, processId } from '../../src/platform/process/table.ts';
 import { temp } from '../platform/temp.ts';
-import { type TaskText, taskFor } from './contract.ts';
+import { settingsOf, type TaskText, taskFor, type Words } from './contract.ts';
 
 export type LogLine = { readonly level: string; readonly message: string; readonly fields: object };
 
@@ -76,6 +76,20 @@ export async function programTask(
     [Symbol.asyncDispose]: it[Symbol.asyncDispose],
   };
 }
+
+/** The agent, for tasks of the contract: they get its workspace and its attributes. */
+export const inPlace = (it: {
+  readonly agent: Agent;
+  readonly attributes: Words;
+  task(more: TaskText, signal: AbortSignal): AgentTask;
+}): Agent => ({
+  ...it.agent,
+  work(task, signal) {
+    const settings = { ...settingsOf(it.attributes), ...task.settings };
+    const shown = task.onText === undefined ? {} : { onText: task.onText };
+    return it.agent.work(it.task({ settings, ...shown }, signal), signal);
+  },
+});
 
 function nodeFiles(nodeDir: string) {
   const read = (name: string) => readFileSync(join(nodeDir, name), 'utf8');

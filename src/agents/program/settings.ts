@@ -24,6 +24,13 @@ export type ProgramSettings = {
   readonly heartbeatMs: number;
 };
 
+/** What counts where the node is silent: `model` and `effort` are the flags'. */
+export type ProgramDefaults = {
+  readonly env: Environment;
+  readonly model?: string;
+  readonly effort?: string;
+};
+
 /** What decides about an agent's settings. */
 export type SettingsTask = Pick<AgentTask, 'settings' | 'model' | 'workspace'>;
 
@@ -87,12 +94,11 @@ type Common = {
   readonly heartbeat: number | undefined;
 };
 
-/** `flags`: `--model` and `--effort`. */
 export function programSettings(
   agent: 'codex' | 'claude' | 'command',
   { said, from }: { readonly said: Common; from(name: string): string },
   { settings, model, workspace }: SettingsTask,
-  { env, ...flags }: { readonly env: Environment; readonly model?: string; readonly effort?: string },
+  { env, ...flags }: ProgramDefaults,
 ): ProgramSettings {
   const { path, workdir } = said;
   const ofNode = from('model') === `${agent}.model` ? said.model : undefined;
