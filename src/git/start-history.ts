@@ -92,15 +92,7 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
       checkoutInstead,
     );
   const source = found?.within === undefined ? found : undefined;
-  const base = source === undefined ? undefined : (options.base ?? source.head);
-  if (source !== undefined && source.dirty.length > 0 && !options.allowDirty) {
-    const more = source.dirty.length > 10 ? ` and ${source.dirty.length - 10} more` : '';
-    return problem(
-      'workdir-dirty',
-      `the workdir has tracked changes that are not committed: ${source.dirty.slice(0, 10).join(', ')}${more}`,
-      'commit or stash them, or pass --allow-dirty to make them the first commit of the run',
-    );
-  }
+  if (source !== undefined && source.dirty.length > 0 && !options.allowDirty) return dirtyProblem(source);
   await rm(historyDir, { recursive: true, force: true });
   await makeRepository(historyDir, {
     settingsFile: historyLayout(historyDir).settings,
@@ -110,35 +102,10 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
     env,
   });
   await keepToLineEnds(historyDir);
-  const notes: string[] = [];
-  let submodules: string[] = [];
-  if (found?.within !== undefined) {
-    notes.push(
-      `the workdir is a folder of the repository ${found.within}, not its top: the run starts a new history from a copy of it, which can be delivered to a new folder only (--workdir ${quoteWord(found.within)} builds on the repository)`,
-    );
-  }
-  if (workdir !== undefined && source !== undefined && base !== undefined) {
-    const git = historyGit(historyDir, env);
-    // One commit is enough: its parents are in the workdir, where the commits are delivered.
-    const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
-    await git.text(['fetch', ...quiet, '--depth=1', workdir, `${options.base ?? 'HEAD'}:${baseRef}`]);
-    const fetched = await git.text(['rev-parse', baseRef]);
-    if (fetched !== base) throw new GitError(`HEAD of the workdir moved from ${base} to ${fetched}`, false);
-    // The commit of the copied files, needed to turn the copy into the tree of the base. The copy of a sparse checkout
-    // lacks files, which an order would otherwise see as absent.
-    if (base !== source.head || (source.sparse && source.dirty.length === 0))
-      await git.text(['fetch', ...quiet, '--depth=1', workdir, `HEAD:${copiedRef}`]);
-    if (source.sparse && source.dirty.length > 0) {
-      notes.push(
-        'the workdir is a sparse checkout with changes: files that are not checked out may be missing in the workspace (commit or stash the changes to begin with all of them)',
-      );
-    }
-    submodules = await submodulesOf(git, fetched);
-    if (submodules.length > 0)
-      notes.push(
-        `submodules are copied as files, but no work order can change them: ${submodules.join(', ')}`,
-      );
-  }
+  const base = source && (options.base ?? source.head);
+  const from = workdir !== undefined && source !== undefined && base !== undefined;
+  const submodules = from ? await fetchBase(options, workdir, source, base, env) : [];
+  const applied = from && options.redo !== true ? await appliedOrders(workdir, base, env) : {};
   const record: HistoryStart = {
     version: 1,
     kind: workdir === undefined ? 'none' : source === undefined ? 'folder' : 'git',
@@ -146,17 +113,67 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
     // A folder that is no repository has no git settings; the user's are found from any folder.
     author: await authorOf(source === undefined || workdir === undefined ? historyDir : workdir, env),
     dirty: [...(source?.dirty ?? [])],
-    applied:
-      workdir === undefined || base === undefined || options.redo === true
-        ? {}
-        : await appliedOrders(workdir, base, env),
+    applied,
     submodules,
     first_commit: base ?? null,
     left_out: [],
   };
   await writeJson(historyLayout(historyDir).start, record);
+  const notes = notesOn(found, base !== undefined, submodules);
   return { kind: record.kind, baseCommit: record.base_commit, author: record.author, notes };
 }
+
+function dirtyProblem({ dirty }: Source): Problem {
+  const more = dirty.length > 10 ? ` and ${dirty.length - 10} more` : '';
+  return problem(
+    'workdir-dirty',
+    `the workdir has tracked changes that are not committed: ${dirty.slice(0, 10).join(', ')}${more}`,
+    'commit or stash them, or pass --allow-dirty to make them the first commit of the run',
+  );
+}
+
+/** Fetches the commit that the history begins with. Answers the submodules in it. */
+async function fetchBase(
+  options: Start,
+  workdir: string,
+  source: Source,
+  base: string,
+  env: Environment,
+): Promise<string[]> {
+  const git = historyGit(options.historyDir, env);
+  // One commit is enough: its parents are in the workdir, where the commits are delivered.
+  const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
+  await git.text(['fetch', ...quiet, '--depth=1', workdir, `${options.base ?? 'HEAD'}:${baseRef}`]);
+  const fetched = await git.text(['rev-parse', baseRef]);
+  if (fetched !== base) throw new GitError(`HEAD of the workdir moved from ${base} to ${fetched}`, false);
+  // The commit of the copied files, needed to turn the copy into the tree of the base. The copy of a sparse checkout
+  // lacks files, which an order would otherwise see as absent.
+  if (base !== source.head || (source.sparse && source.dirty.length === 0))
+    await git.text(['fetch', ...quiet, '--depth=1', workdir, `HEAD:${copiedRef}`]);
+  return submodulesOf(git, fetched);
+}
+
+/** What of the workdir is not in the history. */
+function notesOn(
+  found: Source | Within | undefined,
+  hasBase: boolean,
+  submodules: readonly string[],
+): string[] {
+  if (found?.within !== undefined)
+    return [
+      `the workdir is a folder of the repository ${found.within}, not its top: the run starts a new history from a copy of it, which can be delivered to a new folder only (--workdir ${quoteWord(found.within)} builds on the repository)`,
+    ];
+  const notes: string[] = [];
+  if (hasBase && found?.sparse === true && found.dirty.length > 0)
+    notes.push(
+      'the workdir is a sparse checkout with changes: files that are not checked out may be missing in the workspace (commit or stash the changes to begin with all of them)',
+    );
+  if (submodules.length > 0)
+    notes.push(`submodules are copied as files, but no work order can change them: ${submodules.join(', ')}`);
+  return notes;
+}
+
+type Within = { readonly within: string };
 
 type Source = {
   readonly within?: undefined;
@@ -170,10 +187,7 @@ type Source = {
 /** The repository whose top is `workdir`, or `within`, the top of the repository whose HEAD has `workdir` as a folder; `own`
  *  for git's own folder of a repository; undefined for a plain folder. Rejects if git cannot read the repository (broken
  *  settings, say): treated as a plain folder, its commits would not follow those of the repository. */
-async function lookAt(
-  workdir: string,
-  env: Environment,
-): Promise<Source | { readonly within: string } | 'own' | undefined> {
+async function lookAt(workdir: string, env: Environment): Promise<Source | Within | 'own' | undefined> {
   const git = sourceGit(workdir, env);
   const top = await git.run([
     'rev-parse',
@@ -235,60 +249,28 @@ export async function appliedOrders(
 /** Called after the copy: commits what is in the workspace but in no commit (the files of a folder that is no repository,
  *  or the tracked changes of a dirty workdir), and records the paths that no commit has. Returns the commit that the
  *  orders build on; null if there is none. */
-export async function recordBase(options: {
-  readonly historyDir: string;
-  readonly workspace: string;
-  readonly runId: string;
-  readonly now: Date;
-  /** Holdout paths, which are removed from the workspace later. */
-  readonly sealed?: readonly string[];
-  readonly env?: Environment;
-}): Promise<{ readonly firstCommit: string | null } | Problem> {
-  const { historyDir, workspace } = options;
+export async function recordBase(options: Base): Promise<{ readonly firstCommit: string | null } | Problem> {
+  const { historyDir, workspace, sealed = [] } = options;
   const env = options.env ?? processEnvironment;
   const record = await readHistoryStart(historyDir);
   const git = historyGit(historyDir, env, { workTree: workspace });
   try {
     await turnIntoBase({ historyDir, workspace, env, base: record.base_commit });
-    const fresh = record.base_commit === null && record.kind !== 'none';
-    const paths = fresh ? await filesOf(git) : record.dirty;
-    let first = record.base_commit;
-    const made =
-      paths.length === 0 ? undefined : await treeWith({ historyDir, workspace, parent: first, paths, env });
-    if (made !== undefined && 'problem' in made)
-      return problem('git-history', made.problem, 'commit the change in the submodule first');
-    if (made !== undefined && made.tree !== (await treeOfCommit(git, first))) {
-      const subject = fresh
-        ? 'Files as they were before the run'
-        : 'Changes that were not committed before the run';
-      const message = `${subject}\n\nFactory-Run: ${options.runId}\n`;
-      const { author } = record;
-      first = await makeCommit({
-        historyDir,
-        tree: made.tree,
-        parent: first,
-        message,
-        author,
-        date: options.now,
-        env,
-      });
-    }
+    const committed = await commitRest(options, record, git, env);
+    if ('problem' in committed) return committed;
+    const { first } = committed;
     if (first !== null) {
       await moveRefs(git, first);
       await git.text(['read-tree', first]);
     }
-    const { sealed = [] } = options;
     await noteSealed(historyDir, sealed, first);
     await overlookSealed(historyDir, git);
     const others = await git.list(['ls-files', '--others', '--directory', '--no-empty-directory', '-z']);
     const left_out = others.filter(
       (path) => !path.startsWith('.factory/') && !isSealedPath(path.replace(/\/$/, ''), sealed),
     );
-    await writeJson(historyLayout(historyDir).start, {
-      ...record,
-      first_commit: first,
-      left_out,
-    } satisfies HistoryStart);
+    const whole: HistoryStart = { ...record, first_commit: first, left_out };
+    await writeJson(historyLayout(historyDir).start, whole);
     return { firstCommit: first };
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
@@ -298,6 +280,38 @@ export async function recordBase(options: {
       error.unanswered ? startGitAgain : 'check the workdir, then start again',
     );
   }
+}
+
+type Base = {
+  readonly historyDir: string;
+  readonly workspace: string;
+  readonly runId: string;
+  readonly now: Date;
+  /** Holdout paths, which are removed from the workspace later. */
+  readonly sealed?: readonly string[];
+  readonly env?: Environment;
+};
+
+/** Commits what the base lacks, if it lacks anything. */
+async function commitRest(
+  { historyDir, workspace, runId, now: date }: Base,
+  { base_commit: parent, kind, dirty, author }: HistoryStart,
+  git: Git,
+  env: Environment,
+): Promise<{ readonly first: string | null } | Problem> {
+  const fresh = parent === null && kind !== 'none';
+  const paths = fresh ? await filesOf(git) : dirty;
+  if (paths.length === 0) return { first: parent };
+  const made = await treeWith({ historyDir, workspace, parent, paths, env });
+  if ('problem' in made)
+    return problem('git-history', made.problem, 'commit the change in the submodule first');
+  const { tree } = made;
+  if (tree === (await treeOfCommit(git, parent))) return { first: parent };
+  const subject = fresh
+    ? 'Files as they were before the run'
+    : 'Changes that were not committed before the run';
+  const message = `${subject}\n\nFactory-Run: ${runId}\n`;
+  return { first: await makeCommit({ historyDir, tree, parent, message, author, date, env }) };
 }
 
 /** Replaces the copied files of the workdir's HEAD with those of the base, if the run begins with another commit. */
