@@ -62,46 +62,11 @@ export async function copyTree(
     options.whole === true ? () => false : ignoreOf(top),
   );
 
-  // Large files are copied by the thread pool while small ones are copied here one by one, since a call through the pool
-  // costs more than the copy. Of many small ones worker threads copy whole batches.
   const tasks = tasksAtOnce(2);
-  const workers = new CopyWorkerPool(top, target, crew);
-  let pile = new Pile(crew.batch);
+  const copies = fileCopies({ top, target, crew, tasks, goOn: options.goOn, copied });
   const folders: FoundEntry[] = [];
   const links: Link[] = [];
   const skipped: { path: string; why: string }[] = [];
-  let files = 0;
-  const copy = (source: CopySource): Promise<void> | undefined =>
-    tasks.did(source, () => copySmall(top, target, source, copied))
-      ? undefined
-      : tasks.add(source, () => copyLarge(top, target, source, options.goOn));
-  const take = ({ source, made, isTorn }: Done): Promise<void> | undefined => {
-    const { path } = source;
-    if (made === undefined) {
-      if (isTorn) writing(path, () => rmSync(below(target, path), { force: true }));
-      return copy(source);
-    }
-    tasks.did(source, () => {
-      copied?.(path, made.bytes, made.facts, made.hash);
-      return true;
-    });
-    return undefined;
-  };
-  // Nothing is awaited where nothing is to wait for: a turn for each file would add up.
-  const clear = async (): Promise<void> => {
-    for (const done of workers.collect()) {
-      const large = take(done);
-      if (large !== undefined) await large;
-    }
-    if (pile.files.length === 0) return;
-    if (!workers.offer(pile)) {
-      for (const source of pile.files) {
-        const large = copy(source);
-        if (large !== undefined) await large;
-      }
-    }
-    pile = new Pile(crew.batch);
-  };
   try {
     for (const found of walk(top, { enter: (folder) => !leaveOut(folder), denied: tasks.noteFolder })) {
       options.goOn?.();
@@ -114,22 +79,13 @@ export async function copyTree(
       } else if (found.kind === 'special') {
         skipped.push({ path: found.path, why: specialKind(found) });
       } else {
-        files += 1;
-        // Ctrl-C and the tasks get a turn.
-        if (files % 256 === 0) await lstat(target);
-        if (crew.workers < 1 || files <= crew.from || !CopyWorkerPool.takes(found)) {
-          const large = copy(found);
-          if (large !== undefined) await large;
-        } else if (!pile.add(found)) {
-          await clear();
-          pile.add(found);
-        }
+        const busy = copies.add(found);
+        if (busy !== undefined) await busy;
       }
     }
-    await clear();
-    for await (const done of workers.rest()) await take(done);
+    await copies.finish();
   } finally {
-    await workers.end();
+    await copies.end();
     await tasks.idle();
   }
   tasks.check();
@@ -142,10 +98,69 @@ export async function copyTree(
   }
   // The engine must be able to write at the top, whatever the mode there.
   writing('', () => chmodSync(target, (lstatSync(top).mode & 0o7777) | 0o700));
+  return { files: copies.count() + links.length, skipped, outsideLinks: await leadingOut(top, links) };
+}
+
+/** Copies files. Large ones are copied by the thread pool while small ones are copied here one by one, since a call through the
+ *  pool costs more than the copy. Of many small ones worker threads copy whole batches. Nothing is awaited where nothing is to
+ *  wait for: a turn for each file would add up. */
+function fileCopies(to: {
+  readonly top: string;
+  readonly target: string;
+  readonly crew: CopyWorkerPlan;
+  readonly tasks: ReturnType<typeof tasksAtOnce>;
+  readonly goOn: CopyOptions['goOn'];
+  readonly copied: Reader | undefined;
+}) {
+  const { top, target, crew, tasks, copied } = to;
+  const workers = new CopyWorkerPool(top, target, crew);
+  let pile = new Pile(crew.batch);
+  let files = 0;
+  const copy = (source: CopySource): Promise<void> | undefined =>
+    tasks.did(source, () => copySmall(top, target, source, copied))
+      ? undefined
+      : tasks.add(source, () => copyLarge(top, target, source, to.goOn));
+  const take = ({ source, made, isTorn }: Done): Promise<void> | undefined => {
+    const { path } = source;
+    if (made === undefined) {
+      if (isTorn) writing(path, () => rmSync(below(target, path), { force: true }));
+      return copy(source);
+    }
+    tasks.did(source, () => {
+      copied?.(path, made.bytes, made.facts, made.hash);
+      return true;
+    });
+    return undefined;
+  };
+  const clear = async (): Promise<void> => {
+    for (const done of workers.collect()) {
+      const large = take(done);
+      if (large !== undefined) await large;
+    }
+    if (pile.files.length === 0) return;
+    if (!workers.offer(pile))
+      for (const source of pile.files) {
+        const large = copy(source);
+        if (large !== undefined) await large;
+      }
+    pile = new Pile(crew.batch);
+  };
+  const put = (found: FoundEntry): Promise<void> | undefined => {
+    if (crew.workers < 1 || files <= crew.from || !CopyWorkerPool.takes(found)) return copy(found);
+    return pile.add(found) ? undefined : clear().then(() => void pile.add(found));
+  };
   return {
-    files: files + links.length,
-    skipped,
-    outsideLinks: await leadingOut(top, links),
+    add(found: FoundEntry): Promise<void> | undefined {
+      files += 1;
+      // Ctrl-C and the tasks get a turn.
+      return files % 256 === 0 ? lstat(target).then(() => put(found)) : put(found);
+    },
+    count: (): number => files,
+    async finish(): Promise<void> {
+      await clear();
+      for await (const done of workers.rest()) await take(done);
+    },
+    end: () => workers.end(),
   };
 }
 
