@@ -19,7 +19,8 @@ import { acquireLock } from '../store/lock.ts';
 import { resultOf } from '../store/result.ts';
 import { listingOf } from '../store/runs.ts';
 import { diskStop, flushed, releaseLock, settleRun } from './finish-run.ts';
-import { type OwnedRun, openRun } from './open-run.ts';
+import { openRun } from './open-run.ts';
+import type { OwnedRun } from './owned-run.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 
 /** Milliseconds within which one signal may arrive twice: `npx` passes on the signal that the terminal sends to all processes. */

@@ -86,14 +86,11 @@ export async function forkRun(
   if ('problems' in sandbox) return sandbox;
   const history = await readRun(runDir);
   if (!history.ok) return refused('run-files', history.why);
-  const { calls } = history;
-  const wanted = forkOf(
-    { old, runDir: resolve(runDir), moment, calls, replay },
-    { ...where, inputs, ready, graph, goal: goalOf(current), sealed: judge.sealed, account: sandbox.account },
-    flags,
-    doors,
-  );
-  const made = await createFork(wanted).catch((error: unknown) => {
+  const { sealed } = judge;
+  const { account } = sandbox;
+  const from = { old, runDir: resolve(runDir), moment, calls: history.calls, replay };
+  const fork = { ...from, ...where, inputs, ready, graph, goal: goalOf(current), sealed, account };
+  const made = await createFork(forkOf(fork, flags, doors)).catch((error: unknown) => {
     if (error instanceof GitError) return historyProblem(old, error);
     throw error;
   });
@@ -101,15 +98,13 @@ export async function forkRun(
   return driveMade(made, current, { casting, inputs: textsOf(inputs), caps }, flags, doors);
 }
 
-type ForkPoint = {
+/** The run that is forked, and what the new one begins with. */
+type Fork = {
   readonly old: Manifest;
   readonly runDir: string;
   readonly moment: Moment;
   readonly calls: readonly CallRecord[];
   readonly replay: ReplayStart | undefined;
-};
-
-type ForkStart = {
   readonly runsDir: string;
   readonly runId: string;
   readonly inputs: Inputs;
@@ -121,9 +116,8 @@ type ForkStart = {
 };
 
 /** Everything that the new run directory is created from. */
-function forkOf(from: ForkPoint, now: ForkStart, flags: RunFlags, doors: Doors): NewFork {
-  const { old, runDir, moment, calls, replay } = from;
-  const { runsDir, runId, inputs, ready, goal, sealed } = now;
+function forkOf(fork: Fork, flags: RunFlags, doors: Doors): NewFork {
+  const { old, runDir, moment, calls, replay, runsDir, runId, inputs, ready, goal, sealed } = fork;
   const startedAt = doors.clock.now().toISOString();
   const unique = sha256(`${runsDir}\0${startedAt}\0${doors.clock.monotonic()}`).slice(0, 16);
   const { records } = moment;
@@ -152,7 +146,7 @@ function forkOf(from: ForkPoint, now: ForkStart, flags: RunFlags, doors: Doors):
     sealed: sealed && old.holdout && { holdout: old.holdout, files: sealed.files() },
     env,
     manifest: (workspace, holdout) => ({
-      ...manifestOf(from, now, flags, doors.cwd),
+      ...manifestOf(fork, flags, doors.cwd),
       ...(holdout === undefined ? {} : { holdout }),
       workspace_path: workspace,
       started_at: startedAt,
@@ -169,8 +163,7 @@ const isFork = (replay: ReplayStart | undefined): boolean => replay === undefine
 
 /** The manifest of the new run, without what only its directory knows. */
 function manifestOf(
-  { old, runDir, moment, replay }: ForkPoint,
-  { runId, inputs, ready, graph, goal, account }: ForkStart,
+  { old, runDir, moment, replay, runId, inputs, ready, graph, goal, account }: Fork,
   flags: RunFlags,
   cwd: string,
 ): Omit<Manifest, 'holdout'> {

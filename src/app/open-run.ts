@@ -2,20 +2,17 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createAgents } from '../agents/index.ts';
-import type { Caps } from '../core/budget/limits.ts';
 import type { Refusal } from '../core/diagnostic.ts';
-import type { Graph } from '../core/graph.ts';
 import { backendOf } from '../core/pipeline.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import { historyLayout, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
-import type { RunResult } from '../core/records/result.ts';
 import { withFlags } from '../core/settings/typing.ts';
 import { allPassed } from '../engine/environment.ts';
 import { eventWriter } from '../engine/event-log.ts';
 import { executeHere } from '../engine/layers/index.ts';
-import type { PreparedRun, RunContext, Texts } from '../engine/run-context.ts';
-import { openHoldout, type SealedHoldout } from '../holdout/mount.ts';
+import type { PreparedRun, RunContext } from '../engine/run-context.ts';
+import { openHoldout } from '../holdout/mount.ts';
 import { beforeWrite, Superseded } from '../platform/files/fence.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { packageRoot } from '../platform/package.ts';
@@ -24,8 +21,7 @@ import { OutOfMemory } from '../platform/process/spawn-error.ts';
 import { confining } from '../platform/sandbox/spawn.ts';
 import { backgroundFlush } from '../store/background.ts';
 import { settleChange } from '../store/inputs.ts';
-import type { Closing } from '../store/journal.ts';
-import { type Lock, livingOwners, locksIn } from '../store/lock.ts';
+import { livingOwners, locksIn } from '../store/lock.ts';
 import type { FormerOwner } from '../store/lock-file.ts';
 import { marksByPath } from '../store/marks.ts';
 import { nextCommand } from '../store/result.ts';
@@ -36,44 +32,15 @@ import { openRunExtensions, type RunExtensions } from './extensions.ts';
 import { finishedRun, openEndRecords, removeLeftovers } from './finish-run.ts';
 import { schemaOf } from './inputs.ts';
 import { kinds } from './kinds.ts';
-import type { AgentAssignment } from './resolve-agents.ts';
+import type { Begun, OwnedRun } from './owned-run.ts';
 import { restoreWorkspace } from './restore-workspace.ts';
-import { prepareResumeChange, type ResumeChange } from './resume-changes.ts';
+import { prepareResumeChange } from './resume-changes.ts';
 import { loadRunState, lostTime, processMarker, type RunStanding } from './run-state.ts';
 import { sandboxOfRun } from './sandbox.ts';
 import { keptSecrets } from './secrets.ts';
-import type { Doors, Finished, RunFlags } from './types.ts';
+import type { Finished } from './types.ts';
 import { endLeftovers } from './unchanged-inputs.ts';
 import { writeStart } from './write-start.ts';
-
-/** A run whose lock this process holds. */
-export type OwnedRun = {
-  readonly graph: Graph;
-  readonly runDir: string;
-  readonly given: {
-    readonly casting: AgentAssignment;
-    readonly inputs: Texts;
-    readonly caps: Caps;
-    readonly resumed: boolean;
-    /** This process has waited out a suspension of the run. */
-    readonly waited?: boolean;
-    readonly change?: ResumeChange;
-  };
-  readonly flags: RunFlags;
-  readonly doors: Doors;
-  readonly lock: Lock;
-  readonly signal: AbortSignal;
-  /** What is open, in the order of opening; closed in reverse. */
-  readonly open: Closing[];
-  /** The command that resumes the run. */
-  again?: string;
-  /** The holdout, until its files are back in the workspace. */
-  sealed?: SealedHoldout | undefined;
-  ending?: RunResult;
-};
-
-/** The state of a run as this process found it. `manifest` has the changes of this resume. */
-type Begun = { readonly stands: RunStanding; readonly manifest: Manifest; readonly resumed: boolean };
 
 type Opened<T extends (...args: never[]) => Promise<unknown>> = Exclude<Awaited<ReturnType<T>>, Refusal>;
 
@@ -94,8 +61,9 @@ export async function openRun(run: OwnedRun) {
   const records = await openRecords(run, begun, extensions);
   const setting = await openSetting(run, begun, place, extensions);
   const state = await beginState(run, begun, place, records);
-  await writeBeginning(run, begun, { place, records, setting, state });
   const { events, trace, money, marks } = records;
+  const writer = eventWriter({ setting, events, trace });
+  await writeStart(writer, run, begun, { ...place, state, replays: setting.replay !== undefined });
   const flusher = backgroundFlush([events, trace]);
   run.open.push(flusher);
   const prepared: PreparedRun = {
@@ -284,28 +252,6 @@ async function beginState(
   );
   await settleChange(runDir, sha256);
   return next;
-}
-
-async function writeBeginning(
-  { given, doors, lock }: OwnedRun,
-  { stands, manifest, resumed }: Begun,
-  now: {
-    readonly place: Opened<typeof openPlace>;
-    readonly records: Opened<typeof openRecords>;
-    readonly setting: RunContext;
-    readonly state: RunState;
-  },
-): Promise<void> {
-  const { setting, state } = now;
-  const { events, trace } = now.records;
-  const { sandbox, ended } = now.place;
-  const { workspace, replay } = setting;
-  const answers = given.casting.main !== undefined || (replay !== undefined && manifest.agent.name !== '');
-  const agent = answers ? manifest.agent.describe : 'none';
-  const loaded = stands.history.checkpoint;
-  const { takenOver } = lock;
-  const start = { manifest, workspace, sandbox, agent, loaded, state, resumed, takenOver, ended };
-  await writeStart(eventWriter({ setting, events, trace }), start, doors.log);
 }
 
 /** The journal for the loop: a commit is refused as soon as another process has the run. */

@@ -1,42 +1,41 @@
 /** The records at the start of a run: which run, agent, sandbox, and where it starts. */
-import type { Checkpoint, RunState } from '../core/records/checkpoint.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
+import { layout } from '../core/records/layout.ts';
 import { type Manifest, toldOf } from '../core/records/manifest.ts';
 import type { EventWriter } from '../engine/event-log.ts';
 import type { FormerOwner } from '../store/lock-file.ts';
+import type { Begun, OwnedRun } from './owned-run.ts';
 import type { Sandbox } from './sandbox.ts';
-import type { Doors } from './types.ts';
 
 /** Writes to the journals and the log that the run starts, is resumed, or was forked. */
 export async function writeStart(
   writer: EventWriter,
-  run: {
-    readonly manifest: Manifest;
-    readonly workspace: string;
+  { runDir, given, lock, doors: { log } }: OwnedRun,
+  { stands, manifest, resumed }: Begun,
+  now: {
     readonly sandbox: Sandbox;
-    /** The agent's description. */
-    readonly agent: string;
-    readonly loaded: Checkpoint;
-    readonly state: RunState;
-    readonly resumed: boolean;
-    readonly takenOver: FormerOwner | undefined;
     /** Processes of an earlier engine that were ended. */
     readonly ended: number;
+    readonly state: RunState;
+    /** Whether recorded answers are used. */
+    readonly replays: boolean;
   },
-  log: Doors['log'],
 ): Promise<void> {
-  const { manifest, state, resumed, agent } = run;
+  const { state } = now;
   const { replay_of, holdout } = manifest;
+  const answers = given.casting.main !== undefined || (now.replays && manifest.agent.name !== '');
+  const agent = answers ? manifest.agent.describe : 'none';
   if (replay_of !== undefined)
     log('info', 'replaying: recorded answers are used', {
       of: replay_of.run_id,
       live: replay_of.live,
     });
-  const { asked, used, why } = run.sandbox.account;
+  const { asked, used, why } = now.sandbox.account;
   await writer.trace({
     type: 'SessionInitialized',
     pipeline_path: manifest.pipeline_path,
     workdir: manifest.original_workdir,
-    workspace: run.workspace,
+    workspace: layout(runDir).workspace,
     resume: resumed,
     agent,
     sandbox: { asked, used, why },
@@ -47,9 +46,9 @@ export async function writeStart(
       type: 'ResumeLoaded',
       last_completed_node: state.last_completed_node,
       last_outcome: state.last_outcome?.status ?? '',
-      completed_nodes: run.loaded.completed_nodes,
-      ...(run.takenOver === undefined ? {} : { taken_over_from: previous(run.takenOver) }),
-      processes_ended: run.ended,
+      completed_nodes: stands.history.checkpoint.completed_nodes,
+      ...(lock.takenOver === undefined ? {} : { taken_over_from: previous(lock.takenOver) }),
+      processes_ended: now.ended,
     });
   const fork = forkPoint(manifest);
   // Also on the resume of a fork that was interrupted before its first node.
