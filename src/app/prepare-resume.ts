@@ -74,7 +74,7 @@ export async function prepareResume(
     ...withTexts(manifest, current, given.fresh),
     env_pass: [...new Set([...manifest.env_pass, ...flags.envPass])],
     ...keptSecrets(doors.env, manifest),
-    agent: agentNow(manifest, casting, script, given, flags),
+    agent: agentNow(manifest.agent, casting, script, given.script !== undefined, flags),
     caps: limitsForManifest(caps),
     ...(priced.kept === undefined ? {} : { prices: priced.kept }),
   };
@@ -159,11 +159,12 @@ function withTexts(manifest: Manifest, current: Graph, fresh: Inputs | undefined
   };
 }
 
-function agentNow(
-  { agent }: Manifest,
+/** The agent in the manifest, after `agent` there. */
+export function agentNow(
+  agent: Manifest['agent'],
   { main }: AgentAssignment,
   { script, text }: Script,
-  given: Given,
+  scriptNamed: boolean,
   flags: RunFlags,
 ): Manifest['agent'] {
   const same =
@@ -178,6 +179,6 @@ function agentNow(
     ...(text === undefined || script === undefined
       ? {}
       : { script: { path: script.path, sha256: sha256(script.text), stored: keptScript } }),
-    ...flagsOfAgent(flags, given.script === undefined ? undefined : script?.text, agent.flags),
+    ...flagsOfAgent(flags, scriptNamed ? script?.text : undefined, agent.flags),
   };
 }

@@ -14,9 +14,9 @@ import { readPriceFile } from './budget.ts';
 import { createRun, type Historian, type NewRun } from './create-run.ts';
 import { type Inputs, readInputs, textsOf } from './inputs.ts';
 import { limitsForManifest, limitsOfGraph, limitsWith } from './limits.ts';
+import { agentNow } from './prepare-resume.ts';
 import {
   type AgentAssignment,
-  describePlan,
   type LoadedScript,
   loadScript,
   resolveAgents,
@@ -27,7 +27,6 @@ import { driveMade } from './resume.ts';
 import { type Sandbox, sandboxOf } from './sandbox.ts';
 import { keptSecrets, secretsProblem } from './secrets.ts';
 import { type Doors, type Finished, keptScript, type RunFlags } from './types.ts';
-import { flagsOfAgent } from './unchanged-inputs.ts';
 
 type Where = { readonly runsDir: string; readonly runId: string };
 
@@ -84,8 +83,8 @@ type Start = {
 type Cast = {
   readonly casting: AgentAssignment;
   readonly script: LoadedScript | undefined;
-  /** Text of the script for the run directory; undefined if no agent answers from it. */
-  readonly kept: string | undefined;
+  /** Its text for the run directory; undefined if no agent answers from it. */
+  readonly text: string | undefined;
 };
 
 async function castRun(
@@ -106,7 +105,7 @@ async function castRun(
     (plan) =>
       plan.name === 'scripted' || ('agents' in plan && plan.agents.some((one) => one.name === 'scripted')),
   );
-  if (!scripted || script === undefined) return { casting, script, kept: undefined };
+  if (!scripted || script === undefined) return { casting, script, text: undefined };
   const mismatch = scriptProblem(script.script, inputs);
   if (mismatch !== undefined) return { problems: [mismatch] };
   const whole = await selfContained(script);
@@ -114,7 +113,7 @@ async function castRun(
   // The run uses the stored copy, as a resume does, so that later changes of the answer files have no effect.
   const stored = resolveAgents(graph, { ...choice, script: { ...script, script: whole } });
   if ('problems' in stored) return stored;
-  return { casting: stored, script, kept: `${JSON.stringify(whole, null, 2)}\n` };
+  return { casting: stored, script, text: `${JSON.stringify(whole, null, 2)}\n` };
 }
 
 async function newRun(start: Start): Promise<NewRun> {
@@ -138,7 +137,7 @@ async function newRun(start: Start): Promise<NewRun> {
     startNode: startOf(graph).id,
     startedAt,
     signal,
-    keep: { ...flags.keep, ...(cast.kept === undefined ? {} : { [keptScript]: cast.kept }) },
+    keep: { ...flags.keep, ...(cast.text === undefined ? {} : { [keptScript]: cast.text }) },
     historian: builds ? historianOf(start) : undefined,
     manifest: (facts) => manifestOf(start, { ...facts, startedAt, unique, headOf }),
   };
@@ -167,6 +166,8 @@ function manifestOf(
 ): Manifest {
   const { git, holdout } = facts;
   const goal = goalOf(graph);
+  const noAgent = { name: '', describe: '', chosen_by: '' };
+  const temperature = flags.temperature === undefined ? {} : { temperature: flags.temperature };
   return {
     schema_version: 1,
     run_id: runId,
@@ -182,7 +183,7 @@ function manifestOf(
     prompts: { ...inputs.prompts },
     schemas: { ...inputs.schemas },
     variables: inputs.variables,
-    agent: agentOf(cast, flags),
+    agent: agentNow({ ...noAgent, ...temperature }, cast.casting, cast, flags.script !== undefined, flags),
     base_commit: git?.base_commit ?? facts.headOf,
     workdir_kind: facts.workdirKind,
     ...(git === undefined ? {} : { git }),
@@ -194,20 +195,5 @@ function manifestOf(
     ...keptSecrets(doors.env),
     sandbox: sandbox.account,
     not_enforced: sandbox.account.missing,
-  };
-}
-
-function agentOf({ casting: { main }, script, kept }: Cast, flags: RunFlags): Manifest['agent'] {
-  return {
-    name: main?.name ?? '',
-    describe: main === undefined ? '' : describePlan(main),
-    chosen_by: main?.chosenBy ?? '',
-    ...(main !== undefined && 'model' in main ? { model: main.model } : {}),
-    ...(main !== undefined && 'effort' in main ? { effort: main.effort } : {}),
-    ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
-    ...(script === undefined || kept === undefined
-      ? {}
-      : { script: { path: script.path, sha256: sha256(script.text), stored: keptScript } }),
-    ...flagsOfAgent(flags, flags.script === undefined ? undefined : script?.text),
   };
 }
