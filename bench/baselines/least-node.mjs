@@ -2,13 +2,12 @@
  *  around Node's own spawn, and nothing thought between. Prints the mean in milliseconds. `least-node.mjs FOLDER TIMES` */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, fdatasync, fsync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const [, , folder = '', times = ''] = process.argv;
 const count = Number(times);
-const flush = promisify(fsync);
 const flushData = promisify(fdatasync);
 const line = `${'x'.repeat(300)}\n`;
 const state = `${'x'.repeat(2500)}\n`;
@@ -18,14 +17,8 @@ const make = (path, text) => {
   writeSync(file, text);
   closeSync(file);
 };
-const flushed = async (path) => {
-  const file = openSync(path, 'r');
-  await flush(file);
-  closeSync(file);
-};
-
 mkdirSync(folder, { recursive: true });
-const [events, trace, visits] = ['events', 'trace', 'visits'].map((name) =>
+const [events, trace, journal] = ['events', 'trace', 'journal'].map((name) =>
   openSync(join(folder, `${name}.jsonl`), 'a'),
 );
 
@@ -34,7 +27,7 @@ async function node(number) {
   mkdirSync(dir);
   const before = ['stage.json', 'context.json'];
   for (const name of before) make(join(dir, name), line);
-  for (const journal of [events, trace]) writeSync(journal, line);
+  for (const one of [journal, events, trace]) writeSync(one, line);
   const output = ['tool.stdout.txt', 'tool.stderr.txt'];
   const [stdout, stderr] = output.map((name) => openSync(join(dir, name), 'wx'));
   const child = spawn('sh', ['-c', 'true'], { stdio: ['ignore', stdout, stderr], detached: true });
@@ -42,15 +35,13 @@ async function node(number) {
   for (const file of [stdout, stderr]) closeSync(file);
   const after = ['tool.exitcode.txt', 'workspace.diff.json', 'status.json'];
   for (const name of after) make(join(dir, name), line);
-  writeSync(visits, line);
+  writeSync(journal, line);
+  await flushData(journal);
   const next = openSync(join(folder, '.checkpoint.tmp'), 'wx');
   writeSync(next, state);
-  const artifacts = [...before, ...output, ...after, '.'].map((name) => flushed(join(dir, name)));
-  await Promise.all([...artifacts, flushData(next), ...[visits, events, trace].map((one) => flushData(one))]);
   closeSync(next);
   renameSync(join(folder, '.checkpoint.tmp'), join(folder, 'checkpoint.json'));
-  await flushed(folder);
-  for (const journal of [events, trace]) writeSync(journal, line);
+  for (const one of [events, trace]) writeSync(one, line);
 }
 
 // The first ones load code.
