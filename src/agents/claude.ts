@@ -26,7 +26,7 @@ export type ClaudeOptions = ProgramDefaults & { readonly clock: Clock };
 /** Variables that hold its keys by default. */
 const ownKeys = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'];
 
-/** The agent. It rejects only where the engine's `runTool` and `keep` do. */
+/** The agent. It rejects only where the engine's `run` and `keep` do. */
 export function claudeAgent(options: ClaudeOptions): Agent {
   const { env, clock } = options;
   return {

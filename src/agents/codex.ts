@@ -33,7 +33,7 @@ const ownSettings = [
   'AGENTS.override.md',
 ];
 
-/** The agent. It rejects only where the engine's `runTool` and `keep` do. */
+/** The agent. It rejects only where the engine's `run` and `keep` do. */
 export function codexAgent(options: CodexOptions): Agent {
   const { env, clock } = options;
   return {

@@ -31,7 +31,7 @@ const usageName = 'command.usage.json';
 /** With the prompt as the program gets it. */
 type Settings = CommandSettings & { readonly prompt: string };
 
-/** The agent. It rejects only where the engine's `runTool` and `keep` do. */
+/** The agent. It rejects only where the engine's `run` and `keep` do. */
 export function commandAgent(options: CommandOptions): Agent {
   const { env, clock } = options;
   return {

@@ -40,7 +40,7 @@ export type OpenaiOptions = {
   readonly maxAnswerBytes?: number;
 };
 
-/** The agent. No message of its reports carries the key. It rejects only where the engine's `runTool` and `keep` do. */
+/** The agent. No message of its reports carries the key. It rejects only where the engine's `run` and `keep` do. */
 export function openaiAgent(options: OpenaiOptions): Agent {
   const settings = { ...openaiDefaults, ...options, apiKey: options.apiKey.trim() };
   const shown = showURL(settings.baseURL);

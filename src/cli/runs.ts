@@ -147,7 +147,7 @@ function standOf({ status, reason, nextNode, wakeAt }: RunSummary): string {
   return nextNode === '' ? '' : `${status === 'running' ? 'at' : 'stopped before'} ${nextNode}`;
 }
 
-/** The next command for a run that needs attention; `runTool` is its id or path on the command line. */
+/** The next command for a run that needs attention; `run` is its id or path on the command line. */
 export function nextOf(
   {
     status,

@@ -46,7 +46,7 @@ export type WitnessStep = {
 };
 
 export type Diagnostic = {
-  /** Kebab-case for pipelines (`exit-reachable`), numbered for plans (`E101`). */
+  /** Kebab-case for pipelines (`exit-missing`), numbered for plans (`E101`). */
   readonly code: string;
   readonly severity: Severity;
   readonly message: string;

@@ -7,7 +7,7 @@ import { type Git, sourceGit } from '../platform/git.ts';
 import { assertPlainHistory, ForeignHistory } from './guard.ts';
 import { historyGit } from './history.ts';
 
-/** Facts of a commit; `runTool`, `order` and `digest` come from its trailers, empty without them. */
+/** Facts of a commit; `run`, `order` and `digest` come from its trailers, empty without them. */
 export type CommitFacts = {
   readonly commit: string;
   readonly tree: string;

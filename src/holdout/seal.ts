@@ -36,7 +36,7 @@ export type ChosenHoldout = {
 
 type Problem = { readonly problem: Diagnostic };
 
-/** Reads the files that `holdoutRule`, `holdout_from` and `--holdout` name. Without `holdoutRule`, only scenarios in the default place
+/** Reads the files that `holdout`, `holdout_from` and `--holdout` name. Without `holdout`, only scenarios in the default place
  *  are sealed. Files are read here, once: so the sealed contents are the checked ones. */
 export async function chooseHoldout(
   graph: Graph,

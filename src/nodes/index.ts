@@ -1,4 +1,4 @@
-/** All node types. A new one needs a file, a line here and a test. */
+/** All node types. */
 import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { AttributeTable } from '../core/settings/types.ts';
 import { codergen } from './codergen.ts';

@@ -26,14 +26,14 @@ export type PlanEnding = {
 export type PlanDefaults = { readonly max_output_tokens: number; readonly snapshot: JsonObject };
 
 export type PlannerRecords = {
-  /** Text by path below the directory of the compilation; `runTool.json` is the last. */
+  /** Text by path below the directory of the compilation; `run.json` is the last. */
   readonly files: ReadonlyMap<string, string>;
   readonly run: JsonObject;
 };
 
 export const errorsFile = 'validation_errors.json';
 
-/** Whether the text of a `runTool.json` reports success. */
+/** Whether the text of a `run.json` reports success. */
 export const reportsSuccess = (text: string): boolean =>
   successRecordSchema().safeParse(JSON.parse(text)).success;
 
@@ -164,7 +164,7 @@ function runOf(
   };
 }
 
-/** All files except `runTool.json`: keys sorted, ASCII. */
+/** All files except `run.json`: keys sorted, ASCII. */
 const recordText = (value: Json): string => `${asciiJson(sortedKeys(value), 2)}\n`;
 
 /** The findings of the last answer as a file's text; undefined when it has no errors, or is not JSON. */

@@ -270,7 +270,7 @@ async function jsonOf(path: string): Promise<unknown> {
     const read = readPlain(path);
     return read.kind === 'text' ? parseJson(read.text) : undefined;
   } catch {
-    // A list only marks a damaged run; `readManifest` and `loadCheckpoint` give the reason.
+    // A list only marks a damaged run; `readManifest` and `readRun` give the reason.
     return undefined;
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { claudeAgent, claudePlace } from '../../src/agents/claude.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
-import { agentClock } from './clock.ts';
+import { handClock } from '../support/clock.ts';
 import { keepsTheAgentContract, wellFormed } from './contract.ts';
 import { inPlace, programTask } from './program-task.ts';
 
@@ -17,12 +17,12 @@ async function claude(
     attributes = {},
     env = {},
     files = {},
-    clock = agentClock(0),
+    clock = handClock(0),
   }: {
     readonly attributes?: Readonly<Record<string, string>>;
     readonly env?: Readonly<Record<string, string>>;
     readonly files?: Readonly<Record<string, string>>;
-    readonly clock?: ReturnType<typeof agentClock>;
+    readonly clock?: ReturnType<typeof handClock>;
   } = {},
 ) {
   const it = await programTask(files, { STAND_IN: does, ...env });
@@ -218,7 +218,7 @@ describe('a program that has finished and does not exit', () => {
     '{"type":"result","subtype":"success","is_error":false,"result":"{\\"outcome\\":\\"success\\"}"}';
 
   test('is ended ten seconds after its final event, and its answer counts', async () => {
-    const clock = agentClock(0);
+    const clock = handClock(0);
     await using it = await claude(`echo $$ > "$SEEN/pid"; say '${last}'; exec sleep 1000`, { clock });
     const ended = it.work();
     // Its heartbeat and its grace.
@@ -232,7 +232,7 @@ describe('a program that has finished and does not exit', () => {
   });
 
   test('but was woken once more has the time that it needs', async () => {
-    const clock = agentClock(0);
+    const clock = handClock(0);
     const woken = '{"type":"assistant","message":{"content":[{"type":"text","text":"more"}]}}';
     const does = `say '${last}'; say '${woken}'; : > "$SEEN/again"; while [ ! -e "$SEEN/go" ]; do sleep 0.01; done; ok`;
     await using it = await claude(does, { clock });
@@ -252,7 +252,7 @@ describe('a program that has finished and does not exit', () => {
   });
 
   test('is cancelled when the run is', async () => {
-    const clock = agentClock(0);
+    const clock = handClock(0);
     await using it = await claude(`say '${last}'; exec sleep 1000`, { clock });
     const stop = new AbortController();
     const ended = it.work(stop.signal);

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { codexAgent } from '../../src/agents/codex.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
-import { agentClock } from './clock.ts';
+import { handClock } from '../support/clock.ts';
 import { keepsTheAgentContract, wellFormed } from './contract.ts';
 import { inPlace, programTask } from './program-task.ts';
 
@@ -25,12 +25,12 @@ async function codex(
     attributes = {},
     env = {},
     files = {},
-    clock = agentClock(0),
+    clock = handClock(0),
   }: {
     readonly attributes?: Readonly<Record<string, string>>;
     readonly env?: Readonly<Record<string, string>>;
     readonly files?: Readonly<Record<string, string>>;
-    readonly clock?: ReturnType<typeof agentClock>;
+    readonly clock?: ReturnType<typeof handClock>;
   } = {},
 ) {
   const it = await programTask(files, { STAND_IN: does, ...env });
@@ -184,7 +184,7 @@ describe('a program that will not end', () => {
   });
 
   test('is reported as running at every heartbeat', async () => {
-    const clock = agentClock(0);
+    const clock = handClock(0);
     await using it = await codex('while [ ! -e "$SEEN/go" ]; do sleep 0.01; done; ok', {
       clock,
       attributes: { 'codex.heartbeat_seconds': '20' },
@@ -383,7 +383,7 @@ test('a turn that was started and never ended is a failure, whatever the answer'
 });
 
 test('a program that does not exit after its turn is ended after ten seconds, and its answer counts', async () => {
-  const clock = agentClock(0);
+  const clock = handClock(0);
   const attributes = { 'codex.json': '1' };
   await using it = await codex(`ok; ${started}; ${over}; exec sleep 1000`, { attributes, clock });
   const ended = it.work();
@@ -395,7 +395,7 @@ test('a program that does not exit after its turn is ended after ten seconds, an
 });
 
 test('a turn after the first takes the time that it needs', async () => {
-  const clock = agentClock(0);
+  const clock = handClock(0);
   const attributes = { 'codex.json': '1' };
   const does = `${started}; ${over}; ${started}; : > "$SEEN/again"; while [ ! -e "$SEEN/go" ]; do sleep 0.01; done; ${over}; ok`;
   await using it = await codex(does, { attributes, clock });
@@ -501,7 +501,7 @@ describe('the directories that it gets', () => {
 
   test('include no model: modelFor knows it before the call', () => {
     const env = { FACTORY_MODEL: 'of-everybody', ATTRACTOR_CODEX_MODEL: 'its-own' };
-    const { modelFor } = codexAgent({ env, clock: agentClock(0) });
+    const { modelFor } = codexAgent({ env, clock: handClock(0) });
     const named = { node: 'a', call: 1, settings: {}, workspace: '/w', model: 'of-the-node' };
     expect(modelFor?.({ node: 'a', call: 1, settings: {}, workspace: '/w' })).toBe('its-own');
     expect(modelFor?.(named)).toBe('of-the-node');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commandAgent } from '../../src/agents/command.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
-import { agentClock } from './clock.ts';
+import { handClock } from '../support/clock.ts';
 import { keepsTheAgentContract, wellFormed } from './contract.ts';
 import { inPlace, programTask } from './program-task.ts';
 
@@ -28,7 +28,7 @@ async function command(
 ) {
   const it = await programTask(files, { STAND_IN: does, ...env });
   it.env['SEEN'] = join(it.nodeDir, 'seen');
-  const agent = commandAgent({ env: it.env, clock: agentClock(0) });
+  const agent = commandAgent({ env: it.env, clock: handClock(0) });
   const named = { 'command.run': standIn, ...attributes };
   return {
     ...it,

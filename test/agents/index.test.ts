@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type AgentRequest, agentNames, chooseAgent, createAgent } from '../../src/agents/index.ts';
 import { agentScriptSchema } from '../../src/agents/script.ts';
+import { handClock } from '../support/clock.ts';
 import { startModelServer } from '../support/model-server.ts';
-import { agentClock } from './clock.ts';
 import { taskFor } from './contract.ts';
 
 const script = {
@@ -215,7 +215,7 @@ test('whatever is set, the choice is a known agent or one problem, and never hol
 test('each plan makes the agent of its name', async () => {
   await using server = await startModelServer([{ text: 'from the model' }]);
   const env = { ...key, OPENAI_BASE_URL: server.url, FACTORY_EFFORT: 'low' };
-  const deps = { env, clock: agentClock(), readFile: async () => '' };
+  const deps = { env, clock: handClock(), readFile: async () => '' };
   for (const name of agentNames) {
     const chosen = chooseAgent({ env, flag: name, script });
     if (!('plan' in chosen)) throw new Error(chosen.problem.message);

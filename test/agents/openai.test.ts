@@ -3,8 +3,8 @@ import { expect, test, vi } from 'vitest';
 import { openaiAgent } from '../../src/agents/openai.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { realClock } from '../../src/platform/clock.ts';
+import { handClock } from '../support/clock.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
-import { agentClock } from './clock.ts';
 import { keepsTheAgentContract, taskFor, wellFormed } from './contract.ts';
 import { agentAt, apiKey, never, tell } from './openai/tell.ts';
 
@@ -108,7 +108,7 @@ test('a schema is sent under a name that the API takes', async () => {
 });
 
 test('the agent says which model answers where, without what a URL may hide', async () => {
-  const clock = agentClock();
+  const clock = handClock();
   expect(openaiAgent({ apiKey, model: 'm', clock }).describe).toBe('openai m at https://api.openai.com/v1');
   const odd = openaiAgent({ apiKey, model: 'm', clock, baseURL: `http://u:secret@h:1/v1/?k=${apiKey}` });
   expect(odd.describe).toBe('openai m at http://h:1/v1');
@@ -118,7 +118,7 @@ test('values in the query of the base URL are masked in messages', async () => {
   // It has no such path, and answers with it.
   await using server = await startModelServer([], []);
   const baseURL = `${server.url}?api-key=hunter2%2Fhunter2&conversion=hunter2hunter2&api-version=2025-01-01`;
-  const report = wellFormed(await agentAt(server, agentClock(), { baseURL }).work(taskFor(), never()));
+  const report = wellFormed(await agentAt(server, handClock(), { baseURL }).work(taskFor(), never()));
   expect(server.requests[0]?.path).toBe(
     '/v1/responses?api-key=hunter2%2Fhunter2&conversion=hunter2hunter2&api-version=2025-01-01',
   );
@@ -300,7 +300,7 @@ test('an unreachable server is infra and names the address', async () => {
   const address = closed.address();
   const port = typeof address === 'object' ? address?.port : undefined;
   await new Promise((resolve) => closed.close(resolve));
-  const clock = agentClock();
+  const clock = handClock();
   const agent = openaiAgent({ apiKey, model: 'm', clock, baseURL: `http://127.0.0.1:${port}/v1` });
   const report = wellFormed(await agent.work(taskFor(), never()));
   expect(report).toMatchObject({ kind: 'failed', class: 'infra', model: 'api' });
@@ -312,7 +312,7 @@ test('an unreachable server is infra and names the address', async () => {
 });
 
 test('an address that no server can have is no outage', async () => {
-  const clock = agentClock();
+  const clock = handClock();
   const agent = openaiAgent({ apiKey, model: 'm', clock, baseURL: 'http://127.0.0.1:9/v1' });
   const report = wellFormed(await agent.work(taskFor(), never()));
   expect(report).toMatchObject({ class: 'infra', reason: expect.stringContaining('bad port') });
@@ -326,7 +326,7 @@ test.for([
   ['sk-\u00fcber', 'characters that no key has'],
 ])('an invalid key (%j) is reported without its value', async ([key = '', words = '']) => {
   await using server = await startModelServer([]);
-  const report = wellFormed(await agentAt(server, agentClock(), { apiKey: key }).work(taskFor(), never()));
+  const report = wellFormed(await agentAt(server, handClock(), { apiKey: key }).work(taskFor(), never()));
   expect(report).toMatchObject({ kind: 'failed', class: 'config', reason: expect.stringContaining(words) });
   if (key.trim() !== '') expect(JSON.stringify(report)).not.toContain(key);
   expect(server.requests).toEqual([]);
@@ -486,7 +486,7 @@ test.for(['responses', 'chat'])(
 
 test('a silent server is a timeout after the idle time', async () => {
   await using server = await startModelServer([{ hang: true, text: 'first words' }]);
-  const clock = agentClock();
+  const clock = handClock();
   const words: string[] = [];
   let heard = () => {};
   const first = new Promise<void>((resolve) => {
@@ -515,7 +515,7 @@ test.for<[string, Reaction]>([
   ['stops in the middle', { hang: true, text: 'first words' }],
 ])('the timeout of the node ends a call to a server that %s', async ([, reaction]) => {
   await using server = await startModelServer([reaction]);
-  const clock = agentClock();
+  const clock = handClock();
   const work = agentAt(server, clock).work(taskFor({ timeoutMs: 90_000 }), never());
   await Promise.all([server.arrived(1), clock.waiting(2)]);
   clock.advance(90_000);
@@ -530,7 +530,7 @@ test('a call that is stopped while it waits for its next try does not try again'
     { status: 429, headers: { 'retry-after': '30' } },
     { text: 'no' },
   ]);
-  const clock = agentClock(0);
+  const clock = handClock(0);
   const stop = new AbortController();
   const work = agentAt(server, clock, { idleMs: 1_000 }).work(taskFor(), stop.signal);
   await server.arrived(1);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import type { AgentAction } from '../../src/core/contracts/agent.ts';
 import { patience, roundOf } from '../../src/nodes/patience.ts';
-import { agentClock } from '../agents/clock.ts';
+import { handClock } from '../support/clock.ts';
 
 const call = (detail: string, identity?: string): AgentAction => ({
   action: 'tool_call',
@@ -12,7 +12,7 @@ const call = (detail: string, identity?: string): AgentAction => ({
 });
 const of = (more: Partial<Parameters<typeof patience>[0]> = {}) =>
   patience({
-    clock: agentClock(0),
+    clock: handClock(0),
     silentMs: undefined,
     sameCalls: 3,
     changedSince: async () => false,
@@ -20,7 +20,7 @@ const of = (more: Partial<Parameters<typeof patience>[0]> = {}) =>
   });
 
 test('silence of that length stops the agent; output and actions restart it', async () => {
-  const clock = agentClock(0);
+  const clock = handClock(0);
   const watch = of({ clock, silentMs: 10_000 });
   await clock.waiting(1);
   for (const sign of [() => watch.heard(), () => watch.acted(call('x'))]) {
@@ -36,7 +36,7 @@ test('silence of that length stops the agent; output and actions restart it', as
 });
 
 test('silence: restarts when a stopped process continues, since it then receives earlier output', async () => {
-  const clock = agentClock(0);
+  const clock = handClock(0);
   const watch = of({ clock, silentMs: 10_000 });
   await clock.waiting(1);
   clock.advance(60_000);
@@ -49,7 +49,7 @@ test('silence: restarts when a stopped process continues, since it then receives
 });
 
 test('silence stops an agent also if the process is so busy that all its timers are late', async () => {
-  const clock = agentClock(0);
+  const clock = handClock(0);
   const watch = of({ clock, silentMs: 10_000 });
   for (const late of [15_000, 15_000]) {
     await clock.waiting(1);
@@ -64,7 +64,7 @@ test('silence stops an agent also if the process is so busy that all its timers 
 });
 
 test('silence does not count while the process is stopped, even twice', async () => {
-  const clock = agentClock(0);
+  const clock = handClock(0);
   const watch = of({ clock, silentMs: 10_000 });
   for (const late of [15_000, 15_000]) {
     await clock.waiting(1);
@@ -82,7 +82,7 @@ test('silence does not count while the process is stopped, even twice', async ()
 });
 
 test('silence is ignored after the end, and without a limit', async () => {
-  const clock = agentClock(0);
+  const clock = handClock(0);
   const ended = of({ clock, silentMs: 1000 });
   await clock.waiting(1);
   ended.end();
@@ -107,7 +107,7 @@ test('the same call: made this often without a change in the workspace stops the
 test.for([-3_600_000, 3_600_000])(
   'the same call is compared with changes since the first one, also if the clock is set by %d ms',
   async (jump) => {
-    const clock = agentClock(0);
+    const clock = handClock(0);
     let set = 0;
     const now = () => new Date(clock.now().getTime() + set);
     const began = clock.now().getTime();
@@ -138,7 +138,7 @@ test('the same call: alternating with another one stops the agent too', async ()
 });
 
 test('the same call is counted again after a change since the first one', async () => {
-  const clock = agentClock(0);
+  const clock = handClock(0);
   const asked: string[] = [];
   let changed = true;
   const watch = of({

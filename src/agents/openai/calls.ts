@@ -26,7 +26,7 @@ type CallDeps = {
 };
 
 /** Carries out calls in order, `finish` after all others: their results as turns of the talk, or the report that ends the
- *  work. Rejects only where the task's `runTool` and `keep` do. */
+ *  work. Rejects only where the task's `run` and `keep` do. */
 export function callRunner(deps: CallDeps) {
   const { record, clock, stopped } = deps;
   const isFinish = ({ name }: FunctionCall) => deps.finish && name === finishTool.name;

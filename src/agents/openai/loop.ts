@@ -28,7 +28,7 @@ const leastBudget = 16;
 type Step = { readonly report: AgentReport } | undefined;
 
 /** Works until the model is done, a limit is reached, or the task is stopped. `first` is the request without a talk.
- *  Rejects only where the task's `runTool` and `keep` do. */
+ *  Rejects only where the task's `run` and `keep` do. */
 export async function toolLoop(
   task: AgentTask,
   loop: Loop,

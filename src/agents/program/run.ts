@@ -77,7 +77,7 @@ const notStarted = (reason: string): FailedReport => ({
   unbilled: true,
 });
 
-/** Runs the program for a task. Rejects only where the task's `runTool` and `keep` do. */
+/** Runs the program for a task. Rejects only where the task's `run` and `keep` do. */
 export async function runProgram<S extends ProgramSettings>(
   agent: ProgramAgent<S>,
   task: AgentTask,

@@ -15,7 +15,7 @@ import { removeNow, writeFileAtomic } from '../../platform/files/write.ts';
 import { readRecords } from '../../store/journal-read.ts';
 import { readStage } from '../../store/node-directory.ts';
 
-/** Writes JSON with sorted keys, two-space indent, ASCII escapes and a final newline: all files except `runTool.json`. */
+/** Writes JSON with sorted keys, two-space indent, ASCII escapes and a final newline: all files except `run.json`. */
 export const writeSorted = (path: string, value: Json): Promise<void> =>
   writeFileAtomic(path, `${asciiJson(sortedKeys(value), 2)}\n`);
 

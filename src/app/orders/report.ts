@@ -1,4 +1,4 @@
-/** `runTool.json` and `run_summary.json` of the run of a work order. */
+/** `run.json` and `run_summary.json` of the run of a work order. */
 import { join } from 'node:path';
 import { canonicalHash, type JsonObject } from '../../core/json.ts';
 import { fileLimit, totalLimit } from '../../core/orders/proposal.ts';

@@ -6,7 +6,7 @@ import { GitError } from '../../platform/git.ts';
 import { type Build, inHand, openBuild } from '../build-state.ts';
 import { type StepContext, stepContext } from '../step-context.ts';
 
-/** `runTool`: the run directory, if it is not the one of the pipeline. */
+/** `run`: the run directory, if it is not the one of the pipeline. */
 export type StepOptions = { readonly run?: string };
 
 /** Finds the run and does the step there. A throw is our fault. */

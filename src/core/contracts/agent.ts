@@ -84,7 +84,7 @@ export type AgentTask = {
   /** Runs a program for this task to its end. Never rejects for what the program does. When the task's signal fires, or
    *  time is up, its whole group gets SIGTERM, SIGKILL 5 s later, and whatever carries the run's marker goes too. */
   run(program: AgentProgram): Promise<Exit>;
-  /** Where `runTool` starts it: on which rung of confinement, and whether a sandbox of the program's own works there. */
+  /** Where `run` starts it: on which rung of confinement, and whether a sandbox of the program's own works there. */
   sandbox?(): Promise<{ readonly rung: SandboxLevel; readonly nests: boolean }>;
   /** Writes an artifact into the node's folder, secrets masked. */
   keep(name: string, content: string): Promise<void>;
@@ -101,7 +101,7 @@ export type AgentTask = {
   ): Promise<{ readonly empty: string } | { readonly tokens: number | undefined }>;
   /** What this task is known to have used so far. */
   used?(usage: Usage): void;
-  /** What went over the wire, for the record of the exchange; without keys. Programs are recorded by `runTool` itself. */
+  /** What went over the wire, for the record of the exchange; without keys. Programs are recorded by `run` itself. */
   record?(item: ExchangeItem): void;
 };
 
@@ -210,7 +210,7 @@ export type AgentReport =
   | ({ readonly kind: 'cancelled' } & Pick<Beside, 'usage' | 'by' | 'spentBefore' | 'denied'>);
 
 /** Something that can carry out a task in a directory.
- *  `work` rejects only where the task's `runTool` and `keep` do, for the disk: whatever else goes wrong is a report. When `signal`
+ *  `work` rejects only where the task's `run` and `keep` do, for the disk: whatever else goes wrong is a report. When `signal`
  *  fires it settles as `cancelled`, leaving no process and no open connection behind. It never reports success for work
  *  that nobody did. */
 export interface Agent {

@@ -106,6 +106,7 @@ export interface NodeContext {
   /** Absolute path of the run directory. */
   readonly runDir: string;
   readonly clock: Clock;
+  /** Fires when the run is interrupted, not at the timeout. A node that it ends answers `cancelled`, with `broke`. */
   readonly signal: AbortSignal;
   readonly inputs: NodeInputs;
   readonly workspace: WorkspaceFiles;
@@ -117,7 +118,8 @@ export interface NodeContext {
     readonly number: number;
     /** Why the attempt before is repeated; undefined for the first. */
     readonly repeats?: string | undefined;
-    /** Milliseconds; `explicit` if the node itself sets `timeout`. */
+    /** Milliseconds; `explicit` if the node itself sets `timeout`. Programs are ended when they have passed; a node that waits by
+     *  itself uses `clock.sleep(Math.min(…, timeout.ms), signal)` and fails with the class `timeout`. */
     readonly timeout: { readonly ms: number; readonly explicit: boolean };
   };
   /** The state of the run's tools. */
@@ -145,7 +147,7 @@ export interface NodeKind<T extends AttributeTable = AttributeTable> {
   readonly shapes: readonly string[];
   /** Ids of nodes that are of this kind without a shape or type (`start`, `exit`, `end`). */
   readonly ids: readonly string[];
-  /** True for kinds that start programs or agents: these have snapshots, guardrails, timeouts and retries. */
+  /** True: executions are snapshot, guarded, recorded and replayed. Retries apply to every kind. */
   readonly executable: boolean;
   readonly attributes: T;
   /** Findings in addition to attribute types, such as a missing attribute, and their codes. */
@@ -155,5 +157,5 @@ export interface NodeKind<T extends AttributeTable = AttributeTable> {
   run(settings: Settings<T>, context: NodeContext): Promise<Outcome>;
 }
 
-/** Declares a node kind; the attribute table types the settings of `runTool`. */
+/** Declares a node kind; the attribute table types the settings of `run`. */
 export const kind = <T extends AttributeTable>(k: NodeKind<T>): NodeKind => k as unknown as NodeKind;

@@ -17,7 +17,7 @@ const clean = (word: string): string =>
     .filter((part) => part !== '' && part !== '.')
     .join('/');
 
-/** The holdout paths in `holdoutRule`, sorted as they were written, each once and none below another; or why one of
+/** The holdout paths in `holdout`, sorted as they were written, each once and none below another; or why one of
  *  them cannot be sealed. `listed` returns how the workdir spells a path. */
 export function holdoutPaths(
   words: readonly string[],
@@ -60,7 +60,7 @@ const pathWords = (command: string): string[] =>
     .map((word) => word.replace(/["']/g, '').replace(/^[\w.-]+=/, ''))
     .filter((word) => word !== '' && !word.startsWith('-'));
 
-/** The paths that a command names at or below one of `holdoutRule`, without `./`, each once, in order. */
+/** The paths that a command names at or below one of `holdout`, without `./`, each once, in order. */
 export function scenariosNamed(command: string, holdout: readonly string[]): string[] {
   const folders = holdout.map(cleanPath).filter((folder) => folder !== '');
   const named = pathWords(command)

@@ -25,7 +25,7 @@ export const branchRef = 'refs/heads/factory';
 /** Content of the file HEAD of every run's history. */
 export const headText = `ref: ${branchRef}\n`;
 
-/** The files of one run. `runTool` is `<runsdir>/<run id>`. */
+/** The files of one run. `run` is `<runsdir>/<run id>`. */
 export const layout = (run: string) => {
   // Normalised once: a join for each path would be slow.
   const at = join(run, '_').slice(0, -1);

@@ -18,7 +18,8 @@ const everywhere: readonly Layer[] = [secrets, sandbox];
 
 /** Outermost first. What a layer does before `next` happens in this order, what it does after `next` in the opposite one: the
  *  holdout is removed before the snapshot is taken, the exchange is saved before a leak ends the run, and a leak is looked for
- *  before anything is restored. All from `rerun` on happens once per attempt. */
+ *  before anything is restored. All from `rerun` on happens once per attempt: what concerns an
+ *  execution with all its attempts and waits stands between `budget` and `retry`, what concerns replayed ones too before `replay`. */
 export const layers: readonly Layer[] = [
   replay,
   budget,

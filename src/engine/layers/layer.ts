@@ -53,9 +53,9 @@ export type Executed = {
   readonly usage?: Usage | undefined;
   /** By `sandbox`: programs of tools and checks that it has run. */
   readonly commands?: readonly RanCommand[];
-  /** By `holdoutRule`: what it found at sealed paths; copies of holdout files among the files that changed. */
+  /** By `holdout`: what it found at sealed paths; copies of holdout files among the files that changed. */
   readonly holdout?: { readonly taken: TakenOut } & Pick<HoldoutMount, 'copies'>;
-  /** By `holdoutRule` and `snapshot`: why the workspace cannot be recorded; everything that the node wrote was undone. */
+  /** By `holdout` and `snapshot`: why the workspace cannot be recorded; everything that the node wrote was undone. */
   readonly unreadable?: string;
   /** By `snapshot`: sockets, pipes and devices that it left; they are removed. */
   readonly strays?: readonly Stray[];
@@ -97,7 +97,7 @@ export interface LayerContext extends NodeContext {
 
   // By `budget`.
   readonly budget: ExecutionBudget;
-  // By `retry`, for each attempt; `inputs`, `workspace`, `files` and `log` too.
+  // By `retry`, for each attempt; `inputs`, `workspace` and `files` too, and a `log` that masks secrets.
   readonly attempt: AttemptFacts;
   readonly secrets: AttemptSecrets;
   /** The attempt's end on the monotonic clock. */

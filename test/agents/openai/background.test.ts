@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import type { AgentReport } from '../../../src/core/contracts/agent.ts';
 import type { Clock } from '../../../src/core/contracts/clock.ts';
+import { handClock } from '../../support/clock.ts';
 import { type ModelRequest, type Reaction, startModelServer } from '../../support/model-server.ts';
-import { agentClock } from '../clock.ts';
 import { taskFor, wellFormed } from '../contract.ts';
 import { agentAt, never, tell } from './tell.ts';
 
@@ -239,7 +239,7 @@ test('an answer that does not fit is asked for with more room, as a stream where
 });
 
 test('a background response that takes 40 minutes is cancelled and kept as an artifact', async () => {
-  const clock = agentClock();
+  const clock = handClock();
   await using server = await startModelServer(({ method }, index) => {
     if (index === 0) return drop;
     if (method === 'GET') clock.advance(600_000);
@@ -261,7 +261,7 @@ test('a background response that takes 40 minutes is cancelled and kept as an ar
 test.for(['caller', 'node'] as const)(
   'a background response is cancelled with the call of the %s',
   async (who) => {
-    const clock = agentClock(0);
+    const clock = handClock(0);
     let looksSoon = () => {};
     const waiting = new Promise<void>((resolve) => {
       looksSoon = resolve;

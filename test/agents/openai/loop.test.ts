@@ -5,8 +5,8 @@ import { expect, test, vi } from 'vitest';
 import type { OpenaiOptions } from '../../../src/agents/openai.ts';
 import type { Clock } from '../../../src/core/contracts/clock.ts';
 import { Superseded } from '../../../src/platform/files/fence.ts';
+import { handClock } from '../../support/clock.ts';
 import { type ModelRequest, type Reaction, startModelServer } from '../../support/model-server.ts';
-import { agentClock } from '../clock.ts';
 import { keepsTheAgentContract, settingsOf, wellFormed } from '../contract.ts';
 import { programTask } from '../program-task.ts';
 import { agentAt, apiKey, never } from './tell.ts';
@@ -30,7 +30,7 @@ type More = {
 async function job(reactions: Parameters<typeof startModelServer>[0], more: More = {}) {
   const server = await startModelServer(reactions, more.speaks);
   const it = await programTask(more.files ?? {});
-  const agent = agentAt(server, more.clock ?? agentClock(), more.options);
+  const agent = agentAt(server, more.clock ?? handClock(), more.options);
   const work = async (signal = never()) => {
     const attributes = { 'agent.mode': 'agent', ...more.attributes };
     const report = wellFormed(await agent.work(it.task({ attributes, ...more.task }, signal), signal));
@@ -457,7 +457,7 @@ test.for([
 );
 
 test('the work ends at the timeout of the node', async () => {
-  const clock = agentClock(1000);
+  const clock = handClock(1000);
   await using it = await job((_, index) => (index === 0 ? calls(call('list')) : { hang: true }), {
     clock,
     task: { timeoutMs: 100_000 },
@@ -663,7 +663,7 @@ test('a session waits for a provider that is down and continues; its first turn 
   expect(it.server.requests).toHaveLength(8);
 
   await using lost = await job([calls(call('list')), ...Array.from({ length: 12 }, () => busy)], {
-    clock: agentClock(120_000),
+    clock: handClock(120_000),
     task: { outageMs: 120_000 },
   });
   expect(await lost.work()).toMatchObject({ class: 'infra', park: { kind: 'outage', waitedMs: 120_000 } });

@@ -1,8 +1,8 @@
 /** Servers that differ from OpenAI's own. */
 import { expect, test } from 'vitest';
 import type { AgentReport, ExchangeItem } from '../../../src/core/contracts/agent.ts';
+import { handClock } from '../../support/clock.ts';
 import { type Reaction, startModelServer } from '../../support/model-server.ts';
-import { agentClock } from '../clock.ts';
 import { taskFor, wellFormed } from '../contract.ts';
 import { agentAt, never, tell } from './tell.ts';
 
@@ -21,7 +21,7 @@ const chunk = (delta: object, finish_reason: string | null): object => ({
 test('the query of a base URL follows the path of each request', async () => {
   await using server = await startModelServer([]);
   const baseURL = `${server.url}/?api-version=preview&a=b%26c`;
-  await agentAt(server, agentClock(), { baseURL }).work(taskFor(), never());
+  await agentAt(server, handClock(), { baseURL }).work(taskFor(), never());
   expect(server.requests[0]?.path).toBe('/v1/responses?api-version=preview&a=b%26c');
 });
 
@@ -37,7 +37,7 @@ test('an empty finish_reason does not make half an answer whole', async () => {
 test('a whole answer counts if its server then stays silent without closing', async () => {
   const events = [chunk({ content: 'whole' }, 'stop'), cost];
   await using server = await startModelServer([{ events, after: 'hang' }], ['chat']);
-  const clock = agentClock(0);
+  const clock = handClock(0);
   let working: Promise<AgentReport> | undefined;
   await new Promise<void>((resolve) => {
     let left = events.length;

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { commandAgent } from '../../../src/agents/command.ts';
-import { agentClock } from '../clock.ts';
+import { handClock } from '../../support/clock.ts';
 import { programTask } from '../program-task.ts';
 
 test('a program in a relative folder of PATH is started, wherever its work lies', async () => {
@@ -11,7 +11,7 @@ test('a program in a relative folder of PATH is started, wherever its work lies'
   writeFileSync(it.at('bin/my-agent'), '#!/bin/sh\necho "started in $PWD"\n');
   chmodSync(it.at('bin/my-agent'), 0o755);
   const env = { ...it.env, PATH: `${relative(process.cwd(), it.at('bin'))}:${it.env['PATH']}` };
-  const agent = commandAgent({ env, clock: agentClock(0) });
+  const agent = commandAgent({ env, clock: handClock(0) });
   const task = it.task({ attributes: { 'command.run': 'my-agent', 'command.workdir': 'deep/er/still' } });
   expect(await agent.work(task, new AbortController().signal)).toMatchObject({
     kind: 'answered',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { claudeAgent } from '../../../src/agents/claude.ts';
 import { codexAgent } from '../../../src/agents/codex.ts';
 import { commandAgent } from '../../../src/agents/command.ts';
-import { agentClock } from '../clock.ts';
+import { handClock } from '../../support/clock.ts';
 import { programTask } from '../program-task.ts';
 
 test.for([
@@ -18,7 +18,7 @@ test.for([
       'bin/x': '#!/bin/sh',
     });
     it.env['PATH'] = `${it.workspace}/bin`;
-    const agent = make({ env: it.env, clock: agentClock(0) });
+    const agent = make({ env: it.env, clock: handClock(0) });
     const task = it.task({
       attributes: { 'command.run': 'x' },
       run: async ({ argv: [program = ''] }) => ({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openView } from '../../../src/cli/report/live.ts';
 import { tail } from '../../../src/cli/report/run.ts';
-import { agentClock } from '../../agents/clock.ts';
+import { handClock } from '../../support/clock.ts';
 
 test.for([
   ['all of it', 20, 'all of it'],
@@ -17,7 +17,7 @@ test.for([
 
 test('on a terminal the reasoning is shown by its last words, until the answer begins', async () => {
   let screen = '';
-  const clock = agentClock();
+  const clock = handClock();
   const view = await openView(
     { color: false },
     {

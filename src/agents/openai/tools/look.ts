@@ -1,4 +1,4 @@
-/** The tools that look through folders: `list` and `searchTool`. */
+/** The tools that look through folders: `list` and `search`. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createContext, Script } from 'node:vm';

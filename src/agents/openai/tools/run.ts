@@ -1,4 +1,4 @@
-/** The tool `runTool`: a program in the workspace, without a shell. */
+/** The tool `run`: a program in the workspace, without a shell. */
 import * as z from 'zod';
 import type { Exit } from '../../../core/contracts/process.ts';
 import { once } from '../../../core/once.ts';

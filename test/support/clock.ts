@@ -1,7 +1,7 @@
-/** A clock for agents: short waits pass at once and are noted, long ones when the test advances it. */
+/** A clock that a test moves: short waits pass at once and are noted, long ones when the test advances it. */
 import type { Clock } from '../../src/core/contracts/clock.ts';
 
-export interface AgentClock extends Clock {
+export interface HandClock extends Clock {
   /** The waits that passed at once, in milliseconds. */
   readonly waits: readonly number[];
   /** Lets time pass for the waits that are still on. */
@@ -11,7 +11,7 @@ export interface AgentClock extends Clock {
 }
 
 /** Waits of up to `instant` milliseconds pass at once (default a minute). */
-export function agentClock(instant = 60_000): AgentClock {
+export function handClock(instant = 60_000): HandClock {
   const waits: number[] = [];
   const on = new Set<{ until: number; wake: () => void }>();
   const lookers = new Set<() => void>();
