@@ -13,16 +13,11 @@ export type Digest = Readonly<Record<string, string>>;
 const compared = [
   'last_completed_node',
   'completed_nodes',
-  'completed_nodes_count',
   'retry_counts',
   'context',
-  'origins',
   'next_node',
   'arrived',
   'steps',
-  'visits',
-  'calls',
-  'outcomes',
   'last_outcome',
   'last_failure',
   'status',
@@ -65,8 +60,9 @@ export async function digestOf(home: string, runDir: string): Promise<Digest> {
   await tree(join(runDir, 'workspace'), '', async (path, text) => {
     facts[`workspace ${path}`] = path.startsWith('.factory/order/') ? masked(text, home) : text;
   });
-  for (const node of Object.keys(isRecord(checkpoint['visits']) ? checkpoint['visits'] : {})) {
-    await tree(join(runDir, node), '', async (path, text) => {
+  const completed = checkpoint['completed_nodes'];
+  for (const node of Array.isArray(completed) ? completed : []) {
+    await tree(join(runDir, String(node)), '', async (path, text) => {
       facts[`artifact ${node}/${path}`] = volatile.test(path) ? '' : masked(text, home);
     });
   }
@@ -124,22 +120,32 @@ async function tree(
   }
 }
 
-/** `node@visit` in the order in which executions started, and those that have ended. */
-export async function routeOf(
-  runDir: string,
-): Promise<{ readonly began: readonly string[]; readonly ended: readonly string[] }> {
+/** Executions as the events tell of them, each as `node@visit`. */
+export type Route = {
+  /** In the order in which they started. */
+  readonly began: readonly string[];
+  readonly ended: readonly string[];
+  /** Those that started once more after their end. */
+  readonly repeated: readonly string[];
+};
+
+export async function routeOf(runDir: string): Promise<Route> {
   // Text after the last line end is a partial line.
   const lines = (await readFile(join(runDir, 'events.jsonl'), 'utf8')).split('\n').slice(0, -1);
   const began = new Set<string>();
   const ended = new Set<string>();
+  const repeated = new Set<string>();
   for (const line of lines) {
     const event: unknown = JSON.parse(line);
     if (!isRecord(event)) continue;
     const visit = `${String(event['node_id'])}@${String(event['visit'])}`;
-    if (event['type'] === 'StageStarted') began.add(visit);
+    if (event['type'] === 'StageStarted') {
+      began.add(visit);
+      if (ended.has(visit)) repeated.add(visit);
+    }
     if (event['type'] === 'StageCompleted' || event['type'] === 'StageFailed') ended.add(visit);
   }
-  return { began: [...began], ended: [...ended] };
+  return { began: [...began], ended: [...ended], repeated: [...repeated] };
 }
 
 /** Temporary files that were never renamed, anywhere below `home` except in the workspaces. */

@@ -18,7 +18,8 @@ export type Flags = {
 
 export const usage = (stories: readonly string[]): string => `usage: npm run crash -- [FLAG …]
   --story NAME      one of ${stories.join(', ')}; all of them otherwise
-  --every N         one point of N, which one by the seed; all of them otherwise
+  --every N         one point of N, which one by the seed; all of them otherwise, each of
+                    which takes a second or two
   --action A,B      only these faults: ${actions.join(', ')}
   --who WHO         only in the engine, or in a program that a stage runs (tool, or tool1, tool2, …)
   --point STORY:WHO:KIND:K:ACTION
