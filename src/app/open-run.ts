@@ -78,7 +78,7 @@ export async function openRun(run: OwnedRun) {
     events,
     trace,
     journal: ownersJournal(run, manifest, records.journal),
-    flushLater: flusher.add,
+    flusher,
     signal: run.signal,
     parkedBefore: history.checkpoint.parked,
     waited: given.waited,

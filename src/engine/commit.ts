@@ -79,9 +79,12 @@ export function openRecords(prepared: PreparedRun): RunRecords {
         artifacts: await hashArtifacts(nodeDir),
       });
       const seen = { context: contextBefore, elapsed_ms: before.state.elapsed_ms };
+      prepared.flusher?.add(nodeDir, visit);
+      // What the next node reads of a failure, and what an ended run has to show, must survive a power cut.
+      if (step.change.now.last_outcome.status === 'fail' || step.decision.do === 'finish')
+        await prepared.flusher?.now();
       // Events must not report an execution that a resume would repeat.
       const state = await journal.commit(line, { ...before.state, context: contextBefore });
-      prepared.flushLater?.(nodeDir, visit);
       logEnd(setting, decided);
       await writer.tell(toldOfVisit(line, seen, nodeDir));
       return state;
@@ -95,6 +98,7 @@ export function openRecords(prepared: PreparedRun): RunRecords {
       }
       const now = { at: clock.now().toISOString(), elapsed_ms: Math.round(elapsed()), spent: books.run() };
       const cut = at.cut_ms === undefined ? {} : { cut_ms: at.cut_ms };
+      await prepared.flusher?.now();
       const state = await journal.commit({ schema_version: 1, type: 'Stopped', ...now, ...cut, ...line }, at);
       await writer.tell(toldOfStop(line, at.next_node ?? ''));
       return { state, ...end };

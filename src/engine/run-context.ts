@@ -16,6 +16,7 @@ import type { LeakGuard } from '../holdout/leak-guard.ts';
 import type { SealedHoldout } from '../holdout/mount.ts';
 import type { OutOfMemory } from '../platform/process/spawn-error.ts';
 import type { Replay } from '../replay/answers.ts';
+import type { BackgroundFlush } from '../store/background.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Journal } from '../store/journal.ts';
 import type { RunJournal } from '../store/run-journal.ts';
@@ -84,8 +85,8 @@ export type PreparedRun = {
   readonly trace: Journal;
   /** Rejects if another process has taken over the run. */
   readonly journal: Pick<RunJournal, 'note' | 'commit'>;
-  /** Has the files of an execution flushed within a second or so, while the run continues. */
-  readonly flushLater?: (nodeDir: string, visit: number) => void;
+  /** Flushes the files of executions within a second or so, while the run continues. */
+  readonly flusher?: Pick<BackgroundFlush, 'add' | 'now'>;
   readonly signal: AbortSignal;
   /** Why the run was suspended before this resume. */
   readonly parkedBefore?: SuspendedRun | undefined;

@@ -13,6 +13,8 @@ const periodMs = 1000;
 export interface BackgroundFlush extends Closing {
   /** The files of a node's execution, which has ended. Throws the disk's error of an earlier flush. */
   add(nodeDir: string, visit: number): void;
+  /** Settles when everything that was added, the events and the trace are flushed. */
+  now(): Promise<void>;
 }
 
 /** Closing it flushes nothing: the end of the run flushes everything. */
@@ -46,6 +48,11 @@ export function backgroundFlush(
     add(dir, visit) {
       check();
       pending.push({ dir, visit });
+    },
+    async now() {
+      await running;
+      check();
+      await flush();
     },
     async close() {
       stop();
