@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { noteDisk } from '../support/disk-notes.ts';
+import { withoutSync } from '../support/without-sync.ts';
 
 const pipeline = (then: string, more = '') => `digraph e { workdir="none"
   start [shape=Mdiamond]; done [shape=Msquare]
@@ -18,6 +19,7 @@ test.each([
   ['where no edge led on', 1, pipeline('false')],
   ['at a cap', 1, pipeline('false', 'make -> make [condition="outcome=fail"]')],
 ])('a run that ended %s has flushed its workspace before its result', async (_, code, text) => {
+  using _sync = withoutSync();
   using disk = noteDisk();
   const { house } = await import('../support/house.ts');
   await using it = await house({ 'p.dot': text }, () => ({ FACTORY_SANDBOX: 'none' }));

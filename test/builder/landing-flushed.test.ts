@@ -2,9 +2,11 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { withoutSync } from '../support/without-sync.ts';
 import { bareEnv, folder, repository } from './support.ts';
 
 test('the record of a landing is flushed, and removed only when the moved files are flushed', async () => {
+  using _sync = withoutSync();
   using it = folder({ 'repo/new/f.txt': 'f' });
   const [repo, note] = [join(it.path, 'repo'), join(it.path, 'repo/.git/factory/landing.json')];
   repository(repo);

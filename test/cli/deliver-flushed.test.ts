@@ -2,9 +2,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folder } from '../builder/support.ts';
 import { noteDisk } from '../support/disk-notes.ts';
+import { withoutSync } from '../support/without-sync.ts';
 
 test('a delivery is flushed before it appears, and the settings of its run stay unchanged', async () => {
   using it = folder();
+  using _sync = withoutSync();
   using disk = noteDisk();
   const { run } = await import('./delivered-run.ts');
   const r = await run(it.path);

@@ -1,10 +1,11 @@
 /** Forks of a run. */
-import fs, { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { readRun } from '../../src/store/run-journal.ts';
 import { house, treeOf } from '../support/house.ts';
+import { withoutSync } from '../support/without-sync.ts';
 
 /** Agent calls, retries, a loop with conditions, values of earlier stages, and context that a tool sets. */
 const loop = `digraph loop {
@@ -122,14 +123,11 @@ test('what a fork copies is flushed before it has its name', async () => {
     return openSync(path, ...rest);
   };
   syncBuiltinESMExports();
-  // Where the program sync fails, each file is flushed by itself.
-  mkdirSync(join(it.path, 'bin'));
-  writeFileSync(join(it.path, 'bin/sync'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-  vi.stubEnv('PATH', `${join(it.path, 'bin')}:${process.env['PATH']}`);
+  const alone = withoutSync();
   try {
     expect((await it.fork('base', { at: 'note@2', runId: 'flushed', quiet: true })).code).toBe(0);
   } finally {
-    vi.unstubAllEnvs();
+    alone[Symbol.dispose]();
     fs.openSync = openSync;
     syncBuiltinESMExports();
   }
