@@ -106,7 +106,7 @@ async function fill(
   });
   const manifest = { ...facts, files: await immutableFiles(building) };
   await writeJson(at.manifest, manifest);
-  await startJournal(building, wanted.runId, {
+  const history = await startJournal(building, wanted.runId, {
     schema_version: 1,
     type: 'Start',
     at: wanted.startedAt,
@@ -116,7 +116,7 @@ async function fill(
     snapshot: snapshot.id,
     manifest_sha256: manifestHash(manifest),
   });
-  return { notes };
+  return { notes, stands: { manifest, history } };
 }
 
 /** Fills the workspace; answers with notes on what is not copied unchanged. */

@@ -90,7 +90,8 @@ export async function openRun(run: OwnedRun) {
 
 async function openState(run: OwnedRun): Promise<Begun | Finished | Refusal> {
   const { runDir, given, doors, lock } = run;
-  const stands = await loadRunState(runDir);
+  // With a later epoch another process has had the run in between.
+  const stands = (lock.epoch === 1 ? given.stands : undefined) ?? (await loadRunState(runDir));
   if ('problems' in stands) return stands;
   const manifest = given.change?.manifest ?? stands.manifest;
   const finished = await finishedRun(manifest, stands.history.checkpoint, runDir, doors);

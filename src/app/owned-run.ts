@@ -20,6 +20,8 @@ export type OwnedRun = {
     readonly inputs: Texts;
     readonly caps: Caps;
     readonly resumed: boolean;
+    /** The state of a run that this process has just created. */
+    readonly stands?: RunStanding | undefined;
     /** This process has waited out a suspension of the run. */
     readonly waited?: boolean;
     readonly change?: ResumeChange;

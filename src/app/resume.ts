@@ -48,7 +48,8 @@ export async function driveMade(
     return { problems: [problem], ...(code === undefined ? {} : { code }) };
   }
   for (const note of made.notes) doors.log('warn', note);
-  const ended = await executeRun(graph, made.runDir, { ...given, resumed: false }, flags, doors);
+  const { runDir, stands } = made;
+  const ended = await executeRun(graph, runDir, { ...given, resumed: false, stands }, flags, doors);
   return resumeAfterWaits(made.runDir, graph, ended, flags, doors);
 }
 

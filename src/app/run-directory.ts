@@ -15,6 +15,7 @@ import { isCode, makeFolder, syncFolders, systemWords } from '../platform/files/
 import { makingFolder } from '../platform/process/cleanup-registry.ts';
 import { makeRunsDir } from '../store/runs.ts';
 import { WorkspaceError } from '../workspace/errors.ts';
+import type { RunStanding } from './run-state.ts';
 
 /** The run to create, and where. */
 export type RunDirectoryRequest = {
@@ -28,7 +29,12 @@ export type RunDirectoryRequest = {
   readonly signal: AbortSignal;
 };
 
-export type CreatedRun = { readonly runDir: string; readonly notes: readonly string[] };
+export type CreatedRun = {
+  readonly runDir: string;
+  readonly notes: readonly string[];
+  /** Its state, where that need not be read. */
+  readonly stands?: RunStanding;
+};
 export type FilledRun = Omit<CreatedRun, 'runDir'>;
 /** Why no run directory was created; `code` is the exit code where it is not 2. */
 export type NotCreated = { readonly problem: Diagnostic; readonly code?: number };

@@ -8,7 +8,7 @@ import { compileHash } from '../planner/emit.ts';
 import type { PlanRequest } from '../planner/evidence.ts';
 import { readUserText } from '../planner/files.ts';
 import { bundled, hasPlaceholder, readDoctrine, withDoctrine } from '../planner/prompt.ts';
-import { ownCommit } from '../platform/package.ts';
+import { ownCommit } from '../platform/own-commit.ts';
 import { checkDirs } from '../workspace/roots.ts';
 import { type BoundOptions, compileDefaults, type RunDoors } from './options.ts';
 import type { ViewOptions } from './report/live.ts';

@@ -292,13 +292,16 @@ export async function startJournal(
   runDir: string,
   runId: string,
   start: Extract<LineFacts, { type: 'Start' }>,
-): Promise<void> {
+): Promise<RunHistory> {
   const options = { runId, epoch: 1, sync: false };
   const journal = await openJournal(layout(runDir).journal, { ...options, chained: true });
   journal.append(start);
   await journal.close();
-  const { completed_nodes, ...state } = stateAfter([{ ...start, run_id: runId, seq: 1, epoch: 1, prev: '' }]);
-  await writeCheckpoint(layout(runDir).checkpoint, state, completed_nodes, journal.mark());
+  const mark = journal.mark();
+  const history = historyOf([{ line: { ...start, run_id: runId, seq: 1, epoch: 1, prev: '' }, mark }], []);
+  const { completed_nodes, ...state } = history.checkpoint;
+  await writeCheckpoint(layout(runDir).checkpoint, state, completed_nodes, mark);
+  return history;
 }
 
 /** Whatever follows what was read is removed. */

@@ -7,7 +7,7 @@ import { isCode, isMissing } from './write.ts';
 
 /** How many files and folders are flushed one by one, those of one or two executions; for more, the whole file system is
  *  flushed: that waits for the disk once. */
-const mostOneByOne = 16;
+const mostOneByOne = 64;
 const atOnce = 16;
 const sync = promisify(fsync);
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
