@@ -7,13 +7,8 @@ import type { Agent, AgentProgram, AgentReport, AgentTask } from '../core/contra
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { JsonObject } from '../core/json.ts';
-import {
-  type ClaudeEvents,
-  claudeEnding,
-  claudeEvents,
-  claudeFailure,
-  type DeniedCall,
-} from './claude-events.ts';
+import { type ClaudeEvents, claudeEvents, type DeniedCall } from './claude-events.ts';
+import { claudeEnding, claudeFailure } from './claude-failure.ts';
 import { type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
 import { answerRequest, answerSchema } from './program/answer.ts';
 import { homeBut } from './program/executable.ts';

@@ -34,7 +34,7 @@ async function audit(runDir: string, { env }: Io): ReturnType<typeof auditRun> {
 }
 
 /** The findings, worst first, and what was looked at. */
-export function auditText(report: AuditReport, paint: Paint): string {
+function auditText(report: AuditReport, paint: Paint): string {
   const blocks = report.findings.map((finding) => findingText(finding, paint));
   const { visits, texts, files, commits, canaries } = report.looked_at;
   const last = [

@@ -246,7 +246,7 @@ export function parseCondition(text: string):
 }
 
 /** The canonical word for an outcome or its synonym (`pass` → `success`); other words are unchanged. */
-export const outcomeWord = (word: string): string => outcomeOf(word) ?? word;
+const outcomeWord = (word: string): string => outcomeOf(word) ?? word;
 
 function ordered(a: string, b: string): number {
   if (numberForm.test(a.trim()) && numberForm.test(b.trim())) return Number(a) - Number(b);

@@ -9,7 +9,7 @@ export type ExcerptSetting = {
 };
 
 /** Default length of an excerpt in bytes. */
-export const mostOfStream = 8192;
+const mostOfStream = 8192;
 
 /** Bytes of an output that are searched for what failed. */
 export const mostReadOfStream = 8 * 1024 * 1024;
@@ -41,7 +41,7 @@ export function failureExcerpt(output: string, { most = mostOfStream, whole }: E
 }
 
 /** Without colours, and of a line that was written over its last state. */
-export const plainText = (output: string): string =>
+const plainText = (output: string): string =>
   stripVTControlCharacters(output).replace(/\r\n/g, '\n').split('\n').map(lastState).join('\n').trim();
 
 function lastState(line: string): string {

@@ -172,7 +172,7 @@ export const toldReason = (reason: string, attribution: Attribution | undefined)
 /** `said`: reported by the node itself; `evidence`: how its program ended, or what the scenario harness reported;
  *  `rerun`: it ran once more in a clean copy; `words`: a guess from its output; `default`: nothing points to another
  *  class. */
-export const attributionWays = ['said', 'evidence', 'rerun', 'words', 'default'] as const;
+const attributionWays = ['said', 'evidence', 'rerun', 'words', 'default'] as const;
 
 export const attributionSchema = once(() =>
   z.object({

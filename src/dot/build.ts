@@ -37,7 +37,7 @@ type Draft = {
 };
 
 /** A subgraph's label as a class: lower case, blanks become `-`, other characters are dropped. */
-export const subgraphClass = (label: string): string =>
+const subgraphClass = (label: string): string =>
   label
     .toLowerCase()
     .replace(/\s/g, '-')

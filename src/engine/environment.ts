@@ -51,7 +51,7 @@ const namedBy = ({ graph, secrets = [] }: Setting): readonly string[] => [
 ];
 
 /** Variables that no node of a run gets; with a holdout, also the one that locates its key. */
-export const droppedFrom = ({ sealed }: Setting): readonly string[] =>
+const droppedFrom = ({ sealed }: Setting): readonly string[] =>
   sealed === undefined ? dropped : [...dropped, 'XDG_STATE_HOME'];
 
 type PassSetting = Setting & { readonly graph: Graph; readonly envPass: readonly string[] };

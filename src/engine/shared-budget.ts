@@ -33,7 +33,7 @@ import { readRecords } from '../store/journal-read.ts';
 import { type CostLedger, endedCalls, type Stamp } from './cost-ledger.ts';
 
 /** The variable that names the file of the remaining budget. */
-export const budgetVariable = 'FACTORY_BUDGET';
+const budgetVariable = 'FACTORY_BUDGET';
 const budgetName = 'budget.json';
 const pricesName = 'prices.json';
 const spentName = 'spent.jsonl';

@@ -133,7 +133,7 @@ export async function commitOrder(
 }
 
 /** `WO-NN: title` on one line. */
-export const commitSubject = (order: { readonly id: string; readonly title: string }): string =>
+const commitSubject = (order: { readonly id: string; readonly title: string }): string =>
   `${order.id}: ${order.title}`.replace(/[\s\0]+/g, ' ').trim();
 
 /** Moves the run's refs, HEAD and the index that nodes see to `commit`; null for a history without commits. */

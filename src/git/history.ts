@@ -8,7 +8,7 @@ import { type Git, type GitCall, ownGit, processEnvironment } from '../platform/
 import { assertOwnHistory, assertPlainHistory, ForeignHistory } from './guard.ts';
 
 /** The start of the history, stored in it for `order next` and `deliver`. */
-export const historyStartSchema = once(() =>
+const historyStartSchema = once(() =>
   z.object({
     version: z.literal(1),
     kind: z.enum(['none', 'folder', 'git']),

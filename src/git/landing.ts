@@ -17,7 +17,7 @@ import type { Author } from './commit.ts';
 import { bringCommits } from './deliver.ts';
 import { branchInUse, dirtyPaths, type RefusedRepository } from './repository.ts';
 
-export const landingSchema = once(() =>
+const landingSchema = once(() =>
   z.object({
     version: z.literal(1),
     run_id: z.string(),

@@ -19,7 +19,7 @@ const finding = once(() =>
   }),
 );
 
-export const planStateSchema = once(() =>
+const planStateSchema = once(() =>
   z.object({
     schema_version: z.literal(1),
     started_at: z.string(),

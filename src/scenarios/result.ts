@@ -107,7 +107,7 @@ export const isolationNotes: Readonly<Record<Isolation, string>> = {
 
 /** `pass`; `fail`: the product or its environment failed, see the class; `flaky`: it failed, but passed in a second clean copy;
  *  `broken`: the scenario itself failed; `skipped`: live was off. */
-export const scenarioOutcomes = ['pass', 'fail', 'flaky', 'broken', 'skipped'] as const;
+const scenarioOutcomes = ['pass', 'fail', 'flaky', 'broken', 'skipped'] as const;
 export type ScenarioOutcome = (typeof scenarioOutcomes)[number];
 
 /** `launcher`: the scenario started the product by APP_RUN only, in separate sandboxes. `phase`: each phase of the scenario had a separate

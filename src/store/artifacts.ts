@@ -28,7 +28,7 @@ const mostArtifacts = 2000;
 
 /** Names in a node directory that are not artifacts: the engine's notes on the running node, earlier executions, and
  *  temporary files. */
-export const isPassing = (name: string): boolean =>
+const isPassing = (name: string): boolean =>
   name === 'stage.json' || name === 'visits' || /^\..*\.tmp$/.test(name);
 
 /** A record of hashes by name cannot contain this one: its readers leave it out. */

@@ -6,7 +6,7 @@ import { readPlain } from '../platform/files/read.ts';
 import { isMissing } from '../platform/files/write.ts';
 import { hasStartTime, isAlive, isStopped, type Self } from '../platform/process/table.ts';
 
-export const lockFileSchema = once(() =>
+const lockFileSchema = once(() =>
   z.object({
     schema_version: z.literal(1),
     epoch: z.int().positive(),
@@ -54,7 +54,7 @@ export type LockRead =
   | { readonly kind: 'gone' };
 
 /** Most bytes of a lock's file. */
-export const mostOfLock = 65_536;
+const mostOfLock = 65_536;
 
 /** Reads the lock at `path`, which is that of this epoch. */
 export function readLockFile(path: string, epoch: number): LockRead {

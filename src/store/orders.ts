@@ -131,7 +131,7 @@ export async function orderFiles(folder: string): Promise<string[]> {
 }
 
 /** Whether a plan is a single work order. */
-export const isOneOrder = (plan: unknown): boolean =>
+const isOneOrder = (plan: unknown): boolean =>
   typeof plan === 'object' && plan !== null && !Array.isArray(plan) && !('work_orders' in plan);
 
 async function fromPlan(workspace: string, name: string): Promise<Raw[]> {

@@ -198,7 +198,7 @@ export function lookout(root: string): Lookout {
   };
 }
 
-/** Undefined also for a link: it may lead to the whole disk, which nobody means to look at. */
+/** Undefined also for a link: it may lead to the whole disk. */
 function topOf(root: string): Stats | undefined {
   const stat = lstatSync(root, { throwIfNoEntry: false });
   return stat?.isDirectory() === true ? stat : undefined;
@@ -228,7 +228,7 @@ async function seen(
     const content = kind === 'link' ? targetOf(root, path) : (await hashFile(below(root, path))).hash;
     return { ...plain, content: `${kind} ${mode} ${content}` };
   } catch {
-    // It has just gone, or nobody may read it.
+    // It has just gone, or may not be read.
     return plain;
   }
 }

@@ -25,7 +25,7 @@ export const plannerReferenceSchema = once(() =>
   }),
 );
 
-export const orderRequestSchema = once(() =>
+const orderRequestSchema = once(() =>
   z.object({
     version: z.literal(1),
     run_id: z.string(),

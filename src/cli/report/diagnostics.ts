@@ -135,7 +135,7 @@ export function formatDiagnostic(
 const mostSteps = 12;
 
 /** A run as one line: `start -(success)-> a -(fail)-> b`. */
-export function witnessLine(steps: readonly WitnessStep[]): string {
+function witnessLine(steps: readonly WitnessStep[]): string {
   const told = steps.map((step) => {
     const { node, edge } = step;
     if (step.exit === true) return node;

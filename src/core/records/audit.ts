@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { once } from '../once.ts';
 
-export const auditFindingSchema = once(() =>
+const auditFindingSchema = once(() =>
   z.object({
     code: z
       .string()

@@ -19,7 +19,7 @@ import { fileName, nodeId } from './names.ts';
 const counts = once(() => z.record(z.string(), z.number()));
 const json: () => z.ZodType<Json> = once(() => z.json() as z.ZodType<Json>);
 
-export const nodeOutcomeSchema = once(() =>
+const nodeOutcomeSchema = once(() =>
   z.object({
     status: z.enum(outcomeWords),
     label: z.string(),

@@ -12,9 +12,7 @@ const hash = once(() =>
 );
 
 /** A text, or where it is long the name of its file in `bodies/`. */
-export const bodySchema = once(() =>
-  z.union([z.string(), z.strictObject({ sha256: hash(), bytes: z.int() })]),
-);
+const bodySchema = once(() => z.union([z.string(), z.strictObject({ sha256: hash(), bytes: z.int() })]));
 export type Body = z.infer<ReturnType<typeof bodySchema>>;
 
 const fileChangeSchema = once(() =>

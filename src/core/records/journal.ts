@@ -9,7 +9,7 @@ import { fileName, nodeId } from './names.ts';
 import { callRecordSchema, marks, stamp, startRecordSchema, visitRecordSchema } from './visit.ts';
 
 /** An execution has begun. Not flushed by itself. */
-export const beganRecordSchema = once(() =>
+const beganRecordSchema = once(() =>
   z.object({
     ...stamp(),
     type: z.literal('Began'),
@@ -28,7 +28,7 @@ const standing = once(() => ({
 }));
 
 /** The run stopped before its next node, or while it ran: by a limit, an interruption or a suspension. */
-export const stoppedRecordSchema = once(() =>
+const stoppedRecordSchema = once(() =>
   z.object({
     ...stamp(),
     ...standing(),
@@ -42,7 +42,7 @@ export const stoppedRecordSchema = once(() =>
 
 /** The run continues from here: a resume, or a fork after the copied executions. The manifest with this hash, and the
  *  texts that came with it, count from this line on. */
-export const resumedRecordSchema = once(() =>
+const resumedRecordSchema = once(() =>
   z.object({
     ...stamp(),
     ...standing(),

@@ -6,7 +6,7 @@ import { fileName, innerPath, runId } from './names.ts';
 
 const hash = once(() => z.string().describe('SHA-256, hex'));
 
-export const fileVariableSchema = once(() =>
+const fileVariableSchema = once(() =>
   z.object({
     value: z.string().describe('Value of `${var.name}`: the text, or the workspace path of a file variable'),
     file: z
@@ -44,7 +44,7 @@ export const keepsTexts = ({ forked_from: from }: { readonly forked_from?: Forke
   from !== undefined && !from.changed.some((what) => ['pipeline', 'prompts', 'schemas'].includes(what));
 
 /** The run whose record answers in a replay. */
-export const replayOfSchema = once(() =>
+const replayOfSchema = once(() =>
   z.object({
     run_id: z.string(),
     run_dir: z.string().describe('Absolute, as its records name it'),

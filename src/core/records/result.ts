@@ -18,7 +18,7 @@ export const commitSchema = once(() =>
 );
 export type Commit = z.infer<ReturnType<typeof commitSchema>>;
 
-export const deniedCallsSchema = once(() => z.object({ node: z.string(), calls: z.array(z.string()) }));
+const deniedCallsSchema = once(() => z.object({ node: z.string(), calls: z.array(z.string()) }));
 export type DeniedCalls = z.infer<ReturnType<typeof deniedCallsSchema>>;
 
 export const runResultSchema = once(() =>
@@ -76,7 +76,7 @@ export type RunResult = z.infer<ReturnType<typeof runResultSchema>>;
 const hash = once(() => z.string().describe('SHA-256, hex'));
 const hashes = once(() => z.record(z.string(), hash()));
 
-export const evidenceCommandSchema = once(() =>
+const evidenceCommandSchema = once(() =>
   z.object({
     node: z.string(),
     visit: z.int().positive().describe('The latest execution of the node'),

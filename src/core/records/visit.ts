@@ -39,7 +39,7 @@ export type RecordedRoute = {
 };
 
 /** A program that a node ran to its end. */
-export const ranCommandSchema = once(() =>
+const ranCommandSchema = once(() =>
   z.object({
     argv: z.array(z.string()).describe('Secrets masked, long words cut'),
     exit_code: z.int().nullable().describe('Null if it did not end by itself'),

@@ -192,7 +192,7 @@ const opens = (agent: string) =>
   attr(flag(), `The agent ${agent} may read the holdout scenarios of this node.`, { default: 'false' });
 
 /** Each of them lets a node's agent read the holdout. */
-export const holdoutAttribute = {
+const holdoutAttribute = {
   'codex.allow_read_scenarios': opens('`codex`'),
   'claude.allow_read_scenarios': opens('`claude`'),
   'command.allow_read_scenarios': opens('`command`'),

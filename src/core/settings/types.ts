@@ -162,7 +162,7 @@ const longestDays = Math.floor(Number.MAX_SAFE_INTEGER / 86_400_000);
 
 const unitBytes: Readonly<Record<string, number>> = { b: 0, k: 1, m: 2, g: 3, t: 4 };
 /** `512M 2GiB 100kB 1048576` in bytes, or undefined; units are powers of 1024. */
-export function bytesOf(word: string): number | undefined {
+function bytesOf(word: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?) ?(?:([kmgt])(?:i?b)?|b)?$/i.exec(word.trim());
   if (match?.[1] === undefined) return undefined;
   const bytes = Math.round(Number(match[1]) * 1024 ** (unitBytes[(match[2] ?? 'b').toLowerCase()] ?? 0));

@@ -24,7 +24,7 @@ import { allows } from '../files/read.ts';
 import { namespaces } from './capabilities.ts';
 
 /** The private folders of one node. */
-export const scratchOf = (scratch: string) => ({
+const scratchOf = (scratch: string) => ({
   home: join(scratch, 'home'),
   tmp: join(scratch, 'tmp'),
   covers: join(scratch, 'covers'),

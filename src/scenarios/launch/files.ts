@@ -7,7 +7,7 @@ import { type LauncherPlaces, launcherProgram } from '../../platform/embedded/la
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** As in scripts/scenarios/preflight_scenario.sh. Without a sandbox: starts the program itself, in the same folder and with the same variables as the launcher does. */
-export const plainLauncher = (app: string, temporary: string): string => `#!/bin/sh
+const plainLauncher = (app: string, temporary: string): string => `#!/bin/sh
 [ "$#" -gt 0 ] || { echo 'APP_RUN: no program is given: "$APP_RUN" PROGRAM ARGUMENTS…' >&2; exit 125; }
 unset APP_RUN SCENARIO_MODE REQUIRE_LIVE OLDPWD
 app=${quoted(app)} temporary=${quoted(temporary)}

@@ -16,17 +16,8 @@ import { readRun } from '../../store/run-journal.ts';
 import { readManifest } from '../../store/runs.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
-import {
-  type AuditEvidence,
-  artifacts,
-  auditedCommits,
-  changedBy,
-  recorded,
-  scopeOfNode,
-  scopesOfOrders,
-  updates,
-  workOf,
-} from './evidence.ts';
+import { auditedCommits, scopeOfNode, scopesOfOrders } from './commits.ts';
+import { type AuditEvidence, artifacts, changedBy, recorded, updates, workOf } from './evidence.ts';
 import { type About, aboutChecks, type TestChange, tamperingIn } from './test-changes.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

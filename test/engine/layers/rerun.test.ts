@@ -78,7 +78,7 @@ test.for<[string, Outcome, string?]>([
   ['a failure that is not the product’s', failed('x', 'infra', { attribution, judge: true })],
   ['a failure of no scenario', failed('x', 'product', { attribution })],
   ['a node that must not run twice', first, 'shape=parallelogram, judge=true, access=run'],
-  ['a node that says so', first, 'shape=parallelogram, judge=true, rerun=false'],
+  ['a node with judge and rerun', first, 'shape=parallelogram, judge=true, rerun=false'],
 ])('%s is not run again', async ([, outcome, attributes]) => {
   await using it = await temp();
   expect((await judged(it.dir, 0, never, outcome, attributes)).outcome).toBe(outcome);

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { auditedCommits } from '../../../src/verify/audit/evidence.ts';
+import { auditedCommits } from '../../../src/verify/audit/commits.ts';
 import { cleanEnv } from '../../support/cli.ts';
 
 test('git is not called if a history contains other than files and folders: it could block', async () => {

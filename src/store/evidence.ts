@@ -1,0 +1,188 @@
+import { type Json, type JsonObject, own } from '../core/json.ts';
+import type { Context } from '../core/outcome.ts';
+import { quoteWord } from '../core/policy/words.ts';
+import type { Mark, RunState } from '../core/records/checkpoint.ts';
+import { layout } from '../core/records/layout.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import type { Commit, DeniedCalls, Evidence, EvidenceCommand } from '../core/records/result.ts';
+import { type RanCommand, type VisitRecord, visitRecordSchema } from '../core/records/visit.ts';
+import { sha256 } from '../core/sha256.ts';
+import { LineChain } from './chain.ts';
+import { readJournal } from './journal-read.ts';
+
+/** Commands that a result lists. */
+const mostCommands = 200;
+
+/** A summary of the executions of a run. */
+export type Visits = {
+  readonly failed: number;
+  /** Of all executions, what an agent's permissions did not allow. */
+  readonly denied: readonly DeniedCalls[];
+  readonly mark: Mark;
+  /** The latest execution of each node that has run a command. */
+  readonly latest: readonly VisitRecord[];
+};
+
+/** Reads the journal of a run once. */
+export async function visitsIn(path: string): Promise<Visits> {
+  const chain = new LineChain();
+  const latest = new Map<string, JsonObject>();
+  const denied = new Map<string, Set<string>>();
+  let failed = 0;
+  for await (const entry of readJournal(path)) {
+    if (entry.kind !== 'record') continue;
+    const { seq, epoch, type, node, outcome } = entry.record;
+    if (typeof seq !== 'number' || typeof epoch !== 'number') continue;
+    if (!chain.add(entry.bytes, seq, epoch) || type !== 'Visit' || typeof node !== 'string') continue;
+    if (isObject(outcome) && outcome['status'] === 'fail') failed += 1;
+    const calls = isObject(outcome) && Array.isArray(outcome['denied']) ? outcome['denied'] : [];
+    if (calls.length > 0)
+      denied.set(
+        node,
+        new Set([...(denied.get(node) ?? []), ...calls.filter((one) => typeof one === 'string')]),
+      );
+    latest.set(node, entry.record);
+  }
+  const visits = [...latest.values()].flatMap((record) => {
+    const read = visitRecordSchema().safeParse(record);
+    return read.success ? [read.data] : [];
+  });
+  const ran = visits.filter(({ commands = [] }) => commands.length > 0);
+  return {
+    failed,
+    denied: [...denied].map(([node, calls]) => ({ node, calls: [...calls] })),
+    mark: chain.mark(),
+    latest: ran,
+  };
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The tree hashes of these commits of a history; empty if it cannot be read. */
+export type TreesOf = (historyDir: string, commits: readonly string[]) => Promise<readonly string[]>;
+
+/** `journals` are the marks of the other journals. */
+export async function evidenceOf(
+  manifest: Manifest,
+  runDir: string,
+  treesOf: TreesOf,
+  visits: Visits,
+  run: {
+    readonly failed: boolean;
+    readonly snapshot: string | null;
+    readonly commits: readonly Commit[];
+    readonly proof: readonly string[];
+    readonly context: Context;
+    readonly origins: RunState['origins'];
+  },
+  journals: Readonly<Record<string, Mark>>,
+): Promise<Evidence> {
+  const counted = visits.latest.filter(({ outcome }) => !run.failed || outcome.status === 'fail');
+  const judged = judgedIn(run);
+  // A `factory scenario` command that found no scenarios is no evidence.
+  const commands = counted
+    .flatMap((visit) => commandsOf(visit, run.proof))
+    .filter(({ command }) => judged?.total !== 0 || !judging.test(command));
+  const made = run.commits.flatMap(({ work_order, commit }) =>
+    commit === null ? [] : [{ work_order, commit }],
+  );
+  const trees = await treesOf(
+    layout(runDir).history,
+    made.map(({ commit }) => commit),
+  );
+  return {
+    commands: commands.slice(0, mostCommands),
+    more_commands: Math.max(0, commands.length - mostCommands),
+    inputs: inputsOf(manifest),
+    ...(judged === undefined || judged.total === 0 ? {} : { judged }),
+    ...uncheckedIn(run),
+    base_commit: manifest.git?.base_commit ?? manifest.base_commit,
+    commits: made.map((one, at) => ({ ...one, tree: trees[at] ?? null })),
+    snapshot: run.snapshot,
+    chain: visits.mark.sha256,
+    journals: { [layout('').journal]: visits.mark, ...journals },
+    factory_version: manifest.factory_version,
+  };
+}
+
+type Reported = { readonly context: Context; readonly origins: RunState['origins'] };
+
+/** The latest result of `factory scenario`; values that an agent set do not count. */
+function judgedIn({ context, origins }: Reported): Evidence['judged'] {
+  const { 'judge.passed': passed, 'judge.total': total } = context;
+  const bySomeTool = ['judge.passed', 'judge.total'].every((key) => own(origins, key) === 'tool');
+  return bySomeTool && typeof passed === 'number' && typeof total === 'number'
+    ? { passed, total }
+    : undefined;
+}
+
+/** The work orders that the proof reported as accepted by nothing. */
+function uncheckedIn({ context, origins }: Reported): Pick<Evidence, 'unchecked_orders'> {
+  const { 'build.unchecked': ids } = context;
+  const are = Array.isArray(ids) && own(origins, 'build.unchecked') === 'tool' ? ids.map(String) : [];
+  return are.length === 0 ? {} : { unchecked_orders: are };
+}
+
+/** The hashes of all inputs of a run. */
+export function inputsOf(manifest: Manifest): Evidence['inputs'] {
+  const texts = (of: Manifest['prompts'] = {}) =>
+    Object.fromEntries(Object.entries(of).map(([name, text]) => [name, text.sha256]));
+  const { holdout, agent, prices } = manifest;
+  return {
+    pipeline: manifest.pipeline.sha256,
+    variables: Object.fromEntries(
+      Object.entries(manifest.variables).map(([name, { value, file }]) => [
+        name,
+        file?.sha256 ?? sha256(value),
+      ]),
+    ),
+    prompts: texts(manifest.prompts),
+    schemas: texts(manifest.schemas),
+    scenarios: holdout === undefined ? null : { sha256: holdout.sha256, files: holdout.files },
+    agent_script: agent.script?.sha256 ?? null,
+    prices: prices?.sha256 ?? null,
+  };
+}
+
+const judging = /\bfactory scenario\b/;
+
+/** Commands of the planner and builder that check nothing of the product. */
+const bookkeeping = /^factory (?:order (?!proof\b)|plan\b)/;
+
+function commandsOf(visit: VisitRecord, proof: readonly string[]): EvidenceCommand[] {
+  const { node, node_type, outcome, commands = [], artifacts = {} } = visit;
+  const about = { node, visit: visit.visit, outcome: outcome.status };
+  const printed = ({ stdout, stderr }: Pick<RanCommand, 'stdout' | 'stderr'>) => ({
+    stdout_sha256: own(artifacts, stdout) ?? null,
+    stderr_sha256: own(artifacts, stderr) ?? null,
+  });
+  return commands.flatMap((ran): EvidenceCommand[] => {
+    const command = spoken(ran.argv);
+    if (bookkeeping.test(command)) return [];
+    const what = node_type === 'verification' ? node_type : whatIs(command);
+    const one = { ...about, what, command, exit_code: ran.exit_code, ...printed(ran) };
+    // A successful proof has passed all its commands; their outputs are its artifacts.
+    const inside = what !== 'proof' || outcome.status !== 'success' ? [] : proof;
+    return [
+      one,
+      ...inside.map((text, n) => {
+        const names = { stdout: `proof.${n}.stdout.txt`, stderr: `proof.${n}.stderr.txt` };
+        return { ...about, what, command: text, exit_code: 0, ...printed(names) };
+      }),
+    ];
+  });
+}
+
+/** The shell's own text of a shell command; else its words, quoted where they need it. */
+function spoken(argv: readonly string[]): string {
+  const [program, flag, text] = argv;
+  return program === 'sh' && flag === '-c' && argv.length === 3
+    ? (text ?? '')
+    : argv.map(quoteWord).join(' ');
+}
+
+function whatIs(command: string): EvidenceCommand['what'] {
+  if (/^factory order proof\b/.test(command)) return 'proof';
+  return judging.test(command) || /\bscripts\/scenarios\//.test(command) ? 'scenario' : 'tool';
+}
