@@ -1,0 +1,196 @@
+/** What people are told of runs, by the command line, the HTTP API and the page alike. Fields are only ever added. */
+import * as z from 'zod';
+import { spentSchema, usageSchema } from '../../core/budget/usage.ts';
+import { once } from '../../core/once.ts';
+import { failureClasses, outcomeWords, pausedWords } from '../../core/outcome.ts';
+import { runResultSchema } from '../../core/records/result.ts';
+
+const time = once(() => z.string().describe('RFC 3339, UTC'));
+const ms = once(() => z.number().describe('Milliseconds'));
+
+/** A run in a list. */
+export const runRowSchema = once(() =>
+  z.object({
+    run_id: z.string(),
+    title: z
+      .string()
+      .describe("The pipeline's label, else the first heading of its spec, else the name of the file"),
+    pipeline: z.string().describe('Path of the pipeline file as it was typed'),
+    status: z.enum([
+      'running',
+      'completed',
+      'failed',
+      'interrupted',
+      'crashed',
+      'unreadable',
+      ...pausedWords,
+    ]),
+    needs_attention: z.boolean(),
+    headline: z
+      .string()
+      .describe('What one needs to know first: what runs now, why it failed, or what it has made'),
+    reason: z.string().describe('Why it failed or what it waits for; else empty'),
+    started_at: time().describe('RFC 3339, UTC; empty if the manifest cannot be read'),
+    ended_at: time().nullable().describe('Of its last record; null while it runs'),
+    elapsed_ms: ms().describe('Milliseconds of running; of a running one, until now'),
+    spent: spentSchema(),
+    progress: z
+      .object({ done: z.int(), total: z.int(), current: z.string().nullable() })
+      .nullable()
+      .describe('Work orders; null where there are none'),
+    at_node: z.string().nullable().describe('The node that runs, or that a resume continues with'),
+    wake_at: time().nullable().describe('When a suspended run can resume'),
+    delivered: z.boolean().nullable().describe('Null for a run that has nothing to deliver'),
+    forked_from: z
+      .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
+      .nullable(),
+    replay_of: z.string().nullable(),
+    next: z.string().describe('The command to run next; empty if there is none'),
+    acts: z.array(z.enum(['stop', 'resume', 'fork', 'deliver'])).describe('What can be done with it now'),
+  }),
+);
+export type RunRow = z.infer<ReturnType<typeof runRowSchema>>;
+
+/** One execution of a node, finished or running. */
+export const executionRowSchema = once(() =>
+  z.object({
+    node: z.string(),
+    visit: z.int().positive().describe('The how-manieth execution of the node'),
+    type: z.string(),
+    label: z.string().describe("The node's label; its id where it has none"),
+    state: z.enum(['running', 'interrupted', ...outcomeWords]),
+    began_at: time(),
+    ended_at: time().nullable(),
+    took_ms: ms(),
+    waited_ms: ms().describe('Milliseconds of it between attempts'),
+    model_ms: ms().describe('Milliseconds of it in model calls'),
+    attempts: z.int().positive(),
+    class: z.enum(failureClasses).nullable(),
+    reason: z.string().describe('Why it failed; else empty'),
+    notes: z.string(),
+    cost_usd: z.number().nullable().describe('Null if unknown'),
+    usage: usageSchema().nullable(),
+    group: z.string().describe('Id of its group'),
+    next: z.string().nullable().describe('The node that came after it'),
+    how: z.string().describe('Why that node, in words; empty at an exit'),
+    replayed: z.boolean(),
+  }),
+);
+export type ExecutionRow = z.infer<ReturnType<typeof executionRowSchema>>;
+
+/** A work order, a part of the pipeline beside the orders, or one round of a loop. */
+export const executionGroupSchema = once(() =>
+  z.object({
+    id: z.string().describe('`WO-01` for an order; else a name that is unique in the run'),
+    title: z.string(),
+    kind: z.enum(['order', 'part']),
+    state: z.enum(['waiting', 'running', 'done', 'failed']),
+    attempts: z.array(
+      z.object({
+        number: z.int().positive(),
+        state: z.enum(['running', 'done', 'failed']),
+        why: z.string().describe('Why it failed; else empty'),
+        executions: z.array(z.string()).describe('`NODE@VISIT`, in order'),
+      }),
+    ),
+    commit: z.string().nullable(),
+    took_ms: ms(),
+  }),
+);
+export type ExecutionGroup = z.infer<ReturnType<typeof executionGroupSchema>>;
+
+/** The pipeline with what the run did in it. */
+export const graphViewSchema = once(() =>
+  z.object({
+    name: z.string(),
+    nodes: z.array(
+      z.object({
+        id: z.string(),
+        type: z.string(),
+        label: z.string(),
+        state: z
+          .enum(['none', 'running', 'interrupted', ...outcomeWords])
+          .describe('Of its latest execution'),
+        executions: z.int(),
+        took_ms: ms(),
+        cost_usd: z.number().nullable(),
+        calls: z.int(),
+      }),
+    ),
+    edges: z.array(
+      z.object({
+        from: z.string(),
+        to: z.string(),
+        label: z.string(),
+        condition: z.string(),
+        taken: z.int().describe('How often the run took it'),
+      }),
+    ),
+  }),
+);
+export type GraphView = z.infer<ReturnType<typeof graphViewSchema>>;
+
+/** Why a run stands as it does. */
+export const causeSchema = once(() =>
+  z.object({
+    headline: z.string(),
+    lines: z.array(z.string()).describe('At most five, the most important first'),
+    evidence: z.array(z.string()).describe('Paths of files that show it'),
+    node: z.string().nullable().describe('`NODE@VISIT` that shows it'),
+    next: z.string().describe('The command to run next; empty if there is none'),
+  }),
+);
+export type Cause = z.infer<ReturnType<typeof causeSchema>>;
+
+/** A run, whole. */
+export const runViewSchema = once(() =>
+  runRowSchema().extend({
+    agent: z.string(),
+    sandbox: z.string(),
+    not_enforced: z.array(z.string()),
+    spec: z.string().nullable().describe('Path of the spec, if a variable of that name is a file'),
+    groups: z.array(executionGroupSchema()),
+    executions: z.array(executionRowSchema()).describe('In order'),
+    graph: graphViewSchema(),
+    cause: causeSchema().nullable().describe('Null for a run that runs or completed'),
+    result: runResultSchema().nullable().describe('Null until it has ended'),
+    last_event: z.int().describe('`seq` of the last event that this view contains'),
+    run_dir: z.string(),
+  }),
+);
+export type RunView = z.infer<ReturnType<typeof runViewSchema>>;
+
+/** A text of an execution, whole or its end. */
+const shownTextSchema = once(() =>
+  z.object({
+    name: z.string().describe('Path in the folder of the execution'),
+    text: z.string(),
+    bytes: z.int().describe('Of the whole file'),
+    from: z.int().describe('Byte at which `text` begins'),
+  }),
+);
+export type ShownText = z.infer<ReturnType<typeof shownTextSchema>>;
+
+/** The page of one execution. */
+export const executionViewSchema = once(() =>
+  executionRowSchema().extend({
+    excerpt: z.string().describe('The lines of its output that say what failed; else empty'),
+    commands: z.array(z.object({ command: z.string(), exit_code: z.int().nullable() })),
+    prompt: shownTextSchema().nullable(),
+    answer: shownTextSchema().nullable(),
+    output: z.array(shownTextSchema()).describe('What its programs printed'),
+    context: z.object({ set: z.record(z.string(), z.json()), unset: z.array(z.string()) }),
+    changes: z
+      .object({ created: z.array(z.string()), modified: z.array(z.string()), deleted: z.array(z.string()) })
+      .describe('Paths in the workspace'),
+    edges: z
+      .array(z.object({ to: z.string(), condition: z.string(), matched: z.boolean(), why_not: z.string() }))
+      .describe('Every edge that was considered'),
+    files: z.array(z.object({ name: z.string(), bytes: z.int() })),
+    sandbox: z.string().nullable(),
+    withheld: z
+      .boolean()
+      .describe('True: texts are not shown because they may contain the holdout and the run is unfinished'),
+  }),
+);
+export type ExecutionView = z.infer<ReturnType<typeof executionViewSchema>>;

@@ -1,0 +1,14 @@
+/** `.live.jsonl`: what the running node prints and its model says, for people who watch from another process. */
+import * as z from 'zod';
+import { once } from '../once.ts';
+
+export const liveTextSchema = once(() =>
+  z.object({
+    at: z.string().describe('RFC 3339, UTC'),
+    node: z.string(),
+    visit: z.int().positive(),
+    channel: z.enum(['stdout', 'stderr', 'answer', 'reasoning']),
+    text: z.string().describe('As it was printed, secrets masked; a long line comes in pieces'),
+  }),
+);
+export type LiveText = z.infer<ReturnType<typeof liveTextSchema>>;
