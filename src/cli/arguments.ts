@@ -118,7 +118,7 @@ export function sameAgain(program: string, argv: readonly string[]): string | un
 }
 
 const verbs =
-  'run|runs|resume|fork|replay|record|checkout|diff|deliver|doctor|show|logs|trace|audit|verify|validate|fmt|explain|plan|order|scenario';
+  'run|runs|build|pipelines|simulate|init|graph|serve|attach|stop|wait|rm|prune|why|completion|resume|fork|replay|record|checkout|diff|deliver|doctor|show|logs|trace|audit|verify|validate|fmt|explain|plan|order|scenario';
 const commands = new RegExp(`(?<![\\w/.-])factory (?=(?:${verbs})\\b|--help)`, 'g');
 
 /** A text with the commands it names put as the user must type them. */

@@ -76,6 +76,23 @@ export const verbs: readonly (Verb | Group)[] = [
     load: async () => (await import('./run.ts')).runCommand,
   },
   {
+    usage: 'build <spec>',
+    about: 'Turn a spec into verified commits: short for run compile-and-build --var spec=SPEC',
+    options: () => [
+      ...runOptions(),
+      runIdOption(),
+      option('--allow-dirty', 'commit uncommitted changes of the workdir first'),
+      option('--holdout <dir>', 'directory of holdout scenarios, hidden from agents'),
+    ],
+    load: async () => (await import('./run.ts')).buildCommand,
+  },
+  {
+    usage: 'pipelines',
+    about: 'List the pipelines of this folder and the bundled ones',
+    options: () => [json('print the list as JSON'), noColor()],
+    load: async () => (await import('./pipelines.ts')).pipelinesCommand,
+  },
+  {
     usage: 'resume <run>',
     about: 'Resume a run',
     options: () => [

@@ -1,17 +1,16 @@
 /** `factory run` and `factory resume`: flags become a request, the run's story goes to the terminal or the log. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
 import { resumeRun } from '../app/resume.ts';
 import { startRun } from '../app/start.ts';
 import type { Finished } from '../app/types.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { workdirOf } from '../core/pipeline.ts';
-import { quoteWord } from '../core/policy/words.ts';
 import { layout } from '../core/records/layout.ts';
 import { keepsTexts } from '../core/records/manifest.ts';
 import { planRequestFile } from '../planner/evidence.ts';
-import { packageRoot } from '../platform/package.ts';
 import { namedRun, readManifest } from '../store/runs.ts';
 import { checkDirs } from '../workspace/roots.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
@@ -45,6 +44,10 @@ export async function runCommand(
   return usage('no pipeline file is named', `factory resume ${run}`);
 }
 
+/** `factory build SPEC`: the main job for a spec. */
+export const buildCommand = (spec: string, options: RunOptions, io: RunDoors): Promise<VerbResult> =>
+  runCommand('compile-and-build', { ...options, var: { ...options.var, spec } }, io);
+
 /** Resumes a run by its id, with the pipeline that it was started from. */
 export async function resumeCommand(run: string, options: RunOptions, io: CliIo): Promise<VerbResult> {
   const order = await resumeOfOrder(run, options, io);
@@ -71,12 +74,14 @@ async function start(
   if (pipeline === undefined)
     return usage(
       'no pipeline file is named',
-      `factory run ${quoteWord(join(packageRoot(), 'pipelines/compile-and-build.dot'))}`,
+      'factory run compile-and-build, or factory pipelines, which lists them',
     );
   const resumes = resumeOnly.find(([name]) => options[name] === true);
   if (resumes !== undefined)
     return usage(`${resumes[1]} goes with --resume`, `factory resume ID ${resumes[1]}`);
-  const read = await readPipeline(pipeline, io.cwd, { strict: options.strict === true });
+  const read = await readPipeline(pipelinePath(pipeline, io.cwd), io.cwd, {
+    strict: options.strict === true,
+  });
   warnOf(read, io, view);
   if (read.graph === undefined) return { problems: read.found.filter((d) => d.severity === 'error') };
   const runsDir = runsDirOf(options, io);

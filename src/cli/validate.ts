@@ -1,5 +1,6 @@
 /** `factory validate`: everything that is wrong with pipelines, before anything runs. */
 import { readInputs, requiredVariable } from '../app/inputs.ts';
+import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
 import { unknownAgentNames } from '../app/resolve-agents.ts';
 import { hasErrors, type Severity } from '../core/diagnostic.ts';
@@ -16,7 +17,7 @@ export async function validateCommand(
   const reports: object[] = [];
   let allOk = true;
   for (const file of files) {
-    const { graph, text, found, counts } = await readPipeline(file, io.cwd, {
+    const { graph, text, found, counts } = await readPipeline(pipelinePath(file, io.cwd), io.cwd, {
       toRun: false,
       strict: options.strict === true,
     });

@@ -1,0 +1,34 @@
+/** `factory pipelines`: what `factory run NAME` finds here, with the variables of each. */
+import { type OfferedPipeline, offeredPipelines } from '../app/pipelines.ts';
+import type { Io } from './io.ts';
+import { paints } from './io.ts';
+import { columns, oneLine, painter } from './report/run.ts';
+
+export async function pipelinesCommand(
+  options: { readonly json?: boolean; readonly color?: boolean },
+  io: Io,
+): Promise<number> {
+  const found = await offeredPipelines(io.cwd);
+  if (options.json === true) {
+    io.out(`${JSON.stringify({ schema_version: 1, pipelines: found }, null, 2)}\n`);
+    return 0;
+  }
+  const paint = painter(paints(io, io.outIsTerminal, options.color));
+  const width = io.outIsTerminal ? io.width : 100;
+  for (const from of ['folder', 'bundled'] as const) {
+    const some = found.filter((one) => one.from === from);
+    if (some.length === 0) continue;
+    io.out(`${paint.dim(from === 'folder' ? 'in this folder' : 'bundled with factory')}\n`);
+    for (const { cells, taken, last } of columns(some.map((one) => [`  ${one.name}`, aboutOf(one)])))
+      io.out(`${[...cells, oneLine(last, Math.max(20, width - taken))].join('  ').trimEnd()}\n`);
+  }
+  io.out('run one: factory run NAME [--var NAME=VALUE]\n');
+  return 0;
+}
+
+function aboutOf({ title, variables, valid, name }: OfferedPipeline): string {
+  if (!valid) return `has errors: factory validate ${name}`;
+  const required = variables.filter((one) => one.default === null).map((one) => `${one.name}=…`);
+  const vars = [...required, ...variables.filter((one) => one.default !== null).map((one) => one.name)];
+  return [title, vars.length === 0 ? '' : `(${vars.join(', ')})`].filter((word) => word !== '').join(' ');
+}
