@@ -28,8 +28,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   engine: ['holdout', 'replay', 'workspace', 'store', 'dot', 'platform', 'core'],
   verify: ['holdout', 'git', 'workspace', 'store', 'dot', 'platform', 'core'],
   app: belowApp,
-  cli: ['app', ...belowApp],
-  'index.ts': ['app', ...belowApp],
+  web: ['app', ...belowApp],
+  cli: ['web', 'app', ...belowApp],
+  'index.ts': ['web', 'app', ...belowApp],
 };
 
 /** What the pure room may import besides its own files. */

@@ -1,0 +1,263 @@
+/** Bodies and parameters of the HTTP API, except those in app/inspect/shapes.ts. Fields are only ever added. */
+import * as z from 'zod';
+import { runRowSchema } from '../app/inspect/shapes.ts';
+import { once } from '../core/once.ts';
+import { nodeId, parsePoint, runId } from '../core/records/names.ts';
+
+/** Every answer with a status of 400 or more. */
+export const apiErrorSchema = once(() =>
+  z.object({
+    code: z.string().describe('For programs: `not-found`, `unauthorized`, `bad-request`, …'),
+    message: z.string(),
+    fix: z.string().describe('What to do about it; empty if nothing can be done'),
+  }),
+);
+export type ApiError = z.infer<ReturnType<typeof apiErrorSchema>>;
+
+export const serverInfoSchema = once(() =>
+  z.object({
+    version: z.string(),
+    folder: z.string().describe('The folder that the server was started in'),
+    runs_dir: z.string(),
+    read_only: z.boolean().describe('True: the server offers no acts'),
+    agents: z.array(z.string()).describe('Values for `agent` of a new run'),
+  }),
+);
+
+export const runListSchema = once(() =>
+  z.object({
+    runs_dir: z.string(),
+    counts: z.object({
+      all: z.int(),
+      needs_attention: z.int(),
+      by_status: z.record(z.string(), z.int()).describe('Only statuses that occur'),
+    }),
+    runs: z.array(runRowSchema()).describe('Newest first'),
+  }),
+);
+export type RunList = z.infer<ReturnType<typeof runListSchema>>;
+
+const filePatchSchema = once(() =>
+  z.object({
+    path: z.string().describe('In the workspace; bytes that are not UTF-8 as `\\xNN`'),
+    what: z.enum(['created', 'modified', 'deleted']),
+    kind: z.string().describe('`file`, `folder`, `symlink`, …: after the change, or before a deletion'),
+    patch: z.string().describe('Unified diff; empty if `why_not` says why there is none'),
+    added: z.int().describe('Lines'),
+    removed: z.int().describe('Lines'),
+    cut: z.boolean().describe('True: only the beginning of the patch'),
+    why_not: z.string().describe('Why there is no patch; else empty'),
+  }),
+);
+export type FilePatch = z.infer<ReturnType<typeof filePatchSchema>>;
+
+export const changeListSchema = once(() =>
+  z.object({
+    from: z.object({ moment: z.string(), snapshot: z.string() }),
+    to: z.object({ moment: z.string(), snapshot: z.string() }),
+    files: z.array(filePatchSchema()).describe('By path; at most 1,000'),
+    more: z.int().describe('Changed paths that are not in `files`'),
+    left_out: z.int().describe("Changed paths of the engine's own folder `.factory`"),
+    withheld: z
+      .boolean()
+      .describe('True: no patches, because the run is unfinished and they may show the holdout'),
+  }),
+);
+export type ChangeList = z.infer<ReturnType<typeof changeListSchema>>;
+
+/** A line of `events.jsonl`. Events of other versions may have other types. */
+export const storedEventSchema = once(() =>
+  z.looseObject({
+    seq: z.int().positive(),
+    run_id: z.string(),
+    epoch: z.int().describe('Number of the owner that wrote it'),
+    at: z.string().describe('RFC 3339, UTC'),
+    type: z
+      .string()
+      .describe('`StageStarted`, `StageCompleted`, …: each type and its fields are listed in pipelines.md'),
+  }),
+);
+export type StoredEvent = z.infer<ReturnType<typeof storedEventSchema>>;
+
+export const eventPageSchema = once(() =>
+  z.object({
+    events: z.array(storedEventSchema()),
+    last: z.int().describe('`seq` of the last event in `events`; `after` if there are none'),
+    more: z.boolean().describe('True: there are more; ask again with `after` = `last`'),
+  }),
+);
+export type EventPage = z.infer<ReturnType<typeof eventPageSchema>>;
+
+export const pipelineListSchema = once(() =>
+  z.object({
+    pipelines: z.array(
+      z.object({
+        name: z.string().describe('The value for `pipeline` of a new run'),
+        source: z.enum(['folder', 'bundled']),
+        label: z.string().describe("The graph's label or goal; else its name"),
+        problems: z
+          .int()
+          .describe('Errors that `factory validate` finds: it cannot be started if there are any'),
+        needs_agent: z.boolean().describe('False: no node of it asks an agent'),
+        variables: z.array(
+          z.object({
+            name: z.string(),
+            default: z.string().nullable().describe('Null if it must be set'),
+            required: z.boolean(),
+            file: z.boolean().describe('Its value is the path of a file'),
+            label: z.string().describe('The name, for people'),
+          }),
+        ),
+      }),
+    ),
+  }),
+);
+export type PipelineList = z.infer<ReturnType<typeof pipelineListSchema>>;
+
+export const folderFilesSchema = once(() =>
+  z.object({
+    files: z
+      .array(z.object({ path: z.string().describe('Relative to the folder'), bytes: z.int() }))
+      .describe('By path; no names that begin with a dot'),
+    more: z.boolean().describe('True: the folder has more files than were listed'),
+  }),
+);
+
+const flagText = once(() =>
+  z
+    .string()
+    .min(1)
+    .max(500)
+    .regex(/^[^\0\r\n]*$/, 'must be one line'),
+);
+const variableName = once(() =>
+  z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]*$/, 'is not the name of a variable'),
+);
+
+/** What a run may spend. */
+const limitsSchema = once(() =>
+  z.strictObject({
+    max_cost_usd: z.number().nonnegative().exactOptional(),
+    max_tokens: z.int().nonnegative().exactOptional(),
+    max_steps: z.int().positive().exactOptional(),
+    max_wall: z
+      .string()
+      .regex(/^\d+(?:ms|s|m|h|d)$/, 'is not a duration such as 2h')
+      .exactOptional()
+      .describe('Such as `2h`'),
+  }),
+);
+
+export const startBodySchema = once(() =>
+  z.strictObject({
+    pipeline: z.string().max(1000).describe('`name` of one of GET /api/v1/pipelines'),
+    vars: z
+      .record(variableName(), z.string().max(100_000))
+      .default({})
+      .describe('A value that begins with @ is the path of a file, relative to the folder'),
+    agent: flagText().exactOptional(),
+    model: flagText().exactOptional(),
+    limits: limitsSchema().default({}),
+  }),
+);
+export type StartBody = z.infer<ReturnType<typeof startBodySchema>>;
+
+export const stopBodySchema = once(() => z.strictObject({}));
+
+export const resumeBodySchema = once(() =>
+  z.strictObject({
+    now: z.boolean().default(false).describe('A suspended run before its time'),
+    accept_changes: z.boolean().default(false).describe('With a changed pipeline or changed prompts'),
+    limits: limitsSchema().default({}),
+  }),
+);
+export type ResumeBody = z.infer<ReturnType<typeof resumeBodySchema>>;
+
+const pointText = once(() =>
+  z
+    .string()
+    .refine((text) => !('problem' in parsePoint(text)), 'is not NODE or NODE@VISIT')
+    .describe('`NODE@VISIT`, or `NODE` for its latest execution'),
+);
+
+export const forkBodySchema = once(() =>
+  z.strictObject({
+    at: pointText(),
+    before: z.boolean().default(true).describe('True: that execution runs again'),
+  }),
+);
+export type ForkBody = z.infer<ReturnType<typeof forkBodySchema>>;
+
+export const deliverBodySchema = once(() =>
+  z.strictObject({
+    branch: flagText().exactOptional().describe('New branch in the source repository; default `factory/RUN`'),
+    to: flagText().exactOptional().describe('Create a repository in this new or empty directory instead'),
+    reuse: z.boolean().default(false).describe('Fast-forward an existing branch'),
+    push: z.boolean().default(false).describe('Push the branch to the first remote'),
+  }),
+);
+export type DeliverBody = z.infer<ReturnType<typeof deliverBodySchema>>;
+
+/** The answer to start, resume and fork: the run works in the background from now on. */
+export const actedSchema = once(() =>
+  z.object({
+    run_id: z.string().describe('Of the run that was started, resumed, stopped or forked'),
+    command: z.string().describe('The command line that does the same'),
+  }),
+);
+export type Acted = z.infer<ReturnType<typeof actedSchema>>;
+
+export const deliveredSchema = once(() =>
+  actedSchema().extend({
+    branch: z.string().nullable(),
+    to: z.string().nullable(),
+    head: z.string().nullable(),
+    commits: z.array(z.object({ commit: z.string(), subject: z.string() })),
+    notes: z.array(z.string()),
+    pushed: z.boolean().nullable().describe('Null if nothing was to be pushed'),
+    next: z.string().describe('The command to run next; empty if there is none'),
+  }),
+);
+export type Delivered = z.infer<ReturnType<typeof deliveredSchema>>;
+
+/** Parameters in paths. */
+export const runParams = once(() => z.object({ id: runId() }));
+export const executionParams = once(() =>
+  z.object({ id: runId(), node: nodeId(), visit: z.coerce.number().int().positive() }),
+);
+export const fileParams = once(() =>
+  executionParams().extend({ name: z.string().describe('`name` of one of `files` of the execution') }),
+);
+
+const count = once(() => z.coerce.number().int().nonnegative());
+
+/** Parameters behind `?`. */
+export const partQuery = once(() =>
+  z.object({
+    from: count().exactOptional().describe('First byte; default 0'),
+    to: count().exactOptional().describe('Byte after the last one; default and at most `from` + 1 MiB'),
+    download: z.literal('1').exactOptional().describe('The whole file, as an attachment'),
+  }),
+);
+export const changesQuery = once(() =>
+  z.object({
+    at: pointText().exactOptional().describe('Only the changes of that execution'),
+    from: pointText().exactOptional().describe('From after that execution; default the beginning'),
+    to: pointText().exactOptional().describe('To after that execution; default the latest'),
+    path: z.string().exactOptional().describe('Only this file, with a patch of up to 4 MiB'),
+  }),
+);
+export const eventsQuery = once(() =>
+  z.object({
+    after: count().default(0).describe('`seq` of the last event that is known'),
+    limit: z.coerce.number().int().min(1).max(10_000).default(10_000),
+  }),
+);
+export const streamQuery = once(() =>
+  z.object({
+    after: count().exactOptional().describe('As `Last-Event-ID`, which wins; default 0: all events'),
+  }),
+);
+export const filesQuery = once(() =>
+  z.object({ under: z.string().default('').describe('Only below this folder, relative to the folder') }),
+);

@@ -1,0 +1,159 @@
+/** Every endpoint of the HTTP API: what it takes and what it answers. The server, the OpenAPI document and the client are
+ *  made from this table. */
+import type * as z from 'zod';
+import { executionViewSchema, runViewSchema } from '../app/inspect/shapes.ts';
+import * as contract from './contract.ts';
+
+export type ApiRoute = {
+  readonly method: 'get' | 'post';
+  /** `:name` is a parameter, `*` the rest of the path (the parameter `name`). */
+  readonly path: string;
+  readonly about: string;
+  readonly params?: () => z.ZodObject;
+  readonly query?: () => z.ZodObject;
+  readonly body?: () => z.ZodObject;
+  /** A schema of a JSON body, or the type of another one. */
+  readonly answers: (() => z.ZodType) | 'text/plain' | 'text/event-stream' | 'image/svg+xml';
+  /** Of a success; default 200. */
+  readonly status?: 202;
+};
+
+const run = contract.runParams;
+
+export const routes = {
+  server: {
+    method: 'get',
+    path: '/api/v1/server',
+    about: 'What this server serves, and whether it is read-only',
+    answers: contract.serverInfoSchema,
+  },
+  runs: {
+    method: 'get',
+    path: '/api/v1/runs',
+    about: 'All runs, newest first, with counts',
+    answers: contract.runListSchema,
+  },
+  runsStream: {
+    method: 'get',
+    path: '/api/v1/stream',
+    about: 'The list of runs, then its changes, as server-sent events',
+    answers: 'text/event-stream',
+  },
+  run: {
+    method: 'get',
+    path: '/api/v1/runs/:id',
+    about: 'A run: its executions, work orders, graph, cause of failure and result',
+    params: run,
+    answers: runViewSchema,
+  },
+  execution: {
+    method: 'get',
+    path: '/api/v1/runs/:id/nodes/:node/:visit',
+    about: 'One execution of a node: prompt, answer, output, changes, why the next edge',
+    params: contract.executionParams,
+    answers: executionViewSchema,
+  },
+  file: {
+    method: 'get',
+    path: '/api/v1/runs/:id/nodes/:node/:visit/files/*',
+    about: 'A part of a file of an execution, raw. The header `X-File-Bytes` has its size',
+    params: contract.fileParams,
+    query: contract.partQuery,
+    answers: 'text/plain',
+  },
+  changes: {
+    method: 'get',
+    path: '/api/v1/runs/:id/changes',
+    about: 'What the run, or one execution, changed in its workspace, as unified diffs',
+    params: run,
+    query: contract.changesQuery,
+    answers: contract.changeListSchema,
+  },
+  events: {
+    method: 'get',
+    path: '/api/v1/runs/:id/events',
+    about: 'The events of a run',
+    params: run,
+    query: contract.eventsQuery,
+    answers: contract.eventPageSchema,
+  },
+  stream: {
+    method: 'get',
+    path: '/api/v1/runs/:id/stream',
+    about: 'The events of a run from any `seq` on, its live output and its row, as server-sent events',
+    params: run,
+    query: contract.streamQuery,
+    answers: 'text/event-stream',
+  },
+  graph: {
+    method: 'get',
+    path: '/api/v1/runs/:id/graph.svg',
+    about: 'The graph of a run with the states of its nodes',
+    params: run,
+    answers: 'image/svg+xml',
+  },
+  timeline: {
+    method: 'get',
+    path: '/api/v1/runs/:id/timeline.svg',
+    about: 'The executions of a run as a Gantt chart',
+    params: run,
+    answers: 'image/svg+xml',
+  },
+  pipelines: {
+    method: 'get',
+    path: '/api/v1/pipelines',
+    about: 'Pipelines that can be started, with their variables',
+    answers: contract.pipelineListSchema,
+  },
+  files: {
+    method: 'get',
+    path: '/api/v1/files',
+    about: 'Names of files of the folder, as values for file variables',
+    query: contract.filesQuery,
+    answers: contract.folderFilesSchema,
+  },
+  start: {
+    method: 'post',
+    path: '/api/v1/runs',
+    about: 'Start a run in the background',
+    body: contract.startBodySchema,
+    answers: contract.actedSchema,
+    status: 202,
+  },
+  stop: {
+    method: 'post',
+    path: '/api/v1/runs/:id/stop',
+    about: 'Ask a run to stop, as Ctrl-C does; it can be resumed',
+    params: run,
+    body: contract.stopBodySchema,
+    answers: contract.actedSchema,
+    status: 202,
+  },
+  resume: {
+    method: 'post',
+    path: '/api/v1/runs/:id/resume',
+    about: 'Resume a run in the background',
+    params: run,
+    body: contract.resumeBodySchema,
+    answers: contract.actedSchema,
+    status: 202,
+  },
+  fork: {
+    method: 'post',
+    path: '/api/v1/runs/:id/fork',
+    about: 'Fork a run at an execution, in the background',
+    params: run,
+    body: contract.forkBodySchema,
+    answers: contract.actedSchema,
+    status: 202,
+  },
+  deliver: {
+    method: 'post',
+    path: '/api/v1/runs/:id/deliver',
+    about: "Put a run's commits on a branch or into a new repository",
+    params: run,
+    body: contract.deliverBodySchema,
+    answers: contract.deliveredSchema,
+  },
+} as const satisfies Readonly<Record<string, ApiRoute>>;
+export type ApiRouteName = keyof typeof routes;
