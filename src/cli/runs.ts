@@ -1,5 +1,6 @@
 /** `factory runs`: the runs, newest first, and which of them need attention. */
 import { basename } from 'node:path';
+import { elapsedWords } from '../core/amounts.ts';
 import { raisedLimit } from '../core/budget/limits.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { retriesUnfixable } from '../core/gates.ts';
@@ -10,7 +11,7 @@ import { forkWords } from '../core/records/names.ts';
 import { listRuns, type RunSummary } from '../store/runs.ts';
 import { runsDirOf } from './find-run.ts';
 import { type Io, paints } from './io.ts';
-import { columns, elapsedWords, oneLine, type Paint, painter } from './report/run.ts';
+import { columns, oneLine, type Paint, painter } from './report/run.ts';
 
 export type RunsOptions = {
   readonly runsdir?: string;

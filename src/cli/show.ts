@@ -1,6 +1,7 @@
 /** `factory show`: one run at a glance: its status, agent, sandbox and cost, and each node. */
 import { basename } from 'node:path';
 import { pricesOf } from '../app/budget.ts';
+import { elapsedWords } from '../core/amounts.ts';
 import type { Prices } from '../core/budget/prices.ts';
 import type { Spent } from '../core/budget/usage.ts';
 import type { Clock } from '../core/contracts/clock.ts';
@@ -17,7 +18,7 @@ import { namedRun, type RunSummary, readManifest, summaryOf } from '../store/run
 import { findNamed } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import { type Io, paints } from './io.ts';
-import { columns, countedItems, elapsedWords, foreign, oneLine, painter, spentWords } from './report/run.ts';
+import { columns, countedItems, foreign, oneLine, painter, spentWords } from './report/run.ts';
 import { nextOf } from './runs.ts';
 
 export type ShowOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };

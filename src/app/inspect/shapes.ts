@@ -63,6 +63,7 @@ export const executionRowSchema = once(() =>
     ended_at: time().nullable(),
     took_ms: ms(),
     waited_ms: ms().describe('Milliseconds of it between attempts'),
+    waits: z.array(z.object({ at: time(), ms: ms() })).describe('The pauses between its attempts, in order'),
     model_ms: ms().describe('Milliseconds of it in model calls'),
     attempts: z.int().positive(),
     class: z.enum(failureClasses).nullable(),
@@ -102,12 +103,14 @@ export type ExecutionGroup = z.infer<ReturnType<typeof executionGroupSchema>>;
 /** The pipeline with what the run did in it. */
 export const graphViewSchema = once(() =>
   z.object({
-    name: z.string(),
+    name: z.string().describe("The pipeline's label, else its name"),
+    direction: z.enum(['TB', 'LR', 'BT', 'RL']).describe('`rankdir`: from the top to the bottom …'),
     nodes: z.array(
       z.object({
         id: z.string(),
-        type: z.string(),
-        label: z.string(),
+        type: z.string().describe('Its node type; of an unknown one, the type or shape as written'),
+        label: z.string().describe('Its id where it has none'),
+        ends: z.enum(['success', 'fail']).nullable().describe('How an exit ends the run; null for the rest'),
         state: z
           .enum(['none', 'running', 'interrupted', ...outcomeWords])
           .describe('Of its latest execution'),

@@ -1,9 +1,10 @@
 /** What is printed of each event: as a log record, and as a line of the live view. */
+import { elapsedWords } from '../../core/amounts.ts';
 import type { Log } from '../../core/contracts/watcher.ts';
 import type { RunEvent } from '../../core/events.ts';
 import { toldReason } from '../../core/outcome.ts';
 import { forkWords } from '../../core/records/names.ts';
-import { elapsedWords, oneLine, type Paint, painter } from './run.ts';
+import { oneLine, type Paint, painter } from './run.ts';
 
 type Kind = RunEvent['type'];
 type Of<K extends Kind> = Extract<RunEvent, { type: K }>;

@@ -1,4 +1,5 @@
 /** Output while a run is executed: live lines on a terminal, log records elsewhere. */
+import { elapsedWords } from '../../core/amounts.ts';
 import type { Clock, Every } from '../../core/contracts/clock.ts';
 import type { Log, Watcher } from '../../core/contracts/watcher.ts';
 import type { Diagnostic } from '../../core/diagnostic.ts';
@@ -7,7 +8,7 @@ import { errColumns, type Io, paints } from '../io.ts';
 import { formatDiagnostic } from './diagnostics.ts';
 import { liveLine, recordOf } from './events.ts';
 import { chosenFormat, chosenLevel, type LogOptions, logVariableProblem, openLog } from './log.ts';
-import { elapsedWords, painter, tail } from './run.ts';
+import { painter, tail } from './run.ts';
 
 export interface View {
   readonly watcher: Watcher;

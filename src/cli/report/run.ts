@@ -1,6 +1,7 @@
 /** All words for people about a run: pure functions of events and results. */
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
+import { elapsedWords, usdWords } from '../../core/amounts.ts';
 import { type Spent, tokensOf } from '../../core/budget/usage.ts';
 import { isPaused, type PausedWord } from '../../core/outcome.ts';
 import { auditWords } from '../../core/records/audit.ts';
@@ -25,14 +26,6 @@ export function columns(rows: readonly (readonly string[])[]) {
     const cells = widths.map((wide, at) => `${row[at] ?? ''}${' '.repeat(wide - columnsOf(row[at] ?? ''))}`);
     return { cells, taken, last: row.at(-1) ?? '' };
   });
-}
-
-/** `1234` → `1.2s`, `61000` → `1m01s`. */
-export function elapsedWords(ms: number): string {
-  // What is left would be rounded up to 60.0s.
-  if (ms < 59_950) return `${(ms / 1000).toFixed(1)}s`;
-  const seconds = Math.round(ms / 1000);
-  return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
 }
 
 /** Without the colours of others, whose end may be missing, or which write in the colour of the ground; what could still
@@ -238,15 +231,11 @@ export function spentWords(spent: Spent): string {
         ? `${Math.round(tokens / 1000)}k`
         : `${tokens}`;
   return [
-    `${money(spent.cost_usd)} (${countedItems(spent.calls, 'call')}, ${size} ${tokens === 1 ? 'token' : 'tokens'})`,
+    `${usdWords(spent.cost_usd)} (${countedItems(spent.calls, 'call')}, ${size} ${tokens === 1 ? 'token' : 'tokens'})`,
     ...(spent.unknown_cost > 0 ? [`${countedItems(spent.unknown_cost, 'call')} of unknown cost`] : []),
     ...(spent.cut > 0 ? [`${countedItems(spent.cut, 'call')} cut off`] : []),
   ].join(', ');
 }
-
-/** `1.23 USD`; two significant digits for small sums. */
-const money = (usd: number): string =>
-  `${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : String(Number(usd.toPrecision(2)))} USD`;
 
 const linesOfStream = 4;
 

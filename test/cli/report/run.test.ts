@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { harmless } from '../../../src/cli/io.ts';
 import { recordLine } from '../../../src/cli/report/log.ts';
-import { elapsedWords, hintOf, painter, spentWords, summary } from '../../../src/cli/report/run.ts';
+import { hintOf, painter, spentWords, summary } from '../../../src/cli/report/run.ts';
+import { elapsedWords } from '../../../src/core/amounts.ts';
 import { nothingSpent } from '../../../src/core/budget/usage.ts';
 import type { RunResult } from '../../../src/core/records/result.ts';
 
