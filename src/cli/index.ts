@@ -184,6 +184,21 @@ export const verbs: readonly (Verb | Group)[] = [
     load: async () => (await import('./validate.ts')).validateCommand,
   },
   {
+    usage: 'simulate <pipeline>',
+    about: 'Show the way of a run through a pipeline for given outcomes; nothing is executed',
+    options: () => [
+      option(
+        '--outcome <node=outcomes>',
+        'outcomes of a node, one for each execution, the last one repeated (default: success): NODE=fail,success; with parts: fail+timeout+broke, success+label=again+KEY=VALUE; repeatable',
+        repeatable,
+      ),
+      option('--steps <n>', 'stop after so many executions (default: 200)', wholeNumber(1, 100_000)),
+      json('print the steps as JSON'),
+      noColor(),
+    ],
+    load: async () => (await import('./simulate.ts')).simulateCommand,
+  },
+  {
     usage: 'fmt <pipelines...>',
     about: 'Format pipeline files in place, as DOT that Graphviz reads too',
     options: () => [

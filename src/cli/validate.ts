@@ -5,6 +5,7 @@ import { readPipeline } from '../app/read-pipeline.ts';
 import { unknownAgentNames } from '../app/resolve-agents.ts';
 import { hasErrors, type Severity } from '../core/diagnostic.ts';
 import type { Io } from './io.ts';
+import { shownBy } from './report/diagnostics.ts';
 import { printFindings } from './report/errors.ts';
 import { countedItems } from './report/run.ts';
 
@@ -32,7 +33,15 @@ export async function validateCommand(
     ];
     const ok = !hasErrors(diagnostics);
     allOk &&= ok;
-    reports.push({ file, ok, ...(counts ?? {}), diagnostics });
+    reports.push({
+      file,
+      ok,
+      ...(counts ?? {}),
+      diagnostics: diagnostics.map((one) => {
+        const show = shownBy(one);
+        return show === undefined ? one : { ...one, show };
+      }),
+    });
     if (options.json === true) continue;
     printFindings(diagnostics, () => text, io, options.color);
     const count = (severity: Severity) => diagnostics.filter((d) => d.severity === severity).length;

@@ -43,6 +43,8 @@ export type WitnessStep = {
   readonly edge: { readonly to: string; readonly condition: string } | null;
   /** The node is an exit. */
   readonly exit?: true;
+  /** The node passes on the outcome before it. */
+  readonly passes?: true;
 };
 
 export type Diagnostic = {

@@ -1,6 +1,7 @@
 /** A diagnostic as text: what, where, the line, and the fix. */
 import pc from 'picocolors';
 import type { Diagnostic, Span, WitnessStep } from '../../core/diagnostic.ts';
+import { simulateLine } from '../../core/simulated-outcome.ts';
 
 const colours = { plain: pc.createColors(false), colour: pc.createColors(true) };
 
@@ -127,9 +128,15 @@ export function formatDiagnostic(
     }
   }
   if (d.witness !== undefined) lines.push(`${margin} ${c.blue('=')} e.g. ${clean(witnessLine(d.witness))}`);
+  const show = shownBy(d);
+  if (show !== undefined) lines.push(`${margin} ${c.blue('=')} show: ${clean(show)}`);
   if (d.fix !== undefined) lines.push(`${margin} ${c.blue('=')} fix: ${clean(d.fix)}`);
   return lines.join('\n');
 }
+
+/** The command that shows the example run of a finding; undefined without one. */
+export const shownBy = ({ witness, place }: Diagnostic): string | undefined =>
+  witness === undefined || place === undefined ? undefined : simulateLine(place.file, witness);
 
 // A way longer than that is shown by its ends.
 const mostSteps = 12;

@@ -85,6 +85,7 @@ function stepsOf(moves: readonly Move[], words: readonly EdgeWords[]): readonly 
       node: place.node.id,
       outcome: giving.status,
       ...(giving.broke ? { broke: true } : {}),
+      ...(isOwn(move) ? {} : { passes: true }),
       ...(failure === undefined || isPlain ? {} : { failure_class: failure }),
       ...(label === '' ? {} : { preferred_label: label }),
       ...(suggested.length === 0 ? {} : { suggested_ids: suggested }),

@@ -3,12 +3,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { kinds } from '../../../src/app/kinds.ts';
-import type { Diagnostic } from '../../../src/core/diagnostic.ts';
+import { simulate } from '../../../src/app/simulate.ts';
+import type { Diagnostic, WitnessStep } from '../../../src/core/diagnostic.ts';
 import type { Edge, Graph } from '../../../src/core/graph.ts';
 import { failed, type Outcome, saidNothing } from '../../../src/core/outcome.ts';
 import type { RunState } from '../../../src/core/records/checkpoint.ts';
 import { leaving } from '../../../src/core/routing.ts';
 import { typed } from '../../../src/core/settings/typing.ts';
+import { simulatedOutcome, simulateLine } from '../../../src/core/simulated-outcome.ts';
 import { lint } from '../../../src/lint/index.ts';
 import { graphOf } from '../../support/graph.ts';
 import { beginning, claimed, follow, typeOf, visit } from './follow.ts';
@@ -209,6 +211,35 @@ test('if every node reports its outcome itself, every other edge of a reachable 
   );
 });
 
+/** The route that the command of a finding shows. */
+function simulated(graph: Graph, witness: readonly WitnessStep[]): readonly string[] {
+  const words = simulateLine('g.dot', witness)
+    .split(' ')
+    .map((word) => word.replace(/^'(.*)'$/, '$1'));
+  const outcomes = new Map(
+    words.flatMap((word, at) => {
+      if (words[at - 1] !== '--outcome') return [];
+      const [node = '', ...items] = word.split(/=(.*)/s).slice(0, 2);
+      return [
+        [
+          node,
+          items
+            .join('')
+            .split(',')
+            .map((item) => simulatedOutcome(item)),
+        ] as const,
+      ];
+    }),
+  );
+  const read = new Map(
+    [...outcomes].map(([node, all]) => [node, all.flatMap((one) => ('outcome' in one ? [one.outcome] : []))]),
+  );
+  const { steps } = simulate(graph, read, witness.length);
+  const last = steps.at(-1);
+  const goes = last?.rerouted ?? last?.route?.edge?.to;
+  return [...steps.map(({ node }) => node.id), ...(goes === undefined ? [] : [goes])];
+}
+
 test('every example run can be made with the engine, and shows the problem of its finding', () => {
   let seen = 0;
   fc.assert(
@@ -220,6 +251,7 @@ test('every example run can be made with the engine, and shows the problem of it
           seen++;
           const { route, ending } = follow(graph, witness);
           expect([message, route]).toEqual([message, claimed(witness)]);
+          expect([message, simulated(graph, witness)]).toEqual([message, claimed(witness)]);
           if (code === 'failure-to-success') expect([message, ending?.ok]).toEqual([message, true]);
           if (code === 'outcome-uncovered') expect(ending?.reason).toMatch(/^no route from node/);
           if (code === 'endless-cycle') expect(route.slice(0, -1)).toContain(route.at(-1));

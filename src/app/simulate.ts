@@ -1,0 +1,104 @@
+/** A run without any execution: outcomes are given, the router and the gates of real runs decide. */
+
+import { nothingSpent } from '../core/budget/usage.ts';
+import type { NodeKind } from '../core/contracts/node-kind.ts';
+import type { RunEnding, Step } from '../core/decision.ts';
+import { truthGate } from '../core/gates.ts';
+import type { Graph, Node } from '../core/graph.ts';
+import { failed, type Outcome, succeeded } from '../core/outcome.ts';
+import { startOf } from '../core/pipeline.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
+import { plan, step } from '../core/step.ts';
+import { failureFacts } from '../engine/feedback.ts';
+import { stateAfter } from '../store/visits.ts';
+import { kinds } from './kinds.ts';
+import { limitsOfGraph } from './limits.ts';
+
+export type SimulatedStep = {
+  readonly node: Node;
+  readonly visit: number;
+  readonly outcome: Outcome;
+  /** The edges that were considered, and the one that was taken; undefined at an exit. */
+  readonly route: Step['route'];
+  /** The node that a gate chose instead of the edge's; undefined where the edge counted. */
+  readonly rerouted: string | undefined;
+};
+
+export type Simulation = {
+  readonly steps: readonly SimulatedStep[];
+  /** Undefined: it went on after `most` steps. */
+  readonly ending: RunEnding | undefined;
+};
+
+/** A time for all steps: none takes any. */
+const at = '1970-01-01T00:00:00.000Z';
+
+/** Simulates a run of a linted graph. `outcomes` has the outcomes of a node, execution by execution; the last one is repeated, and
+ *  a node without any succeeds. At most `most` steps. */
+export function simulate(
+  graph: Graph,
+  outcomes: ReadonlyMap<string, readonly Outcome[]>,
+  most: number,
+): Simulation {
+  const caps = limitsOfGraph(graph);
+  const facts = { kinds, caps, elapsedMs: 0, spent: nothingSpent, unpriced: [], interrupted: false };
+  const steps: SimulatedStep[] = [];
+  let state = begun(graph);
+  while (steps.length < most) {
+    const next = plan(graph, state, facts);
+    if (next.do !== 'execute') return { steps, ending: next.do === 'finish' ? next.ending : undefined };
+    const { node, kind, visit } = next;
+    const outcome = truthGate({ node, kind }, state, outcomeOf(node, kind, visit, outcomes, state));
+    const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
+    const feedback =
+      outcome.status === 'fail' && kind.type !== 'conditional' ? failureFacts(stage, outcome) : {};
+    const { change, route, decision } = step(graph, next.state, outcome, { ...stage, feedback });
+    const goes = decision.do === 'run' ? decision.node : undefined;
+    const rerouted = goes !== undefined && goes !== route?.edge?.to ? goes : undefined;
+    steps.push({ node, visit, outcome, route, rerouted });
+    if (decision.do === 'finish') return { steps, ending: decision.ending };
+    state = {
+      ...next.state,
+      ...change.now,
+      visits: { ...state.visits, [node.id]: visit },
+      outcomes: { ...state.outcomes, [node.id]: change.outcome },
+    };
+  }
+  return { steps, ending: undefined };
+}
+
+const begun = (graph: Graph): RunState =>
+  stateAfter([
+    {
+      schema_version: 1,
+      ...{ type: 'Start', run_id: 'simulated', seq: 1, epoch: 1, prev: '', at, manifest_sha256: '' },
+      ...{ next_node: startOf(graph).id, context: {}, origins: {}, snapshot: 'none' },
+    },
+  ]);
+
+function outcomeOf(
+  node: Node,
+  { type }: NodeKind,
+  visit: number,
+  outcomes: ReadonlyMap<string, readonly Outcome[]>,
+  state: RunState,
+): Outcome {
+  if (type === 'conditional') {
+    const { last_outcome: last } = state;
+    return last === null ? succeeded() : { ...last, updates: {}, notes: '' };
+  }
+  const given = outcomes.get(node.id) ?? [];
+  const outcome = given[Math.min(visit, given.length) - 1] ?? succeeded();
+  if (outcome.status !== 'retry') return outcome;
+  // Retries are not simulated: this is how a node ends that has used them all.
+  return node.settings.allow_partial === true
+    ? { ...outcome, status: 'partial_success' }
+    : failed(outcome.reason, 'product', outcome);
+}
+
+/** Nodes whose outcome cannot be given: they pass on another one, or always succeed. */
+export const passesOn = (node: Node): boolean => ['start', 'exit', 'conditional'].includes(node.type);
+
+/** How many of the given outcomes of `node` a simulation did not use. */
+export const unusedOutcomes = ({ steps }: Simulation, node: string, given: readonly Outcome[]): number =>
+  Math.max(0, given.length - steps.filter((one) => one.node.id === node).length);

@@ -1,0 +1,144 @@
+/** `factory simulate`: the way of a run through a pipeline for given outcomes; nothing is executed. */
+import { pipelinePath } from '../app/pipelines.ts';
+import { readPipeline } from '../app/read-pipeline.ts';
+import { passesOn, type SimulatedStep, type Simulation, simulate, unusedOutcomes } from '../app/simulate.ts';
+import type { Graph } from '../core/graph.ts';
+import { nearest } from '../core/nearest.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { RouteCandidate } from '../core/records/trace.ts';
+import { simulatedOutcome } from '../core/simulated-outcome.ts';
+import { usage } from './find-run.ts';
+import type { VerbResult } from './index.ts';
+import { type Io, paints } from './io.ts';
+import { columns, countedItems, oneLine, type Paint, painter } from './report/run.ts';
+
+export type SimulateOptions = {
+  /** `NODE=fail,success`. */
+  readonly outcome?: readonly string[];
+  readonly steps?: number;
+  readonly json?: boolean;
+  readonly color?: boolean;
+};
+
+/** Exit code 0 where the run would succeed, else 1; 2 for a pipeline that cannot run, or an outcome that is none. */
+export async function simulateCommand(
+  pipeline: string,
+  options: SimulateOptions,
+  io: Io,
+): Promise<VerbResult> {
+  const { graph, found } = await readPipeline(pipelinePath(pipeline, io.cwd), io.cwd, { toRun: false });
+  if (graph === undefined) return { problems: found.filter((one) => one.severity === 'error') };
+  const outcomes = new Map<string, readonly Outcome[]>();
+  for (const given of options.outcome ?? []) {
+    const read = readOutcomes(given, graph);
+    if ('problems' in read) return read;
+    outcomes.set(read.node, read.outcomes);
+  }
+  const simulation = simulate(graph, outcomes, options.steps ?? 200);
+  const ok = simulation.ending?.ok === true;
+  if (options.json === true) io.out(`${JSON.stringify(record(pipeline, simulation), null, 2)}\n`);
+  else print(simulation, outcomes, painter(paints(io, io.outIsTerminal, options.color)), io);
+  return ok ? 0 : 1;
+}
+
+function readOutcomes(given: string, graph: Graph) {
+  const example = 'for example --outcome check=fail,success';
+  const at = given.indexOf('=');
+  if (at < 1) return usage(`--outcome ${given} is not NODE=OUTCOME`, example);
+  const id = given.slice(0, at);
+  const node = graph.nodes.get(id);
+  if (node === undefined) {
+    const meant = nearest(id, graph.nodes.keys());
+    return usage(
+      `--outcome ${given}: there is no node "${id}"`,
+      meant === undefined ? example : `did you mean ${meant}?`,
+    );
+  }
+  if (passesOn(node))
+    return usage(
+      `--outcome ${given}: ${id} is a ${node.type} node, which ${node.type === 'conditional' ? 'passes the outcome before it on' : 'always succeeds'}`,
+      'name a node that does work',
+    );
+  const outcomes: Outcome[] = [];
+  for (const item of given.slice(at + 1).split(',')) {
+    const read = simulatedOutcome(item);
+    if ('why' in read)
+      return usage(`--outcome ${given}: ${read.why}`, `${example}; factory simulate --help tells the forms`);
+    outcomes.push(read.outcome);
+  }
+  return { node: id, outcomes };
+}
+
+const record = (pipeline: string, { steps, ending }: Simulation) => ({
+  schema_version: 1,
+  pipeline,
+  steps: steps.map(({ node, visit, outcome, route, rerouted }) => ({
+    node: node.id,
+    visit,
+    outcome: outcome.status,
+    next: rerouted ?? route?.edge?.to ?? null,
+    how: rerouted === undefined ? (route?.how ?? 'exit') : 'gate',
+    candidates: route?.candidates ?? [],
+  })),
+  end: ending === undefined ? null : { ok: ending.ok, exit_node: ending.exitNode, reason: ending.reason },
+});
+
+function print(
+  simulation: Simulation,
+  outcomes: ReadonlyMap<string, readonly Outcome[]>,
+  paint: Paint,
+  io: Io,
+): void {
+  const { steps, ending } = simulation;
+  const width = io.outIsTerminal ? io.width : 120;
+  const rows = columns(steps.map((one, at) => [String(at + 1), nameOf(one), told(one.outcome), wayOf(one)]));
+  for (const [at, { cells, taken, last }] of rows.entries()) {
+    io.out(`${[...cells, oneLine(last, Math.max(20, width - taken))].join('  ').trimEnd()}\n`);
+    const others = (steps[at]?.route?.candidates ?? []).filter((one) => one.lost !== undefined);
+    for (const other of others)
+      io.out(
+        `${paint.dim(`${' '.repeat(Math.max(0, taken))}${oneLine(notTaken(other), Math.max(20, width - taken))}`)}\n`,
+      );
+  }
+  for (const [node, given] of outcomes) {
+    const left = unusedOutcomes(simulation, node, given);
+    if (left > 0) io.out(`not used: ${countedItems(left, 'outcome')} of ${node}\n`);
+  }
+  const count = countedItems(steps.length, 'step');
+  if (ending === undefined)
+    io.out(`${paint.yellow('■ stopped')} after ${count}; --steps sets another number\n`);
+  else if (ending.ok)
+    io.out(`${paint.green('✓ success')} at ${ending.exitNode} after ${count}; nothing was executed\n`);
+  else io.out(`${paint.red('✗ fails')} after ${count}: ${ending.reason}\n`);
+}
+
+const nameOf = ({ node, visit }: SimulatedStep): string => (visit === 1 ? node.id : `${node.id}@${visit}`);
+
+const told = (outcome: Outcome): string =>
+  [
+    outcome.status,
+    outcome.status === 'fail' ? outcome.class : '',
+    outcome.status === 'fail' && outcome.broke ? 'broke' : '',
+    outcome.label === '' ? '' : `"${outcome.label}"`,
+  ]
+    .filter((word) => word !== '')
+    .join(' ');
+
+/** The node that follows, and why. */
+function wayOf({ route, rerouted, outcome }: SimulatedStep): string {
+  if (rerouted !== undefined) return `→ ${rerouted}: a goal gate sends the run back`;
+  if (route === undefined) return '';
+  const { edge, how } = route;
+  if (edge === undefined) return 'no edge takes this outcome';
+  const why = {
+    condition: edge.conditionText,
+    label: `the label "${edge.label}" is the preferred one`,
+    suggested: `the node suggested ${outcome.suggested.join(', ')}`,
+    unconditional: 'unconditional',
+    none: '',
+  }[how];
+  return `→ ${edge.to}: ${why}`;
+}
+
+const notTaken = ({ to, condition, lost }: RouteCandidate): string =>
+  `not ${to}: ${lost}${condition === '' ? '' : ` (${condition})`}`;

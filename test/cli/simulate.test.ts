@@ -1,0 +1,82 @@
+/** `factory simulate`: the router of real runs, with outcomes that are given. */
+import { expect, test } from 'vitest';
+import { call } from '../support/verb.ts';
+
+const doors = { cwd: import.meta.dirname, env: { PATH: process.env['PATH'] } };
+const simulated = (pipeline: string, ...outcome: readonly string[]) =>
+  call(['simulate', pipeline], { outcome, json: true }, doors);
+
+async function routeOf(pipeline: string, ...outcome: readonly string[]) {
+  const { code, out } = await simulated(pipeline, ...outcome);
+  const { steps, end } = JSON.parse(out) as {
+    steps: { node: string; visit: number }[];
+    end: { reason: string; exit_node: string | null } | null;
+  };
+  return {
+    code,
+    route: steps.map(({ node, visit }) => (visit === 1 ? node : `${node}@${visit}`)).join(' '),
+    end,
+  };
+}
+
+test('without outcomes every node succeeds', async () => {
+  expect(await routeOf('fix-loop')).toMatchObject({
+    code: 0,
+    route: 'start draft check verify done',
+    end: { exit_node: 'done' },
+  });
+});
+
+test('outcomes are used one after the other, and the last one is repeated', async () => {
+  const { code, route } = await routeOf('fix-loop', 'check=fail,fail,success');
+  expect(code).toBe(0);
+  expect(route).toBe('start draft check fix apply check@2 fix@2 apply@2 check@3 verify done');
+  expect(await routeOf('fix-loop', 'check=fail')).toMatchObject({
+    code: 1,
+    end: { reason: expect.stringMatching(/^max_visits: node "fix" ran 3 times/) },
+  });
+});
+
+test('labels, classes and context keys choose the edges as they do in a run', async () => {
+  const more = ['next=order,done', 'verify=fail,success', 'rollback=again'];
+  expect((await routeOf('compile-and-build', ...more)).route).toBe(
+    'start brief plan check emit next prompt propose apply verify rollback prompt@2 propose@2 apply@2 verify@2 promises accept commit next@2 proof judge exit',
+  );
+  const infra = await routeOf('compile-and-build', 'next=done', 'judge=fail+infra');
+  expect(infra).toMatchObject({ code: 1, end: { exit_node: 'exit_judge_broken' } });
+  const stage = 'rollback=success+label=stop+order.stage=exception';
+  expect(await routeOf('compile-and-build', 'next=order', 'propose=fail+agent', stage)).toMatchObject({
+    end: { exit_node: 'exit_model_failed' },
+  });
+});
+
+test('the text says why each edge was taken and the others were not', async () => {
+  const { out } = await call(
+    ['simulate', 'fix-loop'],
+    { outcome: ['check=fail,success', 'fix=success,fail'] },
+    doors,
+  );
+  expect(out).toMatch(/^3 +check +fail product +→ fix: outcome=fail$/m);
+  expect(out).toMatch(/^ +not verify: its condition is false \(outcome=success\)$/m);
+  expect(out).toMatch(/^not used: 1 outcome of fix$/m);
+  expect(out).toMatch(/^✓ success at done after 8 steps; nothing was executed$/m);
+});
+
+test('a simulation that does not end stops after so many steps', async () => {
+  const { code, out } = await call(['simulate', 'fix-loop'], { outcome: ['check=fail'], steps: '5' }, doors);
+  expect(code).toBe(1);
+  expect(out).toContain('■ stopped after 5 steps');
+});
+
+test.each([
+  ['ceck=fail', 'there is no node "ceck"', 'did you mean check?'],
+  ['check', 'is not NODE=OUTCOME', 'for example'],
+  ['check=a b', '"a b" is no outcome', 'for example'],
+  ['check=success+timeout', 'only fail has a class', 'for example'],
+  ['start=fail', 'start is a start node', 'name a node that does work'],
+])('--outcome %s is refused: %s', async (outcome, why, fix) => {
+  const { code, err } = await call(['simulate', 'fix-loop'], { outcome: [outcome] }, doors);
+  expect(code).toBe(2);
+  expect(err).toContain(why);
+  expect(err).toContain(fix);
+});
