@@ -26,7 +26,7 @@ export type SimulatedStep = {
 
 export type Simulation = {
   readonly steps: readonly SimulatedStep[];
-  /** Undefined: it went on after `most` steps. */
+  /** Undefined if it has not ended after `most` steps. */
   readonly ending: RunEnding | undefined;
 };
 

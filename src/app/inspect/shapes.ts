@@ -1,4 +1,4 @@
-/** What people are told of runs, by the command line, the HTTP API and the page alike. Fields are only ever added. */
+/** Runs for people: the same shapes for the command line, the HTTP API and the page. Fields are only ever added. */
 import * as z from 'zod';
 import { spentSchema, usageSchema } from '../../core/budget/usage.ts';
 import { once } from '../../core/once.ts';
@@ -15,7 +15,7 @@ export const runRowSchema = once(() =>
     title: z
       .string()
       .describe("The pipeline's label, else the first heading of its spec, else the name of the file"),
-    pipeline: z.string().describe('Path of the pipeline file as it was typed'),
+    pipeline: z.string().describe('Path of the pipeline file, as the user typed it'),
     status: z.enum([
       'running',
       'completed',
@@ -79,7 +79,7 @@ export const executionRowSchema = once(() =>
 );
 export type ExecutionRow = z.infer<ReturnType<typeof executionRowSchema>>;
 
-/** A work order, a part of the pipeline beside the orders, or one round of a loop. */
+/** A work order, a part of the pipeline without orders, or one round of a loop. */
 export const executionGroupSchema = once(() =>
   z.object({
     id: z.string().describe('`WO-01` for an order; else a name that is unique in the run'),

@@ -8,7 +8,7 @@ export const liveTextSchema = once(() =>
     node: z.string(),
     visit: z.int().positive(),
     channel: z.enum(['stdout', 'stderr', 'answer', 'reasoning']),
-    text: z.string().describe('As it was printed, secrets masked; a long line comes in pieces'),
+    text: z.string().describe('The printed text, secrets masked; a long line comes in pieces'),
   }),
 );
 export type LiveText = z.infer<ReturnType<typeof liveTextSchema>>;
