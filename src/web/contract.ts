@@ -24,6 +24,8 @@ export const serverInfoSchema = once(() =>
   }),
 );
 
+export type ServerInfo = z.infer<ReturnType<typeof serverInfoSchema>>;
+
 export const runListSchema = once(() =>
   z.object({
     runs_dir: z.string(),
@@ -95,10 +97,7 @@ export const pipelineListSchema = once(() =>
         name: z.string().describe('The value for `pipeline` of a new run'),
         source: z.enum(['folder', 'bundled']),
         label: z.string().describe("The graph's label or goal; else its name"),
-        problems: z
-          .int()
-          .describe('Errors that `factory validate` finds: it cannot be started if there are any'),
-        needs_agent: z.boolean().describe('False: no node of it asks an agent'),
+        valid: z.boolean().describe('False: `factory validate` finds errors, and it cannot be started'),
         variables: z.array(
           z.object({
             name: z.string(),
@@ -122,6 +121,8 @@ export const folderFilesSchema = once(() =>
     more: z.boolean().describe('True: the folder has more files than were listed'),
   }),
 );
+
+export type FolderFiles = z.infer<ReturnType<typeof folderFilesSchema>>;
 
 const flagText = once(() =>
   z
