@@ -62,6 +62,7 @@ export async function openRun(run: OwnedRun) {
   const setting = await openSetting(run, begun, place, extensions);
   const state = await beginState(run, begun, place, records);
   const { events, trace, money, marks } = records;
+  doors.begun?.(runDir);
   const writer = eventWriter({ setting, events, trace });
   await writeStart(writer, run, begun, { ...place, state, replays: setting.replay !== undefined });
   const flusher = backgroundFlush([events, trace]);

@@ -18,6 +18,8 @@ export type Doors = {
   readonly called?: Called;
   /** Called with the resume command as soon as the run exists, for the case that the process is killed before it can print it. */
   readonly parting?: (command: string) => void;
+  /** Called when nothing refuses the run any more: right before its first node, or when it begins to wait for its time. */
+  readonly begun?: (runDir: string) => void;
   /** Registers work for right before the process ends, after all output; without it, the work is done at once. */
   readonly atLast?: (work: () => Promise<void>) => void;
   readonly ownSteps?: OwnSteps | undefined;

@@ -65,6 +65,7 @@ export async function stillParked(
       if ('problems' in checked) return checked;
     }
     if (!announced && begins !== undefined) await announceWaiter(runDir, doors);
+    if (!announced) doors.begun?.(runDir);
     if (!announced)
       doors.log('info', `suspended; waiting for the ${isOutage ? 'provider' : 'quota'}`, {
         wake_at: parked.wake_at,

@@ -67,21 +67,30 @@ function register(program: Command, argv: readonly string[], io: CliIo, exit: (c
     const isWanted = name === wanted;
     const command = program.command(isWanted && 'verbs' in one ? name : one.usage).description(one.about);
     if (!isWanted) continue;
-    if ('load' in one) carryOut(command, one, io, exit);
+    if ('load' in one) carryOut(command, one, argv, io, exit);
     else {
       for (const verb of one.verbs)
-        carryOut(command.command(verb.usage).description(verb.about), verb, io, exit);
+        carryOut(command.command(verb.usage).description(verb.about), verb, argv, io, exit);
       const isStep = one.verbs.some((verb) => verb.usage === step);
       if (one.self !== undefined && !isStep)
-        carryOut(command.enablePositionalOptions().arguments(one.self.usage), one.self, io, exit);
+        carryOut(command.enablePositionalOptions().arguments(one.self.usage), one.self, argv, io, exit);
     }
   }
 }
 
-function carryOut(command: Command, verb: Verb, io: CliIo, exit: (code: number) => void): void {
+function carryOut(
+  command: Command,
+  verb: Verb,
+  argv: readonly string[],
+  io: CliIo,
+  exit: (code: number) => void,
+): void {
   withOptions(command, verb.options()).action(async (...given: unknown[]) => {
     // Commander gives the command itself last.
     const typed = given.slice(0, -1);
+    const options = command.opts<{ detach?: boolean; json?: boolean; quiet?: boolean }>();
+    if (options.detach === true)
+      return exit(await (await import('./detach.ts')).detachCommand(argv, options, io));
     const run = await verb.load();
     const ended = await run(...([...typed, io] as never[]));
     if (typeof ended === 'number') return exit(ended);

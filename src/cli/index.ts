@@ -3,8 +3,10 @@ import type { Option } from 'commander';
 import type { Refusal } from '../core/diagnostic.ts';
 import {
   compileOptions,
+  detachOptions,
   json,
   looking,
+  milliseconds,
   noColor,
   notEmpty,
   option,
@@ -112,6 +114,7 @@ export const verbs: readonly (Verb | Group)[] = [
       runsdir(
         'directory of the new run (default: that of the other); RUN is searched there first, then in .factory/runs',
       ),
+      ...detachOptions(),
       ...runningOptions(),
     ],
     load: async () => (await import('./fork.ts')).forkCommand,
@@ -345,6 +348,20 @@ export const verbs: readonly (Verb | Group)[] = [
       json(),
     ],
     load: async () => (await import('./deliver.ts')).deliverCommand,
+  },
+  {
+    usage: 'stop <run>',
+    about: 'Stop a running run, as Ctrl-C does; it can be resumed',
+    options: () => [
+      option(
+        '--timeout <duration>',
+        'longest wait for its end (default: no limit)',
+        milliseconds('--timeout', '1m'),
+      ),
+      runsdir(),
+      json(),
+    ],
+    load: async () => (await import('./stop.ts')).stopCommand,
   },
   {
     usage: 'verify <run>',

@@ -37,6 +37,7 @@ export type CliIo = Io &
     readonly signal: () => AbortSignal;
     /** See `Doors` in app/types.ts. */
     readonly parting: (command: string) => void;
+    readonly begun?: (runDir: string) => void;
     readonly atLast: (work: () => Promise<void>) => void;
     readonly ownSteps?: OwnSteps;
   };

@@ -61,7 +61,7 @@ const whole = (flag: string, least: number, example: number) => (value: string) 
   throw new BadValue(`${flag} ${value} ${why}`, `for example ${flag} ${example}`);
 };
 
-const milliseconds = (flag: string, example: string) => (value: string) => {
+export const milliseconds = (flag: string, example: string) => (value: string) => {
   const read = duration().read({ kind: 'string', text: value });
   if (read.ok) return read.value;
   throw new BadValue(`${flag} ${value} ${read.why}`, `for example ${flag} ${example}`);
@@ -221,6 +221,9 @@ export const compileOptions = () => [
   json('print the run record as JSON'),
 ];
 
+/** Of the verbs whose run can continue in the background. */
+export const detachOptions = () => [option('--detach', 'run in the background: print the run id and exit')];
+
 /** Of the verbs that start or resume a run. */
 export const runOptions = () => [
   runsdir(),
@@ -229,6 +232,7 @@ export const runOptions = () => [
     'directory to copy into the run (default: the graph attribute workdir, else .)',
     notEmpty,
   ),
+  ...detachOptions(),
   ...runningOptions(),
   option('--accept-changes', 'resume with a changed pipeline, prompts or flags'),
   option('--now', 'resume a suspended run before its time'),
@@ -286,7 +290,7 @@ export type RunOptions = ViewOptions &
 
 export type RunDoors = ViewIo &
   Pick<CliIo, 'signal'> &
-  Partial<Pick<CliIo, 'parting' | 'atLast' | 'ownSteps'>>;
+  Partial<Pick<CliIo, 'parting' | 'begun' | 'atLast' | 'ownSteps'>>;
 
 /** Prints what may be wrong with a pipeline that can run. */
 export function warnOf(
@@ -301,7 +305,7 @@ export function warnOf(
 }
 
 export const doorsOf = (io: RunDoors, view: View) => ({
-  ...given(io, ['cwd', 'env', 'clock', 'called', 'parting', 'atLast', 'ownSteps']),
+  ...given(io, ['cwd', 'env', 'clock', 'called', 'parting', 'begun', 'atLast', 'ownSteps']),
   signal: io.signal(),
   watcher: view.watcher,
   log: view.log,

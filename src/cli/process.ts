@@ -1,8 +1,10 @@
 /** The process of the command line: its streams, signals and exit code. */
 import '../platform/zod-config.ts';
 import { closeSync, openSync } from 'node:fs';
+import { layout } from '../core/records/layout.ts';
 import { realClock, realEvery } from '../platform/clock.ts';
 import { isCode, systemWords } from '../platform/files/write.ts';
+import { backgroundWord, continueAlone } from '../platform/process/background.ts';
 import { dropEverything } from '../platform/process/cleanup-registry.ts';
 import { untilRead } from '../platform/streams.ts';
 import { flagsFirst, programWords, sameAgain } from './arguments.ts';
@@ -44,7 +46,8 @@ function startedIn(): string {
 
 const cwd = startedIn();
 const program = programWords(process.argv[1] ?? '', process.env, cwd);
-const given = flagsFirst(process.argv.slice(2));
+const inBackground = process.argv[2] === backgroundWord;
+const given = flagsFirst(process.argv.slice(inBackground ? 3 : 2));
 const again = sameAgain(program, given);
 
 const io: Io = {
@@ -137,6 +140,10 @@ const parting = (command: string): void => {
   resumeWith = command;
 };
 
+const begun = (runDir: string): void => {
+  if (inBackground) continueAlone(runDir, layout(runDir).log);
+};
+
 /** Work after all output is written. */
 const last: (() => Promise<void>)[] = [];
 
@@ -148,6 +155,7 @@ const doors: CommandDoors = {
   every: realEvery,
   signal: stopping,
   parting,
+  begun,
   atLast: (work) => void last.push(work),
 };
 

@@ -1,6 +1,7 @@
 /** The content of a lock, and what it means for a process that wants the run. */
 import { lstatSync } from 'node:fs';
 import * as z from 'zod';
+import type { ProcessId } from '../core/contracts/process.ts';
 import { once } from '../core/once.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { isMissing } from '../platform/files/write.ts';
@@ -151,8 +152,8 @@ const atOnce = 'take the run over at once with --take-over';
 const isHere = (lock: LockFile, self: Self): boolean =>
   lock.host === self.host && lock.pid_space === self.pidSpace;
 
-/** Why it cannot be seen from here whether the owner runs; undefined where it can. */
-function outOfSight(lock: LockFile, self: Self): string | undefined {
+/** Why it cannot be seen from here whether the owner runs, as the end of a sentence about it; undefined where it can. */
+export function outOfSight(lock: LockFile, self: Self): string | undefined {
   if (lock.host !== self.host) return 'which cannot be seen from here';
   if (!isHere(lock, self)) return 'before a restart or in another container';
   // A system that does not report when processes started: another one may have the pid by now.
@@ -167,5 +168,9 @@ const idOf = ({ pid, start_time, boot }: LockFile) => ({
 
 /** Whether the owner that a lock names still runs where we can see it. */
 export const livesOn = (lock: LockFile, self: Self): boolean => isHere(lock, self) && isAlive(idOf(lock));
+
+/** The process that a lock names, if it still runs where we can signal it, and certainly is that one. */
+export const processOf = (lock: LockFile, self: Self): ProcessId | undefined =>
+  livesOn(lock, self) && hasStartTime(idOf(lock)) ? idOf(lock) : undefined;
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;

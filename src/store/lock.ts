@@ -5,6 +5,7 @@ import { closeSync, existsSync, fdatasync, linkSync, openSync, readdirSync, writ
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock, Every } from '../core/contracts/clock.ts';
+import type { ProcessId } from '../core/contracts/process.ts';
 import { layout } from '../core/records/layout.ts';
 import { realEvery } from '../platform/clock.ts';
 import { named } from '../platform/files/disk-error.ts';
@@ -18,7 +19,7 @@ import {
   syncFolder,
   writeFileAtomic,
 } from '../platform/files/write.ts';
-import { type Self, thisProcess } from '../platform/process/table.ts';
+import { isStopped, type Self, thisProcess } from '../platform/process/table.ts';
 import { scan } from './journal-read.ts';
 import {
   type FormerOwner,
@@ -27,6 +28,8 @@ import {
   type LockRead,
   livesOn,
   type Owner,
+  outOfSight,
+  processOf,
   readLockFile,
 } from './lock-file.ts';
 
@@ -144,6 +147,38 @@ export async function ownerOf(runDir: string, clock: Clock): Promise<Owner | und
   if (read.kind !== 'read') return undefined;
   const judged = judge(read, circumstances({ clock }, thisProcess()));
   return judged.kind === 'held' ? judged.owner : undefined;
+}
+
+/** Who works for a run, seen from here. */
+export type RunWorker =
+  /** `waits`: the run is suspended, and the process resumes it at its time. `stopped`: by a signal such as SIGSTOP. */
+  | { readonly kind: 'here'; readonly id: ProcessId; readonly waits: boolean; readonly stopped: boolean }
+  /** An owner that cannot be signalled: `why` says who has the run, and where. */
+  | { readonly kind: 'elsewhere'; readonly why: string }
+  | { readonly kind: 'none' };
+
+/** The process that executes the run, or waits to resume it if `mayWait`: the owner of a suspended run has released it, and a
+ *  process that has ended any other run may live on for other work. */
+export function workerOf(runDir: string, clock: Clock, mayWait: boolean): RunWorker {
+  const folder = layout(runDir).locks;
+  const highest = highestEpoch(folder);
+  const read = highest === undefined ? undefined : readLock(folder, highest);
+  if (read === undefined || read.kind === 'gone') return { kind: 'none' };
+  const self = thisProcess();
+  const judged = judge(read, circumstances({ clock }, self));
+  const id = read.kind === 'read' ? processOf(read.lock, self) : undefined;
+  if (judged.kind === 'held')
+    return id === undefined
+      ? { kind: 'elsewhere', why: whereOf(read, self) }
+      : { kind: 'here', id, waits: false, stopped: isStopped(id) };
+  if (id === undefined || !mayWait) return { kind: 'none' };
+  return { kind: 'here', id, waits: true, stopped: isStopped(id) };
+}
+
+function whereOf(read: Exclude<LockRead, { kind: 'gone' }>, self: Self): string {
+  if (read.kind === 'unreadable') return `its lock ${read.path} cannot be read`;
+  const { pid, host, since } = read.lock;
+  return `it is owned by process ${pid} on ${host} since ${since}, ${outOfSight(read.lock, self) ?? 'which has just ended'}`;
 }
 
 /** Whether the engine of that epoch, and every owner after it, wrote nothing into the run and did not release it. */

@@ -61,8 +61,10 @@ export const layout = (run: string) => {
     exchanges: `${at}exchanges`,
     /** In a replay, a copy of the recorded run's records. No node can have this name. */
     followed: `${at}.replay`,
-    /** What a server was asked to do with the run. Not covered by hashes. */
+    /** What people asked for from outside (start, stop, deliver, …), one act a line. Not covered by hashes. */
     acts: `${at}acts.jsonl`,
+    /** What the run prints in the background; each process appends. Not covered by hashes. No node can have this name. */
+    log: `${at}run.log`,
     /** What the node that runs now prints and its model says, masked: one `LiveText` a line, replaced by each execution.
      *  Not covered by hashes, never needed to resume. No node can have this name. */
     live: `${at}.live.jsonl`,

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ProcessId } from '../../core/contracts/process.ts';
 import { monotonicMs } from '../clock.ts';
+import { isCode } from '../files/write.ts';
 import {
   allPids,
   carries,
@@ -132,6 +133,17 @@ function mayDescend(
 function isTheirs(leader: ProcessId): boolean {
   const now = processId(leader.pid);
   return now === undefined || now.startTime === leader.startTime;
+}
+
+/** Sends SIGINT to this exact process, not to its group: it stops in order. `denied`: it belongs to another user. */
+export function interrupt(id: ProcessId): 'sent' | 'gone' | 'denied' {
+  if (!isAlive(id)) return 'gone';
+  try {
+    process.kill(id.pid, 'SIGINT');
+    return 'sent';
+  } catch (error) {
+    return isCode(error, 'EPERM') ? 'denied' : 'gone';
+  }
 }
 
 /** Signals the whole group that `leader` leads or led; false when it is empty. */

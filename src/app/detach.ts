@@ -1,0 +1,42 @@
+/** Starts runs in the background, where they outlive the process and the terminal that started them. */
+import { join } from 'node:path';
+import { packageRoot } from '../platform/package.ts';
+import { type BackgroundStart, startInBackground } from '../platform/process/background.ts';
+
+export type DetachedStart = BackgroundStart & {
+  /** What it printed until it began or ended. */
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+export type DetachOptions = {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Called with what it prints until it has begun, as it arrives. */
+  readonly out?: (text: string) => void;
+  readonly err?: (text: string) => void;
+  readonly signal?: AbortSignal;
+};
+
+/** Runs `factory …argv` (`run`, `resume` or `fork` with their flags) in the background. Settles as soon as the run has begun; what
+ *  it prints then is in `log`. A command line that is refused has `ended` with its exit code, and with what it said. */
+export async function startDetached(
+  argv: readonly string[],
+  { cwd, env, out, err, signal }: DetachOptions,
+): Promise<DetachedStart> {
+  const heard = { stdout: '', stderr: '' };
+  const started = await startInBackground(join(packageRoot(), 'dist/cli.js'), argv, {
+    cwd,
+    env,
+    signal,
+    out: (text) => {
+      heard.stdout += text;
+      out?.(text);
+    },
+    err: (text) => {
+      heard.stderr += text;
+      err?.(text);
+    },
+  });
+  return { ...started, ...heard };
+}
