@@ -65,6 +65,7 @@ async function runToEnd(run: OwnedRun): Promise<Finished | Refusal> {
   const opened = await openRun(run);
   if (!('prepared' in opened)) return opened;
   const { runDir, doors } = run;
+  const { cwd, called } = doors;
   const at = layout(runDir);
   const end = await runLoop(opened.prepared);
   beforeWrite(at.scratch);
@@ -72,6 +73,7 @@ async function runToEnd(run: OwnedRun): Promise<Finished | Refusal> {
   const { parked } = end;
   if (parked !== undefined) await parkAbove(doors.env, parked);
   const written = opened.marks();
+  const visits = opened.visits();
   for (const one of run.open.toReversed()) await one.close();
   revealHoldout(at.workspace, run.sealed);
   run.sealed = undefined; // The files are placed; placing them again on a full disk would lose them.
@@ -79,7 +81,7 @@ async function runToEnd(run: OwnedRun): Promise<Finished | Refusal> {
   if (end.interrupted || parked !== undefined)
     await settleTree(runDir, [at.workspace, at.snapshots, at.history]);
   else await settleRun(runDir);
-  const result = await resultOf(opened.manifest, runDir, treesOf, end, doors.cwd, doors.called, written);
+  const result = await resultOf(opened.manifest, runDir, treesOf, end, visits, cwd, called, written);
   await writeFileAtomic(at.result, withOwnHash(result), flushed);
   run.ending = result;
   return { result, code: end.ending.code };

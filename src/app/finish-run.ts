@@ -21,10 +21,12 @@ import { readPlain } from '../platform/files/read.ts';
 import { hasTempSiblings, removeGitLocks, removeTempSiblings } from '../platform/files/remove.ts';
 import { systemWords, writeFileAtomic } from '../platform/files/write.ts';
 import { withOwnHash } from '../store/chain.ts';
+import { visitsAmong } from '../store/evidence.ts';
 import type { Journal } from '../store/journal.ts';
 import { acquireLock, type Lock, notReleased } from '../store/lock.ts';
 import { rebuildDerived } from '../store/rebuild.ts';
 import { resultOf } from '../store/result.ts';
+import type { RunHistory } from '../store/run-journal.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { restoreProblem } from './restore-workspace.ts';
 import { checkRunOwner, loadRunState, type RunStanding } from './run-state.ts';
@@ -33,11 +35,12 @@ import type { Doors, Finished } from './types.ts';
 /** The result of a run that has reached an exit; undefined for any other run. */
 export async function finishedRun(
   manifest: Manifest,
-  state: Checkpoint,
+  history: RunHistory,
   runDir: string,
   doors: Pick<Doors, 'cwd' | 'called'>,
 ): Promise<Finished | undefined> {
-  return state.ended?.exit_node == null ? undefined : endOf(manifest, state, runDir, doors);
+  const { ended } = history.checkpoint;
+  return ended?.exit_node == null ? undefined : endOf(manifest, history, runDir, doors);
 }
 
 /** The result of a run that ended at no exit, if its engine was killed before it could report it: this resume reports it, and
@@ -46,12 +49,13 @@ export async function finishedRun(
 export async function unreportedEnd(
   runDir: string,
   manifest: Manifest,
-  state: Checkpoint,
+  history: RunHistory,
   takeOver: boolean,
   doors: Doors,
 ): Promise<Finished | Refusal | undefined> {
+  const state = history.checkpoint;
   if (state.ended === null || state.ended.disk === true) return undefined;
-  const end = await endOf(manifest, state, runDir, doors);
+  const end = await endOf(manifest, history, runDir, doors);
   if (end === undefined || end.result.reason === testStop.reason) return undefined;
   const isWritten = () => hasResult(layout(runDir).result, end.result);
   const written = await isWritten();
@@ -69,7 +73,7 @@ export async function unreportedEnd(
 /** The result of a run that has ended or is suspended; undefined for any other. */
 export async function endOf(
   manifest: Manifest,
-  state: Checkpoint,
+  { checkpoint: state, records, whole }: RunHistory,
   runDir: string,
   doors: Pick<Doors, 'cwd' | 'called'>,
 ): Promise<Finished | undefined> {
@@ -80,7 +84,8 @@ export async function endOf(
       : parked && { ok: false, exitNode: null, reason: `${parked.node}: ${parked.reason}`, code: 75 };
   if (ending === undefined) return undefined;
   const end = { state, ending, interrupted: false, ...(ended === null ? { parked } : {}) };
-  const result = await resultOf(manifest, runDir, treesOf, end, doors.cwd, doors.called);
+  const visits = visitsAmong(records).now(whole);
+  const result = await resultOf(manifest, runDir, treesOf, end, visits, doors.cwd, doors.called);
   return { result, code: ending.code };
 }
 
@@ -153,7 +158,7 @@ async function completeFiles(
   await Promise.all([events.close(), trace.close()]);
   if (ended !== null) await settleRun(runDir);
   // Computed again: it contains the hashes of the completed journals.
-  const whole = await endOf(manifest, state, runDir, doors);
+  const whole = await endOf(manifest, stands.history, runDir, doors);
   await writeFileAtomic(at.result, withOwnHash(whole?.result ?? result), flushed);
   return undefined;
 }

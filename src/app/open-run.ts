@@ -61,7 +61,7 @@ export async function openRun(run: OwnedRun) {
   const records = await openRecords(run, begun, extensions);
   const setting = await openSetting(run, begun, place, extensions);
   const state = await beginState(run, begun, place, records);
-  const { events, trace, money, marks } = records;
+  const { events, trace, journal, money, marks } = records;
   doors.begun?.(runDir);
   const writer = eventWriter({ setting, events, trace });
   await writeStart(writer, run, begun, { ...place, state, replays: setting.replay !== undefined });
@@ -78,7 +78,7 @@ export async function openRun(run: OwnedRun) {
     books: money.books,
     events,
     trace,
-    journal: ownersJournal(run, manifest, records.journal),
+    journal: ownersJournal(run, manifest, journal),
     flusher,
     signal: run.signal,
     parkedBefore: history.checkpoint.parked,
@@ -86,7 +86,7 @@ export async function openRun(run: OwnedRun) {
     audit: auditOf(graph, runDir, manifest, doors),
     stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
   };
-  return { prepared, manifest, marks };
+  return { prepared, manifest, marks, visits: () => journal.visits() };
 }
 
 async function openState(run: OwnedRun): Promise<Begun | Finished | Refusal> {
@@ -95,7 +95,7 @@ async function openState(run: OwnedRun): Promise<Begun | Finished | Refusal> {
   const stands = (lock.epoch === 1 ? given.stands : undefined) ?? (await loadRunState(runDir));
   if ('problems' in stands) return stands;
   const manifest = given.change?.manifest ?? stands.manifest;
-  const finished = await finishedRun(manifest, stands.history.checkpoint, runDir, doors);
+  const finished = await finishedRun(manifest, stands.history, runDir, doors);
   if (finished !== undefined) return finished;
   const interrupted = { status: 'interrupted', exitNode: null, failed: undefined, byModel: false } as const;
   const called = doors.called ?? { program: 'factory' };

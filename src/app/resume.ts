@@ -88,7 +88,7 @@ async function resumeOnce(
   const stored = storedGraph(manifest);
   const { checkpoint } = history;
   const takeOver = flags.takeOver === true;
-  const finished = await finishedRun(manifest, checkpoint, runDir, doors);
+  const finished = await finishedRun(manifest, history, runDir, doors);
   if (finished !== undefined) {
     const end = { manifest, state: checkpoint, result: finished.result };
     const completed = await completeResult(runDir, end, takeOver, doors);
@@ -99,7 +99,7 @@ async function resumeOnce(
   const checked = await checkUnchangedInputs(manifest, { stored, graph, keeps: waited }, flags, doors);
   if ('problems' in checked) return checked;
   if (!raisesLimits(flags, manifest)) {
-    const unreported = await unreportedEnd(runDir, manifest, checkpoint, takeOver, doors);
+    const unreported = await unreportedEnd(runDir, manifest, history, takeOver, doors);
     if (unreported !== undefined) return unreported;
   }
   for (const change of checked.accepted) doors.log('warn', `accepted: ${change.message}`);

@@ -199,7 +199,9 @@ export async function removeAbandoned(
   env: Parameters<typeof dropKey>[1],
 ): Promise<void> {
   for (const name of readdirSync(runsDir)) {
-    const [, maker = ''] = makersFolder.exec(name) ?? [];
+    const maker = makersFolder.exec(name)?.[1];
+    // There may be thousands of runs.
+    if (maker === undefined) continue;
     const path = join(runsDir, name);
     if ((await isAbandoned(maker, path, now)) !== true) continue;
     // The key first: without the folder, nothing would show that the key is unused.

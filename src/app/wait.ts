@@ -50,7 +50,7 @@ export async function stillParked(
       const read = await readManifest(runDir);
       if (!read.ok) return undefined;
       const { manifest } = read;
-      const end = await endOf(manifest, state, runDir, doors);
+      const end = await endOf(manifest, loaded, runDir, doors);
       if (end === undefined) return undefined;
       if (doors.signal.aborted) return { result: { ...end.result, exit_code: 130 }, code: 130 };
       await completeResult(runDir, { manifest, state, result: end.result }, false, doors);

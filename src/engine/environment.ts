@@ -64,11 +64,14 @@ export const passedTo = ({ graph, envPass }: PassSetting, node: Node | undefined
 
 /** For the log: who gets all secrets, and their names. */
 export function allPassed(setting: PassSetting): readonly { to: string; secrets: readonly string[] }[] {
+  const getting = passedTo(setting, undefined).includes(passesAll)
+    ? ['every node']
+    : [...setting.graph.nodes.values()]
+        .filter(({ settings }) => settings.env_pass?.includes(passesAll))
+        .map(({ id }) => id);
+  if (getting.length === 0) return [];
   const secrets = secretsOf(setting.env, namedBy(setting)).map(({ name }) => name);
-  if (passedTo(setting, undefined).includes(passesAll)) return [{ to: 'every node', secrets }];
-  return [...setting.graph.nodes.values()]
-    .filter(({ settings }) => settings.env_pass?.includes(passesAll))
-    .map(({ id }) => ({ to: id, secrets }));
+  return getting.map((to) => ({ to, secrets }));
 }
 
 const environments = new WeakMap<Setting, Map<string, NodeEnvironment>>();

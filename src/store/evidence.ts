@@ -1,63 +1,76 @@
-import { type Json, type JsonObject, own } from '../core/json.ts';
+import { own } from '../core/json.ts';
 import type { Context } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import type { Mark, RunState } from '../core/records/checkpoint.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { Commit, DeniedCalls, Evidence, EvidenceCommand } from '../core/records/result.ts';
-import { type RanCommand, type VisitRecord, visitRecordSchema } from '../core/records/visit.ts';
+import type { RanCommand, RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
-import { LineChain } from './chain.ts';
-import { readJournal } from './journal-read.ts';
 
 /** Commands that a result lists. */
 const mostCommands = 200;
+
+/** What a result reports of an execution. */
+type ToldVisit = Pick<VisitRecord, 'node' | 'node_type' | 'visit' | 'commands' | 'artifacts'> & {
+  readonly outcome: Pick<VisitRecord['outcome'], 'status'>;
+};
 
 /** A summary of the executions of a run. */
 export type Visits = {
   readonly failed: number;
   /** Of all executions, what an agent's permissions did not allow. */
   readonly denied: readonly DeniedCalls[];
+  /** Of the journal. */
   readonly mark: Mark;
-  /** The latest execution of each node that has run a command. */
-  readonly latest: readonly VisitRecord[];
+  /** The latest execution of each node, if it has run a command. */
+  readonly latest: readonly ToldVisit[];
 };
 
-/** Reads the journal of a run once. */
-export async function visitsIn(path: string): Promise<Visits> {
-  const chain = new LineChain();
-  const latest = new Map<string, JsonObject>();
-  const denied = new Map<string, Set<string>>();
-  let failed = 0;
-  for await (const entry of readJournal(path)) {
-    if (entry.kind !== 'record') continue;
-    const { seq, epoch, type, node, outcome } = entry.record;
-    if (typeof seq !== 'number' || typeof epoch !== 'number') continue;
-    if (!chain.add(entry.bytes, seq, epoch) || type !== 'Visit' || typeof node !== 'string') continue;
-    if (isObject(outcome) && outcome['status'] === 'fail') failed += 1;
-    const calls = isObject(outcome) && Array.isArray(outcome['denied']) ? outcome['denied'] : [];
-    if (calls.length > 0)
-      denied.set(
-        node,
-        new Set([...(denied.get(node) ?? []), ...calls.filter((one) => typeof one === 'string')]),
-      );
-    latest.set(node, entry.record);
+/** Sums up executions one by one; it keeps little of each. */
+export class VisitSummary {
+  private failed = 0;
+  private readonly denied = new Map<string, Set<string>>();
+  private readonly latest = new Map<string, ToldVisit>();
+
+  add({
+    node,
+    node_type,
+    visit,
+    outcome,
+    commands = [],
+    artifacts = {},
+  }: Omit<ToldVisit, 'outcome'> & Pick<VisitRecord, 'outcome'>): void {
+    if (outcome.status === 'fail') this.failed += 1;
+    if (outcome.denied !== undefined && outcome.denied.length > 0)
+      this.denied.set(node, new Set([...(this.denied.get(node) ?? []), ...outcome.denied]));
+    this.latest.set(node, {
+      node,
+      node_type,
+      visit,
+      outcome: { status: outcome.status },
+      commands,
+      artifacts,
+    });
   }
-  const visits = [...latest.values()].flatMap((record) => {
-    const read = visitRecordSchema().safeParse(record);
-    return read.success ? [read.data] : [];
-  });
-  const ran = visits.filter(({ commands = [] }) => commands.length > 0);
-  return {
-    failed,
-    denied: [...denied].map(([node, calls]) => ({ node, calls: [...calls] })),
-    mark: chain.mark(),
-    latest: ran,
-  };
+
+  /** `mark`: of the journal with these executions. */
+  now(mark: Mark): Visits {
+    return {
+      failed: this.failed,
+      denied: [...this.denied].map(([node, calls]) => ({ node, calls: [...calls] })),
+      mark: { records: mark.records, sha256: mark.sha256 },
+      latest: [...this.latest.values()].filter(({ commands = [] }) => commands.length > 0),
+    };
+  }
 }
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The executions among the records of a journal. */
+export function visitsAmong(records: readonly RunRecord[]): VisitSummary {
+  const summary = new VisitSummary();
+  for (const record of records) if (record.type === 'Visit') summary.add(record);
+  return summary;
+}
 
 /** The tree hashes of these commits of a history; empty if it cannot be read. */
 export type TreesOf = (historyDir: string, commits: readonly string[]) => Promise<readonly string[]>;
@@ -150,7 +163,7 @@ const judging = /\bfactory scenario\b/;
 /** Commands of the planner and builder that check nothing of the product. */
 const bookkeeping = /^factory (?:order (?!proof\b)|plan\b)/;
 
-function commandsOf(visit: VisitRecord, proof: readonly string[]): EvidenceCommand[] {
+function commandsOf(visit: ToldVisit, proof: readonly string[]): EvidenceCommand[] {
   const { node, node_type, outcome, commands = [], artifacts = {} } = visit;
   const about = { node, visit: visit.visit, outcome: outcome.status };
   const printed = ({ stdout, stderr }: Pick<RanCommand, 'stdout' | 'stderr'>) => ({

@@ -55,7 +55,7 @@ export type LockRead =
   | { readonly kind: 'gone' };
 
 /** Most bytes of a lock's file. */
-const mostOfLock = 65_536;
+export const mostOfLock = 65_536;
 
 /** Reads the lock at `path`, which is that of this epoch. */
 export function readLockFile(path: string, epoch: number): LockRead {

@@ -10,7 +10,7 @@ import { layout } from '../core/records/layout.ts';
 import { realEvery } from '../platform/clock.ts';
 import { named } from '../platform/files/disk-error.ts';
 import { assertStands, Superseded } from '../platform/files/fence.ts';
-import { folderId, isFolder } from '../platform/files/read.ts';
+import { folderId, isFolder, readPlain } from '../platform/files/read.ts';
 import {
   isCode,
   isMissing,
@@ -27,6 +27,7 @@ import {
   type LockFile,
   type LockRead,
   livesOn,
+  mostOfLock,
   type Owner,
   outOfSight,
   processOf,
@@ -240,6 +241,9 @@ function hold(
   };
   /** Whether our lock is there, and not that of a new run in place of ours. */
   const isHere = (): boolean => {
+    const found = readPlain(path, mostOfLock);
+    // As we wrote it last: asked at every node.
+    if (found.kind === 'text' && found.text === textOf(content)) return true;
     const read = readLock(folder, first.epoch);
     return read.kind === 'read' ? isSameOwner(read.lock, first) : read.kind !== 'gone';
   };

@@ -16,7 +16,7 @@ import type { Manifest } from '../core/records/manifest.ts';
 import { commitSchema, type RunResult, runResultSchema } from '../core/records/result.ts';
 import { sha256 } from '../core/sha256.ts';
 import { readSome } from '../platform/files/read.ts';
-import { evidenceOf, type TreesOf, visitsIn } from './evidence.ts';
+import { evidenceOf, type TreesOf, type Visits } from './evidence.ts';
 import { marksIn } from './marks.ts';
 import { namedRun } from './runs.ts';
 
@@ -33,16 +33,15 @@ export async function resultOf(
   runDir: string,
   treesOf: TreesOf,
   end: RunEnd,
+  visits: Visits,
   cwd: string,
   called: Called = { program: 'factory' },
   marks?: Readonly<Record<string, Mark>>,
 ): Promise<RunResult> {
   const { state, ending } = end;
-  const commits = commitSchema().array().safeParse(state.context['build.commits']);
-  const proof = runResultSchema().shape.proof.safeParse(state.context['build.proof']);
+  const made = commitsIn(state.context['build.commits']);
+  const proof = proofIn(state.context['build.proof']);
   const status = end.parked?.status ?? (end.interrupted ? 'interrupted' : ending.ok ? 'completed' : 'failed');
-  const visits = await visitsIn(layout(runDir).journal);
-  const made = commits.success ? commits.data : [];
   const last = ending.ok || end.parked !== undefined ? null : causeOf(end);
   return {
     schema_version: 1,
@@ -63,7 +62,7 @@ export async function resultOf(
     spent: state.spent ?? nothingSpent,
     ...(end.parked?.wake_at == null ? {} : { wake_at: end.parked.wake_at }),
     commits: made,
-    proof: proof.success ? proof.data : null,
+    proof,
     ...(await auditOf(runDir)),
     evidence: await evidenceOf(
       manifest,
@@ -74,7 +73,7 @@ export async function resultOf(
         failed: status === 'failed',
         snapshot: state.snapshot,
         commits: made,
-        proof: (proof.success ? proof.data : null) ?? [],
+        proof: proof ?? [],
         context: state.context,
         origins: state.origins,
       },
@@ -101,6 +100,12 @@ export async function resultOf(
     ),
   };
 }
+
+// Most runs have neither, and need no schema for them.
+const commitsIn = (value: unknown): RunResult['commits'] =>
+  value === undefined ? [] : (commitSchema().array().safeParse(value).data ?? []);
+const proofIn = (value: unknown): RunResult['proof'] =>
+  value === undefined ? null : (runResultSchema().shape.proof.safeParse(value).data ?? null);
 
 /** The final failure. A node that leaked a holdout has no outcome, so the state has the failure before it. */
 const causeOf = ({ state, ending }: RunEnd): Pick<LastFailure, 'node' | 'class' | 'model'> | null =>

@@ -15,6 +15,7 @@ import { layout } from '../core/records/layout.ts';
 import type { CallRecord, RunRecord } from '../core/records/visit.ts';
 import { LineChain, linkOf } from './chain.ts';
 import { completedNodes, writeCheckpoint } from './checkpoint.ts';
+import { type Visits, visitsAmong } from './evidence.ts';
 import { type JournalOptions, openJournal } from './journal.ts';
 import { type JournalEnd, journalLines, readLine } from './journal-read.ts';
 import { otherVersion, schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
@@ -244,6 +245,8 @@ export interface RunJournal {
    *  `state` in place. */
   commit(facts: Commit, state: RunState): Promise<RunState>;
   mark(): JournalMark;
+  /** All executions so far. */
+  visits(): Visits;
   close(): Promise<void>;
 }
 
@@ -265,9 +268,12 @@ export async function openRunJournal(
     from && endOf(at.journal, from),
   );
   const completed = completedNodes(from?.checkpoint.completed_nodes ?? []);
+  const visits = visitsAmong(from?.records ?? []);
   const note = (line: LineFacts): void => {
     journal.append(line);
-    if (line.type === 'Visit') completed.add(line.node, line.visit);
+    if (line.type !== 'Visit') return;
+    completed.add(line.node, line.visit);
+    visits.add(line);
   };
   return {
     note,
@@ -283,6 +289,7 @@ export async function openRunJournal(
       return next;
     },
     mark: () => journal.mark(),
+    visits: () => visits.now(journal.mark()),
     close: () => journal.close(),
   };
 }

@@ -59,7 +59,7 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
   const isDescribed = result?.isLatest === true;
   await checkWorkspace(runDir, manifest, checkpoint, { underWay, isDescribed }, found);
   await checkHistory({ dir: runDir, manifest, checkpoint, records, underWay }, env, found);
-  if (result !== undefined) await checkResult(runDir, manifest, checkpoint, result, history.last, found);
+  if (result !== undefined) await checkResult(runDir, manifest, history, result, found);
   if (asked.delivered !== undefined) {
     const { repo, branch = `factory/${manifest.run_id}` } = asked.delivered;
     await checkDelivery(checkpoint, { repo, branch }, env, found);

@@ -11,6 +11,7 @@ import { treesOf } from '../git/history.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { hashArtifact } from '../store/artifacts.ts';
 import { ownHashOf } from '../store/chain.ts';
+import { visitsAmong } from '../store/evidence.ts';
 import { resultOf } from '../store/result.ts';
 import type { RunHistory } from '../store/run-journal.ts';
 import { type Findings, shortJson } from './report.ts';
@@ -86,13 +87,12 @@ const placed = new Set([
   'schema_version',
 ]);
 
-/** Recomputes the result from the records and compares. `last` is the journal's last line of the state. */
+/** Recomputes the result from the records and compares. */
 export async function checkResult(
   runDir: string,
   manifest: Manifest,
-  checkpoint: Checkpoint,
+  { checkpoint, last, records, whole }: RunHistory,
   { result, value, isLatest }: ReadResult,
-  last: RunHistory['last'],
   found: Findings,
 ): Promise<void> {
   if (!isLatest) {
@@ -100,7 +100,8 @@ export async function checkResult(
     return;
   }
   const end = endOf(checkpoint, last, result.reason === 'test_stop' && result.status === 'failed');
-  const derived = await resultOf(manifest, runDir, treesOf, end, runDir, undefined, {});
+  const visits = visitsAmong(records).now(whole);
+  const derived = await resultOf(manifest, runDir, treesOf, end, visits, runDir, undefined, {});
   // A result may name a divergence that has no file, and a file may have no divergence that can be read.
   compare('', { divergence: null, ...asJson(derived) }, value, placed, found);
   const { divergence } = followedLayout(layout(runDir).followed);

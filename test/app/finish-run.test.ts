@@ -218,7 +218,7 @@ test('an end that was read before another process resumed the run changes nothin
   const result = readFileSync(at.result, 'utf8');
   const { manifest, history } = then;
   const atLast = () => expect.unreachable('no release is deferred');
-  expect(await unreportedEnd(dir, manifest, history.checkpoint, false, { ...doors, atLast })).toBeUndefined();
+  expect(await unreportedEnd(dir, manifest, history, false, { ...doors, atLast })).toBeUndefined();
   expect(readFileSync(`${at.workspace}/a.txt`, 'utf8')).toBe('once\nonce\n');
   expect(readFileSync(at.result, 'utf8')).toBe(result);
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 4 } });
