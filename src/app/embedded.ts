@@ -30,7 +30,7 @@ export const plainDoors = (given: Partial<Doors> = {}): Doors => ({
   env: process.env,
   clock: realClock,
   signal: new AbortController().signal,
-  watcher: { event() {}, streamed() {}, spent() {} },
+  watcher: { event() {}, streamed() {}, output() {}, spent() {} },
   log() {},
   ...given,
 });

@@ -23,6 +23,7 @@ import { systemWords, writeFileAtomic } from '../platform/files/write.ts';
 import { withOwnHash } from '../store/chain.ts';
 import { visitsAmong } from '../store/evidence.ts';
 import type { Journal } from '../store/journal.ts';
+import { removeLiveTexts } from '../store/live-texts.ts';
 import { acquireLock, type Lock, notReleased } from '../store/lock.ts';
 import { rebuildDerived } from '../store/rebuild.ts';
 import { resultOf } from '../store/result.ts';
@@ -233,6 +234,7 @@ const parsed = (path: string): unknown => {
 export async function removeLeftovers(runDir: string): Promise<void> {
   for (const folder of await ownFolders(runDir)) await removeTempSiblings(folder);
   await removeGitLocks(layout(runDir).history);
+  removeLiveTexts(runDir);
 }
 
 async function hasLeftovers(runDir: string): Promise<boolean> {

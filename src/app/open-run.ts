@@ -13,6 +13,7 @@ import { eventWriter } from '../engine/event-log.ts';
 import { executeHere } from '../engine/layers/index.ts';
 import type { PreparedRun, RunContext } from '../engine/run-context.ts';
 import { openHoldout } from '../holdout/mount.ts';
+import { realEvery } from '../platform/clock.ts';
 import { beforeWrite, Superseded } from '../platform/files/fence.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { packageRoot } from '../platform/package.ts';
@@ -21,6 +22,7 @@ import { OutOfMemory } from '../platform/process/spawn-error.ts';
 import { confining } from '../platform/sandbox/spawn.ts';
 import { backgroundFlush } from '../store/background.ts';
 import { settleChange } from '../store/inputs.ts';
+import { openLiveTexts } from '../store/live-texts.ts';
 import { livingOwners, locksIn } from '../store/lock.ts';
 import type { FormerOwner } from '../store/lock-file.ts';
 import { marksByPath } from '../store/marks.ts';
@@ -170,7 +172,7 @@ async function openRecords(run: OwnedRun, begun: Begun, { exchanges }: RunExtens
 }
 
 async function openSetting(
-  { graph, runDir, given, flags, doors, lock, sealed }: OwnedRun,
+  { graph, runDir, given, flags, doors, lock, sealed, open }: OwnedRun,
   { manifest }: Begun,
   { sandbox, marker }: Opened<typeof openPlace>,
   extensions: RunExtensions,
@@ -180,6 +182,8 @@ async function openSetting(
   const { variables, prompts, inputFiles, schemas } = given.inputs;
   const { env, clock } = doors;
   const readText = (path: string) => readFile(path, 'utf8');
+  const live = openLiveTexts(runDir, clock);
+  open.push(live);
   const agents = await createAgents(given.casting.plans, { env, clock, readFile: readText });
   const setting: RunContext = {
     graph: withFlags(graph, { maxVisits, modelCallMs: commandTimeoutMs }),
@@ -205,7 +209,8 @@ async function openSetting(
     schema: (reference) => schemaOf(reference, schemas),
     agentFor: (node) => agents.get(backendOf(node)),
     historyEnv: manifest.git === undefined ? {} : historyEnvironment(at.history, at.workspace),
-    watcher: doors.watcher,
+    watcher: live.watching(doors.watcher),
+    every: realEvery,
     log: doors.log,
     outOfMemory: new OutOfMemory(),
     ...extensions,

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { AgentProgram } from '../core/contracts/agent.ts';
 import type { NodeProcesses, StageProgram } from '../core/contracts/node-kind.ts';
-import type { Exit, ProcessId, Spawn } from '../core/contracts/process.ts';
+import type { Exit, ProcessId, Spawn, SpawnRequest } from '../core/contracts/process.ts';
 import type { Confinement } from '../core/contracts/sandbox.ts';
 import { commandEnvironment } from '../core/policy/confinement.ts';
 import { holdoutVariable } from '../core/policy/holdout-paths.ts';
@@ -16,6 +16,7 @@ import { runAgentProgram } from './agent-process.ts';
 import { confinementOf, sandboxLevelOf, scenarioVariables } from './confinement.ts';
 import { seenBy, withOwnWords } from './environment.ts';
 import type { LayerContext } from './layers/layer.ts';
+import { liveOutput } from './live-output.ts';
 import { note } from './node-records.ts';
 import { inThisProcess } from './own-step.ts';
 
@@ -132,10 +133,12 @@ async function runTool(
   const { run, node, secrets, attempt, signal, records } = context;
   const limit = Math.min(left, (program.check === true ? run.commandTimeoutMs : undefined) ?? left);
   const { env, mask } = secrets.forTool(program.argv.join(' '));
+  const live = liveOutput(context, [stdoutFile, stderrFile]);
+  const isSpawned = spawned(context);
   const holdout = holdoutOf(context);
   const own = ownSpawn(context, program);
   const seen = described(env, context);
-  const ended = await (own ?? run.spawn).run({
+  const request: SpawnRequest = {
     argv: program.argv,
     cwd: program.cwd === undefined ? run.workspace : join(run.workspace, program.cwd),
     env: {
@@ -153,8 +156,12 @@ async function runTool(
     timeoutMs: limit,
     signal,
     marker: `${epochVariable(run.processMarker)}=${run.epoch}`,
-    started: spawned(context),
-  });
+    started(process) {
+      live.begin();
+      return isSpawned(process);
+    },
+  };
+  const ended = await (own ?? run.spawn).run(request).finally(live.end);
   records.reopen();
   return ended.kind === 'timed_out'
     ? { kind: 'timed_out', afterMs: limit < left ? limit : attempt.timeout.ms }

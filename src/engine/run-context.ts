@@ -2,7 +2,7 @@
 import type { Caps } from '../core/budget/limits.ts';
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent } from '../core/contracts/agent.ts';
-import type { Clock } from '../core/contracts/clock.ts';
+import type { Clock, Every } from '../core/contracts/clock.ts';
 import type { NodeContext, NodeKind } from '../core/contracts/node-kind.ts';
 import type { Spawn } from '../core/contracts/process.ts';
 import type { Log, Watcher } from '../core/contracts/watcher.ts';
@@ -57,6 +57,8 @@ export type RunContext = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   /** Without it, programs are confined only by process group and limits. */
   readonly confinement?: RunConfinement;
   readonly watcher: Watcher;
+  /** Looks at the output of running programs; without it they are not looked at. */
+  readonly every?: Every;
   readonly log: Log;
   /** Counts processes that the system killed for lack of memory. */
   readonly outOfMemory?: OutOfMemory;

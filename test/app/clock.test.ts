@@ -47,7 +47,7 @@ const doorsIn =
     env: { PATH: process.env['PATH'], ...env },
     clock,
     signal: new AbortController().signal,
-    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
+    watcher: { event: () => {}, streamed: () => {}, output: () => {}, spent: () => {} },
     log: () => {},
   });
 

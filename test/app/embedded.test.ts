@@ -37,7 +37,7 @@ beforeEach(() => {
     cwd: folder,
     env: { ...process.env, FACTORY_SANDBOX: 'none' },
     signal: controller.signal,
-    watcher: { event, streamed() {}, spent() {} },
+    watcher: { event, streamed() {}, output() {}, spent() {} },
   });
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));

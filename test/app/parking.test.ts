@@ -217,7 +217,7 @@ test('completing a suspended run does not overwrite what another process has don
   const read = () => files.map((name) => readFileSync(join(runDir, name), 'utf8'));
   const ended = read();
   const { signal } = new AbortController();
-  const watcher = { event() {}, streamed() {}, spent() {} };
+  const watcher = { event() {}, streamed() {}, output() {}, spent() {} };
   const doors = { cwd: it.path, env: {}, clock: it.clock, signal, watcher, log() {} };
   const { manifest, history } = before;
   const end = { manifest, state: history.checkpoint, result };

@@ -29,7 +29,7 @@ const event = ({ type, node_id }) => {
   }
 };
 const env = { ...process.env, CWD: cwd };
-const doors = plainDoors({ cwd, env, watcher: { event, streamed() {}, spent() {} } });
+const doors = plainDoors({ cwd, env, watcher: { event, streamed() {}, output() {}, spent() {} } });
 const { graph } = await readPipeline('p.dot', cwd);
 const { result } = await startRun(graph, { runsDir: '.factory/runs', runId: 'r' }, plainFlags(), doors);
 writeFileSync('ended', result.status);

@@ -71,7 +71,7 @@ export async function prepared(
     schema: () => Promise.resolve(undefined),
     agentFor: () => undefined,
     historyEnv: {},
-    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
+    watcher: { event: () => {}, streamed: () => {}, output: () => {}, spent: () => {} },
     log: () => {},
     ...more.setting,
   };

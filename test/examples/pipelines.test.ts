@@ -95,6 +95,7 @@ async function run(name: string, flags: Partial<RunFlags>) {
           if (event.type === 'StageStarted') stages.push(event.node_id);
         },
         streamed: () => {},
+        output: () => {},
         spent: () => {},
       },
       log: () => {},

@@ -14,7 +14,7 @@ export const quietDoors = (cwd: string, env: Readonly<Record<string, string>> = 
   env: { PATH: process.env['PATH'], ...env },
   clock: realClock,
   signal: new AbortController().signal,
-  watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
+  watcher: { event: () => {}, streamed: () => {}, output: () => {}, spent: () => {} },
   log: () => {},
 });
 

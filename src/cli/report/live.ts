@@ -66,6 +66,7 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
           (node) => log('warn', 'failing exit reached', { node, outcome: 'fail' }),
         ).tell,
         streamed: () => {},
+        output: () => {},
         spent: (node, usage) => log('debug', 'model call', { node, ...usage }),
       },
     };
@@ -174,6 +175,7 @@ function openScreen(io: ViewIo, colour: boolean) {
       else stage.thought = `${stage.thought}${text}`.slice(-1000);
       show();
     },
+    output() {},
     spent() {},
   };
   return { watcher, clear };

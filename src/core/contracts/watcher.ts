@@ -8,6 +8,9 @@ export interface Watcher {
   event(event: RunEvent): void;
   /** A piece of an answer as it streams in; already masked. */
   streamed(node: string, text: string, channel: 'answer' | 'reasoning'): void;
+  /** What a program of a tool or a verification has printed since the last call, while it runs; already masked. Called a few
+   *  times a second, and not for a program that ends sooner: its artifacts have everything. */
+  output(node: string, text: string, channel: 'stdout' | 'stderr'): void;
   spent(node: string, usage: Usage): void;
 }
 

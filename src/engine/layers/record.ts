@@ -10,6 +10,7 @@ import { unlockNodeDirectory } from '../../store/node-directory.ts';
 import { diff } from '../../workspace/diff.ts';
 import { type Lookout, lookout } from '../../workspace/walk.ts';
 import { markingSecrets } from '../environment.ts';
+import { mayShowHoldout, withheldNotice } from '../live-output.ts';
 import type { Executed, Layer, LayerContext } from './layer.ts';
 
 export const record: Layer = (next) => async (context) => {
@@ -95,8 +96,20 @@ function chosenAgent(
     },
     changedSince: (at) => look.changedSince(at),
     acted: heard.acted,
-    stream: (text, channel) => run.watcher.streamed(node.id, secrets.stream(text, channel), channel),
+    stream: streamTo(context),
     spent: heard.spent,
+  };
+}
+
+/** Passes on what the model says, masked. */
+function streamTo(context: LayerContext): NodeAgent['stream'] {
+  const { run, node, secrets } = context;
+  if (!mayShowHoldout(context))
+    return (text, channel) => run.watcher.streamed(node.id, secrets.stream(text, channel), channel);
+  let isTold = false;
+  return () => {
+    if (!isTold) run.watcher.streamed(node.id, withheldNotice, 'reasoning');
+    isTold = true;
   };
 }
 

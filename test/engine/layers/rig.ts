@@ -40,7 +40,12 @@ export async function rig(
 ): Promise<Rig> {
   const graph = graphOf(`a [${attributes}]; b; a -> b`);
   const events: { readonly type: string }[] = [];
-  const watcher = { event: (event: { type: string }) => events.push(event), streamed() {}, spent() {} };
+  const watcher = {
+    event: (event: { type: string }) => events.push(event),
+    streamed() {},
+    output() {},
+    spent() {},
+  };
   const ready = await prepared(dir, graph, { kinds, setting: { watcher, ...more.setting } });
   const run: PreparedRun = { ...ready, ...more, setting: ready.setting };
   const node = graph.nodes.get('a');

@@ -1,0 +1,168 @@
+/** Follows a run from outside: its events, and what its running node prints and its model says. */
+import type { Clock } from '../../core/contracts/clock.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { isPaused } from '../../core/outcome.ts';
+import { layout } from '../../core/records/layout.ts';
+import type { LiveText } from '../../core/records/live.ts';
+import { watchFolder } from '../../platform/files/watch.ts';
+import { type Cursor, readJournal } from '../../store/journal-read.ts';
+import { liveTextReader, type ReadText } from '../../store/live-texts.ts';
+import { livingOwners } from '../../store/lock.ts';
+import { summaryOf } from '../../store/runs.ts';
+
+export type Followed =
+  /** A record of `events.jsonl`, unchecked; `runEventSchema` (core/events.ts) types those of this version. */
+  | { readonly kind: 'event'; readonly record: JsonObject; readonly seq: number }
+  /** A piece of what the running execution prints or says. `begins`: it is the first piece of that execution, or of the
+   *  newest part of a very long output; what was shown of the execution before is replaced. */
+  | { readonly kind: 'text'; readonly text: LiveText; readonly begins: boolean }
+  /** A damaged line of `events.jsonl`. */
+  | { readonly kind: 'unreadable'; readonly line: number }
+  /** Everything so far was yielded. Comes after every look, at least every second. */
+  | { readonly kind: 'caught_up' };
+
+export type FollowOptions = {
+  readonly clock: Clock;
+  /** Yield only events with a greater `seq`. */
+  readonly after?: number;
+  /** Where to begin to read; the beginning of the file without it. */
+  readonly from?: Cursor | undefined;
+  /** `ended`: until nobody works in the run any more. `aborted`: until `signal` fires; a resume is followed too. */
+  readonly until: 'ended' | 'aborted';
+  readonly signal?: AbortSignal;
+  /** Yield live texts too. */
+  readonly texts?: boolean;
+};
+
+/** Milliseconds: of a pause after each look, in which changes are collected; until the next look without a change; the same
+ *  while the run is about to end, and where changes are not noticed. */
+const pauseMs = 40;
+const slowMs = 1000;
+const quickMs = 100;
+/** Events in memory at once. */
+const mostEvents = 1000;
+
+/** Yields the events of a run so far, then those and the texts that come, in the order of their times.
+ *
+ *      for await (const one of followRun(dir, { clock, until: 'aborted', signal, texts: true, after: lastSeq }))
+ *        if (one.kind === 'event') send('event', one.seq, one.record);
+ *
+ *  It notices changes by a watch on the run directory and holds nothing of the run: leaving the loop ends it. The texts of
+ *  an execution begin with its first one, also for a reader that comes late; of one that ended quickly there are none, and
+ *  whole outputs are in the folder of the execution. Texts of nodes that see the holdout are never among them. */
+export async function* followRun(dir: string, options: FollowOptions): AsyncGenerator<Followed> {
+  const { clock, signal, until } = options;
+  const bell = openBell(dir, clock);
+  const reader = options.texts === true ? liveTextReader(dir) : undefined;
+  const events = eventReader(dir, options);
+  try {
+    while (signal?.aborted !== true) {
+      // Asked before the last look, so that the last words are not missed.
+      const goesOn = until === 'aborted' || (await isAtWork(dir, clock));
+      const seen = await look(events, reader);
+      yield* seen;
+      if (seen.length >= mostEvents) continue;
+      yield { kind: 'caught_up' };
+      if (!goesOn) return;
+      await bell.wait(events.ends() ? quickMs : slowMs, signal);
+    }
+  } finally {
+    bell.close();
+    reader?.close();
+  }
+}
+
+/** Of a suspended run the lock is free, and its owner may wait all the same; any other whose lock is free has ended. */
+async function isAtWork(dir: string, clock: Clock): Promise<boolean> {
+  const { status } = await summaryOf('', dir, clock);
+  return status === 'running' || (isPaused(status) && livingOwners(dir).length > 0);
+}
+
+type Timed = { readonly at: string; readonly item: Followed };
+
+async function look(
+  events: ReturnType<typeof eventReader>,
+  reader: ReturnType<typeof liveTextReader> | undefined,
+): Promise<readonly Followed[]> {
+  const told = [...(await events.read())];
+  if (reader === undefined || told.length >= mostEvents) return told.map(({ item }) => item);
+  const texts = [...reader.read()];
+  // The start of their execution is among the events that are there now. The rest of a file that is replaced meanwhile belongs
+  // to an execution whose end is among them.
+  told.push(...(await events.read()));
+  if (told.length > 0) texts.push(...reader.read(false));
+  return merged(told, texts.map(timedText));
+}
+
+const timedText = ({ text, begins }: ReadText): Timed => ({
+  at: text.at,
+  item: { kind: 'text', text, begins },
+});
+
+/** Both in their own order, and each text before the first event that is later. */
+function merged(events: readonly Timed[], texts: readonly Timed[]): readonly Followed[] {
+  const all: Followed[] = [];
+  let next = 0;
+  for (const event of events) {
+    for (let text = texts[next]; text !== undefined && text.at < event.at; text = texts[next]) {
+      all.push(text.item);
+      next += 1;
+    }
+    all.push(event.item);
+  }
+  return [...all, ...texts.slice(next).map(({ item }) => item)];
+}
+
+const ends = /^Pipeline(?:Completed|Failed|Interrupted|Parked)$/;
+
+/** Reads on in `events.jsonl` at each call. */
+function eventReader(dir: string, { from, after = 0 }: FollowOptions) {
+  const path = layout(dir).events;
+  let cursor = from;
+  let last = '';
+  return {
+    async read(): Promise<readonly Timed[]> {
+      const found: Timed[] = [];
+      for await (const entry of readJournal(path, cursor)) {
+        cursor = entry.cursor;
+        if (entry.kind === 'unreadable') {
+          found.push({ at: '', item: { kind: 'unreadable', line: entry.cursor.line } });
+          continue;
+        }
+        const { record } = entry;
+        last = String(record['type']);
+        const seq = Number(record['seq']);
+        if (!(seq <= after)) found.push({ at: String(record['at']), item: { kind: 'event', record, seq } });
+        if (found.length >= mostEvents) break;
+      }
+      return found;
+    },
+    /** Whether the last event says that the run ends. */
+    ends: () => ends.test(last),
+  };
+}
+
+/** Rings when a file of the run changes. */
+function openBell(dir: string, clock: Clock) {
+  let rings: (() => void) | undefined;
+  let isRung = false;
+  const close = watchFolder(dir, () => {
+    isRung = true;
+    rings?.();
+  });
+  return {
+    /** Settles at the next change, at the latest after `most` milliseconds. */
+    async wait(most: number, signal?: AbortSignal): Promise<void> {
+      await clock.sleep(pauseMs, signal);
+      if (!isRung) {
+        const rung = new AbortController();
+        rings = () => rung.abort();
+        const over = signal === undefined ? rung.signal : AbortSignal.any([signal, rung.signal]);
+        await clock.sleep(close === undefined ? quickMs : most, over);
+        rings = undefined;
+      }
+      isRung = false;
+    },
+    close: () => close?.(),
+  };
+}

@@ -1,0 +1,204 @@
+/** `.live.jsonl`: what the running node prints and its model says. Written by the run's owner, read by those who watch from
+ *  another process. It is no record: it is not flushed, has no hash, and goes with the run's end. */
+import { closeSync, constants, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import type { Clock, Every } from '../core/contracts/clock.ts';
+import type { Watcher } from '../core/contracts/watcher.ts';
+import { layout } from '../core/records/layout.ts';
+import { type LiveText, liveTextSchema } from '../core/records/live.ts';
+import { realEvery } from '../platform/clock.ts';
+import { beforeWrite, mayWrite } from '../platform/files/fence.ts';
+import { removeFile, removeNow } from '../platform/files/write.ts';
+import type { Closing } from './journal.ts';
+import { readLine } from './journal-read.ts';
+
+/** Milliseconds for which pieces of an answer are collected. */
+const gatherMs = 250;
+/** Bytes; after that many a new file begins, with the newest texts. */
+const mostBytes = 4 * 1024 * 1024;
+
+type Piece = Pick<LiveText, 'channel' | 'text'>;
+
+export interface LiveTexts extends Closing {
+  /** A watcher that also writes the texts that `watcher` is shown. */
+  watching(watcher: Watcher): Watcher;
+}
+
+/** Opens the live texts of a run for its owner; removes those of an earlier owner. */
+export function openLiveTexts(
+  runDir: string,
+  clock: Pick<Clock, 'now'>,
+  every: Every = realEvery,
+): LiveTexts {
+  const path = layout(runDir).live;
+  removeLiveTexts(runDir);
+  const file = new ReplacedFile(path);
+  let execution = { node: '', visit: 0 };
+  let pieces: Piece[] = [];
+  let stop: (() => void) | undefined;
+  const flush = (): void => {
+    stop?.();
+    stop = undefined;
+    const at = clock.now().toISOString();
+    const lines = pieces.map((piece): LiveText => ({ at, ...execution, ...piece }));
+    pieces = [];
+    if (lines.length > 0) file.append(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  };
+  const add = (node: string, piece: Piece): void => {
+    if (node !== execution.node) return;
+    const last = pieces.at(-1);
+    if (last?.channel !== piece.channel) pieces.push(piece);
+    else pieces[pieces.length - 1] = { ...last, text: last.text + piece.text };
+    stop ??= every(gatherMs, flush);
+  };
+  const watching = (watcher: Watcher): Watcher => ({
+    event(event) {
+      watcher.event(event);
+      if (event.type !== 'StageStarted') return;
+      // What an execution has said too late for a flush is in its artifacts.
+      stop?.();
+      stop = undefined;
+      pieces = [];
+      file.end();
+      execution = { node: event.node_id, visit: event.visit };
+    },
+    streamed(node, text, channel) {
+      add(node, { channel, text });
+      watcher.streamed(node, text, channel);
+    },
+    output(node, text, channel) {
+      add(node, { channel, text });
+      // It was collected by who has read it.
+      flush();
+      watcher.output(node, text, channel);
+    },
+    spent: (node, usage) => watcher.spent(node, usage),
+  });
+  return {
+    watching,
+    close() {
+      stop?.();
+      file.end();
+      if (mayWrite(path)) removeFile(path);
+    },
+  };
+}
+
+/** Removes what a killed owner has left. */
+export function removeLiveTexts(runDir: string): void {
+  const path = layout(runDir).live;
+  beforeWrite(path);
+  removeFile(path);
+}
+
+/** A file that is replaced by the first text after each `end`. */
+class ReplacedFile {
+  readonly #path: string;
+  #file: number | undefined;
+  #bytes = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** A text that cannot be written is lost: it is for people who watch, and the run does not depend on it. */
+  append(text: string): void {
+    // A timer calls this: another owner is noticed by the run itself.
+    if (!mayWrite(this.#path)) return;
+    try {
+      if (this.#bytes > mostBytes) this.end();
+      this.#file ??= this.#opened();
+      this.#bytes += writeSync(this.#file, text);
+    } catch {
+      this.end();
+    }
+  }
+
+  end(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+    this.#bytes = 0;
+  }
+
+  #opened(): number {
+    removeNow(this.#path);
+    const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL } = constants;
+    return openSync(this.#path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, 0o644);
+  }
+}
+
+/** A live text from the file; `begins` if it is the first of its file: of an execution, or of the newest part of a long
+ *  one. */
+export type ReadText = { readonly text: LiveText; readonly begins: boolean };
+
+/** Reads live texts as they are written. */
+export interface LiveTextReader {
+  /** The texts since the last call; those of a new file only if `mayTurn` (the default). */
+  read(mayTurn?: boolean): readonly ReadText[];
+  close(): void;
+}
+
+/** Keeps the file open: the end of a replaced one is still read. */
+export function liveTextReader(runDir: string): LiveTextReader {
+  const path = layout(runDir).live;
+  let open: GrowingFile | undefined;
+  const close = (): void => {
+    open?.close();
+    open = undefined;
+  };
+  return {
+    read(mayTurn = true) {
+      const rest = [...(open?.texts() ?? [])];
+      if (!mayTurn || open?.is(path) === true) return rest;
+      close();
+      open = GrowingFile.open(path);
+      return [...rest, ...(open?.texts() ?? [])];
+    },
+    close,
+  };
+}
+
+class GrowingFile {
+  readonly #file: number;
+  #at = 0;
+  #rest: Buffer = Buffer.alloc(0);
+  #begins = true;
+
+  private constructor(file: number) {
+    this.#file = file;
+  }
+
+  static open(path: string): GrowingFile | undefined {
+    try {
+      const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+      if (fstatSync(file).isFile()) return new GrowingFile(file);
+      closeSync(file);
+    } catch {}
+    return undefined;
+  }
+
+  is(path: string): boolean {
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found !== undefined && found.ino === fstatSync(this.#file).ino;
+  }
+
+  *texts(): Generator<ReadText> {
+    const piece = Buffer.alloc(Math.max(0, fstatSync(this.#file).size - this.#at));
+    const read = readSync(this.#file, piece, 0, piece.length, this.#at);
+    this.#at += read;
+    const bytes = Buffer.concat([this.#rest, piece.subarray(0, read)]);
+    let from = 0;
+    for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, from)) {
+      const line = readLine(bytes.subarray(from, end));
+      from = end + 1;
+      const text = 'record' in line ? liveTextSchema().safeParse(line.record).data : undefined;
+      if (text === undefined) continue;
+      yield { text, begins: this.#begins };
+      this.#begins = false;
+    }
+    this.#rest = Buffer.from(bytes.subarray(from));
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
