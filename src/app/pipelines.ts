@@ -39,6 +39,10 @@ const dotFiles = (folder: string): readonly string[] =>
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
+/** Names of the bundled pipelines. */
+export const bundledPipelines = (): readonly string[] =>
+  dotFiles(bundledFolder()).map((name) => basename(name, '.dot'));
+
 /** The path of the pipeline that `name` means, as a command would be given it: a file of that name in `cwd`, with or without
  *  `.dot`, also in its folder `pipelines`; else the bundled pipeline; else `name` itself, which the reader then refuses. */
 export function pipelinePath(name: string, cwd: string): string {
@@ -54,8 +58,8 @@ export async function offeredPipelines(cwd: string): Promise<readonly OfferedPip
   const own = [cwd, join(cwd, 'pipelines')].flatMap((folder) =>
     dotFiles(folder).map((name) => ({ name: relative(cwd, join(folder, name)), file: join(folder, name) })),
   );
-  const bundled = dotFiles(bundledFolder())
-    .map((name) => ({ name: basename(name, '.dot'), file: join(bundledFolder(), name) }))
+  const bundled = bundledPipelines()
+    .map((name) => ({ name, file: join(bundledFolder(), `${name}.dot`) }))
     .filter(({ name, file }) => pipelinePath(name, cwd) === file);
   return Promise.all([
     ...own.map((one) => offered(one, 'folder', cwd)),

@@ -89,6 +89,18 @@ export const verbs: readonly (Verb | Group)[] = [
     load: async () => (await import('./run.ts')).buildCommand,
   },
   {
+    usage: 'init [name]',
+    about: 'Create a project: a pipeline, prompts, scenarios and prepared answers',
+    options: () => [
+      option('--template <name>', 'fix-loop (default), build or review').choices([
+        'fix-loop',
+        'build',
+        'review',
+      ]),
+    ],
+    load: async () => (await import('./init.ts')).initCommand,
+  },
+  {
     usage: 'pipelines',
     about: 'List the pipelines of this folder and the bundled ones',
     options: () => [json('print the list as JSON'), noColor()],
@@ -373,5 +385,11 @@ export const verbs: readonly (Verb | Group)[] = [
       ...looking('print the report as JSON'),
     ],
     load: async () => (await import('./verify.ts')).verifyCommand,
+  },
+  {
+    usage: 'completion <shell>',
+    about: 'Print a script that completes commands, for bash, zsh or fish',
+    options: () => [],
+    load: async () => (await import('./completion.ts')).completionCommand,
   },
 ];

@@ -1,0 +1,58 @@
+/** `factory init`: what it writes is valid, and runs at once with prepared answers. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type TemplateName, templates } from '../../src/app/init.ts';
+import { checkPipeline } from '../../src/index.ts';
+import { home } from '../support/cli.ts';
+import { call } from '../support/verb.ts';
+
+const env = { PATH: process.env['PATH'], FACTORY_SANDBOX: 'none' };
+const names = Object.keys(templates) as TemplateName[];
+
+test.each(names)(
+  'the template %s has a valid pipeline, its prompts and a pair of scenarios',
+  async (template) => {
+    await using it = await home();
+    const made = await call(['init', 'app'], { template }, { cwd: it.path, env });
+    expect(made).toMatchObject({ code: 0, err: '' });
+    const cwd = join(it.path, 'app');
+    const { pipeline } = templates[template];
+    const valid = await call(['validate', pipeline], {}, { cwd, env });
+    expect(valid).toMatchObject({ code: 0, err: '' });
+    expect(checkPipeline(pipeline, await it.read(`app/${pipeline}`)).found).toEqual([]);
+    const folder = template === 'build' ? 'scenarios' : 'scripts/scenarios';
+    expect((await it.list(`app/${folder}`)).map((name) => name.replace(/^[a-z]+_/, ''))).toEqual([
+      'component_checks.sh',
+      'user_scenarios.sh',
+    ]);
+    expect(await call(['scenario', 'lint', folder], {}, { cwd, env })).toMatchObject({ code: 0 });
+  },
+);
+
+test.each(['fix-loop', 'review'] as const)(
+  'the template %s runs to its end with its prepared answers',
+  async (template) => {
+    await using it = await home();
+    await call(['init'], { template }, { cwd: it.path, env });
+    const { code, out } = await call(
+      ['run', template],
+      { json: true },
+      { cwd: it.path, env: { ...env, HOME: it.path } },
+    );
+    expect(JSON.parse(out)).toMatchObject({
+      status: 'completed',
+      failed_stages: template === 'review' ? 1 : 2,
+      audit: { errors: 0, warnings: 0 },
+      evidence: { judged: { passed: 2, total: 2 } },
+    });
+    expect(code).toBe(0);
+  },
+);
+
+test('a file that is there is not replaced, and nothing is written', async () => {
+  await using it = await home({ 'test.sh': 'mine\n' });
+  const { code, err } = await call(['init'], {}, { cwd: it.path, env });
+  expect(code).toBe(2);
+  expect(err).toContain('has test.sh already');
+  expect(await it.list('.')).toEqual(['test.sh']);
+});
