@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
+import { recordDelivery } from '../app/delivered.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import type { Checkpoint } from '../core/records/checkpoint.ts';
@@ -42,7 +43,7 @@ export type DeliverOptions = {
   readonly json?: boolean;
 };
 
-type Delivery = {
+type DeliveryReport = {
   readonly run_id: string;
   readonly branch: string;
   readonly source: string | null;
@@ -83,7 +84,7 @@ export async function deliverCommand(run: string, options: DeliverOptions, io: C
 /** Nothing was begun, or with `exit` 1 something failed on the way. */
 const no = (message: string, fix: string, exit = 2): Refusal => refused('deliver', message, fix, exit);
 
-async function attempt(run: string, options: DeliverOptions, io: CliIo): Promise<Delivery | Refusal> {
+async function attempt(run: string, options: DeliverOptions, io: CliIo): Promise<DeliveryReport | Refusal> {
   if (options.branch !== undefined && options.to !== undefined)
     return no('--branch and --to exclude each other', 'give one of them');
   if (options.to !== undefined && (options.reuse === true || options.push === true))
@@ -116,7 +117,7 @@ function gitFix({ missing, unanswered }: GitError): string {
 /** `typed`: the run and its place, as typed, for commands that are proposed. */
 type Run = { readonly typed: string; readonly dir: string; readonly manifest: Manifest };
 
-async function deliverRun(run: Run, options: DeliverOptions, io: CliIo): Promise<Delivery | Refusal> {
+async function deliverRun(run: Run, options: DeliverOptions, io: CliIo): Promise<DeliveryReport | Refusal> {
   const { env } = io;
   const { run_id, original_workdir } = run.manifest;
   const files = layout(run.dir);
@@ -150,6 +151,11 @@ async function deliverRun(run: Run, options: DeliverOptions, io: CliIo): Promise
       : await toFolder({ ...request, source: trusted, to }, options.to ?? to);
   if ('problems' in done) return done;
   const { already, ...result } = done;
+  const place = to ?? trusted;
+  if (place !== undefined)
+    recordDelivery(run.dir, { to: place, branch, head }, io.clock, (message) =>
+      io.err(`warning: ${message}\n`),
+    );
   if (already) return { ...nothing, ...result };
   const commits = await commitsBeyond(files.history, base, head, env);
   return { ...nothing, ...result, commits, needed: neededBy(head, finished.context) };
@@ -204,7 +210,7 @@ async function startOf(run: Run, isToFolder: boolean): Promise<HistoryStart | Re
   );
 }
 
-type Done = Pick<Delivery, 'notes' | 'pushed' | 'next'> & { readonly already: boolean };
+type Done = Pick<DeliveryReport, 'notes' | 'pushed' | 'next'> & { readonly already: boolean };
 type Request = Omit<Parameters<typeof deliverBranch>[0], 'source' | 'reuse'>;
 
 async function toBranch(
@@ -264,7 +270,7 @@ async function toFolder(
   return { already: false, notes, pushed: null, next };
 }
 
-function print(done: Delivery, io: CliIo): void {
+function print(done: DeliveryReport, io: CliIo): void {
   for (const { commit, subject } of done.commits) io.out(`${commit.slice(0, 12)} ${subject}\n`);
   const where = done.to === null ? `branch ${done.branch}` : done.to;
   if (done.commits.length > 0)

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { isDelivered } from '../../src/app/delivered.ts';
 import { folder, git, put, repository, tree } from '../builder/support.ts';
 import { run } from './delivered-run.ts';
 
@@ -48,6 +49,9 @@ test("delivering to a branch makes it at the run's commits and touches nothing e
   expect(git(r.source, 'fsck', '--strict')).toBe('');
   expect(existsSync(join(r.source, '.git/shallow'))).toBe(false);
   expect(r.said()).toContain(`git -C ${r.source} switch factory/RUN1`);
+  const made = { status: 'completed', commits: [{ commit: r.head }] } as const;
+  expect(isDelivered(join(it.path, 'runs/RUN1'), made)).toBe(true);
+  expect(isDelivered(join(it.path, 'runs/RUN1'), { ...made, commits: [] })).toBe(null);
   git(r.source, 'stash', '-q');
   git(r.source, 'switch', '-q', 'factory/RUN1');
   expect(tree(r.source)).toEqual({ 'a.txt': 'a\n', 'f1.txt': '1\n', 'sub/run.sh': 's\n' });

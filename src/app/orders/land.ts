@@ -1,4 +1,5 @@
 /** What follows the last node of an order's run: its commits land and are pushed, and the report is written. */
+
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isPaused } from '../../core/outcome.ts';
@@ -19,6 +20,7 @@ import { makeFolder, systemWords } from '../../platform/files/write.ts';
 import { GitError, sourceGit } from '../../platform/git.ts';
 import { readRun } from '../../store/run-journal.ts';
 import { namedRun, readManifest } from '../../store/runs.ts';
+import { recordDelivery } from '../delivered.ts';
 import type { Finished } from '../types.ts';
 import { type OrderEnding, writeReport } from './report.ts';
 import type { OrderRequest } from './sources.ts';
@@ -164,6 +166,7 @@ async function landRun(
     return { ...made, reason: landed.problem, notes: [fix] };
   }
   await settleTree([repo, gitDir]);
+  recordDelivery(run.root, { to: repo, branch, head }, doors.clock, (message) => doors.log('warn', message));
   const warnings = made.commit === null ? [] : await filterWarning(sourceGit(repo, env), { base, head }, env);
   const notes = [...landed.notes, ...warnings];
   const done = { ...made, onBranch: true, notes };
