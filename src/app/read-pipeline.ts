@@ -159,7 +159,10 @@ export const checkPipeline = (file: string, text: string, options?: ReadOptions)
   checkPipelineText(file, text, kinds, options);
 
 /** The pipeline as a run keeps it; undefined if it cannot be read. */
-export const storedGraph = ({ pipeline, pipeline_path }: Manifest): Graph | undefined =>
+export const storedGraph = ({
+  pipeline,
+  pipeline_path,
+}: Pick<Manifest, 'pipeline' | 'pipeline_path'>): Graph | undefined =>
   graphOfText(pipeline_path, pipeline.text, kinds);
 
 /** The same, with the file's absolute path: what it names is found from any directory. */

@@ -1,4 +1,5 @@
 /** `factory logs`: what happened in a run, event by event; with `--follow` also what happens from now on. */
+import { nextOf } from '../app/inspect/next.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Log } from '../core/contracts/watcher.ts';
 import { runEventSchema } from '../core/events.ts';
@@ -16,7 +17,7 @@ import { recordOf } from './report/events.ts';
 import { exitsHeld } from './report/live.ts';
 import { chosenLevel, isLogged, type LogLevel, recordLine } from './report/log.ts';
 import { foreign, oneLine, painter } from './report/run.ts';
-import { nextOf, storyOf } from './runs.ts';
+import { storyOf } from './runs.ts';
 
 export type LogsOptions = {
   readonly runsdir?: string;

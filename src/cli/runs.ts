@@ -1,10 +1,8 @@
 /** `factory runs`: the runs, newest first, and which of them need attention. */
 import { basename } from 'node:path';
+import { needsAttention, nextOf } from '../app/inspect/next.ts';
 import { elapsedWords } from '../core/amounts.ts';
-import { raisedLimit } from '../core/budget/limits.ts';
 import type { Clock } from '../core/contracts/clock.ts';
-import { retriesUnfixable } from '../core/gates.ts';
-import { unreachable } from '../core/json.ts';
 import { isPaused } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { forkWords } from '../core/records/names.ts';
@@ -92,9 +90,6 @@ export function countOf(runs: readonly Pick<RunSummary, 'status'>[]): string {
   return `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}: ${[first, others].filter((one) => one !== '').join(', ')}`;
 }
 
-const needsAttention = (status: RunSummary['status']): boolean =>
-  status !== 'completed' && status !== 'running';
-
 function table(runs: readonly RunSummary[], paint: Paint, width: number | undefined): readonly string[] {
   const cells = runs.map((run) => [
     run.id,
@@ -146,44 +141,4 @@ function standOf({ status, reason, nextNode, wakeAt }: RunSummary): string {
   if (reason !== '') return reason;
   if (status === 'unreadable') return 'its files are damaged, missing or not readable for this user';
   return nextNode === '' ? '' : `${status === 'running' ? 'at' : 'stopped before'} ${nextNode}`;
-}
-
-/** The next command for a run that needs attention; `run` is its id or path on the command line. */
-export function nextOf(
-  {
-    status,
-    nextNode,
-    failedNode,
-    reason,
-    offline,
-  }: Pick<RunSummary, 'status' | 'nextNode' | 'failedNode' | 'reason' | 'offline'>,
-  program: string,
-  run: string,
-): string {
-  switch (status) {
-    case 'interrupted':
-    case 'crashed':
-    case 'paused_auth':
-    case 'paused_billing':
-      return `${program} resume ${run}`;
-    case 'paused_quota':
-    case 'paused_outage':
-      return `${program} resume ${run} --wait`;
-    case 'failed':
-      if (failedNode !== '' && retriesUnfixable(reason))
-        return `${program} fork ${run} --at ${failedNode} --before`;
-      if (nextNode !== '')
-        return [`${program} resume ${run}`, offline ? '--live' : [], raisedLimit(reason) ?? []]
-          .flat()
-          .join(' ');
-      if (reason.startsWith('audit: ')) return `${program} audit ${run}`;
-      return `${program} trace ${run}${failedNode === '' ? '' : ` --node ${failedNode}`}`;
-    case 'unreadable':
-      return `${program} verify ${run}`;
-    case 'completed':
-    case 'running':
-      return '';
-    default:
-      return unreachable(status);
-  }
 }

@@ -1,6 +1,8 @@
 /** `factory show`: one run at a glance: its status, agent, sandbox and cost, and each node. */
+
 import { basename } from 'node:path';
 import { pricesOf } from '../app/budget.ts';
+import { nextOf } from '../app/inspect/next.ts';
 import { elapsedWords } from '../core/amounts.ts';
 import type { Prices } from '../core/budget/prices.ts';
 import type { Spent } from '../core/budget/usage.ts';
@@ -19,7 +21,6 @@ import { findNamed } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import { type Io, paints } from './io.ts';
 import { columns, countedItems, foreign, oneLine, painter, spentWords } from './report/run.ts';
-import { nextOf } from './runs.ts';
 
 export type ShowOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
 

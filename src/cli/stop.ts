@@ -1,6 +1,7 @@
 /** `factory stop`: stops a run from any terminal of its host. */
 
 import { thisUser } from '../app/acts.ts';
+import { nextOf } from '../app/inspect/next.ts';
 import { stopRun } from '../app/stop.ts';
 import { refused } from '../core/diagnostic.ts';
 import { isPaused } from '../core/outcome.ts';
@@ -8,7 +9,6 @@ import { namedRun, type RunSummary } from '../store/runs.ts';
 import { findNamed } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
-import { nextOf } from './runs.ts';
 
 export type StopOptions = {
   readonly runsdir?: string;

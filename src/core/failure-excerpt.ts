@@ -40,6 +40,21 @@ export function failureExcerpt(output: string, { most = mostOfStream, whole }: E
   ].join('\n');
 }
 
+/** An error by its name, as many languages print it: `AssertionError [ERR_X]: …`, `java.io.IOException: …`. */
+const namedError = /^\s*(?:[\w.$]*(?:Error|Exception))\b.*:\s*\S/;
+
+/** The one line of an output that most says what failed, trimmed; undefined where none does. */
+export function failureLine(output: string): string | undefined {
+  const lines = plainText(output).split('\n');
+  const kinds = lines.map(says);
+  const at = [
+    kinds.indexOf('headline'),
+    lines.findIndex((line, n) => kinds[n] === 'evidence' && namedError.test(line)),
+    kinds.indexOf('evidence'),
+  ].find((index) => index !== -1);
+  return at === undefined ? undefined : lines[at]?.trim();
+}
+
 /** Without colours, and of a line that was written over its last state. */
 const plainText = (output: string): string =>
   stripVTControlCharacters(output).replace(/\r\n/g, '\n').split('\n').map(lastState).join('\n').trim();

@@ -171,7 +171,7 @@ function commandsOf(visit: ToldVisit, proof: readonly string[]): EvidenceCommand
     stderr_sha256: own(artifacts, stderr) ?? null,
   });
   return commands.flatMap((ran): EvidenceCommand[] => {
-    const command = spoken(ran.argv);
+    const command = spokenCommand(ran.argv);
     if (bookkeeping.test(command)) return [];
     const what = node_type === 'verification' ? node_type : whatIs(command);
     const one = { ...about, what, command, exit_code: ran.exit_code, ...printed(ran) };
@@ -188,7 +188,7 @@ function commandsOf(visit: ToldVisit, proof: readonly string[]): EvidenceCommand
 }
 
 /** The shell's own text of a shell command; else its words, quoted where they need it. */
-function spoken(argv: readonly string[]): string {
+export function spokenCommand(argv: readonly string[]): string {
   const [program, flag, text] = argv;
   return program === 'sh' && flag === '-c' && argv.length === 3
     ? (text ?? '')

@@ -149,7 +149,7 @@ export function printed({ context }: Pick<RunState, 'context'>, node: string): s
 
 /** The command to propose to the user next. */
 export async function nextCommand(
-  manifest: Manifest,
+  manifest: Pick<Manifest, 'git' | 'workdir_kind' | 'replay_of' | 'variables' | 'run_id'>,
   end: {
     readonly status: RunResult['status'];
     readonly exitNode: string | null;
@@ -183,7 +183,7 @@ export async function nextCommand(
 }
 
 /** A new folder named like the spec: next to the repository in `cwd`, not inside it. */
-async function newFolder(manifest: Manifest, cwd: string): Promise<string> {
+async function newFolder(manifest: Pick<Manifest, 'variables' | 'run_id'>, cwd: string): Promise<string> {
   const spec = manifest.variables['spec']?.file?.source;
   const own = spec === undefined ? '' : basename(spec, extname(spec));
   const name = own === '' ? manifest.run_id : own === 'spec' && spec ? basename(dirname(spec)) : own;

@@ -102,7 +102,7 @@ export async function findRun(runsDir: string, nameOrPath: string): Promise<RunD
 const some = (ids: readonly string[]): string => ids.slice(0, 5).join(', ') + (ids.length > 5 ? ', …' : '');
 
 /** Ids of the runs in a runs directory, sorted. */
-async function runIds(runsDir: string): Promise<string[]> {
+export async function runIds(runsDir: string): Promise<string[]> {
   let names: string[];
   try {
     names = await readdir(runsDir);
@@ -198,27 +198,38 @@ export async function listRuns(runsDir: string, clock: Clock): Promise<RunSummar
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Status of one run; `dir` is its directory. */
-export async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSummary> {
+export const summaryOf = async (id: string, dir: string, clock: Clock): Promise<RunSummary> =>
+  (await summaryWithFiles(id, dir, clock)).summary;
+
+/** The same with the two files that it was read from, as JSON; undefined for one that is none. */
+export type SummaryWithFiles = {
+  readonly summary: RunSummary;
+  readonly manifest: unknown;
+  readonly checkpoint: unknown;
+};
+
+export async function summaryWithFiles(id: string, dir: string, clock: Clock): Promise<SummaryWithFiles> {
   const at = layout(dir);
   const manifest = await jsonOf(at.manifest);
   const story = storySchema().safeParse(manifest);
   const checkpoint = await jsonOf(at.checkpoint);
   const isEarlier = !existsSync(at.journal);
-  const saved = isEarlier ? savedSchema().safeParse(undefined) : await savedIn(dir, checkpoint);
+  const inFile = savedSchema().safeParse(isEarlier ? undefined : checkpoint);
+  let owned = mayRun(inFile) ? await isOwnedBySomebody(dir, clock) : false;
+  // An owner keeps its checkpoint up to date; its journal need not be read.
+  const saved = isEarlier || owned === true ? inFile : await savedIn(dir, inFile);
+  if (mayRun(saved) && !mayRun(inFile)) owned = await isOwnedBySomebody(dir, clock);
   const said = saved.success ? saved.data.status : 'unreadable';
-  // A resumed run has its previous status until its first node has finished.
-  const goesOn = saved.success && (said === 'running' || saved.data.next_node != null);
-  const owned = goesOn && said !== 'completed' ? await isOwnedBySomebody(dir, clock) : false;
   const isOwned = owned === true;
   // Its engine may have ended between the two reads.
   if (said === 'running' && owned === false && !isDeepStrictEqual(await jsonOf(at.checkpoint), checkpoint))
-    return summaryOf(id, dir, clock);
+    return summaryWithFiles(id, dir, clock);
   // The status of another version is not interpreted, and the run cannot be resumed.
   const other = isOwned ? undefined : otherVersion(checkpoint);
   const damaged =
     other !== undefined || owned === 'unknown' || !story.success || otherVersion(manifest) !== undefined;
   const status = isOwned ? 'running' : damaged ? 'unreadable' : said === 'running' ? 'crashed' : said;
-  return {
+  const summary: RunSummary = {
     id,
     dir,
     status,
@@ -241,11 +252,17 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
     replayOf: (story.success && story.data.replay_of?.run_id) || null,
     offline: story.success && story.data.replay_of?.live === false,
   };
+  return { summary, manifest, checkpoint };
 }
 
+type Saved = z.ZodSafeParseResult<z.infer<ReturnType<typeof savedSchema>>>;
+
+/** Whether an owner would make the run a running one: a resumed run has its previous status until its first node has finished. */
+const mayRun = ({ data }: Saved): boolean =>
+  data !== undefined && data.status !== 'completed' && (data.status === 'running' || data.next_node != null);
+
 /** How the run stands: as its checkpoint says, or, where a crash left an older one or none, as the journal says. */
-async function savedIn(dir: string, checkpoint: unknown) {
-  const saved = savedSchema().safeParse(checkpoint);
+async function savedIn(dir: string, saved: Saved): Promise<Saved> {
   const size = statSync(layout(dir).journal, { throwIfNoEntry: false })?.size;
   if (saved.success && saved.data.journal?.bytes === size) return saved;
   const history = await readRun(dir);

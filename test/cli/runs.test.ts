@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { countOf, nextOf } from '../../src/cli/runs.ts';
+import { nextOf } from '../../src/app/inspect/next.ts';
+import { countOf } from '../../src/cli/runs.ts';
 import type { RunSummary } from '../../src/store/runs.ts';
 
 test.for([

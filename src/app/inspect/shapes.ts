@@ -1,6 +1,7 @@
 /** Runs for people: the same shapes for the command line, the HTTP API and the page. Fields are only ever added. */
 import * as z from 'zod';
 import { spentSchema, usageSchema } from '../../core/budget/usage.ts';
+import type { Json } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { failureClasses, outcomeWords, pausedWords } from '../../core/outcome.ts';
 import { runResultSchema } from '../../core/records/result.ts';
@@ -182,7 +183,7 @@ export const executionViewSchema = once(() =>
     prompt: shownTextSchema().nullable(),
     answer: shownTextSchema().nullable(),
     output: z.array(shownTextSchema()).describe('What its programs printed'),
-    context: z.object({ set: z.record(z.string(), z.json()), unset: z.array(z.string()) }),
+    context: z.object({ set: z.record(z.string(), z.json() as z.ZodType<Json>), unset: z.array(z.string()) }),
     changes: z
       .object({ created: z.array(z.string()), modified: z.array(z.string()), deleted: z.array(z.string()) })
       .describe('Paths in the workspace'),

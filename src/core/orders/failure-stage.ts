@@ -31,6 +31,19 @@ const classes: Readonly<Record<FailureStage, FailureClass>> = {
 };
 export const failureClassOf = (stage: FailureStage): FailureClass => classes[stage];
 
+const words: Readonly<Record<FailureStage, string>> = {
+  preflight: 'a precondition does not hold',
+  exception: 'no answer from the model',
+  llm_output_invalid: 'the answer is no proposal',
+  write_scope_violation: 'wrote outside its scope',
+  stale_context: 'based on other files',
+  write_failed: 'files could not be written',
+  verify_failed: 'verification failed',
+  acceptance_failed: 'acceptance failed',
+};
+/** The failure for people. */
+export const stageWords = (stage: FailureStage): string => words[stage];
+
 const reminders: Readonly<Record<FailureStage, string>> = {
   preflight: 'A precondition of the work order does not hold; the plan has to change.',
   exception: 'Answer with the proposal only.',

@@ -1,0 +1,182 @@
+/** One execution of a node as a view: its texts, changes, edges and files. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { type Refusal, refused } from '../../core/diagnostic.ts';
+import { failureExcerpt, mostReadOfStream } from '../../core/failure-excerpt.ts';
+import { parseJson } from '../../core/json.ts';
+import { once } from '../../core/once.ts';
+import { layout, nodeLayout } from '../../core/records/layout.ts';
+import type { VisitRecord } from '../../core/records/visit.ts';
+import { mostAtOnce, namesIn, readEnds, readPlain, readSome } from '../../platform/files/read.ts';
+import { spokenCommand } from '../../store/evidence.ts';
+import { readJournal } from '../../store/journal-read.ts';
+import { printed } from '../../store/result.ts';
+import { executionName } from './executions.ts';
+import { folderOf } from './folder.ts';
+import { type InspectedRun, readForViews } from './read-run.ts';
+import type { InspectDoors } from './rows.ts';
+import { viewOf } from './run.ts';
+import type { ExecutionRow, ExecutionView, ShownText } from './shapes.ts';
+
+/** Bytes of one text, and texts of the programs of one execution. */
+const most = { bytes: 256 * 1024, texts: 40, files: 1000 } as const;
+
+/** The execution `visit` of `node`, by default the latest; or why there is none. */
+export async function inspectExecution(
+  dir: string,
+  node: string,
+  visit: number | undefined,
+  doors: InspectDoors,
+): Promise<ExecutionView | Refusal> {
+  const run = await readForViews(dir, doors);
+  if ('problems' in run) return run;
+  const { executions } = await viewOf(run);
+  const row = executions.findLast((one) => one.node === node && (visit === undefined || one.visit === visit));
+  return row === undefined ? noExecution(executions, node, visit) : executionViewOf(run, row);
+}
+
+function noExecution(all: readonly ExecutionRow[], node: string, visit: number | undefined): Refusal {
+  const last = all.findLast((one) => one.node === node);
+  const names = [...new Set(all.map((one) => one.node))];
+  return last === undefined
+    ? refused(
+        'no-node',
+        `the run has not executed a node "${node}"; it has: ${names.slice(0, 20).join(', ')}`,
+      )
+    : refused('no-node', `node "${node}" has no execution ${visit}: its latest is ${executionName(last)}`);
+}
+
+export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Promise<ExecutionView> {
+  const folder = await folderOf(run.dir, row);
+  const record = run.history.records.find(
+    (one) => one.type === 'Visit' && one.node === row.node && one.visit === row.visit,
+  );
+  const visit = record?.type === 'Visit' ? record : undefined;
+  const withheld = run.withheld(row.node);
+  const files = filesIn(folder);
+  const at = nodeLayout(folder);
+  const text = (path: string) => (withheld ? null : shownText(folder, path));
+  return {
+    ...row,
+    excerpt: await excerptOf(run, row, folder, visit, withheld),
+    commands: (visit?.commands ?? []).map(({ argv, exit_code }) => ({
+      command: spokenCommand(argv),
+      exit_code,
+    })),
+    prompt: await text(at.prompt),
+    answer: await text(at.response),
+    output: withheld ? [] : await outputsIn(folder, files),
+    context: contextOf(visit, withheld),
+    changes: changesIn(at.diff),
+    edges: (visit?.route?.candidates ?? []).map(({ to, condition, matched, lost = '' }) => ({
+      ...{ to, condition, matched },
+      why_not: lost,
+    })),
+    files,
+    sandbox: await sandboxOf(run.dir, row),
+    withheld,
+  };
+}
+
+/** The end of a text; null if it does not exist. */
+async function shownText(folder: string, path: string): Promise<ShownText | null> {
+  const text = await readSome(path, most.bytes, 'tail');
+  if (text === undefined) return null;
+  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  return {
+    name: path.slice(folder.length + 1),
+    text,
+    bytes,
+    from: Math.max(0, bytes - Buffer.byteLength(text)),
+  };
+}
+
+/** What the programs of an execution printed, in the order of its commands. */
+async function outputsIn(folder: string, files: ExecutionView['files']): Promise<ShownText[]> {
+  const names = files
+    .filter(({ name, bytes }) => bytes > 0 && /(?:^|\.)(?:stdout|stderr)\.(?:txt|log)$/.test(name))
+    .map(({ name }) => name)
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  const texts = await Promise.all(
+    names.slice(0, most.texts).map((name) => shownText(folder, join(folder, name))),
+  );
+  return texts.filter((text) => text !== null);
+}
+
+/** The plain files directly in the folder. */
+function filesIn(folder: string): ExecutionView['files'] {
+  return namesIn(folder)
+    .slice(0, most.files)
+    .flatMap((name) => {
+      const is = statSync(join(folder, name), { throwIfNoEntry: false });
+      return is?.isFile() !== true || name === 'stage.json' || name.startsWith('.')
+        ? []
+        : [{ name, bytes: is.size }];
+    });
+}
+
+/** What its output says of a failure: what later nodes were given of the latest one, else read again from its files. */
+async function excerptOf(
+  { history }: InspectedRun,
+  { node, state }: ExecutionRow,
+  folder: string,
+  visit: VisitRecord | undefined,
+  withheld: boolean,
+): Promise<string> {
+  if (state !== 'fail' || visit === undefined) return '';
+  const { context, last_failure } = history.checkpoint;
+  const set = visit.context.set;
+  const own = 'last_failure.summary' in set ? printed({ context: set }, node) : '';
+  if (own !== '') return own;
+  if (withheld) return last_failure?.node === node ? printed({ context }, node) : '';
+  const failing = visit.commands?.findLast(({ exit_code }) => exit_code !== 0);
+  const streams = failing === undefined ? [] : [failing.stderr, failing.stdout];
+  const parts = await Promise.all(
+    streams.map(async (name) => {
+      const text = failureExcerpt((await readEnds(join(folder, name), mostReadOfStream)) ?? '', {
+        whole: name,
+      });
+      return text === '' ? '' : `${name}:\n${text}`;
+    }),
+  );
+  return parts.filter((part) => part !== '').join('\n');
+}
+
+/** Of a node that may see the holdout only what the engine has set: it is without lines of the holdout. */
+function contextOf(visit: VisitRecord | undefined, withheld: boolean): ExecutionView['context'] {
+  if (visit === undefined) return { set: {}, unset: [] };
+  const { set, unset } = visit.context;
+  const isShown = ([key]: [string, unknown]) =>
+    !withheld || key.startsWith('last_failure.') || key === 'outcome';
+  return { set: Object.fromEntries(Object.entries(set).filter(isShown)), unset };
+}
+
+const changesSchema = once(() => {
+  const paths = z.array(z.string()).catch([]);
+  return z.object({ created: paths, modified: paths, deleted: paths });
+});
+
+function changesIn(path: string): ExecutionView['changes'] {
+  const none = { created: [], modified: [], deleted: [] };
+  try {
+    const read = readPlain(path, mostAtOnce);
+    return read.kind === 'text' ? (changesSchema().safeParse(parseJson(read.text)).data ?? none) : none;
+  } catch {
+    return none;
+  }
+}
+
+/** What confined the programs of an execution; null for one that started none. */
+async function sandboxOf(dir: string, row: ExecutionRow): Promise<string | null> {
+  if (row.type !== 'tool' && row.type !== 'codergen' && row.type !== 'verification') return null;
+  let found: string | null = null;
+  // One record after the other: a trace may be larger than the memory.
+  for await (const entry of readJournal(layout(dir).trace)) {
+    if (entry.kind !== 'record') continue;
+    const { type, sandbox, node_id, visit } = entry.record;
+    if (type === 'NodeInputCaptured' && node_id === row.node && visit === row.visit)
+      found = typeof sandbox === 'string' ? sandbox : null;
+  }
+  return found;
+}

@@ -1,0 +1,201 @@
+/** The executions of a run from its journal and its events. */
+import type { Graph } from '../../core/graph.ts';
+import { own } from '../../core/json.ts';
+import { reasonOf, toldReason } from '../../core/outcome.ts';
+import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
+import { readJournal } from '../../store/journal-read.ts';
+import type { RunHistory } from '../../store/run-journal.ts';
+import type { ExecutionRow } from './shapes.ts';
+
+/** `NODE@VISIT`. */
+export const executionName = ({ node, visit }: { readonly node: string; readonly visit: number }): string =>
+  `${node}@${visit}`;
+
+/** What the events say of one execution. */
+type Told = { began: string; waits: { at: string; ms: number }[]; type: string };
+
+export type ToldExecutions = {
+  readonly of: ReadonlyMap<string, Told>;
+  /** The execution that began last. */
+  readonly latest: { readonly node: string; readonly visit: number } | undefined;
+  /** `seq` of the last event; 0 without any. */
+  readonly seq: number;
+};
+
+/** Reads the events of a run once. */
+export async function readEvents(path: string): Promise<ToldExecutions> {
+  const of = new Map<string, Told>();
+  let latest: ToldExecutions['latest'];
+  let seq = 0;
+  for await (const entry of readJournal(path)) {
+    if (entry.kind !== 'record') continue;
+    const { type, node_id, visit, at, node_type, delay_ms, seq: number } = entry.record;
+    if (typeof number === 'number') seq = number;
+    if (type === 'StageStarted' && typeof node_id === 'string' && typeof visit === 'number') {
+      latest = { node: node_id, visit };
+      const key = executionName(latest);
+      const before = of.get(key);
+      if (before === undefined) of.set(key, { began: String(at), waits: [], type: String(node_type) });
+    } else if (type === 'StageRetrying' && latest !== undefined) {
+      const told = of.get(executionName(latest));
+      told?.waits.push({ at: String(at), ms: typeof delay_ms === 'number' ? delay_ms : 0 });
+    }
+  }
+  return { of, latest, seq };
+}
+
+/** The calls of each execution: time and cost. */
+type Calls = { ms: number; cost: number | null; began: number | undefined };
+
+function callsOf(records: Iterable<CallRecord>): ReadonlyMap<string, Calls> {
+  const calls = new Map<string, Calls>();
+  for (const record of records) {
+    const key = executionName(record);
+    const so = calls.get(key) ?? { ms: 0, cost: 0, began: undefined };
+    calls.set(key, so);
+    const at = Date.parse(record.at);
+    if (record.type === 'CallStarted') {
+      // A call without an end was interrupted: its cost is unknown.
+      if (so.began !== undefined) so.cost = null;
+      so.began = at;
+    } else if (record.type === 'CallEnded') {
+      const usd = record.ended === 'free' ? 0 : record.cost_usd;
+      so.cost = so.cost === null || usd === null ? null : so.cost + usd;
+      // A call of a nested run does not end the open one.
+      if (record.run !== undefined) continue;
+      so.ms += so.began === undefined ? 0 : Math.max(0, at - so.began);
+      so.began = undefined;
+    }
+  }
+  return calls;
+}
+
+export type ExecutionFacts = {
+  readonly history: RunHistory;
+  readonly events: ToldExecutions;
+  readonly graph: Graph | undefined;
+  /** The run has an owner: its latest execution runs. */
+  readonly running: boolean;
+  readonly now: Date;
+  /** Whether the texts of a node are withheld: then its reason is the one that later nodes are given. */
+  readonly withheld: (node: string) => boolean;
+};
+
+/** All executions in order, without their groups; the last one may be unfinished. */
+export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>[] {
+  const { history, events, graph } = facts;
+  const calls = callsOf(history.calls);
+  const visits = history.records.filter((record) => record.type === 'Visit');
+  let elapsed = 0;
+  const rows = visits.map((visit): Omit<ExecutionRow, 'group'> => {
+    const { node, node_type, outcome, at, usage } = visit;
+    const took = Math.round(visit.took_ms ?? Math.max(0, visit.elapsed_ms - elapsed));
+    elapsed = visit.elapsed_ms;
+    const told = events.of.get(executionName(visit));
+    const called = calls.get(executionName(visit));
+    return {
+      node,
+      visit: visit.visit,
+      type: node_type,
+      label: labelOf(graph, node),
+      state: outcome.status,
+      began_at: told?.began ?? new Date(Date.parse(at) - took).toISOString(),
+      ended_at: at,
+      took_ms: took,
+      ...waitsOf(told),
+      model_ms: called?.ms ?? 0,
+      class: outcome.status === 'fail' ? outcome.class : null,
+      reason: facts.withheld(node) ? cleanReason(visit) : wholeReason(visit),
+      notes: facts.withheld(node) ? '' : outcome.notes,
+      cost_usd: called === undefined ? (usage === undefined ? 0 : usage.cost_usd) : called.cost,
+      usage: usage ?? null,
+      next: visit.next_node,
+      how: howOf(visit),
+      replayed: visit.replayed !== undefined,
+    };
+  });
+  const open = unfinished(facts, visits, calls);
+  return open === undefined ? rows : [...rows, open];
+}
+
+const waitsOf = ({ waits }: Pick<Told, 'waits'> = { waits: [] }) => ({
+  waits,
+  waited_ms: waits.reduce((sum, { ms }) => sum + ms, 0),
+  attempts: 1 + waits.length,
+});
+
+const labelOf = (graph: Graph | undefined, node: string): string => {
+  const label = graph?.nodes.get(node)?.settings.label?.replace(/\s+/g, ' ').trim() ?? '';
+  return label === '' ? node : label;
+};
+
+const wholeReason = ({ outcome }: VisitRecord): string =>
+  outcome.status === 'fail' ? toldReason(outcome.reason, outcome.attribution) : reasonOf(outcome);
+
+/** Without lines of the holdout; where nothing else is known, the class alone. */
+function cleanReason({ outcome, context }: VisitRecord): string {
+  if (outcome.status !== 'fail') return '';
+  const clean = own(context.set, 'last_failure.reason');
+  return typeof clean === 'string' ? clean : `failed (${outcome.class})`;
+}
+
+/** The execution that has begun and not ended. */
+function unfinished(
+  { history, events, graph, running, now, withheld: _ }: ExecutionFacts,
+  visits: readonly VisitRecord[],
+  calls: ReadonlyMap<string, Calls>,
+): Omit<ExecutionRow, 'group'> | undefined {
+  const open = history.begun ?? events.latest;
+  if (open === undefined) return undefined;
+  const { node, visit } = open;
+  // The next one of this node: neither finished, nor of before a fork.
+  if (visits.findLast((one) => one.node === node)?.visit !== (visit === 1 ? undefined : visit - 1))
+    return undefined;
+  const told = events.of.get(executionName(open));
+  const began = told?.began ?? history.last.at;
+  const called = calls.get(executionName(open));
+  const end = running ? now.getTime() : Math.max(Date.parse(began), Date.parse(history.last.at));
+  return {
+    node,
+    visit,
+    type: graph?.nodes.get(node)?.type ?? told?.type ?? '',
+    label: labelOf(graph, node),
+    state: running ? 'running' : 'interrupted',
+    began_at: began,
+    ended_at: running ? null : new Date(end).toISOString(),
+    took_ms: Math.max(0, end - Date.parse(began)),
+    ...waitsOf(told),
+    model_ms: (called?.ms ?? 0) + (called?.began === undefined ? 0 : Math.max(0, end - called.began)),
+    class: null,
+    reason: '',
+    notes: '',
+    cost_usd: called === undefined ? 0 : called.began === undefined ? called.cost : null,
+    usage: null,
+    next: null,
+    how: '',
+    replayed: false,
+  };
+}
+
+/** Why that node came next. */
+function howOf({ route, next_node, outcome, ended }: VisitRecord): string {
+  if (ended !== undefined && !ended.ok && next_node !== null && route?.how !== 'none') return ended.reason;
+  if (route === undefined) return '';
+  if (next_node !== route.next && next_node !== null) return 'a goal gate sends it back';
+  switch (route.how) {
+    case 'condition':
+      return takenIn(route)?.condition ?? 'a condition is true';
+    case 'label':
+      return `label "${outcome.label}"`;
+    case 'suggested':
+      return 'suggested by the node';
+    case 'unconditional':
+      return route.candidates.length === 1 ? 'the only edge' : 'no condition is true';
+    default:
+      return `no edge for outcome ${outcome.status}`;
+  }
+}
+
+/** The edge that was taken. */
+export const takenIn = ({ next, candidates }: NonNullable<VisitRecord['route']>) =>
+  candidates.find((one) => one.to === next && one.matched && one.lost === undefined);

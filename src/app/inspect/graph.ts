@@ -1,0 +1,46 @@
+/** A pipeline with what a run did in it. */
+import type { Graph } from '../../core/graph.ts';
+import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
+import { takenIn } from './executions.ts';
+import { pipelineGraph } from './pipeline-graph.ts';
+import type { ExecutionRow, GraphView } from './shapes.ts';
+
+export type GraphFacts = {
+  readonly executions: readonly Omit<ExecutionRow, 'group'>[];
+  readonly visits: readonly VisitRecord[];
+  readonly calls: readonly CallRecord[];
+};
+
+export function graphOfRun(graph: Graph, { executions, visits, calls }: GraphFacts): GraphView {
+  const taken = new Map<string, number>();
+  for (const { node, route } of visits) {
+    const edge = route === undefined ? undefined : takenIn(route);
+    if (edge !== undefined) count(taken, JSON.stringify([node, edge.to, edge.condition]));
+  }
+  const asked = new Map<string, number>();
+  for (const { type, node } of calls) if (type === 'CallStarted') count(asked, node);
+  const ran = new Map<string, Pick<NodeView, 'state' | 'executions' | 'took_ms' | 'cost_usd'>>();
+  for (const { node, state, took_ms, cost_usd } of executions) {
+    const so = ran.get(node) ?? { executions: 0, took_ms: 0, cost_usd: 0 };
+    ran.set(node, {
+      state,
+      executions: so.executions + 1,
+      took_ms: so.took_ms + took_ms,
+      cost_usd: cost_usd === null || so.cost_usd === null ? null : so.cost_usd + cost_usd,
+    });
+  }
+  const { nodes, edges, ...view } = pipelineGraph(graph);
+  return {
+    ...view,
+    nodes: nodes.map((node) => ({ ...node, ...ran.get(node.id), calls: asked.get(node.id) ?? 0 })),
+    edges: edges.map((edge) => ({
+      ...edge,
+      taken: taken.get(JSON.stringify([edge.from, edge.to, edge.condition])) ?? 0,
+    })),
+  };
+}
+
+type NodeView = GraphView['nodes'][number];
+
+const count = (counts: Map<string, number>, key: string): void =>
+  void counts.set(key, (counts.get(key) ?? 0) + 1);

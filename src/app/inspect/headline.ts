@@ -1,0 +1,108 @@
+/** What one needs to know of a run first, in one line. Pure. */
+import { failureLine } from '../../core/failure-excerpt.ts';
+import type { Node } from '../../core/graph.ts';
+import { unreachable } from '../../core/json.ts';
+import { type FailureStage, failureStages, stageWords } from '../../core/orders/failure-stage.ts';
+import type { Context } from '../../core/outcome.ts';
+import { printed } from '../../store/result.ts';
+import type { RunSummary } from '../../store/runs.ts';
+import type { RunRow } from './shapes.ts';
+
+export type HeadlineFacts = {
+  readonly summary: Pick<RunSummary, 'status' | 'reason' | 'nextNode' | 'failedNode' | 'wakeAt'>;
+  /** Of its checkpoint. */
+  readonly context: Context;
+  readonly progress: RunRow['progress'];
+  /** The node that runs now; undefined where the pipeline cannot be read. */
+  readonly node?: Node | undefined;
+  /** The model or agent of the run. */
+  readonly model: string;
+  /** What a completed run has made. */
+  readonly commits: number;
+  readonly judged?: { readonly passed: number; readonly total: number } | undefined;
+  readonly steps: number;
+};
+
+export function headlineOf(facts: HeadlineFacts): string {
+  const { status, nextNode, wakeAt, reason } = facts.summary;
+  const again = wakeAt === null ? '' : ` until ${localTime(wakeAt)}`;
+  switch (status) {
+    case 'running':
+      return [nextNode, ...(facts.node === undefined ? [] : [doing(facts.node, facts)])]
+        .filter((word) => word !== '')
+        .join(' · ');
+    case 'completed':
+      return made(facts);
+    case 'failed':
+      return failure(facts);
+    case 'interrupted':
+      return nextNode === '' ? 'stopped' : `stopped before ${nextNode}`;
+    case 'crashed':
+      return nextNode === '' ? 'crashed' : `crashed at ${nextNode}`;
+    case 'paused_quota':
+      return `quota${again}`;
+    case 'paused_outage':
+      return wakeAt === null ? 'provider down' : `provider down, next try at ${localTime(wakeAt)}`;
+    case 'paused_auth':
+      return 'key or login refused';
+    case 'paused_billing':
+      return 'account needs billing';
+    case 'unreadable':
+      return reason === '' ? 'files damaged, missing or not readable' : reason;
+    default:
+      return unreachable(status);
+  }
+}
+
+/** `14:05`; with the day where it is not the one of `now`. */
+export function localTime(at: string, now?: Date): string {
+  const time = new Date(at);
+  const two = (n: number) => String(n).padStart(2, '0');
+  const clock = `${two(time.getHours())}:${two(time.getMinutes())}`;
+  const day = (of: Date) => `${of.getFullYear()}-${two(of.getMonth() + 1)}-${two(of.getDate())}`;
+  return now === undefined || day(now) === day(time) ? clock : `${day(time)} ${clock}`;
+}
+
+/** What a node does: its command, its model or its label. */
+function doing({ type, settings }: Node, { context, model }: HeadlineFacts): string {
+  if (type === 'tool') return labelled(settings, (settings.tool_command ?? '').trim().split('\n')[0] ?? '');
+  if (type === 'codergen') return [settings.llm_model ?? model].flat().join(', ');
+  const key = settings['verification.plan_context_key'];
+  const plan: unknown = key === undefined ? undefined : context[key];
+  const commands = typeof plan === 'object' && plan !== null && 'commands' in plan ? plan.commands : [];
+  return labelled(settings, Array.isArray(commands) ? String(commands[0] ?? '') : '');
+}
+
+/** The steps of our own pipelines say more by their labels. */
+const labelled = ({ label = '' }: Node['settings'], command: string): string =>
+  command === '' || (label !== '' && /^factory\s/.test(command)) ? label : command;
+
+function made({ commits, judged, steps }: HeadlineFacts): string {
+  const parts = [
+    ...(commits === 0 ? [] : [`${commits} ${commits === 1 ? 'commit' : 'commits'}`]),
+    ...(judged === undefined ? [] : [`scenarios ${judged.passed} of ${judged.total}`]),
+  ];
+  return parts.length > 0 ? parts.join(', ') : `${steps} ${steps === 1 ? 'node' : 'nodes'} done`;
+}
+
+function failure({ summary, context, progress }: HeadlineFacts): string {
+  const { reason, failedNode } = summary;
+  const own = context['last_failure.node_id'] === failedNode && reason.includes(lastReason(context));
+  const line = failedNode !== '' && own ? failureLine(outputIn(context, failedNode)) : undefined;
+  const stage = context['order.stage'];
+  const current = progress?.current ?? undefined;
+  if (current !== undefined && own && isStage(stage))
+    return `${current} ${stageWords(stage)}: ${line ?? lastReason(context)}`;
+  return own ? `${failedNode}: ${line ?? lastReason(context)}` : reason;
+}
+
+const isStage = (word: unknown): word is FailureStage => failureStages.some((stage) => stage === word);
+
+const lastReason = (context: Context): string => String(context['last_failure.reason'] ?? '');
+
+/** What the failed node printed; of a verification without the command and its exit code, which come first. */
+const outputIn = (context: Context, node: string): string =>
+  printed({ context }, node)
+    .split('\n')
+    .filter((line) => !/^(?:command|exit_code): |^(?:stderr|stdout|\w+_stderr|verification):$/.test(line))
+    .join('\n');

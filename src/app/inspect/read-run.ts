@@ -1,0 +1,67 @@
+/** What the views of a run are made from, read once. */
+import { basename } from 'node:path';
+import { type Refusal, refused } from '../../core/diagnostic.ts';
+import type { Graph } from '../../core/graph.ts';
+import { layout } from '../../core/records/layout.ts';
+import type { Manifest } from '../../core/records/manifest.ts';
+import { seesHoldout } from '../../holdout/mount.ts';
+import { type RunHistory, readRun } from '../../store/run-journal.ts';
+import { readManifest } from '../../store/runs.ts';
+import { storedGraph } from '../read-pipeline.ts';
+import { executionsOf, readEvents, type ToldExecutions } from './executions.ts';
+import { type InspectDoors, inspectRow } from './rows.ts';
+import type { ExecutionRow, RunRow } from './shapes.ts';
+
+export type InspectedRun = {
+  readonly dir: string;
+  readonly row: RunRow;
+  readonly manifest: Manifest;
+  readonly graph: Graph | undefined;
+  readonly history: RunHistory;
+  readonly events: ToldExecutions;
+  readonly executions: readonly Omit<ExecutionRow, 'group'>[];
+  /** Whether texts of this node are withheld: it may see the holdout, and the run has reached no exit. */
+  readonly withheld: (node: string) => boolean;
+};
+
+/** Reads the run in `dir`, or answers why it cannot be read. */
+export async function readForViews(dir: string, doors: InspectDoors): Promise<InspectedRun | Refusal> {
+  const row = await inspectRow(dir, doors);
+  if (row === undefined) return refused('no-run', `there is no run in ${dir}`);
+  const history = await readRun(dir);
+  if (!history.ok) return refused('run-files', history.why);
+  const read = await readManifest(dir, history);
+  if (!read.ok) return refused('manifest', read.why);
+  const { manifest } = read;
+  const graph = storedGraph(manifest);
+  const withheld = withheldIn(manifest, graph, history);
+  const events = await readEvents(layout(dir).events);
+  const executions = executionsOf({
+    ...{ history, events, graph, withheld },
+    running: row.status === 'running',
+    now: doors.clock.now(),
+  });
+  return {
+    dir,
+    row: { ...row, run_id: basename(dir) },
+    manifest,
+    graph,
+    history,
+    events,
+    executions,
+    withheld,
+  };
+}
+
+function withheldIn(
+  { holdout }: Manifest,
+  graph: Graph | undefined,
+  { checkpoint }: RunHistory,
+): (node: string) => boolean {
+  const isFinished = checkpoint.ended !== null && checkpoint.next_node === null;
+  if (holdout === undefined || isFinished) return () => false;
+  return (id) => {
+    const node = graph?.nodes.get(id);
+    return node === undefined || seesHoldout(node, node.type);
+  };
+}

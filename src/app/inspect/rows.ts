@@ -1,0 +1,229 @@
+/** Runs as rows of a list. */
+import { existsSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import * as z from 'zod';
+import type { Graph } from '../../core/graph.ts';
+import { parseJson } from '../../core/json.ts';
+import { once } from '../../core/once.ts';
+import type { Context } from '../../core/outcome.ts';
+import { layout } from '../../core/records/layout.ts';
+import { manifestSchema } from '../../core/records/manifest.ts';
+import { mostAtOnce, readPlain } from '../../platform/files/read.ts';
+import { nextCommand } from '../../store/result.ts';
+import { namedRun, type RunSummary, runIds, summaryWithFiles } from '../../store/runs.ts';
+import { readActs } from '../acts.ts';
+import { storedGraph } from '../read-pipeline.ts';
+import type { Doors } from '../types.ts';
+import { headlineOf } from './headline.ts';
+import { needsAttention, nextOf } from './next.ts';
+import { latestToolState, progressIn } from './progress.ts';
+import type { RunRow } from './shapes.ts';
+import { titleOf } from './title.ts';
+
+/** Where commands that a view proposes are typed, and what time it is. */
+export type InspectDoors = Pick<Doors, 'cwd' | 'clock' | 'called'>;
+
+const startSchema = once(() =>
+  manifestSchema().pick({
+    ...{ run_id: true, pipeline_path: true, pipeline: true, variables: true, agent: true },
+    ...{ git: true, workdir_kind: true, original_workdir: true, replay_of: true },
+  }),
+);
+type Start = z.infer<ReturnType<typeof startSchema>>;
+
+const standingSchema = once(() =>
+  z.object({
+    at: z.string().catch(''),
+    steps: z.number().catch(0),
+    context: z.custom<Context>((value) => typeof value === 'object' && value !== null).catch({}),
+  }),
+);
+
+const madeSchema = once(() =>
+  z.object({
+    commits: z.array(z.object({ commit: z.string().nullable() })).catch([]),
+    evidence: z
+      .object({ judged: z.object({ passed: z.number(), total: z.number() }).optional().catch(undefined) })
+      .optional()
+      .catch(undefined),
+  }),
+);
+
+/** The runs of a directory, newest first. */
+export const inspectRows = async (runsDir: string, doors: InspectDoors): Promise<readonly RunRow[]> =>
+  openRunList(runsDir, doors).rows();
+
+/** The row of the run in `dir`; undefined if there is none. */
+export const inspectRow = async (dir: string, doors: InspectDoors): Promise<RunRow | undefined> =>
+  openRunList(resolve(dir, '..'), doors).row(basename(resolve(dir)));
+
+/** A list of runs for a process that asks often: a run is read again only when one of its files has changed, or while it
+ *  runs. */
+export interface OpenRunList {
+  /** All runs, newest first. */
+  rows(): Promise<readonly RunRow[]>;
+  /** One of them, by the name of its folder; undefined if there is no such run. */
+  row(name: string): Promise<RunRow | undefined>;
+}
+
+type Known = { readonly is: string; readonly row: RunRow; readonly branch: string | undefined };
+
+export function openRunList(runsDir: string, doors: InspectDoors): OpenRunList {
+  const known = new Map<string, Known>();
+  const graphs = openGraphs();
+  const row = async (name: string): Promise<RunRow | undefined> => {
+    const dir = join(runsDir, name);
+    const before = known.get(name);
+    const is = identityOf(dir, before?.branch);
+    if (is === undefined) return undefined;
+    if (before !== undefined && before.is === is && before.row.status !== 'running') return before.row;
+    const read = await readRow(name, dir, doors, graphs);
+    known.set(name, { is: identityOf(dir, read.branch) ?? '', ...read });
+    return read.row;
+  };
+  return {
+    row,
+    async rows() {
+      const names = await runIds(runsDir);
+      const there = new Set(names);
+      for (const name of known.keys()) if (!there.has(name)) known.delete(name);
+      const rows: RunRow[] = [];
+      // One after the other: a directory of thousands of runs must not open thousands of files at once.
+      for (const name of names) {
+        const one = await row(name);
+        if (one !== undefined) rows.push(one);
+      }
+      return rows.sort((a, b) => order(b.started_at, a.started_at) || order(b.run_id, a.run_id));
+    },
+  };
+}
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Changes with every change of what a row says; undefined where there is no run. */
+function identityOf(dir: string, branch: string | undefined): string | undefined {
+  const { manifest, checkpoint, journal, result, locks, acts } = layout(dir);
+  const facts = [
+    manifest,
+    checkpoint,
+    journal,
+    result,
+    locks,
+    acts,
+    ...(branch === undefined ? [] : [branch]),
+  ].map((path) => {
+    const is = statSync(path, { throwIfNoEntry: false });
+    return is === undefined ? '' : `${is.ino} ${is.size} ${is.mtimeMs}`;
+  });
+  return facts[0] === '' && facts[1] === '' ? undefined : facts.join('|');
+}
+
+type Graphs = (start: Pick<Start, 'pipeline' | 'pipeline_path'>) => Graph | undefined;
+
+/** Pipelines by the hash of their text: many runs have the same. */
+function openGraphs(): Graphs {
+  const read = new Map<string, Graph | undefined>();
+  return (start) => {
+    const { sha256 } = start.pipeline;
+    if (read.size > 200) read.clear();
+    if (!read.has(sha256)) read.set(sha256, storedGraph(start));
+    return read.get(sha256);
+  };
+}
+
+async function readRow(
+  name: string,
+  dir: string,
+  doors: InspectDoors,
+  graphs: Graphs,
+): Promise<Omit<Known, 'is'>> {
+  const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, doors.clock);
+  const start = startSchema().safeParse(manifest).data;
+  const standing = standingSchema().safeParse(checkpoint).data ?? { at: '', steps: 0, context: {} };
+  const graph = start === undefined ? undefined : graphs(start);
+  const progress =
+    'order.count' in standing.context ? progressIn(await latestToolState(layout(dir).journal)) : null;
+  const made = summary.status === 'completed' ? madeIn(dir) : { commits: [] };
+  const commits = made.commits.filter(({ commit }) => commit !== null).length;
+  const branch = start === undefined || commits === 0 ? undefined : branchOf(start);
+  const delivered = commits === 0 ? null : isDelivered(dir, branch);
+  const headline = headlineOf({
+    summary,
+    context: standing.context,
+    progress,
+    node: graph?.nodes.get(summary.nextNode),
+    model: start?.agent.model ?? start?.agent.name ?? '',
+    commits,
+    judged: made.evidence?.judged,
+    steps: standing.steps,
+  });
+  const row: RunRow = {
+    run_id: name,
+    title: start === undefined ? basename(summary.pipeline) || name : await titleOf(dir, start, graph),
+    pipeline: summary.pipeline,
+    status: summary.status,
+    needs_attention: needsAttention(summary.status),
+    headline: headline.replace(/[\p{C}\s]+/gu, ' ').slice(0, 300),
+    reason: summary.reason,
+    started_at: summary.startedAt,
+    ended_at: summary.status === 'running' || standing.at === '' ? null : standing.at,
+    elapsed_ms: elapsedOf(summary, standing.at, doors),
+    spent: summary.spent,
+    progress,
+    at_node: summary.nextNode === '' ? null : summary.nextNode,
+    wake_at: summary.wakeAt,
+    delivered,
+    forked_from: summary.forkedFrom,
+    replay_of: summary.replayOf,
+    next: await nextIn(dir, summary, delivered === false ? start : undefined, doors),
+    acts: actsOf(summary, standing.steps, commits > 0),
+  };
+  return { row, branch };
+}
+
+function madeIn(dir: string): z.infer<ReturnType<typeof madeSchema>> {
+  const none = { commits: [] };
+  try {
+    const read = readPlain(layout(dir).result, mostAtOnce);
+    return read.kind === 'text' ? (madeSchema().safeParse(parseJson(read.text)).data ?? none) : none;
+  } catch {
+    // A list only marks a damaged run.
+    return none;
+  }
+}
+
+/** Of a running one, the time until now. */
+function elapsedOf({ status, elapsedMs }: RunSummary, at: string, { clock }: InspectDoors): number {
+  const since = status === 'running' && at !== '' ? clock.now().getTime() - Date.parse(at) : 0;
+  return Math.round(elapsedMs + Math.max(0, since || 0));
+}
+
+/** The file of the branch that `factory deliver` makes in the source repository. */
+const branchOf = ({ workdir_kind, original_workdir, run_id }: Start): string | undefined =>
+  workdir_kind === 'git' ? join(original_workdir, '.git/refs/heads/factory', run_id) : undefined;
+
+/** Whether the branch is there, or a server was asked to deliver the run. */
+const isDelivered = (dir: string, branch: string | undefined): boolean =>
+  (branch !== undefined && existsSync(branch)) || readActs(dir).some(({ what }) => what === 'deliver');
+
+async function nextIn(
+  dir: string,
+  summary: RunSummary,
+  undelivered: Start | undefined,
+  { cwd, called = { program: 'factory' } }: InspectDoors,
+): Promise<string> {
+  if (undelivered === undefined) return nextOf(summary, called.program, namedRun(dir, cwd));
+  const end = { status: 'completed', exitNode: null, failed: undefined, byModel: false } as const;
+  return nextCommand(undelivered, end, dir, cwd, called);
+}
+
+function actsOf({ status, nextNode }: RunSummary, steps: number, commits: boolean): RunRow['acts'] {
+  if (status === 'running') return ['stop'];
+  if (status === 'unreadable') return [];
+  const resumes = status !== 'completed' && nextNode !== '';
+  return [
+    ...(resumes ? (['resume'] as const) : []),
+    ...(steps > 0 ? (['fork'] as const) : []),
+    ...(status === 'completed' && commits ? (['deliver'] as const) : []),
+  ];
+}

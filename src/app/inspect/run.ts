@@ -1,0 +1,66 @@
+/** A run as one view: its executions, groups, graph, cause and result. */
+import { join } from 'node:path';
+import type { Refusal } from '../../core/diagnostic.ts';
+import { parseJson } from '../../core/json.ts';
+import { layout } from '../../core/records/layout.ts';
+import { type RunResult, runResultSchema } from '../../core/records/result.ts';
+import { mostAtOnce, readPlain } from '../../platform/files/read.ts';
+import { loadOrders } from '../../store/orders.ts';
+import { executionName } from './executions.ts';
+import { graphOfRun } from './graph.ts';
+import { groupsOf } from './groups.ts';
+import { type InspectedRun, readForViews } from './read-run.ts';
+import type { InspectDoors } from './rows.ts';
+import type { RunView } from './shapes.ts';
+import { whyOf } from './why.ts';
+
+/** The run in `dir`, whole; or why it cannot be read. */
+export async function inspectRun(dir: string, doors: InspectDoors): Promise<RunView | Refusal> {
+  const run = await readForViews(dir, doors);
+  return 'problems' in run ? run : viewOf(run);
+}
+
+export async function viewOf(run: InspectedRun): Promise<RunView> {
+  const { dir, row, manifest, graph, history, events, executions } = run;
+  const visits = history.records.filter((record) => record.type === 'Visit');
+  const { groups, of } = groupsOf({
+    ...{ rows: executions, visits, graph, title: row.title },
+    titles: row.progress === null ? new Map() : await orderTitles(dir),
+    ended: row.status !== 'running' && row.status !== 'completed',
+  });
+  const spec = manifest.variables['spec']?.file?.source ?? null;
+  return {
+    ...row,
+    agent: manifest.agent.describe || 'none',
+    sandbox: manifest.sandbox === undefined ? 'none' : `${manifest.sandbox.used} (${manifest.sandbox.why})`,
+    not_enforced: [...(manifest.sandbox?.missing ?? manifest.not_enforced)],
+    spec,
+    groups: [...groups],
+    executions: executions.map((one) => ({ ...one, group: of.get(executionName(one)) ?? '' })),
+    graph:
+      graph === undefined
+        ? { name: '', direction: 'TB', nodes: [], edges: [] }
+        : graphOfRun(graph, { executions, visits, calls: history.calls }),
+    cause: row.status === 'running' || row.status === 'completed' ? null : await whyOf(run),
+    result: row.status === 'running' ? null : resultIn(dir),
+    last_event: events.seq,
+    run_dir: dir,
+  };
+}
+
+/** Titles of the work orders in the workspace, by id; none if they cannot be read. */
+async function orderTitles(dir: string): Promise<ReadonlyMap<string, string>> {
+  const loaded = await loadOrders(layout(dir).workspace, { allowExempt: true });
+  if ('problem' in loaded) return new Map();
+  return new Map(loaded.orders.map(({ order }) => [order.id, order.title]));
+}
+
+/** `result.json` of a run; null if it is missing or not readable. */
+export function resultIn(dir: string): RunResult | null {
+  try {
+    const read = readPlain(join(layout(dir).result), mostAtOnce);
+    return read.kind === 'text' ? (runResultSchema().safeParse(parseJson(read.text)).data ?? null) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,150 @@
+/** Why a run stands as it does: in at most five lines, with evidence and the next command. */
+import { existsSync } from 'node:fs';
+import { failureLine } from '../../core/failure-excerpt.ts';
+import { unreachable } from '../../core/json.ts';
+import { layout } from '../../core/records/layout.ts';
+import type { VisitRecord } from '../../core/records/visit.ts';
+import { locksIn } from '../../store/lock.ts';
+import { printed } from '../../store/result.ts';
+import { executionName } from './executions.ts';
+import { folderOf } from './folder.ts';
+import { localTime } from './headline.ts';
+import type { InspectedRun } from './read-run.ts';
+import type { Cause } from './shapes.ts';
+
+const most = { lines: 5, characters: 400 } as const;
+
+/** The cause; of a run that runs or completed, what it does or has done. */
+export async function whyOf(run: InspectedRun): Promise<Cause> {
+  const { row } = run;
+  const failure = row.status === 'failed' ? failureOf(run) : undefined;
+  const lines = failure === undefined ? standing(run) : failure.lines;
+  const shown = failure?.visit ?? openExecution(run);
+  return {
+    headline: row.headline,
+    lines: lines
+      .map((line) => line.replace(/[\p{C}\s]+/gu, ' ').trim())
+      .filter((line) => line !== '')
+      .slice(0, most.lines)
+      .map((line) => (line.length > most.characters ? `${line.slice(0, most.characters - 1)}…` : line)),
+    evidence: await evidenceFiles(run, failure?.visit),
+    node: shown === undefined ? null : executionName(shown),
+    next: row.next,
+  };
+}
+
+/** The execution that had begun when the run stopped. */
+const openExecution = ({ executions }: InspectedRun): { node: string; visit: number } | undefined => {
+  const last = executions.at(-1);
+  return last !== undefined && (last.state === 'interrupted' || last.state === 'running') ? last : undefined;
+};
+
+/** Lines about a failed run, and the execution that failed. */
+function failureOf({ row, history, withheld, executions }: InspectedRun) {
+  const { last_failure: last, ended, context } = history.checkpoint;
+  const visits = history.records.filter((record) => record.type === 'Visit');
+  const visit =
+    last === null
+      ? undefined
+      : visits.findLast(({ node, outcome }) => node === last.node && outcome.status === 'fail');
+  // A limit or an audit ends a run whatever failed before.
+  const isCause = last !== null && (ended?.exit_node !== null || row.reason.includes(last.reason));
+  if (last === null || visit === undefined || !isCause)
+    return { visit: undefined, lines: [row.reason, ...before(row.at_node)] };
+  const told = executions.find(({ node, visit: n }) => node === visit.node && n === visit.visit);
+  const clean = withheld(last.node) ? (told?.reason ?? '') : (told?.reason ?? last.reason);
+  const output = printed({ context }, last.node);
+  return {
+    visit,
+    lines: [
+      `node ${executionName(visit)} failed (${last.class}): ${clean}`,
+      ...(last.command === undefined || clean.includes(last.command)
+        ? []
+        : [`command: ${last.command}${last.exit_code === null ? '' : ` (exit ${last.exit_code})`}`]),
+      ...(output === '' ? [] : [`it says: ${failureLine(output) ?? output.trim().split('\n').at(-1) ?? ''}`]),
+      ...(last.attribution === undefined ? [] : [`class ${last.class}: ${last.attribution.why}`]),
+      after(visit, ended?.exit_node ?? null, visits),
+    ],
+  };
+}
+
+const before = (node: string | null): string[] => (node === null ? [] : [`it stopped before node ${node}`]);
+
+/** What came after the failure. */
+function after(failed: VisitRecord, exit: string | null, visits: readonly VisitRecord[]): string {
+  const later = visits.slice(visits.indexOf(failed) + 1).map(({ node }) => node);
+  if (later.length === 0)
+    return failed.next_node === null || exit === null ? 'no edge takes this failure, so the run ended' : '';
+  const path = later.length > 5 ? [...later.slice(0, 2), '…', ...later.slice(-2)] : later;
+  return `then: ${path.join(' → ')}`;
+}
+
+/** Lines about any other run. */
+function standing(run: InspectedRun): readonly string[] {
+  const { row, history } = run;
+  const { parked, at } = history.checkpoint;
+  const where = before(row.at_node);
+  switch (row.status) {
+    case 'paused_quota':
+    case 'paused_outage':
+    case 'paused_auth':
+    case 'paused_billing':
+      return [
+        `suspended at node ${parked?.node ?? row.at_node ?? ''}: ${row.headline}`,
+        row.reason,
+        ...(parked === undefined ? [] : [`since ${localTime(parked.since)}`]),
+        'what is done is kept; a resume executes that node again',
+      ];
+    case 'interrupted':
+      return [
+        row.reason === '' ? 'it was stopped' : row.reason,
+        ...where,
+        'what is done is kept; a resume continues there',
+      ];
+    case 'crashed':
+      return [
+        ...ownerWords(run),
+        ...where,
+        `last record at ${localTime(at)}`,
+        'what is done is kept; a resume continues there',
+      ];
+    case 'running':
+      return [`running: ${row.headline}`];
+    case 'completed':
+      return [`completed: ${row.headline}`];
+    case 'failed':
+    case 'unreadable':
+      return [row.reason];
+    default:
+      return unreachable(row.status);
+  }
+}
+
+/** Who had the run when it crashed. */
+function ownerWords({ dir }: InspectedRun): string[] {
+  const last = locksIn(dir).reduce<ReturnType<typeof locksIn>[number] | undefined>(
+    (a, b) => (a === undefined || b.epoch > a.epoch ? b : a),
+    undefined,
+  );
+  return last === undefined
+    ? ['no process has it']
+    : [
+        `its process (${last.pid} on ${last.host}) ended without a word; last sign of life at ${localTime(last.heartbeat)}`,
+      ];
+}
+
+/** Files of the failed execution that people read first, those that exist. */
+async function evidenceFiles(
+  { dir, withheld }: InspectedRun,
+  visit: VisitRecord | undefined,
+): Promise<string[]> {
+  if (visit === undefined) return existsSync(layout(dir).result) ? [layout(dir).result] : [];
+  const folder = await folderOf(dir, visit);
+  const names = Object.keys(visit.artifacts ?? {});
+  const failing = visit.commands?.findLast(({ exit_code }) => exit_code !== 0);
+  const wanted = [
+    ...(failing === undefined ? [] : [failing.stderr, failing.stdout]),
+    ...['verification.results.json', 'response.md', 'status.json', 'workspace.diff.json'],
+  ].filter((name) => names.includes(name) && (!withheld(visit.node) || name === 'status.json'));
+  return wanted.slice(0, 4).map((name) => `${folder}/${name}`);
+}

@@ -1,0 +1,130 @@
+/** Views of runs: read from outside, from run directories that the command line has made. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { inspectExecution } from '../../../src/app/inspect/execution.ts';
+import { inspectRows, openRunList } from '../../../src/app/inspect/rows.ts';
+import { inspectRun } from '../../../src/app/inspect/run.ts';
+import {
+  executionViewSchema,
+  type RunView,
+  runRowSchema,
+  runViewSchema,
+} from '../../../src/app/inspect/shapes.ts';
+import { realClock } from '../../../src/platform/clock.ts';
+import { house } from '../../support/house.ts';
+
+/** A loop that a tool leaves at its second execution, or never. */
+const loop = (end: string) => `digraph g { workdir="none"; label="Ship it"
+  start [shape=Mdiamond]; exit [shape=Msquare]
+  check [shape=parallelogram, label="Run the check",
+    tool_command="echo 'ERROR: no column email'; echo x >> n.txt; test $(wc -l < n.txt) -ge ${end}"]
+  fix [shape=parallelogram, tool_command="echo fixed > fix.txt"]
+  start -> check
+  check -> exit [condition="outcome=success"]
+  check -> fix [condition="outcome=fail"]
+  fix -> check }`;
+
+const straight = `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+  a [shape=parallelogram, tool_command="echo 'ERROR: no column email'; exit 3"]
+  start -> a; a -> exit [condition="outcome=success"] }`;
+
+let it: Awaited<ReturnType<typeof house>>;
+const doors = () => ({ cwd: it.path, clock: realClock });
+const dirOf = (id: string) => join(it.path, '.factory/runs', id);
+
+beforeAll(async () => {
+  it = await house({ 'loop.dot': loop('2'), 'straight.dot': straight });
+  await it.run('loop.dot', { runId: 'good', quiet: true });
+  await it.run('straight.dot', { runId: 'bad', quiet: true });
+});
+afterAll(() => it[Symbol.asyncDispose]());
+
+async function view(id: string): Promise<RunView> {
+  const read = await inspectRun(dirOf(id), doors());
+  if ('problems' in read) throw new Error(JSON.stringify(read.problems));
+  return runViewSchema().parse(read);
+}
+
+test('rows have title, headline, next command and what can be done', async () => {
+  const rows = await inspectRows(join(it.path, '.factory/runs'), doors());
+  for (const row of rows) runRowSchema().parse(row);
+  expect(rows).toMatchObject([
+    {
+      ...{ run_id: 'bad', title: 'straight.dot', status: 'failed', needs_attention: true, at_node: 'a' },
+      headline: 'a: ERROR: no column email',
+      ...{ next: 'factory resume bad', acts: ['resume', 'fork'], progress: null, delivered: null },
+    },
+    {
+      ...{ run_id: 'good', title: 'Ship it', status: 'completed', needs_attention: false },
+      ...{ headline: '5 nodes done', next: '', acts: ['fork'], reason: '' },
+    },
+  ]);
+});
+
+test('a run is its executions in order, with why each came, and rounds of its loop', async () => {
+  const { executions, groups, graph, last_event, result, cause } = await view('good');
+  expect(executions.map(({ node, visit, state, how }) => [node, visit, state, how])).toEqual([
+    ['start', 1, 'success', 'the only edge'],
+    ['check', 1, 'fail', expect.stringContaining('outcome=fail')],
+    ['fix', 1, 'success', 'the only edge'],
+    ['check', 2, 'success', 'outcome=success'],
+    ['exit', 1, 'success', ''],
+  ]);
+  expect(executions[1]).toMatchObject({ label: 'Run the check', class: 'product', next: 'fix', attempts: 1 });
+  expect(groups).toMatchObject([
+    {
+      ...{ id: 'run', title: 'Ship it', kind: 'part', state: 'done' },
+      attempts: [
+        { state: 'failed', executions: ['start@1', 'check@1'] },
+        { state: 'done', executions: ['fix@1', 'check@2', 'exit@1'] },
+      ],
+    },
+  ]);
+  expect(graph.nodes.find(({ id }) => id === 'check')).toMatchObject({ executions: 2, state: 'success' });
+  expect(graph.edges.filter(({ taken }) => taken > 0).map(({ from, to }) => `${from} ${to}`)).toEqual([
+    'start check',
+    'check exit',
+    'check fix',
+    'fix check',
+  ]);
+  expect(last_event).toBe(it.records('.factory/runs/good/events.jsonl').length);
+  expect(result?.status).toBe('completed');
+  expect(cause).toBeNull();
+});
+
+test('the cause of a failed run names the execution, what it printed, its files and the next command', async () => {
+  const { cause } = await view('bad');
+  expect(cause).toMatchObject({ node: 'a@1', next: 'factory resume bad' });
+  expect(cause?.lines.join('\n')).toMatch(/a@1 failed \(product\).*\n.*ERROR: no column email/);
+  expect(cause?.evidence).toContain(join(dirOf('bad'), 'a/tool.stdout.txt'));
+});
+
+test('an execution has its output, its excerpt, its changes and every edge that was considered', async () => {
+  const first = await inspectExecution(dirOf('good'), 'check', 1, doors());
+  const read = executionViewSchema().parse(first);
+  expect(read).toMatchObject({
+    ...{ visit: 1, state: 'fail', withheld: false, prompt: null },
+    excerpt: expect.stringContaining('ERROR: no column email'),
+    output: [{ name: 'tool.stdout.txt', text: 'ERROR: no column email\n', from: 0 }],
+    changes: { created: ['n.txt'], modified: [], deleted: [] },
+    edges: [
+      { to: 'exit', matched: false, why_not: 'its condition is false' },
+      { to: 'fix', matched: true, why_not: '' },
+    ],
+  });
+  expect(await inspectExecution(dirOf('good'), 'chek', undefined, doors())).toMatchObject({
+    problems: [{ message: expect.stringContaining('it has: start, check, fix, exit') }],
+  });
+});
+
+test('a list that is asked again reads only what has changed, and forgets a removed run', async () => {
+  const list = openRunList(join(it.path, '.factory/runs'), doors());
+  const before = await list.rows();
+  const again = await list.rows();
+  expect(again.map((row, at) => row === before[at])).toEqual([true, true]);
+  await it.resume('bad', { quiet: true });
+  expect((await list.rows()).map((row, at) => row === before[at])).toEqual([false, true]);
+  rmSync(dirOf('bad'), { recursive: true });
+  expect((await list.rows()).map(({ run_id }) => run_id)).toEqual(['good']);
+});
