@@ -1,7 +1,7 @@
 /** Builds `dist/`: the command line as one script with V8's code cache, and the library, which imports its dependencies
  *  like any package. */
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
@@ -55,6 +55,7 @@ try {
     entryPoints: Object.fromEntries(large.map((name) => [name, name])),
     outExtension: { '.js': '.cjs' },
   });
+  await buildPage();
   await spellOut(`${out}/program.cjs`);
   await build({
     ...common,
@@ -78,6 +79,22 @@ try {
   await rename(out, 'dist');
 } finally {
   await rm(out, { recursive: true, force: true });
+}
+
+/** What the browser loads from `factory serve`. */
+async function buildPage() {
+  await build({
+    outdir: `${out}/page`,
+    bundle: true,
+    format: 'esm',
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    minify: true,
+    logLevel: 'warning',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    entryPoints: ['main.tsx', 'app.css'].map((name) => ({ in: `src/web/page/${name}`, out: 'app' })),
+  });
+  for (const name of ['index.html', 'icon.svg']) await cp(`src/web/page/${name}`, `${out}/page/${name}`);
 }
 
 /** Modules that most runs do not need are loaded at the first call of one of their functions: each takes one to ten

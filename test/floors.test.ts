@@ -44,9 +44,13 @@ const doors: readonly { readonly module: RegExp; readonly may: RegExp }[] = [
 ];
 
 const globals: readonly { readonly what: RegExp; readonly may: RegExp; readonly fix: string }[] = [
-  { what: /\bDate\.now\(|\bnew Date\(\)/, may: /^platform\//, fix: 'take a Clock' },
-  { what: /(?<![.\w])set(?:Timeout|Interval|Immediate)\(/, may: /^platform\//, fix: 'take a Clock' },
-  { what: /(?<![.\w])fetch\(/, may: /^platform\//, fix: 'use the OpenAI client' },
+  { what: /\bDate\.now\(|\bnew Date\(\)/, may: /^platform\/|^web\/page\//, fix: 'take a Clock' },
+  {
+    what: /(?<![.\w])set(?:Timeout|Interval|Immediate)\(/,
+    may: /^platform\/|^web\/page\//,
+    fix: 'take a Clock',
+  },
+  { what: /(?<![.\w])fetch\(/, may: /^platform\/|^web\/page\//, fix: 'use the OpenAI client' },
   {
     what: /\bprocess\.exit\b/,
     may: /^cli\/process\.ts$|^platform\/embedded\//,
@@ -57,7 +61,7 @@ const globals: readonly { readonly what: RegExp; readonly may: RegExp; readonly 
 
 const source = join(import.meta.dirname, '../src');
 const files = (readdirSync(source, { recursive: true }) as string[])
-  .filter((name) => name.endsWith('.ts') && statSync(join(source, name)).isFile())
+  .filter((name) => /\.tsx?$/.test(name) && statSync(join(source, name)).isFile())
   .sort();
 const texts = new Map(files.map((file) => [file, readFileSync(join(source, file), 'utf8')]));
 const textOf = (file: string): string => texts.get(file) ?? '';

@@ -1,0 +1,111 @@
+/** The HTTP API as this page uses it. */
+import type { ExecutionView, RunView } from '../../app/inspect/shapes.ts';
+import type {
+  Acted,
+  ApiError,
+  ChangeList,
+  DeliverBody,
+  Delivered,
+  EventPage,
+  FolderFiles,
+  ForkBody,
+  PipelineList,
+  ResumeBody,
+  RunList,
+  ServerInfo,
+  StartBody,
+} from '../contract.ts';
+
+/** An answer with a status of 400 or more; status 0: the server was not reached. */
+export class RequestError extends Error {
+  readonly status: number;
+  readonly fix: string;
+  constructor(status: number, { message, fix }: Pick<ApiError, 'message' | 'fix'>) {
+    super(message);
+    this.status = status;
+    this.fix = fix;
+  }
+}
+
+const runPath = (run: string): string => `/api/v1/runs/${encodeURIComponent(run)}`;
+const nodePath = (run: string, node: string, visit: number): string =>
+  `${runPath(run)}/nodes/${encodeURIComponent(node)}/${visit}`;
+
+async function request(path: string, body?: object): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      credentials: 'same-origin',
+      cache: 'no-cache',
+      ...(body === undefined
+        ? {}
+        : { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+  } catch {
+    throw new RequestError(0, {
+      message: 'The server cannot be reached.',
+      fix: 'Start factory serve again.',
+    });
+  }
+  if (response.ok) return response;
+  const told = (await response.json().catch(() => null)) as ApiError | null;
+  throw new RequestError(
+    response.status,
+    told ?? { message: `${response.status} ${response.statusText}`, fix: '' },
+  );
+}
+
+const json = async <T>(path: string, body?: object): Promise<T> =>
+  (await request(path, body)).json() as Promise<T>;
+
+export const api = {
+  server: () => json<ServerInfo>('/api/v1/server'),
+  runs: () => json<RunList>('/api/v1/runs'),
+  run: (run: string) => json<RunView>(runPath(run)),
+  execution: (run: string, node: string, visit: number) => json<ExecutionView>(nodePath(run, node, visit)),
+  changes: (run: string, query: { at?: string; path?: string }) =>
+    json<ChangeList>(`${runPath(run)}/changes?${new URLSearchParams(query)}`),
+  events: (run: string, after: number) => json<EventPage>(`${runPath(run)}/events?after=${after}`),
+  graph: async (run: string) => (await request(`${runPath(run)}/graph.svg`)).text(),
+  pipelines: () => json<PipelineList>('/api/v1/pipelines'),
+  files: () => json<FolderFiles>('/api/v1/files'),
+  start: (body: Partial<StartBody>) => json<Acted>('/api/v1/runs', body),
+  stop: (run: string) => json<Acted>(`${runPath(run)}/stop`, {}),
+  resume: (run: string, body: Partial<ResumeBody>) => json<Acted>(`${runPath(run)}/resume`, body),
+  fork: (run: string, body: ForkBody) => json<Acted>(`${runPath(run)}/fork`, body),
+  deliver: (run: string, body: Partial<DeliverBody>) => json<Delivered>(`${runPath(run)}/deliver`, body),
+};
+
+/** Address of a file of an execution. `whole` downloads it; otherwise its first MiB is shown. */
+export const filePath = (run: string, node: string, visit: number, name: string, whole: boolean): string =>
+  `${nodePath(run, node, visit)}/files/${name.split('/').map(encodeURIComponent).join('/')}${whole ? '?download=1' : ''}`;
+
+const mebibyte = 1_048_576;
+
+/** The first `bytes` of a file of an execution. */
+export async function filePart(
+  run: string,
+  node: string,
+  visit: number,
+  name: string,
+  bytes: number,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let from = 0; from < bytes; from += mebibyte) {
+    const range = `?from=${from}&to=${Math.min(bytes, from + mebibyte)}`;
+    const response = await request(filePath(run, node, visit, name, false) + range);
+    text += decoder.decode(await response.arrayBuffer(), { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+export const listStream = '/api/v1/stream';
+export const runStream = (run: string, after: number): string => `${runPath(run)}/stream?after=${after}`;
+
+export const requestMessage = (error: unknown): string =>
+  error instanceof RequestError
+    ? [error.message, error.fix].filter(Boolean).join(' ')
+    : error instanceof Error
+      ? error.message
+      : String(error);

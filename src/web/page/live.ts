@@ -1,0 +1,75 @@
+/** One stream of server-sent events that is opened again after every loss, and the state of its connection. */
+import { signal } from '@preact/signals';
+import { api, RequestError } from './api.ts';
+
+/** Why the page may be out of date; null if it is not. */
+export type ConnectionTrouble =
+  | { readonly kind: 'lost'; readonly since: number }
+  | { readonly kind: 'token' }
+  | null;
+export const connection = signal<ConnectionTrouble>(null);
+
+export interface Feed {
+  /** Where to open it; asked at every connection, so that it can continue after the last event. */
+  readonly url: () => string;
+  /** After each connection, before the first event. */
+  readonly opened?: () => void;
+  /** By the name of the event; `data` is parsed JSON. */
+  readonly on: Readonly<Record<string, (data: never, id: string) => void>>;
+}
+
+const delays = [500, 1000, 2000, 5000, 10_000];
+
+/** Opens the feed; answers a function that closes it. */
+export function openFeed({ url, opened, on }: Feed): () => void {
+  let source: EventSource | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let failures = 0;
+  let closed = false;
+
+  const connect = () => {
+    source = new EventSource(url());
+    source.onopen = () => {
+      failures = 0;
+      connection.value = null;
+      opened?.();
+    };
+    source.onerror = () => {
+      // Opened again by hand: a browser gives up after some errors, and would repeat an old address.
+      source?.close();
+      if (!closed) void retry();
+    };
+    for (const [name, told] of Object.entries(on))
+      source.addEventListener(name, (event) => told(JSON.parse(event.data) as never, event.lastEventId));
+  };
+  const retry = async () => {
+    // A server that ends a stream in order is there again at once: that is not worth a word.
+    if (failures > 0 && connection.value === null) connection.value = { kind: 'lost', since: Date.now() };
+    if (await unauthorized()) connection.value = { kind: 'token' };
+    if (closed) return;
+    timer = setTimeout(connect, delays[Math.min(failures, delays.length - 1)]);
+    failures++;
+  };
+  const online = () => {
+    clearTimeout(timer);
+    source?.close();
+    if (!closed) connect();
+  };
+  connect();
+  addEventListener('online', online);
+  return () => {
+    closed = true;
+    clearTimeout(timer);
+    source?.close();
+    removeEventListener('online', online);
+  };
+}
+
+async function unauthorized(): Promise<boolean> {
+  try {
+    await api.server();
+    return false;
+  } catch (error) {
+    return error instanceof RequestError && error.status === 401;
+  }
+}

@@ -1,0 +1,51 @@
+/** The page: starts what it lives from and draws the view of its address. */
+import { render } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { startClock } from './clock.ts';
+import { startKeys } from './keys.ts';
+import { address, startPlaces } from './place.ts';
+import { startTheme } from './settings.ts';
+import { loadServer } from './store.ts';
+import { Dialogs } from './views/dialogs.tsx';
+import { Run } from './views/run.tsx';
+import { Runs } from './views/runs.tsx';
+import { Shell } from './views/shell.tsx';
+import { Start } from './views/start.tsx';
+
+function View() {
+  const at = address.value;
+  useEffect(() => {
+    void loadServer();
+  }, []);
+  switch (at.view) {
+    case 'runs':
+      return <Runs />;
+    case 'run':
+      return <Run id={at.run} />;
+    case 'new':
+      return <Start />;
+    default:
+      return (
+        <div class="empty">
+          <h1>No such page</h1>
+          <p>
+            <a href="/">All runs</a>
+          </p>
+        </div>
+      );
+  }
+}
+
+startTheme();
+startClock();
+startPlaces();
+startKeys();
+const root = document.querySelector('#page');
+if (root !== null)
+  render(
+    <Shell>
+      <View />
+      <Dialogs />
+    </Shell>,
+    root,
+  );

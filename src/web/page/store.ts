@@ -1,0 +1,204 @@
+/** What the page knows of the server and its runs: signals, filled by one stream at a time. */
+import { batch, computed, signal } from '@preact/signals';
+import type { RunRow, RunView } from '../../app/inspect/shapes.ts';
+import type { RunList, ServerInfo, StoredEvent } from '../contract.ts';
+import { api, listStream, RequestError, requestMessage, runStream } from './api.ts';
+import { connection, openFeed } from './live.ts';
+
+export const server = signal<ServerInfo | null>(null);
+
+/** All runs; null until the first answer. */
+export const runs = signal<readonly RunRow[] | null>(null);
+/** When `runs` was received: elapsed times of running ones grow from then on. */
+export const runsAt = signal(0);
+
+export const runView = signal<RunView | null>(null);
+export const runViewAt = signal(0);
+/** Why the run cannot be shown. */
+export const runProblem = signal<string | null>(null);
+export const events = signal<readonly StoredEvent[]>([]);
+/** True once all events up to now were received. */
+export const caughtUp = signal(false);
+
+/** What a running execution prints and says up to now. */
+export interface RunningTexts {
+  /** `NODE@VISIT` */
+  readonly of: string;
+  readonly texts: Readonly<Record<string, string>>;
+}
+export const liveTexts = signal<RunningTexts | null>(null);
+
+/** A piece of what a running node prints. */
+interface LivePiece {
+  readonly node: string;
+  readonly visit: number;
+  readonly channel: string;
+  readonly text: string;
+}
+
+export const running = computed(() => runView.value?.status === 'running');
+
+/** A longer live text keeps its end: the whole is in the run directory. */
+const mostLive = 2_000_000;
+
+export async function loadServer(): Promise<void> {
+  try {
+    server.value = await api.server();
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 401) connection.value = { kind: 'token' };
+  }
+}
+
+/** Keeps `runs` up to date; answers a function that ends that. */
+export function watchRuns(): () => void {
+  const waiting = new Map<string, RunRow | null>();
+  const apply = later(() => {
+    const rows = new Map((runs.value ?? []).map((run) => [run.run_id, run]));
+    for (const [id, run] of waiting) run === null ? rows.delete(id) : rows.set(id, run);
+    waiting.clear();
+    batch(() => {
+      runs.value = [...rows.values()];
+      runsAt.value = Date.now();
+    });
+  });
+  return openFeed({
+    url: () => listStream,
+    on: {
+      runs: (list: RunList) =>
+        batch(() => {
+          waiting.clear();
+          runs.value = list.runs;
+          runsAt.value = Date.now();
+        }),
+      run: (run: RunRow) => {
+        waiting.set(run.run_id, run);
+        apply();
+      },
+      gone: ({ run_id }: { run_id: string }) => {
+        waiting.set(run_id, null);
+        apply();
+      },
+    },
+  });
+}
+
+/** Keeps `runView`, `events` and `liveTexts` up to date for one run; answers a function that ends that. */
+export function watchRun(id: string): () => void {
+  let open = true;
+  let last = 0;
+  let arrived: StoredEvent[] = [];
+  let gone = false;
+  batch(() => {
+    if (runView.value?.run_id !== id) runView.value = null;
+    runProblem.value = null;
+    events.value = [];
+    liveTexts.value = null;
+    caughtUp.value = false;
+  });
+  const view = repeated(async () => {
+    const answer = await api.run(id).catch((error: unknown) => {
+      if (open && !gone) runProblem.value = requestMessage(error);
+    });
+    if (!open || !answer) return;
+    batch(() => {
+      runView.value = answer;
+      runViewAt.value = Date.now();
+      runProblem.value = null;
+    });
+  });
+  const show = later(() => {
+    if (!open || arrived.length === 0) return;
+    const fresh = arrived;
+    arrived = [];
+    events.value = events.value.length === 0 ? fresh : [...events.value, ...fresh];
+    if (caughtUp.value) view();
+  });
+  const live = liveWriter();
+  view();
+  const close = openFeed({
+    url: () => runStream(id, last),
+    // A connection begins with the whole live text again.
+    opened: live.clear,
+    on: {
+      run: () => {
+        if (caughtUp.value) view();
+      },
+      event: (event: StoredEvent) => {
+        if (event.seq <= last) return;
+        last = event.seq;
+        arrived.push(event);
+        show();
+      },
+      ready: () => {
+        show();
+        if (caughtUp.value) view();
+        caughtUp.value = true;
+      },
+      live: live.add,
+      gone: () => {
+        gone = true;
+        runProblem.value = 'This run was removed.';
+      },
+    },
+  });
+  return () => {
+    open = false;
+    close();
+  };
+}
+
+function liveWriter() {
+  let of = '';
+  let texts: Record<string, string> = {};
+  const show = later(() => {
+    liveTexts.value = { of, texts: { ...texts } };
+  });
+  return {
+    clear: () => {
+      texts = {};
+    },
+    add: ({ node, visit, channel, text }: LivePiece) => {
+      const name = `${node}@${visit}`;
+      if (name !== of) texts = {};
+      of = name;
+      texts[channel] = ((texts[channel] ?? '') + text).slice(-mostLive);
+      show();
+    },
+  };
+}
+
+/** Calls that come together are one, in the next frame at the latest. */
+function later(act: () => void): () => void {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    setTimeout(() => {
+      asked = false;
+      act();
+    }, 50);
+  };
+}
+
+/** Never twice at a time, and with pauses as long as it takes: a large run does not keep the server busy. */
+function repeated(act: () => Promise<void>): () => void {
+  let busy = false;
+  let again = false;
+  const start = async () => {
+    busy = true;
+    again = false;
+    const begun = performance.now();
+    await act();
+    setTimeout(
+      () => {
+        busy = false;
+        if (again) void start();
+      },
+      Math.max(250, 3 * (performance.now() - begun)),
+    );
+  };
+  return () => {
+    again = true;
+    if (!busy) void start();
+  };
+}

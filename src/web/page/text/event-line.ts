@@ -1,0 +1,69 @@
+/** An event in words, for the list of events. */
+import type { StoredEvent } from '../../contract.ts';
+import { durationText, exactTime } from './format.ts';
+import type { ShownState } from './looks.ts';
+
+export interface EventLine {
+  readonly what: string;
+  readonly state?: ShownState;
+  /** The execution that it belongs to: `verify@3`, or the node alone where the event has no number. */
+  readonly at?: string;
+}
+
+const text = (value: unknown): string =>
+  typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
+const joined = (...some: readonly string[]): string => some.filter(Boolean).join(' · ');
+const took = (event: StoredEvent): string =>
+  typeof event['elapsed_ms'] === 'number' ? durationText(event['elapsed_ms']) : '';
+
+const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at'>>> = {
+  PipelineStarted: (event) => ({
+    what: joined(event['resumed'] === true ? 'run resumed' : 'run started', text(event['agent'])),
+    state: 'running',
+  }),
+  StageStarted: (event) => ({ what: joined('started', text(event['node_type'])), state: 'running' }),
+  StageRetrying: (event) => ({
+    what: joined(`retry in ${durationText(Number(event['delay_ms'] ?? 0))}`, text(event['reason'])),
+    state: 'retry',
+  }),
+  AgentActed: (event) => ({
+    what: joined(text(event['action']).replace('_', ' '), text(event['detail']), text(event['status'])),
+  }),
+  ReplayRan: (event) => ({ what: joined('executed instead of replayed', text(event['why'])) }),
+  ScenarioRerun: () => ({ what: 'scenario executed again in a clean copy', state: 'retry' }),
+  GuardrailViolation: (event) => ({
+    what: `wrote outside its allowed paths: ${(event['paths'] as readonly string[] | undefined)?.join(', ') ?? ''}`,
+    state: 'fail',
+  }),
+  StageCompleted: (event) => ({
+    what: joined(text(event['outcome']).replace('_', ' '), text(event['notes']), took(event)),
+    state: event['outcome'] === 'partial_success' ? 'partial_success' : 'success',
+  }),
+  StageFailed: (event) => ({
+    what: joined(text(event['failure_class']), text(event['failure_reason']), took(event)),
+    state: 'fail',
+  }),
+  CheckpointSaved: () => ({ what: 'checkpoint saved' }),
+  PipelineCompleted: () => ({ what: 'run completed', state: 'completed' }),
+  PipelineFailed: (event) => ({ what: joined('run failed', text(event['error'])), state: 'failed' }),
+  PipelineInterrupted: (event) => ({
+    what: joined('run interrupted', text(event['signal']), `continues at ${text(event['next_node'])}`),
+    state: 'interrupted',
+  }),
+  PipelineParked: (event) => ({
+    what: joined(
+      'run suspended',
+      text(event['reason']),
+      event['wake_at'] ? `resumes at ${exactTime(text(event['wake_at']))}` : '',
+    ),
+    state: 'paused_quota',
+  }),
+};
+
+/** An event of another version shows its type. */
+export function eventLine(event: StoredEvent): EventLine {
+  const line = lines[event.type]?.(event) ?? { what: event.type };
+  const node = text(event['node_id'] ?? event['last_completed_node']);
+  if (node === '') return line;
+  return { ...line, at: typeof event['visit'] === 'number' ? `${node}@${event['visit']}` : node };
+}

@@ -1,0 +1,273 @@
+/** The dialogs that deliver and fork a run. */
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { RunRow } from '../../../app/inspect/shapes.ts';
+import type { DeliverBody, Delivered } from '../../contract.ts';
+import { api, requestMessage } from '../api.ts';
+import { go } from '../place.ts';
+import { runView } from '../store.ts';
+import { pathOf } from '../text/address.ts';
+import { deliverLine, forkLine } from '../text/commands.ts';
+import { openDialog } from './acts.tsx';
+import { Command, Dialog } from './parts.tsx';
+
+const close = () => {
+  openDialog.value = null;
+};
+
+export function Dialogs() {
+  const open = openDialog.value;
+  if (open === null) return null;
+  return open.kind === 'deliver' ? (
+    <DeliverDialog run={open.run} />
+  ) : (
+    <ForkDialog run={open.run} at={open.at} />
+  );
+}
+
+/** A form whose request is made once at a time. */
+function useRequest<T>() {
+  const busy = useSignal(false);
+  const problem = useSignal('');
+  const answer = useSignal<T | null>(null);
+  const send = async (request: () => Promise<T>) => {
+    busy.value = true;
+    problem.value = '';
+    try {
+      answer.value = await request();
+    } catch (error) {
+      problem.value = requestMessage(error);
+    }
+    busy.value = false;
+    return answer.value;
+  };
+  return { busy, problem, answer, send };
+}
+
+function DeliverDialog({ run }: { run: RunRow }) {
+  const where = useSignal<'branch' | 'to'>('branch');
+  const branch = useSignal(`factory/${run.run_id}`);
+  const to = useSignal('');
+  const reuse = useSignal(false);
+  const push = useSignal(false);
+  const { busy, problem, answer, send } = useRequest<Delivered>();
+  const body: Partial<DeliverBody> =
+    where.value === 'to'
+      ? { to: to.value.trim() }
+      : { branch: branch.value.trim(), reuse: reuse.value, push: push.value };
+  if (answer.value !== null) return <DeliveredDialog run={run} result={answer.value} />;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void send(() => api.deliver(run.run_id, body));
+  };
+  return (
+    <Dialog title={`Deliver ${run.title}`} closed={close}>
+      <form onSubmit={submit}>
+        <fieldset class="form">
+          <legend class="hidden">Where to</legend>
+          <Choice
+            name="A branch of the source repository"
+            chosen={where.value === 'branch'}
+            choose={() => {
+              where.value = 'branch';
+            }}
+          />
+          {where.value === 'branch' && (
+            <div class="form inset">
+              <Field name="Branch" value={branch} required />
+              <Check name="The branch exists: fast-forward it" value={reuse} />
+              <Check name="Push it to the first remote" value={push} />
+            </div>
+          )}
+          <Choice
+            name="A new repository"
+            chosen={where.value === 'to'}
+            choose={() => {
+              where.value = 'to';
+            }}
+          />
+          {where.value === 'to' && (
+            <div class="form inset">
+              <Field name="New or empty directory" value={to} required />
+            </div>
+          )}
+        </fieldset>
+        <Command text={deliverLine(run.run_id, body)} />
+        <p role="alert" class="tone-bad">
+          {problem.value}
+        </p>
+        <p class="buttons">
+          <button type="submit" class="primary" disabled={busy.value}>
+            {busy.value ? 'Delivering…' : 'Deliver'}
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
+function DeliveredDialog({ run, result }: { run: RunRow; result: Delivered }) {
+  return (
+    <Dialog title={`Delivered ${run.title}`} closed={close}>
+      <div class="form" role="status">
+        <p>
+          {result.commits.length} {result.commits.length === 1 ? 'commit is' : 'commits are'} on{' '}
+          <code>{result.branch ?? result.to}</code>
+          {result.pushed === true && ', pushed'}
+          {result.pushed === false && ', not pushed'}.
+        </p>
+        <ul class="bullets">
+          {result.commits.map(({ commit, subject }) => (
+            <li key={commit}>
+              <code>{commit.slice(0, 10)}</code> {subject}
+            </li>
+          ))}
+        </ul>
+        {result.notes.map((note) => (
+          <p key={note}>{note}</p>
+        ))}
+        {result.next !== '' && <Command text={result.next} label="Copy the next command" />}
+        <p class="buttons">
+          <button type="button" onClick={close}>
+            Close
+          </button>
+        </p>
+      </div>
+    </Dialog>
+  );
+}
+
+function ForkDialog({ run, at }: { run: RunRow; at: string | undefined }) {
+  const view = useSignal(runView.peek()?.run_id === run.run_id ? runView.peek() : null);
+  const chosen = useSignal(at ?? '');
+  useEffect(() => {
+    if (view.value !== null) return;
+    api.run(run.run_id).then(
+      (answer) => {
+        view.value = answer;
+      },
+      (error: unknown) => {
+        problem.value = requestMessage(error);
+      },
+    );
+  }, []);
+  const executions = view.value?.executions.map(({ node, visit }) => `${node}@${visit}`) ?? [];
+  const point = chosen.value || view.value?.cause?.node || executions.at(-1) || '';
+  const before = useSignal(true);
+  const { busy, problem, send } = useRequest<{ run_id: string }>();
+  const body = { at: point, before: before.value };
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const forked = await send(() => api.fork(run.run_id, body));
+    if (forked === null) return;
+    close();
+    go(pathOf({ view: 'run', run: forked.run_id, tab: 'graph' }));
+  };
+  return (
+    <Dialog title={`Fork ${run.title}`} closed={close}>
+      <form onSubmit={submit}>
+        <p>A fork is a new run that begins with the state of this one. This run stays unchanged.</p>
+        <label class="field">
+          <span>Execution</span>
+          <select
+            value={point}
+            onChange={(event) => {
+              chosen.value = event.currentTarget.value;
+            }}
+          >
+            {executions.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <fieldset class="form">
+          <legend class="hidden">Where to begin</legend>
+          <Choice
+            name="Before it: it is executed again"
+            chosen={before.value}
+            choose={() => {
+              before.value = true;
+            }}
+          />
+          <Choice
+            name="After it: its result is kept"
+            chosen={!before.value}
+            choose={() => {
+              before.value = false;
+            }}
+          />
+        </fieldset>
+        <Command text={forkLine(run.run_id, body)} />
+        <p role="alert" class="tone-bad">
+          {problem.value}
+        </p>
+        <p class="buttons">
+          <button type="submit" class="primary" disabled={busy.value || point === ''}>
+            {busy.value ? 'Forking…' : 'Fork'}
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
+function Choice({ name, chosen, choose }: { name: string; chosen: boolean; choose: () => void }) {
+  return (
+    <label>
+      <input type="radio" checked={chosen} onChange={choose} /> {name}
+    </label>
+  );
+}
+
+function Check({ name, value }: { name: string; value: { value: boolean } }) {
+  return (
+    <label>
+      <input
+        type="checkbox"
+        checked={value.value}
+        onChange={(event) => {
+          value.value = event.currentTarget.checked;
+        }}
+      />{' '}
+      {name}
+    </label>
+  );
+}
+
+export function Field({
+  name,
+  value,
+  required = false,
+  list,
+  note,
+  type = 'text',
+  placeholder = '',
+}: {
+  name: ComponentChildren;
+  value: { value: string };
+  required?: boolean;
+  list?: string;
+  note?: ComponentChildren;
+  type?: 'text' | 'number';
+  placeholder?: string;
+}) {
+  return (
+    <label class="field">
+      <span>{name}</span>
+      <input
+        type={type}
+        required={required}
+        list={list}
+        placeholder={placeholder}
+        value={value.value}
+        step="any"
+        min={type === 'number' ? 0 : undefined}
+        onInput={(event) => {
+          value.value = event.currentTarget.value;
+        }}
+      />
+      {note !== undefined && <span class="quiet">{note}</span>}
+    </label>
+  );
+}

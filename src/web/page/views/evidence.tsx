@@ -1,0 +1,225 @@
+/** What was checked, with which result, and what was not. */
+import type { ComponentChildren } from 'preact';
+import type { RunView } from '../../../app/inspect/shapes.ts';
+import { countText } from '../text/format.ts';
+import { State } from './icon.tsx';
+import { Command } from './parts.tsx';
+import { executionPath } from './run.tsx';
+
+type Result = NonNullable<RunView['result']>;
+
+export function EvidencePanel({ run }: { run: RunView }) {
+  const { result } = run;
+  if (result === null)
+    return <p class="loading">The evidence is written when the run ends. Executions show theirs already.</p>;
+  return (
+    <div class="evidence prose">
+      <Commands run={run} result={result} />
+      <Commits result={result} />
+      <Verdicts result={result} />
+      <NotChecked run={run} result={result} />
+      {result.verify !== undefined && (
+        <Part title="Check it yourself">
+          <Command text={result.verify} />
+        </Part>
+      )}
+      <Inputs result={result} />
+    </div>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+function Hash({ of, name }: { of: string | null; name: string }) {
+  return of === null ? null : (
+    <code class="quiet" title={`SHA-256 of ${name}: ${of}`}>
+      {of.slice(0, 10)}
+    </code>
+  );
+}
+
+function Commands({ run, result }: { run: RunView; result: Result }) {
+  const commands = result.evidence?.commands ?? [];
+  if (commands.length === 0) return null;
+  return (
+    <Part title="Commands">
+      <div class="scroll">
+        <table class="table">
+          <thead>
+            <tr>
+              <th>Outcome</th>
+              <th>Node</th>
+              <th>Command</th>
+              <th class="right">Exit code</th>
+              <th>Output</th>
+            </tr>
+          </thead>
+          <tbody>
+            {commands.map((one) => (
+              <tr key={`${one.node}@${one.visit} ${one.command}`}>
+                <td>
+                  <State state={one.outcome} worded />
+                </td>
+                <td>
+                  <a href={executionPath(run.run_id, one.node, one.visit)}>
+                    {one.node}@{one.visit}
+                  </a>{' '}
+                  <span class="quiet">{one.what}</span>
+                </td>
+                <td class="wide">
+                  <code>{one.command}</code>
+                </td>
+                <td class="number right">{one.exit_code ?? 'none'}</td>
+                <td>
+                  <Hash of={one.stdout_sha256} name="standard output" />{' '}
+                  <Hash of={one.stderr_sha256} name="standard error" />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {(result.evidence?.more_commands ?? 0) > 0 && (
+        <p class="quiet">
+          and {countText(result.evidence?.more_commands ?? 0, 'more command', 'more commands')}
+        </p>
+      )}
+    </Part>
+  );
+}
+
+function Commits({ result }: { result: Result }) {
+  if (result.commits.length === 0) return null;
+  return (
+    <Part title="Commits">
+      <table class="table">
+        <tbody>
+          {result.commits.map((one) => (
+            <tr key={one.work_order}>
+              <td>{one.work_order}</td>
+              <td>
+                <code>{one.commit?.slice(0, 10) ?? 'nothing changed'}</code>
+              </td>
+              <td class="wide">{one.subject}</td>
+              <td class="quiet">{countText(one.attempts, 'attempt')}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Part>
+  );
+}
+
+function Verdicts({ result }: { result: Result }) {
+  const { proof, evidence, audit } = result;
+  const judged = evidence?.judged;
+  const scenarios = evidence?.inputs.scenarios;
+  if (proof === null && judged === undefined && audit === undefined) return null;
+  return (
+    <Part title="Acceptance">
+      <dl class="facts">
+        {proof !== null && (
+          <Fact name="Proof" state={result.status === 'completed' ? 'success' : 'fail'}>
+            {proof.length === 0 ? 'no commands' : 'on a clean checkout of the last commit: '}
+            {proof.map((command) => (
+              <code key={command}>{command}; </code>
+            ))}
+          </Fact>
+        )}
+        {judged !== undefined && (
+          <Fact name="Scenarios" state={judged.passed === judged.total ? 'success' : 'fail'}>
+            {judged.passed} of {judged.total} passed
+            {scenarios && `, sealed: ${countText(scenarios.files, 'file')}`}
+          </Fact>
+        )}
+        {audit !== undefined && (
+          <Fact
+            name="Audit"
+            state={audit.errors > 0 ? 'fail' : audit.findings > 0 ? 'partial_success' : 'success'}
+          >
+            {audit.findings === 0
+              ? 'nothing found'
+              : `${countText(audit.errors, 'error')}, ${countText(audit.warnings, 'warning')}`}
+          </Fact>
+        )}
+      </dl>
+    </Part>
+  );
+}
+
+function Fact({
+  name,
+  state,
+  children,
+}: {
+  name: string;
+  state: 'success' | 'fail' | 'partial_success';
+  children: ComponentChildren;
+}) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <State state={state} /> {children}
+      </dd>
+    </div>
+  );
+}
+
+function NotChecked({ run, result }: { run: RunView; result: Result }) {
+  const { evidence, proof, audit } = result;
+  const missing = [
+    ...(proof === null ? ['no proof: the commits were not checked in a fresh checkout'] : []),
+    ...(evidence?.judged === undefined ? ['no holdout scenario judged the product'] : []),
+    ...(audit === undefined ? ['no audit for leaks and weakened tests'] : []),
+    ...(evidence?.unchecked_orders ?? []).map((order) => `${order}: its only acceptance command is true`),
+    ...run.not_enforced.map((what) => `not enforced by the sandbox: ${what}`),
+    ...(result.denied ?? []).map(({ node, calls }) => `${node}: denied ${calls.join(', ')}`),
+  ];
+  if (missing.length === 0) return null;
+  return (
+    <Part title="Not checked">
+      <ul class="bullets">
+        {missing.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </Part>
+  );
+}
+
+function Inputs({ result }: { result: Result }) {
+  const { evidence } = result;
+  if (evidence === undefined) return null;
+  const { inputs } = evidence;
+  const rows = [
+    ['pipeline', inputs.pipeline],
+    ...Object.entries(inputs.variables).map(([name, hash]) => [`variable ${name}`, hash]),
+    ...Object.entries(inputs.prompts).map(([name, hash]) => [name, hash]),
+    ...Object.entries(inputs.schemas).map(([name, hash]) => [name, hash]),
+    ...(inputs.scenarios === null ? [] : [['scenarios', inputs.scenarios.sha256]]),
+    ['all executions', evidence.chain],
+  ] as const;
+  return (
+    <details>
+      <summary>Hashes of the inputs</summary>
+      <dl class="facts">
+        {rows.map(([name = '', hash = '']) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <code>{hash}</code>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}

@@ -1,0 +1,141 @@
+/** The head of a run: the cause before the state, and the next action with it. */
+import type { RunView } from '../../../app/inspect/shapes.ts';
+import { slowNow } from '../clock.ts';
+import { follow } from '../settings.ts';
+import { runViewAt } from '../store.ts';
+import { nodeNamed, pathOf } from '../text/address.ts';
+import { countText, spentText, tokensText, wakeText } from '../text/format.ts';
+import { lookOf } from '../text/looks.ts';
+import { ActButtons } from './acts.tsx';
+import { State } from './icon.tsx';
+import { Ago, Command, Elapsed } from './parts.tsx';
+import { executionPath } from './run.tsx';
+
+export function Headline({ run }: { run: RunView }) {
+  const { cause } = run;
+  return (
+    <header class="run-head">
+      <div class="run-first">
+        <h1>
+          <State state={run.status} /> {cause === null ? run.title : cause.headline}
+        </h1>
+        <Meta run={run} />
+      </div>
+      {cause === null && <p>{run.status === 'completed' ? madeText(run) : run.headline}</p>}
+      <div class="buttons">
+        <ActButtons run={run} />
+        {run.status === 'running' && (
+          <button
+            type="button"
+            class="button"
+            aria-pressed={follow.value}
+            title="Select the running node and keep the end of its output in view (f)"
+            onClick={() => {
+              follow.value = !follow.value;
+            }}
+          >
+            {follow.value ? 'Following' : 'Follow'}
+          </button>
+        )}
+        {run.next !== '' && <Command text={run.next} label="Copy the next command" />}
+      </div>
+      {cause !== null && <CauseLines run={run} />}
+      <Origin run={run} />
+      <p class="hidden" role="status">
+        {`${lookOf(run.status).word}: ${cause?.headline ?? run.headline}`}
+      </p>
+    </header>
+  );
+}
+
+function Meta({ run }: { run: RunView }) {
+  const { spent } = run;
+  const tokens = spent.input_tokens + spent.output_tokens;
+  return (
+    <p class="meta quiet">
+      <Elapsed ms={run.elapsed_ms} received={runViewAt.value} runs={run.status === 'running'} />
+      <span class="number">{spentText(spent)}</span>
+      {tokens > 0 && (
+        <span class="number" title={`${spent.input_tokens} in, ${spent.output_tokens} out`}>
+          {tokensText(tokens)} tokens
+        </span>
+      )}
+      <span>{run.agent}</span>
+      <span title={run.not_enforced.length > 0 ? `Not enforced: ${run.not_enforced.join(', ')}` : ''}>
+        sandbox {run.sandbox}
+        {run.not_enforced.length > 0 && ' (in part)'}
+      </span>
+    </p>
+  );
+}
+
+function CauseLines({ run }: { run: RunView }) {
+  const { cause } = run;
+  if (cause === null) return null;
+  const node = cause.node === null ? undefined : nodeNamed(cause.node);
+  return (
+    <div class="cause">
+      {cause.lines.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+      {node !== undefined && (
+        <p>
+          <a href={executionPath(run.run_id, node.id, node.visit)}>Show {cause.node}</a>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Origin({ run }: { run: RunView }) {
+  const { forked_from, replay_of, progress } = run;
+  return (
+    <p class="origin quiet">
+      {run.cause !== null && (
+        <span>
+          {run.title}, {lookOf(run.status).word}
+          {run.wake_at !== null && `, resumes at ${wakeText(run.wake_at, slowNow.value)}`}
+        </span>
+      )}
+      {progress !== null && (
+        <span>
+          work orders {progress.done} of {progress.total}
+          {progress.current !== null && `, ${progress.current} now`}
+        </span>
+      )}
+      <span>
+        started <Ago time={run.started_at} />
+      </span>
+      <code title={run.run_dir}>{run.run_id}</code>
+      <code>{run.pipeline}</code>
+      {run.spec !== null && <code>{run.spec}</code>}
+      {forked_from !== null && (
+        <a href={pathOf({ view: 'run', run: forked_from.run_id, tab: 'graph' })}>
+          forked {forked_from.before ? 'before' : 'after'} {forked_from.node}@{forked_from.visit}
+        </a>
+      )}
+      {replay_of !== null && (
+        <a href={pathOf({ view: 'run', run: replay_of, tab: 'graph' })}>replay of {replay_of}</a>
+      )}
+    </p>
+  );
+}
+
+/** What a completed run has made, and how far it was checked. */
+function madeText({ result, headline, delivered }: RunView): string {
+  if (result === null) return headline;
+  const { commits, proof, evidence, audit } = result;
+  const judged = evidence?.judged;
+  const made = commits.filter(({ commit }) => commit !== null).length;
+  return [
+    made > 0 ? countText(made, 'commit') : headline,
+    ...(proof === null ? [] : [proof.length > 0 ? 'proof holds' : 'proof without commands']),
+    ...(judged === undefined ? [] : [`scenarios ${judged.passed} of ${judged.total}`]),
+    ...(audit === undefined
+      ? []
+      : [`audit: ${audit.findings === 0 ? 'nothing found' : countText(audit.findings, 'finding')}`]),
+    ...(delivered === true ? ['delivered'] : []),
+  ]
+    .filter(Boolean)
+    .join(' · ');
+}

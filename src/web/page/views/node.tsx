@@ -1,0 +1,377 @@
+/** An execution of a node: its outcome, why the next edge, and its texts. */
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
+import { api, filePath, requestMessage } from '../api.ts';
+import { now } from '../clock.ts';
+import { address } from '../place.ts';
+import { liveTexts, runViewAt, server } from '../store.ts';
+import { type NodeTab, pathOf } from '../text/address.ts';
+import { bytesText, countText, durationText, moneyText, tokensText } from '../text/format.ts';
+import { openDialog } from './acts.tsx';
+import { ChangedFiles, LayoutChoice } from './changes.tsx';
+import { State } from './icon.tsx';
+import { Output, TextView } from './output.tsx';
+import { Tabs } from './parts.tsx';
+import { executionPath, selectedExecution } from './run.tsx';
+
+const nodePage = signal<{ readonly key: string; readonly view: ExecutionView } | null>(null);
+const problem = signal('');
+
+const titles: Readonly<Record<NodeTab, string>> = {
+  output: 'Output',
+  prompt: 'Prompt',
+  answer: 'Answer',
+  changes: 'Changes',
+  context: 'Context',
+  files: 'Files',
+};
+
+export function NodePage({
+  run,
+  name,
+}: {
+  run: RunView;
+  name: { id: string; visit?: number; tab?: NodeTab };
+}) {
+  const row = selectedExecution.value;
+  const key = row === undefined ? '' : `${run.run_id} ${row.node}@${row.visit}`;
+  useLoaded(run, row, key);
+  if (row === undefined) return <NotExecuted run={run} node={name.id} />;
+  const view = nodePage.value?.key === key ? nodePage.value.view : null;
+  const tab = name.tab ?? (row.usage !== null || view?.answer ? 'prompt' : 'output');
+  const at = address.value;
+  return (
+    <section class="node-page" aria-label={`Execution ${row.node}@${row.visit}`}>
+      <NodeHead run={run} row={row} view={view} />
+      <Tabs
+        label="Execution"
+        tabs={Object.entries(titles).map(([id, title]) => ({ id: id as NodeTab, title }))}
+        shown={tab}
+        href={(one) => (at.view === 'run' ? pathOf({ ...at, node: { ...name, tab: one } }) : '')}
+        panel="node-panel"
+      />
+      <div id="node-panel" role="tabpanel" aria-label={titles[tab]} class="node-panel">
+        {problem.value !== '' && <p class="bar">{problem.value}</p>}
+        {view?.withheld === true && (
+          <p class="note">Texts are withheld until the run has ended: they may contain the holdout.</p>
+        )}
+        {view === null ? (
+          <Running row={row} tab={tab} />
+        ) : (
+          <NodePanel run={run} row={row} view={view} tab={tab} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Reads the execution again whenever its row has changed. */
+function useLoaded(run: RunView, row: ExecutionRow | undefined, key: string): void {
+  const version =
+    row && JSON.stringify([row.state, row.ended_at, row.attempts, row.next, run.status === 'running']);
+  useEffect(() => {
+    if (row === undefined) return;
+    let current = true;
+    api.execution(run.run_id, row.node, row.visit).then(
+      (view) => {
+        if (!current) return;
+        nodePage.value = { key, view };
+        problem.value = '';
+      },
+      (error: unknown) => {
+        if (current) problem.value = requestMessage(error);
+      },
+    );
+    return () => {
+      current = false;
+    };
+  }, [key, version]);
+}
+
+function NotExecuted({ run, node }: { run: RunView; node: string }) {
+  const known = run.graph.nodes.find(({ id }) => id === node);
+  return (
+    <section class="node-page" aria-label={`Node ${node}`}>
+      <header class="node-head">
+        <h2>{node}</h2>
+        <Close run={run} />
+      </header>
+      <p class="loading">
+        {known === undefined ? 'The pipeline has no such node.' : `${known.label}: not executed so far.`}
+      </p>
+    </section>
+  );
+}
+
+function Close({ run }: { run: RunView }) {
+  const at = address.value;
+  return (
+    <a
+      class="button plain"
+      href={pathOf({ view: 'run', run: run.run_id, tab: at.view === 'run' ? at.tab : 'graph' })}
+      aria-label="Close the node"
+      title="Close (Esc)"
+    >
+      ✕
+    </a>
+  );
+}
+
+function NodeHead({ run, row, view }: { run: RunView; row: ExecutionRow; view: ExecutionView | null }) {
+  const visits = run.executions.filter(({ node }) => node === row.node).map(({ visit }) => visit);
+  const live = row.state === 'running' ? Math.max(0, now.value - runViewAt.value) : 0;
+  const codes = view?.commands.map(({ exit_code }) => exit_code).filter((code) => code !== null) ?? [];
+  return (
+    <header class="node-head">
+      <div class="node-first">
+        <h2>
+          <State state={row.state} worded /> {row.node}
+          {visits.length > 1 && <span class="quiet"> @{row.visit}</span>}
+        </h2>
+        {visits.length > 1 && <Visits run={run} row={row} visits={visits} />}
+        <span class="quiet figures">
+          {[
+            ...(row.class === null ? [] : [row.class]),
+            durationText(row.took_ms + live),
+            ...(codes.length > 0 ? [`exit ${codes.at(-1)}`] : []),
+            ...(row.attempts > 1 ? [countText(row.attempts, 'attempt')] : []),
+            ...(row.waited_ms > 0 ? [`waited ${durationText(row.waited_ms)}`] : []),
+            ...(row.usage === null ? [] : usageWords(row)),
+            ...(row.replayed ? ['replayed'] : []),
+          ].join(' · ')}
+        </span>
+        <span class="grow" />
+        {server.value?.read_only === false && run.acts.includes('fork') && (
+          <button
+            type="button"
+            class="small"
+            onClick={() => {
+              openDialog.value = { kind: 'fork', run, at: `${row.node}@${row.visit}` };
+            }}
+          >
+            Fork here…
+          </button>
+        )}
+        <Close run={run} />
+      </div>
+      {row.reason !== '' && <p class="reason">{row.reason}</p>}
+      {row.reason === '' && row.notes !== '' && <p class="quiet reason">{row.notes}</p>}
+      <Why run={run} row={row} view={view} />
+    </header>
+  );
+}
+
+function usageWords({ usage, cost_usd, model_ms }: ExecutionRow): readonly string[] {
+  if (usage === null) return [];
+  return [
+    usage.model,
+    `${tokensText(usage.input_tokens)} in, ${tokensText(usage.output_tokens)} out`,
+    moneyText(cost_usd),
+    ...(model_ms > 0 ? [`model ${durationText(model_ms)}`] : []),
+  ];
+}
+
+function Visits({ run, row, visits }: { run: RunView; row: ExecutionRow; visits: readonly number[] }) {
+  const at = visits.indexOf(row.visit);
+  const [before, after] = [visits[at - 1], visits[at + 1]];
+  return (
+    <span class="visits">
+      {before === undefined ? (
+        <span />
+      ) : (
+        <a
+          href={executionPath(run.run_id, row.node, before)}
+          aria-label={`Earlier execution, ${row.node}@${before}`}
+        >
+          ‹
+        </a>
+      )}
+      <span class="quiet number">
+        {at + 1} of {visits.length}
+      </span>
+      {after === undefined ? (
+        <span />
+      ) : (
+        <a
+          href={executionPath(run.run_id, row.node, after)}
+          aria-label={`Later execution, ${row.node}@${after}`}
+        >
+          ›
+        </a>
+      )}
+    </span>
+  );
+}
+
+/** Why the next edge, and why not the others. */
+function Why({ run, row, view }: { run: RunView; row: ExecutionRow; view: ExecutionView | null }) {
+  if (row.how === '' && row.next === null) return null;
+  const edges = view?.edges ?? [];
+  return (
+    <details class="why-edge">
+      <summary>
+        why this edge: {row.how}
+        {row.next !== null && (
+          <>
+            {' → '}
+            <a href={executionPath(run.run_id, row.next)}>{row.next}</a>
+          </>
+        )}
+      </summary>
+      {edges.length > 0 && (
+        <ul>
+          {edges.map((edge) => (
+            <li key={`${edge.to} ${edge.condition}`}>
+              <State state={edge.matched ? 'success' : 'skipped'} /> {edge.to}{' '}
+              <code class="quiet">{edge.condition}</code> {edge.why_not}
+            </li>
+          ))}
+        </ul>
+      )}
+    </details>
+  );
+}
+
+/** What is known of an execution before its page is read. */
+function Running({ row, tab }: { row: ExecutionRow; tab: NodeTab }) {
+  const live = liveTexts.value?.of === `${row.node}@${row.visit}` ? liveTexts.value.texts : undefined;
+  const text = tab === 'output' ? live?.['stdout'] : tab === 'answer' ? live?.['answer'] : undefined;
+  return text === undefined ? (
+    <p class="loading">Reading the execution…</p>
+  ) : (
+    <TextView name={tab} text={text} live />
+  );
+}
+
+interface PanelProps {
+  readonly run: RunView;
+  readonly row: ExecutionRow;
+  readonly view: ExecutionView;
+}
+
+function NodePanel({ run, row, view, tab }: PanelProps & { tab: NodeTab }) {
+  switch (tab) {
+    case 'output':
+      return <Output run={run} view={view} />;
+    case 'prompt':
+      return <Conversation run={run} view={view} both />;
+    case 'answer':
+      return <Conversation run={run} view={view} both={false} />;
+    case 'changes':
+      return (
+        <div class="changes">
+          <p class="tools">
+            <LayoutChoice />
+          </p>
+          <ChangedFiles run={run.run_id} query={{ at: `${row.node}@${row.visit}` }} version={row.took_ms} />
+        </div>
+      );
+    case 'context':
+      return <Context view={view} />;
+    case 'files':
+      return <Files run={run} view={view} />;
+  }
+}
+
+/** The prompt with the answer next to it, or the answer alone. */
+function Conversation({ run, view, both }: { run: RunView; view: ExecutionView; both: boolean }) {
+  const live = liveTexts.value?.of === `${view.node}@${view.visit}` ? liveTexts.value.texts : undefined;
+  const answer = view.answer?.text ?? live?.['answer'];
+  const reasoning = view.answer === null ? live?.['reasoning'] : undefined;
+  if (view.prompt === null && answer === undefined && reasoning === undefined)
+    return <p class="loading">{view.withheld ? '' : 'No model was asked.'}</p>;
+  return (
+    <div class={both ? 'conversation' : ''}>
+      {both && view.prompt !== null && (
+        <TextPart title="Prompt">
+          <TextView
+            name={view.prompt.name}
+            text={view.prompt.text}
+            shown={view.prompt}
+            of={{ run, view }}
+            plain
+          />
+        </TextPart>
+      )}
+      <div>
+        {reasoning !== undefined && (
+          <TextPart title="Reasoning">
+            <TextView name="reasoning" text={reasoning} live plain />
+          </TextPart>
+        )}
+        <TextPart title="Answer">
+          {answer === undefined ? (
+            <p class="quiet note">{view.state === 'running' ? 'Nothing so far.' : 'No answer.'}</p>
+          ) : (
+            <TextView
+              name="answer"
+              text={answer}
+              live={view.answer === null}
+              plain
+              {...(view.answer === null ? {} : { shown: view.answer, of: { run, view } })}
+            />
+          )}
+        </TextPart>
+      </div>
+    </div>
+  );
+}
+
+function TextPart({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="text-part">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+function Context({ view }: { view: ExecutionView }) {
+  const set = Object.entries(view.context.set);
+  if (set.length === 0 && view.context.unset.length === 0)
+    return <p class="loading">This execution changed nothing in the context.</p>;
+  return (
+    <dl class="facts context">
+      {set.map(([key, value]) => (
+        <div key={key}>
+          <dt>
+            <code>{key}</code>
+          </dt>
+          <dd>
+            <pre>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
+          </dd>
+        </div>
+      ))}
+      {view.context.unset.map((key) => (
+        <div key={key}>
+          <dt>
+            <code>{key}</code>
+          </dt>
+          <dd class="quiet">removed</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Files({ run, view }: { run: RunView; view: ExecutionView }) {
+  if (view.files.length === 0) return <p class="loading">No files.</p>;
+  const path = (name: string, whole: boolean) => filePath(run.run_id, view.node, view.visit, name, whole);
+  return (
+    <ul class="files">
+      {view.files.map(({ name, bytes }) => (
+        <li key={name}>
+          <a class="path" href={path(name, false)} target="_blank" rel="noreferrer">
+            {name}
+          </a>
+          <span class="quiet number">{bytesText(bytes)}</span>
+          <a href={path(name, true)} download aria-label={`Download ${name}`}>
+            download
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}

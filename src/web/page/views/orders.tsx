@@ -1,0 +1,142 @@
+/** The executions of a run by work order, or by part of the pipeline; those of a plain pipeline in one list. */
+import { signal } from '@preact/signals';
+import type { ExecutionGroup, ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
+import { now } from '../clock.ts';
+import { address, go } from '../place.ts';
+import { runViewAt } from '../store.ts';
+import { pathOf } from '../text/address.ts';
+import { countText, durationText } from '../text/format.ts';
+import { lookOf } from '../text/looks.ts';
+import { Shape } from './icon.tsx';
+import { executionPath, selectedExecution } from './run.tsx';
+
+/** Groups that the reader has unfolded or folded; the others are unfolded while they run, or if they failed. */
+const unfolded = signal<ReadonlyMap<string, boolean>>(new Map());
+
+export function Orders({ run }: { run: RunView }) {
+  const rows = new Map(run.executions.map((one) => [`${one.node}@${one.visit}`, one]));
+  const orders = run.groups.some(({ kind }) => kind === 'order');
+  const [only] = run.groups;
+  return (
+    <nav class="orders" aria-label={orders ? 'Work orders' : 'Nodes'}>
+      <h2>{orders ? 'Work orders' : 'Nodes'}</h2>
+      {run.groups.length === 0 && <p class="quiet">Nothing has been executed.</p>}
+      {run.groups.length === 1 && only?.kind === 'part' ? (
+        <Attempts group={only} run={run} rows={rows} />
+      ) : (
+        <ul>
+          {run.groups.map((group) => (
+            <Group key={group.id} group={group} run={run} rows={rows} />
+          ))}
+        </ul>
+      )}
+    </nav>
+  );
+}
+
+interface Rows {
+  readonly run: RunView;
+  readonly rows: ReadonlyMap<string, ExecutionRow>;
+}
+
+function Group({ group, run, rows }: Rows & { group: ExecutionGroup }) {
+  const at = address.value;
+  const named = at.view === 'run' && at.group === group.id;
+  const selected = selectedExecution.value?.group === group.id;
+  const open =
+    unfolded.value.get(group.id) ??
+    (named ||
+      selected ||
+      group.state === 'running' ||
+      (group.state === 'failed' && run.status !== 'completed'));
+  const toggle = () => {
+    unfolded.value = new Map(unfolded.value).set(group.id, !open);
+    if (!open && at.view === 'run' && group.kind === 'order' && at.node === undefined)
+      go(pathOf({ view: 'run', run: run.run_id, tab: at.tab, group: group.id }), 'replace');
+  };
+  const live = group.state === 'running' ? Math.max(0, now.value - runViewAt.value) : 0;
+  return (
+    <li>
+      <button
+        type="button"
+        class="group"
+        data-move
+        aria-expanded={open}
+        aria-current={named ? 'true' : undefined}
+        disabled={group.attempts.length === 0}
+        onClick={toggle}
+      >
+        <Shape state={group.state} />
+        <span class="hidden">{lookOf(group.state).word}: </span>
+        <span class="name" title={group.title}>
+          {group.kind === 'order' && <strong>{group.id} </strong>}
+          {group.title === group.id ? '' : group.title}
+        </span>
+        {group.attempts.length > 1 && (
+          <span class="quiet number" title={countText(group.attempts.length, 'attempt')}>
+            ×{group.attempts.length}
+          </span>
+        )}
+        <span class="quiet number">
+          {group.attempts.length > 0 ? durationText(group.took_ms + live) : lookOf(group.state).word}
+        </span>
+      </button>
+      {open && <Attempts group={group} run={run} rows={rows} />}
+    </li>
+  );
+}
+
+function Attempts({ group, run, rows }: Rows & { group: ExecutionGroup }) {
+  const several = group.attempts.length > 1;
+  return (
+    <ul class="attempts">
+      {group.attempts.map((attempt) => (
+        <li key={attempt.number}>
+          {several && (
+            <p class="attempt">
+              <Shape state={attempt.state} />
+              <span>
+                attempt {attempt.number}
+                <span class="hidden"> {lookOf(attempt.state).word}</span>
+              </span>
+              <span class="quiet why" title={attempt.why}>
+                {attempt.why}
+              </span>
+            </p>
+          )}
+          <ul class={several ? 'executions inner' : 'executions'}>
+            {attempt.executions.map((name) => {
+              const row = rows.get(name);
+              return row && <Execution key={name} row={row} run={run} />;
+            })}
+          </ul>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Execution({ row, run }: { row: ExecutionRow; run: RunView }) {
+  const selected = selectedExecution.value;
+  const here = selected?.node === row.node && selected.visit === row.visit;
+  const live = row.state === 'running' ? Math.max(0, now.value - runViewAt.value) : 0;
+  return (
+    <li>
+      <a
+        href={executionPath(run.run_id, row.node, row.visit)}
+        class="execution"
+        data-move
+        aria-current={here ? 'true' : undefined}
+        title={row.reason || row.notes || row.label}
+      >
+        <Shape state={row.state} />
+        <span class="hidden">{lookOf(row.state).word}: </span>
+        <span class="name">
+          {row.node}
+          {row.visit > 1 && <span class="quiet"> @{row.visit}</span>}
+        </span>
+        <span class="quiet number">{durationText(row.took_ms + live)}</span>
+      </a>
+    </li>
+  );
+}

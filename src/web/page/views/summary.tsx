@@ -1,0 +1,90 @@
+/** A run in the side panel of the list. */
+import type { RunRow } from '../../../app/inspect/shapes.ts';
+import { slowNow } from '../clock.ts';
+import { runsAt } from '../store.ts';
+import { pathOf } from '../text/address.ts';
+import { countText, spentText, tokensText, wakeText } from '../text/format.ts';
+import { ActButtons } from './acts.tsx';
+import { State } from './icon.tsx';
+import { Ago, Command, Elapsed } from './parts.tsx';
+
+export function SummaryPanel({ run, close }: { run: RunRow; close: () => void }) {
+  const { spent, progress } = run;
+  return (
+    <>
+      <header>
+        <h2>{run.title}</h2>
+        <button type="button" class="plain" aria-label="Close the summary" onClick={close}>
+          ✕
+        </button>
+      </header>
+      <p class="lead">
+        <State state={run.status} worded />
+        <br />
+        {run.headline}
+      </p>
+      {run.reason !== '' && run.reason !== run.headline && <p class="reason">{run.reason}</p>}
+      {run.next !== '' && (
+        <p>
+          <Command text={run.next} label="Copy the next command" />
+        </p>
+      )}
+      <p class="buttons">
+        <a class="button" href={pathOf({ view: 'run', run: run.run_id, tab: 'graph' })}>
+          Open
+        </a>
+        <ActButtons run={run} />
+      </p>
+      <dl class="facts">
+        <Fact name="Started">
+          <Ago time={run.started_at} />
+        </Fact>
+        <Fact name="Time">
+          <Elapsed ms={run.elapsed_ms} received={runsAt.value} runs={run.status === 'running'} />
+        </Fact>
+        <Fact name="Cost">{spentText(spent)}</Fact>
+        {spent.calls > 0 && (
+          <Fact name="Model">
+            {countText(spent.calls, 'call')}, {tokensText(spent.input_tokens)} tokens in,{' '}
+            {tokensText(spent.output_tokens)} out
+          </Fact>
+        )}
+        {progress !== null && (
+          <Fact name="Work orders">
+            {progress.done} of {progress.total}
+            {progress.current !== null && `, ${progress.current} now`}
+          </Fact>
+        )}
+        {run.at_node !== null && <Fact name="Node">{run.at_node}</Fact>}
+        {run.wake_at !== null && <Fact name="Resumes at">{wakeText(run.wake_at, slowNow.value)}</Fact>}
+        <Fact name="Pipeline">
+          <code>{run.pipeline}</code>
+        </Fact>
+        {run.forked_from !== null && (
+          <Fact name="Forked from">
+            <a href={pathOf({ view: 'run', run: run.forked_from.run_id, tab: 'graph' })}>
+              {run.forked_from.node}@{run.forked_from.visit}
+            </a>
+          </Fact>
+        )}
+        {run.replay_of !== null && (
+          <Fact name="Replay of">
+            <a href={pathOf({ view: 'run', run: run.replay_of, tab: 'graph' })}>{run.replay_of}</a>
+          </Fact>
+        )}
+        <Fact name="Run">
+          <code>{run.run_id}</code>
+        </Fact>
+      </dl>
+    </>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

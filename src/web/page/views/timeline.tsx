@@ -1,0 +1,209 @@
+/** The timeline of a run: a lane for each node, a bar for each execution; dragging zooms into a time. */
+import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
+import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
+import { now } from '../clock.ts';
+import { clockTime, countText, durationText, exactTime, moneyText, tokensText } from '../text/format.ts';
+import { axisMarks, type Bar, type Lanes, timelineLanes } from '../text/lanes.ts';
+import { lookOf } from '../text/looks.ts';
+import { Shape } from './icon.tsx';
+import { executionPath, selectedExecution } from './run.tsx';
+
+/** A part of the axis, 0 to 1. */
+interface Part {
+  readonly from: number;
+  readonly to: number;
+}
+
+const all: Part = { from: 0, to: 1 };
+
+export function TimelinePanel({ run }: { run: RunView }) {
+  const shown = useSignal<Part>(all);
+  const pointed = useSignal<ExecutionRow | null>(null);
+  if (run.executions.length === 0) return <p class="loading">Nothing has been executed.</p>;
+  const lanes = timelineLanes(run.executions, run.status === 'running' ? now.value : 0);
+  return (
+    <div class="timeline">
+      <p class="legend">
+        <span class="key part-model" /> model <span class="key part-tool" /> tools and the rest{' '}
+        <span class="key part-wait" /> wait
+        <span class="grow" />
+        {shown.value !== all && (
+          <button
+            type="button"
+            class="small"
+            onClick={() => {
+              shown.value = all;
+            }}
+          >
+            Whole run
+          </button>
+        )}
+      </p>
+      <Plot run={run} lanes={lanes} shown={shown} pointed={pointed} />
+      <p class="figures" aria-live="off">
+        {pointed.value === null ? (
+          <span class="quiet">Point at a bar for its figures. Drag to zoom.</span>
+        ) : (
+          figures(pointed.value)
+        )}
+      </p>
+    </div>
+  );
+}
+
+interface PlotProps {
+  readonly run: RunView;
+  readonly lanes: Lanes;
+  readonly shown: { value: Part };
+  readonly pointed: { value: ExecutionRow | null };
+}
+
+function Plot({ run, lanes, shown, pointed }: PlotProps) {
+  const plot = useRef<HTMLDivElement>(null);
+  const chosen = useSignal<Part | null>(null);
+  const { from, to } = shown.value;
+  const place = (time: number) => ((lanes.at(time) - from) / (to - from)) * 100;
+  const drag = (event: PointerEvent) => {
+    const edge = plot.current?.getBoundingClientRect();
+    if (edge === undefined || event.button !== 0) return;
+    const at = (x: number) => Math.min(1, Math.max(0, (x - edge.left) / edge.width));
+    const start = at(event.clientX);
+    const move = ({ clientX }: PointerEvent) => {
+      const end = at(clientX);
+      chosen.value = { from: Math.min(start, end), to: Math.max(start, end) };
+    };
+    const end = () => {
+      removeEventListener('pointermove', move);
+      removeEventListener('pointerup', end);
+      const part = chosen.value;
+      chosen.value = null;
+      if (part === null || part.to - part.from < 0.01) return;
+      shown.value = { from: from + part.from * (to - from), to: from + part.to * (to - from) };
+    };
+    addEventListener('pointermove', move);
+    addEventListener('pointerup', end);
+  };
+  const perLane = lanes.lanes.map((_, index) =>
+    lanes.bars.filter((bar) => bar.lane === index && lanes.at(bar.to) >= from && lanes.at(bar.from) <= to),
+  );
+  return (
+    <div class="plot">
+      <Axis lanes={lanes} shown={shown.value} place={place} />
+      <div class="lanes">
+        <ul class="lane-names">
+          {lanes.lanes.map(({ node, label }) => (
+            <li key={node} title={label}>
+              {node}
+            </li>
+          ))}
+        </ul>
+        <div ref={plot} class="bars" onPointerDown={drag}>
+          {lanes.idle.map((gap) => (
+            <span
+              key={gap.from}
+              class="idle"
+              title={`Nothing ran for ${durationText(gap.to - gap.from)}`}
+              style={{ left: `${place(gap.from)}%`, width: `${place(gap.to) - place(gap.from)}%` }}
+            />
+          ))}
+          <ul>
+            {perLane.map((bars, index) => (
+              <li key={lanes.lanes[index]?.node} class="lane">
+                {bars.map((bar) => (
+                  <BarLink key={bar.execution.visit} run={run} bar={bar} place={place} pointed={pointed} />
+                ))}
+              </li>
+            ))}
+          </ul>
+          {chosen.value !== null && (
+            <span
+              class="chosen"
+              style={{
+                left: `${chosen.value.from * 100}%`,
+                width: `${(chosen.value.to - chosen.value.from) * 100}%`,
+              }}
+            />
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Axis({ lanes, shown, place }: { lanes: Lanes; shown: Part; place: (time: number) => number }) {
+  const begin = lanes.bars[0]?.from ?? 0;
+  const [from, to] = [lanes.timeAt(shown.from), lanes.timeAt(shown.to)];
+  const marks = axisMarks({ begin, from, to }, lanes.idle, 8);
+  return (
+    <div class="axis" aria-hidden="true">
+      <div>
+        {marks.map((mark) => (
+          <span key={mark} style={{ left: `${place(mark)}%` }} title={clockTime(iso(mark))}>
+            {durationText(mark - begin)}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+function BarLink({
+  run,
+  bar,
+  place,
+  pointed,
+}: Pick<PlotProps, 'run' | 'pointed'> & { bar: Bar; place: (time: number) => number }) {
+  const { execution, from, to } = bar;
+  const { node, visit, state } = execution;
+  const width = place(to) - place(from);
+  const within = (time: number) => (to === from ? 0 : ((time - from) / (to - from)) * 100);
+  const selected = selectedExecution.value;
+  const here = selected?.node === node && selected.visit === visit;
+  const point = () => {
+    pointed.value = execution;
+  };
+  return (
+    <a
+      href={executionPath(run.run_id, node, visit)}
+      class={`bar-link tone-${lookOf(state).tone}`}
+      aria-label={figures(execution)}
+      aria-current={here ? 'true' : undefined}
+      draggable={false}
+      style={{ left: `${place(from)}%`, width: `${width}%` }}
+      onPointerEnter={point}
+      onFocus={point}
+    >
+      {bar.parts.map((part) => (
+        <span
+          key={part.from}
+          class={`part-${part.kind}`}
+          style={{ left: `${within(part.from)}%`, width: `${within(part.to) - within(part.from)}%` }}
+        />
+      ))}
+      <Shape state={state} />
+    </a>
+  );
+}
+
+/** All figures of an execution in one line. */
+function figures(row: ExecutionRow): string {
+  const { usage } = row;
+  return [
+    `${row.node}@${row.visit} ${lookOf(row.state).word}`,
+    durationText(row.took_ms),
+    ...(row.model_ms > 0 ? [`model ${durationText(row.model_ms)}`] : []),
+    ...(row.waited_ms > 0 ? [`waited ${durationText(row.waited_ms)}`] : []),
+    ...(row.attempts > 1 ? [countText(row.attempts, 'attempt')] : []),
+    ...(usage === null
+      ? []
+      : [
+          `${tokensText(usage.input_tokens)} in, ${tokensText(usage.output_tokens)} out`,
+          moneyText(row.cost_usd),
+        ]),
+    `from ${exactTime(row.began_at)}`,
+    ...(row.reason === '' ? [] : [row.reason]),
+  ].join(' · ');
+}
