@@ -9,12 +9,15 @@ import { build } from 'esbuild';
 // Built in a temporary folder and then swapped, so that a failing build leaves the last one intact.
 const out = `dist.${process.pid}.tmp`;
 /** Packages that most commands never load: a quarter of the code that would be read at every start. */
-const large = ['openai', 'pino', 'acorn'];
+const large = ['openai', 'pino', 'acorn', 'ts-graphviz', '@hpcc-js/wasm-graphviz'];
+const fileOf = (name) => name.replace(/^.*\//, '');
+/** Has programs for each platform, which cannot be bundled. */
+const native = '@resvg/resvg-js';
 const apart = {
   name: 'apart',
   setup({ onResolve }) {
     const filter = new RegExp(`^(?:${large.join('|')})$`);
-    onResolve({ filter }, ({ path }) => ({ path: `./${path}.cjs`, external: true }));
+    onResolve({ filter }, ({ path }) => ({ path: `./${fileOf(path)}.cjs`, external: true }));
   },
 };
 const common = {
@@ -46,13 +49,14 @@ try {
     charset: 'ascii',
     define: { 'import.meta.url': 'place' },
     plugins: [whenCalled('node:fs/promises', 'node:worker_threads', 'node:zlib', 'acorn'), apart],
+    external: [native],
     banner: { js: '(function (require, place) {' },
     footer: { js: '})' },
   });
   await build({
     ...common,
     format: 'cjs',
-    entryPoints: Object.fromEntries(large.map((name) => [name, name])),
+    entryPoints: Object.fromEntries(large.map((name) => [fileOf(name), name])),
     outExtension: { '.js': '.cjs' },
   });
   await buildPage();

@@ -16,6 +16,8 @@ import { kinds } from './kinds.ts';
 export type ReadPipeline = {
   /** Undefined when the pipeline cannot be run. */
   readonly graph: Graph | undefined;
+  /** Also a graph with errors, to look at; undefined if the text or its syntax cannot be read. */
+  readonly anyGraph: Graph | undefined;
   /** Undefined when the file cannot be read. */
   readonly text: string | undefined;
   readonly found: readonly Diagnostic[];
@@ -41,7 +43,10 @@ async function readPipelineFile(
 ): Promise<ReadPipeline> {
   const read = await pipelineText(path, cwd);
   if ('problem' in read)
-    return { graph: undefined, text: undefined, found: [read.problem], counts: undefined };
+    return {
+      ...{ graph: undefined, anyGraph: undefined, text: undefined, counts: undefined },
+      found: [read.problem],
+    };
   const { whole, diagnostics } = typedText(path, read.text, kinds);
   const prompts = whole === undefined ? undefined : await promptFiles(whole.graph, cwd);
   return { ...checked(whole, diagnostics, { ...options, prompts }), text: read.text };
@@ -91,6 +96,7 @@ function checked(
   const found = [...diagnostics, ...findings];
   return {
     graph: hasErrors(found) ? undefined : whole?.graph,
+    anyGraph: whole?.graph,
     found,
     counts: whole === undefined ? undefined : countsOf(whole.graph),
   };

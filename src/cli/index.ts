@@ -214,6 +214,22 @@ export const verbs: readonly (Verb | Group)[] = [
     load: async () => (await import('./simulate.ts')).simulateCommand,
   },
   {
+    usage: 'graph <pipeline>',
+    about: 'Draw a pipeline as SVG, PNG, DOT or a Mermaid flowchart',
+    options: () => [
+      option(
+        '-o, --output <file>',
+        'file to write; its ending names the format; - is standard output (default: NAME.svg)',
+        notEmpty,
+      ),
+      option('--format <format>', 'svg, png, dot or mermaid (default: by the ending of the file)').choices([
+        ...['svg', 'png', 'dot', 'mermaid'],
+      ]),
+      option('--open', 'open the file'),
+    ],
+    load: async () => (await import('./graph.ts')).graphCommand,
+  },
+  {
     usage: 'fmt <pipelines...>',
     about: 'Format pipeline files in place, as DOT that Graphviz reads too',
     options: () => [

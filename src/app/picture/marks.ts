@@ -1,0 +1,147 @@
+/** How states and node types look: colours, lines and signs that differ in grey too. */
+import type { GraphView } from '../inspect/shapes.ts';
+
+export type NodeState = GraphView['nodes'][number]['state'];
+
+/** A colour on a light and on a dark ground. */
+type Colour = readonly [light: string, dark: string];
+
+export const colours = {
+  ground: ['#ffffff', '#0d1117'],
+  paper: ['#ffffff', '#161b22'],
+  ink: ['#1f2328', '#e6edf3'],
+  quiet: ['#57606a', '#9aa4af'],
+  line: ['#8c959f', '#6e7681'],
+  success: ['#1a7f37', '#3fb950'],
+  'success-paper': ['#e6f6ea', '#12281a'],
+  partial: ['#8a6100', '#d29922'],
+  'partial-paper': ['#fff8d6', '#2b230f'],
+  fail: ['#c01c28', '#ff6b63'],
+  'fail-paper': ['#ffe9e7', '#341416'],
+  running: ['#0a5fc4', '#58a6ff'],
+  'running-paper': ['#dcefff', '#0d2745'],
+  stopped: ['#57606a', '#9aa4af'],
+  'stopped-paper': ['#f1f3f5', '#21262d'],
+  model: ['#4a6fd0', '#7c9cf0'],
+  work: ['#3b8f84', '#4fb3a5'],
+} as const satisfies Readonly<Record<string, Colour>>;
+export type ColourName = keyof typeof colours;
+
+type Look = {
+  readonly words: string;
+  readonly line: ColourName;
+  readonly paper: ColourName;
+  readonly width: number;
+  /** `stroke-dasharray`; empty for a solid line. */
+  readonly dashes: string;
+};
+/** A state's words and look. */
+export const stateLooks: Readonly<Record<NodeState, Look>> = {
+  none: { words: 'not reached', line: 'line', paper: 'paper', width: 1, dashes: '' },
+  success: { words: 'success', line: 'success', paper: 'success-paper', width: 1.5, dashes: '' },
+  partial_success: {
+    words: 'partial success',
+    line: 'partial',
+    paper: 'partial-paper',
+    width: 1.75,
+    dashes: '9 3',
+  },
+  retry: { words: 'retry', line: 'partial', paper: 'partial-paper', width: 1.75, dashes: '4 3' },
+  fail: { words: 'failed', line: 'fail', paper: 'fail-paper', width: 3, dashes: '' },
+  running: { words: 'running', line: 'running', paper: 'running-paper', width: 3, dashes: '12 3 3 3' },
+  interrupted: { words: 'interrupted', line: 'stopped', paper: 'stopped-paper', width: 1.5, dashes: '6 4' },
+  skipped: { words: 'skipped', line: 'stopped', paper: 'stopped-paper', width: 1.5, dashes: '1.5 3' },
+};
+
+const stroke = 'fill="none" stroke="currentColor" stroke-width="1.75"';
+const inner =
+  'class="sign-inner" fill="none" stroke="#ffffff" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"';
+const ring = `<circle cx="8" cy="8" r="6.5" ${stroke}/>`;
+
+/** Signs of states, 16 by 16, in the current colour. */
+export const stateSigns: Readonly<Record<NodeState | 'problem', string>> = {
+  none: '',
+  success: `<circle cx="8" cy="8" r="7.5" fill="currentColor"/><path d="M4.6 8.4l2.4 2.4 4.5-5" ${inner}/>`,
+  fail: `<path d="M5 .5h6L15.5 5v6L11 15.5H5L.5 11V5z" fill="currentColor"/><path d="M5.3 5.3l5.4 5.4M10.7 5.3l-5.4 5.4" ${inner}/>`,
+  partial_success: `${ring}<path d="M8 1.500a6.5 6.5 0 0 0 0 13z" fill="currentColor"/>`,
+  running: `${ring}<circle cx="8" cy="8" r="3.5" fill="currentColor"/>`,
+  interrupted: `${ring}<path d="M3.5 12.5l9-9" ${stroke}/>`,
+  skipped: `${ring}<path d="M4.5 8h7" ${stroke}/>`,
+  retry: `<path d="M13.5 8a5.5 5.5 0 1 1-1.8-4.1M12.2.8v3.4H8.8" ${stroke}/>`,
+  problem: `<path d="M8 1l7.5 13.5H.5z" fill="currentColor" stroke="currentColor" stroke-linejoin="round"/><path d="M8 6v4M8 12.2v.1" ${inner}/>`,
+};
+
+/** Signs at edges: `✓` for a success, `✗` for a failure; paths from their middle, because not every font has them. */
+export const edgeMarks: Readonly<Record<string, string>> = {
+  '✓': 'm-4 .3l2.6 2.7 5.2-6',
+  '✗': 'm-3-3l6 6m0-6l-6 6',
+};
+
+/** Of an exit that fails the run. */
+export const failureIcon = `<circle cx="8" cy="8" r="6.5" ${stroke}/><path d="M5.5 5.5l5 5M10.5 5.5l-5 5" ${stroke} stroke-linecap="round"/>`;
+
+type KindLook = {
+  /** Attributes of the outline in DOT. */
+  readonly dot: {
+    readonly shape: 'box' | 'ellipse' | 'diamond' | 'polygon';
+    readonly style?: 'rounded' | 'diagonals';
+    readonly peripheries?: number;
+    readonly sides?: number;
+    readonly skew?: number;
+  };
+  /** Points between the box around the text and the outline, at each side. */
+  readonly aside: number;
+  /** The brackets of the shape in Mermaid. */
+  readonly mermaid: readonly [string, string];
+  /** 16 by 16, in the current colour. */
+  readonly icon: string;
+};
+const box = { shape: 'box' } as const;
+/** Node types; any other looks like `unknown`. */
+const kindLooks: Readonly<Record<string, KindLook>> = {
+  start: {
+    dot: { shape: 'ellipse' },
+    aside: 14,
+    mermaid: ['([', '])'],
+    icon: '<path d="M4 2.5v11l9-5.5z" fill="currentColor"/>',
+  },
+  exit: {
+    dot: { ...box, peripheries: 2 },
+    aside: 0,
+    mermaid: ['[[', ']]'],
+    icon: `<path d="M3.5 1.5v13.5M3.5 2.5h9l-2.5 3.2 2.5 3.3h-9" ${stroke} stroke-linejoin="round"/>`,
+  },
+  tool: {
+    dot: { shape: 'polygon', sides: 4, skew: 0.2 },
+    aside: 9,
+    mermaid: ['[/', '/]'],
+    icon: `<path d="M2 4l4 4-4 4M8 12.5h6" ${stroke} stroke-linecap="round" stroke-linejoin="round"/>`,
+  },
+  codergen: {
+    dot: { ...box, style: 'rounded' },
+    aside: 0,
+    mermaid: ['(', ')'],
+    icon: '<path d="M7 1.5l1.6 4.4 4.4 1.6-4.4 1.6L7 13.5 5.4 9.1 1 7.5l4.4-1.6zM13 10l.8 2.2 2.2.8-2.2.8L13 16l-.8-2.2L10 13l2.2-.8z" fill="currentColor"/>',
+  },
+  verification: {
+    dot: { ...box, style: 'diagonals' },
+    aside: 3,
+    mermaid: ['{{', '}}'],
+    icon: `<path d="M1.5 4l1.5 1.5L5.5 2.5M1.5 11.5L3 13l2.5-3M8.5 4h6M8.5 11.5h6" ${stroke} stroke-linecap="round" stroke-linejoin="round"/>`,
+  },
+  conditional: {
+    dot: { shape: 'diamond' },
+    aside: 0,
+    mermaid: ['{', '}'],
+    icon: `<path d="M8 1.5L14.5 8 8 14.5 1.5 8z" ${stroke} stroke-linejoin="round"/>`,
+  },
+};
+const unknown: KindLook = {
+  dot: box,
+  aside: 0,
+  mermaid: ['[', ']'],
+  icon: `<path d="M5 5.5a3 3 0 1 1 4.5 2.6C8.4 8.7 8 9.3 8 10.5M8 13.3v.2" ${stroke} stroke-linecap="round"/>`,
+};
+export const kindLook = (type: string): KindLook =>
+  Object.hasOwn(kindLooks, type) ? (kindLooks[type] ?? unknown) : unknown;
+export const isKnownKind = (type: string): boolean => Object.hasOwn(kindLooks, type);
