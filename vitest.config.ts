@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -16,6 +17,14 @@ const alone = files.filter((file) =>
   changesProcess.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
 );
 
+/** A `python3` that is a script of a version manager takes ten times as long to start as the program that it chooses. */
+function pathWithPython(): string {
+  const said = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' });
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const folder = dirname(said.stdout?.trim() ?? '');
+  return (folder === '.' || folders.includes(folder) ? folders : [folder, ...folders]).join(delimiter);
+}
+
 /** Files that take longest, which no size says: begun last, they would leave a core idle at the end. */
 const longest = /\/(?:battery|crash|golden|cuts|order-run)\.test\.ts$/;
 /** The longest first, and those alone last: a worker that is shared ends where another kind of file follows. */
@@ -29,7 +38,7 @@ class InOrder extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    setupFiles: ['test/support/umask.ts'],
+    setupFiles: ['test/support/setup.ts'],
     sequence: { sequencer: InOrder },
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -38,6 +47,7 @@ export default defineConfig({
     maxWorkers: '100%',
     // The environment of whoever runs the tests must not choose agents, models or log levels for them.
     env: {
+      PATH: pathWithPython(),
       ATTRACTION_BACKEND: '',
       ATTRACTOR_BACKEND: '',
       ATTRACTOR_AGENT_BACKEND: '',

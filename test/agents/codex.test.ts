@@ -13,8 +13,11 @@ import { describe, expect, test, vi } from 'vitest';
 import { codexAgent } from '../../src/agents/codex.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { handClock } from '../support/clock.ts';
+import { onDisk } from '../support/temporary.ts';
 import { keepsTheAgentContract, wellFormed } from './contract.ts';
 import { inPlace, programTask } from './program-task.ts';
+
+onDisk();
 
 const standIn = join(import.meta.dirname, '../support/codex-stand-in.sh');
 

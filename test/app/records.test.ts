@@ -9,6 +9,9 @@ import { house } from '../support/house.ts';
 const checks = `import test from 'node:test';
 import assert from 'node:assert';
 import { sum } from '../sum.js';
+import { onDisk } from '../support/temporary.ts';
+
+onDisk();
 test('sums', () => {
   assert.equal(sum(1, 2), 3);
 });

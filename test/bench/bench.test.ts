@@ -14,6 +14,9 @@ import { bench } from '../../bench/main.ts';
 import { Failed, measure } from '../../bench/measure.ts';
 import { plainEnv } from '../../bench/scratch.ts';
 import { cli, root } from '../support/cli.ts';
+import { onDisk } from '../support/temporary.ts';
+
+onDisk();
 
 const tiny = {
   nodes: 3,

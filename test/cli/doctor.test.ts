@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { EnvironmentFinding } from '../../src/app/doctor.ts';
 import { house } from '../support/house.ts';
+import { onDisk } from '../support/temporary.ts';
 import { call, type Flags } from '../support/verb.ts';
+
+onDisk();
 
 const doctor = (cwd: string, env: Record<string, string>, flags: Flags = {}) =>
   call(['doctor'], flags, { cwd, env });

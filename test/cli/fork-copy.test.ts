@@ -3,6 +3,9 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { house, treeOf } from '../support/house.ts';
+import { onDisk } from '../support/temporary.ts';
+
+onDisk();
 
 const runs = '.factory/runs';
 const usage = { model: 'm', input_tokens: 100, output_tokens: 50, cost_usd: 0.6 };

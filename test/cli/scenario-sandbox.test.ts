@@ -6,7 +6,10 @@ import { expect, test } from 'vitest';
 import { sandboxCapabilities } from '../../src/platform/sandbox/capabilities.ts';
 import type { ScenarioReport } from '../../src/scenarios/result.ts';
 import { cleanEnv, type Home, home } from '../support/cli.ts';
+import { onDisk } from '../support/temporary.ts';
 import { call, type Flags } from '../support/verb.ts';
+
+onDisk();
 
 const modes = 'if [ "$SCENARIO_MODE" = selftest ]; then exit 0; fi\n';
 const { bwrap } = await sandboxCapabilities(process.env);

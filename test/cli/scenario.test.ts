@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ScenarioReport } from '../../src/scenarios/result.ts';
 import { cleanEnv, type Home, home } from '../support/cli.ts';
+import { onDisk } from '../support/temporary.ts';
 import { call, type Flags, type Told } from '../support/verb.ts';
+
+onDisk();
 
 const modes = 'if [ "$SCENARIO_MODE" = selftest ]; then exit 0; fi\n';
 

@@ -7,7 +7,10 @@ import { describe, expect, test } from 'vitest';
 import { Packs } from '../../src/workspace/packs.ts';
 import { noBwrap } from '../platform/sandbox/machine.ts';
 import { cleanEnv, type Home, home, root } from '../support/in-process.ts';
+import { onDisk } from '../support/temporary.ts';
 import { picture } from '../workspace/folders.ts';
+
+onDisk();
 
 const needle = 'SEALED-7319 the answer must be forty-two';
 const judge = `#!/bin/sh\n# ${needle}\ngrep -q forty-two answer.txt\n`;

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { noBwrap } from '../platform/sandbox/machine.ts';
 import { type Home, home, root } from '../support/in-process.ts';
+import { onDisk } from '../support/temporary.ts';
+
+onDisk();
 
 const pipeline = (stages: string, edges: string, graph = '') => `digraph g {
   ${graph}

@@ -2,6 +2,9 @@
 import { expect, test } from 'vitest';
 import { sandboxCapabilities } from '../../src/platform/sandbox/capabilities.ts';
 import { home } from '../support/cli.ts';
+import { onDisk } from '../support/temporary.ts';
+
+onDisk();
 
 const { bwrap } = await sandboxCapabilities(process.env);
 const why = 'missing' in bwrap ? bwrap.missing : '';

@@ -3,6 +3,9 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Home, home } from '../support/in-process.ts';
+import { onDisk } from '../support/temporary.ts';
+
+onDisk();
 
 const pem = '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhk\nG9w0BAQEFAASCBKcwg\n-----END PRIVATE KEY-----';
 

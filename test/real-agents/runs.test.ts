@@ -7,6 +7,9 @@ import { describe, expect, test } from 'vitest';
 import { noBwrap } from '../platform/sandbox/machine.ts';
 import { cli, home } from '../support/cli.ts';
 import { type Name, realProgram, type Step, startDesk } from '../support/real-programs.ts';
+import { onDisk } from '../support/temporary.ts';
+
+onDisk();
 
 const rungs = noBwrap === undefined ? (['bwrap', 'none'] as const) : (['none'] as const);
 type Word = (typeof rungs)[number];

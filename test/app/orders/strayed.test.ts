@@ -6,7 +6,10 @@ import { nests } from '../../../src/platform/sandbox/capabilities.ts';
 import { git, put, repository } from '../../builder/support.ts';
 import { ladder, noBwrap } from '../../platform/sandbox/machine.ts';
 import { type Home, home } from '../../support/in-process.ts';
+import { onDisk } from '../../support/temporary.ts';
 import { answer, order } from './support.ts';
+
+onDisk();
 
 /** A check that moves the run's refs to another commit. */
 const strays = (history: string) => `test -n "$FACTORY_PROOF" || exit 0

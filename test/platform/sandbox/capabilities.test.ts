@@ -9,7 +9,10 @@ import { realSpawn } from '../../../src/platform/process/spawn.ts';
 import { type SandboxCapabilities, sandboxCapabilities } from '../../../src/platform/sandbox/capabilities.ts';
 import { limited } from '../../../src/platform/sandbox/limits.ts';
 import { confining } from '../../../src/platform/sandbox/spawn.ts';
+import { onDisk } from '../../support/temporary.ts';
 import { temp } from '../temp.ts';
+
+onDisk();
 
 /** A PATH with these programs and no others. */
 async function pathWith(dir: string, names: readonly string[]): Promise<string> {

@@ -8,7 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SandboxLevel } from '../../../src/core/contracts/sandbox.ts';
 import type { Wanted } from '../../../src/core/policy/confinement.ts';
 import { removeTree } from '../../../src/platform/files/remove.ts';
+import { onDisk } from '../../support/temporary.ts';
 import { ladder, type Machine, machine, noBwrap, secret } from './machine.ts';
+
+onDisk();
 
 let it: Machine;
 beforeAll(async () => {

@@ -2,7 +2,10 @@
 import { chmodSync, existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { onDisk } from '../../support/temporary.ts';
 import { type Machine, machine, noBwrap, secret } from './machine.ts';
+
+onDisk();
 
 let it: Machine;
 beforeAll(async () => {

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { realSpawn } from '../../../src/platform/process/spawn.ts';
 import { nests } from '../../../src/platform/sandbox/capabilities.ts';
 import { without } from '../../../src/platform/sandbox/nested.ts';
+import { onDisk } from '../../support/temporary.ts';
 import { ladder, machine, noBwrap, secret } from './machine.ts';
+
+onDisk();
 
 test.skipIf(noBwrap !== undefined)(
   "a stage with the run's own directory can keep it from what it starts",

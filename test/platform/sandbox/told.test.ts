@@ -8,8 +8,11 @@ import { realSpawn } from '../../../src/platform/process/spawn.ts';
 import type { SandboxCapabilities } from '../../../src/platform/sandbox/capabilities.ts';
 import { inCgroup } from '../../../src/platform/sandbox/cgroup.ts';
 import { confining } from '../../../src/platform/sandbox/spawn.ts';
+import { onDisk } from '../../support/temporary.ts';
 import { temp } from '../temp.ts';
 import { type Machine, machine, noBwrap } from './machine.ts';
+
+onDisk();
 
 let it: Machine;
 beforeAll(async () => {

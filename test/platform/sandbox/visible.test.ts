@@ -3,7 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Wanted } from '../../../src/core/policy/confinement.ts';
+import { onDisk } from '../../support/temporary.ts';
 import { type Machine, machine, noBwrap } from './machine.ts';
+
+onDisk();
 
 let it: Machine;
 beforeAll(async () => {

@@ -1,2 +1,0 @@
-/** Files that tests create have the usual modes for every user. */
-process.umask(0o022);
