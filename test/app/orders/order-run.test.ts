@@ -352,7 +352,7 @@ test('an order may not write a file whose changes git ignores; other orders may 
   expect(readFileSync(join(it.repo, 'f1.txt'), 'utf8')).toBe('secret\n');
 });
 
-test.for<[string, string[], string]>([
+const refusals: readonly [what: string, flags: string[], words: string][] = [
   ['no repository', ['--repo', 'nowhere'], 'does not exist'],
   ['a folder of a repository', ['--repo', 'repo/scripts'], 'not its top'],
   ['a protected branch', ['--branch', 'main'], 'protected'],
@@ -370,7 +370,8 @@ test.for<[string, string[], string]>([
   ['an order that is not there', ['--work-order', 'wos/none.json'], 'cannot be read'],
   ['a plan', ['--work-order', 'wos/plan.json'], 'plan.json is a plan'],
   ['a file that is too large', ['--work-order', 'wos/large.json'], 'larger than 10 MiB'],
-])('%s is refused before anything is made', async ([, flags, words]) => {
+];
+test(`refused before anything is made: ${refusals.map(([what]) => what).join('; ')}`, async () => {
   await using it = await place([order(1)]);
   git(it.repo, 'branch', 'there');
   put(it.path, {
@@ -380,11 +381,13 @@ test.for<[string, string[], string]>([
   truncateSync(join(it.path, 'wos/large.json'), 10_485_761);
   git(it.repo, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
   const verb = ['order', 'run', '--repo', 'repo', '--work-order', 'wos/WO-01.json', '--artifacts-dir', 'art'];
-  const told = await call([...verb, ...flags], {}, { cwd: it.path, env: bareEnv(it.path) });
-  expect(told.code, told.err).toBe(1);
-  expect(told.err).toContain(words);
-  expect(await it.list('.')).toEqual(['repo', 'script.json', 'wos']);
-  expect(git(it.repo, 'branch', '--format=%(refname:short)')).toBe('alias\nmain\nthere');
+  for (const [what, flags, words] of refusals) {
+    const told = await call([...verb, ...flags], {}, { cwd: it.path, env: bareEnv(it.path) });
+    expect(told.code, `${what}: ${told.err}`).toBe(1);
+    expect(told.err, what).toContain(words);
+    expect(await it.list('.'), what).toEqual(['repo', 'script.json', 'wos']);
+    expect(git(it.repo, 'branch', '--format=%(refname:short)'), what).toBe('alias\nmain\nthere');
+  }
 });
 
 test('flags limit what a work order may cost and reach', async () => {

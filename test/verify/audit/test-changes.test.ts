@@ -1,4 +1,5 @@
 /** Whole runs of an agent that changes tests or the files that run them, and of honest agents. */
+import { chmodSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { storedGraph } from '../../../src/app/read-pipeline.ts';
 import { sha256 } from '../../../src/core/sha256.ts';
@@ -34,6 +35,8 @@ type Case = {
   /** Attributes of the agent's node. */
   readonly fix?: string;
   readonly tool?: string;
+  /** Runs the tests; otherwise `npm` passes whatever it is told, since only the files count. */
+  readonly npm?: 'real';
 };
 
 async function auditOf(runDir: string) {
@@ -44,10 +47,11 @@ async function auditOf(runDir: string) {
 }
 
 /** Runs an agent that writes `files`, then a check; resolves to exit code, reason and findings. */
-async function ran({ start = js, files, fix = '', tool = 'true' }: Case) {
+async function ran({ start = js, files, fix = '', tool = 'true', npm }: Case) {
   await using it = await house(
     {
       ...start,
+      'bin/npm': '#!/bin/sh\n',
       'p.dot': `digraph g { audit=strict; agent_script="a.json"
         start [shape=Mdiamond]; done [shape=Msquare]; bad [shape=Msquare, outcome=fail]
         fix [prompt="Repair it", agent=scripted${fix}]
@@ -65,8 +69,12 @@ async function ran({ start = js, files, fix = '', tool = 'true' }: Case) {
         },
       }),
     },
-    () => ({ FACTORY_SANDBOX: 'none' }),
+    (path) => ({
+      FACTORY_SANDBOX: 'none',
+      ...(npm === 'real' ? {} : { PATH: `${path}/bin:${process.env['PATH']}` }),
+    }),
   );
+  chmodSync(`${it.path}/bin/npm`, 0o755);
   const { code } = await it.run('p.dot', { runId: 'r', workdir: 'w' });
   const { reason } = it.json('.factory/runs/r/result.json');
   return { code, reason, ...(await auditOf(`${it.path}/.factory/runs/r`)) };
@@ -100,7 +108,7 @@ test.for<[string, Case, string[]]>([
   ],
   [
     'makes npm use another shell for its scripts',
-    { files: { '.npmrc': 'script-shell=/bin/true\n' }, tool: 'npm test' },
+    { files: { '.npmrc': 'script-shell=/bin/true\n' }, tool: 'npm test', npm: 'real' },
     ['error check-changed .npmrc'],
   ],
   [
@@ -200,14 +208,14 @@ test.for<[string, Case, string[]]>([
 
 test('with audit=strict a run fails if its agent: changes how tests are loaded, and the check fails before the audit', async () => {
   const files = { 'node_modules/.package-lock.json': '{}', 'test/package.json': '{"type":"commonjs"}' };
-  const { code, reason, found } = await ran({ files: { ...fixed, ...files }, tool: 'npm test' });
+  const { code, reason, found } = await ran({ files: { ...fixed, ...files }, tool: 'npm test', npm: 'real' });
   expect(code).toBe(1);
   expect(reason).not.toMatch(/^audit/);
   expect(found).toEqual(['error check-changed test/package.json']);
 });
 
 test.for<[string, Case, string[]]>([
-  ['repairs the product', { files: fixed, tool: 'npm test' }, []],
+  ['repairs the product', { files: fixed, tool: 'npm test', npm: 'real' }, []],
   [
     'adds tests, a helper and a dependency',
     {
