@@ -75,14 +75,20 @@ async function benched(name: string, options: Partial<Options>) {
 }
 const named = (report: Report, name: string) => report.cases.find((each) => each.name === name);
 
-test('measured against itself every case has figures of both, their ratio, and its targets', async () => {
+test('every case has figures and targets; measured against itself, those of both and their ratio', async () => {
   // The main job and an order take seconds each; whole runs elsewhere show that they work.
   const only = cases
     .map(({ name }) => name)
     .filter((name) => name !== 'main-job' && name !== 'work-order')
     .filter((name) => name !== 'sandbox' || hasSandbox);
-  const { code, report, text, plot } = await benched('self', { only, against: [process.execPath, cli] });
+  const contests = ['one-node', 'at-once', 'many-nodes', 'copy'];
+  const { code, report, text, plot } = await benched('self', {
+    only: contests,
+    against: [process.execPath, cli],
+  });
   expect(code).toBe(0);
+  const alone = await benched('alone', { only: only.filter((name) => !contests.includes(name)) });
+  expect(alone.code).toBe(0);
   expect(report).toMatchObject({
     schema_version: 1,
     interrupted: false,
@@ -93,24 +99,26 @@ test('measured against itself every case has figures of both, their ratio, and i
   });
   const beside: Record<string, string[]> = {
     version: ['factory', 'node -e 0'],
-    verbs: ['factory', 'against', 'node -e 0'],
+    verbs: ['factory', 'node -e 0'],
     'one-node': ['factory', 'against'],
-    nodes: ['factory', 'against', "spawn('sh -c true')", 'no engine'],
-    sandbox: ['factory', 'against', 'bare bwrap'],
-    graph: ['factory', 'against', 'factory validate'],
+    nodes: ['factory', "spawn('sh -c true')", 'no engine'],
+    sandbox: ['factory', 'bare bwrap'],
+    graph: ['factory', 'factory validate'],
     'at-once': ['factory', 'against'],
     'many-nodes': ['factory', 'against'],
-    'long-run': ['factory', 'against'],
-    files: ['factory', 'against', 'sha256 pass'],
-    changes: ['factory', 'against', 'find -printf'],
-    'many-changes': ['factory', 'against', 'find -printf'],
+    'long-run': ['factory'],
+    files: ['factory', 'sha256 pass'],
+    changes: ['factory', 'find -printf'],
+    'many-changes': ['factory', 'find -printf'],
     copy: ['factory', 'against', 'cp -a'],
-    judged: ['factory', 'against', 'sha256 pass'],
+    judged: ['factory', 'sha256 pass'],
   };
-  expect(report.cases.map(({ name }) => name)).toEqual(
-    Object.keys(beside).filter((name) => only.includes(name)),
+  const inOrder = (names: readonly string[]) => Object.keys(beside).filter((name) => names.includes(name));
+  expect(report.cases.map(({ name }) => name)).toEqual(inOrder(contests));
+  expect(alone.report.cases.map(({ name }) => name)).toEqual(
+    inOrder(only).filter((name) => !contests.includes(name)),
   );
-  for (const each of report.cases) {
+  for (const each of [...report.cases, ...alone.report.cases]) {
     expect(each.failed).toEqual({});
     expect(Object.keys(each.measured).sort()).toEqual(beside[each.name]?.sort());
     for (const figures of Object.values(each.measured)) expect(figures).not.toEqual({});
@@ -124,10 +132,11 @@ test('measured against itself every case has figures of both, their ratio, and i
       expect(Number.isFinite(compared.value?.median)).toBe(true);
       if (compared.limit !== undefined)
         expect(compared.met).toBe((compared.value?.median ?? 0) <= compared.limit);
-      expect(text).toContain(compared.what);
+      expect(text + alone.text).toContain(compared.what);
     }
-    if (each.name !== 'version')
-      expect(each.compared.some(({ what }) => what.endsWith(': factory / against'))).toBe(true);
+    expect(each.compared.some(({ what }) => what.endsWith(': factory / against'))).toBe(
+      contests.includes(each.name),
+    );
   }
   const { wall_ms: ours } = named(report, 'one-node')?.measured['factory'] ?? {};
   const { wall_ms: theirs } = named(report, 'one-node')?.measured['against'] ?? {};
