@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -43,8 +44,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    // Most of the time goes to programs that the tests start: a worker for each core, none kept back.
-    maxWorkers: '100%',
+    // Most of the time goes to programs that the tests start, and some of it is waited: a worker more than there are cores.
+    maxWorkers: availableParallelism() + 1,
     // The environment of whoever runs the tests must not choose agents, models or log levels for them.
     env: {
       PATH: pathWithPython(),
