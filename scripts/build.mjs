@@ -1,7 +1,7 @@
 /** Builds `dist/`: the command line as one script with V8's code cache, and the library, which imports its dependencies
  *  like any package. */
 import { execFileSync } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
@@ -26,6 +26,7 @@ const common = {
   platform: 'node',
   target: 'node20.19',
   logLevel: 'warning',
+  logOverride: { 'import-is-undefined': 'error' },
 };
 try {
   // CommonJS: Node's module loader alone would take a third of the start-up time.
@@ -48,7 +49,11 @@ try {
     minifyWhitespace: true,
     charset: 'ascii',
     define: { 'import.meta.url': 'place' },
-    plugins: [whenCalled('node:fs/promises', 'node:worker_threads', 'node:zlib', 'acorn'), apart],
+    plugins: [
+      whenCalled('node:fs/promises', 'node:worker_threads', 'node:zlib', 'acorn'),
+      await schemasWhenCalled(),
+      apart,
+    ],
     external: [native],
     banner: { js: '(function (require, place) {' },
     footer: { js: '})' },
@@ -113,23 +118,63 @@ function whenCalled(...modules) {
       );
       onLoad({ filter, namespace: 'when-called' }, async ({ path }) => {
         const names = Object.keys(await import(path)).filter((name) => name !== 'default');
+        const from = large.includes(path) ? `./${path}.cjs` : path;
         return {
           contents: `
             import { createRequire } from 'node:module';
-            let loaded;
-            const real = () =>
-              (loaded ??= createRequire(import.meta.url)('${large.includes(path) ? `./${path}.cjs` : path}'));
-            const called = (name) =>
-              new Proxy(function () {}, {
-                apply: (_, self, given) => Reflect.apply(real()[name], self, given),
-                construct: (_, given) => Reflect.construct(real()[name], given),
-                get: (_, key) => real()[name][key],
-              });
-            ${names.map((name) => `export const ${name} = called('${name}');`).join('\n')}`,
+            ${atFirstCall(names, `createRequire(import.meta.url)('${from}')`)}`,
         };
       });
     },
   };
+}
+
+/** The text of a module with these names, which evaluates `load` at the first call of one of them. */
+function atFirstCall(names, load) {
+  return `
+  let loaded;
+  const real = () => (loaded ??= ${load});
+  const called = (name) =>
+    new Proxy(function () {}, {
+      apply: (_, self, given) => Reflect.apply(real()[name], self, given),
+      construct: (_, given) => Reflect.construct(real()[name], given),
+      get: (_, key) => real()[name][key],
+    });
+  ${names.map((name) => `const $${name} = called('${name}'); export { $${name} as ${name} };`).join('\n')}`;
+}
+
+/** The same for the library of schemas, which is part of the program: a small run needs none of it. Only what our sources
+ *  use of it is kept. Schemas check by walking instead of generating code: code generation takes longer than a run that uses
+ *  each schema once or twice saves. */
+async function schemasWhenCalled() {
+  const names = await usedOf(/\bz\s*\.(\w+)/g, await import('zod'));
+  const resolveDir = resolve('src');
+  return {
+    name: 'schemas-when-called',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^zod$/ }, ({ namespace }) =>
+        namespace === 'file' ? { path: 'zod', namespace: 'schemas' } : undefined,
+      );
+      onResolve({ filter: /^used-of-zod$/ }, ({ path }) => ({ path, namespace: 'used' }));
+      onLoad({ filter: /./, namespace: 'schemas' }, () => ({
+        contents: atFirstCall(names, `require('used-of-zod')`),
+        resolveDir,
+      }));
+      onLoad({ filter: /./, namespace: 'used' }, () => ({
+        contents: `import { config } from 'zod'; config({ jitless: true }); export { ${names.join(', ')} } from 'zod';`,
+        resolveDir,
+      }));
+    },
+  };
+}
+
+/** The exports of a module that our sources name in that form. */
+async function usedOf(form, module) {
+  const named = new Set();
+  for (const file of await readdir('src', { recursive: true }))
+    if (file.endsWith('.ts'))
+      for (const [, name] of (await readFile(join('src', file), 'utf8')).matchAll(form)) named.add(name);
+  return [...named].filter((name) => name in module).sort();
 }
 
 /** The program is read as Latin-1, which takes half the memory. esbuild does not escape other characters in regular

@@ -116,7 +116,7 @@ async function fill(
     snapshot: snapshot.id,
     manifest_sha256: manifestHash(manifest),
   });
-  return { notes, stands: { manifest, history } };
+  return { notes, made: { stands: { manifest, history }, taken: { snapshots, snapshot } } };
 }
 
 /** Fills the workspace; answers with notes on what is not copied unchanged. */

@@ -94,7 +94,8 @@ export async function openRun(run: OwnedRun) {
 async function openState(run: OwnedRun): Promise<Begun | Finished | Refusal> {
   const { runDir, given, doors, lock } = run;
   // With a later epoch another process has had the run in between.
-  const stands = (lock.epoch === 1 ? given.stands : undefined) ?? (await loadRunState(runDir));
+  const made = lock.epoch === 1 ? given.made : undefined;
+  const stands = made?.stands ?? (await loadRunState(runDir));
   if ('problems' in stands) return stands;
   const manifest = given.change?.manifest ?? stands.manifest;
   const finished = await finishedRun(manifest, stands.history, runDir, doors);
@@ -104,11 +105,11 @@ async function openState(run: OwnedRun): Promise<Begun | Finished | Refusal> {
   run.again = await nextCommand(manifest, interrupted, runDir, doors.cwd, called);
   doors.parting?.(run.again);
   // Another process may have resumed the run between its creation and our lock.
-  return { stands, manifest, resumed: given.resumed || lock.epoch > 1 };
+  return { stands, taken: made?.taken, manifest, resumed: given.resumed || lock.epoch > 1 };
 }
 
 /** Opens the holdout, the sandbox and the workspace; on a resume after it has removed what an earlier engine left. */
-async function openPlace(run: OwnedRun, { stands, manifest, resumed }: Begun) {
+async function openPlace(run: OwnedRun, { stands, taken, manifest, resumed }: Begun) {
   const { graph, runDir, given, flags, doors } = run;
   const holdout = await openHoldout(runDir, manifest, doors.env);
   if ('problems' in holdout) return holdout;
@@ -122,7 +123,7 @@ async function openPlace(run: OwnedRun, { stands, manifest, resumed }: Begun) {
     doors.log('warn', `nodes run without a sandbox: ${account.why}`, { missing: account.missing });
   const enforcing = { ...manifest, sandbox: account, not_enforced: account.missing };
   const change = given.change && { ...given.change, manifest: enforcing };
-  const restored = await restoreWorkspace(runDir, stands.history.checkpoint, { resumed, change });
+  const restored = await restoreWorkspace(runDir, stands.history.checkpoint, { resumed, change }, taken);
   return 'problems' in restored ? restored : { ...restored, sandbox, marker, ended, change };
 }
 

@@ -8,7 +8,9 @@ import type { SealedHoldout } from '../holdout/mount.ts';
 import type { Closing } from '../store/journal.ts';
 import type { Lock } from '../store/lock.ts';
 import type { AgentAssignment } from './resolve-agents.ts';
+import type { OpenSnapshots } from './restore-workspace.ts';
 import type { ResumeChange } from './resume-changes.ts';
+import type { MadeRun } from './run-directory.ts';
 import type { RunStanding } from './run-state.ts';
 import type { Doors, RunFlags } from './types.ts';
 
@@ -21,7 +23,7 @@ export type OwnedRun = {
     readonly caps: Caps;
     readonly resumed: boolean;
     /** The state of a run that this process has just created. */
-    readonly stands?: RunStanding | undefined;
+    readonly made?: MadeRun | undefined;
     /** This process has waited out a suspension of the run. */
     readonly waited?: boolean;
     readonly change?: ResumeChange;
@@ -40,4 +42,9 @@ export type OwnedRun = {
 };
 
 /** The state of a run as this process found it. `manifest` has the changes of this resume. */
-export type Begun = { readonly stands: RunStanding; readonly manifest: Manifest; readonly resumed: boolean };
+export type Begun = {
+  readonly stands: RunStanding;
+  readonly taken: OpenSnapshots | undefined;
+  readonly manifest: Manifest;
+  readonly resumed: boolean;
+};

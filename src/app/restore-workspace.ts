@@ -8,19 +8,26 @@ import { writeFileAtomic } from '../platform/files/write.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/errors.ts';
 import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
-import { openSnapshots } from '../workspace/snapshots.ts';
+import { movedSnapshots, openSnapshots } from '../workspace/snapshots.ts';
 import { type ResumeChange, textsIn } from './resume-changes.ts';
 
-/** Opens the run's snapshots; on a resume, restores the workspace to the latest one, with the texts that the user changed. */
+/** The snapshots of a run, and the latest of them. */
+export type OpenSnapshots = { readonly snapshots: Snapshots; readonly snapshot: Snapshot };
+
+/** Opens the run's snapshots; on a resume, restores the workspace to the latest one, with the texts that the user changed.
+ *  `taken`: those of a run that this process has just created, before its folder had its name. */
 export async function restoreWorkspace(
   runDir: string,
   { snapshot: id }: { readonly snapshot: string | null },
   run: { readonly resumed: boolean; readonly change: ResumeChange | undefined },
-): Promise<{ readonly snapshots: Snapshots; readonly snapshot: Snapshot } | Refusal> {
+  taken?: OpenSnapshots,
+): Promise<OpenSnapshots | Refusal> {
   const at = layout(runDir);
   if (id === null) throw new Error('Internal: a checkpoint without a snapshot');
+  const where = { workspace: at.workspace, dir: at.snapshots };
   try {
-    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+    if (taken !== undefined) return { ...taken, snapshots: movedSnapshots(taken.snapshots, where) };
+    const snapshots = await openSnapshots(where);
     // Files that a killed engine had hidden from an agent come back before the whole workspace is restored.
     await bringBack(at.workspace, hidingPlace(runDir));
     const snapshot = await snapshots.load(id);

@@ -48,8 +48,8 @@ export async function driveMade(
     return { problems: [problem], ...(code === undefined ? {} : { code }) };
   }
   for (const note of made.notes) doors.log('warn', note);
-  const { runDir, stands } = made;
-  const ended = await executeRun(graph, runDir, { ...given, resumed: false, stands }, flags, doors);
+  const { runDir } = made;
+  const ended = await executeRun(graph, runDir, { ...given, resumed: false, made: made.made }, flags, doors);
   return resumeAfterWaits(made.runDir, graph, ended, flags, doors);
 }
 

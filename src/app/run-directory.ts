@@ -15,6 +15,7 @@ import { isCode, makeFolder, syncFolders, systemWords } from '../platform/files/
 import { makingFolder } from '../platform/process/cleanup-registry.ts';
 import { makeRunsDir } from '../store/runs.ts';
 import { WorkspaceError } from '../workspace/errors.ts';
+import type { OpenSnapshots } from './restore-workspace.ts';
 import type { RunStanding } from './run-state.ts';
 
 /** The run to create, and where. */
@@ -29,11 +30,12 @@ export type RunDirectoryRequest = {
   readonly signal: AbortSignal;
 };
 
+export type MadeRun = { readonly stands: RunStanding; readonly taken: OpenSnapshots };
 export type CreatedRun = {
   readonly runDir: string;
   readonly notes: readonly string[];
   /** Its state, where that need not be read. */
-  readonly stands?: RunStanding;
+  readonly made?: MadeRun;
 };
 export type FilledRun = Omit<CreatedRun, 'runDir'>;
 /** Why no run directory was created; `code` is the exit code where it is not 2. */

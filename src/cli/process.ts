@@ -1,5 +1,4 @@
 /** The process of the command line: its streams, signals and exit code. */
-import '../platform/zod-config.ts';
 import { closeSync, openSync } from 'node:fs';
 import { layout } from '../core/records/layout.ts';
 import { realClock, realEvery } from '../platform/clock.ts';

@@ -203,7 +203,7 @@ type ToolOutput = Omit<WrittenOutput, 'outcome'> & { readonly outcome?: OutcomeW
 export const outputLimit = 1024 * 1024;
 
 /** For an unknown key: the nearest known key, else all of them. */
-function meant(issue: z.core.$ZodIssue | undefined): string {
+function meant(issue: z.ZodError['issues'][number] | undefined): string {
   if (issue?.code !== 'unrecognized_keys' || issue.path.length > 0) return '';
   const keys = Object.keys(writtenOutputSchema().shape);
   const near = nearest(issue.keys[0] ?? '', keys);

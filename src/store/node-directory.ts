@@ -24,8 +24,10 @@ const stageSchema = once(() =>
 );
 export type Stage = z.infer<ReturnType<typeof stageSchema>>;
 
+const mostOfStage = 65_536;
+
 export async function readStage(dir: string): Promise<Stage | undefined> {
-  const text = await readSome(nodeLayout(dir).stage, 65_536);
+  const text = await readSome(nodeLayout(dir).stage, mostOfStage);
   if (text === undefined) return undefined;
   try {
     return stageSchema().parse(JSON.parse(text));
@@ -36,12 +38,21 @@ export async function readStage(dir: string): Promise<Stage | undefined> {
 
 /** Not flushed: resume uses it to end the processes of a killed engine, and a power cut leaves none running. */
 export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
-  await keepJson(nodeLayout(dir).stage, { schema_version: 1, ...stage });
+  await keepJson(nodeLayout(dir).stage, written(dir, stage));
+}
+
+/** What was written last. */
+let latest: { readonly dir: string; readonly text: string } | undefined;
+
+function written(dir: string, stage: Omit<Stage, 'schema_version'>): Stage {
+  const content = { schema_version: 1, ...stage } as const;
+  latest = { dir, text: JSON.stringify(content, null, 2) };
+  return content;
 }
 
 /** Records the running process in `stage.json`. */
 export async function noteProcess(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
-  if (overwriteJson(nodeLayout(dir).stage, { schema_version: 1, ...stage })) return;
+  if (overwriteJson(nodeLayout(dir).stage, written(dir, stage))) return;
   // The process itself may have locked the directory already.
   unlockNodeDirectory(dir);
   await writeStage(dir, stage);
@@ -72,6 +83,9 @@ export async function closeVisit(dir: string, visit: number, marker: string, bef
   // An unchanged folder is not listed: it may have thousands of entries.
   else if (fingerprintOf(visits) === before) removeNow(join(visits, String(visit)));
   else for (const name of readNames(visits)) if (!isEarlier(name, visit)) removeNow(below(visits, name));
+  // Most programs leave it alone, and then it need not be understood.
+  if (latest?.dir === dir && (await readSome(nodeLayout(dir).stage, mostOfStage))?.trimEnd() === latest.text)
+    return;
   const is = await readStage(dir);
   if (is?.visit !== visit || is.marker !== marker)
     await writeStage(dir, { visit, attempt: 1, marker, process: null });

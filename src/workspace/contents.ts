@@ -25,13 +25,17 @@ export class Store {
   readonly packs: Packs;
   /** Contents that are on disk: those of snapshots that were loaded, and those of batches that were committed. Others may be in a
    *  pack too, but a process that was killed may have left them. */
-  private readonly known = new Set<string>();
+  private readonly known: Set<string>;
 
+  /** `before`: the same store under an earlier name. */
   constructor(
     readonly dir: string,
     private readonly sync = true,
+    before?: Store,
   ) {
     this.packs = new Packs(dir);
+    this.known = before?.known ?? new Set();
+    if (before !== undefined) this.packs.refresh();
   }
 
   has(hash: string): boolean {

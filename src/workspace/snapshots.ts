@@ -30,6 +30,13 @@ export async function openSnapshots(where: Where): Promise<Snapshots> {
   return new KeptSnapshots(where);
 }
 
+/** What `before` has taken, under the name that the run directory has now; another take flushes what it adds. `before` is of no
+ *  use then. */
+export function movedSnapshots(before: Snapshots, where: Where): Snapshots {
+  if (!(before instanceof KeptSnapshots)) throw new Error('Internal: snapshots of another kind');
+  return new KeptSnapshots(where, before);
+}
+
 class KeptSnapshots implements Snapshots {
   private readonly workspace: string;
   private readonly dir: string;
@@ -44,7 +51,7 @@ class KeptSnapshots implements Snapshots {
   /** The end of the last take. */
   private taking: Promise<unknown> = Promise.resolve();
 
-  constructor(where: Where) {
+  constructor(where: Where, before?: KeptSnapshots) {
     // The folders above are resolved, the workspace itself is not: a link in its place is a stage's doing, and
     // following it would restore a foreign folder to nothing.
     const given = resolve(where.workspace);
@@ -52,9 +59,12 @@ class KeptSnapshots implements Snapshots {
     this.dir = resolve(where.dir);
     this.inStage = where.inStage;
     makeStore(this.dir);
-    this.store = new Store(realpathSync.native(this.dir), where.sync);
-    this.trees = new Trees(this.store);
+    this.store = new Store(realpathSync.native(this.dir), where.sync, before?.store);
+    this.trees = new Trees(this.store, before?.trees);
     this.scanner = new Scanner(this.workspace);
+    if (before === undefined) return;
+    this.latest = before.latest;
+    before.scanner.forget();
   }
 
   async copyIn(from: string, options: CopyOptions): Promise<Copied> {

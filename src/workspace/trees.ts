@@ -9,9 +9,15 @@ import { Folder, FolderTree } from './tree.ts';
 export class Trees {
   private readonly boot = bootId();
   /** Hashes of the records of folders; only those that are on disk. */
-  private readonly keys = new WeakMap<Folder, string>();
+  private readonly keys: WeakMap<Folder, string>;
 
-  constructor(private readonly store: Store) {}
+  /** `before`: those of the same store under an earlier name. */
+  constructor(
+    private readonly store: Store,
+    before?: Trees,
+  ) {
+    this.keys = before?.keys ?? new WeakMap();
+  }
 
   /** Whether the tree is in the store, and all that it holds. */
   has(tree: FolderTree): boolean {
