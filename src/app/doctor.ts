@@ -1,4 +1,5 @@
 /** Environment checks behind `factory doctor`. Each is tried, not guessed. */
+
 import {
   constants,
   copyFileSync,
@@ -15,6 +16,7 @@ import { readClaudeSettings } from '../agents/claude-settings.ts';
 import { readCodexSettings } from '../agents/codex-settings.ts';
 import { chooseAgent } from '../agents/index.ts';
 import { findExecutable } from '../agents/program/executable.ts';
+import { sizeWords } from '../core/amounts.ts';
 import { proxyVariables } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { sandboxAccount, sandboxRequest, sandboxWords } from '../core/policy/confinement.ts';
@@ -168,7 +170,7 @@ async function disk(what: keyof typeof elsewhere, path: string): Promise<Environ
     const { bavail, bsize } = statfsSync(own);
     const free = bavail * bsize;
     const tried = [
-      `${size(free)} free`,
+      `${sizeWords(free)} free`,
       ...(what === 'runs' ? [...links(own), copies(own), names(own)] : []),
     ].filter((words) => words !== '');
     return {
@@ -234,12 +236,6 @@ function copies(folder: string): string {
 
 const names = (folder: string): string =>
   existsSync(join(folder, 'ONE')) ? 'case-insensitive file names' : '';
-
-function size(bytes: number): string {
-  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-  const at = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
-  return `${(bytes / 1024 ** at).toFixed(at === 0 ? 0 : 1)} ${units[at]}`;
-}
 
 /** The variables that nodes do not get; their values are not shown. */
 function secrets(env: Environment): EnvironmentFinding {

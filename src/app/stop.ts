@@ -5,7 +5,7 @@ import { isPaused } from '../core/outcome.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { interrupt } from '../platform/process/sweep.ts';
 import { isAlive } from '../platform/process/table.ts';
-import { livingOwners, type RunWorker, workerOf } from '../store/lock.ts';
+import { type RunWorker, workerOf } from '../store/lock.ts';
 import { type RunSummary, summaryOf } from '../store/runs.ts';
 import { readActs, recordAct } from './acts.ts';
 
@@ -94,7 +94,3 @@ function isOwner(runDir: string, { pid }: ProcessId, clock: Clock): boolean {
   const worker = workerOf(runDir, clock, false);
   return worker.kind === 'here' && worker.id.pid === pid;
 }
-
-/** Whether a process executes the run, or waits to resume it. */
-export const isAtWork = (run: RunSummary): boolean =>
-  run.status === 'running' || (isPaused(run.status) && livingOwners(run.dir).length > 0);

@@ -1,12 +1,12 @@
 /** The verbs of the command line. Each is loaded when it is called. */
 import type { Option } from 'commander';
 import type { Refusal } from '../core/diagnostic.ts';
+import { operateVerbs } from './operate.ts';
 import {
   compileOptions,
   detachOptions,
   json,
   looking,
-  milliseconds,
   noColor,
   notEmpty,
   option,
@@ -377,20 +377,7 @@ export const verbs: readonly (Verb | Group)[] = [
     ],
     load: async () => (await import('./deliver.ts')).deliverCommand,
   },
-  {
-    usage: 'stop <run>',
-    about: 'Stop a running run, as Ctrl-C does; it can be resumed',
-    options: () => [
-      option(
-        '--timeout <duration>',
-        'longest wait for its end (default: no limit)',
-        milliseconds('--timeout', '1m'),
-      ),
-      runsdir(),
-      json(),
-    ],
-    load: async () => (await import('./stop.ts')).stopCommand,
-  },
+  ...operateVerbs,
   {
     usage: 'verify <run>',
     about: 'Check a run directory against its own hashes, from the spec to the commits, offline',

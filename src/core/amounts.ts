@@ -11,3 +11,9 @@ export function elapsedWords(ms: number): string {
 /** `1.23 USD`; two significant digits for small sums. */
 export const usdWords = (usd: number): string =>
   `${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : String(Number(usd.toPrecision(2)))} USD`;
+/** `12.3 MiB`. */
+export function sizeWords(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const at = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  return `${(bytes / 1024 ** at).toFixed(at === 0 ? 0 : 1)} ${units[at]}`;
+}

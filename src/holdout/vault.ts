@@ -3,7 +3,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import * as z from 'zod';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import { once } from '../core/once.ts';
@@ -135,6 +135,14 @@ function fileAbove(folder: string): string | undefined {
 export function keyFileOf(building: string, env: Environment): string | undefined {
   const folder = keysFolder(env);
   return folder === undefined ? undefined : join(folder, keyNameOf(building));
+}
+
+/** Removes the key of a holdout whose run is removed. One that cannot be removed does no harm. */
+export async function dropHoldoutKey({ key }: Pick<Holdout, 'key'>, env: Environment): Promise<void> {
+  const folder = keysFolder(env);
+  // The manifest may be from elsewhere: a name, never a path.
+  if (folder !== undefined && basename(key) === key)
+    await rm(join(folder, key), { force: true }).catch(() => {});
 }
 
 /** Removes the key of a run that was not created. If it cannot be removed it does no harm: there is nothing for it to open. */

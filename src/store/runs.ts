@@ -19,7 +19,7 @@ import { nodeId, runIdForm } from '../core/records/names.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { isCode, isMissing, makeFolder } from '../platform/files/write.ts';
 import { manifestHash, manifestPath } from './inputs.ts';
-import { ownerOf } from './lock.ts';
+import { livingOwners, ownerOf } from './lock.ts';
 import { type RunHistory, readRun } from './run-journal.ts';
 import { messageOf, otherVersion, schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
 
@@ -260,6 +260,11 @@ type Saved = z.ZodSafeParseResult<z.infer<ReturnType<typeof savedSchema>>>;
 /** Whether an owner would make the run a running one: a resumed run has its previous status until its first node has finished. */
 const mayRun = ({ data }: Saved): boolean =>
   data !== undefined && data.status !== 'completed' && (data.status === 'running' || data.next_node != null);
+
+/** Whether a process executes the run, or waits to resume it: of a suspended run the lock is free, and its owner may wait all the
+ *  same; any other whose lock is free has ended. */
+export const isAtWork = ({ status, dir }: Pick<RunSummary, 'status' | 'dir'>): boolean =>
+  status === 'running' || (isPaused(status) && livingOwners(dir).length > 0);
 
 /** How the run stands: as its checkpoint says, or, where a crash left an older one or none, as the journal says. */
 async function savedIn(dir: string, saved: Saved): Promise<Saved> {

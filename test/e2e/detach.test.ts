@@ -57,9 +57,10 @@ test('a detached run outlives the command that started it, and stops in order fr
   writeFileSync(env.FLAG, '');
   const resumed = await it.factory(['resume', 'r1', '--detach', '--quiet'], { env });
   expect(resumed).toMatchObject({ code: 0, stdout: 'r1\n' });
-  const result = join(it.path, '.factory/runs/r1/result.json');
-  await vi.waitFor(() => expect(readFileSync(result, 'utf8')).toContain('"completed"'), patient);
-  expect((await it.factory(['verify', 'r1'])).code).toBe(0);
+  const waited = await it.factory(['wait', 'r1', '--timeout', '1m']);
+  expect(waited).toMatchObject({ code: 0, stdout: 'run r1: completed\n' });
+  const verified = await it.factory(['verify', 'r1']);
+  expect(verified.code, verified.stdout).toBe(0);
 });
 
 test('what is wrong before a detached run begins is printed with its exit code, and nothing is left behind', async () => {

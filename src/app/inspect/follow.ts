@@ -1,14 +1,12 @@
 /** Follows a run from outside: its events, and what its running node prints and its model says. */
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { isPaused } from '../../core/outcome.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { LiveText } from '../../core/records/live.ts';
 import { watchFolder } from '../../platform/files/watch.ts';
 import { type Cursor, readJournal } from '../../store/journal-read.ts';
 import { liveTextReader, type ReadText } from '../../store/live-texts.ts';
-import { livingOwners } from '../../store/lock.ts';
-import { summaryOf } from '../../store/runs.ts';
+import { isAtWork, summaryOf } from '../../store/runs.ts';
 
 export type Followed =
   /** A record of `events.jsonl`, unchecked; `runEventSchema` (core/events.ts) types those of this version. */
@@ -58,7 +56,7 @@ export async function* followRun(dir: string, options: FollowOptions): AsyncGene
   try {
     while (signal?.aborted !== true) {
       // Asked before the last look, so that the last words are not missed.
-      const goesOn = until === 'aborted' || (await isAtWork(dir, clock));
+      const goesOn = until === 'aborted' || isAtWork(await summaryOf('', dir, clock));
       const seen = await look(events, reader);
       yield* seen;
       if (seen.length >= mostEvents) continue;
@@ -70,12 +68,6 @@ export async function* followRun(dir: string, options: FollowOptions): AsyncGene
     bell.close();
     reader?.close();
   }
-}
-
-/** Of a suspended run the lock is free, and its owner may wait all the same; any other whose lock is free has ended. */
-async function isAtWork(dir: string, clock: Clock): Promise<boolean> {
-  const { status } = await summaryOf('', dir, clock);
-  return status === 'running' || (isPaused(status) && livingOwners(dir).length > 0);
 }
 
 type Timed = { readonly at: string; readonly item: Followed };

@@ -1,0 +1,106 @@
+/** `factory rm` and `factory prune`: remove runs that are not needed any more. */
+import { type Pruned, pruneRuns } from '../app/prune.ts';
+import { holdsRun, type KeptFor, keptFor, removeRun } from '../app/remove-run.ts';
+import { sizeWords } from '../core/amounts.ts';
+import type { Refusal } from '../core/diagnostic.ts';
+import { namedRun, type RunSummary, summaryOf } from '../store/runs.ts';
+import { findNamed, runsDirOf, usage } from './find-run.ts';
+import type { VerbResult } from './index.ts';
+import type { CliIo } from './io.ts';
+import { countedItems } from './report/run.ts';
+
+export type RmOptions = { readonly runsdir?: string; readonly force?: boolean; readonly json?: boolean };
+
+/** Removes the named runs, or none of them if one must not be removed. */
+export async function rmCommand(
+  names: readonly string[],
+  options: RmOptions,
+  io: CliIo,
+): Promise<VerbResult> {
+  const runs = new Map<string, RunSummary>();
+  for (const name of names) {
+    const found = await findNamed(name, options, io);
+    if ('problems' in found) return found;
+    if (!(await holdsRun(found.dir)))
+      return usage(`${found.dir} does not look like a run directory; nothing was removed`, 'check the name');
+    runs.set(found.dir, await summaryOf(found.id, found.dir, io.clock));
+  }
+  for (const run of runs.values()) {
+    const why = await keptFor(run);
+    if (why === 'running' || (why !== undefined && options.force !== true)) return mustStay(run, why, io);
+  }
+  const removed = [];
+  for (const run of runs.values()) {
+    const done = await removeRun(run, io);
+    if ('problems' in done) return done;
+    removed.push({ run_id: run.id, status: run.status, freed_bytes: done.freed });
+    if (options.json !== true) io.out(`removed ${run.id} (${run.status}, ${sizeWords(done.freed)})\n`);
+  }
+  if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, removed }, null, 2)}\n`);
+  return 0;
+}
+
+function mustStay({ id, dir }: RunSummary, why: KeptFor, { cwd }: CliIo): Refusal {
+  const run = namedRun(dir, cwd);
+  const fixes: Readonly<Record<KeptFor, string>> = {
+    running: `stop it first: factory stop ${run}`,
+    undelivered: `factory deliver ${run} delivers them; --force removes them with the run`,
+    unreadable: `factory verify ${run} shows more; --force removes it`,
+  };
+  return usage(`run ${id} ${reasons[why]}; nothing was removed`, fixes[why]);
+}
+
+const reasons: Readonly<Record<Pruned['kept'][number]['why'], string>> = {
+  running: 'is running',
+  undelivered: 'has commits that were never delivered',
+  unreadable: 'cannot be read, so that it may have commits that were never delivered',
+  suspended: 'is suspended and can resume later',
+};
+
+export type PruneOptions = {
+  readonly runsdir?: string;
+  /** Milliseconds. */
+  readonly older?: number;
+  readonly keep?: number;
+  readonly keepFailed?: boolean;
+  readonly undelivered?: boolean;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+};
+
+/** Removes the runs that the rules do not keep. */
+export async function pruneCommand(options: PruneOptions, io: CliIo): Promise<VerbResult> {
+  const { older, keep, dryRun = false } = options;
+  if (older === undefined && keep === undefined)
+    return usage('nothing says which runs are old', 'for example factory prune --older 14d --keep 20');
+  const rules = {
+    olderMs: older,
+    keep,
+    keepFailed: options.keepFailed === true,
+    undelivered: options.undelivered === true,
+    dryRun,
+  };
+  const pruned = await pruneRuns(runsDirOf(options, io), rules, io);
+  if (options.json === true) io.out(`${JSON.stringify(pruneRecord(pruned, dryRun), null, 2)}\n`);
+  else for (const line of pruneLines(pruned, dryRun)) io.out(`${line}\n`);
+  return 0;
+}
+
+const pruneRecord = ({ removed, kept, others }: Pruned, dryRun: boolean) => ({
+  schema_version: 1,
+  dry_run: dryRun,
+  removed: removed.map(({ run, freed }) => ({ run_id: run.id, status: run.status, bytes: freed })),
+  kept: kept.map(({ run, why }) => ({ run_id: run.id, status: run.status, why })),
+  others,
+});
+
+function pruneLines({ removed, kept, others }: Pruned, dryRun: boolean): readonly string[] {
+  const verb = dryRun ? 'would remove' : 'removed';
+  const bytes = removed.reduce((sum, { freed }) => sum + freed, 0);
+  return [
+    ...removed.map(({ run, freed }) => `${verb} ${run.id} (${run.status}, ${sizeWords(freed)})`),
+    ...kept.map(({ run, why }) => `kept ${run.id}: it ${reasons[why]}`),
+    `${verb} ${countedItems(removed.length, 'run')}, ${sizeWords(bytes)}; kept ${kept.length + others}`,
+    ...(kept.some(({ why }) => why === 'undelivered') ? ['--undelivered removes undelivered runs too'] : []),
+  ];
+}
