@@ -54,7 +54,7 @@ try {
       await schemasWhenCalled(),
       apart,
     ],
-    external: [native],
+    external: [native, 'hono', 'hono/*', '@hono/node-server'],
     banner: { js: '(function (require, place) {' },
     footer: { js: '})' },
   });

@@ -64,3 +64,10 @@ export { readRecords } from './store/journal-read.ts';
 export { findMoment, type Moment } from './store/moment.ts';
 export { readRun as readSoFar } from './store/run-journal.ts';
 export { findRun, listRuns, newRunId, type RunSummary } from './store/runs.ts';
+export {
+  type ApiClient,
+  ApiFailure,
+  type ClientOptions,
+  createClient,
+  type StreamMessage,
+} from './web/client.ts';

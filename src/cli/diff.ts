@@ -1,21 +1,23 @@
 /** `factory diff`: what happened to a run's workspace between two of its moments. */
 import { posix } from 'node:path';
+import {
+  findMoments,
+  isProduct,
+  loadSides,
+  type PathChange,
+  pathChanges,
+  type TwoMoments,
+} from '../app/changes.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { unreachable } from '../core/json.ts';
-import type { Checkpoint } from '../core/records/checkpoint.ts';
-import { inWorkspace, layout } from '../core/records/layout.ts';
-import { isSnapshotName, momentText, parsePoint } from '../core/records/names.ts';
-import type { RunRecord } from '../core/records/visit.ts';
+import { inWorkspace } from '../core/records/layout.ts';
 import { liesIn, shownPath } from '../platform/files/names.ts';
 import { GitError } from '../platform/git.ts';
-import { findMoment } from '../store/moment.ts';
 import { readManifest } from '../store/runs.ts';
 import { messageOf } from '../store/unreadable.ts';
-import { diff } from '../workspace/diff.ts';
 import { WorkspaceError } from '../workspace/errors.ts';
 import { patchOf, type Sides, type Untold } from '../workspace/patch.ts';
 import type { Entry } from '../workspace/snapshot.ts';
-import { openSnapshots } from '../workspace/snapshots.ts';
 import { loadProgress, usage } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import { type Io, paints, type Raw } from './io.ts';
@@ -31,14 +33,7 @@ export type DiffOptions = {
   readonly color?: boolean;
 };
 
-/** A moment of the run: its words, and the snapshot of the workspace. */
-type Moment = { readonly words: string; readonly snapshot: string };
-type Moments = {
-  readonly runId: string;
-  readonly from: Moment;
-  readonly to: Moment;
-  readonly runDir: string;
-};
+type Moments = TwoMoments & { readonly runId: string; readonly runDir: string };
 
 /** Prints what changed: as a patch, as names, or as JSON. The exit code is 0 whether anything has changed or not. */
 export async function diffCommand(
@@ -54,13 +49,9 @@ export async function diffCommand(
   const only = isOfProduct ? isProduct : onlyAt(paths);
   if (typeof only !== 'function') return only;
   try {
-    const at = layout(moments.runDir);
-    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-    const before = await snapshots.load(moments.from.snapshot);
-    const after = await snapshots.load(moments.to.snapshot);
-    const sides = { before, after };
-    if (isOfProduct) printLeftOut(changed(sides, (path) => !isProduct(path)).length, io);
-    const changes = changed(sides, only);
+    const { sides, snapshots } = await loadSides(moments.runDir, moments);
+    if (isOfProduct) printLeftOut(pathChanges(sides, (path) => !isProduct(path)).length, io);
+    const changes = pathChanges(sides, only);
     const { runId, from, to } = moments;
     if (options.json === true) io.out(`${JSON.stringify(record(moments, changes), null, 2)}\n`);
     else if (changes.length === 0) {
@@ -82,7 +73,9 @@ export async function diffCommand(
 function printLeftOut(count: number, io: Io): void {
   if (count === 0) return;
   const [what, it] = count === 1 ? ['one path', 'it'] : [`${count} paths`, 'them'];
-  io.err(`left out: ${what} in ${ours}, which is the engine's own; name that folder to see ${it}\n`);
+  io.err(
+    `left out: ${what} in ${inWorkspace.factory}, which is the engine's own; name that folder to see ${it}\n`,
+  );
 }
 
 async function printPatch(
@@ -108,39 +101,12 @@ async function printPatch(
 }
 
 async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Moments | Refusal> {
-  const { at, from, to } = options;
-  if (at !== undefined && (from !== undefined || to !== undefined))
-    return usage(
-      '--at tells one visit, from its beginning to its end; --from and --to say it otherwise',
-      'leave --at out, or the other two',
-    );
   const progress = await loadProgress(run, options, io);
   if ('problems' in progress) return progress;
-  const { checkpoint, records, runDir } = progress;
-  const runId = checkpoint.run_id;
-  const moment = (flag: string, text: string, before: boolean): Moment | Refusal => {
-    if (!before && isSnapshotName(text)) return { words: text.slice(0, 12), snapshot: text };
-    const point = parsePoint(text);
-    if ('problem' in point)
-      return usage(`--${flag} ${point.problem}`, point.fix.replace('--at', `--${flag}`));
-    const there = findMoment(records, point, before);
-    if (!there.ok) return refused('no-visit', `run ${runId}: ${there.why}`, there.fix);
-    const { node, visit } = there.visit;
-    return { words: momentText({ node, visit, before }), snapshot: there.snapshot };
-  };
-  const first = at ?? from;
-  const last = at ?? to;
-  const start =
-    first === undefined ? beginningOf(records) : moment(at ? 'at' : 'from', first, at !== undefined);
-  if (start === undefined) return refused('run-files', `run ${runId} has no record of its beginning`);
-  if ('problems' in start) return start;
-  const end = last === undefined ? latestOf(checkpoint) : moment(at ? 'at' : 'to', last, false);
-  if (end === undefined) return refused('run-files', `the checkpoint of run ${runId} names no snapshot`);
-  return 'problems' in end ? end : { runId, runDir, from: start, to: end };
+  const moments = findMoments(progress, options);
+  if ('problems' in moments) return moments;
+  return { ...moments, runId: progress.checkpoint.run_id, runDir: progress.runDir };
 }
-
-const ours = inWorkspace.factory;
-const isProduct = (path: string): boolean => path !== ours && !path.startsWith(`${ours}/`);
 
 /** Whether a path is one of these or lies below one; without any, every path is. */
 function onlyAt(paths: readonly string[]): ((path: string) => boolean) | Refusal {
@@ -157,37 +123,7 @@ function onlyAt(paths: readonly string[]): ((path: string) => boolean) | Refusal
   return (path) => liesIn(these, path) || liesIn(these, shownPath(path));
 }
 
-function beginningOf(records: readonly RunRecord[]): Moment | undefined {
-  const [first] = records;
-  return first?.type === 'Start' ? { words: 'as it began', snapshot: first.snapshot } : undefined;
-}
-
-const latestOf = ({ snapshot }: Checkpoint): Moment | undefined =>
-  snapshot === null ? undefined : { words: 'its latest checkpoint', snapshot };
-
-type What = 'created' | 'modified' | 'deleted';
-type Change = { readonly path: string; readonly what: What; readonly before?: Entry; readonly after?: Entry };
-
-/** All that differs, folders too, sorted by path. */
-function changed({ before, after }: Sides, only: (path: string) => boolean): readonly Change[] {
-  const { folders, ...items } = diff(before, after);
-  const found: Change[] = [];
-  for (const lists of [items, folders])
-    for (const what of ['created', 'modified', 'deleted'] as const)
-      for (const path of lists[what].filter(only)) {
-        const was = what === 'created' ? undefined : before.tree.get(path);
-        const is = what === 'deleted' ? undefined : after.tree.get(path);
-        found.push({
-          path,
-          what,
-          ...(was === undefined ? {} : { before: was }),
-          ...(is === undefined ? {} : { after: is }),
-        });
-      }
-  return found.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
-}
-
-function marked(what: What, paint: Paint): string {
+function marked(what: PathChange['what'], paint: Paint): string {
   switch (what) {
     case 'created':
       return paint.green('A');
@@ -200,7 +136,7 @@ function marked(what: What, paint: Paint): string {
   }
 }
 
-function record({ runId, from, to }: Moments, changes: readonly Change[]): object {
+function record({ runId, from, to }: Moments, changes: readonly PathChange[]): object {
   const facts = (entry: Entry | undefined) =>
     entry === undefined
       ? null

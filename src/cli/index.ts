@@ -19,6 +19,7 @@ import {
   wholeNumber,
 } from './options.ts';
 import { orderOptions } from './order.ts';
+import { serveVerb } from './serve-verb.ts';
 import { orderSteps, planSteps } from './steps.ts';
 
 /** What a verb answers with: an exit code, or why it did nothing. */
@@ -286,6 +287,7 @@ export const verbs: readonly (Verb | Group)[] = [
     ],
     load: async () => (await import('./logs.ts')).logsCommand,
   },
+  serveVerb,
   {
     usage: 'audit <run>',
     about: 'Check a run for holdout leaks and changed tests',

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { runRowSchema } from '../app/inspect/shapes.ts';
 import { once } from '../core/once.ts';
+import { liveTextSchema } from '../core/records/live.ts';
 import { nodeId, parsePoint, runId } from '../core/records/names.ts';
 
 /** Every answer with a status of 400 or more. */
@@ -62,7 +63,9 @@ export const changeListSchema = once(() =>
     left_out: z.int().describe("Changed paths of the engine's own folder `.factory`"),
     withheld: z
       .boolean()
-      .describe('True: no patches, because the run is unfinished and they may show the holdout'),
+      .describe(
+        'True: some patches are withheld, because the run is unfinished and they may show the holdout',
+      ),
   }),
 );
 export type ChangeList = z.infer<ReturnType<typeof changeListSchema>>;
@@ -80,6 +83,15 @@ export const storedEventSchema = once(() =>
   }),
 );
 export type StoredEvent = z.infer<ReturnType<typeof storedEventSchema>>;
+
+export const shownLiveSchema = once(() =>
+  liveTextSchema().extend({
+    begins: z
+      .boolean()
+      .describe('True: the first text of its execution, or of the newest part of a very long output'),
+  }),
+);
+export type ShownLive = z.infer<ReturnType<typeof shownLiveSchema>>;
 
 export const eventPageSchema = once(() =>
   z.object({

@@ -32,6 +32,8 @@ export async function patchOf(
     readonly colour: boolean;
     /** For reading: of a binary file the patch only says that it differs; otherwise its bytes are included. */
     readonly toBeRead: boolean;
+    /** One part for each path: a renamed file is a deleted and a created one. */
+    readonly byPath?: boolean;
     /** Which paths count. */
     readonly only: (path: string) => boolean;
     readonly take: (piece: Buffer) => void;
@@ -60,7 +62,8 @@ export async function patchOf(
     await git.text([
       // A ground of the letters' own colour would hide them.
       ...['-c', 'color.diff.whitespace=reverse'],
-      ...['diff-tree', '-r', '-p', '-M', '--no-ext-diff', '--no-textconv'],
+      ...['diff-tree', '-r', '-p', options.byPath === true ? '--no-renames' : '-M'],
+      ...['--no-ext-diff', '--no-textconv'],
       ...[options.colour ? '--color=always' : '--color=never', `--output=${patch}`],
       ...(options.toBeRead ? [] : ['--binary']),
       ...['refs/heads/before', 'refs/heads/after'],

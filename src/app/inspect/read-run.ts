@@ -4,13 +4,13 @@ import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
-import { seesHoldout } from '../../holdout/mount.ts';
 import { type RunHistory, readRun } from '../../store/run-journal.ts';
 import { readManifest } from '../../store/runs.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import { executionsOf, readEvents, type ToldExecutions } from './executions.ts';
 import { type InspectDoors, inspectRow } from './rows.ts';
 import type { ExecutionRow, RunRow } from './shapes.ts';
+import { type Withheld, withheldIn } from './withheld.ts';
 
 export type InspectedRun = {
   readonly dir: string;
@@ -21,7 +21,7 @@ export type InspectedRun = {
   readonly events: ToldExecutions;
   readonly executions: readonly Omit<ExecutionRow, 'group'>[];
   /** Whether texts of this node are withheld: it may see the holdout, and the run has reached no exit. */
-  readonly withheld: (node: string) => boolean;
+  readonly withheld: Withheld;
 };
 
 /** Reads the run in `dir`, or answers why it cannot be read. */
@@ -50,18 +50,5 @@ export async function readForViews(dir: string, doors: InspectDoors): Promise<In
     events,
     executions,
     withheld,
-  };
-}
-
-function withheldIn(
-  { holdout }: Manifest,
-  graph: Graph | undefined,
-  { checkpoint }: RunHistory,
-): (node: string) => boolean {
-  const isFinished = checkpoint.ended !== null && checkpoint.next_node === null;
-  if (holdout === undefined || isFinished) return () => false;
-  return (id) => {
-    const node = graph?.nodes.get(id);
-    return node === undefined || seesHoldout(node, node.type);
   };
 }

@@ -108,6 +108,31 @@ export async function readSome(path: string, limit: number, tail?: 'tail'): Prom
   }
 }
 
+/** Bytes from `from` up to `to` of a plain file, and its size; undefined where there is none. A link is not followed. */
+export function readPart(
+  path: string,
+  from: number,
+  to: number,
+): { readonly bytes: Buffer<ArrayBuffer>; readonly size: number } | undefined {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (isMissing(error) || isCode(error, 'ENXIO', 'ELOOP')) return undefined;
+    throw error;
+  }
+  try {
+    const is = fstatSync(file);
+    if (!is.isFile()) return undefined;
+    const bytes = Buffer.alloc(Math.max(0, Math.min(to, is.size) - from));
+    return { bytes: bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from)), size: is.size };
+  } catch (error) {
+    throw named(path, error);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** A whole file of at most `most` bytes; of a larger one the first quarter of that and the end, with a note between.
  *  Undefined when it does not exist. */
 export async function readEnds(path: string, most: number): Promise<string | undefined> {

@@ -1,0 +1,25 @@
+/** The verb `serve` and its options. */
+import type { Verb } from './index.ts';
+import { notEmpty, option, runsdir, wholeNumber } from './options.ts';
+
+export const serveVerb: Verb = {
+  usage: 'serve',
+  about: 'Serve a live page and an HTTP API over the runs, on this machine',
+  options: () => [
+    runsdir(),
+    option('--port <n>', 'port; 0 takes a free one (default: 4477)', wholeNumber(0, 65_535)),
+    option(
+      '--host <address>',
+      'address to listen on (default: 127.0.0.1); any that others can reach needs --token',
+      notEmpty,
+    ),
+    option(
+      '--token <token>',
+      'token of the address, 16 characters or more (default: a random one)',
+      notEmpty,
+    ),
+    option('--read-only', 'show the runs, and offer nothing that changes them'),
+    option('--openapi', 'print the OpenAPI document of the API, and serve nothing'),
+  ],
+  load: async () => (await import('./serve.ts')).serveCommand,
+};

@@ -1,0 +1,192 @@
+/** What the page can do: start, stop, resume, fork and deliver runs. All but `stop` are command lines of ours. Each leaves a line in
+ *  `acts.jsonl`; stopping and delivering write theirs themselves. */
+import { resolve } from 'node:path';
+import * as z from 'zod';
+import { recordAct } from '../../app/acts.ts';
+import { type OfferedPipeline, offeredPipelines } from '../../app/pipelines.ts';
+import { stopRun } from '../../app/stop.ts';
+import type { Json } from '../../core/json.ts';
+import { once } from '../../core/once.ts';
+import { quoteWord } from '../../core/policy/words.ts';
+import { innerPath } from '../../core/records/names.ts';
+import { staysInside } from '../../platform/files/inside.ts';
+import { isMissing } from '../../platform/files/write.ts';
+import { newRunId } from '../../store/runs.ts';
+import type { Acted, DeliverBody, Delivered, ResumeBody, StartBody } from '../contract.ts';
+import { type Handlers, problem, type Web } from '../web.ts';
+
+/** Milliseconds that an answer waits for a run to stop. */
+const stopMs = 2000;
+
+export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'deliver'> = {
+  start: async ({ web, body }) => {
+    const pipeline = (await offeredPipelines(web.cwd)).find(({ name }) => name === body.pipeline);
+    if (pipeline === undefined)
+      return problem(
+        400,
+        'bad-request',
+        `there is no pipeline ${body.pipeline}`,
+        'see GET /api/v1/pipelines',
+      );
+    const outside = await outsideFile(pipeline, body, web);
+    if (outside !== undefined)
+      return problem(400, 'bad-request', `${outside} is no file of the folder`, 'see GET /api/v1/files');
+    const id = newRunId(web.clock);
+    const argv = ['run', ...startWords(body), ...placeWords(web)];
+    return begin(web, id, argv, [`--run-id=${id}`], { what: 'start', pipeline: body.pipeline });
+  },
+  stop: async ({ web, run }) => {
+    const stopped = await stopRun(run.id, run.dir, { who, clock: web.clock, timeoutMs: stopMs });
+    if (stopped.kind === 'refused') return problem(409, 'refused', stopped.why, stopped.fix);
+    if (stopped.kind === 'not_running') return problem(409, 'refused', `run ${run.id} does not run`);
+    return { run_id: run.id, command: commandLine(web, ['stop', run.id, ...placeWords(web)]) };
+  },
+  resume: async ({ web, run, body }) => {
+    const argv = ['resume', run.id, ...resumeWords(body), ...placeWords(web)];
+    return begin(web, run.id, argv, [], { what: 'resume', ...body }, run.dir);
+  },
+  fork: async ({ web, run, body }) => {
+    const id = newRunId(web.clock);
+    const before = body.before ? ['--before'] : [];
+    const argv = ['fork', run.id, `--at=${body.at}`, ...before, ...placeWords(web)];
+    return begin(web, id, argv, [`--run-id=${id}`], { what: 'fork', ...body, run_id: id }, run.dir);
+  },
+  deliver: async ({ web, run, body }) => {
+    const argv = ['deliver', run.id, ...deliverWords(body), ...placeWords(web)];
+    const ended = await web.command([...argv, '--json']);
+    const made = deliveredSchema().safeParse(jsonOf(ended.out));
+    if (!made.success) return refused(ended.out, ended.err);
+    const { branch, to, head, commits, notes, pushed, next } = made.data;
+    const command = commandLine(web, argv);
+    return {
+      ...{ run_id: run.id, command, branch: to === null ? branch : null, to, head, notes, next },
+      commits: commits.map(({ commit, subject }) => ({ commit, subject })),
+      pushed: pushed?.ok ?? null,
+    } satisfies Delivered;
+  },
+};
+
+const who = 'page';
+
+type Fact = { readonly what: string; readonly [detail: string]: Json };
+
+/** The line in `acts.jsonl`. A run that was removed meanwhile has none. */
+function record(web: Web, dir: string, act: Fact): void {
+  try {
+    recordAct(dir, { who, ...act }, web.clock);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+/** Starts `argv` in the background; `hidden` is left out of the command that is shown. */
+async function begin(
+  web: Web,
+  runId: string,
+  argv: readonly string[],
+  hidden: readonly string[],
+  act: Fact,
+  dir?: string,
+): Promise<Acted | Response> {
+  const started = await web.start([...argv, ...hidden, '--json']);
+  if (started.kind === 'ended' && started.code !== 0) return refused(started.stdout, started.stderr);
+  const acted = dir ?? (started.kind === 'begun' ? started.runDir : resolve(web.runsDir, runId));
+  record(web, acted, act);
+  return { run_id: runId, command: commandLine(web, argv) };
+}
+
+const refusedSchema = once(() =>
+  z.object({ problems: z.array(z.object({ message: z.string(), fix: z.string().default('') })).min(1) }),
+);
+
+/** What a command that did nothing has printed, as an answer. */
+function refused(out: string, err: string): Response {
+  const read = refusedSchema().safeParse(jsonOf(out));
+  if (!read.success) return problem(409, 'refused', err.trim().split('\n', 1)[0] || 'the command failed');
+  const [first] = read.data.problems;
+  return problem(409, 'refused', first?.message ?? '', first?.fix ?? '');
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What `factory deliver --json` prints. */
+const deliveredSchema = once(() =>
+  z.object({
+    branch: z.string(),
+    to: z.string().nullable(),
+    head: z.string().nullable(),
+    commits: z.array(z.object({ commit: z.string(), subject: z.string() })),
+    notes: z.array(z.string()),
+    pushed: z.object({ ok: z.boolean() }).nullable(),
+    next: z.string(),
+  }),
+);
+
+const placeWords = ({ runsDir, cwd }: Web): readonly string[] =>
+  runsDir === resolve(cwd, '.factory/runs') ? [] : [`--runsdir=${runsDir}`];
+
+/** As a user would type it. */
+const commandLine = ({ called }: Web, argv: readonly string[]): string =>
+  [called?.program ?? 'factory', ...argv.flatMap(typedWord)].join(' ');
+
+/** `--name=value` as two words where that means the same. */
+function typedWord(word: string): readonly string[] {
+  const [, flag, value] = /^(--[a-z-]+)=([^-].*)$/s.exec(word) ?? [];
+  const words = flag === undefined || value === undefined ? [word] : [flag, value];
+  // Not at the beginning of a command a `=` needs no quotes.
+  return words.map((one) => (/^[\w@%+:,./=-]+$/.test(one) ? one : quoteWord(one)));
+}
+
+function startWords({ pipeline, vars, agent, model, limits }: StartBody): readonly string[] {
+  return [
+    pipeline.startsWith('-') ? `./${pipeline}` : pipeline,
+    ...Object.entries(vars).map(([name, value]) => `--var=${name}=${value}`),
+    ...flagWords({ agent, model }),
+    ...limitWords(limits),
+  ];
+}
+
+const resumeWords = ({ now, accept_changes, limits }: ResumeBody): readonly string[] => [
+  ...flagWords({ now, 'accept-changes': accept_changes }),
+  ...limitWords(limits),
+];
+
+const deliverWords = ({ branch, to, reuse, push }: DeliverBody): readonly string[] =>
+  flagWords({ branch, to, reuse, push });
+
+const limitWords = (limits: StartBody['limits']): readonly string[] =>
+  flagWords(
+    Object.fromEntries(Object.entries(limits).map(([name, value]) => [name.replaceAll('_', '-'), value])),
+  );
+
+/** `--name=value` for each value, `--name` for true: a value is never read as another flag. */
+const flagWords = (
+  flags: Readonly<Record<string, string | number | boolean | undefined>>,
+): readonly string[] =>
+  Object.entries(flags).flatMap(([name, value]) =>
+    value === undefined || value === false ? [] : [value === true ? `--${name}` : `--${name}=${value}`],
+  );
+
+/** The first file that a variable names outside the folder, or below a name that begins with a dot: only files that the
+ *  server offers are read. */
+async function outsideFile(
+  { variables }: OfferedPipeline,
+  { vars }: StartBody,
+  { cwd }: Web,
+): Promise<string | undefined> {
+  for (const [name, value] of Object.entries(vars)) {
+    const isFile = value.startsWith('@') || variables.some((one) => one.file && one.name === name);
+    if (!isFile) continue;
+    const path = value.replace(/^@/, '');
+    const isOffered =
+      innerPath().safeParse(path).success && !path.split('/').some((part) => /^\.(?!$)/.test(part));
+    if (!isOffered || !(await staysInside(cwd, path))) return path;
+  }
+  return undefined;
+}

@@ -1,0 +1,19 @@
+/** Every endpoint's function. */
+import type { Handlers } from '../web.ts';
+import { actsApi } from './acts.ts';
+import { changesApi } from './changes.ts';
+import { eventsApi } from './events.ts';
+import { executionsApi } from './executions.ts';
+import { folderApi } from './folder.ts';
+import { picturesApi } from './pictures.ts';
+import { runsApi } from './runs.ts';
+
+export const handlers: Omit<Handlers, 'timeline'> = {
+  ...runsApi,
+  ...executionsApi,
+  ...changesApi,
+  ...eventsApi,
+  ...picturesApi,
+  ...folderApi,
+  ...actsApi,
+};

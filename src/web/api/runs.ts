@@ -1,0 +1,69 @@
+/** The server, the list of runs and its changes, and one run. */
+import { agentNames } from '../../agents/index.ts';
+import { inspectRun } from '../../app/inspect/run.ts';
+import type { RunRow } from '../../app/inspect/shapes.ts';
+import { packageVersion } from '../../platform/package.ts';
+import type { RunList as Listed } from '../contract.ts';
+import { eventStream, message } from '../sse.ts';
+import { type Handlers, refusal, type Web } from '../web.ts';
+
+/** Milliseconds between two looks at the list. */
+const lookMs = 1000;
+
+export const runsApi: Pick<Handlers, 'server' | 'runs' | 'runsStream' | 'run'> = {
+  server: async ({ web }) => ({
+    version: packageVersion(),
+    folder: web.cwd,
+    runs_dir: web.runsDir,
+    read_only: web.readOnly,
+    agents: [...agentNames],
+  }),
+  runs: async ({ web }) => listOf(web, await servedRows(web)),
+  runsStream: async ({ web, request }) => eventStream((signal) => listChanges(web, signal), web, request),
+  run: async ({ web, run }) => {
+    const view = await inspectRun(run.dir, web);
+    return 'problems' in view ? refusal(view) : { ...view, ...servedActs(view, web) };
+  },
+};
+
+/** A row as this server offers it: a read-only one offers no acts. */
+export const servedActs = ({ acts }: Pick<RunRow, 'acts'>, { readOnly }: Web): Pick<RunRow, 'acts'> => ({
+  acts: readOnly ? [] : acts,
+});
+
+async function servedRows(web: Web): Promise<readonly RunRow[]> {
+  return (await web.runs.rows()).map((row) => ({ ...row, ...servedActs(row, web) }));
+}
+
+function listOf({ runsDir }: Web, runs: readonly RunRow[]): Listed {
+  const by_status: Record<string, number> = {};
+  for (const { status } of runs) by_status[status] = (by_status[status] ?? 0) + 1;
+  const needs_attention = runs.filter((run) => run.needs_attention).length;
+  return { runs_dir: runsDir, counts: { all: runs.length, needs_attention, by_status }, runs: [...runs] };
+}
+
+/** Equal for two rows that differ only in the time that the run has taken. */
+export const rowIdentity = (row: RunRow): string => JSON.stringify({ ...row, elapsed_ms: 0 });
+
+/** The list, then each row that changes. */
+async function* listChanges(web: Web, signal: AbortSignal): AsyncGenerator<string> {
+  const first = await servedRows(web);
+  const known = new Map(first.map((row) => [row.run_id, rowIdentity(row)]));
+  yield message('runs', listOf(web, first));
+  while (!signal.aborted) {
+    await web.clock.sleep(lookMs, signal);
+    const rows = await servedRows(web);
+    const gone = new Set(known.keys());
+    for (const row of rows) {
+      const is = rowIdentity(row);
+      gone.delete(row.run_id);
+      if (known.get(row.run_id) === is) continue;
+      known.set(row.run_id, is);
+      yield message('run', row);
+    }
+    for (const run_id of gone) {
+      known.delete(run_id);
+      yield message('gone', { run_id });
+    }
+  }
+}

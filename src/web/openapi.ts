@@ -1,0 +1,114 @@
+/** The API as an OpenAPI 3.1 document, made from the table of routes. */
+import * as z from 'zod';
+import * as shapes from '../app/inspect/shapes.ts';
+import { packageVersion } from '../platform/package.ts';
+import * as contract from './contract.ts';
+import { type ApiRoute, type ApiRouteName, routes } from './routes.ts';
+
+/** Schemas that the document names. */
+const named = {
+  RunRow: shapes.runRowSchema,
+  RunView: shapes.runViewSchema,
+  ExecutionView: shapes.executionViewSchema,
+  ApiError: contract.apiErrorSchema,
+  ServerInfo: contract.serverInfoSchema,
+  RunList: contract.runListSchema,
+  ChangeList: contract.changeListSchema,
+  StoredEvent: contract.storedEventSchema,
+  EventPage: contract.eventPageSchema,
+  LiveText: contract.shownLiveSchema,
+  PipelineList: contract.pipelineListSchema,
+  FolderFiles: contract.folderFilesSchema,
+  StartBody: contract.startBodySchema,
+  StopBody: contract.stopBodySchema,
+  ResumeBody: contract.resumeBodySchema,
+  ForkBody: contract.forkBodySchema,
+  DeliverBody: contract.deliverBodySchema,
+  Acted: contract.actedSchema,
+  Delivered: contract.deliveredSchema,
+} as const;
+
+const refOf = (id: string): string => `#/components/schemas/${id}`;
+
+function nameOf(schema: () => z.ZodType): string {
+  const found = Object.entries(named).find(([, one]) => one === schema);
+  if (found === undefined) throw new Error('Internal: a schema of a route has no name');
+  return found[0];
+}
+
+/** The document. */
+export function openApi(): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const name of Object.keys(routes) as ApiRouteName[]) {
+    const route: ApiRoute = routes[name];
+    const path = documentedPath(route.path);
+    paths[path] = { ...paths[path], [route.method]: operation(name, route) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'factory serve', version: packageVersion() },
+    security: [{ bearer: [] }, { cookie: [] }],
+    paths,
+    components: {
+      schemas: components(),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        cookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'factory_PORT',
+          description: 'For browsers: set by the address that serve prints; PORT is the port of the server',
+        },
+      },
+    },
+  };
+}
+
+/** `:id` and `*` as OpenAPI writes them. */
+export const documentedPath = (path: string): string =>
+  path.replace('*', '{name}').replace(/:(\w+)/g, '{$1}');
+
+function components(): Record<string, object> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(named)) registry.add(schema(), { id });
+  const { __shared: shared, ...made } = z.toJSONSchema(registry, { uri: refOf, io: 'input' }).schemas;
+  const all = Object.entries({ ...made, ...shared?.$defs }).map(([id, schema]) => {
+    const { $schema: _, $id: __, ...its } = schema as Record<string, unknown>;
+    return [id, its] as const;
+  });
+  // What several schemas share is a component, too.
+  const text = JSON.stringify(Object.fromEntries(all)).replaceAll(`${refOf('__shared')}#/$defs/`, refOf(''));
+  return JSON.parse(text);
+}
+
+function operation(name: string, { about, params, query, body, answers, status }: ApiRoute): object {
+  const content =
+    typeof answers === 'string'
+      ? { [answers]: { schema: { type: 'string' } } }
+      : { 'application/json': { schema: { $ref: refOf(nameOf(answers)) } } };
+  const failure = { 'application/json': { schema: { $ref: refOf('ApiError') } } };
+  return {
+    operationId: name,
+    summary: about,
+    parameters: [...parametersOf('path', params), ...parametersOf('query', query)],
+    ...(body === undefined
+      ? {}
+      : { requestBody: { content: { 'application/json': { schema: { $ref: refOf(nameOf(body)) } } } } }),
+    responses: {
+      [status ?? 200]: { description: 'Success', content },
+      default: { description: 'Any failure', content: failure },
+    },
+  };
+}
+
+function parametersOf(where: 'path' | 'query', schema: (() => z.ZodObject) | undefined): object[] {
+  if (schema === undefined) return [];
+  return Object.entries(schema().shape).map(([name, one]) => {
+    const { description, ...made } = z.toJSONSchema(one as z.ZodType, { io: 'output' });
+    return {
+      ...{ name, in: where, required: where === 'path' },
+      ...(description === undefined ? {} : { description }),
+      schema: { ...made, $schema: undefined },
+    };
+  });
+}

@@ -1,0 +1,154 @@
+/** Who may ask: the token, the names of this server, the origin of a request; and headers that bind the browser. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Context, MiddlewareHandler } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
+import { problem } from './web.ts';
+
+export type Access = {
+  readonly token: string;
+  /** The address that the server listens on, unchanged from `--host`. */
+  readonly host: string;
+  /** Known once the server listens. */
+  readonly port: () => number;
+  /** The name of this machine, which a server on all addresses also answers to. */
+  readonly machine: string;
+};
+
+export const newToken = (): string => randomBytes(32).toString('base64url');
+
+/** Why a token that a user chose is refused, or undefined. */
+export const tokenProblem = (token: string): string | undefined =>
+  /^[A-Za-z0-9._~-]{16,200}$/.test(token)
+    ? undefined
+    : 'the token must have 16 to 200 letters, digits, ".", "_", "~" or "-"';
+
+const loopback = ['127.0.0.1', 'localhost', '[::1]'];
+const everywhere = ['0.0.0.0', '::', '[::]'];
+
+/** Whether only this machine can reach the address. */
+export const isLoopback = (host: string): boolean =>
+  loopback.includes(host.toLowerCase()) || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+
+/** How an address is written in a URL. */
+export const inUrl = (host: string): string =>
+  host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+
+/** Whether the header `Host` names this server. A page of another site whose name was pointed at this machine has its own
+ *  name there. */
+export function isOurHost(given: string | undefined, { host, port, machine }: Access): boolean {
+  const [, name = '', at = '80'] = /^(\[[0-9a-f:.]+\]|[^:\s]+)(?::(\d+))?$/i.exec(given ?? '') ?? [];
+  if (name === '' || Number(at) !== port()) return false;
+  const lower = name.toLowerCase();
+  if (loopback.includes(lower) || lower === inUrl(host).toLowerCase()) return true;
+  const isAddress = /^\d{1,3}(?:\.\d{1,3}){3}$/.test(lower) || lower.startsWith('[');
+  return everywhere.includes(host) && (isAddress || lower === machine.toLowerCase());
+}
+
+/** Compares without giving away by its time how much is right. */
+function isSame(a: string, b: string): boolean {
+  const hash = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(hash(a), hash(b));
+}
+
+/** Cookies are shared by all ports of a machine, so that the name has the port. */
+const cookieName = ({ port }: Access): string => `factory_${port()}`;
+
+type Way = 'bearer' | 'cookie';
+
+/** How the request proves that it may ask, if it does. */
+function wayIn(c: Context, access: Access): Way | undefined {
+  const header = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization') ?? '')?.[1];
+  if (header !== undefined) return isSame(header, access.token) ? 'bearer' : undefined;
+  const cookie = getCookie(c, cookieName(access));
+  return cookie !== undefined && isSame(cookie, access.token) ? 'cookie' : undefined;
+}
+
+/** Whether a page of another origin caused the request. Other ports of this machine are other origins, although browsers send
+ *  them the same cookies. */
+function isForeign(c: Context, way: Way): boolean {
+  const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
+  const site = c.req.header('Sec-Fetch-Site');
+  if (site !== undefined && site !== 'same-origin' && !(isRead && site === 'none')) return true;
+  const origin = c.req.header('Origin');
+  if (origin !== undefined) return origin !== `http://${c.req.header('Host')}`;
+  return !isRead && way === 'cookie';
+}
+
+/** Requests under another name are refused. */
+export const ourHostOnly =
+  (access: Access): MiddlewareHandler =>
+  async (c, next) => {
+    if (isOurHost(c.req.header('Host'), access)) return next();
+    return problem(
+      403,
+      'forbidden',
+      'the header Host does not name this server',
+      'use the address that factory serve printed',
+    );
+  };
+
+/** Of the API: no token, no answer. */
+export const withTokenOnly =
+  (access: Access): MiddlewareHandler =>
+  async (c, next) => {
+    const way = wayIn(c, access);
+    if (way === undefined)
+      return problem(
+        401,
+        'unauthorized',
+        'no token, or a wrong one',
+        'open the address that factory serve printed, or send Authorization: Bearer TOKEN',
+        { 'WWW-Authenticate': 'Bearer' },
+      );
+    if (isForeign(c, way))
+      return problem(403, 'forbidden', 'the request comes from another page', 'use the page of this server');
+    return next();
+  };
+
+/** `GET /…?token=TOKEN`: the token becomes a cookie, and the address loses it. */
+export const tokenExchange =
+  (access: Access): MiddlewareHandler =>
+  async (c, next) => {
+    const given = c.req.query('token');
+    if (given === undefined || c.req.method !== 'GET') return next();
+    if (!isSame(given, access.token))
+      return c.text(
+        'The token in this address is wrong: open the address that factory serve printed.\n',
+        401,
+      );
+    setCookie(c, cookieName(access), access.token, {
+      ...{ path: '/', httpOnly: true, sameSite: 'Strict', maxAge: 30 * 24 * 3600 },
+    });
+    const url = new URL(c.req.url);
+    url.searchParams.delete('token');
+    // A path that begins with two slashes would name another server.
+    return c.redirect(`/${url.pathname.replace(/^[/\\]+/, '')}${url.search}`, 303);
+  };
+
+const policy = [
+  ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:"],
+  ...[
+    "connect-src 'self'",
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ],
+].join('; ');
+
+/** Of a picture that is opened by itself: nothing in it runs. */
+export const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+
+const always: Readonly<Record<string, string>> = {
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+export const boundHeaders: MiddlewareHandler = async (c, next) => {
+  await next();
+  for (const [name, value] of Object.entries(always)) c.res.headers.set(name, value);
+  if (!c.res.headers.has('Content-Security-Policy')) c.res.headers.set('Content-Security-Policy', policy);
+  if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store');
+};

@@ -1,0 +1,142 @@
+/** The HTTP server: checks, endpoints, the page. */
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Context, Hono } from 'hono';
+import type * as z from 'zod';
+import { validRunId } from '../store/runs.ts';
+import { schemaProblems } from '../store/unreadable.ts';
+import { handlers } from './api/index.ts';
+import { answerAsset, type PageAssets } from './assets.ts';
+import { type ApiRoute, type ApiRouteName, routes } from './routes.ts';
+import { type Access, boundHeaders, ourHostOnly, tokenExchange, withTokenOnly } from './security.ts';
+import { type Asked, type AskedRun, type Handlers, notFound, problem, type Web } from './web.ts';
+
+/** Bytes of a body. */
+const largestBody = 1024 * 1024;
+
+/** The application: `fetch` answers a request. `internal` is called with errors that are ours. */
+export function webApp(web: Web, access: Access, page: PageAssets, internal: (error: unknown) => void): Hono {
+  const app = new Hono();
+  app.use('*', boundHeaders, ourHostOnly(access));
+  app.use('/api/*', withTokenOnly(access));
+  for (const name of Object.keys(routes) as ApiRouteName[]) addRoute(app, name, web);
+  for (const [path, allowed] of methodsByPath())
+    app.all(path, (c) =>
+      problem(405, 'method', `${c.req.method} is not allowed here`, `use ${allowed}`, { Allow: allowed }),
+    );
+  app.all('/api/*', (c) =>
+    notFound(`there is no ${c.req.path}`, 'factory serve --openapi lists all endpoints'),
+  );
+  app.get('*', tokenExchange(access), (c) => answerAsset(page, c.req.path, c.req.header('If-None-Match')));
+  app.all('*', (c) =>
+    problem(405, 'method', `${c.req.method} is not allowed here`, '', { Allow: 'GET, HEAD' }),
+  );
+  app.onError((error) => {
+    internal(error);
+    return problem(500, 'internal', 'internal error: the server printed it', 'please report it');
+  });
+  return app;
+}
+
+/** `*` as hono writes it. */
+const pathOf = ({ path }: ApiRoute): string => path.replace('*', ':name{.+}');
+
+function methodsByPath(): Map<string, string> {
+  const methods = new Map<string, string>();
+  for (const route of Object.values(routes)) {
+    const more = route.method === 'get' ? 'GET, HEAD' : 'POST';
+    const before = methods.get(pathOf(route));
+    methods.set(pathOf(route), before === undefined ? more : `${before}, ${more}`);
+  }
+  return methods;
+}
+
+function addRoute(app: Hono, name: ApiRouteName, web: Web): void {
+  const route: ApiRoute = routes[name];
+  app.on(route.method.toUpperCase(), pathOf(route), async (c) => {
+    if (route.method === 'post' && web.readOnly)
+      return problem(405, 'read-only', 'this server is read-only', 'start it without --read-only');
+    const asked = await checked(route, c, web);
+    if (asked instanceof Response) return asked;
+    // The table gives each function its types.
+    const handle = (handlers as Partial<Handlers>)[name] as
+      | ((asked: Asked<never>) => Promise<unknown>)
+      | undefined;
+    if (handle === undefined) return notFound(`there is no ${c.req.path}`);
+    const answer = await handle(asked as Asked<never>).catch((error: unknown) => {
+      if (asked.run !== undefined && !isRunDir(asked.run.dir)) return noRun(asked.run.id);
+      throw error;
+    });
+    return answer instanceof Response ? answer : Response.json(answer, { status: route.status ?? 200 });
+  });
+}
+
+/** The parts of a request as the route's schemas make them, or what is wrong with it. */
+async function checked(
+  route: ApiRoute,
+  c: Context,
+  web: Web,
+): Promise<Response | { readonly run: AskedRun | undefined }> {
+  const params = parsed(route.params, c.req.param());
+  if (params instanceof Response) return notFound(`there is no ${c.req.path}`);
+  const query = parsed(route.query, c.req.query());
+  if (query instanceof Response) return query;
+  const body = route.body === undefined ? {} : await bodyOf(c);
+  if (body instanceof Response) return body;
+  const shaped = parsed(route.body, body);
+  if (shaped instanceof Response) return shaped;
+  const id = params['id'];
+  const run = typeof id === 'string' ? findServed(web, id) : undefined;
+  if (typeof id === 'string' && run === undefined) return noRun(id);
+  const asked = { web, request: c.req.raw, params, query, body: shaped, run };
+  return asked;
+}
+
+const noRun = (id: string): Response => notFound(`there is no run ${id}`, 'GET /api/v1/runs lists the runs');
+
+function parsed(schema: (() => z.ZodObject) | undefined, given: unknown): Record<string, unknown> | Response {
+  if (schema === undefined) return {};
+  const read = schema().safeParse(given);
+  if (read.success) return read.data;
+  return problem(
+    400,
+    'bad-request',
+    schemaProblems(read.error),
+    'factory serve --openapi describes the request',
+  );
+}
+
+async function bodyOf(c: Context): Promise<unknown> {
+  // A page of another origin cannot send this type without being asked first.
+  if (!/^application\/json\s*(?:;|$)/i.test(c.req.header('Content-Type') ?? ''))
+    return problem(400, 'bad-request', 'the body is not JSON', 'send Content-Type: application/json');
+  const text = await textOf(c.req.raw);
+  if (text === undefined)
+    return problem(413, 'too-large', 'the body has more than 1 MiB', 'name a file instead');
+  try {
+    return text === '' ? {} : (JSON.parse(text) as unknown);
+  } catch {
+    return problem(400, 'bad-request', 'the body is not JSON');
+  }
+}
+
+/** The body; undefined if it is too large. Not more than that is held in memory. */
+async function textOf({ body }: Request): Promise<string | undefined> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of body ?? []) {
+    size += piece.length;
+    if (size > largestBody) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+/** Only folders directly in the runs directory are served: a symbolic link may lead anywhere. */
+function findServed({ runsDir }: Web, id: string): AskedRun | undefined {
+  if (validRunId(id) !== undefined) return undefined;
+  const dir = join(runsDir, id);
+  return isRunDir(dir) ? { id, dir } : undefined;
+}
+
+const isRunDir = (dir: string): boolean => lstatSync(dir, { throwIfNoEntry: false })?.isDirectory() === true;

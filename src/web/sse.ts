@@ -1,0 +1,52 @@
+/** Server-sent events. */
+import type { Web } from './web.ts';
+
+const heartbeatMs = 15_000;
+
+/** One message. `id` is what a browser sends as `Last-Event-ID` when it connects again. */
+export const message = (event: string, data: unknown, id?: number): string =>
+  `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+
+/** Streams what `messages` yields, each one or more whole messages, until it ends, the reader leaves or the server stops.
+ *  Nothing is taken from `messages` while the reader does not read. */
+export function eventStream(
+  messages: (signal: AbortSignal) => AsyncIterable<string>,
+  { every, closing }: Pick<Web, 'every' | 'closing'>,
+  request: Request,
+): Response {
+  const headers = { 'Content-Type': 'text/event-stream; charset=utf-8' };
+  if (request.method === 'HEAD') return new Response(null, { headers });
+  const left = new AbortController();
+  const signal = AbortSignal.any([left.signal, closing, request.signal]);
+  const source = messages(signal)[Symbol.asyncIterator]();
+  const text = new TextEncoder();
+  let stopBeating = () => {};
+  const end = async (): Promise<void> => {
+    stopBeating();
+    left.abort();
+    await source.return?.();
+  };
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(text.encode('retry: 1000\n\n'));
+      stopBeating = every(heartbeatMs, () => {
+        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(text.encode(':\n\n'));
+      });
+      signal.addEventListener('abort', stopBeating, { once: true });
+    },
+    async pull(controller) {
+      try {
+        const next = await source.next();
+        if (!next.done && !signal.aborted) return controller.enqueue(text.encode(next.value));
+        await end();
+        controller.close();
+      } catch (error) {
+        stopBeating();
+        left.abort();
+        controller.error(error);
+      }
+    },
+    cancel: end,
+  });
+  return new Response(body, { headers });
+}

@@ -1,0 +1,69 @@
+/** What every endpoint is given, and what it answers with. */
+import type * as z from 'zod';
+import type { DetachedStart } from '../app/detach.ts';
+import type { InspectDoors, OpenRunList } from '../app/inspect/rows.ts';
+import type { Every } from '../core/contracts/clock.ts';
+import type { Environment } from '../core/contracts/process.ts';
+import type { Refusal } from '../core/diagnostic.ts';
+import type { ApiError } from './contract.ts';
+import type { ApiRouteName, routes } from './routes.ts';
+
+/** How a command line of ours ended. */
+export type CommandEnd = { readonly code: number; readonly out: string; readonly err: string };
+
+/** The server's surroundings. `cwd` is the folder that pipelines and files are offered from. */
+export type Web = InspectDoors & {
+  /** Absolute. */
+  readonly runsDir: string;
+  readonly runs: OpenRunList;
+  readonly readOnly: boolean;
+  readonly env: Environment;
+  readonly every: Every;
+  /** Runs `factory …argv` in the background. */
+  readonly start: (argv: readonly string[]) => Promise<DetachedStart>;
+  /** Runs `factory …argv` to its end. */
+  readonly command: (argv: readonly string[]) => Promise<CommandEnd>;
+  /** Fires when the server stops: streams end. */
+  readonly closing: AbortSignal;
+};
+
+/** A run that exists; `dir` is absolute. */
+export type AskedRun = { readonly id: string; readonly dir: string };
+
+type Parsed<R, K extends string> = R extends { readonly [key in K]: () => infer S extends z.ZodType }
+  ? z.output<S>
+  : Record<string, never>;
+type AnswerOf<R> = R extends { readonly answers: () => infer S extends z.ZodType } ? z.input<S> : never;
+
+/** A checked request. `run` is there for paths with a run id. */
+export type Asked<R> = {
+  readonly web: Web;
+  readonly request: Request;
+  readonly params: Parsed<R, 'params'>;
+  readonly query: Parsed<R, 'query'>;
+  readonly body: Parsed<R, 'body'>;
+  readonly run: R extends { readonly params: unknown } ? AskedRun : undefined;
+};
+
+/** The function of each endpoint: it answers with the JSON body, or with a whole response. */
+export type Handlers = {
+  readonly [N in ApiRouteName]: (
+    asked: Asked<(typeof routes)[N]>,
+  ) => Promise<AnswerOf<(typeof routes)[N]> | Response>;
+};
+
+/** An answer that says what is wrong and how to fix it. */
+export const problem = (
+  status: number,
+  code: string,
+  message: string,
+  fix = '',
+  headers: Readonly<Record<string, string>> = {},
+): Response => Response.json({ code, message, fix } satisfies ApiError, { status, headers });
+
+export const notFound = (message: string, fix = ''): Response => problem(404, 'not-found', message, fix);
+
+/** A refusal as an answer: by default 409, as the run is in no state for the request. */
+export function refusal({ problems: [first] }: Refusal, status = 409): Response {
+  return problem(status, 'refused', first?.message ?? 'refused', first?.fix ?? '');
+}
