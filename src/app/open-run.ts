@@ -104,6 +104,7 @@ async function openState(run: OwnedRun): Promise<Begun | Finished | Refusal> {
   const called = doors.called ?? { program: 'factory' };
   run.again = await nextCommand(manifest, interrupted, runDir, doors.cwd, called);
   doors.parting?.(run.again);
+  doors.watcher.opened?.({ id: manifest.run_id, dir: runDir, pipeline: manifest.pipeline_path });
   // Another process may have resumed the run between its creation and our lock.
   return { stands, taken: made?.taken, manifest, resumed: given.resumed || lock.epoch > 1 };
 }

@@ -24,6 +24,9 @@ export async function factory(argv: readonly string[], doors: CommandDoors): Pro
   };
   const io: CliIo = {
     ...{ ...doors, now: () => doors.clock.now(), spawn: lazySpawn, signal: once(doors.signal) },
+    get width() {
+      return doors.width;
+    },
     ownSteps: ownStepsOf(doors),
   };
   const program = new Command('factory')

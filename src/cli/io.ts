@@ -12,7 +12,7 @@ export type Io = {
   err(text: string): void;
   readonly outIsTerminal: boolean;
   readonly errIsTerminal: boolean;
-  /** Columns of the terminal. */
+  /** Columns of the terminal, which may change: read it when it is used. */
   readonly width: number;
   /** How the user calls us, and the command line that would start the same again. */
   readonly called?: { readonly program: string; readonly again?: string };
@@ -58,7 +58,7 @@ export function paints(io: Pick<Io, 'env'>, terminal: boolean, flag: boolean | u
 /** What a terminal acts on, or what turns the order of letters round; line ends and tabs are none of it. */
 const acting = /\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 /** Our own and git's: colours, with which nothing can be hidden, and at the beginning of a text the clearing of a live line. */
-const ours = /\x1b\[(?:[0127]|22|3[1-46]|39)m|^\r\x1b\[2K/;
+const ours = /\x1b\[(?:[0127]|22|3[1-46]|39)m|^\r\x1b\[2K(?:\x1b\[1A\x1b\[2K)*/;
 const either = new RegExp(`${ours.source}|${acting.source}`, 'g');
 
 /** Text that may come from an untrusted run: terminal control characters are shown as `\uNNNN`, which has the same meaning

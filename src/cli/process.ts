@@ -56,8 +56,10 @@ const io: Io = {
   err: (text) => void process.stderr.write(harmless(text)),
   outIsTerminal: process.stdout.isTTY === true,
   errIsTerminal: process.stderr.isTTY === true,
-  // A terminal that does not know its size says 0. Either of the two may go somewhere else.
-  width: process.stderr.columns || process.stdout.columns || 100,
+  get width() {
+    // A terminal that does not know its size says 0. Either of the two may go somewhere else.
+    return process.stderr.columns || process.stdout.columns || 100;
+  },
   called: { program, ...(again === undefined ? {} : { again }) },
 };
 
@@ -148,6 +150,9 @@ const last: (() => Promise<void>)[] = [];
 
 const doors: CommandDoors = {
   ...io,
+  get width() {
+    return io.width;
+  },
   bytes: (piece) => void process.stdout.write(piece),
   outIsClosed: () => outIsClosed,
   clock: realClock,

@@ -11,6 +11,21 @@ const replayed = once(() =>
   z.boolean().exactOptional().describe('True if the record of another run was used instead'),
 );
 
+const work_order = once(() =>
+  z
+    .object({
+      id: z.string(),
+      title: z.string(),
+      index: z.number().describe('1-based'),
+      count: z.number().describe('Of all orders'),
+      attempt: z.number().describe('0 before the first; of one that is done, their number'),
+      done: z.boolean(),
+      commit: z.string().nullable().describe('Null until it is done, and where it changed nothing'),
+    })
+    .exactOptional()
+    .describe('Of a step of a build: its current work order, as the step has left it'),
+);
+
 const forkPointSchema = once(() =>
   z
     .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
@@ -94,6 +109,7 @@ export const runEventSchema = once(() =>
         elapsed_ms: z.number(),
         usage: usage(),
         replayed: replayed(),
+        work_order: work_order(),
       })
       .describe('An execution ended with any outcome except fail.'),
     z

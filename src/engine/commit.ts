@@ -110,7 +110,7 @@ function logEnd({ log }: PreparedRun['setting'], { execution, facts, step }: Dec
   const node = execution.node.id;
   if (step.change.now.last_outcome.status === 'fail') {
     const summary = head(String(facts.feedback['last_failure.summary'] ?? ''), mostLogged);
-    log('info', 'failure detail', { node, summary });
+    log('debug', 'failure detail', { node, summary });
   }
   if (step.route === undefined) return;
   const { edge, how } = step.route;

@@ -3,6 +3,7 @@
 import type { EventFacts } from '../core/events.ts';
 import { type Json, type JsonObject, own, put } from '../core/json.ts';
 import { type Context, type Outcome, reasonOf } from '../core/outcome.ts';
+import { buildStateIn } from '../core/records/build.ts';
 import type { StoppedRecord } from '../core/records/journal.ts';
 import { nodeLayout } from '../core/records/layout.ts';
 import type { ContextDelta, TraceFacts } from '../core/records/trace.ts';
@@ -56,7 +57,7 @@ export function toldOfVisit(record: Line, before: Before, nodeDir: string): Told
   const after = contextAfter(before.context, record.context);
   const broke = outcome.status === 'fail' && outcome.broke;
   return {
-    events: [stageEnded(record, before), { type: 'CheckpointSaved', last_completed_node: node }],
+    events: [stageEnded(record, before, after), { type: 'CheckpointSaved', last_completed_node: node }],
     trace: [
       ...(broke ? [{ type: 'NodeExecutionErrored', node_id: node, error: reasonOf(outcome) } as const] : []),
       outputCaptured(record, before.context, after, nodeDir),
@@ -76,7 +77,7 @@ export function toldOfVisit(record: Line, before: Before, nodeDir: string): Told
   };
 }
 
-function stageEnded(record: Line, before: Before): EventFacts {
+function stageEnded(record: Line, before: Before, after: Context): EventFacts {
   const { node: node_id, visit, outcome, usage } = record;
   const elapsed_ms = Math.round(record.took_ms ?? record.elapsed_ms - before.elapsed_ms);
   const spent = {
@@ -103,7 +104,34 @@ function stageEnded(record: Line, before: Before): EventFacts {
         notes: outcome.notes,
         elapsed_ms,
         ...spent,
+        ...workOrderOf(record, after),
       };
+}
+
+/** The current work order of a build, from the state that its step has left. */
+function workOrderOf({ tool_state }: Line, after: Context) {
+  const build = buildStateIn(tool_state);
+  const id = own(after, 'order.id');
+  if (build === undefined || typeof id !== 'string') return {};
+  const done = build.done.find((one) => one.id === id);
+  const current = build.current?.id === id ? build.current : undefined;
+  if (done === undefined && current === undefined) return {};
+  return {
+    work_order: {
+      id,
+      title: String(own(after, 'order.title') ?? ''),
+      index: numberIn(after, 'order.index'),
+      count: numberIn(after, 'order.count'),
+      attempt: done?.attempts ?? current?.attempt ?? 0,
+      done: done !== undefined,
+      commit: done?.commit ?? null,
+    },
+  };
+}
+
+function numberIn(context: Context, key: string): number {
+  const value = own(context, key);
+  return typeof value === 'number' ? value : 0;
 }
 
 function outputCaptured(record: Line, before: Context, after: Context, nodeDir: string): TraceFacts {

@@ -44,7 +44,7 @@ test('a detached run outlives the command that started it, and stops in order fr
   expect(stopped.stdout).toMatch(/^run r1 has stopped: interrupted before one\nnext: .* resume r1\n$/);
   await vi.waitFor(() => expect(isAlive(owner)).toBe(false), patient);
   const text = readFileSync(log, 'utf8');
-  expect(text).toContain('stage started node=one');
+  expect(text).toContain('pipeline starting');
   expect(text).toContain('"status": "interrupted"');
   expect(await it.records('.factory/runs/r1/acts.jsonl')).toMatchObject([{ what: 'stop', pid }]);
 

@@ -53,7 +53,7 @@ function paste(said: string, before: string, change = (words: string) => words) 
 }
 const envOf = () => ({ PATH: process.env['PATH'], HOME: it.path, FACTORY_SANDBOX: 'none' });
 
-const resumed = { status: 1, stderr: expect.stringContaining('stage started node=work') };
+const resumed = { status: 1, stderr: expect.stringContaining('node=work') };
 test.for([
   ['a run of that name', ['run', 'p.dot', '--run-id', 'r'], 'resume it: '],
   ['a fork of that name', ['fork', 'r', '--at', 'start', '--run-id', 'r'], 'resume it: '],

@@ -86,7 +86,11 @@ function start(args: readonly string[], options: Options & { readonly cwd: strin
     const child = spawn(process.execPath, args, {
       cwd: options.cwd,
       ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
-      env: cleanEnv(options.env),
+      // Who watches waits for a node to start, which is a debug record.
+      env: cleanEnv({
+        ...(options.watch === undefined ? {} : { FACTORY_LOG_LEVEL: 'debug' }),
+        ...options.env,
+      }),
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: options.group === true,
     });

@@ -36,7 +36,7 @@ export async function factory(
   const again = sameAgain('factory', given);
   const doors = {
     cwd,
-    env: cleanEnv(env),
+    env: cleanEnv({ ...(watch === undefined ? {} : { FACTORY_LOG_LEVEL: 'debug' }), ...env }),
     out: (text: string) => {
       stdout += harmless(text);
     },

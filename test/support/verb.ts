@@ -20,7 +20,7 @@ export async function call(
   verb: readonly string[],
   flags: Flags,
   doors: Partial<CommandDoors> & Pick<CommandDoors, 'cwd' | 'env'>,
-  heard: (text: string) => void = () => {},
+  heard?: (text: string) => void,
 ): Promise<Told> {
   const told = { out: '', err: '' };
   const last: (() => Promise<void>)[] = [];
@@ -33,7 +33,7 @@ export async function call(
     },
     err: (text) => {
       told.err += text;
-      heard(text);
+      heard?.(text);
     },
     outIsClosed: () => false,
     outIsTerminal: false,
@@ -45,6 +45,8 @@ export async function call(
     parting: () => {},
     atLast: (work) => void last.push(work),
     ...doors,
+    // Who listens waits for a node to start, which is a debug record.
+    ...(heard === undefined ? {} : { env: { FACTORY_LOG_LEVEL: 'debug', ...doors.env } }),
   });
   for (const work of last) await work();
   return { code, ...told };

@@ -1,14 +1,19 @@
 /** Output while a run is executed: live lines on a terminal, log records elsewhere. */
-import { elapsedWords } from '../../core/amounts.ts';
+
+import { existsSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
 import type { Clock, Every } from '../../core/contracts/clock.ts';
 import type { Log, Watcher } from '../../core/contracts/watcher.ts';
 import type { Diagnostic } from '../../core/diagnostic.ts';
 import type { RunEvent } from '../../core/events.ts';
+import { nodeLayout } from '../../core/records/layout.ts';
 import { errColumns, type Io, paints } from '../io.ts';
 import { formatDiagnostic } from './diagnostics.ts';
-import { liveLine, recordOf } from './events.ts';
+import { recordOf } from './events.ts';
 import { chosenFormat, chosenLevel, type LogOptions, logVariableProblem, openLog } from './log.ts';
-import { painter, tail } from './run.ts';
+import { painter } from './run.ts';
+import { runScreen } from './screen.ts';
+import { openDrawing } from './terminal.ts';
 
 export interface View {
   readonly watcher: Watcher;
@@ -61,7 +66,10 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
         event: exitsHeld(
           (event) => {
             // The summary of a quiet run reports it.
-            if (event.type !== 'PipelineFailed' || options.quiet !== true) log(...recordOf(event));
+            if (event.type === 'PipelineFailed' && options.quiet === true) return;
+            const [how, ...record] = recordOf(event);
+            // For people the end of each node is a line; programs that read JSON count on both.
+            log(event.type === 'StageStarted' && !json ? 'debug' : how, ...record);
           },
           (node) => log('warn', 'failing exit reached', { node, outcome: 'fail' }),
         ).tell,
@@ -71,7 +79,7 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
       },
     };
   }
-  const screen = openScreen(io, colour);
+  const screen = openScreen(io, colour, level === 'debug');
   return {
     clear: screen.clear,
     // Between live lines only warnings and errors are logged.
@@ -121,62 +129,61 @@ export function exitsHeld(tell: (event: RunEvent) => void, failing: (node: strin
   };
 }
 
-/** Lines of finished nodes, and below them a progress line. */
-function openScreen(io: ViewIo, colour: boolean) {
-  const paint = painter(colour);
-  const began = io.clock.monotonic();
-  let shown = false;
-  let stage: { node: string; visit: number; began: number; characters: number; thought: string } | undefined;
-  const clear = () => {
-    if (shown) io.err('\r\x1b[2K');
-    shown = false;
+/** Milliseconds between two looks at what is drawn below; at every fourth it is drawn again in any case. */
+const lookMs = 250;
+
+/** The screen of a run, drawn as it goes. */
+function openScreen(io: ViewIo, colour: boolean, unfolded: boolean) {
+  const drawing = openDrawing(io);
+  let dir: string | undefined;
+  const outputOf = (node: string, channel?: string) =>
+    dir === undefined ? undefined : outputPlace(dir, node, channel, io.cwd);
+  const screen = runScreen({ paint: painter(colour), unfolded, outputOf });
+  const now = () => io.clock.monotonic();
+  let drawn = now();
+  let isNew = false;
+  const draw = (lines: readonly string[]) => {
+    drawn = now();
+    isNew = false;
+    drawing.draw(lines, screen.below(drawn, io.width));
   };
-  const show = () => {
-    if (stage === undefined) return;
-    const now = io.clock.monotonic();
-    const again = stage.visit > 1 ? ` #${stage.visit}` : '';
-    const arrived = stage.characters > 0 ? `  ${stage.characters} characters` : '';
-    const line = `${elapsedWords(now - began).padStart(7)} … ${stage.node}${again} ${elapsedWords(now - stage.began)}${arrived}`;
-    const room = Math.max(10, io.width - 1);
-    const thought = stage.characters > 0 ? '' : tail(stage.thought, room - line.length - 2);
-    io.err(`\r\x1b[2K${paint.dim(line.slice(0, room))}${thought === '' ? '' : paint.dim(`  ${thought}`)}`);
-    shown = true;
+  io.every(lookMs, () => {
+    if (isNew || now() - drawn >= 4 * lookMs) draw([]);
+  });
+  const text = (node: string, piece: string, channel: 'stdout' | 'stderr' | 'answer' | 'reasoning') => {
+    screen.text(node, piece, channel);
+    isNew = true;
   };
-  io.every(1000, show);
   const told = exitsHeld(
-    (event) => {
-      clear();
-      const line = liveLine(event, io.clock.monotonic() - began, paint, io.width);
-      if (line !== undefined) io.err(`${line}\n`);
-      if (event.type === 'StageStarted') {
-        stage = {
-          node: event.node_id,
-          visit: event.visit,
-          began: io.clock.monotonic(),
-          characters: 0,
-          thought: '',
-        };
-        show();
-      } else if (event.type === 'StageCompleted' || event.type === 'StageFailed') {
-        stage = undefined;
-      }
-    },
+    (event) => draw(screen.event(event, now(), io.width)),
     // The summary reports the exit and the reason.
-    () => {
-      clear();
-      stage = undefined;
-    },
+    () => {},
   );
   const watcher: Watcher = {
-    event: told.tell,
-    streamed(_node, text, channel) {
-      if (stage === undefined) return;
-      if (channel === 'answer') stage.characters += text.length;
-      else stage.thought = `${stage.thought}${text}`.slice(-1000);
-      show();
+    opened(run) {
+      dir = run.dir;
+      draw([placeLine(run, io.cwd)]);
     },
-    output() {},
+    event: told.tell,
+    streamed: text,
+    output: text,
     spent() {},
   };
-  return { watcher, clear };
+  return { watcher, clear: drawing.clear };
 }
+
+/** The first line of a view: the run and where it is. */
+export const placeLine = (run: { readonly dir: string; readonly pipeline: string }, cwd: string): string =>
+  `run ${shortPath(run.dir, cwd)}  ${basename(run.pipeline)}`;
+
+/** Where the whole output of a running node is: a tool's file, else its folder. */
+export function outputPlace(dir: string, node: string, channel: string | undefined, cwd: string): string {
+  const at = nodeLayout(join(dir, node));
+  const file = channel === 'stderr' ? at.toolStderr : at.toolStdout;
+  return shortPath(existsSync(file) ? file : at.root, cwd);
+}
+
+const shortPath = (path: string, cwd: string): string => {
+  const from = relative(cwd, path);
+  return from.startsWith('..') ? path : from;
+};

@@ -4,6 +4,8 @@ import type { RunEvent } from '../events.ts';
 import type { Json } from '../json.ts';
 
 export interface Watcher {
+  /** Before the first event. `pipeline` is the path of its file. */
+  opened?(run: { readonly id: string; readonly dir: string; readonly pipeline: string }): void;
   /** After the record is in `events.jsonl`. */
   event(event: RunEvent): void;
   /** A piece of an answer as it streams in; already masked. */

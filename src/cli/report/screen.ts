@@ -1,0 +1,180 @@
+/** The live view of a run as lines: pure functions of its events and texts. */
+import { stripVTControlCharacters } from 'node:util';
+import { elapsedWords } from '../../core/amounts.ts';
+import type { RunEvent } from '../../core/events.ts';
+import { columnsOf } from './diagnostics.ts';
+import { liveLine } from './events.ts';
+import { countedItems, oneLine, type Paint, tail } from './run.ts';
+
+export type ScreenOptions = {
+  readonly paint: Paint;
+  /** Print every line for good: nothing is folded. */
+  readonly unfolded: boolean;
+  /** Where the whole output of a node is; undefined if unknown. */
+  readonly outputOf: (node: string, channel: Channel | undefined) => string | undefined;
+};
+
+type Channel = 'stdout' | 'stderr' | 'answer' | 'reasoning';
+type WorkOrder = NonNullable<Extract<RunEvent, { type: 'StageCompleted' }>['work_order']>;
+
+/** What a run shows. Times are milliseconds of one clock; `width` is that of the terminal in columns. */
+export interface RunScreen {
+  /** Lines to print for good. */
+  event(event: RunEvent, now: number, width: number): readonly string[];
+  text(node: string, text: string, channel: Channel): void;
+  /** Lines below them, which the next call replaces: the work order that runs, with its nodes, and the node that runs. */
+  below(now: number, width: number): readonly string[];
+}
+
+/** Before the steps of a work order. */
+const indent = '  ';
+/** Lines of a work order that are shown while it runs: the last ones. */
+const mostUnfolded = 5;
+/** Milliseconds after which the place of a node's output is shown. */
+const longMs = 10_000;
+/** Characters of a running node's output that are kept. */
+const mostKept = 4000;
+
+type Running = { node: string; visit: number; began: number; said: string; channel: Channel | undefined };
+/** `lines`: of its steps; each is cut to the width when it is drawn. */
+type Order = {
+  readonly now: WorkOrder;
+  readonly began: number;
+  readonly lines: ((width: number) => string)[];
+};
+
+export function runScreen(options: ScreenOptions): RunScreen {
+  const { paint, unfolded } = options;
+  let began: number | undefined;
+  let node: Running | undefined;
+  let order: Order | undefined;
+  const sinceStart = (now: number) => now - (began ?? now);
+  const head = (of: Order, change: WorkOrder, now: number, width: number, sign: string) =>
+    orderLine(change, { took: now - of.began, clock: sinceStart(now), paint, width, sign });
+
+  /** The line of a work order that is done. */
+  const changed = (change: WorkOrder, now: number, width: number): readonly string[] => {
+    const begun = order?.now.id === change.id ? order : { now: change, began: now, lines: [] };
+    order = change.done
+      ? undefined
+      : // Of one that is tried again the last attempt is shown.
+        { ...begun, now: change, lines: change.attempt > begun.now.attempt ? [] : begun.lines };
+    return change.done ? [head(begun, change, now, width, paint.green('✓'))] : [];
+  };
+  /** The line of a work order that is not done when the run stops; of a failed run with its steps. */
+  const left = (failed: boolean, now: number, width: number): readonly string[] => {
+    const open = order;
+    order = undefined;
+    node = undefined;
+    if (open === undefined) return [];
+    const line = head(open, open.now, now, width, failed ? paint.red('✗') : paint.yellow('■'));
+    return failed && !unfolded ? [line, ...open.lines.map((step) => step(width))] : [line];
+  };
+  return {
+    event(event, now, width) {
+      if (event.type === 'PipelineStarted') began = now;
+      began ??= now;
+      if (event.type === 'StageStarted')
+        node = { node: event.node_id, visit: event.visit, began: now, said: '', channel: undefined };
+      if (event.type === 'StageCompleted' || event.type === 'StageFailed') node = undefined;
+      const clock = sinceStart(now);
+      const line = (columns: number) => liveLine(event, clock, paint, columns);
+      const whole = line(width);
+      const lines = whole === undefined ? [] : [whole];
+      // A later step names an order that is done once more.
+      if (
+        event.type === 'StageCompleted' &&
+        event.work_order !== undefined &&
+        (!event.work_order.done || order?.now.id === event.work_order.id)
+      ) {
+        const more = changed(event.work_order, now, width);
+        // The line of the order stands for the step.
+        return unfolded ? [...lines, ...more] : more;
+      }
+      if (/^Pipeline[^S]/.test(event.type)) return left(event.type === 'PipelineFailed', now, width);
+      if (order === undefined || unfolded || !('node_id' in event)) return lines;
+      if (whole !== undefined) order.lines.push((columns) => `${indent}${line(columns - indent.length)}`);
+      return [];
+    },
+    text(id, text, channel) {
+      if (node?.node !== id) return;
+      // Of the channel that spoke last.
+      const before = node.channel === channel ? node.said : '';
+      node = { ...node, said: `${before}${text}`.slice(-mostKept), channel };
+    },
+    below(now, width) {
+      const running = node === undefined ? [] : runningLines(node, now, sinceStart(now), width, options);
+      if (order === undefined) return running;
+      const steps = unfolded ? [] : order.lines.slice(-mostUnfolded).map((step) => step(width));
+      const of = head(order, order.now, now, width, paint.cyan('●'));
+      return [of, ...steps, ...running.map((line) => `${indent}${line}`)];
+    },
+  };
+}
+
+/** `  12.3s ✓ WO-01 Title  2 attempts  3.1s  abc1234`; the title is cut to what is left of the width. */
+function orderLine(
+  { id, title, index, count, attempt, done, commit }: WorkOrder,
+  { took, clock, paint, width, sign }: LineFacts & { readonly sign: string },
+): string {
+  const rest = [
+    ...(done ? [] : [`${index} of ${count}`]),
+    ...(attempt > 1 ? [done ? countedItems(attempt, 'attempt') : `attempt ${attempt}`] : []),
+    elapsedWords(took),
+    ...(done ? [commit?.slice(0, 7) ?? 'no change'] : []),
+  ].join('  ');
+  const room = width - 1 - 10 - columnsOf(id) - 1 - 2 - columnsOf(rest);
+  const name = room < 8 ? '' : ` ${cut(oneLine(title, room), room)}`;
+  return `${paint.dim(elapsedWords(clock).padStart(7))} ${sign} ${paint.bold(id)}${name}  ${paint.dim(rest)}`;
+}
+
+type LineFacts = {
+  readonly took: number;
+  readonly clock: number;
+  readonly paint: Paint;
+  readonly width: number;
+};
+
+/** `  12.3s … verify #2 0.4s  its last words`, and of one that takes long where its whole output is. */
+function runningLines(
+  { node, visit, began, said, channel }: Running,
+  now: number,
+  clock: number,
+  columns: number,
+  { paint, outputOf }: ScreenOptions,
+): readonly string[] {
+  const width = columns - indent.length - 1;
+  const again = visit > 1 ? ` #${visit}` : '';
+  const head = `${elapsedWords(clock).padStart(7)} … ${node}${again} ${elapsedWords(now - began)}`;
+  const room = width - columnsOf(head) - 2;
+  const words = channel === 'stdout' || channel === 'stderr' ? lastLine(said, room) : tail(said, room);
+  const place = now - began >= longMs ? outputOf(node, channel) : undefined;
+  return [
+    paint.dim(cut(words === '' ? head : `${head}  ${words}`, width)),
+    // Never cut: it is copied.
+    ...(place === undefined ? [] : [paint.dim(`${' '.repeat(10)}output: ${place}`)]),
+  ];
+}
+
+/** The last line that is not blank, without what a terminal would act on. */
+function lastLine(text: string, room: number): string {
+  if (room < 12) return '';
+  const lines = stripVTControlCharacters(text).split(/[\r\n]/);
+  return cut(
+    oneLine((lines.findLast((line) => line.trim() !== '') ?? '').replace(/\p{C}/gu, ' '), room),
+    room,
+  );
+}
+
+/** The beginning of a text that fits into that many columns. */
+function cut(text: string, room: number): string {
+  if (columnsOf(text) <= room) return text;
+  let left = room - 1;
+  let fits = '';
+  for (const character of text) {
+    left -= columnsOf(character);
+    if (left < 0) break;
+    fits += character;
+  }
+  return `${fits}…`;
+}

@@ -1,0 +1,38 @@
+/** Draws lines on a terminal: those that stay, and below them some that the next drawing replaces. */
+import { stripVTControlCharacters } from 'node:util';
+import type { Io } from '../io.ts';
+import { columnsOf } from './diagnostics.ts';
+
+export interface Drawing {
+  /** Prints `lines` for good, and `below` under them. */
+  draw(lines: readonly string[], below: readonly string[]): void;
+  /** Removes what is drawn below, for other output. */
+  clear(): void;
+}
+
+export function openDrawing(io: Pick<Io, 'err' | 'width'>): Drawing {
+  let below: readonly string[] = [];
+  const erasing = (): string => {
+    if (below.length === 0) return '';
+    // A terminal that became narrower has wrapped the lines.
+    const width = Math.max(1, io.width);
+    const rows = below.reduce(
+      (sum, line) => sum + Math.max(1, Math.ceil(columnsOf(stripVTControlCharacters(line)) / width)),
+      0,
+    );
+    return `\r\x1b[2K${'\x1b[1A\x1b[2K'.repeat(rows - 1)}`;
+  };
+  return {
+    draw(lines, next) {
+      const erase = erasing();
+      below = next;
+      const text = `${lines.map((line) => `${line}\n`).join('')}${next.join('\n')}`;
+      if (erase !== '' || text !== '') io.err(`${erase}${text}`);
+    },
+    clear() {
+      const erase = erasing();
+      below = [];
+      if (erase !== '') io.err(erase);
+    },
+  };
+}
