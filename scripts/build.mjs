@@ -1,7 +1,18 @@
 /** Builds `dist/`: the command line as one script with V8's code cache, and the library, which imports its dependencies
  *  like any package. */
 import { execFileSync } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
@@ -103,7 +114,28 @@ async function buildPage() {
     jsxImportSource: 'preact',
     entryPoints: ['main.tsx', 'app.css'].map((name) => ({ in: `src/web/page/${name}`, out: 'app' })),
   });
+  await appendFile(`${out}/page/app.css`, await pictureRules());
   for (const name of ['index.html', 'icon.svg']) await cp(`src/web/page/${name}`, `${out}/page/${name}`);
+}
+
+/** Rules for the pictures that the page has inline, with their colours for light and dark. */
+async function pictureRules() {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `export { pictureStylesheet } from './stylesheet.ts'; export { colours } from './marks.ts';`,
+      resolveDir: 'src/app/picture',
+    },
+    bundle: true,
+    format: 'esm',
+    write: false,
+  });
+  const { pictureStylesheet, colours } = await import(
+    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`
+  );
+  const variables = Object.entries(colours).map(
+    ([name, [light, dark]]) => `--picture-${name}:light-dark(${light},${dark});`,
+  );
+  return `:root{${variables.join('')}}\n${pictureStylesheet()}`;
 }
 
 /** Modules that most runs do not need are loaded at the first call of one of their functions: each takes one to ten

@@ -210,17 +210,9 @@ function Why({ run, row, view }: { run: RunView; row: ExecutionRow; view: Execut
   if (row.how === '' && row.next === null) return null;
   const edges = view?.edges ?? [];
   return (
-    <details class="why-edge">
-      <summary>
-        why this edge: {row.how}
-        {row.next !== null && (
-          <>
-            {' → '}
-            <a href={executionPath(run.run_id, row.next)}>{row.next}</a>
-          </>
-        )}
-      </summary>
-      {edges.length > 0 && (
+    <div class="why-edge">
+      <details>
+        <summary>why this edge: {row.how}</summary>
         <ul>
           {edges.map((edge) => (
             <li key={`${edge.to} ${edge.condition}`}>
@@ -229,8 +221,13 @@ function Why({ run, row, view }: { run: RunView; row: ExecutionRow; view: Execut
             </li>
           ))}
         </ul>
+      </details>
+      {row.next !== null && (
+        <a href={executionPath(run.run_id, row.next)} aria-label={`Next node: ${row.next}`}>
+          → {row.next}
+        </a>
       )}
-    </details>
+    </div>
   );
 }
 

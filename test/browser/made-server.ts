@@ -1,0 +1,178 @@
+/** A server of made-up runs with the addresses of the HTTP API and the built page, for states that take long to reach. */
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { RunRow } from '../../src/app/inspect/shapes.ts';
+import type { PipelineList } from '../../src/web/contract.ts';
+import { madeChanges, madeEvents, madeExecution, madeOutput, madeRuns, madeView } from './runs.ts';
+
+const page = join(import.meta.dirname, '../../dist/page');
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html',
+  js: 'text/javascript',
+  css: 'text/css',
+  svg: 'image/svg+xml',
+};
+/** The policy of `factory serve`: the page must live with it. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const pipelines: PipelineList['pipelines'] = [
+  {
+    ...{ name: 'my.dot', source: 'folder', label: 'Build the docs', valid: true },
+    variables: [
+      { name: 'spec', default: null, required: true, file: true, label: 'spec' },
+      { name: 'tries', default: '3', required: false, file: false, label: 'tries' },
+    ],
+  },
+  { name: 'compile-and-build', source: 'bundled', label: 'Plan and build', valid: true, variables: [] },
+];
+
+export interface MadeServer extends AsyncDisposable {
+  readonly url: string;
+  readonly rows: readonly RunRow[];
+  /** Bodies of POST requests, with their paths. */
+  readonly asked: { readonly path: string; readonly body: unknown }[];
+}
+
+/** `events`: in each run. */
+export async function madeServer({ runs, events }: { runs: number; events: number }): Promise<MadeServer> {
+  const rows = madeRuns(runs);
+  const asked: { path: string; body: unknown }[] = [];
+  const server = createServer((request, response) => {
+    response.setHeader('Content-Security-Policy', policy);
+    void answer({ rows, events, asked }, request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, rows, asked, [Symbol.asyncDispose]: () => closed(server) };
+}
+
+function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
+}
+
+type Content = Pick<MadeServer, 'rows' | 'asked'> & { readonly events: number };
+
+async function answer(
+  content: Content,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<unknown> {
+  const { pathname: path, searchParams: query } = new URL(request.url ?? '/', 'http://made');
+  if (request.method === 'POST') return acted(content, path, request, response);
+  const list = {
+    runs_dir: '',
+    counts: { all: content.rows.length, needs_attention: 3, by_status: {} },
+    runs: content.rows,
+  };
+  const [, id, rest = ''] = /^\/api\/v1\/runs\/([^/]+)\/?(.*)$/.exec(path) ?? [];
+  const row = content.rows.find(({ run_id }) => run_id === id);
+  if (row !== undefined) return ofRun(content, row, rest, query, response);
+  if (path === '/api/v1/server')
+    return json(response, {
+      ...{ version: '0.1.0', folder: '/home/ada/project', runs_dir: '/home/ada/project/.factory/runs' },
+      ...{ read_only: false, agents: ['codex', 'openai'] },
+    });
+  if (path === '/api/v1/runs') return json(response, list);
+  if (path === '/api/v1/stream') return send(stream(response), 'runs', list);
+  if (path === '/api/v1/pipelines') return json(response, { pipelines });
+  if (path === '/api/v1/files')
+    return json(response, { files: [{ path: 'docs/spec.md', bytes: 1200 }], more: false });
+  if (path.startsWith('/api/'))
+    return json(response, { code: 'not-found', message: 'no such run', fix: '' }, 404);
+  const name = /^\/(app\.js|app\.css|icon\.svg)$/.exec(path)?.[1] ?? 'index.html';
+  response.setHeader('Content-Type', types[name.split('.').at(-1) ?? ''] ?? '');
+  return response.end(readFileSync(join(page, name)));
+}
+
+async function acted(
+  { asked }: Content,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  asked.push({ path, body: JSON.parse(Buffer.concat(parts).toString()) });
+  const commits = [{ commit: 'abcdef1234567890', subject: 'Links' }];
+  json(response, {
+    ...{
+      run_id: '01M80004ABCDEFGHJKMNPQRS',
+      command: 'factory',
+      branch: 'factory/01M8',
+      to: null,
+      head: 'abcdef',
+      commits,
+    },
+    ...{ notes: [], pushed: null, next: '' },
+  });
+}
+
+function ofRun(
+  { events }: Content,
+  row: RunRow,
+  rest: string,
+  query: URLSearchParams,
+  response: ServerResponse,
+): ServerResponse {
+  const view = madeView(row, 5);
+  if (rest === '') return json(response, view);
+  if (rest === 'changes') return json(response, madeChanges);
+  if (rest === 'graph.svg') {
+    response.setHeader('Content-Type', 'image/svg+xml');
+    return response.end(drawing(view.graph.nodes));
+  }
+  const later = madeEvents(view, events).filter(({ seq }) => seq > Number(query.get('after')));
+  if (rest === 'events') return json(response, { events: later, last: events, more: false });
+  if (rest === 'stream') {
+    stream(response);
+    send(response, 'run', row);
+    for (const event of later) send(response, 'event', event, event.seq);
+    send(response, 'ready', { last: events });
+    const last = view.executions.at(-1);
+    if (row.status === 'running' && last !== undefined)
+      send(response, 'live', {
+        at: row.started_at,
+        node: last.node,
+        visit: last.visit,
+        channel: 'stdout',
+        text: '\x1b[32mok\x1b[0m 1\n',
+      });
+    return response;
+  }
+  const [, node, visit, file] = /^nodes\/([^/]+)\/(\d+)(\/files\/.+)?$/.exec(rest) ?? [];
+  const execution = view.executions.find((one) => one.node === node && one.visit === Number(visit));
+  if (execution === undefined)
+    return json(response, { code: 'not-found', message: 'no such execution', fix: '' }, 404);
+  if (file === undefined) return json(response, madeExecution(execution));
+  response.setHeader('Content-Type', 'text/plain');
+  return response.end(madeOutput);
+}
+
+const drawing = (nodes: readonly { readonly id: string; readonly state: string }[]): string =>
+  `<svg xmlns="http://www.w3.org/2000/svg" class="factory-picture" viewBox="0 0 300 ${nodes.length * 60}">${nodes
+    .map(
+      ({ id, state }, at) =>
+        `<g class="node ${state}" data-node="${id}" data-state="${state}"><rect class="outline" x="80" y="${at * 60 + 10}" width="140" height="36" fill="#fff" stroke="#888"/><text x="150" y="${at * 60 + 32}" text-anchor="middle">${id}</text></g>`,
+    )
+    .join('')}</svg>`;
+
+function json(response: ServerResponse, value: unknown, status = 200): ServerResponse {
+  response.writeHead(status, { 'Content-Type': 'application/json' });
+  return response.end(JSON.stringify(value));
+}
+
+function stream(response: ServerResponse): ServerResponse {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+  return response;
+}
+
+function send(response: ServerResponse, event: string, data: unknown, id?: number): ServerResponse {
+  response.write(
+    `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+  );
+  return response;
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+/** The page in Chromium: `npm run test:browser`. Not part of `npm test`. */
+export default defineConfig({
+  test: {
+    include: ['test/browser/*.browser.ts'],
+    setupFiles: ['test/support/setup.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
+    pool: 'forks',
+    maxWorkers: 2,
+    env: { FACTORY_AGENT: '', OPENAI_API_KEY: '', OPENAI_BASE_URL: '' },
+  },
+});
