@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import type { Graph } from '../core/graph.ts';
+import { isPaused } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { layout } from '../core/records/layout.ts';
 import { runLoop } from '../engine/loop.ts';
@@ -19,6 +20,7 @@ import { acquireLock } from '../store/lock.ts';
 import { resultOf } from '../store/result.ts';
 import { listingOf } from '../store/runs.ts';
 import { diskStop, flushed, releaseLock, settleRun } from './finish-run.ts';
+import type { RunLeft } from './notify.ts';
 import { openRun } from './open-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -49,16 +51,38 @@ export async function executeRun(
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner, lock.successor));
   reportStop(doors, over.signal);
   const run: OwnedRun = { graph, runDir, given, flags, doors, lock, signal, open: [] };
+  let left: RunLeft | undefined;
   try {
-    return await runToEnd(run);
+    const ended = await runToEnd(run);
+    if ('result' in ended) left = ended;
+    return ended;
   } catch (error) {
-    throw causeOfError(run, error);
+    const cause = causeOfError(run, error);
+    left = brokenBy(cause, run);
+    throw cause;
   } finally {
     over.abort();
     await closeAll(run.open);
     await releaseLock(lock, run.ending, doors);
     for (const open of fences) open();
+    if (left !== undefined) await sendNotice(runDir, left, doors);
   }
+}
+
+/** Of a suspended run at once: this process may wait for its time. Of any other right before the process ends, when the result is
+ *  printed and the lock released: a slow receiver keeps nobody from them. */
+async function sendNotice(runDir: string, left: RunLeft, { notify, atLast }: Doors): Promise<void> {
+  if (notify === undefined) return;
+  const send = () => notify(runDir, left);
+  const waits = 'result' in left && isPaused(left.result.status);
+  if (waits || atLast === undefined) await send();
+  else atLast(send);
+}
+
+/** What a notice says of a run that an error has ended; nothing of one that another process has taken over. */
+function brokenBy(cause: unknown, { again = '' }: OwnedRun): RunLeft | undefined {
+  if (cause instanceof Superseded) return undefined;
+  return { broke: cause instanceof Error ? cause.message : String(cause), next: again };
 }
 
 async function runToEnd(run: OwnedRun): Promise<Finished | Refusal> {

@@ -6,6 +6,7 @@ import type { SandboxWord } from '../core/policy/confinement.ts';
 import type { RunResult } from '../core/records/result.ts';
 import type { OwnSteps } from '../engine/own-step.ts';
 import type { Called } from '../store/result.ts';
+import type { RunLeft } from './notify.ts';
 
 /** The process that executes a run, as the run sees it. */
 export type Doors = {
@@ -20,6 +21,8 @@ export type Doors = {
   readonly parting?: (command: string) => void;
   /** Called when nothing refuses the run any more: right before its first node, or when it begins to wait for its time. */
   readonly begun?: (runDir: string) => void;
+  /** Sends a notice that this process leaves a run that it has executed; never rejects. */
+  readonly notify?: (runDir: string, left: RunLeft) => Promise<void>;
   /** Registers work for right before the process ends, after all output; without it, the work is done at once. */
   readonly atLast?: (work: () => Promise<void>) => void;
   readonly ownSteps?: OwnSteps | undefined;

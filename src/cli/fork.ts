@@ -56,7 +56,7 @@ async function fork(
     if (graph === undefined)
       return { problems: pipeline.found.filter(({ severity }) => severity === 'error') };
   }
-  const doors = doorsOf(io, view);
+  const doors = doorsOf(io, view, options.notify);
   return forkRun(dir, moment, graph, where, flagsOf(options), doors);
 }
 

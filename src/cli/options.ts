@@ -221,8 +221,29 @@ export const compileOptions = () => [
   json('print the run record as JSON'),
 ];
 
+/** What `--notify` sends to: a command line, or the URL of a server. */
+function notifyTarget(value: string): string {
+  const target = notEmpty(value).trim();
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(target)?.[1];
+  if (scheme === undefined) return target;
+  const bad = (why: string) =>
+    new BadValue(`--notify: ${why}`, 'for example --notify https://example.org/hook');
+  if (!/^https?$/i.test(scheme)) throw bad(`${scheme} is neither http nor https`);
+  if (!URL.canParse(target)) throw bad('this is not a URL');
+  const { username, password } = new URL(target);
+  if (username !== '' || password !== '') throw bad('the URL must not have a user or password');
+  return target;
+}
+
 /** Of the verbs whose run can continue in the background. */
-export const detachOptions = () => [option('--detach', 'run in the background: print the run id and exit')];
+export const detachOptions = () => [
+  option('--detach', 'run in the background: print the run id and exit'),
+  option(
+    '--notify <command|url>',
+    'when the run ends or is suspended, pass a JSON notice to this command or POST it to this URL',
+    notifyTarget,
+  ),
+];
 
 /** Of the verbs that start or resume a run. */
 export const runOptions = () => [
@@ -281,6 +302,7 @@ export type RunOptions = ViewOptions &
     readonly acceptChanges?: boolean;
     readonly takeOver?: boolean;
     readonly live?: boolean;
+    readonly notify?: string;
     readonly maxSteps?: number;
     readonly maxVisits?: number;
     /** Milliseconds. */
@@ -304,12 +326,18 @@ export function warnOf(
   for (const line of more) view.log('warn', line);
 }
 
-export const doorsOf = (io: RunDoors, view: View) => ({
-  ...given(io, ['cwd', 'env', 'clock', 'called', 'parting', 'begun', 'atLast', 'ownSteps']),
-  signal: io.signal(),
-  watcher: view.watcher,
-  log: view.log,
-});
+/** `target`: that of `--notify`. */
+export const doorsOf = (io: RunDoors, view: View, target?: string): Doors => {
+  const { log, watcher } = view;
+  const doors = {
+    ...given(io, ['cwd', 'env', 'clock', 'called', 'parting', 'begun', 'atLast', 'ownSteps']),
+    ...{ signal: io.signal(), watcher, log },
+  };
+  if (target === undefined) return doors;
+  const notify: Doors['notify'] = async (runDir, left) =>
+    (await import('../app/notify.ts')).notify(target, runDir, left, doors);
+  return { ...doors, notify };
+};
 
 export const boundNames = [
   'maxCostUsd',

@@ -91,7 +91,7 @@ async function start(
   const workdir = workdirOf(read.graph, flags, io.cwd);
   const dirs = workdir === undefined ? undefined : checkDirs({ workdir, runsdir: runsDir });
   if (dirs !== undefined) return usage(dirs.message, dirs.fix);
-  return startRun(read.graph, place, flags, doorsOf(io, view));
+  return startRun(read.graph, place, flags, doorsOf(io, view, options.notify));
 }
 
 async function resumeNamed(
@@ -110,7 +110,12 @@ async function resumeNamed(
   if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
   const flags = flagsOf(options);
   const keeps = pipeline === undefined && keepsTexts(readRun.manifest) && !flags.acceptChanges;
-  const ended = await resumeRun(found.dir, keeps ? undefined : read.graph, flags, doorsOf(io, view));
+  const ended = await resumeRun(
+    found.dir,
+    keeps ? undefined : read.graph,
+    flags,
+    doorsOf(io, view, options.notify),
+  );
   return withRecords(found.dir, ended, io, view);
 }
 

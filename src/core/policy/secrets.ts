@@ -164,7 +164,7 @@ const severalSecrets = /^(?:KEYS|COOKIES)$|(?:APIKEYS|TOKENS|SECRETS|WEBHOOKS)$/
 const countOrSwitch = /^(?:[\d_.,]*[km]?|true|false|yes|no|on|off)$/i;
 
 /** Whether the engine set a variable of this name, or reads it as a setting. */
-const isOwnName = (name: string): boolean => ownName.test(name);
+const isOwnName = (name: string): boolean => ownName.test(name) && name !== 'FACTORY_NOTIFY_SECRET';
 
 /** Whether a name says that the value is a secret. */
 function saysSecret(name: string, value: string): boolean {
