@@ -1,15 +1,17 @@
-/** `factory graph`: a pipeline as a picture. */
-import { existsSync, readFileSync } from 'node:fs';
+/** `factory graph`: a pipeline or a run as a picture. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pipelineGraph } from '../app/inspect/pipeline-graph.ts';
-import type { GraphView } from '../app/inspect/shapes.ts';
+import { inspectRun } from '../app/inspect/run.ts';
+import type { GraphView, RunView } from '../app/inspect/shapes.ts';
 import { problemNodes } from '../app/picture/problem-nodes.ts';
 import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
+import { elapsedWords, usdWords } from '../core/amounts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { isCode, writeFileAtomic } from '../platform/files/write.ts';
-import { usage } from './find-run.ts';
+import { findNamed, usage } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import type { CliIo, Io } from './io.ts';
 import { countedItems } from './report/run.ts';
@@ -21,6 +23,8 @@ type GraphOptions = {
   readonly output?: string;
   readonly format?: PictureFormat;
   readonly open?: boolean;
+  readonly timeline?: boolean;
+  readonly runsdir?: string;
 };
 
 /** What is drawn. `name` is that of the default file, without its ending. */
@@ -30,14 +34,18 @@ type Drawable = {
   readonly heading: readonly string[];
   /** Nodes with findings. */
   readonly marked: ReadonlySet<string>;
+  /** The run whose timeline is drawn instead of its graph. */
+  readonly timeline?: RunView;
 };
 
-/** Exit code 0 if there is a picture, also of a pipeline with findings; 2 if the pipeline cannot be read; 1 if there is a
- *  picture that could not be opened. */
+/** Exit code 0 if there is a picture, also of a pipeline with findings; 2 if the pipeline or the run cannot be read;
+ *  1 if there is a picture that could not be opened. */
 export async function graphCommand(what: string, options: GraphOptions, io: CliIo): Promise<VerbResult> {
   const format = formatOf(options);
   if (typeof format !== 'string') return format;
-  const drawable = await pipelineDrawable(what, io);
+  if (options.timeline === true && (format === 'dot' || format === 'mermaid'))
+    return usage(`--timeline: a timeline cannot be written as ${format}`, 'write an .svg or a .png file');
+  const drawable = await drawableOf(what, options, io);
   if ('problems' in drawable) return drawable;
   const picture = await pictureOf(drawable, format);
   if (picture === undefined)
@@ -70,8 +78,42 @@ function formatOf({ output, format }: GraphOptions): PictureFormat | Refusal {
   );
 }
 
-async function pipelineDrawable(what: string, io: Io): Promise<Drawable | Refusal> {
+/** A pipeline file or a bundled pipeline of that name, else a run. */
+async function drawableOf(what: string, options: GraphOptions, io: CliIo): Promise<Drawable | Refusal> {
   const path = pipelinePath(what, io.cwd);
+  const isPipeline = statSync(resolve(io.cwd, path), { throwIfNoEntry: false })?.isDirectory() === false;
+  if (isPipeline || /\.(?:dot|gv)$/.test(what))
+    return options.timeline === true
+      ? usage(`--timeline: ${what} is a pipeline`, 'name a run; factory runs lists them')
+      : pipelineDrawable(what, path, io);
+  const found = await findNamed(what, options, io);
+  if ('problems' in found) return found;
+  const run = await inspectRun(found.dir, io);
+  if ('problems' in run) return run;
+  return {
+    name: options.timeline === true ? `${found.id}-timeline` : found.id,
+    view: run.graph,
+    heading: headingOf(run),
+    marked: new Set(),
+    ...(options.timeline === true ? { timeline: run } : {}),
+  };
+}
+
+/** The title of a run, and a line with its state, time, cost and start. */
+function headingOf(run: RunView): readonly string[] {
+  const { title, status, elapsed_ms, spent, started_at, run_id } = run;
+  const cost = spent.calls === 0 ? [] : [usdWords(spent.cost_usd)];
+  const facts = [
+    run_id,
+    status,
+    elapsedWords(elapsed_ms),
+    ...cost,
+    `${started_at.slice(0, 16).replace('T', ' ')} UTC`,
+  ];
+  return [title, facts.join(' · ')];
+}
+
+async function pipelineDrawable(what: string, path: string, io: Io): Promise<Drawable | Refusal> {
   const { anyGraph, found } = await readPipeline(path, io.cwd, { toRun: false });
   const errors = found.filter(({ severity }) => severity === 'error');
   if (anyGraph === undefined) return { problems: errors };
@@ -94,21 +136,27 @@ const sizeOf = ({ nodes, edges }: GraphView): string =>
 
 /** The picture in `format`; undefined if it needs fonts and there are none. */
 async function pictureOf(
-  { view, heading, marked }: Drawable,
+  drawable: Drawable,
   format: PictureFormat,
 ): Promise<string | Uint8Array | undefined> {
+  const { view, timeline } = drawable;
   if (format === 'dot') return (await import('../app/picture/graph-dot.ts')).graphDot(view);
   if (format === 'mermaid') return (await import('../app/picture/mermaid.ts')).mermaid(view);
-  const { drawnGraph } = await import('../app/picture/render.ts');
-  const svg = await drawnGraph(view, { heading, marked });
+  const svg = timeline === undefined ? await graphOf(drawable) : await timelineOf(timeline, drawable);
   return format === 'svg' ? svg : (await import('../app/picture/png.ts')).pngOf(svg);
 }
+
+const graphOf = async ({ view, ...picture }: Drawable): Promise<string> =>
+  (await import('../app/picture/render.ts')).drawnGraph(view, picture);
+
+const timelineOf = async (run: RunView, { heading }: Drawable): Promise<string> =>
+  (await import('../app/picture/timeline.ts')).timeline(run, { heading });
 
 /** Writes the file, and opens it where asked to. */
 async function written(
   picture: string | Uint8Array,
   format: PictureFormat,
-  { name, view }: Drawable,
+  { name, view, timeline }: Drawable,
   { output, open }: GraphOptions,
   io: Io,
 ): Promise<VerbResult> {
@@ -130,7 +178,8 @@ async function written(
       );
     throw error;
   }
-  io.out(`${file}: ${sizeOf(view)}\n`);
+  const size = timeline === undefined ? sizeOf(view) : countedItems(timeline.executions.length, 'execution');
+  io.out(`${file}: ${size}\n`);
   if (open !== true) return 0;
   const why = await (await import('../platform/open-file.ts')).openFile(path, io.env);
   return why === undefined ? 0 : refused('open', `cannot open ${file}: ${why}`, 'open it by hand', 1);

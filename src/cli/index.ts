@@ -215,8 +215,8 @@ export const verbs: readonly (Verb | Group)[] = [
     load: async () => (await import('./simulate.ts')).simulateCommand,
   },
   {
-    usage: 'graph <pipeline>',
-    about: 'Draw a pipeline as SVG, PNG, DOT or a Mermaid flowchart',
+    usage: 'graph <pipeline-or-run>',
+    about: 'Draw a pipeline or a run as SVG, PNG, DOT or a Mermaid flowchart',
     options: () => [
       option(
         '-o, --output <file>',
@@ -226,7 +226,9 @@ export const verbs: readonly (Verb | Group)[] = [
       option('--format <format>', 'svg, png, dot or mermaid (default: by the ending of the file)').choices([
         ...['svg', 'png', 'dot', 'mermaid'],
       ]),
+      option('--timeline', 'draw when each node of a run was executed'),
       option('--open', 'open the file'),
+      runsdir(),
     ],
     load: async () => (await import('./graph.ts')).graphCommand,
   },

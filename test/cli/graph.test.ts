@@ -42,3 +42,22 @@ test('a pipeline with findings is drawn, with its bad nodes marked; one that can
   expect(torn.stderr).toContain('error[unclosed-brace]');
   await expect(readFile(join(it.path, 'torn.svg'))).rejects.toThrow('ENOENT');
 });
+
+test('a run is drawn with its states and its route, and as a timeline', async () => {
+  await using it = await home({
+    'a.dot': good.replace('digraph g {', 'digraph g { workdir="none"; label="Ten";'),
+  });
+  await it.factory(['run', 'a.dot', '--run-id', 'r1']);
+  expect((await it.factory(['graph', 'r1'])).stdout).toBe('r1.svg: 2 nodes, 1 edge\n');
+  const graph = await it.read('r1.svg');
+  expect(graph).toContain('class="node kind-exit success" data-node="exit"');
+  expect(graph).toContain('class="edge taken"');
+  expect(graph).toMatch(/>Ten<.*>r1 · completed · /s);
+  expect((await it.factory(['graph', 'r1', '--timeline'])).stdout).toBe('r1-timeline.svg: 2 executions\n');
+  expect(await it.read('r1-timeline.svg')).toContain('data-execution="exit@1"');
+  const dot = await it.factory(['graph', 'r1', '--timeline', '-o', 'x.dot']);
+  expect(dot).toMatchObject({ code: 2, stdout: '' });
+  const pipeline = await it.factory(['graph', 'a.dot', '--timeline']);
+  expect(pipeline.stderr).toContain('--timeline: a.dot is a pipeline');
+  expect((await it.factory(['graph', 'nothing'])).stderr).toContain('there is no run "nothing"');
+});

@@ -22,8 +22,8 @@ export const colours = {
   'running-paper': ['#dcefff', '#0d2745'],
   stopped: ['#57606a', '#9aa4af'],
   'stopped-paper': ['#f1f3f5', '#21262d'],
-  model: ['#4a6fd0', '#7c9cf0'],
-  work: ['#3b8f84', '#4fb3a5'],
+  model: ['#2a4aa8', '#9db8ff'],
+  work: ['#55a092', '#2f7d72'],
 } as const satisfies Readonly<Record<string, Colour>>;
 export type ColourName = keyof typeof colours;
 

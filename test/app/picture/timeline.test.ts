@@ -1,0 +1,91 @@
+/** Timelines of runs. */
+import { expect, test } from 'vitest';
+import type { ExecutionRow, RunView } from '../../../src/app/inspect/shapes.ts';
+import { ticks, timeScale } from '../../../src/app/picture/time-scale.ts';
+import { timeline } from '../../../src/app/picture/timeline.ts';
+
+const start = Date.parse('2026-01-31T10:00:00.000Z');
+const time = (seconds: number) => new Date(start + seconds * 1000).toISOString();
+
+type Row = Partial<ExecutionRow> & { readonly node: string; readonly from: number; readonly to: number };
+const row = ({ from, to, ...more }: Row): ExecutionRow => ({
+  ...{ visit: 1, type: 'tool', label: more.node, state: 'success', waited_ms: 0, waits: [], model_ms: 0 },
+  ...{ attempts: 1, class: null, reason: '', notes: '', cost_usd: 0, usage: null, group: 'g', next: null },
+  ...{ how: '', replayed: false, began_at: time(from), ended_at: time(to), took_ms: (to - from) * 1000 },
+  ...more,
+});
+
+const executions = [
+  row({ node: 'draft', from: 0, to: 2 }),
+  row({
+    ...{
+      node: 'write',
+      from: 2,
+      to: 32,
+      type: 'codergen',
+      label: 'Write <it>',
+      model_ms: 18_000,
+      cost_usd: 0.02,
+    },
+    ...{ attempts: 2, waits: [{ at: time(12), ms: 6000 }], waited_ms: 6000 },
+  }),
+  row({ node: 'check', from: 32, to: 40, state: 'fail', reason: 'exit 1' }),
+  row({
+    ...{ node: 'write', visit: 2, from: 7240, to: 7250, type: 'codergen', label: 'Write <it>' },
+    model_ms: 9000,
+  }),
+  row({ node: 'check', visit: 2, from: 7250, to: 7255, state: 'running', ended_at: null }),
+];
+const order = (id: string, names: readonly string[]) => ({
+  ...{ id, title: `The ${id}`, kind: 'order' as const, state: 'done' as const, commit: null, took_ms: 0 },
+  attempts: [{ number: 1, state: 'done' as const, why: '', executions: [...names] }],
+});
+const run = {
+  title: 'A run',
+  executions,
+  groups: [order('WO-01', ['write@1', 'check@1']), order('WO-02', ['write@2', 'check@2'])],
+} as Partial<RunView> as RunView;
+
+test('a timeline has a bar for each execution, with its waits, its share of model calls and its state', () => {
+  const svg = timeline(run, { heading: ['A run'] });
+  for (const { node, visit } of executions) expect(svg).toContain(`data-execution="${node}@${visit}"`);
+  expect(svg).toContain('Write &lt;it&gt;');
+  expect(svg.match(/class="wait"/g)).toHaveLength(2); // one of them in the legend
+  expect(svg).toMatch(/class="bar fail" data-execution="check@1">.*href="#sign-fail"/s);
+  expect(svg).toContain('no execution for 120m00s');
+  expect(svg).toContain('×2 · 40.0s · 0.02 USD');
+  expect(svg).toMatch(/class="order node success"><title>WO-01 The WO-01/);
+});
+
+test('a long pause takes no more room than a short one, and times keep their order', () => {
+  const spans = executions.map(({ began_at, took_ms }) => {
+    const from = Date.parse(began_at);
+    return { from, to: from + took_ms };
+  });
+  const scale = timeScale(spans, 800);
+  expect(scale.cuts).toEqual([{ from: start + 40_000, to: start + 7_240_000 }]);
+  const xs = spans.flatMap(({ from, to }) => [scale.x(from), scale.x(to)]);
+  expect(xs).toEqual([...xs].sort((a, b) => a - b));
+  expect(xs.at(0)).toBe(0);
+  expect(xs.at(-1)).toBeCloseTo(800, 5);
+});
+
+test.for([
+  [[[0, 1.3]], ['0', '0.2s', '0.4s', '0.6s', '0.8s', '1s', '1.2s']],
+  [[[0, 75]], ['0', '10s', '20s', '30s', '40s', '50s', '1m', '1m10s']],
+  [[[0, 9000]], ['0', '30m', '1h', '1h30m', '2h', '2h30m']],
+  [
+    [
+      [0, 40],
+      [7240, 7255],
+    ],
+    ['0', '10s', '20s', '30s', '2h00m50s'],
+  ],
+  [[], ['0']],
+] as const)('the axis of %j has the marks %j', ([spans, words]) => {
+  const scale = timeScale(
+    spans.map(([from, to]) => ({ from: from * 1000, to: to * 1000 })),
+    800,
+  );
+  expect(ticks(scale, 90).map((tick) => tick.words)).toEqual(words);
+});
