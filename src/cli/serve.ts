@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { startDetached } from '../app/detach.ts';
-import { openRunList } from '../app/inspect/rows.ts';
+import { type OpenRunList, openRunList } from '../app/inspect/rows.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { packageRoot } from '../platform/package.ts';
 import type { CommandEnd, Web } from '../web/web.ts';
@@ -79,6 +79,8 @@ async function serve(
   const listening = await listen(app.fetch, { host, port, clock: io.clock });
   if ('problems' in listening) return listening;
   actual = listening.port;
+  // The first reading of many runs takes a second: so it begins before the first request.
+  web.runs.rows().catch(() => {});
   return { port: actual, runsDir, signal, close: listening.close };
 }
 
@@ -88,9 +90,23 @@ function webOf(options: ServeOptions, runsDir: string, closing: AbortSignal, io:
   return {
     ...doors,
     ...{ runsDir, env, every, closing, readOnly: options.readOnly === true },
-    runs: openRunList(runsDir, doors),
+    runs: sharingReads(openRunList(runsDir, doors)),
     start: (argv) => startDetached(argv, { cwd, env }),
     command: (argv) => commandIn(argv, io),
+  };
+}
+
+/** Requests at the same time share one reading of the list. */
+function sharingReads({ row, rows }: OpenRunList): OpenRunList {
+  let reading: ReturnType<OpenRunList['rows']> | undefined;
+  return {
+    row,
+    rows() {
+      reading ??= rows().finally(() => {
+        reading = undefined;
+      });
+      return reading;
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 /** The files of the page, as the build made them. */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
-import { readPlainBytes } from '../platform/files/read.ts';
+import { extname, join } from 'node:path';
+import { namesIn, readPlainBytes } from '../platform/files/read.ts';
 
 export type Asset = { readonly bytes: Uint8Array<ArrayBuffer>; readonly type: string; readonly etag: string };
 export type PageAssets = {
@@ -11,18 +11,20 @@ export type PageAssets = {
   readonly index: Asset;
 };
 
-const types = {
-  'index.html': 'text/html; charset=utf-8',
-  'app.js': 'text/javascript; charset=utf-8',
-  'app.css': 'text/css; charset=utf-8',
-} as const;
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml; charset=utf-8',
+};
 
 /** Reads the page from `folder`; without one, as in a checkout that was not built, a text that explains it. */
 export function readAssets(folder: string): PageAssets {
   const files = new Map<string, Asset>();
-  for (const [name, type] of Object.entries(types)) {
+  for (const name of namesIn(folder)) {
+    const type = types[extname(name)];
     const read = readPlainBytes(join(folder, name));
-    if (read.kind === 'text') files.set(`/${name}`, asset(read.text, type));
+    if (type !== undefined && read.kind === 'text') files.set(`/${name}`, asset(read.text, type));
   }
   const unbuilt = Buffer.from('The page is not built (npm run build); the API answers under /api/v1/.\n');
   return { files, index: files.get('/index.html') ?? asset(unbuilt, 'text/plain; charset=utf-8') };

@@ -10,7 +10,7 @@ import {
 import { type FilePatches, filePatches } from '../../app/file-patches.ts';
 import { textsWithheld } from '../../app/inspect/withheld.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
-import { shownPath } from '../../platform/files/names.ts';
+import { ancestorsOf, shownPath } from '../../platform/files/names.ts';
 import { GitError } from '../../platform/git.ts';
 import { readRun } from '../../store/run-journal.ts';
 import { WorkspaceError } from '../../workspace/errors.ts';
@@ -47,8 +47,8 @@ async function changesOf(
 ): Promise<ChangeList> {
   const { sides, snapshots } = await loadSides(dir, moments);
   const all = pathChanges(sides, () => true);
-  const ours = all.filter(
-    (one) => isProduct(one.path) && (path === undefined || shownPath(one.path) === path),
+  const ours = withoutFullFolders(all.filter((one) => isProduct(one.path))).filter(
+    (one) => path === undefined || shownPath(one.path) === path,
   );
   const shown = ours.slice(0, mostFiles);
   const withheld = await withheldPaths(dir, records, snapshots);
@@ -81,6 +81,12 @@ async function withheldPaths(
     for (const { path } of pathChanges(sides, isProduct)) paths.add(path);
   }
   return paths;
+}
+
+/** A folder is a change by itself only if nothing in it is one. */
+function withoutFullFolders(changes: readonly PathChange[]): readonly PathChange[] {
+  const full = new Set(changes.flatMap(({ path }) => ancestorsOf(path)));
+  return changes.filter((one) => isNoFolder(one) || !full.has(one.path));
 }
 
 const isNoFolder = ({ before, after }: PathChange): boolean => (after ?? before)?.kind !== 'dir';

@@ -50,9 +50,12 @@ async function* listChanges(web: Web, signal: AbortSignal): AsyncGenerator<strin
   const first = await servedRows(web);
   const known = new Map(first.map((row) => [row.run_id, rowIdentity(row)]));
   yield message('runs', listOf(web, first));
-  while (!signal.aborted) {
-    await web.clock.sleep(lookMs, signal);
+  for (let took = 0; !signal.aborted; ) {
+    // Of thousands of runs the reading alone would keep a processor busy.
+    await web.clock.sleep(Math.max(lookMs, 10 * took), signal);
+    const began = web.clock.monotonic();
     const rows = await servedRows(web);
+    took = web.clock.monotonic() - began;
     const gone = new Set(known.keys());
     for (const row of rows) {
       const is = rowIdentity(row);

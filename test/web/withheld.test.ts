@@ -1,0 +1,79 @@
+/** What the API serves of a run with a holdout while the run is unfinished. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClient } from '../../src/web/client.ts';
+import { house } from '../support/house.ts';
+import { base, done, judge, script } from '../support/sealed-run.ts';
+import { type Served, served } from './served.ts';
+
+const canary = 'kittiwake berthed at quay 4821';
+const pipeline = `digraph g {
+  holdout="scripts/scenarios/"
+  agent_script="agent.json"
+  start [shape=Mdiamond] exit [shape=Msquare]
+  work [shape=box, agent.backend=scripted, prompt="Do it", max_retries=0]
+  judge [shape=parallelogram, max_retries=0, tool_command="cat scripts/scenarios/judge.sh >&2; echo seen > seen.txt; exit 1"]
+  rest [shape=parallelogram, access="run", tool_command="echo resting > own.txt; sleep 60"]
+  start -> work -> judge
+  judge -> rest [condition="outcome=fail"]
+  judge -> exit [condition="outcome=success"]
+  rest -> exit
+}`;
+let place: Awaited<ReturnType<typeof house>>;
+let server: Served;
+let client: ReturnType<typeof createClient>;
+const run = { params: { id: 'r' } };
+
+beforeAll(async () => {
+  place = await house({
+    ...base,
+    'p.dot': pipeline,
+    'agent.json': script(done({}, [{ path: 'out.txt', content: 'made by the agent\n' }])),
+  });
+  await place.run('p.dot', { runId: 'r', workdir: 'w' }, (line) => /stage started.* node=rest/.test(line));
+  server = await served(place.path);
+  client = createClient({ url: server.url.href });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await place[Symbol.asyncDispose]();
+});
+
+test('the run is unfinished, and its records have text of the holdout', async () => {
+  expect(await client.run(run)).toMatchObject({ status: 'interrupted', at_node: 'rest' });
+  expect(place.read('.factory/runs/r/judge/tool.stderr.txt')).toBe(judge);
+});
+
+test('no answer has text of the holdout', async () => {
+  const node = '/api/v1/runs/r/nodes';
+  const paths = [
+    ...['', '/changes', '/changes?at=judge', '/changes?path=seen.txt', '/events'].map(
+      (end) => `/api/v1/runs/r${end}`,
+    ),
+    ...[`${node}/judge/1`, `${node}/work/1`, '/api/v1/runs', '/api/v1/runs/r/graph.svg'],
+  ];
+  for (const path of paths) {
+    const { status, text } = await server.ask(path);
+    expect(status, path).toBe(200);
+    expect(text, path).not.toContain(canary);
+  }
+  for await (const message of client.stream(run)) {
+    expect(JSON.stringify(message)).not.toContain(canary);
+    if (message.event === 'ready') break;
+  }
+});
+
+test('files of the node are refused, and what others made is shown', async () => {
+  const { files, withheld } = await client.execution({ params: { id: 'r', node: 'judge', visit: 1 } });
+  expect(withheld).toBe(true);
+  expect(files.length).toBeGreaterThan(2);
+  for (const { name } of files) {
+    const { status, text } = await server.ask(`/api/v1/runs/r/nodes/judge/1/files/${name}`);
+    expect([status, JSON.parse(text).code], name).toEqual([403, 'withheld']);
+  }
+  const changes = await client.changes(run);
+  expect(changes.withheld).toBe(true);
+  expect(changes.files.map(({ path, patch, why_not }) => [path, patch !== '', why_not])).toEqual([
+    ['out.txt', true, ''],
+    ['seen.txt', false, 'withheld'],
+  ]);
+});
