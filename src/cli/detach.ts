@@ -4,6 +4,8 @@ import { startDetached } from '../app/detach.ts';
 import { namedRun } from '../store/runs.ts';
 import type { CliIo } from './io.ts';
 
+const flags = ['--detach', '-detach'];
+
 /** Prints what the command prints until its run has begun, then where that is. Exit code 0, or that of a command that is refused or
  *  has nothing to run. `argv` is the command line, with the flag. */
 export async function detachCommand(
@@ -11,10 +13,17 @@ export async function detachCommand(
   options: { readonly json?: boolean; readonly quiet?: boolean },
   io: CliIo,
 ): Promise<number> {
-  const words = argv.filter((word) => word !== '--detach' && word !== '-detach');
+  // Quiet is this command: the log has all.
+  const quiet = options.quiet === true;
+  const own = quiet ? [...flags, '-q', '--quiet', '-quiet'] : flags;
+  const words = argv.filter((word) => !own.includes(word));
   const { cwd, env, out, err } = io;
-  const started = await startDetached(words, { cwd, env, out, err, signal: io.signal() });
-  if (started.kind === 'ended') return started.code;
+  const doors = { cwd, env, out, signal: io.signal(), ...(quiet ? {} : { err }) };
+  const started = await startDetached(words, doors);
+  if (started.kind === 'ended') {
+    if (quiet) err(started.stderr);
+    return started.code;
+  }
   const { pid, runDir, log } = started;
   const id = basename(runDir);
   if (options.json === true) {
@@ -22,7 +31,7 @@ export async function detachCommand(
     out(`${JSON.stringify(record, null, 2)}\n`);
     return 0;
   }
-  if (options.quiet === true) {
+  if (quiet) {
     out(`${id}\n`);
     return 0;
   }

@@ -1,5 +1,5 @@
 /** Runs as rows of a list. */
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Graph } from '../../core/graph.ts';
@@ -11,7 +11,7 @@ import { manifestSchema } from '../../core/records/manifest.ts';
 import { mostAtOnce, readPlain } from '../../platform/files/read.ts';
 import { nextCommand } from '../../store/result.ts';
 import { namedRun, type RunSummary, runIds, summaryWithFiles } from '../../store/runs.ts';
-import { readActs } from '../acts.ts';
+import { isDelivered } from '../delivered.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import type { Doors } from '../types.ts';
 import { headlineOf } from './headline.ts';
@@ -66,7 +66,7 @@ export interface OpenRunList {
   row(name: string): Promise<RunRow | undefined>;
 }
 
-type Known = { readonly is: string; readonly row: RunRow; readonly branch: string | undefined };
+type Known = { readonly is: string; readonly row: RunRow };
 
 export function openRunList(runsDir: string, doors: InspectDoors): OpenRunList {
   const known = new Map<string, Known>();
@@ -74,12 +74,12 @@ export function openRunList(runsDir: string, doors: InspectDoors): OpenRunList {
   const row = async (name: string): Promise<RunRow | undefined> => {
     const dir = join(runsDir, name);
     const before = known.get(name);
-    const is = identityOf(dir, before?.branch);
+    const is = identityOf(dir);
     if (is === undefined) return undefined;
     if (before !== undefined && before.is === is && before.row.status !== 'running') return before.row;
     const read = await readRow(name, dir, doors, graphs);
-    known.set(name, { is: identityOf(dir, read.branch) ?? '', ...read });
-    return read.row;
+    known.set(name, { is: identityOf(dir) ?? '', row: read });
+    return read;
   };
   return {
     row,
@@ -101,17 +101,9 @@ export function openRunList(runsDir: string, doors: InspectDoors): OpenRunList {
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Changes with every change of what a row says; undefined where there is no run. */
-function identityOf(dir: string, branch: string | undefined): string | undefined {
+function identityOf(dir: string): string | undefined {
   const { manifest, checkpoint, journal, result, locks, acts } = layout(dir);
-  const facts = [
-    manifest,
-    checkpoint,
-    journal,
-    result,
-    locks,
-    acts,
-    ...(branch === undefined ? [] : [branch]),
-  ].map((path) => {
+  const facts = [manifest, checkpoint, journal, result, locks, acts].map((path) => {
     const is = statSync(path, { throwIfNoEntry: false });
     return is === undefined ? '' : `${is.ino} ${is.size} ${is.mtimeMs}`;
   });
@@ -131,12 +123,7 @@ function openGraphs(): Graphs {
   };
 }
 
-async function readRow(
-  name: string,
-  dir: string,
-  doors: InspectDoors,
-  graphs: Graphs,
-): Promise<Omit<Known, 'is'>> {
+async function readRow(name: string, dir: string, doors: InspectDoors, graphs: Graphs): Promise<RunRow> {
   const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, doors.clock);
   const start = startSchema().safeParse(manifest).data;
   const standing = standingSchema().safeParse(checkpoint).data ?? { at: '', steps: 0, context: {} };
@@ -145,8 +132,7 @@ async function readRow(
     'order.count' in standing.context ? progressIn(await latestToolState(layout(dir).journal)) : null;
   const made = summary.status === 'completed' ? madeIn(dir) : { commits: [] };
   const commits = made.commits.filter(({ commit }) => commit !== null).length;
-  const branch = start === undefined || commits === 0 ? undefined : branchOf(start);
-  const delivered = commits === 0 ? null : isDelivered(dir, branch);
+  const delivered = isDelivered(dir, { status: 'completed', commits: made.commits });
   const headline = headlineOf({
     summary,
     context: standing.context,
@@ -178,7 +164,7 @@ async function readRow(
     next: await nextIn(dir, summary, delivered === false ? start : undefined, doors),
     acts: actsOf(summary, standing.steps, commits > 0),
   };
-  return { row, branch };
+  return row;
 }
 
 function madeIn(dir: string): z.infer<ReturnType<typeof madeSchema>> {
@@ -197,14 +183,6 @@ function elapsedOf({ status, elapsedMs }: RunSummary, at: string, { clock }: Ins
   const since = status === 'running' && at !== '' ? clock.now().getTime() - Date.parse(at) : 0;
   return Math.round(elapsedMs + Math.max(0, since || 0));
 }
-
-/** The file of the branch that `factory deliver` makes in the source repository. */
-const branchOf = ({ workdir_kind, original_workdir, run_id }: Start): string | undefined =>
-  workdir_kind === 'git' ? join(original_workdir, '.git/refs/heads/factory', run_id) : undefined;
-
-/** Whether the branch is there, or a server was asked to deliver the run. */
-const isDelivered = (dir: string, branch: string | undefined): boolean =>
-  (branch !== undefined && existsSync(branch)) || readActs(dir).some(({ what }) => what === 'deliver');
 
 async function nextIn(
   dir: string,
