@@ -38,6 +38,9 @@ export function GraphPanel({ run }: { run: RunView }) {
   useEffect(() => {
     if (frame.current !== null && version > 0) mark(frame.current, run, selected);
   }, [run, selected, version]);
+  useEffect(() => {
+    if (version > 0) view.focus(selected);
+  }, [selected, version > 0]);
   const choose = (event: MouseEvent) => {
     const node = (event.target as Element).closest('[data-node]')?.getAttribute('data-node');
     if (node && !view.moved()) go(executionPath(run.run_id, node));
@@ -66,7 +69,9 @@ export function GraphPanel({ run }: { run: RunView }) {
 
 /** Puts a drawing into the frame without scripts, with the part that was in view before. */
 function show(frame: HTMLElement, text: string, view: ZoomView): void {
-  const svg = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
+  // Its own styles are for a file; the page has rules for the same classes, and its policy refuses others.
+  const bare = text.replace(/<style[\s\S]*?<\/style>/g, '');
+  const svg = new DOMParser().parseFromString(bare, 'image/svg+xml').documentElement;
   if (svg.localName !== 'svg') throw new Error('the drawing is no SVG');
   for (const one of svg.querySelectorAll('script, style, foreignObject')) one.remove();
   svg.setAttribute('aria-hidden', 'true');

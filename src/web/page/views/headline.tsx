@@ -60,14 +60,17 @@ function Meta({ run }: { run: RunView }) {
           {tokensText(tokens)} tokens
         </span>
       )}
-      <span>{run.agent}</span>
-      <span title={run.not_enforced.length > 0 ? `Not enforced: ${run.not_enforced.join(', ')}` : ''}>
-        sandbox {run.sandbox}
+      <span title={run.agent}>{short(run.agent)}</span>
+      <span title={[run.sandbox, ...run.not_enforced.map((what) => `not enforced: ${what}`)].join('\n')}>
+        sandbox {short(run.sandbox)}
         {run.not_enforced.length > 0 && ' (in part)'}
       </span>
     </p>
   );
 }
+
+/** A text without the explanation in brackets that follows it. */
+const short = (text: string): string => text.replace(/ \(.*$/s, '');
 
 function CauseLines({ run }: { run: RunView }) {
   const { cause } = run;

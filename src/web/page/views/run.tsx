@@ -137,6 +137,7 @@ function Panel({ run, tab }: { run: RunView; tab: RunTab }) {
 function followRunning(): void {
   const view = runView.value;
   if (!follow.value || view === null) return;
+  if (view.status !== 'running') follow.value = false;
   const one = view.executions.findLast(({ state }) => state === 'running') ?? view.executions.at(-1);
   const at = address.peek();
   if (one === undefined || at.view !== 'run' || at.run !== view.run_id) return;

@@ -1,6 +1,6 @@
 /** The timeline of a run: a lane for each node, a bar for each execution; dragging zooms into a time. */
 import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
 import { now } from '../clock.ts';
 import { clockTime, countText, durationText, exactTime, moneyText, tokensText } from '../text/format.ts';
@@ -165,8 +165,13 @@ function BarLink({
   const point = () => {
     pointed.value = execution;
   };
+  const element = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    if (here) element.current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [here]);
   return (
     <a
+      ref={element}
       href={executionPath(run.run_id, node, visit)}
       class={`bar-link tone-${lookOf(state).tone}`}
       aria-label={figures(execution)}

@@ -6,6 +6,8 @@ export interface ZoomView {
   box: { x: number; y: number; width: number; height: number } | null;
   readonly zoom: (factor: number, at?: { readonly x: number; readonly y: number }) => void;
   readonly fit: () => void;
+  /** Brings a node into view where its text can be read; without one, all of the drawing. */
+  readonly focus: (node: string | undefined) => void;
   /** Whether the last press was a drag: its click selects nothing. */
   readonly moved: () => boolean;
   readonly handlers: {
@@ -43,21 +45,41 @@ function apply(svg: SVGSVGElement, box: Box | null): void {
   svg.setAttribute('viewBox', `${shown.x} ${shown.y} ${shown.width} ${shown.height}`);
 }
 
+/** The box of the frame in the drawing's units: all that is visible. */
+function visibleBox(svg: SVGSVGElement, frame: HTMLElement | null): Box {
+  const matrix = svg.getScreenCTM()?.inverse();
+  const edge = frame?.getBoundingClientRect();
+  if (matrix === undefined || edge === undefined) return { x: 0, y: 0, width: 100, height: 100 };
+  const start = new DOMPoint(edge.left, edge.top).matrixTransform(matrix);
+  const end = new DOMPoint(edge.right, edge.bottom).matrixTransform(matrix);
+  return { x: start.x, y: start.y, width: end.x - start.x, height: end.y - start.y };
+}
+
+/** The scale at which the texts of a drawing can be read. */
+const readableScale = 0.8;
+
+/** The part of the drawing with a node in the middle; null if the node is in view and can be read. */
+function readable(svg: SVGSVGElement, frame: HTMLElement | null, node: string, box: Box): Box | null {
+  const element = svg.querySelector<SVGGraphicsElement>(`[data-node="${CSS.escape(node)}"]`);
+  const matrix = svg.getScreenCTM()?.inverse();
+  if (frame === null || element === null || matrix === undefined) return null;
+  const edge = element.getBoundingClientRect();
+  const at = new DOMPoint(edge.x + edge.width / 2, edge.y + edge.height / 2).matrixTransform(matrix);
+  const inside = at.x > box.x && at.x < box.x + box.width && at.y > box.y && at.y < box.y + box.height;
+  const scale = frame.clientWidth / box.width;
+  if (inside && scale > readableScale * 0.7) return null;
+  const width = frame.clientWidth / Math.max(scale, readableScale);
+  const height = frame.clientHeight / Math.max(scale, readableScale);
+  return { x: at.x - width / 2, y: at.y - height / 2, width, height };
+}
+
 export function useView(frame: { readonly current: HTMLDivElement | null }): ZoomView {
   return useMemo(() => viewOf(frame), []);
 }
 
 function viewOf(frame: { readonly current: HTMLDivElement | null }): ZoomView {
   let moved = false;
-  /** The box of the frame in the drawing's units: all that is visible. */
-  const visible = (svg: SVGSVGElement): Box => {
-    const matrix = svg.getScreenCTM()?.inverse();
-    const edge = frame.current?.getBoundingClientRect();
-    if (matrix === undefined || edge === undefined) return { x: 0, y: 0, width: 100, height: 100 };
-    const start = new DOMPoint(edge.left, edge.top).matrixTransform(matrix);
-    const end = new DOMPoint(edge.right, edge.bottom).matrixTransform(matrix);
-    return { x: start.x, y: start.y, width: end.x - start.x, height: end.y - start.y };
-  };
+  const visible = (svg: SVGSVGElement): Box => visibleBox(svg, frame.current);
   const set = (box: Box | null) => {
     const svg = svgOf(frame.current);
     view.box = box;
@@ -108,6 +130,14 @@ function viewOf(frame: { readonly current: HTMLDivElement | null }): ZoomView {
     box: null,
     zoom,
     fit: () => set(null),
+    focus: (node) => {
+      const svg = svgOf(frame.current);
+      if (svg !== null && node === undefined && view.box !== null) set(null);
+      if (svg !== null && node !== undefined) {
+        const box = readable(svg, frame.current, node, visible(svg));
+        if (box !== null) set(box);
+      }
+    },
     moved: () => moved,
     handlers: { onWheel, onPointerDown },
   };

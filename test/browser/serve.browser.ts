@@ -1,0 +1,140 @@
+/** The page of `factory serve`: a run of the main job from its start to its delivery, a restart of the server, an attacker's
+ *  page. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { cleanEnv, cli, home } from '../support/cli.ts';
+import { inChromium, openPage, violations } from './chromium.ts';
+
+const token = '0123456789abcdef0123';
+
+/** `factory serve` in a folder, on the same address after each start. */
+class Serve {
+  private process: ChildProcess | undefined;
+  private readonly folder: string;
+  private port = 0;
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** The address that it prints. */
+  async start(): Promise<string> {
+    const process_ = spawn(process.execPath, [cli, 'serve', '--port', String(this.port), '--token', token], {
+      ...{ cwd: this.folder, env: cleanEnv({ HOME: this.folder }), stdio: ['ignore', 'pipe', 'inherit'] },
+    });
+    this.process = process_;
+    const url = await new Promise<string>((found) =>
+      process_.stdout?.once('data', (text) => found(String(text).trim().split('\n')[0] ?? '')),
+    );
+    this.port = Number(new URL(url).port);
+    return url;
+  }
+
+  async stop(): Promise<void> {
+    const { process: running } = this;
+    if (running === undefined || running.exitCode !== null) return;
+    const ended = new Promise((done) => running.once('exit', done));
+    running.kill('SIGINT');
+    await ended;
+  }
+}
+
+const slow = { timeout: 90_000 };
+
+inChromium('factory serve', (browser) => {
+  test('the first run is started, watched and delivered on the page, through a restart of the server', async () => {
+    await using it = await home({});
+    const serve = new Serve(it.path);
+    await using _ = { [Symbol.asyncDispose]: () => serve.stop() };
+    await using page = await openPage(browser(), await serve.start());
+    expect(page.url()).not.toContain(token);
+    await page.getByText('factory run compile-and-build').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Run the demo' }).click();
+
+    await page.getByRole('heading', { name: 'linkcheck' }).waitFor();
+    await page.locator('.drawing [data-node="plan"]').waitFor();
+    await page.getByRole('button', { name: 'Follow' }).click();
+    await page.getByRole('region', { name: /Execution .+@\d+/ }).waitFor();
+    await page.getByRole('button', { name: /done: WO-01/ }).waitFor(slow);
+
+    await serve.stop();
+    await page.getByText('No connection to the server').waitFor(slow);
+    await serve.start();
+    await page.getByText('No connection to the server').waitFor({ ...slow, state: 'detached' });
+    await page.getByText('4 commits · proof holds · scenarios 2 of 2').waitFor(slow);
+    await eventsWithoutGap(page);
+    await deliver(page, join(it.path, 'product'));
+    expect(existsSync(join(it.path, 'product', 'bin', 'linkcheck.js'))).toBe(true);
+
+    await page.keyboard.press('g');
+    await page.keyboard.press('r');
+    await page.getByText('1 runs').waitFor();
+    await page.getByRole('link', { name: /completed: 4 commits/ }).click();
+    await page.getByRole('complementary').getByText('4 of 4').waitFor();
+  });
+
+  test('a page of another origin can neither read runs nor start one', async () => {
+    await using it = await home({});
+    const serve = new Serve(it.path);
+    const attacker = createServer((_, response) => response.end('<!doctype html><title>attacker</title>'));
+    await new Promise<void>((done) => attacker.listen(0, '127.0.0.1', done));
+    await using _ = {
+      async [Symbol.asyncDispose]() {
+        attacker.close();
+        await serve.stop();
+      },
+    };
+    const url = await serve.start();
+    await using page = await openPage(browser(), url);
+    await page.getByText('No runs yet').waitFor();
+    const { origin } = new URL(url);
+    // In the browser of a user who has the cookie; another port is another origin, although of the same site.
+    await page.goto(`http://127.0.0.1:${(attacker.address() as AddressInfo).port}/`);
+    const tried = (init: object) =>
+      page.evaluate(
+        ([to, options]) =>
+          fetch(`${to}/api/v1/runs`, options as RequestInit).then(
+            (response) => `${response.type} ${response.status}`,
+            (error: unknown) => String(error),
+          ),
+        [origin, init] as const,
+      );
+    const start = { method: 'POST', body: '{"pipeline":"compile-and-build"}', credentials: 'include' };
+    expect(await tried({ credentials: 'include' })).toContain('Failed to fetch');
+    expect(await tried({ ...start, headers: { 'Content-Type': 'application/json' } })).toContain(
+      'Failed to fetch',
+    );
+    // This one reaches the server without a preflight request.
+    expect(await tried({ ...start, mode: 'no-cors' })).toContain('Failed to fetch');
+    await page.goto(origin);
+    await page.getByText('No runs yet').waitFor();
+    expect(existsSync(join(it.path, '.factory', 'runs'))).toBe(false);
+  });
+});
+
+/** The events of a run have every `seq` once, although the stream was interrupted. */
+async function eventsWithoutGap(page: Page): Promise<void> {
+  await page.keyboard.press('Escape');
+  await page.getByRole('tab', { name: 'Events' }).click();
+  const said = (await page.getByText(/^\d+ events$/).textContent()) ?? '';
+  await page.getByRole('region', { name: 'Events' }).press('End');
+  await page.getByText('run completed').waitFor();
+  expect(await page.locator('.event-row .seq').last().textContent()).toBe(String(Number.parseInt(said, 10)));
+}
+
+async function deliver(page: Page, to: string): Promise<void> {
+  await page.getByRole('button', { name: 'Deliver…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('A new repository').check();
+  await dialog.getByLabel('New or empty directory').fill(to);
+  await dialog.getByText(`--to ${to}`).waitFor();
+  await dialog.getByRole('button', { name: 'Deliver', exact: true }).click();
+  await dialog.getByText('4 commits are on').waitFor(slow);
+  expect(await violations(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
+}
