@@ -271,6 +271,14 @@ export const streamQuery = once(() =>
     after: count().exactOptional().describe('As `Last-Event-ID`, which wins; default 0: all events'),
   }),
 );
+export const pictureQuery = once(() =>
+  z.object({
+    inline: z
+      .literal('1')
+      .exactOptional()
+      .describe('Without heading, legend, ground and style sheet, for a page that has them'),
+  }),
+);
 export const filesQuery = once(() =>
   z.object({ under: z.string().default('').describe('Only below this folder, relative to the folder') }),
 );

@@ -90,6 +90,7 @@ export const routes = {
     path: '/api/v1/runs/:id/graph.svg',
     about: 'The graph of a run with the states of its nodes',
     params: run,
+    query: contract.pictureQuery,
     answers: 'image/svg+xml',
   },
   timeline: {
@@ -97,6 +98,7 @@ export const routes = {
     path: '/api/v1/runs/:id/timeline.svg',
     about: 'The executions of a run as a Gantt chart',
     params: run,
+    query: contract.pictureQuery,
     answers: 'image/svg+xml',
   },
   pipelines: {

@@ -4,11 +4,11 @@ import { picturePolicy } from '../security.ts';
 import { type Handlers, refusal } from '../web.ts';
 
 export const picturesApi: Pick<Handlers, 'graph'> = {
-  graph: async ({ web, run }) => {
+  graph: async ({ web, run, query }) => {
     const view = await inspectRun(run.dir, web);
     if ('problems' in view) return refusal(view);
     const { drawnGraph } = await import('../../app/picture/render.ts');
-    return picture(await drawnGraph(view.graph));
+    return picture(await drawnGraph(view.graph, { inline: query.inline === '1' }));
   },
 };
 

@@ -66,7 +66,7 @@ export const api = {
   changes: (run: string, query: { at?: string; path?: string }) =>
     json<ChangeList>(`${runPath(run)}/changes?${new URLSearchParams(query)}`),
   events: (run: string, after: number) => json<EventPage>(`${runPath(run)}/events?after=${after}`),
-  graph: async (run: string) => (await request(`${runPath(run)}/graph.svg`)).text(),
+  graph: async (run: string) => (await request(`${runPath(run)}/graph.svg?inline=1`)).text(),
   pipelines: () => json<PipelineList>('/api/v1/pipelines'),
   files: () => json<FolderFiles>('/api/v1/files'),
   start: (body: Partial<StartBody>) => json<Acted>('/api/v1/runs', body),
