@@ -5,6 +5,7 @@ import type { Environment } from '../core/contracts/process.ts';
 import { layout } from '../core/records/layout.ts';
 import { listRuns, type RunSummary } from '../store/runs.ts';
 import { bytesOf, type KeptFor, keptFor, removeRun } from './remove-run.ts';
+import { removeAbandoned } from './run-directory.ts';
 
 export type PruneRules = {
   /** Keep runs that changed within so many milliseconds. */
@@ -36,6 +37,7 @@ export async function pruneRuns(
   doors: { readonly clock: Clock; readonly env: Environment },
 ): Promise<Pruned> {
   const now = doors.clock.now().getTime();
+  if (!rules.dryRun) await removeAbandoned(runsDir, now, doors.env);
   const all = await listRuns(runsDir, doors.clock);
   const old = all.filter((run, at) => !isKept(run, at, rules, now)).reverse();
   const removed: { run: RunSummary; freed: number }[] = [];

@@ -1,6 +1,6 @@
 /** Creates run directories atomically: each is filled under a temporary name and renamed. If that is refused, fails or is
  *  killed, the temporary folder is removed, in the last case by a later run. */
-import { readdirSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Diagnostic } from '../core/diagnostic.ts';
@@ -9,6 +9,7 @@ import { layout } from '../core/records/layout.ts';
 import { dropKey, keyFileOf } from '../holdout/vault.ts';
 import { diskError } from '../platform/files/disk-error.ts';
 import { settleTree } from '../platform/files/flush-tree.ts';
+import { namesIn } from '../platform/files/read.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { creatorTag, isAbandoned } from '../platform/files/temporary.ts';
 import { isCode, makeFolder, syncFolders, systemWords } from '../platform/files/write.ts';
@@ -200,7 +201,7 @@ export async function removeAbandoned(
   now: number,
   env: Parameters<typeof dropKey>[1],
 ): Promise<void> {
-  for (const name of readdirSync(runsDir)) {
+  for (const name of namesIn(runsDir)) {
     const maker = makersFolder.exec(name)?.[1];
     // There may be thousands of runs.
     if (maker === undefined) continue;

@@ -1,6 +1,8 @@
 /** `factory rm` and `factory prune`: remove runs that are not needed any more. */
+import { dirname } from 'node:path';
 import { type Pruned, pruneRuns } from '../app/prune.ts';
 import { holdsRun, type KeptFor, keptFor, removeRun } from '../app/remove-run.ts';
+import { removeAbandoned } from '../app/run-directory.ts';
 import { sizeWords } from '../core/amounts.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { namedRun, type RunSummary, summaryOf } from '../store/runs.ts';
@@ -29,6 +31,9 @@ export async function rmCommand(
     const why = await keptFor(run);
     if (why === 'running' || (why !== undefined && options.force !== true)) return mustStay(run, why, io);
   }
+  const now = io.now().getTime();
+  for (const runsDir of new Set([...runs.keys()].map((dir) => dirname(dir))))
+    await removeAbandoned(runsDir, now, io.env);
   const removed = [];
   for (const run of runs.values()) {
     const done = await removeRun(run, io);

@@ -86,6 +86,6 @@ export function continueAlone(runDir: string, log: string): void {
   process.send({ runDir, log }, undefined, undefined, (error) => {
     // The other process may have been killed.
     if (error !== null && !isCode(error, 'ERR_IPC_CHANNEL_CLOSED', 'EPIPE')) throw error;
+    if (process.connected) process.disconnect();
   });
-  process.disconnect();
 }
