@@ -180,12 +180,11 @@ async function stateOf(run: Run, io: CliIo): Promise<Checkpoint | Refusal> {
     return no(`run ${run_id} is still running`, `deliver it when it has ended`);
   const status = checkpoint?.status === 'running' ? 'not finished' : checkpoint?.status;
   const reason = checkpoint?.ended?.reason ?? '';
-  const failed = checkpoint?.last_failure;
   const what = `${status === undefined ? 'has not begun' : `is ${status}`}${reason === '' ? '' : ` (${reason})`}`;
   return no(
     `run ${run_id} ${what}: only a run that succeeded can be delivered`,
     status === 'failed'
-      ? `see what failed: factory trace ${run.typed}${failed == null ? '' : ` --node ${failed.node}`}`
+      ? `see what failed: factory why ${run.typed}`
       : `resume it: factory resume ${run.typed}`,
   );
 }

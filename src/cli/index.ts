@@ -272,10 +272,16 @@ export const verbs: readonly (Verb | Group)[] = [
     load: async () => (await import('./runs.ts')).runsCommand,
   },
   {
-    usage: 'show <run>',
-    about: 'Show a run: status, agent, sandbox and the outcome of each node',
+    usage: 'show [run] [node]',
+    about: 'Show a run (default: the latest) with its nodes, or an execution: NODE or NODE@N',
     options: () => looking('print it as JSON'),
     load: async () => (await import('./show.ts')).showCommand,
+  },
+  {
+    usage: 'why [run]',
+    about: 'Say why a run (default: the latest) failed or waits, with evidence and the next command',
+    options: () => looking('print it as JSON'),
+    load: async () => (await import('./why.ts')).whyCommand,
   },
   {
     usage: 'logs <run>',

@@ -1,14 +1,18 @@
 /** `factory runs`: the runs, newest first, and which of them need attention. */
-import { basename } from 'node:path';
-import { needsAttention, nextOf } from '../app/inspect/next.ts';
+import { join } from 'node:path';
+import { localTime } from '../app/inspect/headline.ts';
+import { needsAttention } from '../app/inspect/next.ts';
+import { inspectRows } from '../app/inspect/rows.ts';
+import type { RunRow } from '../app/inspect/shapes.ts';
 import { elapsedWords } from '../core/amounts.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { isPaused } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { forkWords } from '../core/records/names.ts';
-import { listRuns, type RunSummary } from '../store/runs.ts';
+import type { RunSummary } from '../store/runs.ts';
 import { runsDirOf } from './find-run.ts';
 import { type Io, paints } from './io.ts';
+import { costWords, statusCell, statusPaint, statusWord } from './report/inspect.ts';
 import { columns, oneLine, type Paint, painter } from './report/run.ts';
 
 export type RunsOptions = {
@@ -19,110 +23,154 @@ export type RunsOptions = {
   readonly attention?: boolean;
 };
 
-export async function runsCommand(options: RunsOptions, io: Io & { readonly clock: Clock }): Promise<number> {
+type RunsIo = Io & { readonly clock: Clock };
+
+export async function runsCommand(options: RunsOptions, io: RunsIo): Promise<number> {
   const runsDir = runsDirOf(options, io);
-  // What is read of thousands of runs lives for a moment only.
-  const runs = await listRuns(runsDir, io.clock);
-  const program = io.called?.program ?? 'factory';
-  const place = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
-  const isSuspended = (run: RunSummary) => isPaused(run.status);
+  const runs = (await inspectRows(runsDir, io)).map((run) => ({
+    ...run,
+    next: nextAsTyped(run, runsDir, options),
+  }));
+  const isSuspended = (run: RunRow) => isPaused(run.status);
   // Suspended runs come first.
-  const rows = [...runs.filter(isSuspended), ...runs.filter((run) => !isSuspended(run))]
-    .filter((run) => options.attention !== true || needsAttention(run.status))
-    .map((run) => ({ ...run, next: nextOf(run, program, `${run.id}${place}`) }));
-  if (options.json === true)
-    io.out(`${JSON.stringify({ schema_version: 1, runs_dir: runsDir, runs: rows.map(record) }, null, 2)}\n`);
-  else if (runs.length === 0) io.out(`there are no runs in ${runsDir}\n`);
+  const rows = [...runs.filter(isSuspended), ...runs.filter((run) => !isSuspended(run))].filter(
+    (run) => options.attention !== true || run.needs_attention,
+  );
+  if (options.json === true) {
+    const records = rows.map((run) => record(run, runsDir));
+    io.out(`${JSON.stringify({ schema_version: 1, runs_dir: runsDir, runs: records }, null, 2)}\n`);
+  } else if (runs.length === 0) io.out(`there are no runs in ${runsDir}\n`);
   else io.out(`${listing(runs, rows, options, io).join('\n')}\n`);
   return 0;
 }
 
-type Row = RunSummary & { readonly next: string };
+/** With `--runsdir` as the user typed it. */
+const nextAsTyped = ({ next }: RunRow, runsDir: string, { runsdir }: RunsOptions): string =>
+  runsdir === undefined
+    ? next
+    : next.replace(` --runsdir ${quoteWord(runsDir)}`, () => ` --runsdir ${quoteWord(runsdir)}`);
 
-const record = ({ id, dir, status, startedAt, pipeline, ...run }: Row) => ({
-  run_id: id,
-  status,
-  needs_attention: needsAttention(status),
-  pipeline,
-  started_at: startedAt,
-  elapsed_ms: run.elapsedMs,
-  spent: run.spent,
-  wake_at: run.wakeAt,
-  reason: run.reason,
-  next_node: run.nextNode,
-  failed_node: run.failedNode,
-  forked_from: run.forkedFrom,
-  replay_of: run.replayOf,
-  run_dir: dir,
-  next: run.next,
+const record = (run: RunRow, runsDir: string) => ({
+  ...run,
+  next_node: run.at_node ?? '',
+  failed_node: run.failed_node ?? '',
+  run_dir: join(runsDir, run.run_id),
 });
 
-/** The rows, how many runs there are, and the next command: of each row with `attention`, else of the first that has one. */
+/** The rows, how many runs there are, and the next command: of each row with `attention`, else of the first that needs one. */
 function listing(
-  runs: readonly RunSummary[],
-  rows: readonly Row[],
+  runs: readonly RunRow[],
+  rows: readonly RunRow[],
   { attention, color }: RunsOptions,
-  io: Io,
+  io: RunsIo,
 ): readonly string[] {
-  const width = io.outIsTerminal ? io.width : undefined;
-  const [head = '', ...lines] = table(rows, painter(paints(io, io.outIsTerminal, color)), width);
+  const paint = painter(paints(io, io.outIsTerminal, color));
+  const [head = '', ...lines] = table(rows, paint, io.outIsTerminal ? io.width : undefined, io.clock.now());
   const count = runs.length > 1 || rows.length === 0 ? [countOf(runs)] : [];
   if (rows.length === 0) return count;
   if (attention === true)
     return [head, ...lines.flatMap((line, at) => [line, `  next: ${rows[at]?.next}`]), ...count];
-  const first = rows.find((run) => needsAttention(run.status) && run.next !== '');
+  const first = rows.find((run) => run.needs_attention && run.next !== '');
   return [head, ...lines, ...count, ...(first === undefined ? [] : [`next: ${first.next}`])];
 }
 
 /** `28 runs: 13 need attention (9 failed, 4 crashed), 15 completed`. */
-export function countOf(runs: readonly Pick<RunSummary, 'status'>[]): string {
-  const counts = new Map<RunSummary['status'], number>();
-  for (const { status } of runs) counts.set(status, (counts.get(status) ?? 0) + 1);
-  const all = [...counts].map(([status, many]) => ({ many, status }));
-  const words = (some: typeof all): string => some.map(({ many, status }) => `${many} ${status}`).join(', ');
-  const waiting = all.filter(({ status }) => needsAttention(status));
+export function countOf(runs: readonly Pick<RunRow, 'status'>[]): string {
+  const counts = new Map<string, { many: number; waits: boolean }>();
+  for (const { status } of runs) {
+    const word = statusWord(status);
+    counts.set(word, { many: 1 + (counts.get(word)?.many ?? 0), waits: needsAttention(status) });
+  }
+  const all = [...counts].map(([word, { many, waits }]) => ({ many, word, waits }));
+  const words = (some: typeof all): string => some.map(({ many, word }) => `${many} ${word}`).join(', ');
+  const waiting = all.filter(({ waits }) => waits);
   const many = waiting.reduce((sum, one) => sum + one.many, 0);
   const first =
     many === 0
       ? 'none needs attention'
       : `${many} ${many === 1 ? 'needs' : 'need'} attention (${words(waiting)})`;
-  const others = words(all.filter(({ status }) => !needsAttention(status)));
+  const others = words(all.filter(({ waits }) => !waits));
   return `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}: ${[first, others].filter((one) => one !== '').join(', ')}`;
 }
 
-function table(runs: readonly RunSummary[], paint: Paint, width: number | undefined): readonly string[] {
-  const cells = runs.map((run) => [
-    run.id,
-    run.status,
-    oneLine(basename(run.pipeline), 24) || '?',
-    oneLine(run.startedAt.slice(0, 16).replace('T', ' '), 16) || '?',
-    elapsedWords(run.elapsedMs),
-    storyOf(run),
-  ]);
-  const all = columns([['run', 'status', 'pipeline', 'started (UTC)', 'time', ''], ...cells]);
+/** Columns below which the headline of a run is on a second line. */
+const roomy = 120;
+
+/** A row per run; where there is little room, the headline of a run that is not completed stands on a second line. `width` is
+ *  undefined where the output is no terminal. */
+function table(
+  runs: readonly RunRow[],
+  paint: Paint,
+  width: number | undefined,
+  now: Date,
+): readonly string[] {
+  const wide = width === undefined || width >= roomy;
+  const rows = cellsOf(runs, wide, wide ? new Date(0) : now);
+  const others = columns(rows)[0]?.taken ?? 0;
+  const most = wide ? 32 : Math.max(10, Math.min(24, width - others - 3));
+  const all = columns(withTitles(rows, runs, most));
   return all.map(({ cells, taken, last }, at) => {
-    const status = runs[at - 1]?.status;
-    const story = oneLine(last, width === undefined ? 100 : Math.max(12, width - taken - 1));
-    const painted = cells.map((cell, column) =>
-      status === undefined ? paint.dim(cell) : column === 1 ? paint[colours[status]](cell) : cell,
-    );
-    return [...painted, story].join('  ').trimEnd();
+    const run = runs[at - 1];
+    if (run === undefined) return paint.dim(cells.join('  ').trimEnd());
+    const painted = cells.map((cell, column) => (column === 1 ? statusPaint(run.status, paint)(cell) : cell));
+    const room = width === undefined ? 100 : width - taken - 1;
+    const row = [...painted, room < 12 ? '' : oneLine(last, room)].join('  ').trimEnd();
+    const below = wide || run.status === 'completed' ? '' : oneLine(storyOfRow(run), width - 3);
+    return below === '' ? row : `${row}\n  ${paint.dim(below)}`;
   });
 }
 
-/** Red for failed runs, yellow for runs that can be resumed. */
-const colours: Readonly<Record<RunSummary['status'], 'green' | 'cyan' | 'yellow' | 'red'>> = {
-  completed: 'green',
-  running: 'cyan',
-  interrupted: 'yellow',
-  crashed: 'yellow',
-  paused_quota: 'yellow',
-  paused_outage: 'yellow',
-  paused_auth: 'yellow',
-  paused_billing: 'yellow',
-  failed: 'red',
-  unreadable: 'red',
-};
+/** The cells of the table with its head, without the titles, which get what room is left. */
+function cellsOf(runs: readonly RunRow[], wide: boolean, now: Date): readonly (readonly string[])[] {
+  const paid = runs.some(({ spent }) => spent.calls > 0);
+  const ordered = runs.some(({ progress }) => progress !== null);
+  const ids = shortIds(runs, wide);
+  const names = [...(ordered ? ['orders'] : []), 'started', 'time', ...(paid ? ['cost'] : []), ''];
+  return [
+    ['run', 'status', ...names],
+    ...runs.map((run, at) => [
+      ids[at] ?? run.run_id,
+      statusCell(run.status),
+      ...(ordered ? [run.progress === null ? '' : `${run.progress.done}/${run.progress.total}`] : []),
+      run.started_at === '' ? '?' : localTime(run.started_at, now),
+      elapsedWords(run.elapsed_ms),
+      ...(paid ? [run.spent.calls === 0 ? '' : costWords(run.spent)] : []),
+      wide || run.status === 'completed' ? storyOfRow(run) : '',
+    ]),
+  ];
+}
+
+/** The cells with the titles as the third column, cut to `most` characters. */
+function withTitles(
+  rows: readonly (readonly string[])[],
+  runs: readonly RunRow[],
+  most: number,
+): readonly (readonly string[])[] {
+  return rows.map(([id = '', status = '', ...more], at) => {
+    const title = at === 0 ? 'title' : oneLine(runs[at - 1]?.title ?? '', most) || '?';
+    return [id, status, title, ...more];
+  });
+}
+
+/** In little room a generated id is as long as it needs to be unique here. */
+function shortIds(runs: readonly RunRow[], wide: boolean): readonly string[] {
+  const ids = runs.map(({ run_id }) => run_id);
+  if (wide) return ids;
+  const isShort = (length: number): boolean =>
+    new Set(ids.map((id) => id.slice(0, length))).size === ids.length;
+  const length = [10, 14, 18].find(isShort) ?? 26;
+  return ids.map((id) => (/^[0-9A-Z]{26}$/.test(id) ? id.slice(0, length) : id));
+}
+
+/** The headline, and the run that this one repeats or began with. */
+const storyOfRow = ({ headline, reason, status, replay_of, forked_from }: RunRow): string =>
+  [
+    replay_of === null ? '' : `replay of ${replay_of}`,
+    forked_from === null || forked_from.run_id === replay_of ? '' : `fork of ${forkWords(forked_from)}`,
+    isPaused(status) && reason !== '' ? `${headline}: ${reason}` : headline,
+  ]
+    .filter((words) => words !== '')
+    .join('; ');
 
 /** Details of a run's status. */
 export const storyOf = (run: RunSummary): string =>

@@ -46,13 +46,32 @@ const namedError = /^\s*(?:[\w.$]*(?:Error|Exception))\b.*:\s*\S/;
 /** The one line of an output that most says what failed, trimmed; undefined where none does. */
 export function failureLine(output: string): string | undefined {
   const lines = plainText(output).split('\n');
-  const kinds = lines.map(says);
-  const at = [
-    kinds.indexOf('headline'),
-    lines.findIndex((line, n) => kinds[n] === 'evidence' && namedError.test(line)),
-    kinds.indexOf('evidence'),
-  ].find((index) => index !== -1);
+  const at = mostTelling(lines, lines.map(says));
   return at === undefined ? undefined : lines[at]?.trim();
+}
+
+/** At most that many lines of an output that say what failed, in their order; none where no line does. */
+export function failureLines(output: string, most: number): readonly string[] {
+  const lines = plainText(output).split('\n');
+  const kinds = lines.map(says);
+  const first = mostTelling(lines, kinds);
+  if (first === undefined) return [];
+  const distance = (at: number): number => Math.abs(at - first);
+  return [...ranksOf(lines, kinds)]
+    .filter(([at]) => lines[at]?.trim() !== '')
+    .sort(([a, x], [b, y]) => Number(b === first) - Number(a === first) || x - y || distance(a) - distance(b))
+    .slice(0, most)
+    .map(([at]) => at)
+    .sort((a, b) => a - b)
+    .map((at) => lines[at] ?? '');
+}
+
+function mostTelling(lines: readonly string[], kinds: readonly Says[]): number | undefined {
+  return [
+    kinds.indexOf('headline'),
+    lines.findIndex((line, at) => kinds[at] === 'evidence' && namedError.test(line)),
+    kinds.indexOf('evidence'),
+  ].find((at) => at !== -1);
 }
 
 /** Without colours, and of a line that was written over its last state. */

@@ -179,7 +179,7 @@ export async function nextCommand(
   if (end.reason?.startsWith('audit: ') === true) return `${program} audit ${named}`;
   // The run reached an exit: a resume would change nothing.
   if (again !== undefined && (end.byModel || end.failed === undefined)) return again;
-  return `${program} trace ${named}${end.failed === undefined ? '' : ` --node ${end.failed}`}`;
+  return end.failed === undefined ? `${program} why ${named}` : `${program} show ${named} ${end.failed}`;
 }
 
 /** A new folder named like the spec: next to the repository in `cwd`, not inside it. */

@@ -74,10 +74,19 @@ const placeOf = (runsDir: string, cwd: string): string =>
 export const listingOf = (runDir: string, cwd: string): string =>
   `factory runs${placeOf(resolve(cwd, runDir, '..'), cwd)}`;
 
-/** Finds a run by its id, a unique prefix of it, or the path of its directory. */
+/** Finds a run by its id, `latest` (also `-1`; `-2` is the one started before it), a unique prefix of its id, or the path of its
+ *  directory. */
 export async function findRun(runsDir: string, nameOrPath: string): Promise<RunDir | Unreadable> {
   const look = '`factory runs` lists the runs; --runsdir says where they are';
   if (nameOrPath === '') return unreadableFile('the run id is empty', look);
+  const back = backOf(nameOrPath);
+  if (back !== undefined && !(await isRun(join(runsDir, nameOrPath)))) {
+    const ids = await idsByStart(runsDir);
+    const id = ids[back - 1];
+    if (id !== undefined) return { ok: true, id, dir: join(runsDir, id) };
+    const there = ids.length === 0 ? 'no runs' : `only ${ids.length} ${ids.length === 1 ? 'run' : 'runs'}`;
+    return unreadableFile(`there is no run "${nameOrPath}": ${runsDir} has ${there}`, look);
+  }
   if (validRunId(nameOrPath) === undefined) {
     const ids = await runIds(runsDir);
     const fits = ids.includes(nameOrPath) ? [nameOrPath] : ids.filter((id) => id.startsWith(nameOrPath));
@@ -97,6 +106,22 @@ export async function findRun(runsDir: string, nameOrPath: string): Promise<RunD
   const ids = await runIds(runsDir);
   const there = ids.length === 0 ? 'it has no runs' : `it has: ${some(ids.toReversed())}`;
   return unreadableFile(`there is no run "${nameOrPath}" in ${runsDir} (${there})`, look);
+}
+
+/** How many runs back, from 1, the name says; undefined for another name. */
+function backOf(name: string): number | undefined {
+  if (name === 'latest') return 1;
+  return /^-[1-9]\d{0,8}$/.test(name) ? Number(name.slice(1)) : undefined;
+}
+
+/** Ids of the runs, the one that was started last first. */
+async function idsByStart(runsDir: string): Promise<string[]> {
+  const started: { readonly id: string; readonly at: string }[] = [];
+  for (const id of await runIds(runsDir)) {
+    const story = storySchema().safeParse(jsonOf(layout(join(runsDir, id)).manifest));
+    started.push({ id, at: story.data?.started_at ?? '' });
+  }
+  return started.sort((a, b) => order(b.at, a.at) || order(b.id, a.id)).map(({ id }) => id);
 }
 
 const some = (ids: readonly string[]): string => ids.slice(0, 5).join(', ') + (ids.length > 5 ? ', …' : '');
@@ -210,9 +235,9 @@ export type SummaryWithFiles = {
 
 export async function summaryWithFiles(id: string, dir: string, clock: Clock): Promise<SummaryWithFiles> {
   const at = layout(dir);
-  const manifest = await jsonOf(at.manifest);
+  const manifest = jsonOf(at.manifest);
   const story = storySchema().safeParse(manifest);
-  const checkpoint = await jsonOf(at.checkpoint);
+  const checkpoint = jsonOf(at.checkpoint);
   const isEarlier = !existsSync(at.journal);
   const inFile = savedSchema().safeParse(isEarlier ? undefined : checkpoint);
   let owned = mayRun(inFile) ? await isOwnedBySomebody(dir, clock) : false;
@@ -222,7 +247,7 @@ export async function summaryWithFiles(id: string, dir: string, clock: Clock): P
   const said = saved.success ? saved.data.status : 'unreadable';
   const isOwned = owned === true;
   // Its engine may have ended between the two reads.
-  if (said === 'running' && owned === false && !isDeepStrictEqual(await jsonOf(at.checkpoint), checkpoint))
+  if (said === 'running' && owned === false && !isDeepStrictEqual(jsonOf(at.checkpoint), checkpoint))
     return summaryWithFiles(id, dir, clock);
   // The status of another version is not interpreted, and the run cannot be resumed.
   const other = isOwned ? undefined : otherVersion(checkpoint);
@@ -284,10 +309,11 @@ const isOwnedBySomebody = (dir: string, clock: Clock): Promise<boolean | 'unknow
 /** Message for a run whose manifest and checkpoint are both of another version; if only one is, it is damaged. */
 export async function otherVersionOf(runDir: string): Promise<ReturnType<typeof otherVersion>> {
   const { manifest, checkpoint } = layout(runDir);
-  return otherVersion(await jsonOf(checkpoint)) && otherVersion(await jsonOf(manifest));
+  return otherVersion(jsonOf(checkpoint)) && otherVersion(jsonOf(manifest));
 }
 
-async function jsonOf(path: string): Promise<unknown> {
+/** A plain file as JSON; undefined if it is none. */
+export function jsonOf(path: string): unknown {
   try {
     const read = readPlain(path);
     return read.kind === 'text' ? parseJson(read.text) : undefined;

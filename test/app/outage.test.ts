@@ -140,7 +140,7 @@ test('after park_after the run is suspended, says why, and a resume continues wi
   expect(parked.out.trimEnd()).toMatch(/factory resume r1 --wait$/);
   const delays = it.events('StageRetrying').map((one) => Number(one['delay_ms']));
   expect(delays.every((ms, n) => n === 0 || ms > (delays[n - 1] ?? 0))).toBe(true);
-  expect((await it.runs()).out).toMatch(/r1 +paused_outage /);
+  expect((await it.runs()).out).toMatch(/r1 +‖ suspended .* provider down/);
 
   const early = await it.resume('r1');
   expect(early.code).toBe(75);

@@ -98,7 +98,7 @@ test('a long wait for a quota suspends the run: state, wake time, exit code 75, 
   expect(it.server.requests).toHaveLength(1);
 
   const listed = await it.runs();
-  expect(listed.out).toMatch(/r1 +paused_quota .*resumes at 2026-03-01 01:00 UTC: too many requests/);
+  expect(listed.out).toMatch(/r1 +‖ suspended .*quota until \d\d:00: too many requests/);
   expect(listed.out).toMatch(/next: factory resume r1 --wait/);
 
   const ended = await it.resume('r1', { wait: true, json: true });

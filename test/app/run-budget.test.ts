@@ -78,7 +78,7 @@ test('what calls cost is summed in result, checkpoint, summary, list, events and
     { calls: 0 },
   ]);
   expect((await it.show('r1')).out).toMatch(
-    /spent +2\.52 USD .*unknown cost\n +by prices of \d{4}-.*\(bundled\)/,
+    /spent +2\.52 USD .*unknown cost\n[\s\S]*prices +of \d{4}-.*\(bundled\)/,
   );
   const of = (records: Record<string, unknown>[], type: string) =>
     records.filter((one) => one['type'] === type).flatMap((one) => one['usage'] ?? []);

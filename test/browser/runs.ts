@@ -31,6 +31,7 @@ const plain: RunRow = {
   spent: nothingSpent,
   progress: null,
   at_node: null,
+  failed_node: null,
   wake_at: null,
   delivered: null,
   forked_from: null,

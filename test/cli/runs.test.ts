@@ -10,8 +10,8 @@ test.for([
   ['paused_billing', 'build', '', 'f resume r1'],
   ['paused_quota', 'build', '', 'f resume r1 --wait'],
   ['failed', 'build', 'check', 'f resume r1'],
-  ['failed', '', 'check', 'f trace r1 --node check'],
-  ['failed', '', '', 'f trace r1'],
+  ['failed', '', 'check', 'f show r1 check'],
+  ['failed', '', '', 'f why r1'],
   ['unreadable', '', '', 'f verify r1'],
   ['completed', '', '', ''],
   ['running', 'build', '', ''],
@@ -48,7 +48,7 @@ test.for<readonly [readonly RunSummary['status'][], string]>([
   [['failed'], '1 run: 1 needs attention (1 failed)'],
   [
     ['running', 'failed', 'completed', 'paused_auth', 'failed', 'completed'],
-    '6 runs: 3 need attention (2 failed, 1 paused_auth), 1 running, 2 completed',
+    '6 runs: 3 need attention (2 failed, 1 suspended), 1 running, 2 completed',
   ],
 ])('runs that are %s are counted as: %s', ([stands, words]) =>
   expect(countOf(stands.map((status) => ({ status })))).toBe(words),

@@ -76,7 +76,7 @@ test('a running run is followed to its end, and its log is the same afterwards',
     'WARN  failing exit reached node=exit outcome=fail',
     `ERROR pipeline failed error=${JSON.stringify(walkedIn)}`,
   ]);
-  expect(texts.err).toMatch(/^run r: failed: node no failed and .*\nnext: .* trace r --node no\n$/);
+  expect(texts.err).toMatch(/^run r: failed: node no failed and .*\nnext: .* show r no\n$/);
 
   const again = await it.program(['logs', 'r']);
   expect(again).toMatchObject({ code: 0, stdout: texts.out, stderr: texts.err });

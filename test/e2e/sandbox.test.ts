@@ -78,7 +78,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     });
     const read = await it.factory(['show', 'r1']);
     expect(read.stdout).toMatch(/sandbox +bwrap \(sandbox=auto/);
-    expect(read.stdout).toMatch(/t +tool +1 +0 +bwrap +success/);
+    expect(read.stdout).toMatch(/t +tool +1 +\S+ +✓ success/);
   },
 );
 

@@ -2,21 +2,20 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { type Refusal, refused } from '../../core/diagnostic.ts';
+import type { Refusal } from '../../core/diagnostic.ts';
 import { failureExcerpt, mostReadOfStream } from '../../core/failure-excerpt.ts';
-import { parseJson } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { layout, nodeLayout } from '../../core/records/layout.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
-import { mostAtOnce, namesIn, readEnds, readPlain, readSome } from '../../platform/files/read.ts';
+import { namesIn, readEnds, readSome } from '../../platform/files/read.ts';
 import { spokenCommand } from '../../store/evidence.ts';
 import { readJournal } from '../../store/journal-read.ts';
 import { printed } from '../../store/result.ts';
-import { executionName } from './executions.ts';
+import { jsonOf } from '../../store/runs.ts';
 import { folderOf } from './folder.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectDoors } from './rows.ts';
-import { viewOf } from './run.ts';
+import { findExecution, viewOf } from './run.ts';
 import type { ExecutionRow, ExecutionView, ShownText } from './shapes.ts';
 
 /** Bytes of one text, and texts of the programs of one execution. */
@@ -32,19 +31,8 @@ export async function inspectExecution(
   const run = await readForViews(dir, doors);
   if ('problems' in run) return run;
   const { executions } = await viewOf(run);
-  const row = executions.findLast((one) => one.node === node && (visit === undefined || one.visit === visit));
-  return row === undefined ? noExecution(executions, node, visit) : executionViewOf(run, row);
-}
-
-function noExecution(all: readonly ExecutionRow[], node: string, visit: number | undefined): Refusal {
-  const last = all.findLast((one) => one.node === node);
-  const names = [...new Set(all.map((one) => one.node))];
-  return last === undefined
-    ? refused(
-        'no-node',
-        `the run has not executed a node "${node}"; it has: ${names.slice(0, 20).join(', ')}`,
-      )
-    : refused('no-node', `node "${node}" has no execution ${visit}: its latest is ${executionName(last)}`);
+  const row = findExecution(executions, node, visit);
+  return 'problems' in row ? row : executionViewOf(run, row);
 }
 
 export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Promise<ExecutionView> {
@@ -157,15 +145,8 @@ const changesSchema = once(() => {
   return z.object({ created: paths, modified: paths, deleted: paths });
 });
 
-function changesIn(path: string): ExecutionView['changes'] {
-  const none = { created: [], modified: [], deleted: [] };
-  try {
-    const read = readPlain(path, mostAtOnce);
-    return read.kind === 'text' ? (changesSchema().safeParse(parseJson(read.text)).data ?? none) : none;
-  } catch {
-    return none;
-  }
-}
+const changesIn = (path: string): ExecutionView['changes'] =>
+  changesSchema().safeParse(jsonOf(path)).data ?? { created: [], modified: [], deleted: [] };
 
 /** What confined the programs of an execution; null for one that started none. */
 async function sandboxOf(dir: string, row: ExecutionRow): Promise<string | null> {

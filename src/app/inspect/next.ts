@@ -36,7 +36,7 @@ export function nextOf(
           .flat()
           .join(' ');
       if (reason.startsWith('audit: ')) return `${program} audit ${run}`;
-      return `${program} trace ${run}${failedNode === '' ? '' : ` --node ${failedNode}`}`;
+      return failedNode === '' ? `${program} why ${run}` : `${program} show ${run} ${failedNode}`;
     case 'unreadable':
       return `${program} verify ${run}`;
     case 'completed':

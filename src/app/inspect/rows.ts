@@ -2,23 +2,19 @@
 import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import * as z from 'zod';
-import type { Graph } from '../../core/graph.ts';
-import { parseJson } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import type { Context } from '../../core/outcome.ts';
 import { layout } from '../../core/records/layout.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
-import { mostAtOnce, readPlain } from '../../platform/files/read.ts';
 import { nextCommand } from '../../store/result.ts';
-import { namedRun, type RunSummary, runIds, summaryWithFiles } from '../../store/runs.ts';
+import { jsonOf, namedRun, type RunSummary, runIds, summaryWithFiles } from '../../store/runs.ts';
 import { isDelivered } from '../delivered.ts';
-import { storedGraph } from '../read-pipeline.ts';
 import type { Doors } from '../types.ts';
 import { headlineOf } from './headline.ts';
 import { needsAttention, nextOf } from './next.ts';
 import { latestToolState, progressIn } from './progress.ts';
 import type { RunRow } from './shapes.ts';
-import { titleOf } from './title.ts';
+import { openGraphs, titleOf } from './title.ts';
 
 /** Where commands that a view proposes are typed, and what time it is. */
 export type InspectDoors = Pick<Doors, 'cwd' | 'clock' | 'called'>;
@@ -110,18 +106,7 @@ function identityOf(dir: string): string | undefined {
   return facts[0] === '' && facts[1] === '' ? undefined : facts.join('|');
 }
 
-type Graphs = (start: Pick<Start, 'pipeline' | 'pipeline_path'>) => Graph | undefined;
-
-/** Pipelines by the hash of their text: many runs have the same. */
-function openGraphs(): Graphs {
-  const read = new Map<string, Graph | undefined>();
-  return (start) => {
-    const { sha256 } = start.pipeline;
-    if (read.size > 200) read.clear();
-    if (!read.has(sha256)) read.set(sha256, storedGraph(start));
-    return read.get(sha256);
-  };
-}
+type Graphs = ReturnType<typeof openGraphs>;
 
 async function readRow(name: string, dir: string, doors: InspectDoors, graphs: Graphs): Promise<RunRow> {
   const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, doors.clock);
@@ -157,6 +142,7 @@ async function readRow(name: string, dir: string, doors: InspectDoors, graphs: G
     spent: summary.spent,
     progress,
     at_node: summary.nextNode === '' ? null : summary.nextNode,
+    failed_node: summary.failedNode === '' ? null : summary.failedNode,
     wake_at: summary.wakeAt,
     delivered,
     forked_from: summary.forkedFrom,
@@ -167,16 +153,9 @@ async function readRow(name: string, dir: string, doors: InspectDoors, graphs: G
   return row;
 }
 
-function madeIn(dir: string): z.infer<ReturnType<typeof madeSchema>> {
-  const none = { commits: [] };
-  try {
-    const read = readPlain(layout(dir).result, mostAtOnce);
-    return read.kind === 'text' ? (madeSchema().safeParse(parseJson(read.text)).data ?? none) : none;
-  } catch {
-    // A list only marks a damaged run.
-    return none;
-  }
-}
+/** A list only marks a damaged run. */
+const madeIn = (dir: string): z.infer<ReturnType<typeof madeSchema>> =>
+  madeSchema().safeParse(jsonOf(layout(dir).result)).data ?? { commits: [] };
 
 /** Of a running one, the time until now. */
 function elapsedOf({ status, elapsedMs }: RunSummary, at: string, { clock }: InspectDoors): number {

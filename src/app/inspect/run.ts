@@ -1,17 +1,15 @@
 /** A run as one view: its executions, groups, graph, cause and result. */
-import { join } from 'node:path';
-import type { Refusal } from '../../core/diagnostic.ts';
-import { parseJson } from '../../core/json.ts';
+import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { layout } from '../../core/records/layout.ts';
 import { type RunResult, runResultSchema } from '../../core/records/result.ts';
-import { mostAtOnce, readPlain } from '../../platform/files/read.ts';
 import { loadOrders } from '../../store/orders.ts';
+import { jsonOf } from '../../store/runs.ts';
 import { executionName } from './executions.ts';
 import { graphOfRun } from './graph.ts';
 import { groupsOf } from './groups.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectDoors } from './rows.ts';
-import type { RunView } from './shapes.ts';
+import type { ExecutionRow, RunView } from './shapes.ts';
 import { whyOf } from './why.ts';
 
 /** The run in `dir`, whole; or why it cannot be read. */
@@ -48,6 +46,25 @@ export async function viewOf(run: InspectedRun): Promise<RunView> {
   };
 }
 
+/** The execution `visit` of a node, by default the latest; else which there are. */
+export function findExecution(
+  all: readonly ExecutionRow[],
+  node: string,
+  visit: number | undefined,
+): ExecutionRow | Refusal {
+  const found = all.findLast((one) => one.node === node && (visit === undefined || one.visit === visit));
+  if (found !== undefined) return found;
+  const last = all.findLast((one) => one.node === node);
+  const names = [...new Set(all.map((one) => one.node))];
+  return last === undefined
+    ? refused(
+        'no-node',
+        `the run has executed no node "${node}"`,
+        `it has executed: ${names.slice(0, 20).join(', ')}`,
+      )
+    : refused('no-node', `node "${node}" has no execution ${visit}`, `its latest is ${executionName(last)}`);
+}
+
 /** Titles of the work orders in the workspace, by id; none if they cannot be read. */
 async function orderTitles(dir: string): Promise<ReadonlyMap<string, string>> {
   const loaded = await loadOrders(layout(dir).workspace, { allowExempt: true });
@@ -56,11 +73,5 @@ async function orderTitles(dir: string): Promise<ReadonlyMap<string, string>> {
 }
 
 /** `result.json` of a run; null if it is missing or not readable. */
-export function resultIn(dir: string): RunResult | null {
-  try {
-    const read = readPlain(join(layout(dir).result), mostAtOnce);
-    return read.kind === 'text' ? (runResultSchema().safeParse(parseJson(read.text)).data ?? null) : null;
-  } catch {
-    return null;
-  }
-}
+export const resultIn = (dir: string): RunResult | null =>
+  runResultSchema().safeParse(jsonOf(layout(dir).result)).data ?? null;

@@ -40,6 +40,7 @@ export const runRowSchema = once(() =>
       .nullable()
       .describe('Work orders; null where there are none'),
     at_node: z.string().nullable().describe('The node that runs, or that a resume continues with'),
+    failed_node: z.string().nullable().describe('The node of the latest failure'),
     wake_at: time().nullable().describe('When a suspended run can resume'),
     delivered: z.boolean().nullable().describe('Null for a run that has nothing to deliver'),
     forked_from: z

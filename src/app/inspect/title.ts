@@ -1,9 +1,12 @@
 /** The title of a run. */
 import { basename, join } from 'node:path';
 import type { Graph } from '../../core/graph.ts';
+import { once } from '../../core/once.ts';
 import { layout } from '../../core/records/layout.ts';
-import type { Manifest } from '../../core/records/manifest.ts';
+import { type Manifest, manifestSchema } from '../../core/records/manifest.ts';
 import { readSome } from '../../platform/files/read.ts';
+import { jsonOf, runIds } from '../../store/runs.ts';
+import { storedGraph } from '../read-pipeline.ts';
 
 /** Bytes of a spec that are searched for its heading. */
 const searched = 16 * 1024;
@@ -21,6 +24,35 @@ export async function titleOf(
     stored === undefined ? undefined : await readSome(join(layout(runDir).inputs, stored), searched);
   const heading = oneLineOf(/^#{1,6}[ \t]+(.+?)[ \t]*#*$/m.exec(spec ?? '')?.[1] ?? '');
   return heading === '' ? basename(pipeline_path) : heading;
+}
+
+const titledSchema = once(() =>
+  manifestSchema().pick({ pipeline: true, pipeline_path: true, variables: true }),
+);
+
+/** The titles of all runs in a directory whose manifest can be read. */
+export async function runTitles(
+  runsDir: string,
+): Promise<readonly { readonly id: string; readonly title: string }[]> {
+  const titles: { readonly id: string; readonly title: string }[] = [];
+  const graphs = openGraphs();
+  for (const id of await runIds(runsDir)) {
+    const dir = join(runsDir, id);
+    const manifest = titledSchema().safeParse(jsonOf(layout(dir).manifest)).data;
+    if (manifest !== undefined) titles.push({ id, title: await titleOf(dir, manifest, graphs(manifest)) });
+  }
+  return titles;
+}
+
+/** Pipelines by the hash of their text: many runs have the same. */
+export function openGraphs(): (run: Pick<Manifest, 'pipeline' | 'pipeline_path'>) => Graph | undefined {
+  const read = new Map<string, Graph | undefined>();
+  return (run) => {
+    const { sha256 } = run.pipeline;
+    if (read.size > 200) read.clear();
+    if (!read.has(sha256)) read.set(sha256, storedGraph(run));
+    return read.get(sha256);
+  };
 }
 
 /** Shown in lists: without line ends and control characters, and not longer than a line. */

@@ -1,5 +1,5 @@
 /** Why a run stands as it does: in at most five lines, with evidence and the next command. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { failureLine } from '../../core/failure-excerpt.ts';
 import { unreachable } from '../../core/json.ts';
 import { layout } from '../../core/records/layout.ts';
@@ -58,10 +58,10 @@ function failureOf({ row, history, withheld, executions }: InspectedRun) {
     visit,
     lines: [
       `node ${executionName(visit)} failed (${last.class}): ${clean}`,
+      ...(output === '' ? [] : [`it says: ${failureLine(output) ?? output.trim().split('\n').at(-1) ?? ''}`]),
       ...(last.command === undefined || clean.includes(last.command)
         ? []
         : [`command: ${last.command}${last.exit_code === null ? '' : ` (exit ${last.exit_code})`}`]),
-      ...(output === '' ? [] : [`it says: ${failureLine(output) ?? output.trim().split('\n').at(-1) ?? ''}`]),
       ...(last.attribution === undefined ? [] : [`class ${last.class}: ${last.attribution.why}`]),
       after(visit, ended?.exit_node ?? null, visits),
     ],
@@ -109,9 +109,11 @@ function standing(run: InspectedRun): readonly string[] {
         'what is done is kept; a resume continues there',
       ];
     case 'running':
-      return [`running: ${row.headline}`];
-    case 'completed':
-      return [`completed: ${row.headline}`];
+      return [`it runs, and has since ${localTime(run.executions.at(-1)?.began_at ?? at)} been at this node`];
+    case 'completed': {
+      const failed = run.executions.filter(({ state }) => state === 'fail').length;
+      return [`${run.executions.length} executions of nodes, ${failed} failed on the way`];
+    }
     case 'failed':
     case 'unreadable':
       return [row.reason];
@@ -146,5 +148,8 @@ async function evidenceFiles(
     ...(failing === undefined ? [] : [failing.stderr, failing.stdout]),
     ...['verification.results.json', 'response.md', 'status.json', 'workspace.diff.json'],
   ].filter((name) => names.includes(name) && (!withheld(visit.node) || name === 'status.json'));
-  return wanted.slice(0, 4).map((name) => `${folder}/${name}`);
+  return wanted
+    .map((name) => `${folder}/${name}`)
+    .filter((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0)
+    .slice(0, 3);
 }

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import { elapsedWords, usdWords } from '../../core/amounts.ts';
 import { type Spent, tokensOf } from '../../core/budget/usage.ts';
+import { failureLines } from '../../core/failure-excerpt.ts';
 import { isPaused, type PausedWord } from '../../core/outcome.ts';
 import { auditWords } from '../../core/records/audit.ts';
 import { forkWords } from '../../core/records/names.ts';
@@ -62,6 +63,22 @@ export function tail(text: string, room: number): string {
   return from === 0 ? flat.join('') : `…${flat.slice(from).join('').trimStart()}`;
 }
 
+/** A row of `columns`, its last cell cut to the width. */
+export function tableRow(
+  { cells, taken, last }: ReturnType<typeof columns>[number],
+  width: number,
+): { readonly text: string; readonly before: string; readonly last: string } {
+  const before = cells.map((cell) => `${cell}  `).join('');
+  const shown = oneLine(last, Math.max(12, width - taken));
+  return { text: `${before}${shown}`.trimEnd(), before, last: shown };
+}
+
+/** Rows with a name and a text, as a summary has them. */
+export const rowsText = (
+  rows: readonly (readonly [name: string, text: string])[],
+  paint: Paint,
+): readonly string[] => rows.map(([name, text]) => `  ${paint.dim(name.padEnd(9))} ${text}`);
+
 /** Indent of the texts of a summary. */
 const column = ' '.repeat(12);
 
@@ -77,7 +94,7 @@ export function summary(result: RunResult, paint: Paint): string {
     ...checkRows(result, paint),
     ...placeRows(result),
   ];
-  const table = rows.map(([name, text]) => `  ${paint.dim(name.padEnd(9))} ${text}`);
+  const table = rowsText(rows, paint);
   const next = result.next === '' ? [] : [`  ${paint.dim('next'.padEnd(9))} ${paint.bold(result.next)}`];
   return [headOf(result, paint), ...table, ...next].join('\n');
 }
@@ -100,7 +117,7 @@ function failureRows(result: RunResult): readonly Row[] {
       ? []
       : [
           ['cause', `node ${node}${failure_class === null ? '' : ` (${failure_class})`}`],
-          ...lastLines(result.failure_output).map((line, at): Row => [at === 0 ? 'output' : '', line]),
+          ...tellingLines(result.failure_output).map((line, at): Row => [at === 0 ? 'output' : '', line]),
           ['artifacts', `${result.run_dir}/${node}/`],
         ];
   return [
@@ -239,21 +256,26 @@ export function spentWords(spent: Spent): string {
 
 const linesOfStream = 4;
 
-/** The last lines that a failed node printed, of each stream. */
-function lastLines(output: string): readonly string[] {
+/** The lines of a failed node's output that say what failed, of each stream; without such lines the last ones. */
+function tellingLines(output: string): readonly string[] {
   const streams: string[][] = [];
   for (const line of output.split(/\r?\n/)) {
     if (/^(?:stderr|stdout|\w+_stderr|verification):$/.test(line)) {
       streams.push([]);
       continue;
     }
+    // Of a verification the reason has them.
+    if (/^(?:command|exit_code): /.test(line)) continue;
     // Control sequences of a tool would move our cursor.
     const shown = stripVTControlCharacters(line)
       .replace(/\p{Cc}/gu, ' ')
       .trimEnd();
     if (shown !== '') streams.at(-1)?.push(shown.length > 200 ? `${shown.slice(0, 199)}…` : shown);
   }
-  return streams.flatMap((lines) => lines.slice(-linesOfStream));
+  return streams.flatMap((lines) => {
+    const telling = failureLines(lines.join('\n'), linesOfStream);
+    return telling.length > 0 ? telling : lines.slice(-linesOfStream);
+  });
 }
 
 /* Hints for common failures of a model, for the summary of a run. */

@@ -26,7 +26,7 @@ const result: RunResult = {
   proof: null,
   run_dir: '/runs/r1',
   workspace: '/runs/r1/workspace',
-  next: 'factory trace r1 --node check',
+  next: 'factory show r1 check',
 };
 
 test('a summary shows the last lines that the failed node printed, without control characters', () => {
@@ -38,7 +38,7 @@ test('a summary shows the last lines that the failed node printed, without contr
   expect(text).not.toContain('line 15\n');
   expect(text).not.toContain('\x1b');
   expect(text).not.toContain('agent');
-  expect(text.split('\n').at(-1)).toBe('  next      factory trace r1 --node check');
+  expect(text.split('\n').at(-1)).toBe('  next      factory show r1 check');
 });
 
 test.each(['failed', 'interrupted', 'paused_auth'] as const)(

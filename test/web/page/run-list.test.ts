@@ -17,6 +17,7 @@ const run = (facts: Partial<RunRow>): RunRow => ({
   spent: nothingSpent,
   progress: null,
   at_node: null,
+  failed_node: null,
   wake_at: null,
   delivered: null,
   forked_from: null,

@@ -1,0 +1,290 @@
+/** Runs, nodes and causes on the screen: pure functions of what app/inspect reads. */
+import { basename } from 'node:path';
+import type { NodeRow } from '../../app/inspect/nodes.ts';
+import type {
+  Cause,
+  ExecutionGroup,
+  ExecutionRow,
+  ExecutionView,
+  RunRow,
+  RunView,
+} from '../../app/inspect/shapes.ts';
+import { elapsedWords, usdWords } from '../../core/amounts.ts';
+import type { Manifest } from '../../core/records/manifest.ts';
+import {
+  columns,
+  countedItems,
+  foreign,
+  oneLine,
+  type Paint,
+  rowsText,
+  spentWords,
+  tableRow,
+} from './run.ts';
+
+type Status = RunRow['status'];
+type Colour = 'green' | 'cyan' | 'yellow' | 'red';
+
+/** Sign, word and colour of a run. Suspended runs wait by themselves, stopped ones were asked to, crashed ones were not. */
+const statuses: Readonly<Record<Status, readonly [sign: string, word: string, colour: Colour]>> = {
+  running: ['●', 'running', 'cyan'],
+  completed: ['✓', 'completed', 'green'],
+  failed: ['✗', 'failed', 'red'],
+  interrupted: ['■', 'stopped', 'yellow'],
+  crashed: ['!', 'crashed', 'red'],
+  paused_quota: ['‖', 'suspended', 'yellow'],
+  paused_outage: ['‖', 'suspended', 'yellow'],
+  paused_auth: ['‖', 'suspended', 'yellow'],
+  paused_billing: ['‖', 'suspended', 'yellow'],
+  unreadable: ['?', 'unreadable', 'red'],
+};
+export const statusWord = (status: Status): string => statuses[status][1];
+export const statusCell = (status: Status): string => `${statuses[status][0]} ${statuses[status][1]}`;
+export const statusPaint = (status: Status, paint: Paint): ((text: string) => string) =>
+  paint[statuses[status][2]];
+
+const states: Readonly<Record<ExecutionRow['state'], readonly [sign: string, colour: Colour]>> = {
+  running: ['●', 'cyan'],
+  interrupted: ['■', 'yellow'],
+  success: ['✓', 'green'],
+  partial_success: ['◐', 'yellow'],
+  retry: ['↻', 'yellow'],
+  fail: ['✗', 'red'],
+  skipped: ['–', 'yellow'],
+};
+
+/** What a run has cost: `1.84 USD`, `≥ 1.84 USD` where a part is unknown. */
+export const costWords = ({ cost_usd, unknown_cost }: RunRow['spent']): string =>
+  unknown_cost === 0 ? usdWords(cost_usd) : cost_usd === 0 ? 'unknown' : `≥ ${usdWords(cost_usd)}`;
+
+/** The nodes of a run as a table of that width. */
+export function nodeTable(
+  all: readonly NodeRow[],
+  status: Status,
+  paint: Paint,
+  width: number,
+): readonly string[] {
+  // An exit succeeds whatever it says of the run.
+  const rows = all.map((row) =>
+    row.type === 'exit' && status === 'failed' ? { ...row, outcome: 'fail' as const } : row,
+  );
+  const paid = rows.some(({ spent }) => spent.calls > 0);
+  const retried = rows.some(({ retries }) => retries > 0);
+  const cells = rows.map((row) => [
+    row.node,
+    row.type,
+    String(row.visits),
+    ...(retried ? [row.retries === 0 ? '' : String(row.retries)] : []),
+    elapsedWords(row.took_ms),
+    ...(paid ? [row.spent.calls === 0 ? '' : costWords(row.spent)] : []),
+    [`${states[row.outcome][0]} ${row.outcome}`, row.failure_class ?? '', row.failure_reason]
+      .filter((word) => word !== '')
+      .join(' · '),
+  ]);
+  const head = [
+    'node',
+    'type',
+    'times',
+    ...(retried ? ['retries'] : []),
+    'took',
+    ...(paid ? ['cost'] : []),
+    'latest',
+  ];
+  return columns([head, ...cells]).map((row, at) => {
+    const outcome = rows[at - 1]?.outcome;
+    const line = tableRow(row, width);
+    return outcome === undefined
+      ? paint.dim(line.text)
+      : `${line.before}${paint[states[outcome][1]](line.last)}`;
+  });
+}
+
+const groupSigns: Readonly<Record<ExecutionGroup['state'], readonly [sign: string, colour: Colour | 'dim']>> =
+  {
+    waiting: ['·', 'dim'],
+    running: ['●', 'cyan'],
+    done: ['✓', 'green'],
+    failed: ['✗', 'red'],
+  };
+
+/** Work orders and the parts next to them, each with its attempts and why the latest of them failed. */
+export function orderTable(
+  groups: readonly ExecutionGroup[],
+  paint: Paint,
+  width: number,
+): readonly string[] {
+  const cells = groups.map(({ id, kind, title, state, attempts, took_ms, commit }) => [
+    `${groupSigns[state][0]} ${kind === 'order' ? id : title}`,
+    attempts.length === 0 ? '' : countedItems(attempts.length, 'attempt'),
+    took_ms === 0 ? '' : elapsedWords(took_ms),
+    [
+      ...(commit === null ? [] : [commit.slice(0, 10)]),
+      ...(kind === 'order' ? [title] : []),
+      ...(state === 'failed' ? [attempts.at(-1)?.why ?? ''] : []),
+    ].join(' · '),
+  ]);
+  return columns(cells).map((row, at) => {
+    const state = groups[at]?.state ?? 'waiting';
+    return paint[groupSigns[state][1]](tableRow(row, width).text);
+  });
+}
+
+/** What is known of a run that has no result, in the form of a summary. */
+export function standingText(view: RunView, steps: number, paint: Paint): string {
+  const { status, headline, progress, spent } = view;
+  const time =
+    status === 'running' ? `for ${elapsedWords(view.elapsed_ms)}` : `after ${elapsedWords(view.elapsed_ms)}`;
+  return [
+    statusPaint(status, paint)(`${statusCell(status)} ${time}: ${foreign(headline, '  ')}`),
+    ...rowsText(
+      [
+        ['nodes', `${steps}`],
+        ...(progress === null ? [] : [['orders', progressWords(progress)] as const]),
+        ...(spent.calls === 0 ? [] : [['spent', spentWords(spent)] as const]),
+        ...(view.agent === 'none' ? [] : [['agent', view.agent] as const]),
+        ['run', view.run_dir],
+      ],
+      paint,
+    ),
+  ].join('\n');
+}
+
+export const progressWords = ({ done, total, current }: NonNullable<RunRow['progress']>): string =>
+  `${done} of ${total} done${current === null ? '' : `, ${current} is next`}`;
+
+/** What a summary does not say: the prices, the sandbox, the holdout. */
+export const settingRows = (
+  { sandbox, not_enforced, holdout }: Manifest,
+  spent: RunRow['spent'],
+  prices: { readonly dated: string; readonly from: string },
+): readonly (readonly [string, string])[] => [
+  ...(spent.calls === 0
+    ? []
+    : [['prices', `of ${prices.dated} (${prices.from}), where an agent reports no cost`] as const]),
+  ['sandbox', sandbox === undefined ? 'none' : `${sandbox.used} (${sandbox.why})`],
+  ...(sandbox?.missing ?? not_enforced).map((one) => ['', `not enforced: ${one}`] as const),
+  ...(holdout === undefined
+    ? []
+    : [
+        [
+          'sealed',
+          `${holdout.paths.join(', ')}: ${countedItems(holdout.files, 'file')} from ${holdout.from === 'workdir' ? 'the workdir' : holdout.from}`,
+        ] as const,
+        ['', `sha256 ${holdout.sha256}`] as const,
+      ]),
+];
+
+/** The cause in a few lines, its evidence and the next command. */
+export function causeText(cause: Cause, status: Status, paint: Paint): string {
+  const head = statusPaint(status, paint)(`${statusCell(status)}: ${cause.headline}`);
+  return [
+    head,
+    ...cause.lines.map((line) => `  ${line}`),
+    ...cause.evidence.map((path, at) => `  ${paint.dim((at === 0 ? 'evidence' : '').padEnd(9))} ${path}`),
+    ...(cause.next === '' ? [] : [`  ${paint.dim('next'.padEnd(9))} ${paint.bold(cause.next)}`]),
+  ].join('\n');
+}
+
+/** The page of one execution. */
+export function executionText(view: ExecutionView, folder: string, paint: Paint): string {
+  const [sign, colour] = states[view.state];
+  const label = view.label === view.node ? '' : `  ${paint.dim(view.label)}`;
+  const head = `${paint[colour](`${sign} ${view.node}@${view.visit} ${view.state} in ${elapsedWords(view.took_ms)}`)}${label}`;
+  const indent = ' '.repeat(12);
+  const rows = [
+    ...(view.reason === '' ? [] : [['reason', foreign(view.reason, indent)] as const]),
+    ...(view.class === null ? [] : [['class', view.class] as const]),
+    ...(view.notes === '' ? [] : [['notes', foreign(view.notes, indent)] as const]),
+    ...(view.group === 'run' ? [] : [['part', view.group] as const]),
+    ...view.commands.map(
+      ({ command, exit_code }, at) =>
+        [
+          at === 0 ? 'commands' : '',
+          `${oneLine(command, 200)} ${exit_code === 0 ? '' : paint.red(`(exit ${exit_code ?? 'none'})`)}`.trimEnd(),
+        ] as const,
+    ),
+    ...(view.attempts > 1
+      ? [['attempts', `${view.attempts}, ${elapsedWords(view.waited_ms)} waited between them`] as const]
+      : []),
+    ...modelRows(view),
+    ...changeRows(view),
+    ...edgeRows(view, paint),
+    ...(view.sandbox === null ? [] : [['sandbox', view.sandbox] as const]),
+    ['files', folder],
+    [
+      '',
+      view.files
+        .filter(({ bytes }) => bytes > 0)
+        .map(({ name }) => name)
+        .join(', '),
+    ],
+  ] as const;
+  return [
+    head,
+    ...rowsText(
+      rows.filter(([, text]) => text !== ''),
+      paint,
+    ),
+    ...outputText(view),
+  ].join('\n');
+}
+
+function modelRows({
+  usage,
+  model_ms,
+  cost_usd,
+  type,
+}: ExecutionView): readonly (readonly [string, string])[] {
+  if (type !== 'codergen' || usage === null) return [];
+  const tokens = (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0);
+  const cost = cost_usd === null ? 'unknown cost' : usdWords(cost_usd);
+  return [['model', `${usage.model}: ${tokens} tokens, ${cost}, ${elapsedWords(model_ms)}`]];
+}
+
+const mostPaths = 20;
+
+function changeRows({ changes }: ExecutionView): readonly (readonly [string, string])[] {
+  const paths = [
+    ...changes.created.map((path) => `A ${path}`),
+    ...changes.modified.map((path) => `M ${path}`),
+    ...changes.deleted.map((path) => `D ${path}`),
+  ];
+  const more = paths.length - mostPaths;
+  return [...paths.slice(0, mostPaths), ...(more > 0 ? [`and ${more} more`] : [])].map(
+    (path, at) => [at === 0 ? 'changed' : '', oneLine(path, 200)] as const,
+  );
+}
+
+/** The way that the run took, and why not the others. */
+function edgeRows({ next, how, edges }: ExecutionView, paint: Paint): readonly (readonly [string, string])[] {
+  const others = edges
+    .filter(({ why_not }) => why_not !== '')
+    .map(({ to, condition, why_not }) => {
+      const named = condition === '' ? '' : ` (${oneLine(condition, 100)})`;
+      return ['', paint.dim(`not ${to}: ${why_not}${named}`)] as const;
+    });
+  return next === null ? [] : [['then', `${next}: ${oneLine(how, 200)}`] as const, ...others];
+}
+
+/** What failed, else the end of what was printed or answered. */
+function outputText(view: ExecutionView): readonly string[] {
+  // Its commands are listed above.
+  const excerpt = view.excerpt.replace(/^verification:\n(?:(?:command|exit_code): .*\n)*/, '');
+  if (excerpt !== '') return ['', 'what failed:', `  ${foreign(excerpt, '  ')}`];
+  if (view.withheld)
+    return ['', 'The output is not shown: it may contain the holdout, and the run is unfinished.'];
+  const texts = view.answer === null ? view.output : [view.answer];
+  return texts
+    .filter(({ text }) => text.trim() !== '')
+    .flatMap(({ name, text, bytes }) => {
+      const lines = text.trimEnd().split('\n');
+      const cut = lines.length > mostLines || bytes > Buffer.byteLength(text);
+      return [
+        '',
+        `${basename(name)}${cut ? `, its last lines` : ''}:`,
+        `  ${foreign(lines.slice(-mostLines).join('\n'), '  ')}`,
+      ];
+    });
+}
+
+const mostLines = 20;

@@ -1,0 +1,31 @@
+/** `factory why`: why a run failed or waits, with evidence and the next command. */
+import { readForViews } from '../app/inspect/read-run.ts';
+import { whyOf } from '../app/inspect/why.ts';
+import type { Clock } from '../core/contracts/clock.ts';
+import { findNamed } from './find-run.ts';
+import type { VerbResult } from './index.ts';
+import { type Io, paints } from './io.ts';
+import { causeText } from './report/inspect.ts';
+import { painter } from './report/run.ts';
+import type { ShowOptions } from './show.ts';
+
+/** The exit code does not depend on the run. */
+export async function whyCommand(
+  run: string | undefined,
+  options: ShowOptions,
+  io: Io & { readonly clock: Clock },
+): Promise<VerbResult> {
+  const found = await findNamed(run ?? 'latest', options, io);
+  if ('problems' in found) return found;
+  const inspected = await readForViews(found.dir, io);
+  if ('problems' in inspected) return inspected;
+  const cause = await whyOf(inspected);
+  const { run_id, status } = inspected.row;
+  if (options.json === true)
+    io.out(`${JSON.stringify({ schema_version: 1, run_id, status, ...cause }, null, 2)}\n`);
+  else {
+    const paint = painter(paints(io, io.outIsTerminal, options.color));
+    io.out(`${causeText(cause, status, paint)}\n`);
+  }
+  return 0;
+}
