@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+const report = process.env['FACTORY_TEST_REPORT'];
+
 /** The page in Chromium: `npm run test:browser`. Not part of `npm test`. */
 export default defineConfig({
   test: {
@@ -10,5 +12,8 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     env: { FACTORY_AGENT: '', OPENAI_API_KEY: '', OPENAI_BASE_URL: '' },
+    ...(report === undefined || report === ''
+      ? {}
+      : { reporters: ['default', 'json'], outputFile: { json: report } }),
   },
 });
