@@ -84,3 +84,13 @@ test('no file of the project names a path of one machine', () => {
   );
   expect(bad).toEqual([]);
 });
+
+test("the README's picture shows every node of the main pipeline", () => {
+  expect(readme).toContain('(docs/run.svg)');
+  const picture = readFileSync(join(root, 'docs/run.svg'), 'utf8');
+  const pipeline = readFileSync(join(root, 'pipelines/compile-and-build.dot'), 'utf8');
+  const nodes = [...pipeline.matchAll(/^ {2}(?!graph)(\w+) \[(?:$|shape=)/gm)].map(([, id]) => id);
+  expect(nodes.length).toBeGreaterThan(20);
+  // If one is missing: npm run pictures.
+  expect(nodes.filter((id) => !picture.includes(`data-node="${id}"`))).toEqual([]);
+});

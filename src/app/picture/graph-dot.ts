@@ -74,7 +74,7 @@ function edgeAttributes(edge: ViewEdge, at: number, signed: boolean): EdgeAttrib
     // The blanks keep the text away from the line.
     ...(lines.length === 0
       ? {}
-      : { label: labelOf(lines.map((line) => ` ${line} `)), fontcolor: colours.quiet[0] }),
+      : { label: labelOf(lines.map((line) => `  ${line}  `)), fontcolor: colours.quiet[0] }),
     color: colour,
     ...(signed ? { penwidth: edge.taken > 0 ? 2.5 : 1 } : {}),
     ...(fails ? { style: 'dashed' } : {}),

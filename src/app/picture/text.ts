@@ -5,11 +5,11 @@ const widths: readonly (readonly [RegExp, number])[] = [
   [/[ijl|!'.,:;]/, 0.3],
   [/[ftrIJ()[\]{}/\\\s"-]/, 0.38],
   [/[mwMW@%]/, 0.98],
-  [/[A-Z&_=+<>~#×✓✗]/, 0.74],
+  [/[A-Z&_=+<>~#×✓✗]/, 0.76],
   // Scripts with full-width letters, and emoji.
   [/[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\u{1f000}-\u{1faff}]/u, 1.05],
 ];
-const usual = 0.61;
+const usual = 0.63;
 
 /** The width of `text` in the unit of `size`. */
 export function textWidth(text: string, size: number): number {
