@@ -41,6 +41,8 @@ export type DeliverOptions = {
   readonly push?: boolean;
   readonly runsdir?: string;
   readonly json?: boolean;
+  /** No flag: for the record of the delivery, in place of the user. */
+  readonly who?: string;
 };
 
 type DeliveryReport = {
@@ -153,13 +155,15 @@ async function deliverRun(run: Run, options: DeliverOptions, io: CliIo): Promise
   const { already, ...result } = done;
   const place = to ?? trusted;
   if (place !== undefined)
-    recordDelivery(run.dir, { to: place, branch, head }, io.clock, (message) =>
+    recordDelivery(run.dir, { to: place, branch, head, ...whoOf(options) }, io.clock, (message) =>
       io.err(`warning: ${message}\n`),
     );
   if (already) return { ...nothing, ...result };
   const commits = await commitsBeyond(files.history, base, head, env);
   return { ...nothing, ...result, commits, needed: neededBy(head, finished.context) };
 }
+
+const whoOf = ({ who }: DeliverOptions) => (who === undefined ? {} : { who });
 
 const nothingDelivered = { commits: [], needed: [], notes: [], pushed: null, next: '' };
 

@@ -5,7 +5,8 @@ import { startDetached } from '../app/detach.ts';
 import { type OpenRunList, openRunList } from '../app/inspect/rows.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { packageRoot } from '../platform/package.ts';
-import type { CommandEnd, Web } from '../web/web.ts';
+import type { DeliverBody } from '../web/contract.ts';
+import type { Web } from '../web/web.ts';
 import { runsDirOf, usage } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
@@ -92,7 +93,7 @@ function webOf(options: ServeOptions, runsDir: string, closing: AbortSignal, io:
     ...{ runsDir, env, every, closing, readOnly: options.readOnly === true },
     runs: sharingReads(openRunList(runsDir, doors)),
     start: (argv) => startDetached(argv, { cwd, env }),
-    command: (argv) => commandIn(argv, io),
+    deliver: (run, body) => deliverIn(run, body, options, io),
   };
 }
 
@@ -110,19 +111,24 @@ function sharingReads({ row, rows }: OpenRunList): OpenRunList {
   };
 }
 
-/** Runs a command of ours in this process. */
-async function commandIn(argv: readonly string[], { ownSteps, cwd, env }: CliIo): Promise<CommandEnd> {
-  const said = { out: '', err: '' };
-  if (ownSteps === undefined) throw new Error('Internal: a server without commands');
-  const set = Object.entries(env).filter((one): one is [string, string] => one[1] !== undefined);
-  const code = await ownSteps(argv, {
-    ...{ cwd, env: Object.fromEntries(set), signal: new AbortController().signal },
-    out: (text) => {
-      said.out += text;
-    },
-    err: (text) => {
-      said.err += text;
-    },
-  });
-  return { code, ...said };
+/** `factory deliver --json` in this process. */
+async function deliverIn(run: string, body: DeliverBody, options: ServeOptions, io: CliIo) {
+  const { deliverCommand } = await import('./deliver.ts');
+  let printed = '';
+  let warned = '';
+  const out = (text: string): void => {
+    printed += text;
+  };
+  const err = (text: string): void => {
+    warned += text;
+  };
+  const place = options.runsdir === undefined ? {} : { runsdir: options.runsdir };
+  // A push that has begun is not stopped with the server.
+  const signal = () => new AbortController().signal;
+  const ended = await deliverCommand(
+    run,
+    { ...body, ...place, json: true, who: 'page' },
+    { ...io, out, err, signal },
+  );
+  return typeof ended === 'number' ? { printed, warned } : ended;
 }

@@ -5,11 +5,8 @@ import type { InspectDoors, OpenRunList } from '../app/inspect/rows.ts';
 import type { Every } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
-import type { ApiError } from './contract.ts';
+import type { ApiError, DeliverBody } from './contract.ts';
 import type { ApiRouteName, routes } from './routes.ts';
-
-/** How a command line of ours ended. */
-export type CommandEnd = { readonly code: number; readonly out: string; readonly err: string };
 
 /** The server's surroundings. `cwd` is the folder that pipelines and files are offered from. */
 export type Web = InspectDoors & {
@@ -21,8 +18,11 @@ export type Web = InspectDoors & {
   readonly every: Every;
   /** Runs `factory …argv` in the background. */
   readonly start: (argv: readonly string[]) => Promise<DetachedStart>;
-  /** Runs `factory …argv` to its end. */
-  readonly command: (argv: readonly string[]) => Promise<CommandEnd>;
+  /** Delivers a run as `factory deliver --json`; `printed` is its standard output, `warned` its standard error. */
+  readonly deliver: (
+    run: string,
+    body: DeliverBody,
+  ) => Promise<{ readonly printed: string; readonly warned: string } | Refusal>;
   /** Fires when the server stops: streams end. */
   readonly closing: AbortSignal;
 };

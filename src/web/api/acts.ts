@@ -1,5 +1,4 @@
-/** What the page can do: start, stop, resume, fork and deliver runs. All but `stop` are command lines of ours. Each leaves a line in
- *  `acts.jsonl`; stopping and delivering write theirs themselves. */
+/** What the page can do: start, stop, resume, fork and deliver runs. Each leaves a line in `acts.jsonl`. */
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { recordAct } from '../../app/acts.ts';
@@ -12,8 +11,8 @@ import { innerPath } from '../../core/records/names.ts';
 import { staysInside } from '../../platform/files/inside.ts';
 import { isMissing } from '../../platform/files/write.ts';
 import { newRunId } from '../../store/runs.ts';
-import type { Acted, DeliverBody, Delivered, ResumeBody, StartBody } from '../contract.ts';
-import { type Handlers, problem, type Web } from '../web.ts';
+import type { Acted, Delivered, ResumeBody, StartBody } from '../contract.ts';
+import { type Handlers, problem, refusal, type Web } from '../web.ts';
 
 /** Milliseconds that an answer waits for a run to stop. */
 const stopMs = 2000;
@@ -52,14 +51,14 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
     return begin(web, id, argv, [`--run-id=${id}`], { what: 'fork', ...body, run_id: id }, run.dir);
   },
   deliver: async ({ web, run, body }) => {
-    const argv = ['deliver', run.id, ...deliverWords(body), ...placeWords(web)];
-    const ended = await web.command([...argv, '--json']);
-    const made = deliveredSchema().safeParse(jsonOf(ended.out));
-    if (!made.success) return refused(ended.out, ended.err);
-    const { branch, to, head, commits, notes, pushed, next } = made.data;
-    const command = commandLine(web, argv);
+    const ended = await web.deliver(run.id, body);
+    if ('problems' in ended) return refusal(ended);
+    const made = deliveredSchema().parse(JSON.parse(ended.printed));
+    const { branch, to, head, commits, notes, pushed, next } = made;
+    const command = commandLine(web, ['deliver', run.id, ...flagWords(body), ...placeWords(web)]);
     return {
-      ...{ run_id: run.id, command, branch: to === null ? branch : null, to, head, notes, next },
+      ...{ run_id: run.id, command, branch: to === null ? branch : null, to, head, next },
+      notes: [...notes, ...ended.warned.split('\n').filter((line) => line.trim() !== '')],
       commits: commits.map(({ commit, subject }) => ({ commit, subject })),
       pushed: pushed?.ok ?? null,
     } satisfies Delivered;
@@ -156,9 +155,6 @@ const resumeWords = ({ now, accept_changes, limits }: ResumeBody): readonly stri
   ...flagWords({ now, 'accept-changes': accept_changes }),
   ...limitWords(limits),
 ];
-
-const deliverWords = ({ branch, to, reuse, push }: DeliverBody): readonly string[] =>
-  flagWords({ branch, to, reuse, push });
 
 const limitWords = (limits: StartBody['limits']): readonly string[] =>
   flagWords(
