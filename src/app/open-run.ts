@@ -33,6 +33,7 @@ import { openRunBudget } from './budget.ts';
 import { openRunExtensions, type RunExtensions } from './extensions.ts';
 import { finishedRun, openEndRecords, removeLeftovers } from './finish-run.ts';
 import { schemaOf } from './inputs.ts';
+import { titleOf } from './inspect/title.ts';
 import { kinds } from './kinds.ts';
 import type { Begun, OwnedRun } from './owned-run.ts';
 import { restoreWorkspace } from './restore-workspace.ts';
@@ -104,7 +105,7 @@ async function openState(run: OwnedRun): Promise<Begun | Finished | Refusal> {
   const called = doors.called ?? { program: 'factory' };
   run.again = await nextCommand(manifest, interrupted, runDir, doors.cwd, called);
   doors.parting?.(run.again);
-  doors.watcher.opened?.({ id: manifest.run_id, dir: runDir, pipeline: manifest.pipeline_path });
+  doors.watcher.opened?.({ dir: runDir, title: await titleOf(runDir, manifest, run.graph) });
   // Another process may have resumed the run between its creation and our lock.
   return { stands, taken: made?.taken, manifest, resumed: given.resumed || lock.epoch > 1 };
 }

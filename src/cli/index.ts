@@ -288,6 +288,9 @@ export const verbs: readonly (Verb | Group)[] = [
     about: 'Print the events of a run, finished or running',
     options: () => [
       option('-f, --follow', 'follow until the run ends'),
+      option('--output', 'print what the nodes print too, each line behind the name of its node').conflicts(
+        'json',
+      ),
       option('--last <n>', 'print only the last n lines so far', wholeNumber(0)),
       option('--node <id>', 'print only events of one node', notEmpty),
       option('-v, --verbose', 'print debug records too'),
@@ -296,6 +299,12 @@ export const verbs: readonly (Verb | Group)[] = [
     load: async () => (await import('./logs.ts')).logsCommand,
   },
   serveVerb,
+  {
+    usage: 'attach <run>',
+    about: 'Show the live view of a run that another process executes; Ctrl-C leaves the run alone',
+    options: () => [runsdir(), option('-v, --verbose', 'keep every line: fold no work order'), noColor()],
+    load: async () => (await import('./attach.ts')).attachCommand,
+  },
   {
     usage: 'audit <run>',
     about: 'Check a run for holdout leaks and changed tests',

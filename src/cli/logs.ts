@@ -1,14 +1,15 @@
 /** `factory logs`: what happened in a run, event by event; with `--follow` also what happens from now on. */
+import { stripVTControlCharacters } from 'node:util';
+import { followRun } from '../app/inspect/follow.ts';
 import { nextOf } from '../app/inspect/next.ts';
+import { textsWithheld } from '../app/inspect/withheld.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Log } from '../core/contracts/watcher.ts';
 import { runEventSchema } from '../core/events.ts';
 import type { JsonObject } from '../core/json.ts';
-import { isPaused } from '../core/outcome.ts';
 import { layout } from '../core/records/layout.ts';
 import { toReader } from '../platform/streams.ts';
-import { type Cursor, cursorNearEnd, readJournal } from '../store/journal-read.ts';
-import { livingOwners } from '../store/lock.ts';
+import { type Cursor, cursorNearEnd } from '../store/journal-read.ts';
 import { namedRun, type RunSummary, summaryOf } from '../store/runs.ts';
 import { findNamed } from './find-run.ts';
 import type { VerbResult } from './index.ts';
@@ -16,6 +17,7 @@ import { type Io, paints, type Raw } from './io.ts';
 import { recordOf } from './report/events.ts';
 import { exitsHeld } from './report/live.ts';
 import { chosenLevel, isLogged, type LogLevel, recordLine } from './report/log.ts';
+import { outputPrinter } from './report/output.ts';
 import { foreign, oneLine, painter } from './report/run.ts';
 import { storyOf } from './runs.ts';
 
@@ -23,6 +25,8 @@ export type LogsOptions = {
   readonly runsdir?: string;
   readonly node?: string;
   readonly follow?: boolean;
+  /** What the nodes print too. */
+  readonly output?: boolean;
   /** Of what has happened so far. */
   readonly last?: number;
   readonly verbose?: boolean;
@@ -30,64 +34,73 @@ export type LogsOptions = {
   readonly color?: boolean;
 };
 
-/** Milliseconds between two reads of a run that is being followed. */
-const lookMs = 250;
-
 /** Prints a run's events. With `follow` it ends with the run, or when its output is closed. The exit code does not depend on
  *  the result of the run. */
 export async function logsCommand(
   run: string,
   options: LogsOptions,
   io: Io & Pick<Raw, 'outIsClosed'> & { readonly clock: Clock },
+  signal?: AbortSignal,
 ): Promise<VerbResult> {
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
   const { dir } = found;
   const { events } = layout(dir);
-  const reader = toReader(io);
-  let teller = openTeller(options, { ...io, out: reader.out });
   const { last = Number.POSITIVE_INFINITY } = options;
   // Of a long run only the end is read, if it has as many lines to print.
   const near = Number.isFinite(last) ? cursorNearEnd(events, 65_536 + last * 2048) : undefined;
-  let cursor: Cursor | undefined = near;
-  const readOn = async (): Promise<void> => {
-    for await (const entry of readJournal(events, cursor)) {
-      cursor = entry.cursor;
-      if (entry.kind === 'record') teller.tell(entry.record);
-      else io.err(`line ${entry.cursor.line} of ${events} cannot be read\n`);
-      if (!(await reader.isThere())) return;
-    }
-  };
-  await readOn();
-  if (near !== undefined && teller.told() < last) {
-    teller = openTeller(options, { ...io, out: reader.out });
-    cursor = undefined;
-    await readOn();
-  }
-  for (const line of teller.begin()) {
-    reader.out(line);
-    if (!(await reader.isThere())) break;
-  }
-  let stands = await summaryOf(found.id, dir, io.clock);
-  while (options.follow === true && !io.outIsClosed()) {
-    await readOn();
-    // Looked at before the last reading, so that its last words are not missed. Of a parked run the lock is free, and its
-    // owner may wait all the same; any other that is free has said all, however long the program lives that made it.
-    const goesOn = stands.status === 'running' || (isPaused(stands.status) && livingOwners(dir).length > 0);
-    if (!goesOn) break;
-    await io.clock.sleep(lookMs);
-    stands = await summaryOf(found.id, dir, io.clock);
-  }
-  teller.end();
-  if (cursor === undefined) io.err(`there is no record in ${events}\n`);
-  else if (teller.told() === 0 && options.node !== undefined)
+  const told =
+    (near === undefined ? undefined : await tellFrom(dir, near, options, io, signal)) ??
+    (await tellFrom(dir, undefined, options, io, signal));
+  if (told?.isEmpty !== false) io.err(`there is no record in ${events}\n`);
+  else if (told.lines === 0 && options.node !== undefined)
     io.err(`no event so far is about a node "${options.node}"\n`);
-  io.err(`${standing(stands, dir, io)}\n`);
+  io.err(`${standing(await summaryOf(found.id, dir, io.clock), dir, io)}\n`);
   return 0;
 }
 
+/** Prints what is recorded from `from` on, and with `follow` what comes; undefined, with nothing printed, if that is less than
+ *  `last` wants and more is recorded before. */
+async function tellFrom(
+  dir: string,
+  from: Cursor | undefined,
+  options: LogsOptions,
+  io: Io & Pick<Raw, 'outIsClosed'> & { readonly clock: Clock },
+  signal: AbortSignal | undefined,
+): Promise<{ readonly lines: number; readonly isEmpty: boolean } | undefined> {
+  const reader = toReader(io);
+  const teller = openTeller(options, { ...io, out: reader.out });
+  const texts = options.output === true;
+  const isWithheld = texts ? await textsWithheld(dir) : () => true;
+  const printer = outputPrinter(dir, (node, text) => teller.output(node, text), isWithheld);
+  let isEmpty = true;
+  let isCaughtUp = false;
+  for await (const one of followRun(dir, { clock: io.clock, from, until: 'ended', signal, texts })) {
+    if (one.kind === 'text') printer.text(one.text);
+    else if (one.kind === 'unreadable') io.err(`line ${one.line} of ${layout(dir).events} cannot be read\n`);
+    else if (one.kind === 'event') {
+      isEmpty = false;
+      const event = texts ? runEventSchema().safeParse(one.record).data : undefined;
+      // Before the line that says how the execution ended.
+      if (event !== undefined) await printer.event(event);
+      teller.tell(one.record);
+    } else if (!isCaughtUp) {
+      isCaughtUp = true;
+      if (from !== undefined && teller.told() < (options.last ?? 0)) return undefined;
+      for (const line of teller.begin()) {
+        reader.out(line);
+        if (!(await reader.isThere())) break;
+      }
+      if (options.follow !== true) break;
+    }
+    if (!(await reader.isThere())) break;
+  }
+  teller.end();
+  return { lines: teller.told(), isEmpty };
+}
+
 /** How the run stands, and what could be typed next. */
-function standing(summary: RunSummary, dir: string, io: Io): string {
+export function standing(summary: RunSummary, dir: string, io: Io): string {
   const story = foreign(storyOf(summary), '  ');
   const next = nextOf(summary, io.called?.program ?? 'factory', namedRun(dir, io.cwd));
   return `run ${summary.id}: ${summary.status}${story === '' ? '' : `: ${story}`}${next === '' ? '' : `\nnext: ${next}`}`;
@@ -131,6 +144,9 @@ function openTeller(options: LogsOptions, io: Io) {
     },
   );
   return {
+    output(of: string, text: string): void {
+      if (isAbout(of)) out(`${paint.dim(`${of} │`)} ${stripVTControlCharacters(text)}\n`);
+    },
     tell(record: JsonObject): void {
       if (options.json === true) {
         if (isAbout(record['node_id'])) out(`${JSON.stringify(record)}\n`);

@@ -92,6 +92,16 @@ async function outputsIn(folder: string, files: ExecutionView['files']): Promise
   return texts.filter((text) => text !== null);
 }
 
+/** What the programs of an execution printed, and what its model answered. */
+export async function outputsOf(
+  dir: string,
+  execution: { readonly node: string; readonly visit: number },
+): Promise<readonly ShownText[]> {
+  const folder = await folderOf(dir, execution);
+  const answer = await shownText(folder, nodeLayout(folder).response);
+  return [...(await outputsIn(folder, filesIn(folder))), ...(answer === null ? [] : [answer])];
+}
+
 /** The plain files directly in the folder. */
 function filesIn(folder: string): ExecutionView['files'] {
   return namesIn(folder)

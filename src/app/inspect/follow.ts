@@ -27,7 +27,7 @@ export type FollowOptions = {
   readonly from?: Cursor | undefined;
   /** `ended`: until nobody works in the run any more. `aborted`: until `signal` fires; a resume is followed too. */
   readonly until: 'ended' | 'aborted';
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Yield live texts too. */
   readonly texts?: boolean;
 };
@@ -108,7 +108,7 @@ function merged(events: readonly Timed[], texts: readonly Timed[]): readonly Fol
 const ends = /^Pipeline(?:Completed|Failed|Interrupted|Parked)$/;
 
 /** Reads on in `events.jsonl` at each call. */
-function eventReader(dir: string, { from, after = 0 }: FollowOptions) {
+function eventReader(dir: string, { from, after = Number.NEGATIVE_INFINITY }: FollowOptions) {
   const path = layout(dir).events;
   let cursor = from;
   let last = '';

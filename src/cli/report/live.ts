@@ -1,12 +1,13 @@
 /** Output while a run is executed: live lines on a terminal, log records elsewhere. */
 
 import { existsSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import type { Clock, Every } from '../../core/contracts/clock.ts';
 import type { Log, Watcher } from '../../core/contracts/watcher.ts';
 import type { Diagnostic } from '../../core/diagnostic.ts';
 import type { RunEvent } from '../../core/events.ts';
 import { nodeLayout } from '../../core/records/layout.ts';
+import type { LiveText } from '../../core/records/live.ts';
 import { errColumns, type Io, paints } from '../io.ts';
 import { formatDiagnostic } from './diagnostics.ts';
 import { recordOf } from './events.ts';
@@ -54,9 +55,7 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
   };
   const problem = logVariableProblem(io.env);
   if (problem !== undefined) log('warn', problem);
-  // A terminal without control sequences gets plain records.
-  const live =
-    io.errIsTerminal && io.env['TERM'] !== 'dumb' && !json && level !== 'error' && level !== 'warn';
+  const live = canDraw(io) && !json && level !== 'error' && level !== 'warn';
   if (!live) {
     return {
       log,
@@ -79,7 +78,8 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
       },
     };
   }
-  const screen = openScreen(io, colour, level === 'debug');
+  const now = () => io.clock.monotonic();
+  const screen = openScreen(io, colour, level === 'debug', { of: now, now });
   return {
     clear: screen.clear,
     // Between live lines only warnings and errors are logged.
@@ -102,6 +102,10 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
     },
   };
 }
+
+/** A terminal without control sequences gets plain records. */
+export const canDraw = (io: Pick<Io, 'errIsTerminal' | 'env'>): boolean =>
+  io.errIsTerminal && io.env['TERM'] !== 'dumb';
 
 /** Holds the events of an exit until the run has ended: only then is its outcome known. If the run has failed, `failing` is
  *  called instead. */
@@ -132,52 +136,61 @@ export function exitsHeld(tell: (event: RunEvent) => void, failing: (node: strin
 /** Milliseconds between two looks at what is drawn below; at every fourth it is drawn again in any case. */
 const lookMs = 250;
 
-/** The screen of a run, drawn as it goes. */
-function openScreen(io: ViewIo, colour: boolean, unfolded: boolean) {
+/** The time of an event, and now, in milliseconds of one clock. */
+export type ScreenTimes = { readonly of: (event: RunEvent) => number; readonly now: () => number };
+
+/** The screen of a run, drawn as it goes. Under events that are long past nothing is drawn below. */
+export function openScreen(io: ViewIo, colour: boolean, unfolded: boolean, times: ScreenTimes) {
   const drawing = openDrawing(io);
   let dir: string | undefined;
   const outputOf = (node: string, channel?: string) =>
     dir === undefined ? undefined : outputPlace(dir, node, channel, io.cwd);
   const screen = runScreen({ paint: painter(colour), unfolded, outputOf });
-  const now = () => io.clock.monotonic();
-  let drawn = now();
+  let drawn = times.now();
   let isNew = false;
-  const draw = (lines: readonly string[]) => {
-    drawn = now();
-    isNew = false;
-    drawing.draw(lines, screen.below(drawn, io.width));
+  const draw = (lines: readonly string[], isPast = false) => {
+    drawn = times.now();
+    isNew = isPast;
+    drawing.draw(lines, isPast ? [] : screen.below(drawn, io.width));
   };
-  io.every(lookMs, () => {
-    if (isNew || now() - drawn >= 4 * lookMs) draw([]);
+  const stop = io.every(lookMs, () => {
+    if (isNew || times.now() - drawn >= 4 * lookMs) draw([]);
   });
-  const text = (node: string, piece: string, channel: 'stdout' | 'stderr' | 'answer' | 'reasoning') => {
+  const text = (node: string, piece: string, channel: LiveText['channel']) => {
     screen.text(node, piece, channel);
     isNew = true;
   };
   const told = exitsHeld(
-    (event) => draw(screen.event(event, now(), io.width)),
+    (event) => {
+      const at = times.of(event);
+      draw(screen.event(event, at, io.width), at < times.now() - 4 * lookMs);
+    },
     // The summary reports the exit and the reason.
     () => {},
   );
   const watcher: Watcher = {
     opened(run) {
       dir = run.dir;
-      draw([placeLine(run, io.cwd)]);
+      draw([`run ${shortPath(run.dir, io.cwd)}  ${run.title}`]);
     },
     event: told.tell,
     streamed: text,
     output: text,
     spent() {},
   };
-  return { watcher, clear: drawing.clear };
+  return {
+    watcher,
+    clear: drawing.clear,
+    /** Removes what is drawn below, and draws no more. */
+    close() {
+      stop();
+      drawing.clear();
+    },
+  };
 }
 
-/** The first line of a view: the run and where it is. */
-export const placeLine = (run: { readonly dir: string; readonly pipeline: string }, cwd: string): string =>
-  `run ${shortPath(run.dir, cwd)}  ${basename(run.pipeline)}`;
-
 /** Where the whole output of a running node is: a tool's file, else its folder. */
-export function outputPlace(dir: string, node: string, channel: string | undefined, cwd: string): string {
+function outputPlace(dir: string, node: string, channel: string | undefined, cwd: string): string {
   const at = nodeLayout(join(dir, node));
   const file = channel === 'stderr' ? at.toolStderr : at.toolStdout;
   return shortPath(existsSync(file) ? file : at.root, cwd);

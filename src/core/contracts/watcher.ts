@@ -4,8 +4,8 @@ import type { RunEvent } from '../events.ts';
 import type { Json } from '../json.ts';
 
 export interface Watcher {
-  /** Before the first event. `pipeline` is the path of its file. */
-  opened?(run: { readonly id: string; readonly dir: string; readonly pipeline: string }): void;
+  /** Before the first event. */
+  opened?(run: { readonly dir: string; readonly title: string }): void;
   /** After the record is in `events.jsonl`. */
   event(event: RunEvent): void;
   /** A piece of an answer as it streams in; already masked. */

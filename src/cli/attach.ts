@@ -1,0 +1,85 @@
+/** `factory attach`: the live view of a run of another process. */
+import { followRun } from '../app/inspect/follow.ts';
+import { resultIn } from '../app/inspect/run.ts';
+import { titleOf } from '../app/inspect/title.ts';
+import { storedGraph } from '../app/read-pipeline.ts';
+import { untilEnded } from '../app/until-ended.ts';
+import { refused } from '../core/diagnostic.ts';
+import { type RunEvent, runEventSchema } from '../core/events.ts';
+import { namedRun, readManifest, summaryOf } from '../store/runs.ts';
+import { findNamed, type NamedRun } from './find-run.ts';
+import type { VerbResult } from './index.ts';
+import { type CliIo, paints } from './io.ts';
+import { logsCommand, standing } from './logs.ts';
+import { canDraw, openScreen } from './report/live.ts';
+import { painter, summary } from './report/run.ts';
+
+export type AttachOptions = {
+  readonly runsdir?: string;
+  readonly verbose?: boolean;
+  readonly color?: boolean;
+};
+
+/** Shows a run as the terminal that started it does, from its first event on, until it ends; then prints its summary. The exit code
+ *  does not depend on the result of the run; 130 after a signal, which leaves the run alone. */
+export async function attachCommand(run: string, options: AttachOptions, io: CliIo): Promise<VerbResult> {
+  const found = await findNamed(run, options, io);
+  if ('problems' in found) return found;
+  const signal = io.signal();
+  if (canDraw(io)) {
+    const read = await readManifest(found.dir);
+    if (!read.ok) return refused('no-run', read.why);
+    const { manifest } = read;
+    const title = await titleOf(found.dir, manifest, storedGraph(manifest));
+    await draw({ ...found, title }, options, io, signal);
+  } else {
+    const followed = await logsCommand(run, { ...options, follow: true, output: true }, io, signal);
+    if (followed !== 0) return followed;
+  }
+  if (signal.aborted) {
+    io.err(
+      `detached; attach again: ${io.called?.program ?? 'factory'} attach ${namedRun(found.dir, io.cwd)}\n`,
+    );
+    return 130;
+  }
+  // Its result is written after its last event.
+  const { clock } = io;
+  await untilEnded(found.id, found.dir, { clock, deadline: Number.POSITIVE_INFINITY, signal });
+  await end(found, options, io);
+  return 0;
+}
+
+/** Draws the run until it ends or the signal fires. */
+async function draw(
+  { dir, title }: NamedRun & { readonly title: string },
+  options: AttachOptions,
+  io: CliIo,
+  signal: AbortSignal,
+): Promise<void> {
+  const times = { of: ({ at }: RunEvent) => Date.parse(at), now: () => io.clock.now().getTime() };
+  const colour = paints(io, io.errIsTerminal, options.color);
+  const screen = openScreen(io, colour, options.verbose === true, times);
+  screen.watcher.opened?.({ dir, title });
+  try {
+    for await (const one of followRun(dir, { clock: io.clock, until: 'ended', signal, texts: true })) {
+      if (one.kind === 'text') {
+        const { node, text, channel } = one.text;
+        if (channel === 'stdout' || channel === 'stderr') screen.watcher.output(node, text, channel);
+        else screen.watcher.streamed(node, text, channel);
+      }
+      // An event of another version is not drawn.
+      const event = one.kind === 'event' ? runEventSchema().safeParse(one.record).data : undefined;
+      if (event !== undefined) screen.watcher.event(event);
+    }
+  } finally {
+    screen.close();
+  }
+}
+
+/** The summary of a run that has ended; where its owner could not write one, how it stands. */
+async function end({ id, dir }: NamedRun, options: AttachOptions, io: CliIo): Promise<void> {
+  const stands = await summaryOf(id, dir, io.clock);
+  const result = resultIn(dir);
+  if (result === null || result.status !== stands.status) io.err(`${standing(stands, dir, io)}\n`);
+  else io.out(`${summary(result, painter(paints(io, io.outIsTerminal, options.color)))}\n`);
+}
