@@ -18,7 +18,7 @@ import { withOwnHash } from '../store/chain.ts';
 import { closeAll } from '../store/journal.ts';
 import { acquireLock } from '../store/lock.ts';
 import { resultOf } from '../store/result.ts';
-import { listingOf } from '../store/runs.ts';
+import { namedRun } from '../store/runs.ts';
 import { diskStop, flushed, releaseLock, settleRun } from './finish-run.ts';
 import type { RunLeft } from './notify.ts';
 import { openRun } from './open-run.ts';
@@ -28,8 +28,10 @@ import type { Doors, Finished, RunFlags } from './types.ts';
 /** Milliseconds within which one signal may arrive twice: `npx` passes on the signal that the terminal sends to all processes. */
 const oneSignalMs = 100;
 
-const waitFor = (runDir: string, cwd: string): string =>
-  `wait for its end, or stop it with Ctrl-C where it runs; ${listingOf(runDir, cwd)} tells how it stands`;
+const waitFor = (runDir: string, cwd: string): string => {
+  const run = namedRun(runDir, cwd);
+  return `wait for its end: factory wait ${run}; or stop it: factory stop ${run}`;
+};
 
 /** Takes the run's lock, restores its workspace to the checkpoint, and runs it to its end. */
 export async function executeRun(
