@@ -48,6 +48,7 @@ export async function graphCommand(what: string, options: GraphOptions, io: CliI
   const drawable = await drawableOf(what, options, io);
   if ('problems' in drawable) return drawable;
   const picture = await pictureOf(drawable, format);
+  if (typeof picture === 'object' && 'problems' in picture) return picture;
   if (picture === undefined)
     return refused(
       'no-fonts',
@@ -90,6 +91,12 @@ async function drawableOf(what: string, options: GraphOptions, io: CliIo): Promi
   if ('problems' in found) return found;
   const run = await inspectRun(found.dir, io);
   if ('problems' in run) return run;
+  if (run.graph.nodes.length === 0 && options.timeline !== true)
+    return refused(
+      'run-files',
+      `the pipeline of run ${found.id} cannot be read`,
+      'draw its timeline: --timeline; factory verify checks the files of a run',
+    );
   return {
     name: options.timeline === true ? `${found.id}-timeline` : found.id,
     view: run.graph,
@@ -138,12 +145,23 @@ const sizeOf = ({ nodes, edges }: GraphView): string =>
 async function pictureOf(
   drawable: Drawable,
   format: PictureFormat,
-): Promise<string | Uint8Array | undefined> {
+): Promise<string | Uint8Array | Refusal | undefined> {
   const { view, timeline } = drawable;
   if (format === 'dot') return (await import('../app/picture/graph-dot.ts')).graphDot(view);
   if (format === 'mermaid') return (await import('../app/picture/mermaid.ts')).mermaid(view);
   const svg = timeline === undefined ? await graphOf(drawable) : await timelineOf(timeline, drawable);
-  return format === 'svg' ? svg : (await import('../app/picture/png.ts')).pngOf(svg);
+  if (format === 'svg') return svg;
+  try {
+    return (await import('../app/picture/png.ts')).pngOf(svg);
+  } catch (error) {
+    // The library has a program for each platform, and an installation may lack it.
+    if (!isCode(error, 'MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND', 'ERR_DLOPEN_FAILED')) throw error;
+    return refused(
+      'no-png',
+      'PNG files need @resvg/resvg-js, which is not installed for this platform',
+      'install it with npm, or write an .svg file',
+    );
+  }
 }
 
 const graphOf = async ({ view, ...picture }: Drawable): Promise<string> =>

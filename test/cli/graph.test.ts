@@ -55,6 +55,14 @@ test('a run is drawn with its states and its route, and as a timeline', async ()
   expect(graph).toMatch(/>Ten<.*>r1 · completed · /s);
   expect((await it.factory(['graph', 'r1', '--timeline'])).stdout).toBe('r1-timeline.svg: 2 executions\n');
   expect(await it.read('r1-timeline.svg')).toContain('data-execution="exit@1"');
+  await writeFile(
+    join(it.path, 'f.dot'),
+    (await it.read('a.dot')).replace('Msquare', 'Msquare, outcome=fail'),
+  );
+  await it.factory(['run', 'f.dot', '--run-id', 'r2']);
+  expect((await it.factory(['graph', 'r2', '-o', '-'])).stdout).toContain(
+    'class="node kind-exit fail ends-fail"',
+  );
   const dot = await it.factory(['graph', 'r1', '--timeline', '-o', 'x.dot']);
   expect(dot).toMatchObject({ code: 2, stdout: '' });
   const pipeline = await it.factory(['graph', 'a.dot', '--timeline']);

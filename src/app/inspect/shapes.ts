@@ -115,7 +115,7 @@ export const graphViewSchema = once(() =>
         ends: z.enum(['success', 'fail']).nullable().describe('How an exit ends the run; null for the rest'),
         state: z
           .enum(['none', 'running', 'interrupted', ...outcomeWords])
-          .describe('Of its latest execution'),
+          .describe('Of its latest execution; `fail` for an exit that has failed the run'),
         executions: z.int(),
         took_ms: ms(),
         cost_usd: z.number().nullable(),

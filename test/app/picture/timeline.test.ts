@@ -43,6 +43,7 @@ const order = (id: string, names: readonly string[]) => ({
 const run = {
   title: 'A run',
   executions,
+  graph: { name: 'g', direction: 'TB', nodes: [], edges: [] },
   groups: [order('WO-01', ['write@1', 'check@1']), order('WO-02', ['write@2', 'check@2'])],
 } as Partial<RunView> as RunView;
 
