@@ -83,7 +83,11 @@ function screen(inspected: InspectedRun, view: RunView, { color }: ShowOptions, 
     ...(wake_at === null ? [] : [['resumes at', wake_at] as const]),
     ...(at_node === null
       ? []
-      : [[status === 'running' ? 'at' : 'continues', `with node ${at_node}`] as const]),
+      : [
+          status === 'running'
+            ? (['at', `node ${at_node}`] as const)
+            : (['continues', `with node ${at_node}`] as const),
+        ]),
     ...(next === '' ? [] : [['next', paint.bold(next)] as const]),
   ];
   return `${texts.join('\n\n')}\n${rowsText(rows, paint).join('\n')}`;

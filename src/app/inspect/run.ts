@@ -78,5 +78,5 @@ function resultOfView({ dir, cleaned }: InspectedRun): RunResult | null {
 }
 
 /** `result.json` of a run; null if it is missing or not readable. */
-const resultIn = (dir: string): RunResult | null =>
+export const resultIn = (dir: string): RunResult | null =>
   runResultSchema().safeParse(jsonOf(layout(dir).result)).data ?? null;

@@ -79,11 +79,15 @@ function after(failed: VisitRecord, exit: string | null, visits: readonly VisitR
   return `then: ${path.join(' → ')}`;
 }
 
+const kept = 'finished executions are kept; a resume executes that node again';
+
 /** Lines about any other run. */
 function standing(run: InspectedRun): readonly string[] {
   const { row, history } = run;
   const { parked, at } = history.checkpoint;
-  const where = before(row.at_node);
+  const open = openExecution(run);
+  const where = open === undefined ? before(row.at_node) : [`it was executing ${executionName(open)}`];
+  const signal = history.last.type === 'Stopped' ? history.last.signal : undefined;
   switch (row.status) {
     case 'paused_quota':
     case 'paused_outage':
@@ -93,21 +97,16 @@ function standing(run: InspectedRun): readonly string[] {
         `suspended at node ${parked?.node ?? row.at_node ?? ''}: ${row.headline}`,
         row.reason,
         ...(parked === undefined ? [] : [`since ${localTime(parked.since)}`]),
-        'what is done is kept; a resume executes that node again',
+        kept,
       ];
     case 'interrupted':
       return [
-        row.reason === '' ? 'it was stopped' : row.reason,
+        `${row.reason === '' ? 'stopped' : row.reason}${signal === undefined ? '' : ` by ${signal}`} at ${localTime(at)}`,
         ...where,
-        'what is done is kept; a resume continues there',
+        kept,
       ];
     case 'crashed':
-      return [
-        ...ownerWords(run),
-        ...where,
-        `last record at ${localTime(at)}`,
-        'what is done is kept; a resume continues there',
-      ];
+      return [...ownerWords(run), ...where, `last finished execution at ${localTime(at)}`, kept];
     case 'running':
       return [`it runs, and has since ${localTime(run.executions.at(-1)?.began_at ?? at)} been at this node`];
     case 'completed': {

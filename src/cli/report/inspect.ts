@@ -135,7 +135,10 @@ export function standingText(view: RunView, steps: number, paint: Paint): string
   const time =
     status === 'running' ? `for ${elapsedWords(view.elapsed_ms)}` : `after ${elapsedWords(view.elapsed_ms)}`;
   return [
-    statusPaint(status, paint)(`${statusCell(status)} ${time}: ${foreign(headline, '  ')}`),
+    statusPaint(
+      status,
+      paint,
+    )(`${statusCell(status)} ${time}: ${foreign(withoutWord(headline, status), '  ')}`),
     ...rowsText(
       [
         ['nodes', `${steps}`],
@@ -148,6 +151,10 @@ export function standingText(view: RunView, steps: number, paint: Paint): string
     ),
   ].join('\n');
 }
+
+/** `crashed at check` follows the word `crashed`. */
+const withoutWord = (headline: string, status: Status): string =>
+  headline.startsWith(`${statusWord(status)} `) ? headline.slice(statusWord(status).length + 1) : headline;
 
 export const progressWords = ({ done, total, current }: NonNullable<RunRow['progress']>): string =>
   `${done} of ${total} done${current === null ? '' : `, ${current} is next`}`;
@@ -176,7 +183,7 @@ export const settingRows = (
 
 /** The cause in a few lines, its evidence and the next command. */
 export function causeText(cause: Cause, status: Status, paint: Paint): string {
-  const head = statusPaint(status, paint)(`${statusCell(status)}: ${cause.headline}`);
+  const head = statusPaint(status, paint)(`${statusCell(status)}: ${withoutWord(cause.headline, status)}`);
   return [
     head,
     ...cause.lines.map((line) => `  ${line}`),
