@@ -15,6 +15,8 @@ export async function bundle(root: string, folder: string): Promise<string> {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
+    // Native code, which no story runs.
+    external: ['@resvg/resvg-js'],
     logLevel: 'warning',
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
