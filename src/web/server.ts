@@ -9,7 +9,7 @@ import { handlers } from './api/index.ts';
 import { answerAsset, type PageAssets } from './assets.ts';
 import { type ApiRoute, type ApiRouteName, routes } from './routes.ts';
 import { type Access, boundHeaders, ourHostOnly, tokenExchange, withTokenOnly } from './security.ts';
-import { type Asked, type AskedRun, type Handlers, notFound, problem, type Web } from './web.ts';
+import { type Asked, type AskedRun, notFound, problem, type Web } from './web.ts';
 
 /** Bytes of a body. */
 const largestBody = 1024 * 1024;
@@ -59,10 +59,7 @@ function addRoute(app: Hono, name: ApiRouteName, web: Web): void {
     const asked = await checked(route, c, web);
     if (asked instanceof Response) return asked;
     // The table gives each function its types.
-    const handle = (handlers as Partial<Handlers>)[name] as
-      | ((asked: Asked<never>) => Promise<unknown>)
-      | undefined;
-    if (handle === undefined) return notFound(`there is no ${c.req.path}`);
+    const handle = handlers[name] as (asked: Asked<never>) => Promise<unknown>;
     const answer = await handle(asked as Asked<never>).catch((error: unknown) => {
       if (asked.run !== undefined && !isRunDir(asked.run.dir)) return noRun(asked.run.id);
       throw error;

@@ -65,5 +65,6 @@ export const notFound = (message: string, fix = ''): Response => problem(404, 'n
 
 /** A refusal as an answer: by default 409, as the run is in no state for the request. */
 export function refusal({ problems: [first] }: Refusal, status = 409): Response {
+  if (first?.code === 'no-run') return notFound(first.message, first.fix);
   return problem(status, 'refused', first?.message ?? 'refused', first?.fix ?? '');
 }

@@ -139,8 +139,8 @@ test('pipelines of the folder and bundled ones are offered with their variables'
   expect(files).toEqual([{ path: 'docs/x.md', bytes: 1 }]);
 });
 
-test('the picture of a graph is SVG that runs nothing when it is opened by itself', async () => {
-  for (const name of ['graph']) {
+test('pictures are SVG that runs nothing when it is opened by itself', async () => {
+  for (const name of ['graph', 'timeline']) {
     const { headers, text } = await server.ask(`/api/v1/runs/done/${name}.svg`);
     expect(text).toMatch(/^<svg|^<\?xml/);
     expect(headers['content-type']).toBe('image/svg+xml; charset=utf-8');

@@ -8,7 +8,7 @@ import { folderApi } from './folder.ts';
 import { picturesApi } from './pictures.ts';
 import { runsApi } from './runs.ts';
 
-export const handlers: Omit<Handlers, 'timeline'> = {
+export const handlers: Handlers = {
   ...runsApi,
   ...executionsApi,
   ...changesApi,

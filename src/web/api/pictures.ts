@@ -1,18 +1,32 @@
-/** A run as a picture. */
+/** A run as pictures. */
 import { inspectRun } from '../../app/inspect/run.ts';
+import type { RunView } from '../../app/inspect/shapes.ts';
+import type { Picture } from '../../app/picture/frame.ts';
+import { timeline } from '../../app/picture/timeline.ts';
 import { picturePolicy } from '../security.ts';
-import { type Handlers, refusal } from '../web.ts';
+import { type AskedRun, type Handlers, refusal, type Web } from '../web.ts';
 
-export const picturesApi: Pick<Handlers, 'graph'> = {
-  graph: async ({ web, run, query }) => {
-    const view = await inspectRun(run.dir, web);
-    if ('problems' in view) return refusal(view);
-    const { drawnGraph } = await import('../../app/picture/render.ts');
-    return picture(await drawnGraph(view.graph, { inline: query.inline === '1' }));
-  },
+export const picturesApi: Pick<Handlers, 'graph' | 'timeline'> = {
+  graph: async (asked) =>
+    picture(asked, async ({ graph }, how) =>
+      (await import('../../app/picture/render.ts')).drawnGraph(graph, how),
+    ),
+  timeline: async (asked) => picture(asked, timeline),
 };
 
-const picture = (svg: string): Response =>
-  new Response(svg, {
+type Asked = {
+  readonly web: Web;
+  readonly run: AskedRun;
+  readonly query: { readonly inline?: '1' };
+};
+
+async function picture(
+  { web, run, query }: Asked,
+  drawn: (view: RunView, how: Picture) => string | Promise<string>,
+): Promise<Response> {
+  const view = await inspectRun(run.dir, web);
+  if ('problems' in view) return refusal(view);
+  return new Response(await drawn(view, { inline: query.inline === '1' }), {
     headers: { 'Content-Type': 'image/svg+xml; charset=utf-8', 'Content-Security-Policy': picturePolicy },
   });
+}
