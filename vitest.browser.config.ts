@@ -10,7 +10,8 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    maxWorkers: 2,
+    // Chromium takes more than one core, and tests of time share them.
+    maxWorkers: 1,
     env: { FACTORY_AGENT: '', OPENAI_API_KEY: '', OPENAI_BASE_URL: '' },
     ...(report === undefined || report === ''
       ? {}

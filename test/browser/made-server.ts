@@ -36,13 +36,13 @@ export interface MadeServer extends AsyncDisposable {
   readonly asked: { readonly path: string; readonly body: unknown }[];
 }
 
-/** `events`: in each run. */
-export async function madeServer({ runs, events }: { runs: number; events: number }): Promise<MadeServer> {
-  const rows = madeRuns(runs);
+/** `events` of each run, `lines` of each output. */
+export async function madeServer(size: { runs: number; events: number; lines: number }): Promise<MadeServer> {
+  const rows = madeRuns(size.runs);
   const asked: { path: string; body: unknown }[] = [];
   const server = createServer((request, response) => {
     response.setHeader('Content-Security-Policy', policy);
-    void answer({ rows, events, asked }, request, response);
+    void answer({ rows, asked, ...size }, request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -54,7 +54,7 @@ function closed(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-type Content = Pick<MadeServer, 'rows' | 'asked'> & { readonly events: number };
+type Content = Pick<MadeServer, 'rows' | 'asked'> & { readonly events: number; readonly lines: number };
 
 async function answer(
   content: Content,
@@ -112,7 +112,7 @@ async function acted(
 }
 
 function ofRun(
-  { events }: Content,
+  { events, lines }: Content,
   row: RunRow,
   rest: string,
   query: URLSearchParams,
@@ -147,9 +147,9 @@ function ofRun(
   const execution = view.executions.find((one) => one.node === node && one.visit === Number(visit));
   if (execution === undefined)
     return json(response, { code: 'not-found', message: 'no such execution', fix: '' }, 404);
-  if (file === undefined) return json(response, madeExecution(execution));
+  if (file === undefined) return json(response, madeExecution(execution, madeOutput(lines)));
   response.setHeader('Content-Type', 'text/plain');
-  return response.end(madeOutput);
+  return response.end(madeOutput(lines));
 }
 
 const drawing = (nodes: readonly { readonly id: string; readonly state: string }[]): string =>

@@ -341,18 +341,17 @@ export function madeEvents({ run_id, executions }: RunView, count: number): read
   }));
 }
 
-const output = Array.from({ length: 3500 }, (_, at) =>
-  at % 50 === 7
-    ? `\x1b[31mnot ok ${at + 1}\x1b[0m - finds a broken anchor`
-    : at % 9 === 0
-      ? `10%\r60%\r\x1b[1m100%\x1b[0m step ${at + 1}`
-      : `\x1b[32mok ${at + 1}\x1b[0m - \x1b[2ma line of a test\x1b[0m`,
-).join('\n');
+/** The text of every file of every execution, in so many lines. */
+export const madeOutput = (lines: number): string =>
+  Array.from({ length: lines }, (_, at) =>
+    at % 50 === 7
+      ? `\x1b[31mnot ok ${at + 1}\x1b[0m - finds a broken anchor`
+      : at % 9 === 0
+        ? `10%\r60%\r\x1b[1m100%\x1b[0m step ${at + 1}`
+        : `\x1b[32mok ${at + 1}\x1b[0m - \x1b[2ma line of a test\x1b[0m`,
+  ).join('\n');
 
-/** The text of every file of every execution. */
-export const madeOutput = output;
-
-export function madeExecution(row: ExecutionRow): ExecutionView {
+export function madeExecution(row: ExecutionRow, output: string): ExecutionView {
   const failed = row.state === 'fail';
   const text = (name: string, whole: string) => ({ name, text: whole, bytes: whole.length, from: 0 });
   return {

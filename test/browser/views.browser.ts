@@ -32,7 +32,7 @@ const views: readonly (readonly [path: string, ready: string, ...keys: string[]]
 inChromium('every view', (browser) => {
   let server: MadeServer;
   beforeAll(async () => {
-    server = await madeServer({ runs: 12, events: 300 });
+    server = await madeServer({ runs: 12, events: 300, lines: 150 });
   });
   afterAll(() => server[Symbol.asyncDispose]());
 

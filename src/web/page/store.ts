@@ -38,8 +38,8 @@ interface LivePiece {
 
 export const running = computed(() => runView.value?.status === 'running');
 
-/** A longer live text keeps its end: the whole is in the run directory. */
-const mostLive = 2_000_000;
+/** A longer live text keeps its second half: the whole is in the run directory. */
+const mostLive = 4_000_000;
 
 export async function loadServer(): Promise<void> {
   try {
@@ -189,7 +189,8 @@ function liveWriter() {
       const name = `${node}@${visit}`;
       if (name !== of) texts = {};
       of = name;
-      texts[channel] = ((texts[channel] ?? '') + text).slice(-mostLive);
+      const all = (texts[channel] ?? '') + text;
+      texts[channel] = all.length > mostLive ? all.slice(all.indexOf('\n', mostLive / 2) + 1) : all;
       show();
     },
   };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ExecutionRow } from '../../../src/app/inspect/shapes.ts';
-import { axisMarks, timelineLanes } from '../../../src/web/page/text/lanes.ts';
+import { axisMarks, laneItems, timelineLanes } from '../../../src/web/page/text/lanes.ts';
 
 const begin = Date.parse('2026-11-26T10:00:00Z');
 const iso = (seconds: number): string => new Date(begin + seconds * 1000).toISOString();
@@ -72,4 +72,14 @@ test('marks of the axis are at round times after the start, and none in idle tim
   expect(axisMarks({ begin: 0, from: 0, to: 1_010_000 }, [{ from: 10_500, to: 1_000_500 }], 5)).toEqual([
     0, 5000, 10_000, 1_005_000, 1_010_000,
   ]);
+});
+
+test('executions that are too narrow to be distinguished are one item, wide ones are not', () => {
+  const many = Array.from({ length: 6 }, (_, at) => execution('plan', at * 2, at * 2 + 1, { visit: at + 1 }));
+  const wide = execution('plan', 12, 112, { visit: 7 });
+  const { bars, at } = timelineLanes([...many, wide], begin);
+  const visits = (narrow: number) =>
+    laneItems(bars, at, narrow).map((item) => item.map((bar) => bar.execution.visit));
+  expect(visits(0.018)).toEqual([[1, 2, 3, 4, 5], [6], [7]]);
+  expect(visits(0.005)).toEqual([[1], [2], [3], [4], [5], [6], [7]]);
 });

@@ -45,6 +45,7 @@ test('a long output shows its end, or the part around a wanted line', () => {
   expect(shownPart(lines, 10, 1).first).toBe(0);
   expect(shownPart(lines, 10, 1000).first).toBe(90);
   expect(shownPart(lines, 1000).first).toBe(0);
+  expect(shownPart(lines, 15, undefined, 10)).toEqual({ first: 80, lines: lines.slice(80) });
 });
 
 test('a search finds words that colours interrupt, in any case', () => {

@@ -45,6 +45,30 @@ export function timelineLanes(executions: readonly ExecutionRow[], now: number):
   return { lanes: [...nodes.values()], bars, ...axis(bars) };
 }
 
+/** What a lane draws in one place: a bar, or several that are too narrow to be distinguished. */
+export type LaneItem = readonly Bar[];
+
+/** The items of a lane. `narrow` is the smallest width that can be distinguished, in places of the axis. */
+export function laneItems(bars: readonly Bar[], at: Lanes['at'], narrow: number): readonly LaneItem[] {
+  const items: Bar[][] = [];
+  const isNarrow = ({ from, to }: Bar) => at(to) - at(from) < narrow;
+  for (const bar of bars) {
+    const item = items.at(-1);
+    const first = item?.[0];
+    const last = item?.at(-1);
+    const joins =
+      first !== undefined &&
+      last !== undefined &&
+      [first, bar].every(isNarrow) &&
+      at(bar.from) - at(last.to) < narrow &&
+      // Several small items keep the place of a failure.
+      at(bar.to) - at(first.from) < 5 * narrow;
+    if (joins) item?.push(bar);
+    else items.push([bar]);
+  }
+  return items;
+}
+
 /** Attempts and the pauses between them. The share of model calls, of which only the sum is known, comes first in each. */
 function parts({ model_ms, waits }: ExecutionRow, from: number, to: number): readonly BarPart[] {
   const attempts: IdleTime[] = [];

@@ -16,15 +16,17 @@ export function outputLines(text: string): readonly string[] {
 }
 
 /** The part of the lines that is shown: the last `most`, unless a line before them is wanted. `first` is the index of
- *  the first one. */
+ *  the first one, a multiple of `step`: the beginning of a growing text does not move with each line. */
 export function shownPart(
   lines: readonly string[],
   most: number,
   wanted?: number,
+  step = 1,
 ): { readonly first: number; readonly lines: readonly string[] } {
   const end = Math.max(0, lines.length - most);
-  const first = wanted === undefined ? end : Math.max(0, Math.min(end, wanted - 1 - Math.floor(most / 2)));
-  return { first, lines: lines.slice(first, first + most) };
+  const from = wanted === undefined ? end : Math.max(0, Math.min(end, wanted - 1 - Math.floor(most / 2)));
+  const first = from - (from % step);
+  return { first, lines: lines.slice(first, from + most) };
 }
 
 /** Indices of the lines that contain the words, in any case. */

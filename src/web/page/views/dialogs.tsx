@@ -46,9 +46,11 @@ function useRequest<T>() {
 }
 
 function DeliverDialog({ run }: { run: RunRow }) {
-  const where = useSignal<'branch' | 'to'>('branch');
+  // The command that the run names knows whether there is a repository to deliver to.
+  const offered = / deliver .*--to (\S+)/.exec(run.next)?.[1];
+  const where = useSignal<'branch' | 'to'>(offered === undefined ? 'branch' : 'to');
   const branch = useSignal(`factory/${run.run_id}`);
-  const to = useSignal('');
+  const to = useSignal(offered ?? '');
   const reuse = useSignal(false);
   const push = useSignal(false);
   const { busy, problem, answer, send } = useRequest<Delivered>();

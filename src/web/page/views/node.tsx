@@ -1,11 +1,12 @@
 /** An execution of a node: its outcome, why the next edge, and its texts. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
 import { api, filePath, requestMessage } from '../api.ts';
 import { now } from '../clock.ts';
 import { address } from '../place.ts';
+import { follow } from '../settings.ts';
 import { liveTexts, runViewAt, server } from '../store.ts';
 import { type NodeTab, pathOf } from '../text/address.ts';
 import { bytesText, countText, durationText, moneyText, tokensText } from '../text/format.ts';
@@ -18,6 +19,9 @@ import { executionPath, selectedExecution } from './run.tsx';
 
 const nodePage = signal<{ readonly key: string; readonly view: ExecutionView } | null>(null);
 const problem = signal('');
+
+/** As in app.css. */
+const oneColumn = '(max-width: 900px), (max-height: 499px)';
 
 const titles: Readonly<Record<NodeTab, string>> = {
   output: 'Output',
@@ -38,12 +42,17 @@ export function NodePage({
   const row = selectedExecution.value;
   const key = row === undefined ? '' : `${run.run_id} ${row.node}@${row.visit}`;
   useLoaded(run, row, key);
+  const element = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // Where the page is one column, the node is below what it was chosen from.
+    if (matchMedia(oneColumn).matches && !follow.value) element.current?.scrollIntoView();
+  }, [key]);
   if (row === undefined) return <NotExecuted run={run} node={name.id} />;
   const view = nodePage.value?.key === key ? nodePage.value.view : null;
-  const tab = name.tab ?? (row.usage !== null || view?.answer ? 'prompt' : 'output');
+  const tab = name.tab ?? (row.type === 'codergen' ? 'prompt' : 'output');
   const at = address.value;
   return (
-    <section class="node-page" aria-label={`Execution ${row.node}@${row.visit}`}>
+    <section ref={element} class="node-page" aria-label={`Execution ${row.node}@${row.visit}`}>
       <NodeHead run={run} row={row} view={view} />
       <Tabs
         label="Execution"

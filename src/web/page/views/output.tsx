@@ -41,6 +41,7 @@ export function Output({ run, view }: { run: RunView; view: ExecutionView }) {
   const texts = view.output.filter(({ bytes }) => bytes > 0);
   return (
     <>
+      <Commands view={view} />
       {view.excerpt !== '' && (
         <section class="excerpt">
           <h3>What failed</h3>
@@ -61,6 +62,23 @@ export function Output({ run, view }: { run: RunView; view: ExecutionView }) {
         <p class="loading">{view.state === 'running' ? 'Nothing printed so far.' : 'Nothing was printed.'}</p>
       )}
     </>
+  );
+}
+
+/** The commands that the execution ran, each with its exit code. */
+function Commands({ view }: { view: ExecutionView }) {
+  if (view.commands.length === 0) return null;
+  return (
+    <ul class="commands">
+      {view.commands.map(({ command, exit_code }, at) => (
+        <li key={at}>
+          <code>{command}</code>
+          <span class={exit_code === 0 ? 'quiet' : 'tone-bad'}>
+            {exit_code === null ? 'no exit code' : `exit ${exit_code}`}
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -92,7 +110,12 @@ export function TextView(props: TextProps) {
   const found = useMemo(() => linesWith(lines, search.value), [lines, search.value]);
   const wantedLine = cut ? undefined : lineOf(fragment.value, mark);
   const focused = found[Math.min(at.value, found.length - 1)];
-  const part = shownPart(lines, most + earlier.value, focused === undefined ? wantedLine : focused + 1);
+  const part = shownPart(
+    lines,
+    most + earlier.value,
+    focused === undefined ? wantedLine : focused + 1,
+    block,
+  );
   const read = async () => {
     if (shown === undefined || of === undefined) return;
     try {
@@ -275,7 +298,7 @@ const Block = memo(({ first, text, numbered, mark, wanted, found }: BlockProps) 
           ...(matches.has(first + at) ? ['match'] : []),
         ];
         return (
-          <div key={at} class={classes.join(' ')} data-line={number}>
+          <div key={number} class={classes.join(' ')} data-line={number}>
             {numbered && (
               <a class="line-number" href={`#${mark}L${number}`} tabIndex={-1}>
                 {number}

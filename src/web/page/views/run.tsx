@@ -142,8 +142,10 @@ function followRunning(): void {
   const at = address.peek();
   if (one === undefined || at.view !== 'run' || at.run !== view.run_id) return;
   if (at.node?.id === one.node && at.node.visit === one.visit) return;
-  const shown = at.node?.tab === 'output' || at.node?.tab === 'answer' ? {} : at.node;
-  go({ ...at, node: { ...shown, id: one.node, visit: one.visit } }, 'replace');
+  // The texts are those that its type of node has; other tabs stay.
+  const tab = ['changes', 'context', 'files'].includes(at.node?.tab ?? '') ? at.node?.tab : undefined;
+  const node = { id: one.node, visit: one.visit, ...(tab === undefined ? {} : { tab }) };
+  go({ ...at, node }, 'replace');
 }
 
 const moveFocus = (step: number) => () => {

@@ -34,6 +34,7 @@ export function Runs() {
     document.title = 'Runs · factory';
   }, []);
   useEffect(() => effect(keepInAddress), []);
+  useEffect(keepFocus);
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => addKeys(keysOf(box)), []);
   if (runs.value === null) return <p class="loading">Reading the runs…</p>;
@@ -60,6 +61,16 @@ function keepInAddress(): void {
   if (location.pathname === '/') history.replaceState(history.state, '', kept.size > 0 ? `/?${kept}` : '/');
 }
 
+/** The row that has the focus; one that moves to another section is drawn anew, and gets it back. */
+let focused: string | null = null;
+
+function keepFocus(): void {
+  if (focused !== null && document.activeElement === document.body)
+    rowOf(focused)?.focus({ preventScroll: true });
+}
+
+const rowOf = (run: string): HTMLElement | null => document.querySelector(`[data-row="${CSS.escape(run)}"]`);
+
 const keysOf = (box: { readonly current: HTMLInputElement | null }) => ({
   j: () => move(1),
   k: () => move(-1),
@@ -81,7 +92,7 @@ function move(step: number): void {
   const next = ids[at < 0 ? 0 : Math.min(ids.length - 1, Math.max(0, at + step))];
   if (next === undefined) return;
   selected.value = next;
-  document.querySelector<HTMLElement>(`[data-row="${CSS.escape(next)}"]`)?.focus();
+  rowOf(next)?.focus();
 }
 
 function Filters({ box }: { box: { current: HTMLInputElement | null } }) {
@@ -179,6 +190,11 @@ function Row({ run }: { run: RunRow }) {
         onClick={select}
         onFocus={() => {
           selected.value = run.run_id;
+          focused = run.run_id;
+        }}
+        onBlur={(event) => {
+          // A row that is removed with the focus in it has no next element either, but is not in the page any more.
+          if (event.currentTarget.isConnected && event.relatedTarget !== null) focused = null;
         }}
       >
         <Shape state={run.status} />

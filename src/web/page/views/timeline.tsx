@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
 import { now } from '../clock.ts';
 import { clockTime, countText, durationText, exactTime, moneyText, tokensText } from '../text/format.ts';
-import { axisMarks, type Bar, type Lanes, timelineLanes } from '../text/lanes.ts';
+import { axisMarks, type Bar, type LaneItem, type Lanes, laneItems, timelineLanes } from '../text/lanes.ts';
 import { lookOf } from '../text/looks.ts';
 import { Shape } from './icon.tsx';
 import { executionPath, selectedExecution } from './run.tsx';
@@ -110,8 +110,8 @@ function Plot({ run, lanes, shown, pointed }: PlotProps) {
           <ul>
             {perLane.map((bars, index) => (
               <li key={lanes.lanes[index]?.node} class="lane">
-                {bars.map((bar) => (
-                  <BarLink key={bar.execution.visit} run={run} bar={bar} place={place} pointed={pointed} />
+                {laneItems(bars, lanes.at, (to - from) / 500).map((item) => (
+                  <Item key={item[0]?.execution.visit} {...{ run, item, place, pointed, shown, lanes }} />
                 ))}
               </li>
             ))}
@@ -150,12 +150,47 @@ function Axis({ lanes, shown, place }: { lanes: Lanes; shown: Part; place: (time
 
 const iso = (time: number): string => new Date(time).toISOString();
 
+type Place = (time: number) => number;
+
+/** A bar, or a button that zooms to the time of several. */
+function Item({
+  item,
+  lanes,
+  shown,
+  ...rest
+}: Pick<PlotProps, 'run' | 'pointed' | 'shown' | 'lanes'> & { item: LaneItem; place: Place }) {
+  const [first] = item;
+  const last = item.at(-1);
+  if (first === undefined || last === undefined) return null;
+  if (item.length === 1) return <BarLink bar={first} {...rest} />;
+  const failed = item.filter(({ execution }) => execution.state === 'fail').length;
+  const words = `${item.length} executions of ${first.execution.node}${failed > 0 ? `, ${failed} failed` : ''}: zoom in`;
+  const zoom = () => {
+    const [from, to] = [lanes.at(first.from), lanes.at(last.to)];
+    const edge = (to - from) / 2;
+    shown.value = { from: Math.max(0, from - edge), to: Math.min(1, to + edge) };
+  };
+  return (
+    <button
+      type="button"
+      class={`bar-link dense tone-${failed > 0 ? 'bad' : 'good'}`}
+      aria-label={words}
+      title={words}
+      style={{
+        left: `${rest.place(first.from)}%`,
+        width: `${rest.place(last.to) - rest.place(first.from)}%`,
+      }}
+      onClick={zoom}
+    />
+  );
+}
+
 function BarLink({
   run,
   bar,
   place,
   pointed,
-}: Pick<PlotProps, 'run' | 'pointed'> & { bar: Bar; place: (time: number) => number }) {
+}: Pick<PlotProps, 'run' | 'pointed'> & { bar: Bar; place: Place }) {
   const { execution, from, to } = bar;
   const { node, visit, state } = execution;
   const width = place(to) - place(from);
