@@ -112,3 +112,19 @@ test.for([60, 80, 130])('the list of runs fits a terminal of %d columns', async 
   expect(out).toContain('check: not ok 2 - finds a broken anchor');
   expect(out).toMatch(/^good +✓ completed +Link checker/m);
 });
+
+test('where no edge takes an outcome, the execution says that, and names no next node', async () => {
+  await using other = await house({
+    'stuck.dot': `digraph g { workdir="none"; start; exit; a [shape=parallelogram, tool_command="exit 1"]
+      start -> a; a -> exit [condition="outcome=success"] }`,
+  });
+  await other.run('stuck.dot', { runId: 'stuck', quiet: true });
+  const doors = { cwd: other.path, env: cleanEnv({ HOME: other.path }) };
+  const { out } = await call(['show', 'stuck', 'a'], { color: false }, doors);
+  expect(out).toMatch(
+    /^ {2}then +no edge for outcome fail\n {12}not exit: its condition is false \(outcome=success\)$/m,
+  );
+  expect(JSON.parse((await call(['show', 'stuck', 'a'], { json: true }, doors)).out)).toMatchObject({
+    next: null,
+  });
+});

@@ -111,7 +111,7 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
       notes: facts.withheld(node) ? '' : outcome.notes,
       cost_usd: called === undefined ? (usage === undefined ? 0 : usage.cost_usd) : called.cost,
       usage: usage ?? null,
-      next: visit.next_node,
+      next: endsHere(visit) ? null : visit.next_node,
       how: facts.cleaned(howOf(visit)),
       replayed: visit.replayed !== undefined,
     };
@@ -179,9 +179,14 @@ function unfinished(
   };
 }
 
+/** The run ended because no edge takes the outcome; its next node is the one that a resume executes again. */
+const endsHere = ({ route, ended }: VisitRecord): boolean => route?.how === 'none' && ended !== undefined;
+
 /** Why that node came next. */
-function howOf({ route, next_node, outcome, ended }: VisitRecord): string {
-  if (ended !== undefined && !ended.ok && next_node !== null && route?.how !== 'none') return ended.reason;
+function howOf(visit: VisitRecord): string {
+  const { route, next_node, outcome, ended } = visit;
+  if (endsHere(visit)) return `no edge for outcome ${outcome.status}`;
+  if (ended !== undefined && !ended.ok && next_node !== null) return ended.reason;
   if (route === undefined) return '';
   if (next_node !== route.next && next_node !== null) return 'a goal gate sends it back';
   switch (route.how) {

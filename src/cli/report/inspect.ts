@@ -270,7 +270,9 @@ function edgeRows({ next, how, edges }: ExecutionView, paint: Paint): readonly (
       const named = condition === '' ? '' : ` (${oneLine(condition, 100)})`;
       return ['', paint.dim(`not ${to}: ${why_not}${named}`)] as const;
     });
-  return next === null ? [] : [['then', `${next}: ${oneLine(how, 200)}`] as const, ...others];
+  if (how === '') return [];
+  const way = next === null ? how : `${next}: ${how}`;
+  return [['then', oneLine(way, 200)] as const, ...others];
 }
 
 /** What failed, else the end of what was printed or answered. */

@@ -12,7 +12,7 @@ import { errColumns, type Io, paints } from '../io.ts';
 import { formatDiagnostic } from './diagnostics.ts';
 import { recordOf } from './events.ts';
 import { chosenFormat, chosenLevel, type LogOptions, logVariableProblem, openLog } from './log.ts';
-import { painter } from './run.ts';
+import { oneLine, painter } from './run.ts';
 import { runScreen } from './screen.ts';
 import { openDrawing } from './terminal.ts';
 
@@ -171,7 +171,7 @@ export function openScreen(io: ViewIo, colour: boolean, unfolded: boolean, times
   const watcher: Watcher = {
     opened(run) {
       dir = run.dir;
-      draw([`run ${shortPath(run.dir, io.cwd)}  ${run.title}`]);
+      draw([oneLine(`run ${shortPath(run.dir, io.cwd)}: ${run.title}`, io.width - 1)]);
     },
     event: told.tell,
     streamed: text,

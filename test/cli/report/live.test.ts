@@ -188,7 +188,7 @@ test('on a terminal the last words of the model are shown, and the last line of 
   );
   const last = () => screen.split('\r\x1b[2K').at(-1);
   view.watcher.opened?.({ dir: '/home/runs/r', title: 'A link checker' });
-  expect(screen).toBe('run runs/r  A link checker\n');
+  expect(screen).toBe('run runs/r: A link checker\n');
   view.watcher.event(started('plan'));
   view.watcher.streamed('plan', 'I look at the\nspec, ', 'reasoning');
   view.watcher.streamed('plan', 'line by line', 'reasoning');
