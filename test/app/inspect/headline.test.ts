@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { type HeadlineFacts, headlineOf } from '../../../src/app/inspect/headline.ts';
+import { checkPipeline } from '../../../src/app/read-pipeline.ts';
+
+const text = `digraph g { start; exit; plan [prompt=p]; apply [type=tool, tool_command="factory order apply"]
+  start -> plan -> apply -> exit }`;
+const { graph } = checkPipeline('p.dot', text);
+
+const facts: HeadlineFacts = {
+  summary: { status: 'completed', reason: '', nextNode: '', failedNode: '', wakeAt: null },
+  ...{ context: {}, progress: null, model: 'gpt', commits: 0, steps: 3 },
+};
+const at = '2026-03-01T14:05:00.000Z';
+const failure = {
+  'last_failure.node_id': 'check',
+  'last_failure.reason': 'exit 1',
+  'last_failure.summary': 'failure_reason=exit 1\nstdout:\nok 1\nnot ok 2 - totals',
+};
+const stood = (summary: Partial<HeadlineFacts['summary']>, more: Partial<HeadlineFacts> = {}) => ({
+  ...{ ...facts, ...more },
+  summary: { ...facts.summary, ...summary },
+});
+
+const rows: readonly (readonly [HeadlineFacts, string | RegExp])[] = [
+  [facts, '3 nodes done'],
+  [{ ...facts, commits: 4, judged: { passed: 2, total: 2 } }, '4 commits, scenarios 2 of 2'],
+  [
+    stood({ status: 'running', nextNode: 'apply' }, { node: graph?.nodes.get('apply') }),
+    'apply · factory order apply',
+  ],
+  [stood({ status: 'running', nextNode: 'plan' }, { node: graph?.nodes.get('plan') }), 'plan · gpt'],
+  [stood({ status: 'paused_quota', wakeAt: at }), /^quota until \d\d:05$/],
+  [stood({ status: 'paused_outage', wakeAt: at }), /^provider down, next try at \d\d:05$/],
+  [stood({ status: 'interrupted', nextNode: 'b' }), 'stopped before b'],
+  [stood({ status: 'crashed', nextNode: 'b' }), 'crashed at b'],
+  [stood({ status: 'failed', reason: 'max_steps: 3' }), 'max_steps: 3'],
+  [
+    stood({ status: 'failed', reason: 'bad: check: exit 1', failedNode: 'check' }, { context: failure }),
+    'check: not ok 2 - totals',
+  ],
+  // A limit ended the run, whatever failed before.
+  [
+    stood({ status: 'failed', reason: 'max_steps: 3', failedNode: 'check' }, { context: failure }),
+    'max_steps: 3',
+  ],
+  [
+    stood(
+      { status: 'failed', reason: 'bad: check: exit 1', failedNode: 'check' },
+      {
+        context: { ...failure, 'order.stage': 'acceptance_failed' },
+        progress: { done: 1, total: 3, current: 'WO-02' },
+      },
+    ),
+    'WO-02 acceptance failed: not ok 2 - totals',
+  ],
+];
+test.for(rows.map(([one, words]) => ({ one, words })))('a headline is: $words', ({ one, words }) =>
+  expect(headlineOf(one)).toMatch(words),
+);
