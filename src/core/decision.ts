@@ -66,6 +66,9 @@ export type StepFacts = {
   readonly executable: boolean;
   /** `last_failure.*` for a failed node, read from its artifacts. */
   readonly feedback: { readonly [key: string]: Json };
+  /** The reason of a failure without lines of the holdout, where a run has one: the end of a run that can be resumed
+   *  may quote it. */
+  readonly printable?: string | undefined;
   /** The end of what a tool printed. */
   readonly output?: string | undefined;
   readonly at: string;

@@ -87,7 +87,9 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
     return { change: leading(change, to, arrived), route: way, decision: { do: 'run', node: to } };
   }
   const because =
-    outcome.status === 'fail' ? toldReason(outcome.reason, outcome.attribution) : reasonOf(outcome);
+    outcome.status === 'fail'
+      ? toldReason(facts.printable ?? outcome.reason, outcome.attribution)
+      : reasonOf(outcome);
   const noRoute = `no route from node ${facts.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}`;
   // Without an edge to verification the limit ends the run.
   const reason = outcome.status === 'fail' && outcome.class === 'budget' ? outcome.reason : noRoute;

@@ -23,9 +23,10 @@ export async function gatherFacts(
   const failure =
     outcome.status === 'fail' ? await printable(await feedback(nodeDir, stage, outcome), setting.leaks) : {};
   const output = kind.type === 'tool' ? await toolOutput(nodeDir, setting.leaks) : undefined;
+  const reason = outcome.status === 'fail' ? await setting.leaks?.printable(outcome.reason) : undefined;
   const repeats = await repeatsAfter(prepared, execution, before, after, outcome);
   const testStop = prepared.stopAfter === node.id;
-  const facts: StepFacts = { ...stage, feedback: failure, output, repeats, testStop };
+  const facts: StepFacts = { ...stage, feedback: failure, printable: reason, output, repeats, testStop };
   // Of the rest only what may overrule this: an audit reads the whole run.
   const { change, decision } = step(setting.graph, before.state, outcome, facts);
   const endsWell = decision.do === 'finish' && decision.ending.ok;
@@ -55,4 +56,5 @@ const repeatsAfter = (
       after,
     },
     (id) => snapshots.load(id),
+    (text) => setting.leaks?.printable(text) ?? text,
   );

@@ -32,12 +32,14 @@ export type FinishedExecution = {
 };
 
 /** How the failures of the node count after this execution: null when they have ended, undefined when nothing changes.
- *  `snapshotOf` returns an earlier snapshot; one that is gone counts as a change. */
+ *  `snapshotOf` returns an earlier snapshot; one that is gone counts as a change. `printable` takes lines of the holdout out of
+ *  what is quoted. */
 export async function repeatedFailure(
   kind: string,
   state: Pick<RunState, 'alike' | 'agent_step'>,
   judged: FinishedExecution,
   snapshotOf: (id: string) => Promise<Snapshot>,
+  printable: (text: string) => string | Promise<string> = (text) => text,
 ): Promise<RepeatedFailure | null | undefined> {
   const byAgent = kind === 'codergen';
   if (!byAgent && kind !== 'tool' && kind !== 'verification') return undefined;
@@ -46,13 +48,19 @@ export async function repeatedFailure(
   if (outcome.status !== 'fail') return earlier === undefined ? undefined : null;
   // A provider that cannot be reached costs nothing, and is back some time.
   if (byAgent && outcome.class === 'infra') return undefined;
-  const { id: signature, head } = signatureOf({
+  const failure = {
     node: node.id,
     class: outcome.class,
     command: outcome.command ?? '',
     reason: outcome.reason,
     output: byAgent ? '' : await outputOf(nodeDir),
     temporary: isAbsolute(temporary) ? temporary : '',
+  };
+  const { id: signature } = signatureOf(failure);
+  const { head } = signatureOf({
+    ...failure,
+    reason: await printable(failure.reason),
+    output: await printable(failure.output),
   });
   const once = { signature, head, count: 1, visits: [visit], step, after: after.id };
   if (earlier === undefined || earlier.signature !== signature) return once;

@@ -18,6 +18,21 @@ const pipeline = `digraph g {
   judge -> exit [condition="outcome=success"]
   rest -> exit
 }`;
+/** A judge that quotes the scenario: without an edge for its failure, or in a loop that makes no progress. */
+const quoting = (edges: string) => `digraph g {
+  holdout="scripts/scenarios/"
+  agent_script="agent.json"
+  start [shape=Mdiamond] exit [shape=Msquare]
+  work [shape=box, agent.backend=scripted, prompt="Do it", max_retries=0]
+  judge [shape=parallelogram, max_retries=0, rerun=false, tool_command="cat scripts/scenarios/judge.sh; python3 quote.py; exit 1"]
+  start -> work -> judge
+  judge -> exit [condition="outcome=success"]
+  ${edges}
+}`;
+const quote = `import json, os
+text = open('scripts/scenarios/judge.sh').read()
+json.dump({'failure_reason': text}, open(os.environ['FACTORY_OUTPUT'], 'w'))
+`;
 let place: Awaited<ReturnType<typeof house>>;
 let server: Served;
 let client: ReturnType<typeof createClient>;
@@ -27,7 +42,13 @@ beforeAll(async () => {
   place = await house({
     ...base,
     'p.dot': pipeline,
-    'agent.json': script(done({}, [{ path: 'out.txt', content: 'made by the agent\n' }])),
+    'no-edge.dot': quoting(''),
+    'loop.dot': quoting('judge -> work [condition="outcome=fail"]'),
+    'w/quote.py': quote,
+    'agent.json': script(
+      done({}, [{ path: 'out.txt', content: 'made by the agent\n' }]),
+      ...[done(), done(), done()],
+    ),
   });
   await place.run('p.dot', { runId: 'r', workdir: 'w' }, (line) => /stage started.* node=rest/.test(line));
   server = await served(place.path);
@@ -77,3 +98,19 @@ test('files of the node are refused, and what others made is shown', async () =>
     ['seen.txt', false, 'withheld'],
   ]);
 });
+
+test.for([
+  ['no-edge', /^no route from node judge/],
+  ['loop', /^loop_stopped: /],
+] as const)(
+  'the reason of an end that a resume continues has no line of the holdout: %s',
+  async ([name, reason]) => {
+    await place.run(`${name}.dot`, { runId: name, workdir: 'w' });
+    const view = await client.run({ params: { id: name } });
+    expect(view).toMatchObject({ status: 'failed', reason: expect.stringMatching(reason) });
+    expect(view.cause?.lines.join()).toContain('node judge');
+    expect(place.read(`.factory/runs/${name}/result.json`)).not.toContain(canary);
+    for (const path of ['/api/v1/runs', `/api/v1/runs/${name}`, `/api/v1/runs/${name}/events`])
+      expect((await server.ask(path)).text, path).not.toContain(canary);
+  },
+);

@@ -79,8 +79,6 @@ export type ExecutionFacts = {
   readonly now: Date;
   /** Whether the texts of a node are withheld: then its reason is the one that later nodes are given. */
   readonly withheld: (node: string) => boolean;
-  /** Removes lines of the holdout from a reason of the run. */
-  readonly cleaned: (text: string) => string;
 };
 
 /** All executions in order, without their groups; the last one may be unfinished. */
@@ -112,7 +110,7 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
       cost_usd: called === undefined ? (usage === undefined ? 0 : usage.cost_usd) : called.cost,
       usage: usage ?? null,
       next: endsHere(visit) ? null : visit.next_node,
-      how: facts.cleaned(howOf(visit)),
+      how: howOf(visit),
       replayed: visit.replayed !== undefined,
     };
   });
@@ -143,7 +141,7 @@ function cleanReason({ outcome, context }: VisitRecord): string {
 
 /** The execution that has begun and not ended. */
 function unfinished(
-  { history, events, graph, running, now }: ExecutionFacts,
+  { history, events, graph, running, now, withheld: _ }: ExecutionFacts,
   visits: readonly VisitRecord[],
   calls: ReadonlyMap<string, Calls>,
 ): Omit<ExecutionRow, 'group'> | undefined {

@@ -10,7 +10,7 @@ import { storedGraph } from '../read-pipeline.ts';
 import { executionsOf, readEvents, type ToldExecutions } from './executions.ts';
 import { type InspectDoors, inspectRow } from './rows.ts';
 import type { ExecutionRow, RunRow } from './shapes.ts';
-import { cleanedIn, type Withheld, withheldIn } from './withheld.ts';
+import { type Withheld, withheldIn } from './withheld.ts';
 
 export type InspectedRun = {
   readonly dir: string;
@@ -22,8 +22,6 @@ export type InspectedRun = {
   readonly executions: readonly Omit<ExecutionRow, 'group'>[];
   /** Whether texts of this node are withheld: it may see the holdout, and the run has reached no exit. */
   readonly withheld: Withheld;
-  /** A text about the run, in the same case without lines of the holdout. */
-  readonly cleaned: (text: string) => string;
 };
 
 /** Reads the run in `dir`, or answers why it cannot be read. */
@@ -37,10 +35,9 @@ export async function readForViews(dir: string, doors: InspectDoors): Promise<In
   const { manifest } = read;
   const graph = storedGraph(manifest);
   const withheld = withheldIn(manifest, graph, history);
-  const cleaned = cleanedIn(manifest, history.checkpoint);
   const events = await readEvents(layout(dir).events);
   const executions = executionsOf({
-    ...{ history, events, graph, withheld, cleaned },
+    ...{ history, events, graph, withheld },
     running: row.status === 'running',
     now: doors.clock.now(),
   });
@@ -53,6 +50,5 @@ export async function readForViews(dir: string, doors: InspectDoors): Promise<In
     events,
     executions,
     withheld,
-    cleaned,
   };
 }

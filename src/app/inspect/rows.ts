@@ -15,7 +15,6 @@ import { needsAttention, nextOf } from './next.ts';
 import { latestToolState, progressIn } from './progress.ts';
 import type { RunRow } from './shapes.ts';
 import { openGraphs, titleOf } from './title.ts';
-import { cleanedIn } from './withheld.ts';
 
 /** Where commands that a view proposes are typed, and what time it is. */
 export type InspectDoors = Pick<Doors, 'cwd' | 'clock' | 'called'>;
@@ -23,7 +22,7 @@ export type InspectDoors = Pick<Doors, 'cwd' | 'clock' | 'called'>;
 const startSchema = once(() =>
   manifestSchema().pick({
     ...{ run_id: true, pipeline_path: true, pipeline: true, variables: true, agent: true },
-    ...{ git: true, workdir_kind: true, original_workdir: true, replay_of: true, holdout: true },
+    ...{ git: true, workdir_kind: true, original_workdir: true, replay_of: true },
   }),
 );
 type Start = z.infer<ReturnType<typeof startSchema>>;
@@ -32,14 +31,9 @@ const standingSchema = once(() =>
   z.object({
     at: z.string().catch(''),
     steps: z.number().catch(0),
-    ended: z.object({}).nullable().catch(null),
-    next_node: z.string().nullable().catch(null),
-    last_failure: z.object({ reason: z.string() }).nullable().catch(null),
     context: z.custom<Context>((value) => typeof value === 'object' && value !== null).catch({}),
   }),
 );
-
-const nothingKnown = { at: '', steps: 0, ended: null, next_node: null, last_failure: null, context: {} };
 
 const madeSchema = once(() =>
   z.object({
@@ -115,11 +109,9 @@ function identityOf(dir: string): string | undefined {
 type Graphs = ReturnType<typeof openGraphs>;
 
 async function readRow(name: string, dir: string, doors: InspectDoors, graphs: Graphs): Promise<RunRow> {
-  const { summary: found, manifest, checkpoint } = await summaryWithFiles(name, dir, doors.clock);
+  const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, doors.clock);
   const start = startSchema().safeParse(manifest).data;
-  const standing = standingSchema().safeParse(checkpoint).data ?? nothingKnown;
-  const cleaned = cleanedIn({ holdout: start?.holdout }, standing);
-  const summary = { ...found, reason: cleaned(found.reason) };
+  const standing = standingSchema().safeParse(checkpoint).data ?? { at: '', steps: 0, context: {} };
   const graph = start === undefined ? undefined : graphs(start);
   const progress =
     'order.count' in standing.context ? progressIn(await latestToolState(layout(dir).journal)) : null;

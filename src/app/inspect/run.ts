@@ -40,7 +40,7 @@ export async function viewOf(run: InspectedRun): Promise<RunView> {
         ? { name: '', direction: 'TB', nodes: [], edges: [] }
         : graphOfRun(graph, { executions, visits, calls: history.calls }),
     cause: row.status === 'running' || row.status === 'completed' ? null : await whyOf(run),
-    result: row.status === 'running' ? null : resultOfView(run),
+    result: row.status === 'running' ? null : resultIn(dir),
     last_event: events.seq,
     run_dir: dir,
   };
@@ -70,11 +70,6 @@ async function orderTitles(dir: string): Promise<ReadonlyMap<string, string>> {
   const loaded = await loadOrders(layout(dir).workspace, { allowExempt: true });
   if ('problem' in loaded) return new Map();
   return new Map(loaded.orders.map(({ order }) => [order.id, order.title]));
-}
-
-function resultOfView({ dir, cleaned }: InspectedRun): RunResult | null {
-  const result = resultIn(dir);
-  return result === null ? null : { ...result, reason: cleaned(result.reason) };
 }
 
 /** `result.json` of a run; null if it is missing or not readable. */

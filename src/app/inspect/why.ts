@@ -40,7 +40,7 @@ const openExecution = ({ executions }: InspectedRun): { node: string; visit: num
 };
 
 /** Lines about a failed run, and the execution that failed. */
-function failureOf({ row, history, withheld, cleaned, executions }: InspectedRun) {
+function failureOf({ row, history, withheld, executions }: InspectedRun) {
   const { last_failure: last, ended, context } = history.checkpoint;
   const visits = history.records.filter((record) => record.type === 'Visit');
   const visit =
@@ -48,7 +48,9 @@ function failureOf({ row, history, withheld, cleaned, executions }: InspectedRun
       ? undefined
       : visits.findLast(({ node, outcome }) => node === last.node && outcome.status === 'fail');
   // A limit or an audit ends a run whatever failed before.
-  const isCause = last !== null && (ended?.exit_node !== null || row.reason.includes(cleaned(last.reason)));
+  // In a run with a holdout the end quotes the reason without lines of it.
+  const reasons = [last?.reason, context['last_failure.reason']].filter((one) => typeof one === 'string');
+  const isCause = ended?.exit_node !== null || reasons.some((one) => row.reason.includes(one));
   if (last === null || visit === undefined || !isCause)
     return { visit: undefined, lines: [row.reason, ...before(row.at_node)] };
   const told = executions.find(({ node, visit: n }) => node === visit.node && n === visit.visit);
