@@ -1,15 +1,14 @@
 /** The HTTP server: checks, endpoints, the page. */
-import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
-import { validRunId } from '../store/runs.ts';
+import { diskError } from '../platform/files/disk-error.ts';
+import { isCode, systemWords } from '../platform/files/write.ts';
 import { schemaProblems } from '../store/unreadable.ts';
 import { handlers } from './api/index.ts';
 import { answerAsset, type PageAssets } from './assets.ts';
 import { type ApiRoute, type ApiRouteName, routes } from './routes.ts';
 import { type Access, boundHeaders, ourHostOnly, tokenExchange, withTokenOnly } from './security.ts';
-import { type Asked, type AskedRun, notFound, problem, type Web } from './web.ts';
+import { type Asked, type AskedRun, notFound, problem, servedRun, type Web } from './web.ts';
 
 /** Bytes of a body. */
 const largestBody = 1024 * 1024;
@@ -32,6 +31,14 @@ export function webApp(web: Web, access: Access, page: PageAssets, internal: (er
     problem(405, 'method', `${c.req.method} is not allowed here`, '', { Allow: 'GET, HEAD' }),
   );
   app.onError((error) => {
+    const trouble = diskError(error);
+    if (trouble !== undefined)
+      return problem(
+        500,
+        'system',
+        systemWords(trouble.error),
+        'check that path, the disk and its permissions',
+      );
     internal(error);
     return problem(500, 'internal', 'internal error: the server printed it', 'please report it');
   });
@@ -61,7 +68,9 @@ function addRoute(app: Hono, name: ApiRouteName, web: Web): void {
     // The table gives each function its types.
     const handle = handlers[name] as (asked: Asked<never>) => Promise<unknown>;
     const answer = await handle(asked as Asked<never>).catch((error: unknown) => {
-      if (asked.run !== undefined && !isRunDir(asked.run.dir)) return noRun(asked.run.id);
+      if (asked.run !== undefined && servedRun(web, asked.run.id) === undefined) return noRun(asked.run.id);
+      // A symbolic link in a run directory is not followed.
+      if (isCode(error, 'ELOOP')) return notFound(`there is no ${c.req.path}`);
       throw error;
     });
     return answer instanceof Response ? answer : Response.json(answer, { status: route.status ?? 200 });
@@ -83,7 +92,7 @@ async function checked(
   const shaped = parsed(route.body, body);
   if (shaped instanceof Response) return shaped;
   const id = params['id'];
-  const run = typeof id === 'string' ? findServed(web, id) : undefined;
+  const run = typeof id === 'string' ? servedRun(web, id) : undefined;
   if (typeof id === 'string' && run === undefined) return noRun(id);
   const asked = { web, request: c.req.raw, params, query, body: shaped, run };
   return asked;
@@ -128,12 +137,3 @@ async function textOf({ body }: Request): Promise<string | undefined> {
   }
   return Buffer.concat(pieces).toString();
 }
-
-/** Only folders directly in the runs directory are served: a symbolic link may lead anywhere. */
-function findServed({ runsDir }: Web, id: string): AskedRun | undefined {
-  if (validRunId(id) !== undefined) return undefined;
-  const dir = join(runsDir, id);
-  return isRunDir(dir) ? { id, dir } : undefined;
-}
-
-const isRunDir = (dir: string): boolean => lstatSync(dir, { throwIfNoEntry: false })?.isDirectory() === true;

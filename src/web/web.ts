@@ -1,10 +1,13 @@
 /** What every endpoint is given, and what it answers with. */
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
 import type * as z from 'zod';
 import type { DetachedStart } from '../app/detach.ts';
 import type { InspectDoors, OpenRunList } from '../app/inspect/rows.ts';
 import type { Every } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
+import { validRunId } from '../store/runs.ts';
 import type { ApiError, DeliverBody } from './contract.ts';
 import type { ApiRouteName, routes } from './routes.ts';
 
@@ -29,6 +32,14 @@ export type Web = InspectDoors & {
 
 /** A run that exists; `dir` is absolute. */
 export type AskedRun = { readonly id: string; readonly dir: string };
+
+/** The run with that id, if it is served: only folders directly in the runs directory are, as a symbolic link may lead
+ *  anywhere. */
+export function servedRun({ runsDir }: Pick<Web, 'runsDir'>, id: string): AskedRun | undefined {
+  if (validRunId(id) !== undefined) return undefined;
+  const dir = join(runsDir, id);
+  return lstatSync(dir, { throwIfNoEntry: false })?.isDirectory() === true ? { id, dir } : undefined;
+}
 
 type Parsed<R, K extends string> = R extends { readonly [key in K]: () => infer S extends z.ZodType }
   ? z.output<S>

@@ -1,5 +1,5 @@
 /** What strangers get of `factory serve`: nothing. */
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { house } from '../support/house.ts';
@@ -138,6 +138,22 @@ function symlinkIfMissing(to: string, path: string): void {
     symlinkSync(to, path);
   } catch {}
 }
+
+test('no file below a linked folder is served', async () => {
+  const run = join(place.path, '.factory/runs/other');
+  cpSync(join(place.path, '.factory/runs/one'), run, { recursive: true });
+  renameSync(join(run, 'make'), join(place.path, 'elsewhere'));
+  symlinkSync(join(place.path, 'elsewhere'), join(run, 'make'));
+  const { status } = await server.ask('/api/v1/runs/other/nodes/make/1/files/tool.stdout.txt');
+  rmSync(run, { recursive: true });
+  rmSync(join(place.path, 'elsewhere'), { recursive: true });
+  expect(status).toBe(404);
+});
+
+test('a run behind a link is not in the list', async () => {
+  const { runs } = await server.json('/api/v1/runs');
+  expect(runs.map(({ run_id }: { run_id: string }) => run_id)).toEqual(['one']);
+});
 
 test.for([
   'linked',

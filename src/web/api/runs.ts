@@ -5,7 +5,7 @@ import type { RunRow } from '../../app/inspect/shapes.ts';
 import { packageVersion } from '../../platform/package.ts';
 import type { RunList as Listed } from '../contract.ts';
 import { eventStream, message } from '../sse.ts';
-import { type Handlers, refusal, type Web } from '../web.ts';
+import { type Handlers, refusal, servedRun, type Web } from '../web.ts';
 
 /** Milliseconds between two looks at the list. */
 const lookMs = 1000;
@@ -32,7 +32,8 @@ export const servedActs = ({ acts }: Pick<RunRow, 'acts'>, { readOnly }: Web): P
 });
 
 async function servedRows(web: Web): Promise<readonly RunRow[]> {
-  return (await web.runs.rows()).map((row) => ({ ...row, ...servedActs(row, web) }));
+  const rows = (await web.runs.rows()).filter((row) => servedRun(web, row.run_id) !== undefined);
+  return rows.map((row) => ({ ...row, ...servedActs(row, web) }));
 }
 
 function listOf({ runsDir }: Web, runs: readonly RunRow[]): Listed {
