@@ -12,14 +12,14 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 
 /** Which moments, as users write them: `at` is one execution from its beginning to its end, and excludes the other two, which are
  *  `NODE[@VISIT]` (after that execution) or the name of a snapshot. Without any: the whole run. */
-export type MomentNames = {
+type MomentNames = {
   readonly at?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 };
 
 /** A moment of the run: its words, and the snapshot of the workspace. */
-export type NamedMoment = { readonly words: string; readonly snapshot: string };
+type NamedMoment = { readonly words: string; readonly snapshot: string };
 export type TwoMoments = { readonly from: NamedMoment; readonly to: NamedMoment };
 
 /** The two moments that the names mean. */

@@ -4,7 +4,7 @@ import { toBytes } from '../platform/files/names.ts';
 import { patchOf, type Sides, type Untold } from '../workspace/patch.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 
-export type FilePatchText = {
+type FilePatchText = {
   /** The part of the patch about this file, cut at the end of a line. */
   readonly text: string;
   readonly cut: boolean;
@@ -13,7 +13,7 @@ export type FilePatchText = {
   readonly removed: number;
 };
 
-export type PatchLimits = {
+type PatchLimits = {
   /** Bytes of the patch of one file, and of all together; a patch after that is empty and `cut`. */
   readonly perFile: number;
   readonly all: number;

@@ -11,7 +11,7 @@ import { runsDirOf, usage } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
 
-export type ServeOptions = {
+type ServeOptions = {
   readonly runsdir?: string;
   readonly host?: string;
   readonly port?: number;
@@ -20,7 +20,7 @@ export type ServeOptions = {
   readonly openapi?: boolean;
 };
 
-export const defaultPort = 4477;
+const defaultPort = 4477;
 const localHost = '127.0.0.1';
 
 /** Serves until a signal; then the exit code is 0. */

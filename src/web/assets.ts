@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { extname, join } from 'node:path';
 import { namesIn, readPlainBytes } from '../platform/files/read.ts';
 
-export type Asset = { readonly bytes: Uint8Array<ArrayBuffer>; readonly type: string; readonly etag: string };
+type Asset = { readonly bytes: Uint8Array<ArrayBuffer>; readonly type: string; readonly etag: string };
 export type PageAssets = {
   /** By path, such as `/app.js`. */
   readonly files: ReadonlyMap<string, Asset>;

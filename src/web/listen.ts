@@ -4,7 +4,7 @@ import type { Clock } from '../core/contracts/clock.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { isCode, systemWords } from '../platform/files/write.ts';
 
-export type Listening = {
+type Listening = {
   readonly port: number;
   /** Settles when every connection has ended. `closing` of the `Web` must have fired: streams end by it. */
   close(): Promise<void>;
