@@ -87,9 +87,11 @@ export function runScreen(options: ScreenOptions): RunScreen {
         event.work_order !== undefined &&
         (!event.work_order.done || order?.now.id === event.work_order.id)
       ) {
+        const before = order?.now.attempt;
         const more = changed(event.work_order, now, width);
-        // The line of the order stands for the step.
-        return unfolded ? [...lines, ...more] : more;
+        if (unfolded) return [...lines, ...more];
+        // The line of the order stands for the steps that begin it, an attempt, or end it.
+        if (event.work_order.attempt !== before || more.length > 0) return more;
       }
       if (/^Pipeline[^S]/.test(event.type)) return left(event.type === 'PipelineFailed', now, width);
       if (order === undefined || unfolded || !('node_id' in event)) return lines;

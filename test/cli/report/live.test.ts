@@ -84,7 +84,13 @@ test.for([60, 80, 120])('a work order unfolds while it runs, at %i columns', (wi
   it.events(started('next'), completed('next', order(0)), started('prompt'), completed('prompt', order(1)));
   it.events(started('verify'), failed, started('rollback'), completed('rollback', order(1)));
   it.events(started('prompt', 2), completed('prompt', order(2)), started('apply', 2));
-  it.events(completed('apply', { visit: 2, notes: 'wrote many files, more than there is room for here' }));
+  it.events(
+    completed('apply', {
+      visit: 2,
+      notes: 'wrote many files, more than there is room for here',
+      ...order(2),
+    }),
+  );
   it.events(started('verify', 2));
   it.text(
     'verify',
