@@ -94,3 +94,9 @@ export function wakeText(time: string, now: number): string {
     ? clock
     : `${exactTime(time).slice(0, 10)} ${clock}`;
 }
+
+/** The last parts of a path. */
+export function pathEnd(path: string, parts: number): string {
+  const all = path.split('/').filter(Boolean);
+  return all.length <= parts ? path : all.slice(-parts).join('/');
+}

@@ -4,7 +4,7 @@ import { slowNow } from '../clock.ts';
 import { follow } from '../settings.ts';
 import { runViewAt } from '../store.ts';
 import { nodeNamed, pathOf } from '../text/address.ts';
-import { countText, spentText, tokensText, wakeText } from '../text/format.ts';
+import { countText, pathEnd, spentText, tokensText, wakeText } from '../text/format.ts';
 import { lookOf } from '../text/looks.ts';
 import { ActButtons } from './acts.tsx';
 import { State } from './icon.tsx';
@@ -110,8 +110,8 @@ function Origin({ run }: { run: RunView }) {
         started <Ago time={run.started_at} />
       </span>
       <code title={run.run_dir}>{run.run_id}</code>
-      <code>{run.pipeline}</code>
-      {run.spec !== null && <code>{run.spec}</code>}
+      <code title={run.pipeline}>{pathEnd(run.pipeline, 2)}</code>
+      {run.spec !== null && <code title={run.spec}>{pathEnd(run.spec, 2)}</code>}
       {forked_from !== null && (
         <a href={pathOf({ view: 'run', run: forked_from.run_id, tab: 'graph' })}>
           forked {forked_from.before ? 'before' : 'after'} {forked_from.node}@{forked_from.visit}

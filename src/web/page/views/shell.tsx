@@ -5,7 +5,7 @@ import { connection } from '../live.ts';
 import { address } from '../place.ts';
 import { theme } from '../settings.ts';
 import { server } from '../store.ts';
-import { clockTime } from '../text/format.ts';
+import { clockTime, pathEnd } from '../text/format.ts';
 import { Dialog } from './parts.tsx';
 
 export function Shell({ children }: { children: ComponentChildren }) {
@@ -32,7 +32,7 @@ function Head() {
         factory
       </a>
       <span class="where path" title={info?.runs_dir}>
-        {info === null ? '' : tail(info.runs_dir)}
+        {info === null ? '' : pathEnd(info.runs_dir, 3)}
       </span>
       {info?.read_only === true && <span class="badge">read-only</span>}
       <span class="grow" />
@@ -56,12 +56,6 @@ function Head() {
     </header>
   );
 }
-
-/** The last three parts of a path. */
-const tail = (path: string): string => {
-  const parts = path.split('/').filter(Boolean);
-  return parts.length <= 3 ? path : parts.slice(-3).join('/');
-};
 
 const themes = { system: 'light', light: 'dark', dark: 'system' } as const;
 
