@@ -1,12 +1,14 @@
 /** The type of lint rules, their input and their findings. */
 import type { CodeDescription, Diagnostic, Span } from '../core/diagnostic.ts';
 import type { Edge, Graph, Node } from '../core/graph.ts';
+import type { PossibleOutcome } from '../core/possible-outcomes.ts';
 import type { Attribute } from '../core/settings/types.ts';
 import type { NodeType, Typed } from '../core/settings/typing.ts';
 
 /** The properties of a node kind that lint uses. */
 export type LintKind = NodeType & {
   readonly executable: boolean;
+  outcomes?(node: Node): readonly PossibleOutcome[];
   /** The codes of `check`. */
   readonly codes?: readonly CodeDescription[];
   check?(node: Node, graph: Graph): readonly Diagnostic[];

@@ -5,6 +5,7 @@ import type { Diagnostic } from '../core/diagnostic.ts';
 import { modelOf } from '../core/escalation.ts';
 import type { Graph, Node } from '../core/graph.ts';
 import { failed, type Outcome } from '../core/outcome.ts';
+import { agentFailures, partialSuccess, reportedSuccess } from '../core/possible-outcomes.ts';
 import { testsOutcome } from '../core/routing.ts';
 import {
   codergenAttributes,
@@ -34,6 +35,12 @@ export const codergen = kind({
   shapes: ['box'],
   ids: [],
   executable: true,
+  // An agent that must answer in a given form reports nothing else.
+  outcomes: ({ settings }) => [
+    reportedSuccess,
+    ...agentFailures,
+    partialSuccess(settings.allow_partial || settings.response_schema === undefined),
+  ],
   attributes,
   codes: [
     {

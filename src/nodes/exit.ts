@@ -1,6 +1,7 @@
 /** The end of a run: success, or failure with `outcome=fail`. */
 import { kind } from '../core/contracts/node-kind.ts';
 import { saidNothing } from '../core/outcome.ts';
+import { plainSuccess } from '../core/possible-outcomes.ts';
 import { commonAttributes, exitAttributes } from '../core/settings/node.ts';
 
 export const exit = kind({
@@ -9,6 +10,7 @@ export const exit = kind({
   shapes: ['Msquare'],
   ids: ['exit', 'end'],
   executable: false,
+  outcomes: () => [plainSuccess],
   attributes: { ...commonAttributes, ...exitAttributes },
   async run() {
     return { ...saidNothing, status: 'success' };

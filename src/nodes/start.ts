@@ -1,6 +1,7 @@
 /** The start of a run. */
 import { kind } from '../core/contracts/node-kind.ts';
 import { saidNothing } from '../core/outcome.ts';
+import { plainSuccess } from '../core/possible-outcomes.ts';
 import { commonAttributes } from '../core/settings/node.ts';
 
 export const start = kind({
@@ -9,6 +10,7 @@ export const start = kind({
   shapes: ['Mdiamond'],
   ids: ['start'],
   executable: false,
+  outcomes: () => [plainSuccess],
   attributes: commonAttributes,
   async run() {
     return { ...saidNothing, status: 'success' };

@@ -19,6 +19,13 @@ import {
 import { toolCommandProblem } from '../core/policy/commands.ts';
 import { ownStepWords } from '../core/policy/own-command.ts';
 import { reservedKeyIn } from '../core/policy/reserved-keys.ts';
+import {
+  anyClass,
+  brokenProgram,
+  partialSuccess,
+  possibleOutcome,
+  reportedSuccess,
+} from '../core/possible-outcomes.ts';
 import { nodeLayout } from '../core/records/layout.ts';
 import {
   commonAttributes,
@@ -38,6 +45,13 @@ export const tool = kind({
   shapes: ['parallelogram'],
   ids: [],
   executable: true,
+  outcomes: ({ settings }) => [
+    reportedSuccess,
+    possibleOutcome('fail', { says: true, classes: anyClass('product') }),
+    brokenProgram,
+    possibleOutcome('skipped', { says: true, usual: false }),
+    partialSuccess(settings.allow_partial),
+  ],
   attributes: { ...commonAttributes, ...executableAttributes, ...judgingAttributes, ...toolAttributes },
   codes: [
     {

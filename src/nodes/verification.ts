@@ -12,6 +12,7 @@ import {
 import { scenariosNamed } from '../core/policy/holdout-paths.ts';
 import { noTestRan } from '../core/policy/test-files.ts';
 import { parseVerificationPlan } from '../core/policy/verification-plan.ts';
+import { brokenProgram, commandClasses, plainSuccess, possibleOutcome } from '../core/possible-outcomes.ts';
 import {
   commonAttributes,
   executableAttributes,
@@ -44,6 +45,7 @@ export const verification = kind({
   shapes: [],
   ids: [],
   executable: true,
+  outcomes: () => [plainSuccess, possibleOutcome('fail', { classes: commandClasses }), brokenProgram],
   attributes,
   codes: [
     {

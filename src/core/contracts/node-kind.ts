@@ -4,6 +4,7 @@ import type { CodeDescription, Diagnostic } from '../diagnostic.ts';
 import type { Graph, Node } from '../graph.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Context, Outcome } from '../outcome.ts';
+import type { PossibleOutcome } from '../possible-outcomes.ts';
 import type { AttributeTable, Settings } from '../settings/types.ts';
 import type { AgentAction, AgentProgram, AgentReport, AgentTask } from './agent.ts';
 import type { Clock } from './clock.ts';
@@ -150,6 +151,9 @@ export interface NodeKind<T extends AttributeTable = AttributeTable> {
   /** True: executions are snapshot, guarded, recorded and replayed. Retries apply to every kind. */
   readonly executable: boolean;
   readonly attributes: T;
+  /** The outcomes that a node may have after its retries, the simplest first: findings about the possible paths of runs use them.
+   *  Without it any outcome is possible, and none must have an edge. */
+  outcomes?(node: Node): readonly PossibleOutcome[];
   /** Findings in addition to attribute types, such as a missing attribute, and their codes. */
   readonly codes?: readonly CodeDescription[];
   check?(node: Node, graph: Graph): readonly Diagnostic[];

@@ -2,8 +2,9 @@
 import { evaluate } from '../../core/conditions.ts';
 import type { Edge } from '../../core/graph.ts';
 import type { FailureClass } from '../../core/outcome.ts';
+import type { PossibleOutcome } from '../../core/possible-outcomes.ts';
 import { byWeightThenName, type Choice, chooseEdge } from '../../core/routing.ts';
-import { type Comparison, comparisons, contextKey, type Giving, valuesFor } from './outcomes.ts';
+import { type Comparison, comparisons, contextKey, valuesFor } from './comparisons.ts';
 
 /** The report of an attempt in addition to its status, and the context for the router. */
 export type EdgeWords = {
@@ -57,7 +58,7 @@ export function forkOf(node: string, leaving: readonly Edge[]): Fork {
 }
 
 /** The edge taken after an attempt with this report. */
-export function choose(fork: Fork, { status, broke }: Giving, words: EdgeWords): Choice {
+export function choose(fork: Fork, { status, broke }: PossibleOutcome, words: EdgeWords): Choice {
   const known = new Map([
     ...words.context,
     ['outcome', status],
@@ -75,7 +76,7 @@ const mostTries = 3000;
 const mostWork = 300_000;
 
 /** Every edge for an attempt with the outcome `giving`, the simplest report first; each edge once. */
-export function waysOf(fork: Fork, giving: Giving): readonly Way[] {
+export function waysOf(fork: Fork, giving: PossibleOutcome): readonly Way[] {
   const { edges, open } = fork;
   const found = new Map<Edge | undefined, Way>();
   // If an unconditional edge takes the outcome, the run never ends here.
@@ -98,7 +99,7 @@ export function waysOf(fork: Fork, giving: Giving): readonly Way[] {
 }
 
 /** Everything that an attempt may report, as far as it matters to this fork, with every possible context. */
-export function* allEdgeWords(fork: Fork, giving: Giving): Generator<EdgeWords> {
+export function* allEdgeWords(fork: Fork, giving: PossibleOutcome): Generator<EdgeWords> {
   const classes =
     giving.status !== 'fail' ? [undefined] : fork.asksClass ? giving.classes : giving.classes.slice(0, 1);
   for (const context of contexts(fork.keys)) {
@@ -110,7 +111,7 @@ export function* allEdgeWords(fork: Fork, giving: Giving): Generator<EdgeWords> 
 
 function* reports(
   { labels, open }: Fork,
-  { says }: Giving,
+  { says }: PossibleOutcome,
 ): Generator<Pick<EdgeWords, 'label' | 'suggested'>> {
   if (!says) return yield { label: '', suggested: [] };
   for (const label of labels) yield { label, suggested: [] };

@@ -1,17 +1,17 @@
 /** The possible paths of runs through a graph: every reachable node, and every way to leave it. */
 import { isGate, retryTarget } from '../../core/gates.ts';
 import type { Edge, Node } from '../../core/graph.ts';
+import { anyOutcome, type PossibleOutcome, plainSuccess } from '../../core/possible-outcomes.ts';
 import { nodesOf, type Subject } from '../rule.ts';
 import { type Fork, forkOf, type Way, waysOf } from './edges.ts';
-import { type Giving, givingsOf, success } from './outcomes.ts';
 
 /** A node as runs reach it. A conditional passes an outcome on: it has one place for each outcome. */
 export type FlowPlace = {
   readonly node: Node;
   readonly type: string | undefined;
-  readonly givings: readonly Giving[];
+  readonly givings: readonly PossibleOutcome[];
   /** The outcome that a conditional passes on; undefined for other nodes. */
-  readonly passes: Giving | undefined;
+  readonly passes: PossibleOutcome | undefined;
   readonly fork: Fork;
   moves: readonly Move[];
 };
@@ -19,7 +19,7 @@ export type FlowPlace = {
 /** One outcome of a node and the edge that it takes. */
 export type Move = {
   readonly place: FlowPlace;
-  readonly giving: Giving;
+  readonly giving: PossibleOutcome;
   readonly way: Way;
   /** Undefined if no edge takes the outcome. */
   readonly to: FlowPlace | undefined;
@@ -45,6 +45,11 @@ export function flowOf(subject: Subject): Flow | undefined {
   return found.flow;
 }
 
+/** The possible outcomes of a node, the simplest first; a conditional passes its outcome on. `retry` is never among those of our
+ *  types: exhausted retries end in failure, or in partial success with `allow_partial`. */
+const outcomesOf = ({ kindOf }: Subject, node: Node): readonly PossibleOutcome[] =>
+  kindOf.get(node.id)?.outcomes?.(node) ?? anyOutcome;
+
 function explore(subject: Subject): Flow | undefined {
   const { graph, outgoing } = subject;
   const [start, ...more] = nodesOf(subject, 'start');
@@ -55,7 +60,7 @@ function explore(subject: Subject): Flow | undefined {
   const forks = new Map<string, Fork>();
   const places: FlowPlace[] = [];
   const byKey = new Map<string, FlowPlace>();
-  const placeOf = (node: Node, given: Giving): FlowPlace => {
+  const placeOf = (node: Node, given: PossibleOutcome): FlowPlace => {
     const { type } = node;
     const passes = type === 'conditional' ? given : undefined;
     const key = passes === undefined ? node.id : `${node.id} ${passes.key}`;
@@ -63,7 +68,7 @@ function explore(subject: Subject): Flow | undefined {
     if (old !== undefined) return old;
     const fork = forks.get(node.id) ?? forkOf(node.id, outgoing.get(node.id) ?? []);
     forks.set(node.id, fork);
-    const givings = passes === undefined ? givingsOf(node) : [passes];
+    const givings = passes === undefined ? outcomesOf(subject, node) : [passes];
     const made: FlowPlace = { node, type, givings, passes, fork, moves: [] };
     byKey.set(key, made);
     places.push(made);
@@ -79,7 +84,7 @@ function explore(subject: Subject): Flow | undefined {
         return { place, giving, way, to: node === undefined ? undefined : placeOf(node, giving) };
       }),
     );
-  const first = placeOf(start, success);
+  const first = placeOf(start, plainSuccess);
   for (let next = 0; next < places.length; next++) {
     const place = places[next];
     if (place === undefined) break;
@@ -87,7 +92,7 @@ function explore(subject: Subject): Flow | undefined {
     const target = graph.nodes.get(retryTarget(graph, place.node) ?? '');
     if (target === undefined) continue;
     // An exit sends the run there if the gate is unmet, and the gate itself if no edge takes its failure.
-    placeOf(target, success);
+    placeOf(target, plainSuccess);
     for (const move of place.moves)
       if (move.way.edge === undefined && !isGood(move)) placeOf(target, move.giving);
   }
