@@ -87,7 +87,7 @@ test('why says what failed, where it is written, and what to run next', async ()
   expect(out.split('\n').slice(0, 3)).toEqual([
     '✗ failed: check: not ok 2 - finds a broken anchor',
     '  node check@1 failed (product): tool_exit_code_1',
-    '  it says: not ok 2 - finds a broken anchor',
+    '  output: not ok 2 - finds a broken anchor',
   ]);
   expect(out).toMatch(/^ {2}then: bad$/m);
   expect(out).toMatch(/^ {2}evidence +\S+\/bad\/check\/tool\.stdout\.txt$/m);

@@ -60,7 +60,7 @@ function failureOf({ row, history, withheld, executions }: InspectedRun) {
     visit,
     lines: [
       `node ${executionName(visit)} failed (${last.class}): ${clean}`,
-      ...(output === '' ? [] : [`it says: ${failureLine(output) ?? output.trim().split('\n').at(-1) ?? ''}`]),
+      ...(output === '' ? [] : [`output: ${failureLine(output) ?? output.trim().split('\n').at(-1) ?? ''}`]),
       ...(last.command === undefined || clean.includes(last.command)
         ? []
         : [`command: ${last.command}${last.exit_code === null ? '' : ` (exit ${last.exit_code})`}`]),
@@ -110,7 +110,7 @@ function standing(run: InspectedRun): readonly string[] {
     case 'crashed':
       return [...ownerWords(run), ...where, `last finished execution at ${localTime(at)}`, kept];
     case 'running':
-      return [`it runs, and has since ${localTime(run.executions.at(-1)?.began_at ?? at)} been at this node`];
+      return [`at this node since ${localTime(run.executions.at(-1)?.began_at ?? at)}`];
     case 'completed': {
       const failed = run.executions.filter(({ state }) => state === 'fail').length;
       return [`${run.executions.length} executions of nodes, ${failed} failed on the way`];
@@ -130,9 +130,9 @@ function ownerWords({ dir }: InspectedRun): string[] {
     undefined,
   );
   return last === undefined
-    ? ['no process has it']
+    ? ['no process owns it']
     : [
-        `its process (${last.pid} on ${last.host}) ended without a word; last sign of life at ${localTime(last.heartbeat)}`,
+        `its process (${last.pid} on ${last.host}) ended without releasing the run; last heartbeat at ${localTime(last.heartbeat)}`,
       ];
 }
 

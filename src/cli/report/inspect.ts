@@ -202,7 +202,7 @@ export function executionText(view: ExecutionView, folder: string, paint: Paint)
     ...(view.reason === '' ? [] : [['reason', foreign(view.reason, indent)] as const]),
     ...(view.class === null ? [] : [['class', view.class] as const]),
     ...(view.notes === '' ? [] : [['notes', foreign(view.notes, indent)] as const]),
-    ...(view.group === 'run' ? [] : [['part', view.group] as const]),
+    ...(view.group === 'run' ? [] : [['group', view.group] as const]),
     ...view.commands.map(
       ({ command, exit_code }, at) =>
         [
