@@ -36,7 +36,7 @@ test('an attached terminal shows the run, leaves it alone at Ctrl-C, and ends wi
   expect(left).toMatchObject({ code: 130, stdout: '' });
   // Each line may follow the removal of what was drawn below.
   expect(seen.replaceAll(/^.*\r\x1b\[2K/gm, '')).toMatch(
-    /^run \.factory\/runs\/r {2}p\.dot\nstarting with agent none\n.* ✓ start .*\n.* ✓ quick /,
+    /^run \.factory\/runs\/r: p\.dot\nstarting with agent none\n.* ✓ start .*\n.* ✓ quick /,
   );
   expect(left.stderr).toMatch(/detached; attach again: factory attach r\n$/);
 
