@@ -9,7 +9,6 @@ import { once } from '../../core/once.ts';
 import { quoteWord } from '../../core/policy/words.ts';
 import { innerPath } from '../../core/records/names.ts';
 import { staysInside } from '../../platform/files/inside.ts';
-import { isMissing } from '../../platform/files/write.ts';
 import { newRunId } from '../../store/runs.ts';
 import type { Acted, Delivered, ResumeBody, StartBody } from '../contract.ts';
 import { type Handlers, problem, refusal, type Web } from '../web.ts';
@@ -69,13 +68,12 @@ const who = 'page';
 
 type Fact = { readonly what: string; readonly [detail: string]: Json };
 
-/** The line in `acts.jsonl`. A run that was removed meanwhile has none. */
+/** The line in `acts.jsonl`. Without it, on a full disk or in a run that was removed meanwhile, the act has happened all
+ *  the same: an error would make people repeat it. */
 function record(web: Web, dir: string, act: Fact): void {
   try {
     recordAct(dir, { who, ...act }, web.clock);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  } catch {}
 }
 
 /** Starts `argv` in the background; `hidden` is left out of the command that is shown. */
