@@ -133,6 +133,18 @@ test.for([
   expect(text).not.toMatch(/root:|schema_version|top secret/);
 });
 
+test('a link that a node has left in its folder is not followed', async () => {
+  const links = ['prompt.md', 'response.md', 'more.stdout.txt'];
+  for (const name of links)
+    symlinkIfMissing(join(place.path, 'secret.txt'), join(place.path, '.factory/runs/one/make', name));
+  const { status, text } = await server.ask('/api/v1/runs/one/nodes/make/1');
+  expect(status).toBe(200);
+  expect(text).not.toContain('top secret');
+  const { prompt, answer, files } = JSON.parse(text);
+  expect([prompt, answer]).toEqual([null, null]);
+  expect(files.map(({ name }: { name: string }) => name)).not.toEqual(expect.arrayContaining(links));
+});
+
 function symlinkIfMissing(to: string, path: string): void {
   try {
     symlinkSync(to, path);

@@ -1,13 +1,14 @@
 /** One execution of a node as a view: its texts, changes, edges and files. */
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import * as z from 'zod';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { failureExcerpt, mostReadOfStream } from '../../core/failure-excerpt.ts';
 import { once } from '../../core/once.ts';
 import { layout, nodeLayout } from '../../core/records/layout.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
-import { namesIn, readEnds, readSome } from '../../platform/files/read.ts';
+import { assertNoLinkAbove } from '../../platform/files/inside.ts';
+import { namesIn, readEnds, readPart, tailOf } from '../../platform/files/read.ts';
 import { spokenCommand } from '../../store/evidence.ts';
 import { readJournal } from '../../store/journal-read.ts';
 import { printed } from '../../store/result.ts';
@@ -37,13 +38,15 @@ export async function inspectExecution(
 
 export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Promise<ExecutionView> {
   const folder = await folderOf(run.dir, row);
+  const at = nodeLayout(folder);
+  // A node can put links in its folder, to files that it cannot read itself: none is followed.
+  assertNoLinkAbove(run.dir, relative(run.dir, at.prompt));
   const record = run.history.records.find(
     (one) => one.type === 'Visit' && one.node === row.node && one.visit === row.visit,
   );
   const visit = record?.type === 'Visit' ? record : undefined;
   const withheld = run.withheld(row.node);
   const files = filesIn(folder);
-  const at = nodeLayout(folder);
   const text = (path: string) => (withheld ? null : shownText(folder, path));
   return {
     ...row,
@@ -52,9 +55,9 @@ export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Pro
       command: spokenCommand(argv),
       exit_code,
     })),
-    prompt: await text(at.prompt),
-    answer: await text(at.response),
-    output: withheld ? [] : await outputsIn(folder, files),
+    prompt: text(at.prompt),
+    answer: text(at.response),
+    output: withheld ? [] : outputsIn(folder, files),
     context: contextOf(visit, withheld),
     changes: changesIn(at.diff),
     edges: (visit?.route?.candidates ?? []).map(({ to, condition, matched, lost = '' }) => ({
@@ -67,28 +70,25 @@ export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Pro
   };
 }
 
+const isPlain = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
 /** The end of a text; null if it does not exist. */
-async function shownText(folder: string, path: string): Promise<ShownText | null> {
-  const text = await readSome(path, most.bytes, 'tail');
-  if (text === undefined) return null;
-  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  return {
-    name: path.slice(folder.length + 1),
-    text,
-    bytes,
-    from: Math.max(0, bytes - Buffer.byteLength(text)),
-  };
+function shownText(folder: string, path: string): ShownText | null {
+  const { size = 0 } = readPart(path, 0, 0) ?? {};
+  const part = readPart(path, Math.max(0, size - most.bytes), size);
+  if (part === undefined) return null;
+  const text = tailOf(part.bytes, part.bytes.length);
+  const from = Math.max(0, size - Buffer.byteLength(text));
+  return { name: path.slice(folder.length + 1), text, bytes: size, from };
 }
 
 /** What the programs of an execution printed, in the order of its commands. */
-async function outputsIn(folder: string, files: ExecutionView['files']): Promise<ShownText[]> {
+function outputsIn(folder: string, files: ExecutionView['files']): ShownText[] {
   const names = files
     .filter(({ name, bytes }) => bytes > 0 && /(?:^|\.)(?:stdout|stderr)\.(?:txt|log)$/.test(name))
     .map(({ name }) => name)
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
-  const texts = await Promise.all(
-    names.slice(0, most.texts).map((name) => shownText(folder, join(folder, name))),
-  );
+  const texts = names.slice(0, most.texts).map((name) => shownText(folder, join(folder, name)));
   return texts.filter((text) => text !== null);
 }
 
@@ -107,7 +107,7 @@ function filesIn(folder: string): ExecutionView['files'] {
   return namesIn(folder)
     .slice(0, most.files)
     .flatMap((name) => {
-      const is = statSync(join(folder, name), { throwIfNoEntry: false });
+      const is = lstatSync(join(folder, name), { throwIfNoEntry: false });
       return is?.isFile() !== true || name === 'stage.json' || name.startsWith('.')
         ? []
         : [{ name, bytes: is.size }];
@@ -131,12 +131,14 @@ async function excerptOf(
   const failing = visit.commands?.findLast(({ exit_code }) => exit_code !== 0);
   const streams = failing === undefined ? [] : [failing.stderr, failing.stdout];
   const parts = await Promise.all(
-    streams.map(async (name) => {
-      const text = failureExcerpt((await readEnds(join(folder, name), mostReadOfStream)) ?? '', {
-        whole: name,
-      });
-      return text === '' ? '' : `${name}:\n${text}`;
-    }),
+    streams
+      .filter((name) => isPlain(join(folder, name)))
+      .map(async (name) => {
+        const text = failureExcerpt((await readEnds(join(folder, name), mostReadOfStream)) ?? '', {
+          whole: name,
+        });
+        return text === '' ? '' : `${name}:\n${text}`;
+      }),
   );
   return parts.filter((part) => part !== '').join('\n');
 }
@@ -156,7 +158,11 @@ const changesSchema = once(() => {
 });
 
 const changesIn = (path: string): ExecutionView['changes'] =>
-  changesSchema().safeParse(jsonOf(path)).data ?? { created: [], modified: [], deleted: [] };
+  changesSchema().safeParse(isPlain(path) ? jsonOf(path) : undefined).data ?? {
+    created: [],
+    modified: [],
+    deleted: [],
+  };
 
 /** What confined the programs of an execution; null for one that started none. */
 async function sandboxOf(dir: string, row: ExecutionRow): Promise<string | null> {
