@@ -139,6 +139,7 @@ function ofRun(
         node: last.node,
         visit: last.visit,
         channel: 'stdout',
+        begins: true,
         text: '\x1b[32mok\x1b[0m 1\n',
       });
     return response;

@@ -34,6 +34,8 @@ interface LivePiece {
   readonly visit: number;
   readonly channel: string;
   readonly text: string;
+  /** It is the first of its execution: what was shown before is of one that was interrupted. */
+  readonly begins: boolean;
 }
 
 export const running = computed(() => runView.value?.status === 'running');
@@ -185,9 +187,9 @@ function liveWriter() {
     clear: () => {
       texts = {};
     },
-    add: ({ node, visit, channel, text }: LivePiece) => {
+    add: ({ node, visit, channel, text, begins }: LivePiece) => {
       const name = `${node}@${visit}`;
-      if (name !== of) texts = {};
+      if (begins || name !== of) texts = {};
       of = name;
       const all = (texts[channel] ?? '') + text;
       texts[channel] = all.length > mostLive ? all.slice(all.indexOf('\n', mostLive / 2) + 1) : all;

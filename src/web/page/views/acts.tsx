@@ -14,16 +14,18 @@ export const openDialog = signal<{
 /** Buttons for `acts`: what goes on first. A read-only server has none. */
 export function ActButtons({ run }: { run: RunRow }) {
   const busy = useSignal('');
-  const said = useSignal('');
+  // What came of an act, until the run changes.
+  const said = useSignal({ text: '', status: run.status });
   if (server.value?.read_only !== false) return null;
   const ask = (name: string, request: () => Promise<unknown>, done: string) => async () => {
     busy.value = name;
-    said.value = '';
+    const { status } = run;
+    said.value = { text: '', status };
     try {
       await request();
-      said.value = done;
+      said.value = { text: done, status };
     } catch (error) {
-      said.value = requestMessage(error);
+      said.value = { text: requestMessage(error), status };
     }
     busy.value = '';
   };
@@ -56,7 +58,7 @@ export function ActButtons({ run }: { run: RunRow }) {
           type="button"
           class="button"
           disabled={busy.value !== ''}
-          onClick={ask('stop', () => api.stop(run.run_id), 'Stopping after the current step…')}
+          onClick={ask('stop', () => api.stop(run.run_id), 'Stopping…')}
         >
           Stop
         </button>
@@ -73,7 +75,7 @@ export function ActButtons({ run }: { run: RunRow }) {
         </button>
       )}
       <span role="status" class="said">
-        {said.value}
+        {said.value.status === run.status && said.value.text}
       </span>
     </>
   );

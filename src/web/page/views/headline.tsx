@@ -77,7 +77,7 @@ function CauseLines({ run }: { run: RunView }) {
   if (cause === null) return null;
   const node = cause.node === null ? undefined : nodeNamed(cause.node);
   return (
-    <div class="cause">
+    <div class={`cause edge-${lookOf(run.status).tone}`}>
       {cause.lines.map((line) => (
         <p key={line}>{line}</p>
       ))}

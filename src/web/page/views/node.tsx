@@ -15,7 +15,7 @@ import { ChangedFiles, LayoutChoice } from './changes.tsx';
 import { State } from './icon.tsx';
 import { Output, TextView } from './output.tsx';
 import { Tabs } from './parts.tsx';
-import { executionPath, selectedExecution } from './run.tsx';
+import { executionPath, selectedExecution, shownState } from './run.tsx';
 
 const nodePage = signal<{ readonly key: string; readonly view: ExecutionView } | null>(null);
 const problem = signal('');
@@ -43,12 +43,13 @@ export function NodePage({
   const key = row === undefined ? '' : `${run.run_id} ${row.node}@${row.visit}`;
   useLoaded(run, row, key);
   const element = useRef<HTMLElement>(null);
+  const loaded = nodePage.value?.key === key;
   useEffect(() => {
     // Where the page is one column, the node is below what it was chosen from.
     if (matchMedia(oneColumn).matches && !follow.value) element.current?.scrollIntoView();
-  }, [key]);
+  }, [key, loaded]);
   if (row === undefined) return <NotExecuted run={run} node={name.id} />;
-  const view = nodePage.value?.key === key ? nodePage.value.view : null;
+  const view = loaded ? (nodePage.value?.view ?? null) : null;
   const tab = name.tab ?? (row.type === 'codergen' ? 'prompt' : 'output');
   const at = address.value;
   return (
@@ -136,7 +137,7 @@ function NodeHead({ run, row, view }: { run: RunView; row: ExecutionRow; view: E
     <header class="node-head">
       <div class="node-first">
         <h2>
-          <State state={row.state} worded /> {row.node}
+          <State state={shownState(run, row)} worded /> {row.node}
           {visits.length > 1 && <span class="quiet"> @{row.visit}</span>}
         </h2>
         {visits.length > 1 && <Visits run={run} row={row} visits={visits} />}

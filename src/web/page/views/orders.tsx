@@ -8,7 +8,7 @@ import { pathOf } from '../text/address.ts';
 import { countText, durationText } from '../text/format.ts';
 import { lookOf } from '../text/looks.ts';
 import { Shape } from './icon.tsx';
-import { executionPath, selectedExecution } from './run.tsx';
+import { executionPath, selectedExecution, shownState } from './run.tsx';
 
 /** Groups that the reader has unfolded or folded; the others are unfolded while they run, or if they failed. */
 const unfolded = signal<ReadonlyMap<string, boolean>>(new Map());
@@ -119,6 +119,7 @@ function Attempts({ group, run, rows }: Rows & { group: ExecutionGroup }) {
 function Execution({ row, run }: { row: ExecutionRow; run: RunView }) {
   const selected = selectedExecution.value;
   const here = selected?.node === row.node && selected.visit === row.visit;
+  const state = shownState(run, row);
   const live = row.state === 'running' ? Math.max(0, now.value - runViewAt.value) : 0;
   return (
     <li>
@@ -129,8 +130,8 @@ function Execution({ row, run }: { row: ExecutionRow; run: RunView }) {
         aria-current={here ? 'true' : undefined}
         title={row.reason || row.notes || row.label}
       >
-        <Shape state={row.state} />
-        <span class="hidden">{lookOf(row.state).word}: </span>
+        <Shape state={state} />
+        <span class="hidden">{lookOf(state).word}: </span>
         <span class="name">
           {row.node}
           {row.visit > 1 && <span class="quiet"> @{row.visit}</span>}
