@@ -10,13 +10,23 @@ const pipeline = `digraph g {
   start [shape=Mdiamond] make [shape=parallelogram, tool_command="echo made"] exit [shape=Msquare]
   start -> make -> exit
 }`;
+const writing = `digraph g {
+  start [shape=Mdiamond] exit [shape=Msquare]
+  make [shape=parallelogram, tool_command="echo key $SOME_API_KEY > settings.ini"]
+  start -> make -> exit
+}`;
 let place: Awaited<ReturnType<typeof house>>;
 let server: Served;
 let readOnly: Served;
 const file = '/api/v1/runs/one/nodes/make/1/files';
 
 beforeAll(async () => {
-  place = await house({ 'p.dot': pipeline, 'secret.txt': 'top secret', 'sub/.hidden/x': 'top secret' });
+  place = await house({
+    'p.dot': pipeline,
+    'sub/.hidden/key.dot': writing,
+    'secret.txt': 'top secret',
+    'sub/.hidden/x': 'top secret',
+  });
   await place.run('p.dot', { runId: 'one' });
   symlinkSync(join(place.path, '.factory/runs/one'), join(place.path, '.factory/runs/linked'));
   mkdirSync(join(place.path, 'runs2/two'), { recursive: true });
@@ -143,6 +153,25 @@ test('a link that a node has left in its folder is not followed', async () => {
   const { prompt, answer, files } = JSON.parse(text);
   expect([prompt, answer]).toEqual([null, null]);
   expect(files.map(({ name }: { name: string }) => name)).not.toEqual(expect.arrayContaining(links));
+});
+
+test('what a node that was given a secret has written into files is masked', async () => {
+  const env = { SOME_API_KEY: 'sk-0123456789abcdef' };
+  place.environment({ HOME: place.path, ...env });
+  await place.run('sub/.hidden/key.dot', { runId: 'key', runsdir: '.keys', envPass: ['SOME_API_KEY'] });
+  await using it = await served(place.path, { runsdir: '.keys' }, env);
+  // As a program leaves it that is killed before the engine masks it.
+  writeFileSync(join(place.path, '.keys/key/make/own.stdout.txt'), `key ${env.SOME_API_KEY}\n`);
+  const node = '/api/v1/runs/key/nodes/make/1';
+  for (const path of [
+    ...['/api/v1/runs/key/changes', '/api/v1/runs/key/changes?path=settings.ini', node],
+    ...[`${node}/files/own.stdout.txt`, `${node}/files/own.stdout.txt?download=1`],
+  ]) {
+    const { status, text } = await it.ask(path);
+    expect(status, path).toBe(200);
+    expect(text, path).toContain('key ***');
+    expect(text, path).not.toContain(env.SOME_API_KEY);
+  }
 });
 
 function symlinkIfMissing(to: string, path: string): void {

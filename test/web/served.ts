@@ -16,13 +16,13 @@ type Sent = {
 };
 
 /** Serves the folder until it is disposed of. */
-export async function served(cwd: string, flags: Flags = {}) {
+export async function served(cwd: string, flags: Flags = {}, env: Readonly<Record<string, string>> = {}) {
   const stop = new AbortController();
   let ended: Promise<unknown> = Promise.resolve();
   const url = await new Promise<URL>((found, failed) => {
     let err = '';
     const doors = {
-      ...{ cwd, env: cleanEnv({ HOME: cwd }), signal: () => stop.signal },
+      ...{ cwd, env: cleanEnv({ HOME: cwd, ...env }), signal: () => stop.signal },
       out: (text: string) => found(new URL(text.trim())),
       err: (text: string) => {
         err += text;

@@ -9,6 +9,8 @@ import {
 } from '../../app/changes.ts';
 import { type FilePatches, filePatches } from '../../app/file-patches.ts';
 import { textsWithheld } from '../../app/inspect/withheld.ts';
+import { masker } from '../../core/policy/mask.ts';
+import { textsToMask } from '../../core/policy/secrets.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
 import { ancestorsOf, shownPath } from '../../platform/files/names.ts';
 import { GitError } from '../../platform/git.ts';
@@ -57,10 +59,15 @@ async function changesOf(
   );
   const limits = path === undefined ? inList : ofOne;
   const made = await filePatches(sides, snapshots, files, { env: web.env, ...limits });
+  // Unlike records, the files of a workspace keep what a node that was given a secret has written.
+  const mask = masker(textsToMask(web.env));
   return {
     from: { moment: moments.from.words, snapshot: moments.from.snapshot },
     to: { moment: moments.to.words, snapshot: moments.to.snapshot },
-    files: shown.map((one) => shownChange(one, made, withheld.has(one.path))),
+    files: shown.map((one) => {
+      const change = shownChange(one, made, withheld.has(one.path));
+      return { ...change, patch: mask(change.patch) };
+    }),
     more: ours.length - shown.length,
     left_out: all.filter((one) => !isProduct(one.path)).length,
     withheld: shown.some(({ path }) => withheld.has(path)),

@@ -2,9 +2,11 @@
 import { join, relative } from 'node:path';
 import { inspectExecution } from '../../app/inspect/execution.ts';
 import { folderOf } from '../../app/inspect/folder.ts';
+import { masker, maskStream } from '../../core/policy/mask.ts';
+import { textsToMask } from '../../core/policy/secrets.ts';
 import { assertNoLinkAbove } from '../../platform/files/inside.ts';
 import { readPart } from '../../platform/files/read.ts';
-import { type Handlers, notFound, problem } from '../web.ts';
+import { type Handlers, notFound, problem, type Web } from '../web.ts';
 
 /** Bytes of one answer. */
 const largestPart = 1024 * 1024;
@@ -12,7 +14,10 @@ const largestPart = 1024 * 1024;
 export const executionsApi: Pick<Handlers, 'execution' | 'file'> = {
   execution: async ({ web, run, params }) => {
     const view = await inspectExecution(run.dir, params.node, params.visit, web);
-    return 'problems' in view ? noExecution(params) : view;
+    if ('problems' in view) return noExecution(params);
+    // The engine masks what a program has written into the folder of its node when the program ends.
+    const mask = masker(textsToMask(web.env));
+    return { ...view, output: view.output.map((one) => ({ ...one, text: mask(one.text) })) };
   },
   file: async ({ web, run, params, query, request }) => {
     const view = await inspectExecution(run.dir, params.node, params.visit, web);
@@ -26,11 +31,15 @@ export const executionsApi: Pick<Handlers, 'execution' | 'file'> = {
       );
     const path = join(await folderOf(run.dir, params), listed.name);
     assertNoLinkAbove(run.dir, relative(run.dir, path));
-    if (query.download === '1') return request.method === 'HEAD' ? headOf(path) : downloadOf(path, params);
+    if (query.download === '1')
+      return request.method === 'HEAD' ? headOf(path) : downloadOf(path, params, web);
     const { from = 0, to = from + largestPart } = query;
     const part = readPart(path, from, Math.min(to, from + largestPart));
     if (part === undefined) return notFound(`there is no file ${params.name} any more`);
-    return new Response(part.bytes, { headers: { ...plain, 'X-File-Bytes': String(part.size) } });
+    const masked = maskStream(textsToMask(web.env));
+    return new Response(Buffer.concat([masked.push(part.bytes), masked.end()]), {
+      headers: { ...plain, 'X-File-Bytes': String(part.size) },
+    });
   },
 };
 
@@ -52,14 +61,18 @@ function headOf(path: string): Response {
 }
 
 /** The whole file, piece by piece. One that still grows is sent up to the end that it has then. */
-function downloadOf(path: string, { node, visit, name = '' }: Params): Response {
+function downloadOf(path: string, { node, visit, name = '' }: Params, { env }: Pick<Web, 'env'>): Response {
+  const masked = maskStream(textsToMask(env));
   let at = 0;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
       const part = readPart(path, at, at + largestPart);
-      if (part === undefined || part.bytes.length === 0) return controller.close();
+      if (part === undefined || part.bytes.length === 0) {
+        controller.enqueue(Buffer.from(masked.end()));
+        return controller.close();
+      }
       at += part.bytes.length;
-      controller.enqueue(part.bytes);
+      controller.enqueue(Buffer.from(masked.push(part.bytes)));
     },
   });
   const saved = `${node}-${visit}-${name}`.replace(/[^A-Za-z0-9._-]/g, '_');
