@@ -22,8 +22,8 @@ class Serve {
   }
 
   /** The address that it prints. */
-  async start(): Promise<string> {
-    const process_ = spawn(process.execPath, [cli, 'serve', '--port', String(this.port), '--token', token], {
+  async start(secret = token): Promise<string> {
+    const process_ = spawn(process.execPath, [cli, 'serve', '--port', String(this.port), '--token', secret], {
       ...{ cwd: this.folder, env: cleanEnv({ HOME: this.folder }), stdio: ['ignore', 'pipe', 'inherit'] },
     });
     this.process = process_;
@@ -76,6 +76,21 @@ inChromium('factory serve', (browser) => {
     await page.getByText('1 runs').waitFor();
     await page.getByRole('link', { name: /completed: 4 commits/ }).click();
     await page.getByRole('complementary').getByText('4 of 4').waitFor();
+  });
+
+  test('a page whose token is not valid any more reports it, and continues with the new one', async () => {
+    await using it = await home({});
+    const serve = new Serve(it.path);
+    await using _ = { [Symbol.asyncDispose]: () => serve.stop() };
+    await using page = await openPage(browser(), await serve.start());
+    await page.getByText('No runs yet').waitFor();
+    await serve.stop();
+    const url = await serve.start('another-token-0123456789');
+    const bar = page.getByText('This browser has no access');
+    await bar.waitFor(slow);
+    // As another tab of the browser would: it shares the cookies.
+    await page.request.get(url);
+    await bar.waitFor({ ...slow, state: 'hidden' });
   });
 
   test('a page of another origin can neither read runs nor start one', async () => {

@@ -109,3 +109,7 @@ export const requestMessage = (error: unknown): string =>
     : error instanceof Error
       ? error.message
       : String(error);
+
+/** Why something cannot be read; empty if the bar of the connection says it. */
+export const readProblem = (error: unknown): string =>
+  error instanceof RequestError && [0, 401].includes(error.status) ? '' : requestMessage(error);

@@ -9,6 +9,9 @@ export type ConnectionTrouble =
   | null;
 export const connection = signal<ConnectionTrouble>(null);
 
+/** How often a lost stream was opened again: what was not read in the meantime is read then. */
+export const reconnected = signal(0);
+
 export interface Feed {
   /** Where to open it; asked at every connection, so that it can continue after the last event. */
   readonly url: () => string;
@@ -30,6 +33,7 @@ export function openFeed({ url, opened, on }: Feed): () => void {
   const connect = () => {
     source = new EventSource(url());
     source.onopen = () => {
+      if (failures > 0) reconnected.value++;
       failures = 0;
       connection.value = null;
       opened?.();

@@ -2,7 +2,7 @@
 import { batch, computed, signal } from '@preact/signals';
 import type { RunRow, RunView } from '../../app/inspect/shapes.ts';
 import type { RunList, ServerInfo, StoredEvent } from '../contract.ts';
-import { api, listStream, RequestError, requestMessage, runStream } from './api.ts';
+import { api, listStream, RequestError, readProblem, runStream } from './api.ts';
 import { connection, openFeed } from './live.ts';
 
 export const server = signal<ServerInfo | null>(null);
@@ -99,7 +99,7 @@ export function watchRun(id: string): () => void {
   });
   const view = repeated(async () => {
     const answer = await api.run(id).catch((error: unknown) => {
-      if (open && !gone) runProblem.value = requestMessage(error);
+      if (open && !gone) runProblem.value = readProblem(error) || null;
     });
     if (!open || !answer) return;
     batch(() => {

@@ -3,7 +3,8 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { RunView } from '../../../app/inspect/shapes.ts';
 import type { ChangeList } from '../../contract.ts';
-import { api, requestMessage } from '../api.ts';
+import { api, readProblem } from '../api.ts';
+import { reconnected } from '../live.ts';
 import { diffLayout } from '../settings.ts';
 import { countText } from '../text/format.ts';
 import { FileDiff } from './diff.tsx';
@@ -96,13 +97,13 @@ export function ChangedFiles({
         problem.value = '';
       },
       (error: unknown) => {
-        if (current) problem.value = requestMessage(error);
+        if (current) problem.value = readProblem(error);
       },
     );
     return () => {
       current = false;
     };
-  }, [run, key, version]);
+  }, [run, key, version, reconnected.value]);
   if (problem.value !== '') return <p class="loading">{problem.value}</p>;
   const answer = list.value;
   if (answer === null) return <p class="loading">Reading the changes…</p>;

@@ -2,7 +2,8 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { RunView } from '../../../app/inspect/shapes.ts';
-import { api, requestMessage } from '../api.ts';
+import { api, readProblem } from '../api.ts';
+import { reconnected } from '../live.ts';
 import { go } from '../place.ts';
 import { countText, durationText, moneyText } from '../text/format.ts';
 import { lookOf } from '../text/looks.ts';
@@ -26,13 +27,13 @@ export function GraphPanel({ run }: { run: RunView }) {
         drawn.value++;
       },
       (error: unknown) => {
-        if (current) problem.value = requestMessage(error);
+        if (current) problem.value = readProblem(error);
       },
     );
     return () => {
       current = false;
     };
-  }, [run.run_id, counted]);
+  }, [run.run_id, counted, reconnected.value]);
   const selected = selectedExecution.value?.node;
   const version = drawn.value;
   useEffect(() => {

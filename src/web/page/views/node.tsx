@@ -3,8 +3,9 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
-import { api, filePath, requestMessage } from '../api.ts';
+import { api, filePath, readProblem } from '../api.ts';
 import { now } from '../clock.ts';
+import { reconnected } from '../live.ts';
 import { address } from '../place.ts';
 import { follow } from '../settings.ts';
 import { liveTexts, runViewAt, server } from '../store.ts';
@@ -91,13 +92,13 @@ function useLoaded(run: RunView, row: ExecutionRow | undefined, key: string): vo
         problem.value = '';
       },
       (error: unknown) => {
-        if (current) problem.value = requestMessage(error);
+        if (current) problem.value = readProblem(error);
       },
     );
     return () => {
       current = false;
     };
-  }, [key, version]);
+  }, [key, version, reconnected.value]);
 }
 
 function NotExecuted({ run, node }: { run: RunView; node: string }) {
