@@ -1,5 +1,5 @@
 /** What the page knows of the server and its runs: signals, filled by one stream at a time. */
-import { batch, computed, signal } from '@preact/signals';
+import { batch, signal } from '@preact/signals';
 import type { RunRow, RunView } from '../../app/inspect/shapes.ts';
 import type { RunList, ServerInfo, StoredEvent } from '../contract.ts';
 import { api, listStream, RequestError, readProblem, runStream } from './api.ts';
@@ -37,8 +37,6 @@ interface LivePiece {
   /** It is the first of its execution: what was shown before is of one that was interrupted. */
   readonly begins: boolean;
 }
-
-export const running = computed(() => runView.value?.status === 'running');
 
 /** A longer live text keeps its second half: the whole is in the run directory. */
 const mostLive = 4_000_000;

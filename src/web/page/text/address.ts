@@ -1,9 +1,9 @@
 /** Addresses of the page ↔ what it shows. */
 
-export const runTabs = ['graph', 'timeline', 'events', 'changes', 'evidence', 'cost'] as const;
+const runTabs = ['graph', 'timeline', 'events', 'changes', 'evidence', 'cost'] as const;
 export type RunTab = (typeof runTabs)[number];
 
-export const nodeTabs = ['output', 'prompt', 'answer', 'changes', 'context', 'files'] as const;
+const nodeTabs = ['output', 'prompt', 'answer', 'changes', 'context', 'files'] as const;
 export type NodeTab = (typeof nodeTabs)[number];
 
 export type Address =

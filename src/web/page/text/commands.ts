@@ -2,7 +2,7 @@
 import type { DeliverBody, ForkBody, StartBody } from '../../contract.ts';
 
 /** A word as a POSIX shell takes it. */
-export const quotedWord = (word: string): string =>
+const quotedWord = (word: string): string =>
   /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 const line = (...words: readonly string[]): string => ['factory', ...words.map(quotedWord)].join(' ');

@@ -13,7 +13,7 @@ export function EvidencePanel({ run }: { run: RunView }) {
   if (result === null)
     return <p class="loading">The evidence is written when the run ends. Executions show theirs already.</p>;
   return (
-    <div class="evidence prose">
+    <div class="evidence">
       <Commands run={run} result={result} />
       <Commits result={result} />
       <Verdicts result={result} />

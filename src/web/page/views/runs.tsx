@@ -223,7 +223,7 @@ function Row({ run }: { run: RunRow }) {
   );
 }
 
-export function progressText({ progress }: RunRow): string {
+function progressText({ progress }: RunRow): string {
   if (progress === null) return '';
   return progress.current === null
     ? `${progress.done} of ${progress.total}`

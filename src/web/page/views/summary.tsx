@@ -18,7 +18,7 @@ export function SummaryPanel({ run, close }: { run: RunRow; close: () => void })
           ✕
         </button>
       </header>
-      <p class="lead">
+      <p>
         <State state={run.status} worded />
         <br />
         {run.headline}
