@@ -69,8 +69,8 @@ test('a replay equals its run, prompts with directories and times included, and 
   await checks(it);
   await checks(it, 'of-base');
   const listed = await it.runs();
-  expect(listed.out).toMatch(/^of-base .* replay of base$/m);
-  expect(listed.out).toMatch(/^of-of-base .* replay of of-base$/m);
+  expect(listed.out).toMatch(/^of-base .* replay of base;/m);
+  expect(listed.out).toMatch(/^of-of-base .* replay of of-base;/m);
   expect(listed.out).not.toMatch(/^base .*replay/m);
   const runsOf = JSON.parse((await it.runs({ json: true })).out).runs;
   expect(
