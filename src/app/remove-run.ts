@@ -5,6 +5,7 @@ import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { layout } from '../core/records/layout.ts';
+import type { Holdout } from '../core/records/manifest.ts';
 import { commitSchema } from '../core/records/result.ts';
 import { sha256 } from '../core/sha256.ts';
 import { dropHoldoutKey } from '../holdout/vault.ts';
@@ -15,6 +16,7 @@ import { isAtWork, type RunSummary, readManifest } from '../store/runs.ts';
 import { walk } from '../workspace/walk.ts';
 import { isDelivered } from './delivered.ts';
 import { buildingName } from './run-directory.ts';
+import { processMarker } from './run-state.ts';
 import { endLeftovers } from './unchanged-inputs.ts';
 
 /** Why a run is kept: a process works for it; its commits would be lost; its files do not show whether they would. */
@@ -50,8 +52,11 @@ export async function removeRun(
   const read = await readManifest(dir);
   const unique = sha256(`${dir}\0${clock.monotonic()}\0${lock.epoch}`).slice(0, 16);
   const hidden = join(dirname(dir), buildingName(id, unique));
+  let key: Holdout | undefined;
   try {
     const history = await readRun(dir);
+    // A copy of a run directory has the key of the original.
+    if (read.ok && processMarker(dir, read.manifest) === read.manifest.marker) key = read.manifest.holdout;
     if (read.ok && history.ok)
       await endLeftovers(dir, read.manifest, history.checkpoint, livingOwners(dir)).catch(() => 0);
     lock.assertOwner();
@@ -59,7 +64,7 @@ export async function removeRun(
   } finally {
     await lock.release();
   }
-  if (read.ok && read.manifest.holdout !== undefined) await dropHoldoutKey(read.manifest.holdout, env);
+  if (key !== undefined) await dropHoldoutKey(key, env);
   await removeTree(hidden);
   return { freed };
 }

@@ -101,6 +101,20 @@ test('a run that cannot be read is removed only by force', async () => {
   expect(left()).toEqual(['cut', 'made']);
 });
 
+test('the key of a holdout is removed with its run, and not with a copy of the run', async () => {
+  mkdirSync(join(top, 'sealed'), { recursive: true });
+  writeFileSync(join(top, 'sealed/a.sh'), 'exit 0');
+  const keys = join(top, 'keys');
+  const doors = { env: { ...env, FACTORY_KEYS: keys } };
+  const ran = await asked(['run', 'plain.dot'], { runId: 'judged', quiet: true, holdout: 'sealed' }, doors);
+  expect(ran).toMatchObject({ code: 0, err: '' });
+  cpSync(join(runs, 'judged'), join(runs, 'copy'), { recursive: true });
+  expect((await asked(['rm', 'copy'], {}, doors)).code).toBe(0);
+  expect(readdirSync(keys)).toHaveLength(1);
+  expect((await asked(['rm', 'judged'], {}, doors)).code).toBe(0);
+  expect(readdirSync(keys)).toEqual([]);
+});
+
 test('prune needs a rule, keeps what is running or undelivered, and says what it freed', async () => {
   expect((await asked(['prune'])).err).toContain('nothing says which runs are old');
   const lock = await locked('cut');
