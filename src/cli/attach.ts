@@ -1,16 +1,18 @@
 /** `factory attach`: the live view of a run of another process. */
 import { followRun } from '../app/inspect/follow.ts';
+import { inspectRow } from '../app/inspect/rows.ts';
 import { resultIn } from '../app/inspect/run.ts';
 import { titleOf } from '../app/inspect/title.ts';
 import { storedGraph } from '../app/read-pipeline.ts';
 import { untilEnded } from '../app/until-ended.ts';
 import { refused } from '../core/diagnostic.ts';
 import { type RunEvent, runEventSchema } from '../core/events.ts';
-import { namedRun, readManifest, summaryOf } from '../store/runs.ts';
+import { namedRun, readManifest } from '../store/runs.ts';
 import { findNamed, type NamedRun } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import { type CliIo, paints } from './io.ts';
-import { logsCommand, standing } from './logs.ts';
+import { logsCommand } from './logs.ts';
+import { runLine } from './report/inspect.ts';
 import { canDraw, openScreen } from './report/live.ts';
 import { painter, summary } from './report/run.ts';
 
@@ -78,8 +80,8 @@ async function draw(
 
 /** The summary of a run that has ended; where its owner could not write one, how it stands. */
 async function end({ id, dir }: NamedRun, options: AttachOptions, io: CliIo): Promise<void> {
-  const stands = await summaryOf(id, dir, io.clock);
+  const row = await inspectRow(dir, io);
   const result = resultIn(dir);
-  if (result === null || result.status !== stands.status) io.err(`${standing(stands, dir, io)}\n`);
+  if (result === null || result.status !== row?.status) io.err(`${runLine(`run ${id}:`, row)}\n`);
   else io.out(`${summary(result, painter(paints(io, io.outIsTerminal, options.color)))}\n`);
 }

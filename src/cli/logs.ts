@@ -1,7 +1,7 @@
 /** `factory logs`: what happened in a run, event by event; with `--follow` also what happens from now on. */
 import { stripVTControlCharacters } from 'node:util';
 import { followRun } from '../app/inspect/follow.ts';
-import { nextOf } from '../app/inspect/next.ts';
+import { inspectRow } from '../app/inspect/rows.ts';
 import { textsWithheld } from '../app/inspect/withheld.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Log } from '../core/contracts/watcher.ts';
@@ -10,16 +10,15 @@ import type { JsonObject } from '../core/json.ts';
 import { layout } from '../core/records/layout.ts';
 import { toReader } from '../platform/streams.ts';
 import { type Cursor, cursorNearEnd } from '../store/journal-read.ts';
-import { namedRun, type RunSummary, summaryOf } from '../store/runs.ts';
 import { findNamed } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { recordOf } from './report/events.ts';
+import { runLine } from './report/inspect.ts';
 import { exitsHeld } from './report/live.ts';
 import { chosenLevel, isLogged, type LogLevel, recordLine } from './report/log.ts';
 import { outputPrinter } from './report/output.ts';
-import { foreign, oneLine, painter } from './report/run.ts';
-import { storyOf } from './runs.ts';
+import { oneLine, painter } from './report/run.ts';
 
 export type LogsOptions = {
   readonly runsdir?: string;
@@ -55,7 +54,7 @@ export async function logsCommand(
   if (told?.isEmpty !== false) io.err(`there is no record in ${events}\n`);
   else if (told.lines === 0 && options.node !== undefined)
     io.err(`no event so far is about a node "${options.node}"\n`);
-  io.err(`${standing(await summaryOf(found.id, dir, io.clock), dir, io)}\n`);
+  io.err(`${runLine(`run ${found.id}:`, await inspectRow(dir, io))}\n`);
   return 0;
 }
 
@@ -97,13 +96,6 @@ async function tellFrom(
   }
   teller.end();
   return { lines: teller.told(), isEmpty };
-}
-
-/** How the run stands, and what could be typed next. */
-export function standing(summary: RunSummary, dir: string, io: Io): string {
-  const story = foreign(storyOf(summary), '  ');
-  const next = nextOf(summary, io.called?.program ?? 'factory', namedRun(dir, io.cwd));
-  return `run ${summary.id}: ${summary.status}${story === '' ? '' : `: ${story}`}${next === '' ? '' : `\nnext: ${next}`}`;
 }
 
 /** Prints records as lines; with `last` the latest ones are held until `begin`. */

@@ -8,11 +8,9 @@ import { elapsedWords } from '../core/amounts.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { isPaused } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
-import { forkWords } from '../core/records/names.ts';
-import type { RunSummary } from '../store/runs.ts';
 import { runsDirOf } from './find-run.ts';
 import { type Io, paints } from './io.ts';
-import { costWords, statusCell, statusPaint, statusWord } from './report/inspect.ts';
+import { costWords, statusCell, statusPaint, statusWord, storyOf } from './report/inspect.ts';
 import { columns, oneLine, type Paint, painter } from './report/run.ts';
 
 export type RunsOptions = {
@@ -115,7 +113,7 @@ function table(
     const painted = cells.map((cell, column) => (column === 1 ? statusPaint(run.status, paint)(cell) : cell));
     const room = width === undefined ? 100 : width - taken - 1;
     const row = [...painted, room < 12 ? '' : oneLine(last, room)].join('  ').trimEnd();
-    const below = wide || run.status === 'completed' ? '' : oneLine(storyOfRow(run), width - 3);
+    const below = wide || run.status === 'completed' ? '' : oneLine(storyOf(run), width - 3);
     return below === '' ? row : `${row}\n  ${paint.dim(below)}`;
   });
 }
@@ -135,7 +133,7 @@ function cellsOf(runs: readonly RunRow[], wide: boolean, now: Date): readonly (r
       run.started_at === '' ? '?' : localTime(run.started_at, now),
       elapsedWords(run.elapsed_ms),
       ...(paid ? [run.spent.calls === 0 ? '' : costWords(run.spent)] : []),
-      wide || run.status === 'completed' ? storyOfRow(run) : '',
+      wide || run.status === 'completed' ? storyOf(run) : '',
     ]),
   ];
 }
@@ -160,33 +158,4 @@ function shortIds(runs: readonly RunRow[], wide: boolean): readonly string[] {
     new Set(ids.map((id) => id.slice(0, length))).size === ids.length;
   const length = [10, 14, 18].find(isShort) ?? 26;
   return ids.map((id) => (/^[0-9A-Z]{26}$/.test(id) ? id.slice(0, length) : id));
-}
-
-/** The headline, and the run that this one repeats or began with. */
-const storyOfRow = ({ headline, reason, status, replay_of, forked_from }: RunRow): string =>
-  [
-    replay_of === null ? '' : `replay of ${replay_of}`,
-    forked_from === null || forked_from.run_id === replay_of ? '' : `fork of ${forkWords(forked_from)}`,
-    isPaused(status) && reason !== '' ? `${headline}: ${reason}` : headline,
-  ]
-    .filter((words) => words !== '')
-    .join('; ');
-
-/** Details of a run's status. */
-export const storyOf = (run: RunSummary): string =>
-  [
-    run.replayOf === null ? '' : `replay of ${run.replayOf}`,
-    run.forkedFrom === null || run.forkedFrom.run_id === run.replayOf
-      ? ''
-      : `fork of ${forkWords(run.forkedFrom)}`,
-    standOf(run),
-  ]
-    .filter((words) => words !== '')
-    .join('; ');
-
-function standOf({ status, reason, nextNode, wakeAt }: RunSummary): string {
-  if (wakeAt !== null) return `resumes at ${wakeAt.slice(0, 16).replace('T', ' ')} UTC: ${reason}`;
-  if (reason !== '') return reason;
-  if (status === 'unreadable') return 'its files are damaged, missing or not readable for this user';
-  return nextNode === '' ? '' : `${status === 'running' ? 'at' : 'stopped before'} ${nextNode}`;
 }

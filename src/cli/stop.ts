@@ -1,14 +1,13 @@
 /** `factory stop`: stops a run from any terminal of its host. */
 
 import { thisUser } from '../app/acts.ts';
-import { nextOf } from '../app/inspect/next.ts';
+import { inspectRow } from '../app/inspect/rows.ts';
 import { stopRun } from '../app/stop.ts';
 import { refused } from '../core/diagnostic.ts';
-import { isPaused } from '../core/outcome.ts';
-import { namedRun, type RunSummary } from '../store/runs.ts';
 import { findNamed } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
+import { runLine } from './report/inspect.ts';
 
 export type StopOptions = {
   readonly runsdir?: string;
@@ -35,27 +34,13 @@ export async function stopCommand(run: string, options: StopOptions, io: CliIo):
   });
   if (answer.kind === 'refused')
     return refused('stop', `run ${found.id} cannot be stopped from here: ${answer.why}`, answer.fix, 1);
-  const next = nextOf(answer.run, io.called?.program ?? 'factory', namedRun(found.dir, io.cwd));
-  const { status } = answer.run;
-  if (options.json === true)
-    io.out(
-      `${JSON.stringify({ schema_version: 1, run_id: found.id, answer: answer.kind, status, next }, null, 2)}\n`,
-    );
-  else {
-    io.out(`run ${found.id} ${words[answer.kind](answer.run)}\n`);
-    if (answer.kind !== 'stopping' && next !== '') io.out(`next: ${next}\n`);
-  }
-  if (answer.kind !== 'stopping') return 0;
+  const { kind, run: stands } = answer;
+  const row = await inspectRow(found.dir, io);
+  if (options.json === true) {
+    const record = { run_id: found.id, answer: kind, status: stands.status, next: row?.next ?? '' };
+    io.out(`${JSON.stringify({ schema_version: 1, ...record }, null, 2)}\n`);
+  } else if (kind === 'stopping') io.out(`run ${found.id} is still stopping\n`);
+  else io.out(`${runLine(`run ${found.id}${kind === 'stopped' ? ':' : ' is not running:'}`, row)}\n`);
+  if (kind !== 'stopping') return 0;
   return signal.aborted ? 130 : timedOutCode;
 }
-
-const words = {
-  stopped: (run: RunSummary) => `has stopped: ${standing(run)}`,
-  not_running: (run: RunSummary) => `is not running: ${standing(run)}`,
-  stopping: () => 'is still stopping',
-} as const;
-
-const standing = ({ status, nextNode }: RunSummary): string => {
-  const word = isPaused(status) ? 'suspended' : status;
-  return status === 'interrupted' && nextNode !== '' ? `${word} before ${nextNode}` : word;
-};

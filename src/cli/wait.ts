@@ -1,12 +1,10 @@
 /** `factory wait`: waits for runs of other processes. */
-import { nextOf } from '../app/inspect/next.ts';
+import { inspectRow } from '../app/inspect/rows.ts';
 import { exitCodeOf, untilEnded } from '../app/until-ended.ts';
-import { namedRun, type RunSummary } from '../store/runs.ts';
 import { findNamed, type NamedRun } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
-import { foreign } from './report/run.ts';
-import { storyOf } from './runs.ts';
+import { runLine } from './report/inspect.ts';
 import { timedOutCode } from './stop.ts';
 
 export type WaitOptions = {
@@ -38,22 +36,17 @@ export async function waitCommand(
     const run = await untilEnded(id, dir, { clock, deadline, signal });
     const exit = run === undefined ? (signal.aborted ? 130 : timedOutCode) : await exitCodeOf(run);
     code ||= exit;
-    const next = run === undefined ? '' : nextOf(run, io.called?.program ?? 'factory', namedRun(dir, io.cwd));
+    const row = run && (await inspectRow(dir, io));
     records.push({
       run_id: id,
       status: run?.status ?? 'running',
       exit_code: exit,
       reason: run?.reason ?? '',
-      next,
+      next: row?.next ?? '',
     });
-    if (options.json !== true) io.out(lineOf(id, run, next));
+    if (options.json !== true)
+      io.out(`${run === undefined ? `run ${id} is still running` : runLine(`run ${id}:`, row)}\n`);
   }
   if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, runs: records }, null, 2)}\n`);
   return code;
-}
-
-function lineOf(id: string, run: RunSummary | undefined, next: string): string {
-  if (run === undefined) return `run ${id} is still running\n`;
-  const story = foreign(storyOf(run), '  ');
-  return `run ${id}: ${run.status}${story === '' ? '' : `: ${story}`}\n${next === '' ? '' : `next: ${next}\n`}`;
 }

@@ -147,7 +147,10 @@ test('prune removes a run when it is older than --older and not among the --keep
 });
 
 test('wait answers with the exit code of the run, and with 124 when the time is up', async () => {
-  expect(await asked(['wait', 'done'])).toMatchObject({ code: 0, out: 'run done: completed\n' });
+  expect(await asked(['wait', 'done'])).toMatchObject({
+    code: 0,
+    out: 'run done: completed: 3 nodes done\n',
+  });
   const both = await asked(['wait', 'done', 'cut'], { json: true });
   const { runs: records } = JSON.parse(both.out);
   expect(records).toMatchObject([

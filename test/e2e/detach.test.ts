@@ -41,7 +41,7 @@ test('a detached run outlives the command that started it, and stops in order fr
 
   const stopped = await it.factory(['stop', 'r1']);
   expect(stopped).toMatchObject({ code: 0, stderr: '' });
-  expect(stopped.stdout).toMatch(/^run r1 has stopped: interrupted before one\nnext: .* resume r1\n$/);
+  expect(stopped.stdout).toMatch(/^run r1: stopped before one\nnext: .* resume r1\n$/);
   await vi.waitFor(() => expect(isAlive(owner)).toBe(false), patient);
   const text = readFileSync(log, 'utf8');
   expect(text).toContain('pipeline starting');
@@ -51,14 +51,14 @@ test('a detached run outlives the command that started it, and stops in order fr
   const idle = await it.factory(['stop', 'r1']);
   expect(idle).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('run r1 is not running: interrupted'),
+    stdout: expect.stringContaining('run r1 is not running: stopped before one'),
   });
 
   writeFileSync(env.FLAG, '');
   const resumed = await it.factory(['resume', 'r1', '--detach', '--quiet'], { env });
   expect(resumed).toMatchObject({ code: 0, stdout: 'r1\n' });
   const waited = await it.factory(['wait', 'r1', '--timeout', '1m']);
-  expect(waited).toMatchObject({ code: 0, stdout: 'run r1: completed\n' });
+  expect(waited).toMatchObject({ code: 0, stdout: 'run r1: completed: 3 nodes done\n' });
   const verified = await it.factory(['verify', 'r1']);
   expect(verified.code, verified.stdout).toBe(0);
 });

@@ -10,7 +10,9 @@ import type {
   RunView,
 } from '../../app/inspect/shapes.ts';
 import { elapsedWords, usdWords } from '../../core/amounts.ts';
+import { isPaused } from '../../core/outcome.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
+import { forkWords } from '../../core/records/names.ts';
 import {
   columns,
   countedItems,
@@ -56,6 +58,25 @@ const states: Readonly<Record<ExecutionRow['state'], readonly [sign: string, col
 /** What a run has cost: `1.84 USD`, `≥ 1.84 USD` where a part is unknown. */
 export const costWords = ({ cost_usd, unknown_cost }: RunRow['spent']): string =>
   unknown_cost === 0 ? usdWords(cost_usd) : cost_usd === 0 ? 'unknown' : `≥ ${usdWords(cost_usd)}`;
+
+/** The headline, and the run that this one repeats or began with. */
+export const storyOf = ({ headline, reason, status, replay_of, forked_from }: RunRow): string =>
+  [
+    replay_of === null ? '' : `replay of ${replay_of}`,
+    forked_from === null || forked_from.run_id === replay_of ? '' : `fork of ${forkWords(forked_from)}`,
+    isPaused(status) && reason !== '' ? `${headline}: ${reason}` : headline,
+  ]
+    .filter((words) => words !== '')
+    .join('; ');
+
+/** How a run stands, and the command to run next on a second line; `row` is undefined for a run that was removed meanwhile. */
+export function runLine(head: string, row: RunRow | undefined): string {
+  if (row === undefined) return `${head} removed`;
+  const word = statusWord(row.status);
+  const story = foreign(storyOf(row), '  ');
+  const stands = story.startsWith(word) ? story : `${word}${story === '' ? '' : `: ${story}`}`;
+  return `${head} ${stands}${row.next === '' ? '' : `\nnext: ${row.next}`}`;
+}
 
 /** The nodes of a run as a table of that width. */
 export function nodeTable(
