@@ -47,7 +47,11 @@ export function simulatedOutcome(item: string): { readonly outcome: Outcome } | 
   const isFailure = answered.outcome === 'fail';
   if (!isFailure && (failure !== undefined || broke))
     return { why: `only fail has a class or is broke, and "${word}" is ${answered.outcome}` };
-  if (isFailure) return { outcome: failed('simulated failure', failure ?? 'product', { ...said, broke }) };
+  if (isFailure) {
+    // `product` that is written is what a node reports itself: an agent may be asked for a fix, whatever files it may write.
+    const reports = failure === 'product' ? { classSaid: true } : {};
+    return { outcome: failed('simulated failure', failure ?? 'product', { ...said, ...reports, broke }) };
+  }
   const all = { ...saidNothing, ...said };
   return answered.outcome === 'retry'
     ? { outcome: { ...all, status: 'retry', reason: 'simulated retry' } }

@@ -49,6 +49,20 @@ test.each(['fix-loop', 'review'] as const)(
   },
 );
 
+test.each(['fix-loop', 'review'] as const)(
+  'the command that the pipeline of the template %s names shows a way to success',
+  async (template) => {
+    await using it = await home();
+    const doors = { cwd: it.path, env };
+    await call(['init'], { template }, doors);
+    const [, pipeline = '', outcome = ''] =
+      /factory simulate (\S+) --outcome (\S+)/.exec(await it.read(templates[template].pipeline)) ?? [];
+    const { code, out } = await call(['simulate', pipeline], { outcome: [outcome] }, doors);
+    expect(out).toContain('✓ success');
+    expect(code).toBe(0);
+  },
+);
+
 test('a file that is there is not replaced, and nothing is written', async () => {
   await using it = await home({ 'test.sh': 'mine\n' });
   const { code, err } = await call(['init'], {}, { cwd: it.path, env });
