@@ -140,7 +140,9 @@ export async function pipelineText(
     if (code === 'ENOENT' || code === 'ENOTDIR')
       return no(
         `there is no pipeline file ${path}`,
-        path === '-' ? 'name a .dot file; standard input is /dev/stdin' : 'name a .dot file',
+        path === '-'
+          ? 'name a .dot file; standard input is /dev/stdin'
+          : 'name a .dot file, or a pipeline that factory pipelines lists',
       );
     if (code === 'EISDIR') return no(`${path} is a folder, not a pipeline file`, 'name a .dot file in it');
     if (code === 'EACCES') return no(`${path} may not be read`, 'check its permissions');

@@ -4,10 +4,15 @@ import { usage } from './find-run.ts';
 import { type Group, type Verb, type VerbResult, verbs } from './index.ts';
 import type { Io } from './io.ts';
 
+/** A flag, with the values that it takes if only some are valid. */
+type Flag = { readonly name: string; readonly about: string; readonly values: readonly string[] };
+
+const shells = ['bash', 'zsh', 'fish'];
+
 type Word = {
   readonly name: string;
   readonly about: string;
-  readonly flags: readonly { readonly name: string; readonly about: string }[];
+  readonly flags: readonly Flag[];
   /** What its first argument is. */
   readonly takes: 'run' | 'pipeline' | 'file';
   /** Words that may follow it. */
@@ -16,8 +21,7 @@ type Word = {
 
 /** Prints the script for `shell`; the names of bundled pipelines are in it, runs are looked up when one types. */
 export async function completionCommand(shell: string, _options: object, io: Io): Promise<VerbResult> {
-  if (shell !== 'bash' && shell !== 'zsh' && shell !== 'fish')
-    return usage(`there is no completion for ${shell}`, 'bash, zsh or fish');
+  if (!shells.includes(shell)) return usage(`there is no completion for ${shell}`, 'bash, zsh or fish');
   const words = verbs.map(wordOf);
   const pipelines = bundledPipelines();
   io.out(shell === 'fish' ? fish(words, pipelines) : bash(words, pipelines, shell === 'zsh'));
@@ -29,19 +33,29 @@ const nameOf = (usage: string): string => usage.split(' ', 1)[0] ?? '';
 function wordOf(one: Verb | Group): Word {
   const all = 'verbs' in one ? [...one.verbs, ...(one.self === undefined ? [] : [one.self])] : [one];
   const flags = new Map(
-    all.flatMap((verb) => verb.options().map(({ long, description }) => [long ?? '', description] as const)),
+    all.flatMap((verb) =>
+      verb.options().map(({ long, description, argChoices }): [string, Flag] => {
+        const name = long ?? '';
+        return [name, { name, about: description, values: argChoices ?? [] }];
+      }),
+    ),
   );
   const takes = /[<[]runs?\b/.test(one.usage)
     ? 'run'
     : /[<[]pipelines?\b/.test(one.usage)
       ? 'pipeline'
       : 'file';
+  const name = nameOf(one.usage);
+  const values = name === 'completion' ? shells : [];
   return {
-    name: nameOf(one.usage),
+    name,
     about: one.about,
-    flags: [...flags].map(([name, about]) => ({ name, about })),
+    flags: [...flags.values()],
     takes,
-    steps: 'verbs' in one ? one.verbs.map(({ usage, about }) => ({ name: nameOf(usage), about })) : [],
+    steps:
+      'verbs' in one
+        ? one.verbs.map(({ usage, about }) => ({ name: nameOf(usage), about }))
+        : values.map((value) => ({ name: value, about: '' })),
   };
 }
 
@@ -52,9 +66,14 @@ function bash(words: readonly Word[], pipelines: readonly string[], zsh: boolean
     ({ name, flags, steps }) =>
       `    ${name}) flags='${flags.map((flag) => flag.name).join(' ')}' steps='${steps.map((step) => step.name).join(' ')}' ;;`,
   );
+  const valued = words.flatMap(({ name, flags }) =>
+    flags
+      .filter(({ values }) => values.length > 0)
+      .map((flag) => `    '${name} ${flag.name}') values='${flag.values.join(' ')}' ;;`),
+  );
   return `# Completion of factory for ${zsh ? 'zsh' : 'bash'}: ${zsh ? 'source <(factory completion zsh)' : 'source <(factory completion bash)'}
 ${zsh ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}_factory() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" verb="\${COMP_WORDS[1]}" flags='' steps=''
+  local word="\${COMP_WORDS[COMP_CWORD]}" verb="\${COMP_WORDS[1]}" flags='' steps='' values=''
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W '${words.map(({ name }) => name).join(' ')}' -- "$word"))
@@ -63,6 +82,13 @@ ${zsh ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}_factory() {
   case "$verb" in
 ${cases.join('\n')}
   esac
+  case "$verb \${COMP_WORDS[COMP_CWORD-1]}" in
+${valued.join('\n')}
+  esac
+  if [ -n "$values" ]; then
+    COMPREPLY=($(compgen -W "$values" -- "$word"))
+    return
+  fi
   case "$word" in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$word")); return ;;
   esac
@@ -86,7 +112,10 @@ function fish(words: readonly Word[], pipelines: readonly string[]): string {
     return [
       `complete -c factory -f -n __fish_use_subcommand -a ${name} -d ${quoted(about)}`,
       ...steps.map((step) => `${seen} -a ${step.name} -d ${quoted(step.about)}`),
-      ...flags.map((flag) => `${seen} -l ${flag.name.replace(/^--/, '')} -d ${quoted(flag.about)}`),
+      ...flags.map(
+        ({ name: flag, about: what, values }) =>
+          `${seen} -l ${flag.replace(/^--/, '')} -d ${quoted(what)}${values.length === 0 ? '' : ` -x -a '${values.join(' ')}'`}`,
+      ),
       ...(takes === 'run' ? [`${seen} -f -a 'latest (command ls .factory/runs 2>/dev/null)'`] : []),
       ...(takes === 'pipeline' ? [`${seen} -a '${pipelines.join(' ')}'`] : []),
     ];

@@ -17,6 +17,8 @@ test('bash completes commands, steps, flags, pipelines and runs', async () => {
     ['validate', 'mi'],
     ['resume', '01'],
     ['logs', 'la'],
+    ['init', '--template', 're'],
+    ['completion', 'z'],
   ];
   const lines = asked.map(
     (words) =>
@@ -32,6 +34,8 @@ test('bash completes commands, steps, flags, pipelines and runs', async () => {
     'mine.dot',
     '01ABC',
     'latest',
+    'review',
+    'zsh',
     '',
   ]);
 });
@@ -41,4 +45,5 @@ test('zsh and fish get a script that names every command', async () => {
   const fish = await script('fish');
   expect(fish).toContain("-a simulate -d 'Show the way of a run");
   expect(fish).toContain("__fish_seen_subcommand_from run' -l workdir");
+  expect(fish).toContain("-x -a 'fix-loop build review'");
 });
