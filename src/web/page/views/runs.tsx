@@ -211,15 +211,25 @@ function Row({ run }: { run: RunRow }) {
         <span class="progress number">{progressText(run)}</span>
         <Elapsed ms={run.elapsed_ms} received={runsAt.value} runs={run.status === 'running'} />
         <span class="number cost">{spentText(run.spent)}</span>
-        <span class="when quiet">
-          {run.wake_at === null ? (
+        {run.wake_at === null ? (
+          <span class="when quiet">
             <Ago time={run.ended_at ?? run.started_at} />
-          ) : (
-            `resumes at ${wakeText(run.wake_at, slowNow.value)}`
-          )}
-        </span>
+          </span>
+        ) : (
+          <Wakes at={run.wake_at} />
+        )}
       </a>
     </li>
+  );
+}
+
+/** When a suspended run can resume: short, so that the column has room for it; its title is whole. */
+function Wakes({ at }: { readonly at: string }) {
+  const time = wakeText(at, slowNow.value);
+  return (
+    <span class="when quiet" title={`resumes at ${time}`}>
+      until {time.replace(/^\d{4}-/, '')}
+    </span>
   );
 }
 

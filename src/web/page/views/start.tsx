@@ -66,7 +66,7 @@ function StartForm({ offer }: { offer: Offer }) {
                 .filter((one) => one.source === source)
                 .map((one) => (
                   <option key={one.name} value={one.name}>
-                    {one.label === one.name ? one.name : `${one.name}: ${one.label}`}
+                    {one.label === '' || one.label === one.name ? one.name : `${one.name}: ${one.label}`}
                   </option>
                 ))}
             </optgroup>
@@ -196,7 +196,7 @@ function VariableField({
       value={field}
       required={variable.required}
       {...(variable.file ? { list: 'folder-files' } : {})}
-      placeholder={variable.default === null ? '' : `default: ${variable.default}`}
+      placeholder={variable.default === null ? '' : `default: ${variable.default || 'empty'}`}
       note={note}
     />
   );
