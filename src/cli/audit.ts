@@ -1,5 +1,6 @@
 /** `factory audit`: checks a run for holdout leaks and for changes of tests and of what runs them. */
 import { storedGraph } from '../app/read-pipeline.ts';
+import { countedItems } from '../core/amounts.ts';
 import { refused } from '../core/diagnostic.ts';
 import { unreachable } from '../core/json.ts';
 import { type AuditFinding, type AuditReport, auditWords } from '../core/records/audit.ts';
@@ -8,7 +9,7 @@ import { WorkspaceError } from '../workspace/errors.ts';
 import { findNamed } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import { type Io, paints } from './io.ts';
-import { countedItems, foreign, oneLine, type Paint, painter } from './report/run.ts';
+import { foreign, oneLine, type Paint, painter } from './report/run.ts';
 
 export type AuditOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
 

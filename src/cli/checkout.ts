@@ -1,6 +1,7 @@
 /** `factory checkout`: writes the workspace of a run at any node to a separate directory. */
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { countedItems } from '../core/amounts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { layout } from '../core/records/layout.ts';
 import { isSnapshotName, momentText, parsePoint } from '../core/records/names.ts';
@@ -16,7 +17,6 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { loadProgress, usage } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import type { Io } from './io.ts';
-import { countedItems } from './report/run.ts';
 
 export type CheckoutOptions = {
   readonly at?: string;

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { recordDelivery } from '../app/delivered.ts';
+import { countedItems } from '../core/amounts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import type { Checkpoint } from '../core/records/checkpoint.ts';
@@ -30,7 +31,6 @@ import { findNamed } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
 import { diskWords } from './report/errors.ts';
-import { countedItems } from './report/run.ts';
 
 export type DeliverOptions = {
   readonly branch?: string;

@@ -7,14 +7,13 @@ import type { GraphView, RunView } from '../app/inspect/shapes.ts';
 import { problemNodes } from '../app/picture/problem-nodes.ts';
 import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
-import { elapsedWords, usdWords } from '../core/amounts.ts';
+import { countedItems, elapsedWords, usdWords } from '../core/amounts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { isCode, writeFileAtomic } from '../platform/files/write.ts';
 import { findNamed, usage } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import type { CliIo, Io } from './io.ts';
-import { countedItems } from './report/run.ts';
 
 const pictureFormats = ['svg', 'png', 'dot', 'mermaid'] as const;
 type PictureFormat = (typeof pictureFormats)[number];

@@ -3,13 +3,12 @@ import { dirname } from 'node:path';
 import { type Pruned, pruneRuns } from '../app/prune.ts';
 import { holdsRun, type KeptFor, keptFor, removeRun } from '../app/remove-run.ts';
 import { removeAbandoned } from '../app/run-directory.ts';
-import { sizeWords } from '../core/amounts.ts';
+import { countedItems, sizeWords } from '../core/amounts.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { namedRun, type RunSummary, summaryOf } from '../store/runs.ts';
 import { findNamed, runsDirOf, usage } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
-import { countedItems } from './report/run.ts';
 
 export type RmOptions = { readonly runsdir?: string; readonly force?: boolean; readonly json?: boolean };
 

@@ -1,16 +1,15 @@
 /** `factory runs`: the runs, newest first, and which of them need attention. */
 import { join } from 'node:path';
-import { localTime } from '../app/inspect/headline.ts';
 import { needsAttention } from '../app/inspect/next.ts';
 import { inspectRows } from '../app/inspect/rows.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
-import { elapsedWords } from '../core/amounts.ts';
+import { costWords, countedItems, elapsedWords, localTime } from '../core/amounts.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { isPaused } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { runsDirOf } from './find-run.ts';
 import { type Io, paints } from './io.ts';
-import { costWords, statusCell, statusPaint, statusWord, storyOf } from './report/inspect.ts';
+import { statusCell, statusPaint, statusWord, storyOf } from './report/inspect.ts';
 import { columns, oneLine, type Paint, painter } from './report/run.ts';
 
 export type RunsOptions = {
@@ -88,7 +87,7 @@ export function countOf(runs: readonly Pick<RunRow, 'status'>[]): string {
       ? 'none needs attention'
       : `${many} ${many === 1 ? 'needs' : 'need'} attention (${words(waiting)})`;
   const others = words(all.filter(({ waits }) => !waits));
-  return `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}: ${[first, others].filter((one) => one !== '').join(', ')}`;
+  return `${countedItems(runs.length, 'run')}: ${[first, others].filter((one) => one !== '').join(', ')}`;
 }
 
 /** Columns below which the headline of a run is on a second line. */

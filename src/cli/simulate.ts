@@ -2,6 +2,7 @@
 import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
 import { passesOn, type SimulatedStep, type Simulation, simulate, unusedOutcomes } from '../app/simulate.ts';
+import { countedItems } from '../core/amounts.ts';
 import type { Graph } from '../core/graph.ts';
 import { nearest } from '../core/nearest.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -10,7 +11,7 @@ import { simulatedOutcome } from '../core/simulated-outcome.ts';
 import { usage } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import { type Io, paints } from './io.ts';
-import { columns, countedItems, oneLine, type Paint, painter } from './report/run.ts';
+import { columns, oneLine, type Paint, painter } from './report/run.ts';
 
 export type SimulateOptions = {
   /** `NODE=fail,success`. */

@@ -1,4 +1,5 @@
 /** `factory trace`: what each stage was given and gave, one JSON record a line, contexts in full. */
+import { countedItems } from '../core/amounts.ts';
 import { layout } from '../core/records/layout.ts';
 import { toReader } from '../platform/streams.ts';
 import { readJournal } from '../store/journal-read.ts';
@@ -6,7 +7,6 @@ import { completeRecords } from '../store/trace.ts';
 import { findNamed } from './find-run.ts';
 import type { VerbResult } from './index.ts';
 import type { Io, Raw } from './io.ts';
-import { countedItems } from './report/run.ts';
 
 export async function traceCommand(
   run: string,

@@ -3,11 +3,11 @@ import { readInputs, requiredVariable } from '../app/inputs.ts';
 import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
 import { unknownAgentNames } from '../app/resolve-agents.ts';
+import { countedItems } from '../core/amounts.ts';
 import { hasErrors, type Severity } from '../core/diagnostic.ts';
 import type { Io } from './io.ts';
 import { shownBy } from './report/diagnostics.ts';
 import { printFindings } from './report/errors.ts';
-import { countedItems } from './report/run.ts';
 
 /** Exit code 0 when no file has errors (warnings and hints may be there), else 2. */
 export async function validateCommand(

@@ -1,4 +1,5 @@
 /** What one needs to know of a run first, in one line. Pure. */
+import { countedItems, localTime } from '../../core/amounts.ts';
 import { failureLine } from '../../core/failure-excerpt.ts';
 import type { Node } from '../../core/graph.ts';
 import { unreachable } from '../../core/json.ts';
@@ -54,15 +55,6 @@ export function headlineOf(facts: HeadlineFacts): string {
   }
 }
 
-/** `14:05`; with the day where it is not the one of `now`. */
-export function localTime(at: string, now?: Date): string {
-  const time = new Date(at);
-  const two = (n: number) => String(n).padStart(2, '0');
-  const clock = `${two(time.getHours())}:${two(time.getMinutes())}`;
-  const day = (of: Date) => `${of.getFullYear()}-${two(of.getMonth() + 1)}-${two(of.getDate())}`;
-  return now === undefined || day(now) === day(time) ? clock : `${day(time)} ${clock}`;
-}
-
 /** What a node does: its command, its model or its label. */
 function doing({ type, settings }: Node, { context, model }: HeadlineFacts): string {
   if (type === 'tool') return labelled(settings, (settings.tool_command ?? '').trim().split('\n')[0] ?? '');
@@ -79,10 +71,10 @@ const labelled = ({ label = '' }: Node['settings'], command: string): string =>
 
 function made({ commits, judged, steps }: HeadlineFacts): string {
   const parts = [
-    ...(commits === 0 ? [] : [`${commits} ${commits === 1 ? 'commit' : 'commits'}`]),
+    ...(commits === 0 ? [] : [countedItems(commits, 'commit')]),
     ...(judged === undefined ? [] : [`scenarios ${judged.passed} of ${judged.total}`]),
   ];
-  return parts.length > 0 ? parts.join(', ') : `${steps} ${steps === 1 ? 'node' : 'nodes'} done`;
+  return parts.length > 0 ? parts.join(', ') : `${countedItems(steps, 'node')} done`;
 }
 
 function failure({ summary, context, progress }: HeadlineFacts): string {

@@ -1,5 +1,6 @@
 /** Why a run stands as it does: in at most five lines, with evidence and the next command. */
 import { existsSync, statSync } from 'node:fs';
+import { localTime } from '../../core/amounts.ts';
 import { failureLine } from '../../core/failure-excerpt.ts';
 import { unreachable } from '../../core/json.ts';
 import { layout } from '../../core/records/layout.ts';
@@ -8,7 +9,6 @@ import { locksIn } from '../../store/lock.ts';
 import { printed } from '../../store/result.ts';
 import { executionName } from './executions.ts';
 import { folderOf } from './folder.ts';
-import { localTime } from './headline.ts';
 import type { InspectedRun } from './read-run.ts';
 import type { Cause } from './shapes.ts';
 

@@ -9,20 +9,11 @@ import type {
   RunRow,
   RunView,
 } from '../../app/inspect/shapes.ts';
-import { elapsedWords, usdWords } from '../../core/amounts.ts';
+import { costWords, countedItems, elapsedWords, usdWords } from '../../core/amounts.ts';
 import { isPaused } from '../../core/outcome.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { forkWords } from '../../core/records/names.ts';
-import {
-  columns,
-  countedItems,
-  foreign,
-  oneLine,
-  type Paint,
-  rowsText,
-  spentWords,
-  tableRow,
-} from './run.ts';
+import { columns, foreign, oneLine, type Paint, rowsText, spentWords, tableRow } from './run.ts';
 
 type Status = RunRow['status'];
 type Colour = 'green' | 'cyan' | 'yellow' | 'red';
@@ -54,10 +45,6 @@ const states: Readonly<Record<ExecutionRow['state'], readonly [sign: string, col
   fail: ['✗', 'red'],
   skipped: ['–', 'yellow'],
 };
-
-/** What a run has cost: `1.84 USD`, `≥ 1.84 USD` where a part is unknown. */
-export const costWords = ({ cost_usd, unknown_cost }: RunRow['spent']): string =>
-  unknown_cost === 0 ? usdWords(cost_usd) : cost_usd === 0 ? 'unknown' : `≥ ${usdWords(cost_usd)}`;
 
 /** The headline, and the run that this one repeats or began with. */
 export const storyOf = ({ headline, reason, status, replay_of, forked_from }: RunRow): string =>

@@ -1,7 +1,7 @@
 /** All words for people about a run: pure functions of events and results. */
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
-import { elapsedWords, usdWords } from '../../core/amounts.ts';
+import { countedItems, elapsedWords, usdWords } from '../../core/amounts.ts';
 import { type Spent, tokensOf } from '../../core/budget/usage.ts';
 import { failureLines } from '../../core/failure-excerpt.ts';
 import { isPaused, type PausedWord } from '../../core/outcome.ts';
@@ -12,10 +12,6 @@ import { columnsOf } from './diagnostics.ts';
 
 export type Paint = ReturnType<typeof pc.createColors>;
 export const painter = (colour: boolean): Paint => pc.createColors(colour);
-
-/** `1 file`, `2 files`. */
-export const countedItems = (count: number, one: string, many = `${one}s`): string =>
-  `${count} ${count === 1 ? one : many}`;
 
 /** Rows in columns: all cells but the last one padded, the room that these take, and the last. */
 export function columns(rows: readonly (readonly string[])[]) {

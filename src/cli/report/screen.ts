@@ -1,10 +1,10 @@
 /** The live view of a run as lines: pure functions of its events and texts. */
 import { stripVTControlCharacters } from 'node:util';
-import { elapsedWords } from '../../core/amounts.ts';
+import { countedItems, elapsedWords } from '../../core/amounts.ts';
 import type { RunEvent } from '../../core/events.ts';
 import { columnsOf } from './diagnostics.ts';
 import { liveLine } from './events.ts';
-import { countedItems, oneLine, type Paint, tail } from './run.ts';
+import { oneLine, type Paint, tail } from './run.ts';
 
 export type ScreenOptions = {
   readonly paint: Paint;

@@ -1,12 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  agoText,
-  bytesText,
-  durationText,
-  moneyText,
-  spentText,
-  tokensText,
-} from '../../../src/web/page/text/format.ts';
+import { agoText, durationText, tokensText } from '../../../src/web/page/text/format.ts';
 
 test.for([
   [0, '0 s'],
@@ -22,21 +15,8 @@ test.for([
   expect(durationText(ms)).toBe(shown);
 });
 
-test('money has two places, and an unknown cost is never zero', () => {
-  expect([0, 0.02, 0.0004, 12.345, null].map(moneyText)).toEqual([
-    '0 USD',
-    '0.02 USD',
-    '<0.01 USD',
-    '12.35 USD',
-    'unknown',
-  ]);
-  expect(spentText({ cost_usd: 0, unknown_cost: 2 })).toBe('unknown');
-  expect(spentText({ cost_usd: 1.5, unknown_cost: 1 })).toBe('1.50 USD + unknown');
-});
-
-test('tokens and bytes are shortened', () => {
+test('tokens are shortened', () => {
   expect([812, 12_400, 999_960, null].map(tokensText)).toEqual(['812', '12.4k', '1M', 'unknown']);
-  expect([812, 12_400, 1_250_000].map(bytesText)).toEqual(['812 B', '12.4 kB', '1.3 MB']);
 });
 
 test('times are relative to now, before and after', () => {

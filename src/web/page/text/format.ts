@@ -1,4 +1,5 @@
-/** Times, durations, money and tokens as the page shows them. */
+/** Times, durations and tokens as the page shows them. */
+import { countedItems } from '../../../core/amounts.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -20,19 +21,6 @@ export function durationText(ms: number): string {
 
 const two = (n: number): string => String(n).padStart(2, '0');
 
-/** Dollars as `0.02 USD`; null is an unknown cost. */
-export function moneyText(usd: number | null): string {
-  if (usd === null) return 'unknown';
-  if (usd === 0) return '0 USD';
-  return usd < 0.005 ? '<0.01 USD' : `${usd.toFixed(2)} USD`;
-}
-
-/** The cost of several calls, of which some may be unknown. */
-export function spentText(spent: { readonly cost_usd: number; readonly unknown_cost: number }): string {
-  if (spent.unknown_cost === 0) return moneyText(spent.cost_usd);
-  return spent.cost_usd === 0 ? 'unknown' : `${moneyText(spent.cost_usd)} + unknown`;
-}
-
 /** A number of tokens as `812`, `12.4k`, `1.2M`. */
 export function tokensText(tokens: number | null): string {
   if (tokens === null) return 'unknown';
@@ -40,17 +28,6 @@ export function tokensText(tokens: number | null): string {
   const [size, unit] = tokens < 999_950 ? ([1000, 'k'] as const) : ([1_000_000, 'M'] as const);
   return `${(tokens / size).toFixed(1).replace(/\.0$/, '')}${unit}`;
 }
-
-/** Bytes as `812 B`, `12.4 kB`, `1.2 MB`. */
-export function bytesText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  if (bytes < 999_950) return `${(bytes / 1000).toFixed(1)} kB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
-/** `1 file`, `2 files`. */
-export const countText = (count: number, one: string, many = `${one}s`): string =>
-  `${count} ${count === 1 ? one : many}`;
 
 /** A time relative to now: `just now`, `3 min ago`, `in 5 min`; empty for an empty or invalid time. */
 export function agoText(time: string, now: number): string {
@@ -65,7 +42,7 @@ export function agoText(time: string, now: number): string {
         ? `${Math.floor(apart / minute)} min`
         : apart < day
           ? `${Math.floor(apart / hour)} h`
-          : countText(Math.floor(apart / day), 'day');
+          : countedItems(Math.floor(apart / day), 'day');
   return at > now ? `in ${size}` : `${size} ago`;
 }
 
@@ -83,16 +60,6 @@ export function clockTime(time: string): string {
   return Number.isNaN(at.getTime())
     ? ''
     : [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
-}
-
-/** When a suspended run resumes: `14:05`, with the date unless it is today. */
-export function wakeText(time: string, now: number): string {
-  const at = new Date(time);
-  if (Number.isNaN(at.getTime())) return '';
-  const clock = `${two(at.getHours())}:${two(at.getMinutes())}`;
-  return at.toDateString() === new Date(now).toDateString()
-    ? clock
-    : `${exactTime(time).slice(0, 10)} ${clock}`;
 }
 
 /** The last parts of a path. */

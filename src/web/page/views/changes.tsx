@@ -2,11 +2,11 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { RunView } from '../../../app/inspect/shapes.ts';
+import { countedItems } from '../../../core/amounts.ts';
 import type { ChangeList } from '../../contract.ts';
 import { api, readProblem } from '../api.ts';
 import { reconnected } from '../live.ts';
 import { diffLayout } from '../settings.ts';
-import { countText } from '../text/format.ts';
 import { FileDiff } from './diff.tsx';
 
 /** What the diff is between, as the API takes it. */
@@ -112,7 +112,7 @@ export function ChangedFiles({
   return (
     <>
       <p class="quiet changes-sum">
-        {countText(answer.files.length + answer.more, 'file')} <ins>+{added}</ins> <del>−{removed}</del>
+        {countedItems(answer.files.length + answer.more, 'file')} <ins>+{added}</ins> <del>−{removed}</del>
         {answer.more > 0 && ` · the first ${answer.files.length} are listed`}
         {answer.withheld &&
           ' · Patches are withheld until the run has ended: they may contain text of the holdout.'}

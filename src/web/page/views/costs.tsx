@@ -1,6 +1,7 @@
 /** Time, tokens and cost of a run by node and by model. */
 import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
-import { countText, durationText, moneyText, spentText, tokensText } from '../text/format.ts';
+import { costWords, countedItems, usdWords } from '../../../core/amounts.ts';
+import { durationText, tokensText } from '../text/format.ts';
 import { executionPath } from './run.tsx';
 
 interface Sum {
@@ -27,11 +28,11 @@ export function CostPanel({ run }: { run: RunView }) {
   return (
     <div class="costs">
       <p>
-        <strong>{spentText(spent)}</strong> for {countText(spent.calls, 'model call')},{' '}
+        <strong>{costWords(spent)}</strong> for {countedItems(spent.calls, 'model call')},{' '}
         {tokensText(spent.input_tokens)} tokens in
         {spent.cached_input_tokens > 0 && ` (${tokensText(spent.cached_input_tokens)} cached)`},{' '}
         {tokensText(spent.output_tokens)} out
-        {spent.unknown_cost > 0 && ` · the cost of ${countText(spent.unknown_cost, 'call')} is unknown`}
+        {spent.unknown_cost > 0 && ` · the cost of ${countedItems(spent.unknown_cost, 'call')} is unknown`}
       </p>
       <Table title="Node" rows={nodes} href={(node) => executionPath(run.run_id, node)} />
       {models.length > 0 && <Table title="Model" rows={models} />}
@@ -101,8 +102,8 @@ function Table({
                 {!row.calls
                   ? ''
                   : row.unknown > 0
-                    ? spentText({ cost_usd: row.cost, unknown_cost: row.unknown })
-                    : moneyText(row.cost)}
+                    ? costWords({ cost_usd: row.cost, unknown_cost: row.unknown })
+                    : usdWords(row.cost)}
               </td>
             </tr>
           ))}

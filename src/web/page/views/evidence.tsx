@@ -1,7 +1,7 @@
 /** What was checked, with which result, and what was not. */
 import type { ComponentChildren } from 'preact';
 import type { RunView } from '../../../app/inspect/shapes.ts';
-import { countText } from '../text/format.ts';
+import { countedItems } from '../../../core/amounts.ts';
 import { State } from './icon.tsx';
 import { Command } from './parts.tsx';
 import { executionPath } from './run.tsx';
@@ -88,7 +88,7 @@ function Commands({ run, result }: { run: RunView; result: Result }) {
       </div>
       {(result.evidence?.more_commands ?? 0) > 0 && (
         <p class="quiet">
-          and {countText(result.evidence?.more_commands ?? 0, 'more command', 'more commands')}
+          and {countedItems(result.evidence?.more_commands ?? 0, 'more command', 'more commands')}
         </p>
       )}
     </Part>
@@ -108,7 +108,7 @@ function Commits({ result }: { result: Result }) {
                 <code>{one.commit?.slice(0, 10) ?? 'nothing changed'}</code>
               </td>
               <td class="wide">{one.subject}</td>
-              <td class="quiet">{countText(one.attempts, 'attempt')}</td>
+              <td class="quiet">{countedItems(one.attempts, 'attempt')}</td>
             </tr>
           ))}
         </tbody>
@@ -136,7 +136,7 @@ function Verdicts({ result }: { result: Result }) {
         {judged !== undefined && (
           <Fact name="Scenarios" state={judged.passed === judged.total ? 'success' : 'fail'}>
             {judged.passed} of {judged.total} passed
-            {scenarios && `, sealed: ${countText(scenarios.files, 'file')}`}
+            {scenarios && `, sealed: ${countedItems(scenarios.files, 'file')}`}
           </Fact>
         )}
         {audit !== undefined && (
@@ -146,7 +146,7 @@ function Verdicts({ result }: { result: Result }) {
           >
             {audit.findings === 0
               ? 'nothing found'
-              : `${countText(audit.errors, 'error')}, ${countText(audit.warnings, 'warning')}`}
+              : `${countedItems(audit.errors, 'error')}, ${countedItems(audit.warnings, 'warning')}`}
           </Fact>
         )}
       </dl>

@@ -2,10 +2,11 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { RunView } from '../../../app/inspect/shapes.ts';
+import { countedItems, usdWords } from '../../../core/amounts.ts';
 import { api, readProblem } from '../api.ts';
 import { reconnected } from '../live.ts';
 import { go } from '../place.ts';
-import { countText, durationText, moneyText } from '../text/format.ts';
+import { durationText } from '../text/format.ts';
 import { lookOf } from '../text/looks.ts';
 import { executionPath, selectedExecution } from './run.tsx';
 import { useView, type ZoomView, zoomed } from './zoom.ts';
@@ -113,7 +114,7 @@ function NodeList({ run, frame }: { run: RunView; frame: { readonly current: HTM
           >
             {node.label}: {lookOf(node.state).word}
             {node.executions > 0 &&
-              `, ${countText(node.executions, 'execution')}, ${durationText(node.took_ms)}, ${moneyText(node.cost_usd)}`}
+              `, ${countedItems(node.executions, 'execution')}, ${durationText(node.took_ms)}, ${usdWords(node.cost_usd)}`}
             {edgesText(run, node.id)}
           </a>
         </li>

@@ -1,10 +1,11 @@
 /** The head of a run: the cause before the state, and the next action with it. */
 import type { RunView } from '../../../app/inspect/shapes.ts';
+import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
 import { follow } from '../settings.ts';
 import { runViewAt } from '../store.ts';
 import { nodeNamed, pathOf } from '../text/address.ts';
-import { countText, pathEnd, spentText, tokensText, wakeText } from '../text/format.ts';
+import { pathEnd, tokensText } from '../text/format.ts';
 import { lookOf } from '../text/looks.ts';
 import { ActButtons } from './acts.tsx';
 import { State } from './icon.tsx';
@@ -54,7 +55,7 @@ function Meta({ run }: { run: RunView }) {
   return (
     <p class="meta quiet">
       <Elapsed ms={run.elapsed_ms} received={runViewAt.value} runs={run.status === 'running'} />
-      <span class="number">{spentText(spent)}</span>
+      <span class="number">{costWords(spent)}</span>
       {tokens > 0 && (
         <span class="number" title={`${spent.input_tokens} in, ${spent.output_tokens} out`}>
           {tokensText(tokens)} tokens
@@ -97,7 +98,7 @@ function Origin({ run }: { run: RunView }) {
       {run.cause !== null && (
         <span>
           {run.title}, {lookOf(run.status).word}
-          {run.wake_at !== null && `, resumes at ${wakeText(run.wake_at, slowNow.value)}`}
+          {run.wake_at !== null && `, resumes at ${localTime(run.wake_at, new Date(slowNow.value))}`}
         </span>
       )}
       {progress !== null && (
@@ -131,12 +132,12 @@ function madeText({ result, headline, delivered }: RunView): string {
   const judged = evidence?.judged;
   const made = commits.filter(({ commit }) => commit !== null).length;
   return [
-    made > 0 ? countText(made, 'commit') : headline,
+    made > 0 ? countedItems(made, 'commit') : headline,
     ...(proof === null ? [] : [proof.length > 0 ? 'proof holds' : 'proof without commands']),
     ...(judged === undefined ? [] : [`scenarios ${judged.passed} of ${judged.total}`]),
     ...(audit === undefined
       ? []
-      : [`audit: ${audit.findings === 0 ? 'nothing found' : countText(audit.findings, 'finding')}`]),
+      : [`audit: ${audit.findings === 0 ? 'nothing found' : countedItems(audit.findings, 'finding')}`]),
     ...(delivered === true ? ['delivered'] : []),
   ]
     .filter(Boolean)

@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
+import { countedItems, sizeWords, usdWords } from '../../../core/amounts.ts';
 import { api, filePath, readProblem } from '../api.ts';
 import { now } from '../clock.ts';
 import { reconnected } from '../live.ts';
@@ -10,7 +11,7 @@ import { address } from '../place.ts';
 import { follow } from '../settings.ts';
 import { liveTexts, runViewAt, server } from '../store.ts';
 import { type NodeTab, pathOf } from '../text/address.ts';
-import { bytesText, countText, durationText, moneyText, tokensText } from '../text/format.ts';
+import { durationText, tokensText } from '../text/format.ts';
 import { openDialog } from './acts.tsx';
 import { ChangedFiles, LayoutChoice } from './changes.tsx';
 import { State } from './icon.tsx';
@@ -147,7 +148,7 @@ function NodeHead({ run, row, view }: { run: RunView; row: ExecutionRow; view: E
             ...(row.class === null ? [] : [row.class]),
             durationText(row.took_ms + live),
             ...(codes.length > 0 ? [`exit ${codes.at(-1)}`] : []),
-            ...(row.attempts > 1 ? [countText(row.attempts, 'attempt')] : []),
+            ...(row.attempts > 1 ? [countedItems(row.attempts, 'attempt')] : []),
             ...(row.waited_ms > 0 ? [`waited ${durationText(row.waited_ms)}`] : []),
             ...(row.usage === null ? [] : usageWords(row)),
             ...(row.replayed ? ['replayed'] : []),
@@ -179,7 +180,7 @@ function usageWords({ usage, cost_usd, model_ms }: ExecutionRow): readonly strin
   return [
     usage.model,
     `${tokensText(usage.input_tokens)} in, ${tokensText(usage.output_tokens)} out`,
-    moneyText(cost_usd),
+    usdWords(cost_usd),
     ...(model_ms > 0 ? [`model ${durationText(model_ms)}`] : []),
   ];
 }
@@ -374,7 +375,7 @@ function Files({ run, view }: { run: RunView; view: ExecutionView }) {
           <a class="path" href={path(name, false)} target="_blank" rel="noreferrer">
             {name}
           </a>
-          <span class="quiet number">{bytesText(bytes)}</span>
+          <span class="quiet number">{sizeWords(bytes)}</span>
           <a href={path(name, true)} download aria-label={`Download ${name}`}>
             download
           </a>

@@ -1,11 +1,12 @@
 /** The executions of a run by work order, or by part of the pipeline; those of a plain pipeline in one list. */
 import { signal } from '@preact/signals';
 import type { ExecutionGroup, ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
+import { countedItems } from '../../../core/amounts.ts';
 import { now } from '../clock.ts';
 import { address, go } from '../place.ts';
 import { runViewAt } from '../store.ts';
 import { pathOf } from '../text/address.ts';
-import { countText, durationText } from '../text/format.ts';
+import { durationText } from '../text/format.ts';
 import { lookOf } from '../text/looks.ts';
 import { Shape } from './icon.tsx';
 import { executionPath, selectedExecution, shownState } from './run.tsx';
@@ -73,7 +74,7 @@ function Group({ group, run, rows }: Rows & { group: ExecutionGroup }) {
           {group.title === group.id ? '' : group.title}
         </span>
         {group.attempts.length > 1 && (
-          <span class="quiet number" title={countText(group.attempts.length, 'attempt')}>
+          <span class="quiet number" title={countedItems(group.attempts.length, 'attempt')}>
             ×{group.attempts.length}
           </span>
         )}

@@ -3,13 +3,13 @@ import { useSignal, useSignalEffect } from '@preact/signals';
 import { memo } from 'preact/compat';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { ExecutionView, RunView, ShownText } from '../../../app/inspect/shapes.ts';
+import { countedItems, sizeWords } from '../../../core/amounts.ts';
 import { filePart, filePath, requestMessage } from '../api.ts';
 import { fragment } from '../place.ts';
 import { follow } from '../settings.ts';
 import { liveTexts } from '../store.ts';
 import { lineOf } from '../text/address.ts';
 import { ansiReader } from '../text/ansi.ts';
-import { bytesText, countText } from '../text/format.ts';
 import { linesWith, outputLines, shownPart } from '../text/output-lines.ts';
 
 /** Lines that are drawn at once, and in one block that the browser skips while it is out of view. */
@@ -138,10 +138,10 @@ export function TextView(props: TextProps) {
       <TextHead props={props} lines={lines.length} search={search} found={found.length} at={at} />
       {cut && (
         <p class="note">
-          The end of {bytesText(shown.bytes)} is shown.{' '}
+          The end of {sizeWords(shown.bytes)} is shown.{' '}
           {of !== undefined && (
             <button type="button" class="small" onClick={read}>
-              {shown.bytes > mostBytes ? `Show the first ${bytesText(mostBytes)}` : 'Show all'}
+              {shown.bytes > mostBytes ? `Show the first ${sizeWords(mostBytes)}` : 'Show all'}
             </button>
           )}{' '}
           {problem.value}
@@ -156,7 +156,7 @@ export function TextView(props: TextProps) {
               earlier.value += most;
             }}
           >
-            {countText(part.first, 'line')} above: show {Math.min(part.first, most)}
+            {countedItems(part.first, 'line')} above: show {Math.min(part.first, most)}
           </button>
         </p>
       )}
@@ -189,8 +189,8 @@ function TextHead({ props: { name, shown, of }, lines, search, found, at }: Head
     <p class="tools text-head">
       <span class="path">{name}</span>
       <span class="quiet number">
-        {countText(lines, 'line')}
-        {shown !== undefined && `, ${bytesText(shown.bytes)}`}
+        {countedItems(lines, 'line')}
+        {shown !== undefined && `, ${sizeWords(shown.bytes)}`}
       </span>
       {shown !== undefined && of !== undefined && (
         <a

@@ -2,12 +2,12 @@
 import { computed, effect, signal, useComputed } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { RunRow } from '../../../app/inspect/shapes.ts';
+import { costWords, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
 import { addKeys } from '../keys.ts';
 import { go } from '../place.ts';
 import { runs, runsAt, watchRuns } from '../store.ts';
 import { pathOf } from '../text/address.ts';
-import { spentText, wakeText } from '../text/format.ts';
 import { lookOf } from '../text/looks.ts';
 import { type RunFilter, runFilters, runSections, runsLike } from '../text/run-list.ts';
 import { NoRuns } from './empty.tsx';
@@ -210,7 +210,7 @@ function Row({ run }: { run: RunRow }) {
         </span>
         <span class="progress number">{progressText(run)}</span>
         <Elapsed ms={run.elapsed_ms} received={runsAt.value} runs={run.status === 'running'} />
-        <span class="number cost">{spentText(run.spent)}</span>
+        <span class="number cost">{costWords(run.spent)}</span>
         {run.wake_at === null ? (
           <span class="when quiet">
             <Ago time={run.ended_at ?? run.started_at} />
@@ -225,7 +225,7 @@ function Row({ run }: { run: RunRow }) {
 
 /** When a suspended run can resume: short, so that the column has room for it; its title is whole. */
 function Wakes({ at }: { readonly at: string }) {
-  const time = wakeText(at, slowNow.value);
+  const time = localTime(at, new Date(slowNow.value));
   return (
     <span class="when quiet" title={`resumes at ${time}`}>
       until {time.replace(/^\d{4}-/, '')}

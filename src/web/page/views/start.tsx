@@ -2,13 +2,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { RunRow } from '../../../app/inspect/shapes.ts';
+import { costWords } from '../../../core/amounts.ts';
 import type { FolderFiles, PipelineList, StartBody } from '../../contract.ts';
 import { api, requestMessage } from '../api.ts';
 import { go } from '../place.ts';
 import { server } from '../store.ts';
 import { pathOf } from '../text/address.ts';
 import { startLine } from '../text/commands.ts';
-import { durationText, spentText, tokensText } from '../text/format.ts';
+import { durationText, tokensText } from '../text/format.ts';
 import { Field } from './dialogs.tsx';
 import { Command } from './parts.tsx';
 
@@ -221,7 +222,7 @@ function Limits({ limits, last }: { limits: { value: typeof emptyLimits }; last:
         type="number"
         value={field('max_cost_usd')}
         placeholder="none"
-        note={note(last === undefined ? '' : spentText(last.spent))}
+        note={note(last === undefined ? '' : costWords(last.spent))}
       />
       <Field
         name="Tokens"

@@ -1,9 +1,10 @@
 /** A run in the side panel of the list. */
 import type { RunRow } from '../../../app/inspect/shapes.ts';
+import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
 import { runsAt } from '../store.ts';
 import { pathOf } from '../text/address.ts';
-import { countText, spentText, tokensText, wakeText } from '../text/format.ts';
+import { tokensText } from '../text/format.ts';
 import { ActButtons } from './acts.tsx';
 import { State } from './icon.tsx';
 import { Ago, Command, Elapsed } from './parts.tsx';
@@ -42,10 +43,10 @@ export function SummaryPanel({ run, close }: { run: RunRow; close: () => void })
         <Fact name="Time">
           <Elapsed ms={run.elapsed_ms} received={runsAt.value} runs={run.status === 'running'} />
         </Fact>
-        <Fact name="Cost">{spentText(spent)}</Fact>
+        <Fact name="Cost">{costWords(spent)}</Fact>
         {spent.calls > 0 && (
           <Fact name="Model">
-            {countText(spent.calls, 'call')}, {tokensText(spent.input_tokens)} tokens in,{' '}
+            {countedItems(spent.calls, 'call')}, {tokensText(spent.input_tokens)} tokens in,{' '}
             {tokensText(spent.output_tokens)} out
           </Fact>
         )}
@@ -56,7 +57,9 @@ export function SummaryPanel({ run, close }: { run: RunRow; close: () => void })
           </Fact>
         )}
         {run.at_node !== null && <Fact name="Node">{run.at_node}</Fact>}
-        {run.wake_at !== null && <Fact name="Resumes at">{wakeText(run.wake_at, slowNow.value)}</Fact>}
+        {run.wake_at !== null && (
+          <Fact name="Resumes at">{localTime(run.wake_at, new Date(slowNow.value))}</Fact>
+        )}
         <Fact name="Pipeline">
           <code>{run.pipeline}</code>
         </Fact>

@@ -2,8 +2,9 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
+import { countedItems, usdWords } from '../../../core/amounts.ts';
 import { now } from '../clock.ts';
-import { clockTime, countText, durationText, exactTime, moneyText, tokensText } from '../text/format.ts';
+import { clockTime, durationText, exactTime, tokensText } from '../text/format.ts';
 import { axisMarks, type Bar, type LaneItem, type Lanes, laneItems, timelineLanes } from '../text/lanes.ts';
 import { lookOf } from '../text/looks.ts';
 import { Shape } from './icon.tsx';
@@ -236,12 +237,12 @@ function figures(row: ExecutionRow): string {
     durationText(row.took_ms),
     ...(row.model_ms > 0 ? [`model ${durationText(row.model_ms)}`] : []),
     ...(row.waited_ms > 0 ? [`waited ${durationText(row.waited_ms)}`] : []),
-    ...(row.attempts > 1 ? [countText(row.attempts, 'attempt')] : []),
+    ...(row.attempts > 1 ? [countedItems(row.attempts, 'attempt')] : []),
     ...(usage === null
       ? []
       : [
           `${tokensText(usage.input_tokens)} in, ${tokensText(usage.output_tokens)} out`,
-          moneyText(row.cost_usd),
+          usdWords(row.cost_usd),
         ]),
     `from ${exactTime(row.began_at)}`,
     ...(row.reason === '' ? [] : [row.reason]),
