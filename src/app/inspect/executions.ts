@@ -11,8 +11,8 @@ import type { ExecutionRow } from './shapes.ts';
 export const executionName = ({ node, visit }: { readonly node: string; readonly visit: number }): string =>
   `${node}@${visit}`;
 
-/** What the events say of one execution. */
-type Told = { began: string; waits: { at: string; ms: number }[]; type: string };
+/** What the events say of one execution. `paused`: milliseconds from an interruption to the resume that executes it again. */
+type Told = { began: string; paused: number; waits: { at: string; ms: number }[]; type: string };
 
 export type ToldExecutions = {
   readonly of: ReadonlyMap<string, Told>;
@@ -27,15 +27,22 @@ export async function readEvents(path: string): Promise<ToldExecutions> {
   const of = new Map<string, Told>();
   let latest: ToldExecutions['latest'];
   let seq = 0;
+  let pause: { epoch: unknown; last: number; ms: number } | undefined;
   for await (const entry of readJournal(path)) {
     if (entry.kind !== 'record') continue;
-    const { type, node_id, visit, at, node_type, delay_ms, seq: number } = entry.record;
+    const { type, node_id, visit, at, node_type, delay_ms, epoch, seq: number } = entry.record;
     if (typeof number === 'number') seq = number;
+    const time = Date.parse(String(at));
+    const ms =
+      pause === undefined || pause.epoch === epoch ? (pause?.ms ?? 0) : Math.max(0, time - pause.last);
+    pause = { epoch, last: time, ms };
     if (type === 'StageStarted' && typeof node_id === 'string' && typeof visit === 'number') {
       latest = { node: node_id, visit };
       const key = executionName(latest);
       const before = of.get(key);
-      if (before === undefined) of.set(key, { began: String(at), waits: [], type: String(node_type) });
+      if (before === undefined)
+        of.set(key, { began: String(at), paused: 0, waits: [], type: String(node_type) });
+      else before.paused += ms;
     } else if (type === 'StageRetrying' && latest !== undefined) {
       const told = of.get(executionName(latest));
       told?.waits.push({ at: String(at), ms: typeof delay_ms === 'number' ? delay_ms : 0 });
@@ -163,7 +170,7 @@ function unfinished(
     state: running ? 'running' : 'interrupted',
     began_at: began,
     ended_at: running ? null : new Date(end).toISOString(),
-    took_ms: Math.max(0, end - Date.parse(began)),
+    took_ms: Math.max(0, end - Date.parse(began) - (told?.paused ?? 0)),
     ...waitsOf(told),
     model_ms: (called?.ms ?? 0) + (called?.began === undefined ? 0 : Math.max(0, end - called.began)),
     class: null,

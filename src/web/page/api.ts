@@ -105,11 +105,15 @@ export const runStream = (run: string, after: number): string => `${runPath(run)
 
 export const requestMessage = (error: unknown): string =>
   error instanceof RequestError
-    ? [error.message, error.fix].filter(Boolean).join(' ')
+    ? [error.message, error.fix].filter(Boolean).join('. Fix: ')
     : error instanceof Error
       ? error.message
       : String(error);
 
 /** Why something cannot be read; empty if the bar of the connection says it. */
 export const readProblem = (error: unknown): string =>
-  error instanceof RequestError && [0, 401].includes(error.status) ? '' : requestMessage(error);
+  error instanceof RequestError && [0, 401].includes(error.status)
+    ? ''
+    : error instanceof RequestError
+      ? error.message
+      : requestMessage(error);
