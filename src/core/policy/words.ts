@@ -69,3 +69,7 @@ export function quoteWord(text: string): string {
   // `=` must be quoted: at the start of a command a bare `a=b` would be an assignment.
   return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
+
+/** As `quoteWord`, for a word that is not the first of a command: there `=` needs no quotes. */
+export const quoteArgument = (text: string): string =>
+  /^[\w@%+:,./=-]+$/.test(text) ? text : quoteWord(text);

@@ -6,7 +6,7 @@ import { type OfferedPipeline, offeredPipelines } from '../../app/pipelines.ts';
 import { stopRun } from '../../app/stop.ts';
 import type { Json } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
-import { quoteWord } from '../../core/policy/words.ts';
+import { quoteArgument } from '../../core/policy/words.ts';
 import { innerPath } from '../../core/records/names.ts';
 import { staysInside } from '../../platform/files/inside.ts';
 import { newRunId } from '../../store/runs.ts';
@@ -135,9 +135,7 @@ const commandLine = ({ called }: Web, argv: readonly string[]): string =>
 /** `--name=value` as two words where that means the same. */
 function typedWord(word: string): readonly string[] {
   const [, flag, value] = /^(--[a-z-]+)=([^-].*)$/s.exec(word) ?? [];
-  const words = flag === undefined || value === undefined ? [word] : [flag, value];
-  // Not at the beginning of a command a `=` needs no quotes.
-  return words.map((one) => (/^[\w@%+:,./=-]+$/.test(one) ? one : quoteWord(one)));
+  return (flag === undefined || value === undefined ? [word] : [flag, value]).map(quoteArgument);
 }
 
 function startWords({ pipeline, vars, agent, model, limits }: StartBody): readonly string[] {

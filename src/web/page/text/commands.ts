@@ -1,11 +1,8 @@
 /** Command lines that do what a form does. */
+import { quoteArgument } from '../../../core/policy/words.ts';
 import type { DeliverBody, ForkBody, StartBody } from '../../contract.ts';
 
-/** A word as a POSIX shell takes it. */
-const quotedWord = (word: string): string =>
-  /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
-
-const line = (...words: readonly string[]): string => ['factory', ...words.map(quotedWord)].join(' ');
+const line = (...words: readonly string[]): string => ['factory', ...words.map(quoteArgument)].join(' ');
 
 /** The flags of limits, by the names of the API. */
 const limitFlags = {
