@@ -1,12 +1,16 @@
 /** Times, counts, sizes and sums of money as people read them. */
 
-/** `1234` → `1.2s`, `61000` → `1m01s`. */
+/** `1234` → `1.2s`, `61000` → `1m01s`, `3900000` → `1h05m`. */
 export function elapsedWords(ms: number): string {
   // What is left would be rounded up to 60.0s.
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1000);
-  return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m${two(seconds % 60)}s`;
+  const minutes = Math.round(seconds / 60);
+  return `${Math.floor(minutes / 60)}h${two(minutes % 60)}m`;
 }
+
+const two = (n: number): string => String(n).padStart(2, '0');
 
 /** `1.23 USD`; two significant digits for small sums, `unknown` for null. */
 export const usdWords = (usd: number | null): string =>
@@ -34,7 +38,6 @@ export function sizeWords(bytes: number): string {
 /** `14:05`; with the day where it is not the one of `now`. */
 export function localTime(at: string, now?: Date): string {
   const time = new Date(at);
-  const two = (n: number) => String(n).padStart(2, '0');
   const clock = `${two(time.getHours())}:${two(time.getMinutes())}`;
   const day = (of: Date) => `${of.getFullYear()}-${two(of.getMonth() + 1)}-${two(of.getDate())}`;
   return now === undefined || day(now) === day(time) ? clock : `${day(time)} ${clock}`;

@@ -53,7 +53,7 @@ test('a timeline has a bar for each execution, with its waits, its share of mode
   expect(svg).toContain('Write &lt;it&gt;');
   expect(svg.match(/class="wait"/g)).toHaveLength(2); // one of them in the legend
   expect(svg).toMatch(/class="bar fail" data-execution="check@1">.*href="#sign-fail"/s);
-  expect(svg).toContain('no execution for 120m00s');
+  expect(svg).toContain('no execution for 2h00m');
   expect(svg).toContain('×2 · 40.0s · 0.02 USD');
   expect(svg).toMatch(/class="order node success"><title>WO-01 The WO-01/);
 });

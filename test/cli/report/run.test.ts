@@ -100,7 +100,8 @@ test.for([
   [59_950, '1m00s'],
   [61_000, '1m01s'],
   [3_599_499, '59m59s'],
-  [5_400_000, '90m00s'],
+  [3_599_500, '1h00m'],
+  [5_400_000, '1h30m'],
 ] as const)('%d milliseconds are %s', ([ms, words]) => expect(elapsedWords(ms)).toBe(words));
 
 test.for([
