@@ -27,22 +27,23 @@ export async function readEvents(path: string): Promise<ToldExecutions> {
   const of = new Map<string, Told>();
   let latest: ToldExecutions['latest'];
   let seq = 0;
-  let pause: { epoch: unknown; last: number; ms: number } | undefined;
+  let last: { epoch: unknown; time: number } | undefined;
+  let paused = 0;
   for await (const entry of readJournal(path)) {
     if (entry.kind !== 'record') continue;
     const { type, node_id, visit, at, node_type, delay_ms, epoch, seq: number } = entry.record;
     if (typeof number === 'number') seq = number;
     const time = Date.parse(String(at));
-    const ms =
-      pause === undefined || pause.epoch === epoch ? (pause?.ms ?? 0) : Math.max(0, time - pause.last);
-    pause = { epoch, last: time, ms };
+    if (last !== undefined && last.epoch !== epoch) paused += Math.max(0, time - last.time);
+    last = { epoch, time };
     if (type === 'StageStarted' && typeof node_id === 'string' && typeof visit === 'number') {
       latest = { node: node_id, visit };
       const key = executionName(latest);
       const before = of.get(key);
       if (before === undefined)
         of.set(key, { began: String(at), paused: 0, waits: [], type: String(node_type) });
-      else before.paused += ms;
+      else before.paused += paused;
+      paused = 0;
     } else if (type === 'StageRetrying' && latest !== undefined) {
       const told = of.get(executionName(latest));
       told?.waits.push({ at: String(at), ms: typeof delay_ms === 'number' ? delay_ms : 0 });
