@@ -87,7 +87,11 @@ async function drawableOf(what: string, options: GraphOptions, io: CliIo): Promi
       ? usage(`--timeline: ${what} is a pipeline`, 'name a run; factory runs lists them')
       : pipelineDrawable(what, path, io);
   const found = await findNamed(what, options, io);
-  if ('problems' in found) return found;
+  if ('problems' in found) {
+    const [problem] = found.problems;
+    if (options.timeline === true || problem === undefined) return found;
+    return refused('no-run', `factory pipelines lists no "${what}", and ${problem.message}`, problem.fix);
+  }
   const run = await inspectRun(found.dir, io);
   if ('problems' in run) return run;
   if (run.graph.nodes.length === 0 && options.timeline !== true)

@@ -67,5 +67,7 @@ test('a run is drawn with its states and its route, and as a timeline', async ()
   expect(dot).toMatchObject({ code: 2, stdout: '' });
   const pipeline = await it.factory(['graph', 'a.dot', '--timeline']);
   expect(pipeline.stderr).toContain('--timeline: a.dot is a pipeline');
-  expect((await it.factory(['graph', 'nothing'])).stderr).toContain('there is no run "nothing"');
+  expect((await it.factory(['graph', 'nothing'])).stderr).toContain(
+    'factory pipelines lists no "nothing", and there is no run "nothing"',
+  );
 });

@@ -697,7 +697,7 @@ test('a file that does not parse is refused before any check runs, unless the no
   using other = folder();
   const exempt = await build(other.path, [order(1, { ...wants, notes: 'unparsed: a.json' })], {});
   expect(await exempt.propose(answer)).toBe(0);
-  expect(exempt.output().notes).toContain('not parsed: README.md, a.json');
+  expect(exempt.output().notes).toContain('syntax not checked: README.md, a.json');
   // The compile check of a project without tests leaves it out too.
   expect(exempt.output().context_updates?.['order.verify']).toMatchObject({ commands: [] });
 });

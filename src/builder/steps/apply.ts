@@ -42,7 +42,7 @@ export const orderApply = (options: StepOptions, io: CommandIo): Promise<StepVer
     const { unparsed } = written;
     const files = applied.touched.filter((path) => !unparsed.includes(path));
     const plans = await plansFor(workspace, order, { files, probe: probeOf(io) });
-    const notParsed = unparsed.length === 0 ? '' : `; not parsed: ${unparsed.join(', ')}`;
+    const notParsed = unparsed.length === 0 ? '' : `; syntax not checked: ${unparsed.join(', ')}`;
     return yes(`${order.id}: wrote ${applied.touched.join(', ')}${notParsed}`, {
       updates: { ...plans, 'order.touched': applied.touched, 'order.stage': '' },
     });
