@@ -59,7 +59,8 @@ function wordOf(one: Verb | Group): Word {
   };
 }
 
-/** A script for bash; zsh reads it too, with its own emulation of completions for bash. */
+/** A script for bash; zsh reads it too, with its own emulation of completions for bash. `compgen -W` executes what looks like a
+ *  command in its words: names of folders are filtered before. */
 function bash(words: readonly Word[], pipelines: readonly string[], zsh: boolean): string {
   const ofKind = (kind: Word['takes']) => words.filter(({ takes }) => takes === kind).map(({ name }) => name);
   const cases = words.map(
@@ -94,7 +95,7 @@ ${valued.join('\n')}
   esac
   case "$verb" in
     ${ofKind('run').join(' | ')})
-      COMPREPLY=($(compgen -W "latest $(ls .factory/runs 2>/dev/null)" -- "$word")) ;;
+      COMPREPLY=($(compgen -W "latest $(ls .factory/runs 2>/dev/null | grep '^[A-Za-z0-9._-]*$')" -- "$word")) ;;
     ${ofKind('pipeline').join(' | ')})
       COMPREPLY=($(compgen -W '${pipelines.join(' ')}' -- "$word") $(compgen -f -- "$word")) ;;
     *)

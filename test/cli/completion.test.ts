@@ -40,6 +40,17 @@ test('bash completes commands, steps, flags, pipelines and runs', async () => {
   ]);
 });
 
+test('the name of a folder among the runs is never executed', async () => {
+  await using it = await home({
+    '.factory/runs/01ABC/manifest.json': '{}',
+    '.factory/runs/$(touch executed)/manifest.json': '{}',
+  });
+  const text = `${await script('bash')}\nCOMP_WORDS=(factory show ''); COMP_CWORD=2; _factory; echo "\${COMPREPLY[@]}"; ls`;
+  const out = execFileSync('bash', ['-c', text], { cwd: it.path, encoding: 'utf8' });
+  expect(out).toContain('latest 01ABC\n');
+  expect(out).not.toContain('executed');
+});
+
 test('zsh and fish get a script that names every command', async () => {
   expect(await script('zsh')).toContain('bashcompinit');
   const fish = await script('fish');
