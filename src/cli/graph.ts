@@ -7,7 +7,7 @@ import type { GraphView, RunView } from '../app/inspect/shapes.ts';
 import { problemNodes } from '../app/picture/problem-nodes.ts';
 import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
-import { countedItems, elapsedWords, usdWords } from '../core/amounts.ts';
+import { costWords, countedItems, elapsedWords } from '../core/amounts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { isCode, writeFileAtomic } from '../platform/files/write.ts';
@@ -112,7 +112,7 @@ async function drawableOf(what: string, options: GraphOptions, io: CliIo): Promi
 /** The title of a run, and a line with its state, time, cost and start. */
 function headingOf(run: RunView): readonly string[] {
   const { title, status, elapsed_ms, spent, started_at, run_id } = run;
-  const cost = spent.calls === 0 ? [] : [usdWords(spent.cost_usd)];
+  const cost = spent.calls === 0 ? [] : [costWords(spent)];
   const facts = [
     run_id,
     status,

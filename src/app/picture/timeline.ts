@@ -1,5 +1,5 @@
 /** A run as a timeline: a lane for each node, a bar for each execution. */
-import { elapsedWords, usdWords } from '../../core/amounts.ts';
+import { costWords, elapsedWords, usdWords } from '../../core/amounts.ts';
 import type { ExecutionGroup, ExecutionRow, RunView } from '../inspect/shapes.ts';
 import { coordinate, framed, type LegendEntry, type Picture, sign, svgText } from './frame.ts';
 import { colours, kindLook, stateLooks } from './marks.ts';
@@ -96,11 +96,12 @@ function laneMarks(bars: readonly Bar[], top: number, scale: TimeScale): readonl
   if (first === undefined) return [];
   const middle = top + lane.height / 2;
   const spent = bars.reduce((sum, { took_ms }) => sum + took_ms, 0);
-  const cost = bars.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0);
+  const cost_usd = bars.reduce((sum, bar) => sum + (bar.cost_usd ?? 0), 0);
+  const unknown_cost = bars.filter((bar) => bar.cost_usd === null).length;
   const total = [
     ...(bars.length > 1 ? [`×${bars.length}`] : []),
     elapsedWords(spent),
-    ...(cost > 0 ? [usdWords(cost)] : []),
+    ...(cost_usd > 0 ? [costWords({ cost_usd, unknown_cost })] : []),
   ].join(' · ');
   const right = columns.label + columns.plot;
   return [
