@@ -137,7 +137,9 @@ function openTeller(options: LogsOptions, io: Io) {
   );
   return {
     output(of: string, text: string): void {
-      if (isAbout(of)) out(`${paint.dim(`${of} │`)} ${stripVTControlCharacters(text)}\n`);
+      // A carriage return would let a node write over the name before its line.
+      const shown = stripVTControlCharacters(text).replace(/[^\P{Cc}\t]/gu, '');
+      if (isAbout(of)) out(`${paint.dim(`${of} │`)} ${shown}\n`);
     },
     tell(record: JsonObject): void {
       if (options.json === true) {
