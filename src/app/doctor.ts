@@ -1,5 +1,4 @@
 /** Environment checks behind `factory doctor`. Each is tried, not guessed. */
-
 import {
   constants,
   copyFileSync,

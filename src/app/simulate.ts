@@ -1,5 +1,4 @@
 /** A run without any execution: outcomes are given, the router and the gates of real runs decide. */
-
 import { nothingSpent } from '../core/budget/usage.ts';
 import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { RunEnding, Step } from '../core/decision.ts';

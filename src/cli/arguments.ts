@@ -1,5 +1,4 @@
 /** What is wrong with a command line before a command sees it. */
-
 import { constants, realpathSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 import type { Command, CommanderError } from 'commander';

@@ -1,5 +1,4 @@
 /** argv → command → exit code, for whichever process calls it. Everything heavy is imported by the command that needs it. */
-
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';

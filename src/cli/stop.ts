@@ -1,5 +1,4 @@
 /** `factory stop`: stops a run from any terminal of its host. */
-
 import { thisUser } from '../app/acts.ts';
 import { inspectRow } from '../app/inspect/rows.ts';
 import { stopRun } from '../app/stop.ts';

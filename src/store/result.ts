@@ -1,5 +1,4 @@
 /** Builds `result.json` of a run. */
-
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { raisedLimit } from '../core/budget/limits.ts';

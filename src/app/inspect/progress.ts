@@ -1,7 +1,5 @@
 /** How far a run has come with its work orders. */
-
-import type { JsonObject } from '../../core/json.ts';
-import { parseJson } from '../../core/json.ts';
+import { type JsonObject, parseJson } from '../../core/json.ts';
 import { buildStateIn } from '../../core/records/build.ts';
 import { readSome } from '../../platform/files/read.ts';
 import type { RunRow } from './shapes.ts';

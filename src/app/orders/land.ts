@@ -1,5 +1,4 @@
 /** What follows the last node of an order's run: its commits land and are pushed, and the report is written. */
-
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isPaused } from '../../core/outcome.ts';

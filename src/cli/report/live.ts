@@ -1,5 +1,4 @@
 /** Output while a run is executed: live lines on a terminal, log records elsewhere. */
-
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Clock, Every } from '../../core/contracts/clock.ts';

@@ -1,6 +1,7 @@
 /** `audit.json` and `factory audit --json`: holdout leaks, and changes that agents made to tests and to the files that
  *  run them. Fields are only ever added. */
 import * as z from 'zod';
+import { countedItems } from '../amounts.ts';
 import { once } from '../once.ts';
 
 const auditFindingSchema = once(() =>
@@ -67,13 +68,11 @@ export const auditCountsSchema = once(() =>
 export type AuditCounts = z.infer<ReturnType<typeof auditCountsSchema>>;
 
 /** A count with its noun, for messages. */
-const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
-
 /** The audit in one line. */
 export function auditWords({ findings, errors, warnings }: AuditCounts): string {
   if (findings === 0) return 'nothing found';
   return [
-    ...(errors > 0 ? [some(errors, 'error')] : []),
-    ...(warnings > 0 ? [some(warnings, 'warning')] : []),
+    ...(errors > 0 ? [countedItems(errors, 'error')] : []),
+    ...(warnings > 0 ? [countedItems(warnings, 'warning')] : []),
   ].join(', ');
 }

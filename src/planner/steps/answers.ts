@@ -1,4 +1,5 @@
 /** What the steps of a plan answer alike. */
+import { countedItems } from '../../core/amounts.ts';
 import { no, type StepVerdict } from '../../core/contracts/step.ts';
 import type { Json } from '../../core/json.ts';
 import { type PlanFinding, toDiagnostic } from '../findings.ts';
@@ -25,14 +26,12 @@ export function errorsReason(errors: readonly PlanFinding[]): string {
     return where ? `${code} (${where})` : code;
   });
   if (errors.length > maxNamed) named.push(`and ${errors.length - maxNamed} more`);
-  return `the plan has ${counted(errors.length, 'error')}: ${named.join(', ')}`;
+  return `the plan has ${countedItems(errors.length, 'error')}: ${named.join(', ')}`;
 }
 
 export function drawFinding(finding: PlanFinding, as?: 'note'): string {
   const { code, severity, message, fix } = toDiagnostic(finding);
   return `${as ?? severity}[${code}] ${message}\n  = fix: ${fix}\n`;
 }
-
-export const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
 export const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');

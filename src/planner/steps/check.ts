@@ -1,4 +1,5 @@
 /** `factory plan check`: checks the model's answer. */
+import { countedItems } from '../../core/amounts.ts';
 import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
 import { inWorkspace } from '../../core/records/layout.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
@@ -10,14 +11,7 @@ import { filesOf, readPlanAnswer } from '../files.ts';
 import { isError, type PlanFinding } from '../findings.ts';
 import { readDoctrine, readRevisionTemplate, revisionPrompt } from '../prompt.ts';
 import { readPlanState, unbegun, writePlanState } from '../state.ts';
-import {
-  counted,
-  drawFinding,
-  errorsReason,
-  type Ruled,
-  refusedAnswer,
-  textOrFlagsWrong,
-} from './answers.ts';
+import { drawFinding, errorsReason, type Ruled, refusedAnswer, textOrFlagsWrong } from './answers.ts';
 
 export type PlanCheckOptions = Ruled & {
   readonly attempts?: number | string | undefined;
@@ -109,7 +103,7 @@ function checked(result: {
   const errors = findings.filter(isError);
   const reason = plan !== undefined ? '' : parseError ? unparseableReason(errors) : errorsReason(errors);
   const orders = plan?.work_orders.length;
-  const summary = orders === undefined ? reason : `valid, ${counted(orders, 'work order')}`;
+  const summary = orders === undefined ? reason : `valid, ${countedItems(orders, 'work order')}`;
   const shown = {
     out: [
       ...findings.map((finding) => drawFinding(finding)),
@@ -131,7 +125,7 @@ function checked(result: {
   };
   const updates = { 'plan.attempt': attempt, 'plan.errors': errors.length };
   if (orders !== undefined)
-    return yes(`a valid plan of ${counted(orders, 'work order')}`, {
+    return yes(`a valid plan of ${countedItems(orders, 'work order')}`, {
       ...{ label, shown, updates: { ...updates, 'plan.orders': orders } },
     });
   const code = parseError ? unparseable : textOrFlagsWrong;

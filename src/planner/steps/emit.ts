@@ -1,5 +1,6 @@
 /** `factory plan emit`: writes the work orders of the checked plan. */
 import { join } from 'node:path';
+import { countedItems } from '../../core/amounts.ts';
 import { type StepVerdict, yes } from '../../core/contracts/step.ts';
 import { inWorkspace } from '../../core/records/layout.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
@@ -10,7 +11,7 @@ import { emit, fileText, manifestFile } from '../emit.ts';
 import { filesOf } from '../files.ts';
 import { isError } from '../findings.ts';
 import { readPlanState, unbegun, writePlanState } from '../state.ts';
-import { counted, drawFinding, errorsReason, refusedAnswer, textOf } from './answers.ts';
+import { drawFinding, errorsReason, refusedAnswer, textOf } from './answers.ts';
 
 /** Writes the checked plan's work orders, the manifest last; those of an earlier plan are removed. Nothing is written when
  *  there is no plan or it does not (any longer) fit the workspace. */
@@ -55,11 +56,11 @@ export async function planEmit(_options: unknown, io: CommandIo): Promise<StepVe
     (id) => `left out ${id} of the plan: the repository has the verify script already\n`,
   );
   const listed = emission.orders.map((order) => `${textOf(order['id'])}  ${textOf(order['title'])}\n`);
-  const wrote = `wrote ${counted(written.length, 'work order')} and ${manifestFile} to ${inWorkspace.orders}\n`;
+  const wrote = `wrote ${countedItems(written.length, 'work order')} and ${manifestFile} to ${inWorkspace.orders}\n`;
   const orders = emission.orders.map(({ id = null, title = null, verify_exempt = null }) => ({
     ...{ id, title, verify_exempt },
   }));
-  return yes(`wrote ${counted(written.length, 'work order')}`, {
+  return yes(`wrote ${countedItems(written.length, 'work order')}`, {
     updates: { 'plan.orders': written.length },
     shown: {
       out: [...skipped, ...listed, wrote].join(''),

@@ -1,5 +1,6 @@
 /** `factory plan prompt`: writes the planning prompt. */
 import { resolve } from 'node:path';
+import { countedItems } from '../../core/amounts.ts';
 import { type StepVerdict, yes } from '../../core/contracts/step.ts';
 import { inWorkspace } from '../../core/records/layout.ts';
 import { sha256 } from '../../core/sha256.ts';
@@ -9,7 +10,7 @@ import { compileHash } from '../emit.ts';
 import { clearPlan, filesOf, readContext, readUserText } from '../files.ts';
 import { hasPlaceholder, planPromptText, readDoctrine, withDoctrine } from '../prompt.ts';
 import { type PlanState, unbegun, writePlanState } from '../state.ts';
-import { counted, type Ruled, refusedAnswer, textOf } from './answers.ts';
+import { type Ruled, refusedAnswer, textOf } from './answers.ts';
 
 export type PlanPromptOptions = Ruled & {
   readonly spec: string;
@@ -64,7 +65,7 @@ export async function planPrompt(options: PlanPromptOptions, io: CommandIo): Pro
 
   const { compile_hash } = state;
   const count = files.list.length;
-  const wrote = `wrote ${inWorkspace.planPrompt} (compile hash ${compile_hash}, ${counted(count, 'file')} in place)`;
+  const wrote = `wrote ${inWorkspace.planPrompt} (compile hash ${compile_hash}, ${countedItems(count, 'file')} in place)`;
   return yes('', {
     updates: { 'plan.attempt': 0, 'plan.compile_hash': compile_hash },
     shown: {

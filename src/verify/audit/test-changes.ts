@@ -1,4 +1,5 @@
 /** Findings about changes of tests and of the files that run them, each with its difference. */
+import { countedItems } from '../../core/amounts.ts';
 import { type CheckCommand, type Reached, reachedBy } from '../../core/policy/check-commands.ts';
 import {
   concernsTests,
@@ -72,10 +73,15 @@ function inTests(texts: readonly Text[], { start, reached }: About): AuditFindin
     const isMoved = names.length === 0 ? contents.has(before) : names.every((name) => now.has(name));
     if (after === undefined && !isMoved)
       return [
-        finding(one, 'test-file-deleted', true, `the test file is gone (it declares ${some(names.length)})`),
+        finding(
+          one,
+          'test-file-deleted',
+          true,
+          `the test file is gone (it declares ${countedItems(names.length, 'test')})`,
+        ),
       ];
     if (total < 0 && (counts[at] ?? 0) < 0) {
-      const why = `${some(-(counts[at] ?? 0))} fewer than before, and no other changed file has them`;
+      const why = `${countedItems(-(counts[at] ?? 0), 'test')} fewer than before, and no other changed file has them`;
       return [finding(one, 'tests-removed', true, why)];
     }
     // A helper or a script without test declarations is handled with the files that commands run.
@@ -136,8 +142,6 @@ const sides = (before: string | undefined, after: string | undefined) => ({
 const folderOf = (path: string): string => path.split('/').slice(0, -1).join('/');
 const foldersOf = (path: string): string[] =>
   path.split('/').map((_, at, parts) => parts.slice(0, at).join('/'));
-
-const some = (count: number): string => `${count} ${count === 1 ? 'test' : 'tests'}`;
 
 const fixes: Readonly<Record<string, string>> = {
   'tests-removed': 'put the tests back, or remove them yourself before the run',
