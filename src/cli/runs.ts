@@ -90,8 +90,8 @@ export function countOf(runs: readonly Pick<RunRow, 'status'>[]): string {
   return `${countedItems(runs.length, 'run')}: ${[first, others].filter((one) => one !== '').join(', ')}`;
 }
 
-/** Columns below which the headline of a run is on a second line. */
-const roomy = 120;
+/** Columns that the headline of a run needs after the other cells; with fewer it is on a second line. */
+const leastHeadline = 40;
 
 /** A row per run; where there is little room, the headline of a run that is not completed stands on a second line. `width` is
  *  undefined where the output is no terminal. */
@@ -101,11 +101,9 @@ function table(
   width: number | undefined,
   now: Date,
 ): readonly string[] {
-  const wide = width === undefined || width >= roomy;
-  const rows = cellsOf(runs, wide, wide ? new Date(0) : now);
-  const others = columns(rows)[0]?.taken ?? 0;
-  const most = wide ? 32 : Math.max(10, Math.min(24, width - others - 3));
-  const all = columns(withTitles(rows, runs, most));
+  const oneRow = columns(withTitles(cellsOf(runs, true, new Date(0)), runs, 32));
+  const wide = width === undefined || width - (oneRow[0]?.taken ?? 0) >= leastHeadline;
+  const all = wide ? oneRow : narrowRows(runs, width, now);
   return all.map(({ cells, taken, last }, at) => {
     const run = runs[at - 1];
     if (run === undefined) return paint.dim(cells.join('  ').trimEnd());
@@ -115,6 +113,12 @@ function table(
     const below = wide || run.status === 'completed' ? '' : oneLine(storyOf(run), width - 3);
     return below === '' ? row : `${row}\n  ${paint.dim(below)}`;
   });
+}
+
+function narrowRows(runs: readonly RunRow[], width: number, now: Date): ReturnType<typeof columns> {
+  const rows = cellsOf(runs, false, now);
+  const others = columns(rows)[0]?.taken ?? 0;
+  return columns(withTitles(rows, runs, Math.max(10, Math.min(24, width - others - 3))));
 }
 
 /** The cells of the table with its head, without the titles, which get what room is left. */

@@ -92,7 +92,7 @@ function print(
 ): void {
   const { steps, ending } = simulation;
   const width = io.outIsTerminal ? io.width : 120;
-  const rows = columns(steps.map((one, at) => [String(at + 1), nameOf(one), told(one.outcome), wayOf(one)]));
+  const rows = columns(steps.map((one, at) => [String(at + 1), nameOf(one), told(one), wayOf(one)]));
   for (const [at, { cells, taken, last }] of rows.entries()) {
     io.out(`${[...cells, oneLine(last, Math.max(20, width - taken))].join('  ').trimEnd()}\n`);
     const others = (steps[at]?.route?.candidates ?? []).filter((one) => one.lost !== undefined);
@@ -115,9 +115,10 @@ function print(
 
 const nameOf = ({ node, visit }: SimulatedStep): string => (visit === 1 ? node.id : `${node.id}@${visit}`);
 
-const told = (outcome: Outcome): string =>
+/** The outcome of a step; for an exit with outcome=fail, that of the run. */
+const told = ({ node, outcome }: SimulatedStep): string =>
   [
-    outcome.status,
+    node.type === 'exit' && node.settings.outcome === 'fail' ? 'fail' : outcome.status,
     outcome.status === 'fail' ? outcome.class : '',
     outcome.status === 'fail' && outcome.broke ? 'broke' : '',
     outcome.label === '' ? '' : `"${outcome.label}"`,

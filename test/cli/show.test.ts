@@ -102,7 +102,7 @@ test('why says what failed, where it is written, and what to run next', async ()
   expect([run_id, status, same]).toEqual(['bad', 'failed', cause]);
 });
 
-test.for([60, 80, 130])('the list of runs fits a terminal of %d columns', async (width) => {
+test.for([60, 80, 121, 130])('the list of runs fits a terminal of %d columns', async (width) => {
   const { out } = await factory(['runs'], { color: false }, width);
   const rows = out.split('\n').slice(0, -2);
   for (const row of rows) expect(row.length, row).toBeLessThan(width);

@@ -62,6 +62,15 @@ test('the text says why each edge was taken and the others were not', async () =
   expect(out).toMatch(/^✓ success at done after 8 steps; nothing was executed$/m);
 });
 
+test('the line of an exit with outcome=fail says fail', async () => {
+  const { out } = await call(
+    ['simulate', 'compile-and-build'],
+    { outcome: ['next=done', 'proof=fail'] },
+    doors,
+  );
+  expect(out).toMatch(/^\d+ +exit_proof_failed +fail$/m);
+});
+
 test('a simulation that does not end stops after so many steps', async () => {
   const { code, out } = await call(['simulate', 'fix-loop'], { outcome: ['check=fail'], steps: '5' }, doors);
   expect(code).toBe(1);
