@@ -26,12 +26,12 @@ export type KeptFor = 'running' | 'undelivered' | 'unreadable';
 export async function keptFor(run: RunSummary): Promise<KeptFor | undefined> {
   if (isAtWork(run)) return 'running';
   if (run.status === 'unreadable') return 'unreadable';
-  if (run.status !== 'completed') return undefined;
   const read = await readRun(run.dir);
   if (!read.ok) return 'unreadable';
+  // Also of a run that did not complete: a resume may finish what its commits have begun.
   const made = commitSchema().array().safeParse(read.checkpoint.context['build.commits']);
-  const end = { status: run.status, commits: made.success ? made.data : [] };
-  return isDelivered(run.dir, end) === false ? 'undelivered' : undefined;
+  const commits = made.success ? made.data : [];
+  return isDelivered(run.dir, { status: 'completed', commits }) === false ? 'undelivered' : undefined;
 }
 
 /** Whether a directory is that of a run, and not of something else with a file of the same name. */

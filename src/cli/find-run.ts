@@ -17,16 +17,17 @@ export const usage = (message: string, fix: string): Refusal => refused('usage',
 export const runsDirOf = ({ runsdir }: Place, { cwd }: Pick<Io, 'cwd'>): string =>
   resolve(cwd, runsdir ?? '.factory/runs');
 
-/** The run with this name: its id or a unique prefix, `latest`, `-2`, the path of its directory, or its title. */
+/** The run with this name: its id or a unique prefix, `latest`, `-2`, the path of its directory, or its title; with `titles: 'whole'`
+ *  a beginning of a title names no run. */
 export async function findNamed(
   run: string,
-  options: Place,
+  options: Place & { readonly titles?: 'whole' },
   io: Pick<Io, 'cwd'>,
 ): Promise<NamedRun | Refusal> {
   const runsDir = runsDirOf(options, io);
   const found = await findRun(runsDir, run);
   if (found.ok) return { id: found.id, dir: resolve(io.cwd, found.dir) };
-  const titled = await byTitle(runsDir, run);
+  const titled = await byTitle(runsDir, run, options.titles === 'whole');
   const [id] = titled;
   if (id === undefined) return refused('no-run', found.why);
   if (titled.length === 1) return { id, dir: join(runsDir, id) };
@@ -35,14 +36,14 @@ export async function findNamed(
 }
 
 /** Ids of the runs with a title, in any case; without any, of those whose title begins so. */
-async function byTitle(runsDir: string, name: string): Promise<readonly string[]> {
+async function byTitle(runsDir: string, name: string, whole: boolean): Promise<readonly string[]> {
   const wanted = name.trim().toLowerCase();
   // What looks like an id or a path is a slip, and reading all titles takes time.
   if (wanted.length < 3) return [];
   const { runTitles } = await import('../app/inspect/title.ts');
   const titles = (await runTitles(runsDir)).map(({ id, title }) => ({ id, title: title.toLowerCase() }));
   const same = titles.filter(({ title }) => title === wanted);
-  const fit = same.length > 0 ? same : titles.filter(({ title }) => title.startsWith(wanted));
+  const fit = same.length > 0 || whole ? same : titles.filter(({ title }) => title.startsWith(wanted));
   return fit.map(({ id }) => id);
 }
 

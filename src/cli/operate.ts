@@ -48,7 +48,7 @@ export const operateVerbs: readonly Verb[] = [
       option('--older <duration>', 'keep runs that changed within this time', milliseconds('--older', '14d')),
       option('--keep <n>', 'keep the n newest runs', wholeNumber(0)),
       option('--keep-failed', 'keep runs that did not complete'),
-      option('--undelivered', 'remove also completed runs with undelivered commits'),
+      option('--undelivered', 'remove also runs with undelivered commits'),
       option('--dry-run', 'remove nothing; print what would be removed'),
       runsdir(),
       json(),

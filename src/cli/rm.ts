@@ -20,7 +20,7 @@ export async function rmCommand(
 ): Promise<VerbResult> {
   const runs = new Map<string, RunSummary>();
   for (const name of names) {
-    const found = await findNamed(name, options, io);
+    const found = await findNamed(name, { ...options, titles: 'whole' }, io);
     if ('problems' in found) return found;
     if (!(await holdsRun(found.dir)))
       return usage(`${found.dir} does not look like a run directory; nothing was removed`, 'check the name');
@@ -44,11 +44,12 @@ export async function rmCommand(
   return 0;
 }
 
-function mustStay({ id, dir }: RunSummary, why: KeptFor, { cwd }: CliIo): Refusal {
+function mustStay({ id, dir, status }: RunSummary, why: KeptFor, { cwd }: CliIo): Refusal {
   const run = namedRun(dir, cwd);
+  const goesOn = status === 'completed' ? 'deliver' : 'resume';
   const fixes: Readonly<Record<KeptFor, string>> = {
     running: `stop it first: factory stop ${run}`,
-    undelivered: `factory deliver ${run} delivers them; --force removes them with the run`,
+    undelivered: `factory ${goesOn} ${run}; --force removes them with the run`,
     unreadable: `factory verify ${run} shows more; --force removes it`,
   };
   return usage(`run ${id} ${reasons[why]}; nothing was removed`, fixes[why]);

@@ -81,6 +81,18 @@ test('rm removes whole runs, but none with undelivered commits unless it is forc
   expect(left()).toEqual([]);
 });
 
+test('rm keeps the commits of a run that did not complete, and takes no beginning of a title for a run', async () => {
+  const stopped = { env: { ...env, ATTRACTION_TEST_STOP_AFTER_NODE: 'one' } };
+  await asked(['run', 'commits.dot'], { runId: 'half', quiet: true }, stopped);
+  const refused = await asked(['rm', 'half']);
+  expect(refused.code).toBe(2);
+  expect(refused.err).toContain('run half has commits that were never delivered');
+  expect(refused.err).toContain('factory resume half; --force removes them');
+  expect((await asked(['rm', 'plain'])).code).toBe(2);
+  expect((await asked(['rm', 'half'], { force: true })).code).toBe(0);
+  expect(left()).toEqual(['cut', 'done', 'made']);
+});
+
 test('rm removes no run that a process works for, and nothing that only looks like a run', async () => {
   const lock = await locked('cut');
   const refused = await asked(['rm', 'cut'], { force: true });
