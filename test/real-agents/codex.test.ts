@@ -8,6 +8,10 @@ import { realClock } from '../../src/platform/clock.ts';
 import { programTask } from '../agents/program-task.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
 import { realProgram } from '../support/real-programs.ts';
+import { onDisk } from '../support/temporary.ts';
+
+// Its own sandbox has a /dev of its own.
+onDisk();
 
 const { path: program, skipped } = realProgram('codex');
 const answer = (more: object = {}): Reaction => ({
