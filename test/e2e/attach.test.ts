@@ -8,7 +8,7 @@ const pipeline = `digraph g {
   workdir="none"
   start [shape=Mdiamond]
   quick [shape=parallelogram, tool_command="printf 'in a moment\\nwithout an end'"]
-  wait [shape=parallelogram, tool_command="echo it waits; until [ -e $FLAG ]; do sleep 0.02; done; echo it is over >&2"]
+  wait [shape=parallelogram, tool_command="echo it waits; until [ -e $FLAG ] || [ ! -e \${FLAG%/*} ]; do sleep 0.02; done; echo it is over >&2"]
   exit [shape=Msquare]
   start -> quick -> wait -> exit
 }`;

@@ -7,11 +7,11 @@ import { plainDoors, plainFlags, startLocalRun } from '../../src/app/embedded.ts
 import { readPipeline } from '../../src/app/read-pipeline.ts';
 import { cleanEnv, cli, type Home, home } from '../support/in-process.ts';
 
-/** Node `wait` ends as soon as the file `$FLAG` exists. */
+/** Node `wait` ends as soon as the file `$FLAG` exists, or its folder does not: a test that kills the engine leaves no process. */
 const pipeline = `digraph g {
   workdir="none"
   start [shape=Mdiamond]
-  wait [shape=parallelogram, tool_command="until [ -e $FLAG ]; do sleep 0.02; done"]
+  wait [shape=parallelogram, tool_command="until [ -e $FLAG ] || [ ! -e \${FLAG%/*} ]; do sleep 0.02; done"]
   no [shape=parallelogram, tool_command="false"]
   exit [shape=Msquare]
   start -> wait -> no -> exit

@@ -65,7 +65,9 @@ test('a terminal that hangs up in the delay before a retry stops the run in orde
 });
 
 test('output that is closed early changes nothing about a run', async () => {
-  await using it = await home({ 'p.dot': stage('until [ -e $FLAG ]; do sleep 0.02; done') });
+  await using it = await home({
+    'p.dot': stage('until [ -e $FLAG ] || [ ! -e ${FLAG%/*} ]; do sleep 0.02; done'),
+  });
   const env = cleanEnv({ HOME: it.path, FLAG: join(it.path, 'flag'), FACTORY_LOG_LEVEL: 'debug' });
   const engine = spawn(process.execPath, [cli, 'run', 'p.dot', '--run-id', 'r1'], {
     cwd: it.path,
