@@ -9,12 +9,12 @@ import { refused } from '../core/diagnostic.ts';
 import { type RunEvent, runEventSchema } from '../core/events.ts';
 import { namedRun, readManifest } from '../store/runs.ts';
 import { findNamed, type NamedRun } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import { type CliIo, paints } from './io.ts';
 import { logsCommand } from './logs.ts';
 import { runLine } from './report/inspect.ts';
 import { canDraw, openScreen } from './report/live.ts';
 import { painter, summary } from './report/run.ts';
+import type { VerbResult } from './verb.ts';
 
 export type AttachOptions = {
   readonly runsdir?: string;

@@ -7,9 +7,9 @@ import { type AuditFinding, type AuditReport, auditWords } from '../core/records
 import { auditRun } from '../verify/audit/audit.ts';
 import { WorkspaceError } from '../workspace/errors.ts';
 import { findNamed } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import { type Io, paints } from './io.ts';
 import { foreign, oneLine, type Paint, painter } from './report/run.ts';
+import type { VerbResult } from './verb.ts';
 
 export type AuditOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
 

@@ -15,8 +15,8 @@ import { isWithin, realOf } from '../workspace/roots.ts';
 import type { Tree } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { loadProgress, usage } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import type { Io } from './io.ts';
+import type { VerbResult } from './verb.ts';
 
 export type CheckoutOptions = {
   readonly at?: string;

@@ -8,9 +8,10 @@ import type { OwnSteps } from '../engine/own-step.ts';
 import { Superseded } from '../platform/files/fence.ts';
 import { packageVersion } from '../platform/package.ts';
 import { missingValue, usageProblem } from './arguments.ts';
-import { type Verb, verbs } from './index.ts';
+import { verbs } from './index.ts';
 import { type CliIo, harmless } from './io.ts';
 import { BadValue, withOptions } from './options.ts';
+import type { Verb } from './verb.ts';
 
 /** What commands need from the process that they run in. */
 export type CommandDoors = Omit<CliIo, 'now' | 'spawn' | 'ownSteps'>;

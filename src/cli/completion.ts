@@ -1,8 +1,9 @@
 /** `factory completion`: scripts by which a shell completes commands, flags, pipelines and runs. */
 import { bundledPipelines } from '../app/pipelines.ts';
 import { usage } from './find-run.ts';
-import { type Group, type Verb, type VerbResult, verbs } from './index.ts';
+import { verbs } from './index.ts';
 import type { Io } from './io.ts';
+import type { Group, Verb, VerbResult } from './verb.ts';
 
 /** A flag, with the values that it takes if only some are valid. */
 type Flag = { readonly name: string; readonly about: string; readonly values: readonly string[] };

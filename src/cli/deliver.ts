@@ -28,9 +28,9 @@ import { isWithin, realOf } from '../workspace/roots.ts';
 import { invocationOf } from './arguments.ts';
 import { liesInRun } from './checkout.ts';
 import { findNamed } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
 import { diskWords } from './report/errors.ts';
+import type { VerbResult } from './verb.ts';
 
 export type DeliverOptions = {
   readonly branch?: string;

@@ -19,9 +19,9 @@ import { WorkspaceError } from '../workspace/errors.ts';
 import { patchOf, type Sides, type Untold } from '../workspace/patch.ts';
 import type { Entry } from '../workspace/snapshot.ts';
 import { loadProgress, usage } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { type Paint, painter } from './report/run.ts';
+import type { VerbResult } from './verb.ts';
 
 export type DiffOptions = {
   readonly at?: string;

@@ -12,8 +12,8 @@ import { type Refusal, refused } from '../core/diagnostic.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { isCode, writeFileAtomic } from '../platform/files/write.ts';
 import { findNamed, usage } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import type { CliIo, Io } from './io.ts';
+import type { VerbResult } from './verb.ts';
 
 const pictureFormats = ['svg', 'png', 'dot', 'mermaid'] as const;
 type PictureFormat = (typeof pictureFormats)[number];

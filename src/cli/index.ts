@@ -1,6 +1,5 @@
 /** The verbs of the command line. Each is loaded when it is called. */
-import type { Option } from 'commander';
-import type { Refusal } from '../core/diagnostic.ts';
+import { authorVerbs } from './author.ts';
 import { operateVerbs } from './operate.ts';
 import {
   compileOptions,
@@ -21,27 +20,7 @@ import {
 import { orderOptions } from './order.ts';
 import { serveVerb } from './serve-verb.ts';
 import { orderSteps, planSteps } from './steps.ts';
-
-/** What a verb answers with: an exit code, or why it did nothing. */
-export type VerbResult = number | (Refusal & { readonly more?: object });
-
-export type Verb = {
-  /** Its name and arguments. */
-  readonly usage: string;
-  readonly about: string;
-  readonly options: () => readonly Option[];
-  /** The function that carries it out: it receives the arguments, the options and the process. */
-  readonly load: () => Promise<(...given: never[]) => Promise<VerbResult>>;
-};
-
-/** Several verbs below one word. */
-export type Group = {
-  readonly usage: string;
-  readonly about: string;
-  readonly verbs: readonly Verb[];
-  /** What the word does by itself. */
-  readonly self?: Verb;
-};
+import type { Group, Verb } from './verb.ts';
 
 const at = (about: string) => option('--at <node[@visit]>', about, notEmpty);
 
@@ -88,24 +67,6 @@ export const verbs: readonly (Verb | Group)[] = [
       option('--holdout <dir>', 'directory of holdout scenarios, hidden from agents'),
     ],
     load: async () => (await import('./run.ts')).buildCommand,
-  },
-  {
-    usage: 'init [name]',
-    about: 'Create a project: a pipeline, prompts, scenarios and prepared answers',
-    options: () => [
-      option('--template <name>', 'fix-loop (default), build or review').choices([
-        'fix-loop',
-        'build',
-        'review',
-      ]),
-    ],
-    load: async () => (await import('./init.ts')).initCommand,
-  },
-  {
-    usage: 'pipelines',
-    about: 'List the pipelines of this folder and the bundled ones',
-    options: () => [json('print the list as JSON'), noColor()],
-    load: async () => (await import('./pipelines.ts')).pipelinesCommand,
   },
   {
     usage: 'resume <run>',
@@ -189,67 +150,7 @@ export const verbs: readonly (Verb | Group)[] = [
     ],
     load: async () => (await import('./diff.ts')).diffCommand,
   },
-  {
-    usage: 'validate <pipelines...>',
-    about: 'Check pipelines without running them',
-    options: () => [
-      option('--strict', 'treat attributes without effect as errors'),
-      json('print findings as JSON'),
-      noColor(),
-    ],
-    load: async () => (await import('./validate.ts')).validateCommand,
-  },
-  {
-    usage: 'simulate <pipeline>',
-    about: 'Show the way of a run through a pipeline for given outcomes; nothing is executed',
-    options: () => [
-      option(
-        '--outcome <node=outcomes>',
-        'outcomes of a node, one for each execution, the last one repeated (default: success): NODE=fail,success; with parts: fail+timeout+broke, success+label=again+KEY=VALUE; repeatable',
-        repeatable,
-      ),
-      option('--steps <n>', 'stop after so many executions (default: 200)', wholeNumber(1, 100_000)),
-      json('print the steps as JSON'),
-      noColor(),
-    ],
-    load: async () => (await import('./simulate.ts')).simulateCommand,
-  },
-  {
-    usage: 'graph <pipeline-or-run>',
-    about: 'Draw a pipeline or a run as SVG, PNG, DOT or a Mermaid flowchart',
-    options: () => [
-      option(
-        '-o, --output <file>',
-        'file to write; its ending names the format; - is standard output (default: NAME.svg)',
-        notEmpty,
-      ),
-      option('--format <format>', 'svg, png, dot or mermaid (default: by the ending of the file)').choices([
-        ...['svg', 'png', 'dot', 'mermaid'],
-      ]),
-      option('--timeline', 'draw when each node of a run was executed'),
-      option('--open', 'open the file'),
-      runsdir(),
-    ],
-    load: async () => (await import('./graph.ts')).graphCommand,
-  },
-  {
-    usage: 'fmt <pipelines...>',
-    about: 'Format pipeline files in place, as DOT that Graphviz reads too',
-    options: () => [
-      option(
-        '--check',
-        'change nothing; print the files that would change and exit with code 1 if there are any',
-      ),
-      noColor(),
-    ],
-    load: async () => (await import('./fmt.ts')).fmtCommand,
-  },
-  {
-    usage: 'explain [word]',
-    about: 'Explain an attribute, a node type, or a code of validate or plan check',
-    options: () => [json('print it as JSON'), noColor()],
-    load: async () => (await import('./explain.ts')).explainCommand,
-  },
+  ...authorVerbs,
   {
     usage: 'doctor',
     about: 'Check the prerequisites: git, a sandbox, disk space, a key store and a configured agent',

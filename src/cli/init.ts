@@ -2,8 +2,8 @@
 import { basename, dirname, relative, resolve } from 'node:path';
 import { initProject, type TemplateName, templates } from '../app/init.ts';
 import { quoteWord } from '../core/policy/words.ts';
-import type { VerbResult } from './index.ts';
 import type { Io } from './io.ts';
+import type { VerbResult } from './verb.ts';
 
 export async function initCommand(
   name: string | undefined,

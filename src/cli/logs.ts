@@ -11,7 +11,6 @@ import { layout } from '../core/records/layout.ts';
 import { toReader } from '../platform/streams.ts';
 import { type Cursor, cursorNearEnd } from '../store/journal-read.ts';
 import { findNamed } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { recordOf } from './report/events.ts';
 import { runLine } from './report/inspect.ts';
@@ -19,6 +18,7 @@ import { exitsHeld } from './report/live.ts';
 import { chosenLevel, isLogged, type LogLevel, recordLine } from './report/log.ts';
 import { outputPrinter } from './report/output.ts';
 import { oneLine, painter } from './report/run.ts';
+import type { VerbResult } from './verb.ts';
 
 export type LogsOptions = {
   readonly runsdir?: string;

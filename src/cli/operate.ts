@@ -1,6 +1,7 @@
 /** The verbs that operate runs from outside: stop, wait, remove. */
-import type { Verb } from './index.ts';
+
 import { json, milliseconds, option, runsdir, wholeNumber } from './options.ts';
+import type { Verb } from './verb.ts';
 
 export const operateVerbs: readonly Verb[] = [
   {

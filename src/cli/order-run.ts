@@ -11,7 +11,6 @@ import { inspect } from '../git/repository.ts';
 import { orderFiles } from '../store/orders.ts';
 import { isWithin, realOrSame } from '../workspace/roots.ts';
 import { newRun } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import {
   type BoundOptions,
   boundNames,
@@ -22,6 +21,7 @@ import {
 } from './options.ts';
 import { openView, type ViewOptions } from './report/live.ts';
 import { printEnd, printInterrupted, progressOf } from './report/order.ts';
+import type { VerbResult } from './verb.ts';
 
 /** Options as typed, and commander's defaults. */
 export type OrderRunOptions = ViewOptions &

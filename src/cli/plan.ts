@@ -10,7 +10,6 @@ import { recordsDirectory, recordsProblem } from '../planner/artifacts.ts';
 import { type PlanRequest, planRequestFile } from '../planner/evidence.ts';
 import { packageRoot } from '../platform/package.ts';
 import { newRun, runsDirOf } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import { paints } from './io.ts';
 import { boundsOf, doorsOf, type RunDoors } from './options.ts';
 import { type FinishedCompile, finishCompile, modelFailed } from './plan-end.ts';
@@ -25,6 +24,7 @@ import {
 import { openView, type View } from './report/live.ts';
 import { compileReport, endingLines } from './report/plan.ts';
 import { painter } from './report/run.ts';
+import type { VerbResult } from './verb.ts';
 
 /** Compiles a spec. Exit codes: 0; 2 the last answer had errors (or text or flags are wrong); 4 it was not JSON; 3 the model
  *  could not be asked; 1 a file or directory is missing or in the way; 130 interrupted. */

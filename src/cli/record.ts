@@ -9,8 +9,8 @@ import { isCode, writeFileAtomic } from '../platform/files/write.ts';
 import { exportScript } from '../replay/export-script.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { findNamed, usage } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import type { Io } from './io.ts';
+import type { VerbResult } from './verb.ts';
 
 export type RecordOptions = { readonly output?: string; readonly runsdir?: string };
 

@@ -13,10 +13,10 @@ import { readRun } from '../store/run-journal.ts';
 import { readManifest } from '../store/runs.ts';
 import { usage } from './find-run.ts';
 import { copyTarget, type ForkOptions } from './fork.ts';
-import type { VerbResult } from './index.ts';
 import { doorsOf, flagsOf, type RunDoors } from './options.ts';
 import { openView } from './report/live.ts';
 import { report } from './run.ts';
+import type { VerbResult } from './verb.ts';
 
 export type ReplayOptions = Omit<ForkOptions, 'at' | 'before' | 'pipeline'> & {
   readonly from?: Point;

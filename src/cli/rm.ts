@@ -7,8 +7,8 @@ import { countedItems, sizeWords } from '../core/amounts.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { namedRun, type RunSummary, summaryOf } from '../store/runs.ts';
 import { findNamed, runsDirOf, usage } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
+import type { VerbResult } from './verb.ts';
 
 export type RmOptions = { readonly runsdir?: string; readonly force?: boolean; readonly json?: boolean };
 

@@ -14,11 +14,11 @@ import { planRequestFile } from '../planner/evidence.ts';
 import { namedRun, readManifest } from '../store/runs.ts';
 import { checkDirs } from '../workspace/roots.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import { type CliIo, paints } from './io.ts';
 import { doorsOf, flagsOf, type RunDoors, type RunOptions, warnOf } from './options.ts';
 import { openView, type View } from './report/live.ts';
 import { painter, summary } from './report/run.ts';
+import type { VerbResult } from './verb.ts';
 
 /** Flags that only a resume accepts. */
 const resumeOnly = [

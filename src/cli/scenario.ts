@@ -18,10 +18,10 @@ import { runScenarios } from '../scenarios/run-all.ts';
 import { sandboxHere } from '../scenarios/sandbox.ts';
 import { helpersOf, productStarts } from '../scenarios/starts.ts';
 import { copyTree } from '../workspace/copy.ts';
-import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
 import { wrong } from './report/errors.ts';
 import { scenarioNotes, scenarioTable } from './report/scenarios.ts';
+import type { VerbResult } from './verb.ts';
 
 export type ScenarioFlags = {
   readonly app: string;

@@ -1,6 +1,7 @@
 /** The verb `serve` and its options. */
-import type { Verb } from './index.ts';
+
 import { notEmpty, option, runsdir, wholeNumber } from './options.ts';
+import type { Verb } from './verb.ts';
 
 export const serveVerb: Verb = {
   usage: 'serve',

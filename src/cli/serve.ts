@@ -8,8 +8,8 @@ import { packageRoot } from '../platform/package.ts';
 import type { DeliverBody } from '../web/contract.ts';
 import type { Web } from '../web/web.ts';
 import { runsDirOf, usage } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
+import type { VerbResult } from './verb.ts';
 
 type ServeOptions = {
   readonly runsdir?: string;

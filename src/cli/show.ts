@@ -12,10 +12,10 @@ import { parsePoint } from '../core/records/names.ts';
 import { printed } from '../store/result.ts';
 import { namedRun } from '../store/runs.ts';
 import { findNamed, usage } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import { type Io, paints } from './io.ts';
 import { executionText, nodeTable, orderTable, settingRows, standingText } from './report/inspect.ts';
 import { painter, rowsText, summary } from './report/run.ts';
+import type { VerbResult } from './verb.ts';
 
 export type ShowOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
 

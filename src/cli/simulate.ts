@@ -9,9 +9,9 @@ import type { Outcome } from '../core/outcome.ts';
 import type { RouteCandidate } from '../core/records/trace.ts';
 import { simulatedOutcome } from '../core/simulated-outcome.ts';
 import { usage } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import { type Io, paints } from './io.ts';
 import { columns, oneLine, type Paint, painter } from './report/run.ts';
+import type { VerbResult } from './verb.ts';
 
 export type SimulateOptions = {
   /** `NODE=fail,success`. */

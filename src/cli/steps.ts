@@ -3,8 +3,8 @@ import type { Option } from 'commander';
 import type { StepVerdict } from '../core/contracts/step.ts';
 import { inWorkspace } from '../core/records/layout.ts';
 import type { CommandIo } from '../platform/command-io.ts';
-import type { Verb } from './index.ts';
 import { json, option, wholeNumber } from './options.ts';
+import type { Verb } from './verb.ts';
 
 type Step = (options: never, io: CommandIo) => Promise<StepVerdict>;
 

@@ -4,9 +4,9 @@ import { inspectRow } from '../app/inspect/rows.ts';
 import { stopRun } from '../app/stop.ts';
 import { refused } from '../core/diagnostic.ts';
 import { findNamed } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
 import { runLine } from './report/inspect.ts';
+import type { VerbResult } from './verb.ts';
 
 export type StopOptions = {
   readonly runsdir?: string;

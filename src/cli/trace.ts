@@ -5,8 +5,8 @@ import { toReader } from '../platform/streams.ts';
 import { readJournal } from '../store/journal-read.ts';
 import { completeRecords } from '../store/trace.ts';
 import { findNamed } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import type { Io, Raw } from './io.ts';
+import type { VerbResult } from './verb.ts';
 
 export async function traceCommand(
   run: string,

@@ -10,9 +10,9 @@ import { listingOf, otherVersionOf } from '../store/runs.ts';
 import { type Verified, verifyRun } from '../verify/index.ts';
 import type { VerifyProblem } from '../verify/report.ts';
 import { findNamed, type NamedRun, usage } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import { type Io, paints } from './io.ts';
 import { oneLine, type Paint, painter } from './report/run.ts';
+import type { VerbResult } from './verb.ts';
 
 export type VerifyOptions = {
   readonly runsdir?: string;

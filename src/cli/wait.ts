@@ -2,10 +2,10 @@
 import { inspectRow } from '../app/inspect/rows.ts';
 import { exitCodeOf, untilEnded } from '../app/until-ended.ts';
 import { findNamed, type NamedRun } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import type { CliIo } from './io.ts';
 import { runLine } from './report/inspect.ts';
 import { timedOutCode } from './stop.ts';
+import type { VerbResult } from './verb.ts';
 
 export type WaitOptions = {
   readonly runsdir?: string;

@@ -3,11 +3,11 @@ import { readForViews } from '../app/inspect/read-run.ts';
 import { whyOf } from '../app/inspect/why.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { findNamed } from './find-run.ts';
-import type { VerbResult } from './index.ts';
 import { type Io, paints } from './io.ts';
 import { causeText } from './report/inspect.ts';
 import { painter } from './report/run.ts';
 import type { ShowOptions } from './show.ts';
+import type { VerbResult } from './verb.ts';
 
 /** The exit code does not depend on the run. */
 export async function whyCommand(

@@ -6,9 +6,9 @@ import { raisedLimit } from '../../core/budget/limits.ts';
 import { quoteWord } from '../../core/policy/words.ts';
 import { pushCommand, pushFailure } from '../../git/push.ts';
 import { invocationOf } from '../arguments.ts';
-import type { VerbResult } from '../index.ts';
 import { paints } from '../io.ts';
 import type { OrderRunIo } from '../options.ts';
+import type { VerbResult } from '../verb.ts';
 import type { ViewOptions } from './live.ts';
 import { painter } from './run.ts';
 

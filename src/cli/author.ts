@@ -1,0 +1,85 @@
+/** The verbs of those who write pipelines: create, check, draw, format and explain them. */
+import { json, noColor, notEmpty, option, repeatable, runsdir, wholeNumber } from './options.ts';
+import type { Verb } from './verb.ts';
+
+export const authorVerbs: readonly Verb[] = [
+  {
+    usage: 'init [name]',
+    about: 'Create a project: a pipeline, prompts, scenarios and prepared answers',
+    options: () => [
+      option('--template <name>', 'fix-loop (default), build or review').choices([
+        'fix-loop',
+        'build',
+        'review',
+      ]),
+    ],
+    load: async () => (await import('./init.ts')).initCommand,
+  },
+  {
+    usage: 'pipelines',
+    about: 'List the pipelines of this folder and the bundled ones',
+    options: () => [json('print the list as JSON'), noColor()],
+    load: async () => (await import('./pipelines.ts')).pipelinesCommand,
+  },
+  {
+    usage: 'validate <pipelines...>',
+    about: 'Check pipelines without running them',
+    options: () => [
+      option('--strict', 'treat attributes without effect as errors'),
+      json('print findings as JSON'),
+      noColor(),
+    ],
+    load: async () => (await import('./validate.ts')).validateCommand,
+  },
+  {
+    usage: 'simulate <pipeline>',
+    about: 'Show the way of a run through a pipeline for given outcomes; nothing is executed',
+    options: () => [
+      option(
+        '--outcome <node=outcomes>',
+        'outcomes of a node, one for each execution, the last one repeated (default: success): NODE=fail,success; with parts: fail+timeout+broke, success+label=again+KEY=VALUE; repeatable',
+        repeatable,
+      ),
+      option('--steps <n>', 'stop after so many executions (default: 200)', wholeNumber(1, 100_000)),
+      json('print the steps as JSON'),
+      noColor(),
+    ],
+    load: async () => (await import('./simulate.ts')).simulateCommand,
+  },
+  {
+    usage: 'graph <pipeline-or-run>',
+    about: 'Draw a pipeline or a run as SVG, PNG, DOT or a Mermaid flowchart',
+    options: () => [
+      option(
+        '-o, --output <file>',
+        'file to write; its ending names the format; - is standard output (default: NAME.svg)',
+        notEmpty,
+      ),
+      option('--format <format>', 'svg, png, dot or mermaid (default: by the ending of the file)').choices([
+        ...['svg', 'png', 'dot', 'mermaid'],
+      ]),
+      option('--timeline', 'draw when each node of a run was executed'),
+      option('--open', 'open the file'),
+      runsdir(),
+    ],
+    load: async () => (await import('./graph.ts')).graphCommand,
+  },
+  {
+    usage: 'fmt <pipelines...>',
+    about: 'Format pipeline files in place, as DOT that Graphviz reads too',
+    options: () => [
+      option(
+        '--check',
+        'change nothing; print the files that would change and exit with code 1 if there are any',
+      ),
+      noColor(),
+    ],
+    load: async () => (await import('./fmt.ts')).fmtCommand,
+  },
+  {
+    usage: 'explain [word]',
+    about: 'Explain an attribute, a node type, or a code of validate or plan check',
+    options: () => [json('print it as JSON'), noColor()],
+    load: async () => (await import('./explain.ts')).explainCommand,
+  },
+];
