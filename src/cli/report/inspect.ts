@@ -18,12 +18,12 @@ import { columns, foreign, oneLine, type Paint, rowsText, spentWords, tableRow }
 type Status = RunRow['status'];
 type Colour = 'green' | 'cyan' | 'yellow' | 'red';
 
-/** Sign, word and colour of a run. Suspended runs wait by themselves, stopped ones were asked to, crashed ones were not. */
+/** Sign, word and colour of a run. Suspended runs wait by themselves, interrupted ones were stopped by a user or a signal, crashed ones were not. */
 const statuses: Readonly<Record<Status, readonly [sign: string, word: string, colour: Colour]>> = {
   running: ['●', 'running', 'cyan'],
   completed: ['✓', 'completed', 'green'],
   failed: ['✗', 'failed', 'red'],
-  interrupted: ['■', 'stopped', 'yellow'],
+  interrupted: ['⊘', 'interrupted', 'yellow'],
   crashed: ['!', 'crashed', 'red'],
   paused_quota: ['‖', 'suspended', 'yellow'],
   paused_outage: ['‖', 'suspended', 'yellow'],
