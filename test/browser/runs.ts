@@ -106,7 +106,7 @@ const states: readonly Partial<RunRow>[] = [
   {
     title: 'greet',
     status: 'interrupted',
-    headline: 'stopped before check',
+    headline: 'interrupted before check',
     acts: ['resume', 'fork'],
     ended_at: ago(1600),
   },

@@ -37,7 +37,7 @@ export function headlineOf(facts: HeadlineFacts): string {
     case 'failed':
       return failure(facts);
     case 'interrupted':
-      return nextNode === '' ? 'stopped' : `stopped before ${nextNode}`;
+      return nextNode === '' ? 'interrupted' : `interrupted before ${nextNode}`;
     case 'crashed':
       return nextNode === '' ? 'crashed' : `crashed at ${nextNode}`;
     case 'paused_quota':

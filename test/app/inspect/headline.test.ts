@@ -31,7 +31,7 @@ const rows: readonly (readonly [HeadlineFacts, string | RegExp])[] = [
   [stood({ status: 'running', nextNode: 'plan' }, { node: graph?.nodes.get('plan') }), 'plan · gpt'],
   [stood({ status: 'paused_quota', wakeAt: at }), /^quota until \d\d:05$/],
   [stood({ status: 'paused_outage', wakeAt: at }), /^provider down, next try at \d\d:05$/],
-  [stood({ status: 'interrupted', nextNode: 'b' }), 'stopped before b'],
+  [stood({ status: 'interrupted', nextNode: 'b' }), 'interrupted before b'],
   [stood({ status: 'crashed', nextNode: 'b' }), 'crashed at b'],
   [stood({ status: 'failed', reason: 'max_steps: 3' }), 'max_steps: 3'],
   [
