@@ -72,7 +72,7 @@ export async function executeRun(
 }
 
 /** Of a suspended run at once: this process may wait for its time. Of any other right before the process ends, when the result is
- *  printed and the lock released: a slow receiver keeps nobody from them. */
+ *  printed and the lock released: a slow receiver delays neither. */
 async function sendNotice(runDir: string, left: RunLeft, { notify, atLast }: Doors): Promise<void> {
   if (notify === undefined) return;
   const send = () => notify(runDir, left);

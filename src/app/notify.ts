@@ -8,8 +8,8 @@ import { jittered } from '../core/retry.ts';
 import { type Post, realPost } from '../platform/http.ts';
 import { packageVersion } from '../platform/package.ts';
 import { realSpawn } from '../platform/process/spawn.ts';
+import { needsAttention } from '../store/next-command.ts';
 import { readManifest } from '../store/runs.ts';
-import { needsAttention } from './inspect/next.ts';
 import { titleOf } from './inspect/title.ts';
 import { storedGraph } from './read-pipeline.ts';
 

@@ -26,7 +26,7 @@ import { openLiveTexts } from '../store/live-texts.ts';
 import { livingOwners, locksIn } from '../store/lock.ts';
 import type { FormerOwner } from '../store/lock-file.ts';
 import { marksByPath } from '../store/marks.ts';
-import { nextCommand } from '../store/result.ts';
+import { nextCommand } from '../store/next-command.ts';
 import { openRunJournal } from '../store/run-journal.ts';
 import { auditOf } from './audit-gate.ts';
 import { openRunBudget } from './budget.ts';

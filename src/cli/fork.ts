@@ -12,7 +12,7 @@ import { findMoment } from '../store/moment.ts';
 import { readRun } from '../store/run-journal.ts';
 import { isWithin, realOf } from '../workspace/roots.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
-import { doorsOf, flagsOf, type RunDoors, type RunOptions, warnOf } from './options.ts';
+import { doorsOf, flagsOf, type RunDoors, type RunOptions, warnOf } from './flags.ts';
 import { openView, type View } from './report/live.ts';
 import { report } from './run.ts';
 import type { VerbResult } from './verb.ts';

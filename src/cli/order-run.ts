@@ -11,14 +11,8 @@ import { inspect } from '../git/repository.ts';
 import { orderFiles } from '../store/orders.ts';
 import { isWithin, realOrSame } from '../workspace/roots.ts';
 import { newRun } from './find-run.ts';
-import {
-  type BoundOptions,
-  boundNames,
-  boundsOf,
-  defaultModel,
-  type OrderRunIo,
-  type RunOptions,
-} from './options.ts';
+import { type BoundOptions, boundNames, boundsOf, type OrderRunIo, type RunOptions } from './flags.ts';
+import { defaultModel } from './options.ts';
 import { openView, type ViewOptions } from './report/live.ts';
 import { printEnd, printInterrupted, progressOf } from './report/order.ts';
 import type { VerbResult } from './verb.ts';

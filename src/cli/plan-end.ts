@@ -28,7 +28,8 @@ import { DiskStop, diskError } from '../platform/files/disk-error.ts';
 import { readJsonRecord } from '../platform/files/json-record.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { readRun } from '../store/run-journal.ts';
-import { compileDefaults, type RunDoors } from './options.ts';
+import type { RunDoors } from './flags.ts';
+import { compileDefaults } from './options.ts';
 import { refusedByFiles, usageWrong } from './plan-request.ts';
 
 export const modelFailed = 3;

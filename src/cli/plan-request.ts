@@ -10,7 +10,8 @@ import { readUserText } from '../planner/files.ts';
 import { bundled, hasPlaceholder, readDoctrine, withDoctrine } from '../planner/prompt.ts';
 import { ownCommit } from '../platform/own-commit.ts';
 import { checkDirs } from '../workspace/roots.ts';
-import { type BoundOptions, compileDefaults, type RunDoors } from './options.ts';
+import type { BoundOptions, RunDoors } from './flags.ts';
+import { compileDefaults } from './options.ts';
 import type { ViewOptions } from './report/live.ts';
 
 /** Options as typed. */

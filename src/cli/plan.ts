@@ -10,8 +10,8 @@ import { recordsDirectory, recordsProblem } from '../planner/artifacts.ts';
 import { type PlanRequest, planRequestFile } from '../planner/evidence.ts';
 import { packageRoot } from '../platform/package.ts';
 import { newRun, runsDirOf } from './find-run.ts';
+import { boundsOf, doorsOf, type RunDoors } from './flags.ts';
 import { paints } from './io.ts';
-import { boundsOf, doorsOf, type RunDoors } from './options.ts';
 import { type FinishedCompile, finishCompile, modelFailed } from './plan-end.ts';
 import {
   type CompileOptions,

@@ -12,8 +12,8 @@ import { type ComparedRun, compareRuns, differenceText } from '../replay/compare
 import { readRun } from '../store/run-journal.ts';
 import { readManifest } from '../store/runs.ts';
 import { usage } from './find-run.ts';
+import { doorsOf, flagsOf, type RunDoors } from './flags.ts';
 import { copyTarget, type ForkOptions } from './fork.ts';
-import { doorsOf, flagsOf, type RunDoors } from './options.ts';
 import { openView } from './report/live.ts';
 import { report } from './run.ts';
 import type { VerbResult } from './verb.ts';

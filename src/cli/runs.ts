@@ -1,12 +1,12 @@
 /** `factory runs`: the runs, newest first, and which of them need attention. */
 import { join } from 'node:path';
-import { needsAttention } from '../app/inspect/next.ts';
 import { inspectRows } from '../app/inspect/rows.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
 import { costWords, countedItems, elapsedWords, localTime } from '../core/amounts.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { isPaused } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
+import { needsAttention } from '../store/next-command.ts';
 import { runsDirOf } from './find-run.ts';
 import { type Io, paints } from './io.ts';
 import { statusCell, statusPaint, statusWord, storyOf } from './report/inspect.ts';

@@ -1,12 +1,6 @@
 /** Builds `result.json` of a run. */
-import { existsSync } from 'node:fs';
-import { basename, dirname, extname, join, resolve } from 'node:path';
-import { raisedLimit } from '../core/budget/limits.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
 import type { RunEnd } from '../core/decision.ts';
-import { retriesUnfixable } from '../core/gates.ts';
-import { endsByTime } from '../core/outcome.ts';
-import { quoteWord } from '../core/policy/words.ts';
 import { auditReportSchema } from '../core/records/audit.ts';
 import type { LastFailure, Mark, RunState } from '../core/records/checkpoint.ts';
 import { divergenceSchema } from '../core/records/exchange.ts';
@@ -17,14 +11,8 @@ import { sha256 } from '../core/sha256.ts';
 import { readSome } from '../platform/files/read.ts';
 import { evidenceOf, type TreesOf, type Visits } from './evidence.ts';
 import { marksIn } from './marks.ts';
+import { type Called, nextCommand } from './next-command.ts';
 import { namedRun } from './runs.ts';
-
-/** How the user calls factory, for the commands that a result proposes. */
-export type Called = {
-  readonly program: string;
-  /** The command line that would start a run like this one. */
-  readonly again?: string;
-};
 
 /** `cwd` is the directory of the next command; without `marks`, the marks of the run's journals are read. */
 export async function resultOf(
@@ -144,51 +132,4 @@ export function printed({ context }: Pick<RunState, 'context'>, node: string): s
   const lines = String(context['last_failure.summary'] ?? '').split('\n');
   const from = lines.findIndex((line) => /^(?:stderr|stdout|\w+_stderr|verification):$/.test(line));
   return from === -1 ? '' : lines.slice(from).join('\n');
-}
-
-/** The command to propose to the user next. */
-export async function nextCommand(
-  manifest: Pick<Manifest, 'git' | 'workdir_kind' | 'replay_of' | 'variables' | 'run_id'>,
-  end: {
-    readonly status: RunResult['status'];
-    readonly exitNode: string | null;
-    readonly failed: string | undefined;
-    readonly byModel: boolean;
-    readonly reason?: string;
-  },
-  runDir: string,
-  cwd: string,
-  { program, again }: Called,
-): Promise<string> {
-  const named = namedRun(runDir, cwd);
-  if (end.status === 'completed') {
-    if (manifest.git === undefined) return '';
-    const to = manifest.workdir_kind === 'git' ? '' : ` --to ${quoteWord(await newFolder(manifest, cwd))}`;
-    return `${program} deliver ${named}${to}`;
-  }
-  // A replay without an agent would stop at the same node again.
-  const live = manifest.replay_of?.live === false && end.status === 'failed' ? ' --live' : '';
-  if (end.exitNode === null && end.failed !== undefined && retriesUnfixable(end.reason ?? ''))
-    return `${program} fork ${named} --at ${end.failed} --before`;
-  if (end.exitNode === null) {
-    const wait = endsByTime(end.status) ? ' --wait' : '';
-    const raised = end.status === 'failed' ? raisedLimit(end.reason ?? '') : undefined;
-    return `${program} resume ${named}${wait}${live}${raised === undefined ? '' : ` ${raised}`}`;
-  }
-  if (end.reason?.startsWith('audit: ') === true) return `${program} audit ${named}`;
-  // The run reached an exit: a resume would change nothing.
-  if (again !== undefined && (end.byModel || end.failed === undefined)) return again;
-  return end.failed === undefined ? `${program} why ${named}` : `${program} show ${named} ${end.failed}`;
-}
-
-/** A new folder named like the spec: next to the repository in `cwd`, not inside it. */
-async function newFolder(manifest: Pick<Manifest, 'variables' | 'run_id'>, cwd: string): Promise<string> {
-  const spec = manifest.variables['spec']?.file?.source;
-  const own = spec === undefined ? '' : basename(spec, extname(spec));
-  const name = own === '' ? manifest.run_id : own === 'spec' && spec ? basename(dirname(spec)) : own;
-  const above = existsSync(join(cwd, '.git')) ? '..' : '.';
-  for (let count = 1; ; count++) {
-    const folder = `${above}/${name}${count === 1 ? '' : `-${count}`}`;
-    if (!existsSync(resolve(cwd, folder))) return folder;
-  }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { nextOf } from '../../src/app/inspect/next.ts';
 import { countOf } from '../../src/cli/runs.ts';
+import { nextOf } from '../../src/store/next-command.ts';
 import type { RunSummary } from '../../src/store/runs.ts';
 
 test.for([
@@ -18,7 +18,9 @@ test.for([
 ] as const)(
   'a run that is %s, before "%s" and with "%s" failed: %s',
   ([status, nextNode, failedNode, next]) =>
-    expect(nextOf({ status, nextNode, failedNode, reason: '', offline: false }, 'f', 'r1')).toBe(next),
+    expect(
+      nextOf({ status, resumable: nextNode !== '', failedNode, reason: '', offline: false }, 'f', 'r1'),
+    ).toBe(next),
 );
 
 test.for<readonly [string, string]>([
@@ -31,15 +33,21 @@ test.for<readonly [string, string]>([
   ['loop_stopped: … --before)', 'f resume r1'],
 ])('the next command after the failure "%s" is: %s', ([reason, next]) => {
   expect(
-    nextOf({ status: 'failed', nextNode: 'fix', failedNode: 'check', reason, offline: false }, 'f', 'r1'),
+    nextOf({ status: 'failed', resumable: true, failedNode: 'check', reason, offline: false }, 'f', 'r1'),
   ).toBe(next);
 });
 
 test.for<readonly [Partial<Parameters<typeof nextOf>[0]>, string]>([
-  [{ nextNode: 'fix', offline: true }, 'f resume r1 --live'],
+  [{ resumable: true, offline: true }, 'f resume r1 --live'],
   [{ reason: 'audit: 1 error' }, 'f audit r1'],
 ])('the next command after a failure without a next node: %j', ([run, next]) => {
-  const failed = { status: 'failed', nextNode: '', failedNode: 'check', reason: '', offline: false } as const;
+  const failed = {
+    status: 'failed',
+    resumable: false,
+    failedNode: 'check',
+    reason: '',
+    offline: false,
+  } as const;
   expect(nextOf({ ...failed, ...run }, 'f', 'r1')).toBe(next);
 });
 

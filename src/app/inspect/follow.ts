@@ -25,7 +25,7 @@ export type FollowOptions = {
   readonly after?: number;
   /** Where to begin to read; the beginning of the file without it. */
   readonly from?: Cursor | undefined;
-  /** `ended`: until nobody works in the run any more. `aborted`: until `signal` fires; a resume is followed too. */
+  /** `ended`: until no process works for the run. `aborted`: until `signal` fires; a resume is followed too. */
   readonly until: 'ended' | 'aborted';
   readonly signal?: AbortSignal | undefined;
   /** Yield live texts too. */

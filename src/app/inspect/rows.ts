@@ -6,12 +6,11 @@ import { once } from '../../core/once.ts';
 import type { Context } from '../../core/outcome.ts';
 import { layout } from '../../core/records/layout.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
-import { nextCommand } from '../../store/result.ts';
+import { needsAttention, nextCommand, nextOf } from '../../store/next-command.ts';
 import { jsonOf, namedRun, type RunSummary, runIds, summaryWithFiles } from '../../store/runs.ts';
 import { isDelivered } from '../delivered.ts';
 import type { Doors } from '../types.ts';
 import { headlineOf } from './headline.ts';
-import { needsAttention, nextOf } from './next.ts';
 import { latestToolState, progressIn } from './progress.ts';
 import type { RunRow } from './shapes.ts';
 import { openGraphs, titleOf } from './title.ts';
@@ -169,7 +168,10 @@ async function nextIn(
   undelivered: Start | undefined,
   { cwd, called = { program: 'factory' } }: InspectDoors,
 ): Promise<string> {
-  if (undelivered === undefined) return nextOf(summary, called.program, namedRun(dir, cwd));
+  if (undelivered === undefined) {
+    const stood = { ...summary, resumable: summary.nextNode !== '' };
+    return nextOf(stood, called.program, namedRun(dir, cwd));
+  }
   const end = { status: 'completed', exitNode: null, failed: undefined, byModel: false } as const;
   return nextCommand(undelivered, end, dir, cwd, called);
 }

@@ -1,10 +1,9 @@
 /** An execution of a node: its outcome, why the next edge, and its texts. */
 import { signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
-import { countedItems, sizeWords, usdWords } from '../../../core/amounts.ts';
-import { api, filePath, readProblem } from '../api.ts';
+import { countedItems, usdWords } from '../../../core/amounts.ts';
+import { api, readProblem } from '../api.ts';
 import { now } from '../clock.ts';
 import { reconnected } from '../live.ts';
 import { address } from '../place.ts';
@@ -15,6 +14,7 @@ import { durationText, tokensText } from '../text/format.ts';
 import { openDialog } from './acts.tsx';
 import { ChangedFiles, LayoutChoice } from './changes.tsx';
 import { State } from './icon.tsx';
+import { ContextChanges, Conversation, Files } from './node-texts.tsx';
 import { Output, TextView } from './output.tsx';
 import { Tabs } from './parts.tsx';
 import { executionPath, selectedExecution, shownState } from './run.tsx';
@@ -278,109 +278,8 @@ function NodePanel({ run, row, view, tab }: PanelProps & { tab: NodeTab }) {
         </div>
       );
     case 'context':
-      return <Context view={view} />;
+      return <ContextChanges view={view} />;
     case 'files':
       return <Files run={run} view={view} />;
   }
-}
-
-/** The prompt with the answer next to it, or the answer alone. */
-function Conversation({ run, view, both }: { run: RunView; view: ExecutionView; both: boolean }) {
-  const live = liveTexts.value?.of === `${view.node}@${view.visit}` ? liveTexts.value.texts : undefined;
-  const answer = view.answer?.text ?? live?.['answer'];
-  const reasoning = view.answer === null ? live?.['reasoning'] : undefined;
-  if (view.prompt === null && answer === undefined && reasoning === undefined)
-    return <p class="loading">{view.withheld ? '' : 'No model was asked.'}</p>;
-  return (
-    <div class={both ? 'conversation' : ''}>
-      {both && view.prompt !== null && (
-        <TextPart title="Prompt">
-          <TextView
-            name={view.prompt.name}
-            text={view.prompt.text}
-            shown={view.prompt}
-            of={{ run, view }}
-            plain
-          />
-        </TextPart>
-      )}
-      <div>
-        {reasoning !== undefined && (
-          <TextPart title="Reasoning">
-            <TextView name="reasoning" text={reasoning} live plain />
-          </TextPart>
-        )}
-        <TextPart title="Answer">
-          {answer === undefined ? (
-            <p class="quiet note">{view.state === 'running' ? 'Nothing so far.' : 'No answer.'}</p>
-          ) : (
-            <TextView
-              name="answer"
-              text={answer}
-              live={view.answer === null}
-              plain
-              {...(view.answer === null ? {} : { shown: view.answer, of: { run, view } })}
-            />
-          )}
-        </TextPart>
-      </div>
-    </div>
-  );
-}
-
-function TextPart({ title, children }: { title: string; children: ComponentChildren }) {
-  return (
-    <section class="text-part">
-      <h3>{title}</h3>
-      {children}
-    </section>
-  );
-}
-
-function Context({ view }: { view: ExecutionView }) {
-  const set = Object.entries(view.context.set);
-  if (set.length === 0 && view.context.unset.length === 0)
-    return <p class="loading">This execution changed nothing in the context.</p>;
-  return (
-    <dl class="facts context">
-      {set.map(([key, value]) => (
-        <div key={key}>
-          <dt>
-            <code>{key}</code>
-          </dt>
-          <dd>
-            <pre>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
-          </dd>
-        </div>
-      ))}
-      {view.context.unset.map((key) => (
-        <div key={key}>
-          <dt>
-            <code>{key}</code>
-          </dt>
-          <dd class="quiet">removed</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-function Files({ run, view }: { run: RunView; view: ExecutionView }) {
-  if (view.files.length === 0) return <p class="loading">No files.</p>;
-  const path = (name: string, whole: boolean) => filePath(run.run_id, view.node, view.visit, name, whole);
-  return (
-    <ul class="files">
-      {view.files.map(({ name, bytes }) => (
-        <li key={name}>
-          <a class="path" href={path(name, false)} target="_blank" rel="noreferrer">
-            {name}
-          </a>
-          <span class="quiet number">{sizeWords(bytes)}</span>
-          <a href={path(name, true)} download aria-label={`Download ${name}`}>
-            download
-          </a>
-        </li>
-      ))}
-    </ul>
-  );
 }
