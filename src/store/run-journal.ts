@@ -95,9 +95,15 @@ function noJournal(runDir: string): ReadRun {
         `the run in ${runDir} was begun by an earlier version of factory: it has no ${basename(journal)}`,
         'use the version that began it, or start a new run',
       )
-    : unreadableFile(`${journal} is missing or empty`, restore);
+    : unreadableFile(`${journal} ${lackOf(journal)}`, restore);
   return { ok: false, why, missing: true };
 }
+
+const lackOf = (journal: string): string => {
+  const size = statSync(journal, { throwIfNoEntry: false })?.size;
+  if (size === undefined) return 'is missing';
+  return size === 0 ? 'is empty' : 'is cut: it has no whole line';
+};
 
 function readLines(
   path: string,

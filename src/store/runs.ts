@@ -242,7 +242,7 @@ export async function summaryWithFiles(id: string, dir: string, clock: Clock): P
   const inFile = savedSchema().safeParse(isEarlier ? undefined : checkpoint);
   let owned = mayRun(inFile) ? await isOwnedBySomebody(dir, clock) : false;
   // An owner keeps its checkpoint up to date; its journal need not be read.
-  const saved = isEarlier || owned === true ? inFile : await savedIn(dir, inFile);
+  const { saved, why = '' } = isEarlier || owned === true ? { saved: inFile } : await savedIn(dir, inFile);
   if (mayRun(saved) && !mayRun(inFile)) owned = await isOwnedBySomebody(dir, clock);
   const said = saved.success ? saved.data.status : 'unreadable';
   const isOwned = owned === true;
@@ -266,6 +266,7 @@ export async function summaryWithFiles(id: string, dir: string, clock: Clock): P
     reason:
       (other !== undefined && `${other.fix}: it ${other.what}`) ||
       (isEarlier && 'it was begun by an earlier version of factory: it has no journal.jsonl') ||
+      why ||
       (saved.success &&
         !isOwned &&
         !damaged &&
@@ -291,12 +292,14 @@ const mayRun = ({ data }: Saved): boolean =>
 export const isAtWork = ({ status, dir }: Pick<RunSummary, 'status' | 'dir'>): boolean =>
   status === 'running' || (isPaused(status) && livingOwners(dir).length > 0);
 
-/** How the run stands: as its checkpoint says, or, where a crash left an older one or none, as the journal says. */
-async function savedIn(dir: string, saved: Saved): Promise<Saved> {
+/** The state of the run: the checkpoint's, or the journal's where a crash left an older checkpoint or none. A checkpoint
+ *  without the journal that it was written from says nothing; `why` names what is wrong with the journal then. */
+async function savedIn(dir: string, saved: Saved): Promise<{ readonly saved: Saved; readonly why?: string }> {
   const size = statSync(layout(dir).journal, { throwIfNoEntry: false })?.size;
-  if (saved.success && saved.data.journal?.bytes === size) return saved;
+  if (saved.success && saved.data.journal?.bytes === size) return { saved };
   const history = await readRun(dir);
-  return history.ok ? savedSchema().safeParse(history.checkpoint) : saved;
+  if (history.ok) return { saved: savedSchema().safeParse(history.checkpoint) };
+  return { saved: savedSchema().safeParse(undefined), why: history.why };
 }
 
 /** A run that cannot be read does not hide the others. */

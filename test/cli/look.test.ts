@@ -1,5 +1,5 @@
 /** Commands that read a run: closed output, runs that change meanwhile, and control characters in texts of nodes. */
-import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { storedGraph } from '../../src/app/read-pipeline.ts';
@@ -172,3 +172,19 @@ test('show has what the output of the latest failure says, and nothing of the ki
   await call(['show', 'r'], {}, good.io);
   expect(good.told.out).not.toContain('cause');
 });
+
+test.for([300, 0])(
+  'a completed run whose journal was cut to %s bytes is unreadable, whoever asks',
+  async (bytes) => {
+    const { it, dir } = await ran();
+    await using _ = it;
+    truncateSync(join(dir, 'journal.jsonl'), bytes);
+    const { io, told } = doors(it.path);
+    const why = bytes === 0 ? 'journal.jsonl is empty' : 'journal.jsonl is cut';
+    expect((await call(['wait', 'r'], {}, io)).code).toBe(1);
+    expect((await call(['show', 'r'], {}, io)).code).not.toBe(0);
+    await call(['runs'], { json: true }, io);
+    expect(told.out).toMatch(/run r: unreadable[\s\S]*"status": ?"unreadable"/);
+    for (const text of [told.out, told.err]) expect(text).toContain(why);
+  },
+);

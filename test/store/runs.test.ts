@@ -23,6 +23,9 @@ const put = (path: string, value: unknown) => {
   writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
 };
 
+/** The mark of an empty journal, as a checkpoint has it. */
+const journal = { records: 0, sha256: '', bytes: 0 };
+
 describe('a run id', () => {
   test.for(['01JQ', 'a', 'x'.repeat(100), 'run-1_b.c', '0..1'])('may be %s', (id) => {
     expect(validRunId(id)).toBeUndefined();
@@ -140,7 +143,7 @@ test('runs are listed newest first with their state, damaged and crashed ones to
   const run = (id: string, started_at: string, status: string) => {
     put(it.at(id, 'manifest.json'), { started_at, pipeline_path: `${id}.dot` });
     put(it.at(id, 'journal.jsonl'), '');
-    put(it.at(id, 'checkpoint.json'), { status });
+    put(it.at(id, 'checkpoint.json'), { status, journal });
   };
   run('a', '2026-01-03T00:00:00Z', 'completed');
   run('b', '2026-01-01T00:00:00Z', 'failed');
@@ -160,6 +163,7 @@ test('runs are listed newest first with their state, damaged and crashed ones to
   put(it.at('f', 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'f.dot' });
   put(it.at('f', 'journal.jsonl'), '');
   put(it.at('f', 'checkpoint.json'), {
+    journal,
     status: 'failed',
     next_node: null,
     elapsed_ms: 1200,
@@ -182,7 +186,7 @@ test('a run whose owner is unknown is unreadable, and the others are listed', as
   for (const id of ['a', 'b']) {
     put(it.at(id, 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'r.dot' });
     put(it.at(id, 'journal.jsonl'), '');
-    put(it.at(id, 'checkpoint.json'), { status: 'running' });
+    put(it.at(id, 'checkpoint.json'), { status: 'running', journal });
   }
   symlinkSync('lock', it.at('a', 'lock'));
   const runs = await listRuns(it.dir, realClock);
@@ -205,7 +209,7 @@ test.for([
   await using it = await temp();
   put(it.at('r', 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'r.dot' });
   put(it.at('r', 'journal.jsonl'), '');
-  put(it.at('r', 'checkpoint.json'), checkpoint);
+  put(it.at('r', 'checkpoint.json'), { ...checkpoint, journal });
   const answer = await acquireLock(it.at('r'), { clock: realClock });
   const how = async () => (await listRuns(it.dir, realClock))[0];
   expect(await how()).toMatchObject({ status: 'running', reason: '', nextNode: 'check' });
@@ -213,7 +217,7 @@ test.for([
   expect(await how()).toMatchObject({ status: checkpoint.status, nextNode: 'check' });
   // A run that has reached an exit is only read.
   put(it.at('r', 'journal.jsonl'), '');
-  put(it.at('r', 'checkpoint.json'), { ...checkpoint, status: 'failed', next_node: null });
+  put(it.at('r', 'checkpoint.json'), { ...checkpoint, journal, status: 'failed', next_node: null });
   expect((await acquireLock(it.at('r'), { clock: realClock })).kind).toBe('acquired');
   expect(await how()).toMatchObject({ status: 'failed' });
 });
@@ -223,7 +227,7 @@ test.for([undefined, '{"schema', 'null', '{"schema_version":2,"started_at":"x","
   async (manifest) => {
     await using it = await temp();
     put(it.at('r', 'journal.jsonl'), '');
-    put(it.at('r', 'checkpoint.json'), { status: 'failed', ...stood });
+    put(it.at('r', 'checkpoint.json'), { status: 'failed', ...stood, journal });
     if (manifest !== undefined) put(it.at('r', 'manifest.json'), manifest);
     expect((await listRuns(it.dir, realClock))[0]).toMatchObject({ status: 'unreadable', reason: '' });
   },
