@@ -1,5 +1,5 @@
 /** `factory graph`: a pipeline or a run as a picture. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pipelineGraph } from '../app/inspect/pipeline-graph.ts';
 import { inspectRun } from '../app/inspect/run.ts';
@@ -10,9 +10,10 @@ import { readPipeline } from '../app/read-pipeline.ts';
 import { costWords, countedItems, elapsedWords } from '../core/amounts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { quoteWord } from '../core/policy/words.ts';
-import { isCode, writeFileAtomic } from '../platform/files/write.ts';
+import { isCode } from '../platform/files/write.ts';
 import { findNamed, usage } from './find-run.ts';
 import type { CliIo, Io } from './io.ts';
+import { isOurPicture, writeOutput } from './output.ts';
 import type { VerbResult } from './verb.ts';
 
 const pictureFormats = ['svg', 'png', 'dot', 'mermaid'] as const;
@@ -29,6 +30,8 @@ type GraphOptions = {
 /** What is drawn. `name` is that of the default file, without its ending. */
 type Drawable = {
   readonly name: string;
+  /** The pipeline, or the run directory: absolute. */
+  readonly source: string;
   readonly view: GraphView;
   readonly heading: readonly string[];
   /** Nodes with findings. */
@@ -102,6 +105,7 @@ async function drawableOf(what: string, options: GraphOptions, io: CliIo): Promi
     );
   return {
     name: options.timeline === true ? `${found.id}-timeline` : found.id,
+    source: found.dir,
     view: run.graph,
     heading: headingOf(run),
     marked: new Set(),
@@ -135,6 +139,7 @@ async function pipelineDrawable(what: string, path: string, io: Io): Promise<Dra
   const file = basename(path);
   return {
     name: file.replace(/\.(?:dot|gv)$/, ''),
+    source: resolve(io.cwd, path),
     view,
     heading: [view.name, `${file} · ${sizeOf(view)}`],
     marked: problemNodes(anyGraph, errors),
@@ -177,40 +182,23 @@ const timelineOf = async (run: RunView, { heading }: Drawable): Promise<string> 
 async function written(
   picture: string | Uint8Array,
   format: PictureFormat,
-  { name, view, timeline }: Drawable,
+  { name, source, view, timeline }: Drawable,
   { output, open }: GraphOptions,
   io: Io,
 ): Promise<VerbResult> {
   const file = output ?? `${name}.${format}`;
   const path = resolve(io.cwd, file);
   // A file that the user has not named may be someone else's work.
-  if (output === undefined && existsSync(path) && !isOurs(path))
+  if (output === undefined && existsSync(path) && !isOurPicture(path))
     return usage(
       `${file} exists, and is no picture of factory graph`,
       `name the file: -o ${quoteWord(file)}`,
     );
-  try {
-    await writeFileAtomic(path, picture);
-  } catch (error) {
-    if (isCode(error, 'EISDIR', 'EEXIST', 'ENOTDIR'))
-      return usage(
-        `-o ${file}: a directory is in its place, or a part of the path is none`,
-        'name another file',
-      );
-    throw error;
-  }
+  const to = await writeOutput(file, picture, { inputs: [source] }, io.cwd);
+  if (typeof to === 'object') return to;
   const size = timeline === undefined ? sizeOf(view) : countedItems(timeline.executions.length, 'execution');
-  io.out(`${file}: ${size}\n`);
+  (to === 'stream' ? io.err : io.out)(`${file}: ${size}\n`);
   if (open !== true) return 0;
   const why = await (await import('../platform/open-file.ts')).openFile(path, io.env);
   return why === undefined ? 0 : refused('open', `cannot open ${file}: ${why}`, 'open it by hand', 1);
-}
-
-/** Whether a picture of this command is there, which may be replaced. */
-function isOurs(path: string): boolean {
-  try {
-    return readFileSync(path).subarray(0, 400).includes('class="factory-picture"');
-  } catch {
-    return false;
-  }
 }

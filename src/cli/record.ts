@@ -1,15 +1,14 @@
 /** `factory record export`: the recorded answers of a run as an agent script. */
-import { resolve } from 'node:path';
 import { storedGraphInPlace } from '../app/read-pipeline.ts';
 import { readRecordedRun } from '../app/replay.ts';
 import { backendOf } from '../core/pipeline.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { layout } from '../core/records/layout.ts';
-import { isCode, writeFileAtomic } from '../platform/files/write.ts';
 import { exportScript } from '../replay/export-script.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
-import { findNamed, usage } from './find-run.ts';
+import { findNamed } from './find-run.ts';
 import type { Io } from './io.ts';
+import { writeOutput } from './output.ts';
 import type { VerbResult } from './verb.ts';
 
 export type RecordOptions = { readonly output?: string; readonly runsdir?: string };
@@ -28,8 +27,8 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
   const { output } = options;
   if (output === undefined) io.out(text);
   else {
-    const why = await writeProblem(resolve(io.cwd, output), text);
-    if (why !== undefined) return usage(`-o ${output}: ${why}`, 'name another file');
+    const to = await writeOutput(output, text, { inputs: [dir] }, io.cwd);
+    if (typeof to === 'object') return to;
   }
   for (const { node, call } of unanswered)
     io.err(`factory: call ${call} of node "${node}" has no recorded answer: the script fails it\n`);
@@ -47,16 +46,4 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
     );
   }
   return 0;
-}
-
-/** Writes a file, or returns why none can be there. */
-async function writeProblem(path: string, text: string): Promise<string | undefined> {
-  try {
-    await writeFileAtomic(path, text);
-    return undefined;
-  } catch (error) {
-    if (isCode(error, 'EISDIR')) return 'it is a directory';
-    if (isCode(error, 'EEXIST', 'ENOTDIR')) return 'a part of the path is not a directory';
-    throw error;
-  }
 }

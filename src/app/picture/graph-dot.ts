@@ -29,6 +29,8 @@ const labelOf = (lines: readonly string[]): string =>
 export function graphDot(view: GraphView): string {
   const signed = hasRun(view);
   const dot = new Digraph(view.name.replace(/\W+/gu, '_'), {
+    // By it a later drawing sees that it may replace this one.
+    class: 'factory-picture',
     rankdir: view.direction,
     bgcolor: colours.ground[0],
     fontname: font,
