@@ -168,6 +168,7 @@ test.for([
   [429, { error: { message: 'empty', code: 'insufficient_quota' } }, 'infra', 1, /quota.*empty/],
   [429, { error: { message: 'empty', type: 'insufficient_quota' } }, 'infra', 1, /quota.*empty/],
   [408, {}, 'infra', 3, /408/],
+  [425, {}, 'infra', 3, /425/],
   [409, {}, 'infra', 3, /409/],
   [500, {}, 'infra', 3, /500/],
   [502, '<html>Bad\n\n gateway</html>', 'infra', 3, /in trouble \(502 a web page, "Bad gateway"\)/],
@@ -196,7 +197,9 @@ test.for([
   [400, {}, 'billing_hard_limit_reached', { kind: 'billing' }],
   [404, {}, 'no', undefined],
   [500, { 'retry-after': '7' }, 'no', undefined],
-  ...([502, 503, 504, 529] as const).map((status) => [status, {}, 'no', { kind: 'outage' }] as const),
+  ...([408, 425, 502, 503, 504, 529] as const).map(
+    (status) => [status, {}, 'no', { kind: 'outage' }] as const,
+  ),
 ] as const)(
   'a refused key, a missing payment and a quota can suspend the run, and cost nothing: %j',
   async ([status, headers, code, park]) => {

@@ -167,7 +167,7 @@ function troubleBy(
   const trouble = `${shown} is in trouble (${said})`;
   const failed = (status ?? 0) >= 500;
   if (isDown(status ?? 0) || overloaded.test(code) || (failed && code === webPage)) return outage(trouble);
-  if (status === 408 || status === 409 || failed || broken.test(code)) return passing(trouble);
+  if (status === 409 || failed || broken.test(code)) return passing(trouble);
   return undefined;
 }
 

@@ -106,9 +106,10 @@ function momentIn(parts: Parts, zone: string | undefined): number {
 
 /* What the HTTP status of a model's server means, whichever program met it. */
 
-/** Whether the server, or a gateway before it, is down or overloaded: 502 to 504, and those of content networks (529 is
- *  "overloaded"). An internal error (500) may be this request's own. */
-export const isDown = (status: number): boolean => (status >= 502 && status <= 504) || status >= 520;
+/** Whether the server, or a gateway before it, is down, overloaded or too busy to read a request: 502 to 504, those of content
+ *  networks (529 is "overloaded"), 408 (request timeout) and 425 (too early). An internal error (500) may be this request's own. */
+export const isDown = (status: number): boolean =>
+  (status >= 502 && status <= 504) || status >= 520 || status === 408 || status === 425;
 
 /** What an HTTP status waits for: a fix, the end of an outage, or a rate limit's end, where the server says when (`waitMs`, in
  *  milliseconds) and where it does not. */
@@ -135,5 +136,5 @@ export function saysOutage(line: string): boolean {
 /** Whose failure an HTTP status is. */
 export function classOfStatus(status: number): FailureClass {
   if (status === 401 || status === 402 || status === 403) return 'config';
-  return status === 408 || status === 429 || status >= 500 ? 'infra' : 'agent';
+  return isDown(status) || status === 429 || status >= 500 ? 'infra' : 'agent';
 }
