@@ -16,7 +16,7 @@ import type { AgentAssignment } from './resolve-agents.ts';
 import type { CreatedRun, NotCreated } from './run-directory.ts';
 import { checkRunOwner, loadRunState, type RunStanding } from './run-state.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
-import { checkUnchangedInputs, editedAfterwards } from './unchanged-inputs.ts';
+import { type AddedNode, addedBefore, checkUnchangedInputs, editedAfterwards } from './unchanged-inputs.ts';
 import { outageClock, stillParked } from './wait.ts';
 
 /** Resumes a run from its checkpoint. `graph` is the present pipeline, if it can be read (undefined for a fork that
@@ -146,12 +146,21 @@ async function textsNow(
   const before = { graph: stored, texts: manifest };
   for (const id of editedAfterwards(before, { graph: changed, ...fresh }, checkpoint))
     doors.log('warn', againWith(id, changed, runDir, doors));
+  for (const added of addedBefore(stored, changed, checkpoint))
+    doors.log('warn', passedBy(added, changed, runDir, doors));
   return { current, inputs: textsOf(fresh), fresh };
 }
 
 /** The change of a finished node has no effect: how to run it again with its new text. */
-const againWith = (id: string, graph: Graph, runDir: string, { cwd, called }: Doors): string =>
-  `node "${id}" has changed but ran before the change, and what it did stays; to run it again: ${called?.program ?? 'factory'} fork ${namedRun(runDir, cwd)} --at ${id} --before --pipeline ${quoteWord(graph.file)}`;
+const againWith = (id: string, graph: Graph, runDir: string, doors: Doors): string =>
+  `node "${id}" has changed but ran before the change, and what it did stays; to run it again: ${forkBefore(id, graph, runDir, doors)}`;
+
+/** The run is past a new node: how to run it. */
+const passedBy = ({ id, after, reachable }: AddedNode, graph: Graph, runDir: string, doors: Doors): string =>
+  `node "${id}" is new and stands before nodes that have run: ${reachable ? 'it runs only if the run comes back to it' : 'it will not run'}; to run it: ${forkBefore(after, graph, runDir, doors)}`;
+
+const forkBefore = (id: string, { file }: Graph, runDir: string, { cwd, called }: Doors): string =>
+  `${called?.program ?? 'factory'} fork ${namedRun(runDir, cwd)} --at ${id} --before --pipeline ${quoteWord(file)}`;
 
 /** Whether the flags change something that lets a run continue that ended at no exit. */
 const raisesLimits = (flags: RunFlags, { caps }: Manifest): boolean =>

@@ -229,6 +229,48 @@ export function editedAfterwards(
   );
 }
 
+/** A node that the changed pipeline has in addition. */
+export type AddedNode = {
+  readonly id: string;
+  /** The nearest node before it that has run: started again, it leads to the new one. */
+  readonly after: string;
+  /** Whether the run can still come to it. */
+  readonly reachable: boolean;
+};
+
+/** New nodes that the run has passed: it cannot come to them any more, or only by a way back. */
+export function addedBefore(
+  stored: Graph | undefined,
+  now: Graph,
+  { visits, next_node }: Pick<RunState, 'visits' | 'next_node'>,
+): readonly AddedNode[] {
+  if (stored === undefined || next_node === null) return [];
+  const ran = (id: string) => (own(visits, id) ?? 0) > 0;
+  const added = [...now.nodes.keys()].filter((id) => !stored.nodes.has(id));
+  const ahead = added.length === 0 ? new Set() : new Set([next_node, ...walked(now, next_node, 'to')]);
+  return added.flatMap((id) => {
+    const after = [...walked(now, id, 'from', ran)].find(ran);
+    const reachable = ahead.has(id);
+    if (after === undefined || (reachable && ![...walked(now, id, 'to', ran)].some(ran))) return [];
+    return [{ id, after, reachable }];
+  });
+}
+
+/** The nodes behind (`to`) or before (`from`) one, the nearest first; the walk ends at those that `stops` accepts. */
+function walked(graph: Graph, id: string, way: 'to' | 'from', stops = (_: string) => false): Set<string> {
+  const found = new Set<string>();
+  let edge = [id];
+  while (edge.length > 0) {
+    const next = graph.edges
+      .filter((one) => edge.includes(way === 'to' ? one.from : one.to))
+      .map((one) => one[way])
+      .filter((one) => !found.has(one));
+    for (const one of next) found.add(one);
+    edge = [...new Set(next)].filter((one) => !stops(one));
+  }
+  return found;
+}
+
 /** A node's attributes, and the content of the files that they name. */
 function described(node: Node | undefined, texts: readonly Texts[]): string {
   const attrs = [...(node?.attrs.values() ?? [])].map(({ key, value }) => [key, value.text] as const).sort();

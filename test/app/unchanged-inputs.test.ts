@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { endLeftovers } from '../../src/app/unchanged-inputs.ts';
+import { addedBefore, endLeftovers } from '../../src/app/unchanged-inputs.ts';
 import type { Checkpoint } from '../../src/core/records/checkpoint.ts';
 import type { Manifest } from '../../src/core/records/manifest.ts';
 import { realClock } from '../../src/platform/clock.ts';
@@ -12,6 +12,7 @@ import { isAlive, processId } from '../../src/platform/process/table.ts';
 import { acquireLock } from '../../src/store/lock.ts';
 import { writeStage } from '../../src/store/node-directory.ts';
 import { temp } from '../platform/temp.ts';
+import { graphOf } from '../support/graph.ts';
 
 test.each([0, 1])('an engine that was taken over after %i looks ends nobody’s stage', async (looks) => {
   await using it = await temp();
@@ -63,4 +64,26 @@ test('a copy of a run ends nothing that the run has noted, which may be at work'
     stage.kill('SIGKILL');
     await ended;
   }
+});
+
+const chain = (edges: string) => graphOf(`start [shape=Mdiamond]; exit [shape=Msquare]; ${edges}`);
+const first = chain('start -> a -> b -> c -> exit');
+test.for<readonly [string, string, readonly [string, string, boolean][]]>([
+  ['behind the next node', 'start -> a -> b -> c -> x -> exit', []],
+  ['right before the next node', 'start -> a -> b -> x -> c -> exit', [['x', 'b', false]]],
+  ['before the next node', 'start -> a -> x -> b -> c -> exit', [['x', 'a', false]]],
+  [
+    'two in a row',
+    'start -> x -> y -> a -> b -> c -> exit',
+    [
+      ['x', 'start', false],
+      ['y', 'start', false],
+    ],
+  ],
+  ['on a way back', 'start -> a -> x -> b -> c -> exit; c -> a', [['x', 'a', true]]],
+  ['on a way that was not taken', 'start -> a -> b -> c -> exit; a -> x -> exit', [['x', 'a', false]]],
+])('a new node %s is named with the node to fork before', ([, edges, wanted]) => {
+  const state = { visits: { start: 1, a: 1, b: 1 }, next_node: 'c' };
+  const added = addedBefore(first, chain(edges), state);
+  expect(added.map(({ id, after, reachable }) => [id, after, reachable])).toEqual(wanted);
 });

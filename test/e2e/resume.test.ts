@@ -196,6 +196,21 @@ test('a pipeline that has changed, unless the change is accepted', async () => {
   expect(accepted.code, accepted.stderr).toBe(0);
   expect(await it.read('.factory/runs/r1/workspace/log.txt')).toContain('drei');
 });
+test('a node added before finished ones is named as one that will not run, with the fork that runs it', async () => {
+  await using it = await stopped();
+  const added = plain.replace(
+    'start -> one',
+    'zero [shape=parallelogram, tool_command="true"]\n  start -> zero -> one',
+  );
+  await writeFile(join(it.path, 'p.dot'), added);
+  const { code, stderr } = await it.factory(['resume', 'r1', '--accept-changes']);
+  expect(code, stderr).toBe(0);
+  const [, fork = ''] =
+    /node "zero" is new .*: it will not run; to run it: \S+ (fork r1 [^"\n]*)/.exec(stderr) ?? [];
+  const forked = await it.factory([...fork.trim().split(' '), '--run-id', 'r2']);
+  expect(forked.code, forked.stderr).toBe(0);
+  expect(visited(await it.records('.factory/runs/r2/events.jsonl'))).toContain('zero');
+});
 test('a resume refuses: another workdir', async () => {
   await using it = await stopped();
   const refused = await it.factory(['run', 'p.dot', '--workdir', '.', '--resume', '--run-id', 'r1']);
