@@ -11,7 +11,7 @@ import { workdirOf } from '../core/pipeline.ts';
 import { keepsTexts } from '../core/records/manifest.ts';
 import { realClock } from '../platform/clock.ts';
 import type { Moment } from '../store/moment.ts';
-import { readManifest, validRunId } from '../store/runs.ts';
+import { newRunIdProblem, readManifest } from '../store/runs.ts';
 import { checkDirs } from '../workspace/roots.ts';
 import { forkRun } from './fork.ts';
 import { readPipeline } from './read-pipeline.ts';
@@ -109,7 +109,7 @@ export async function replayLocalRun(
 }
 
 function placed({ runsDir, runId }: Where, { cwd }: Doors): Where | Refusal {
-  const bad = validRunId(runId);
+  const bad = newRunIdProblem(runId);
   if (bad !== undefined) return refused('run-id', bad, 'newRunId(clock) creates one');
   const place = { runsDir: resolve(cwd, runsDir), runId };
   if (!existsSync(resolve(place.runsDir, runId))) return place;

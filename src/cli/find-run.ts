@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Clock } from '../core/contracts/clock.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { type RunHistory, readRun } from '../store/run-journal.ts';
-import { findRun, namedRun, newRunId, validRunId } from '../store/runs.ts';
+import { findRun, namedRun, newRunId, newRunIdProblem } from '../store/runs.ts';
 import type { Io } from './io.ts';
 
 type Place = { readonly runsdir?: string };
@@ -66,7 +66,7 @@ export function newRun(
   io: Pick<Io, 'cwd'> & { readonly clock: Clock },
 ): { readonly runsDir: string; readonly runId: string } | Refusal {
   const runId = id ?? newRunId(io.clock);
-  const bad = validRunId(runId);
+  const bad = newRunIdProblem(runId);
   if (bad !== undefined) return usage(`--run-id: ${bad}`, 'for example --run-id try-1; or leave it out');
   if (!existsSync(join(runsDir, runId))) return { runsDir, runId };
   return usage(

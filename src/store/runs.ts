@@ -25,6 +25,10 @@ import { messageOf, otherVersion, schemaProblems, type Unreadable, unreadableFil
 
 const longestId = 100;
 
+/** Why a new run cannot have that id, or undefined. */
+export const newRunIdProblem = (id: string): string | undefined =>
+  backOf(id) === 1 ? `"${id}" names the run that was started last` : validRunId(id);
+
 /** Why a run id is invalid, or undefined. An id is a directory name: it must not lead out of the runs directory, nor look
  *  like an option or a hidden file. */
 export function validRunId(id: string): string | undefined {

@@ -15,7 +15,15 @@ import type { Clock } from '../../src/core/contracts/clock.ts';
 import { manifestSchema } from '../../src/core/records/manifest.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { acquireLock } from '../../src/store/lock.ts';
-import { findRun, listRuns, makeRunsDir, newRunId, readManifest, validRunId } from '../../src/store/runs.ts';
+import {
+  findRun,
+  listRuns,
+  makeRunsDir,
+  newRunId,
+  newRunIdProblem,
+  readManifest,
+  validRunId,
+} from '../../src/store/runs.ts';
 import { temp } from '../platform/temp.ts';
 
 const put = (path: string, value: unknown) => {
@@ -48,6 +56,12 @@ describe('a run id', () => {
     'x'.repeat(101),
   ])('may not be %j', (id) => {
     expect(validRunId(id)).toMatch(/run id/);
+  });
+
+  test('that names the run started last is refused for a new run', () => {
+    expect(newRunIdProblem('latest')).toBe('"latest" names the run that was started last');
+    expect(newRunIdProblem('-1')).toMatch(/run/);
+    expect(newRunIdProblem('latest-1')).toBeUndefined();
   });
 
   test('of a new run is a ULID of the current time', () => {
