@@ -46,7 +46,7 @@ export const bundledPipelines = (): readonly string[] =>
 /** The path of the pipeline that `name` means, as a command would be given it: a file of that name in `cwd`, with or without
  *  `.dot`, also in its folder `pipelines`; else the bundled pipeline; else `name` itself, which the reader then refuses. */
 export function pipelinePath(name: string, cwd: string): string {
-  if (!/^[A-Za-z0-9_-]{1,100}(?:\.dot)?$/.test(name)) return name;
+  if (!/^[^/\0]{1,250}$/.test(name)) return name;
   const dot = `${basename(name, '.dot')}.dot`;
   const own = [name, dot, join('pipelines', dot)].find((path) => isFile(resolve(cwd, path)));
   const bundled = join(bundledFolder(), dot);

@@ -92,10 +92,10 @@ function carryOut(
     // Commander gives the command itself last.
     const typed = given.slice(0, -1);
     const options = command.opts<{ detach?: boolean; json?: boolean; quiet?: boolean }>();
-    if (options.detach === true)
-      return exit(await (await import('./detach.ts')).detachCommand(argv, options, io));
-    const run = await verb.load();
-    const ended = await run(...([...typed, io] as never[]));
+    const ended =
+      options.detach === true
+        ? await (await import('./detach.ts')).detachCommand(argv, options, io)
+        : await (await verb.load())(...([...typed, io] as never[]));
     if (typeof ended === 'number') return exit(ended);
     const { reportError: refuse } = await import('./report/errors.ts');
     exit(await refuse(ended.problems, io, typed.at(-1) ?? {}, ended.code, ended.more));

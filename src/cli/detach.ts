@@ -2,9 +2,14 @@
 import { basename } from 'node:path';
 import { startDetached } from '../app/detach.ts';
 import { namedRun } from '../store/runs.ts';
+import { usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
+import type { VerbResult } from './verb.ts';
 
 const flags = ['--detach', '-detach'];
+
+/** Standard input as the value of an argument or of a flag. */
+const standardInput = /(?:^|[=@])\/(?:dev\/(?:stdin|fd\/0)|proc\/(?:self|thread-self|\d+)\/fd\/0)$/;
 
 /** Prints what the command prints until its run has begun, then where that is. Exit code 0, or that of a command that is refused or
  *  has nothing to run. `argv` is the command line, with the flag. */
@@ -12,7 +17,13 @@ export async function detachCommand(
   argv: readonly string[],
   options: { readonly json?: boolean; readonly quiet?: boolean },
   io: CliIo,
-): Promise<number> {
+): Promise<VerbResult> {
+  const typed = argv.find((word) => standardInput.test(word));
+  if (typed !== undefined)
+    return usage(
+      `${typed}: a run in the background has no standard input`,
+      'save the text to a file and name that, or leave out --detach',
+    );
   // Quiet is this command: the log has all.
   const quiet = options.quiet === true;
   const own = quiet ? [...flags, '-q', '--quiet', '-quiet'] : flags;

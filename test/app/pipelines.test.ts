@@ -10,7 +10,12 @@ const text =
   'digraph g { label="My own"; vars="who, spec=@a.md"; start [shape=Mdiamond]; end [shape=Msquare]; start -> end }';
 let at: Home;
 beforeAll(async () => {
-  at = await home({ 'mine.dot': text, 'pipelines/hello.dot': text, 'broken.dot': 'digraph {' });
+  at = await home({
+    'mine.dot': text,
+    'pipelines/hello.dot': text,
+    'pipelines/sp äce v1.2.dot': text,
+    'broken.dot': 'digraph {',
+  });
   mkdirSync(join(at.path, 'build'));
 });
 afterAll(() => at[Symbol.asyncDispose]());
@@ -22,6 +27,7 @@ test.each([
   ['compile-and-build', join(root, 'pipelines/compile-and-build.dot')],
   // A folder of that name is no pipeline.
   ['build', join(root, 'pipelines/build.dot')],
+  ['sp äce v1.2', 'pipelines/sp äce v1.2.dot'],
   ['nothing', 'nothing'],
   ['sub/hello', 'sub/hello'],
 ])('%s means %s', (name, path) => {
@@ -34,6 +40,7 @@ test('the list has the variables of each, and no bundled pipeline that a file hi
     'broken.dot folder false',
     'mine.dot folder true',
     'pipelines/hello.dot folder true',
+    'pipelines/sp äce v1.2.dot folder true',
     'build bundled true',
     'compile-and-build bundled true',
     'compile bundled true',

@@ -70,3 +70,13 @@ test('what is wrong before a detached run begins is printed with its exit code, 
   expect(refused.stderr).toContain('error[var-undeclared]');
   expect(await it.list('.')).toEqual(['p.dot']);
 });
+
+test.for(['/dev/stdin', '/proc/self/fd/0'])(
+  'a pipeline at %s is refused in the background, with the fix',
+  async (path) => {
+    await using it = await home({});
+    const refused = await it.factory(['run', path, '--detach']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(/standard input\n {2}= fix: save the text to a file/);
+  },
+);
