@@ -74,7 +74,7 @@ export async function unreportedEnd(
 /** The result of a run that has ended or is suspended; undefined for any other. */
 export async function endOf(
   manifest: Manifest,
-  { checkpoint: state, records, whole }: RunHistory,
+  { checkpoint: state, records, calls, whole }: RunHistory,
   runDir: string,
   doors: Pick<Doors, 'cwd' | 'called'>,
 ): Promise<Finished | undefined> {
@@ -85,7 +85,7 @@ export async function endOf(
       : parked && { ok: false, exitNode: null, reason: `${parked.node}: ${parked.reason}`, code: 75 };
   if (ending === undefined) return undefined;
   const end = { state, ending, interrupted: false, ...(ended === null ? { parked } : {}) };
-  const visits = visitsAmong(records).now(whole);
+  const visits = visitsAmong(records, calls).now(whole);
   const result = await resultOf(manifest, runDir, treesOf, end, visits, doors.cwd, doors.called);
   return { result, code: ending.code };
 }

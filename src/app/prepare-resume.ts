@@ -13,7 +13,7 @@ import type { Inputs } from './inputs.ts';
 import { limitsForManifest, limitsNow, limitsWith } from './limits.ts';
 import {
   type AgentAssignment,
-  describePlan,
+  describeAgent,
   type LoadedScript,
   loadScript,
   resolveAgents,
@@ -74,7 +74,7 @@ export async function prepareResume(
     ...withTexts(manifest, current, given.fresh),
     env_pass: [...new Set([...manifest.env_pass, ...flags.envPass])],
     ...keptSecrets(doors.env, manifest),
-    agent: agentNow(manifest.agent, casting, script, given.script !== undefined, flags),
+    agent: agentNow(current, manifest.agent, casting, script, given.script !== undefined, flags),
     caps: limitsForManifest(caps),
     ...(priced.kept === undefined ? {} : { prices: priced.kept }),
   };
@@ -161,8 +161,9 @@ function withTexts(manifest: Manifest, current: Graph, fresh: Inputs | undefined
 
 /** The agent in the manifest, after `agent` there. */
 export function agentNow(
+  graph: Graph,
   agent: Manifest['agent'],
-  { main }: AgentAssignment,
+  { main, plans }: AgentAssignment,
   { script, text }: Script,
   scriptNamed: boolean,
   flags: RunFlags,
@@ -172,7 +173,7 @@ export function agentNow(
   return {
     ...agent,
     name: main?.name ?? agent.name,
-    describe: same ? agent.describe : describePlan(main),
+    describe: same ? agent.describe : describeAgent(main, graph, plans),
     ...(main === undefined || main.name === agent.name ? {} : { chosen_by: main.chosenBy }),
     ...(main !== undefined && 'model' in main ? { model: main.model } : {}),
     ...(main !== undefined && 'effort' in main ? { effort: main.effort } : {}),

@@ -5,6 +5,7 @@ import { type AgentPlan, chooseAgent } from '../agents/index.ts';
 import { showURL } from '../agents/openai/settings.ts';
 import type { AgentScript } from '../agents/script.ts';
 import { scriptMatchesInputs } from '../agents/scripted.ts';
+import { withModels } from '../core/agent-words.ts';
 import type { Diagnostic, Refusal } from '../core/diagnostic.ts';
 import type { Graph, Node } from '../core/graph.ts';
 import { backendOf, codergens } from '../core/pipeline.ts';
@@ -182,7 +183,37 @@ export function scriptProblem(script: AgentScript, inputs: Inputs): Diagnostic |
   return scriptMatchesInputs(script, hashes);
 }
 
-/** Describes the agent, for records and people. */
+/** Describes the agent of the graph's nodes, for records and people: with the models that they ask. */
+export function describeAgent(plan: AgentPlan, graph: Graph, plans: AgentAssignment['plans']): string {
+  const nodes = codergens(graph).filter((node) => plans.get(backendOf(node)) === plan);
+  return 'agents' in plan
+    ? plan.agents
+        .map((one) =>
+          one.name === 'unusable'
+            ? `${one.word} (cannot answer here)`
+            : withModels(describePlan(one), modelsAsked(one, nodes)),
+        )
+        .join(', else ')
+    : withModels(describePlan(plan), modelsAsked(plan, nodes));
+}
+
+/** The models that the nodes name, and the agent's own where one names none. */
+function modelsAsked(
+  plan: Exclude<AgentPlan, { agents: unknown }>,
+  nodes: readonly Node[],
+): readonly string[] {
+  const own = 'model' in plan && plan.model !== undefined ? [plan.model] : [];
+  const named = (node: Node): readonly string[] => {
+    const settings: Node['settings'] & { readonly [key in 'codex.model' | 'claude.model']?: string } =
+      node.settings;
+    const special =
+      plan.name === 'codex' || plan.name === 'claude' ? settings[`${plan.name}.model`] : undefined;
+    return special === undefined ? (settings.llm_model ?? own) : [special];
+  };
+  return [...new Set(nodes.flatMap(named))];
+}
+
+/** Describes an agent with its default model. */
 export function describePlan(plan: AgentPlan): string {
   if ('agents' in plan) {
     return plan.agents

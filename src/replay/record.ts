@@ -1,5 +1,6 @@
 /** Records what a node and its agent exchange in one attempt. */
 import { join } from 'node:path';
+import { withModels } from '../core/agent-words.ts';
 import type {
   Agent,
   AgentAction,
@@ -169,7 +170,10 @@ class AttemptRecorder implements Recorder {
       run_id: runId,
       ...{ epoch, at: clock.now().toISOString(), node: node.id, visit, attempt, call: task.call },
       complete: answer !== undefined && !signal.aborted,
-      agent: { name: agent.name, describe: mask(agent.describe) },
+      agent: {
+        name: agent.name,
+        describe: mask(withModels(agent.describe, task.model === undefined ? [] : [task.model])),
+      },
       attributes: Object.fromEntries(
         [...node.attrs.values()].flatMap(({ key, value }) =>
           key === 'prompt'

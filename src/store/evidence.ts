@@ -1,3 +1,4 @@
+import type { AskedModel } from '../core/agent-words.ts';
 import { own } from '../core/json.ts';
 import type { Context } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
@@ -5,7 +6,7 @@ import type { Mark, RunState } from '../core/records/checkpoint.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { Commit, DeniedCalls, Evidence, EvidenceCommand } from '../core/records/result.ts';
-import type { RanCommand, RunRecord, VisitRecord } from '../core/records/visit.ts';
+import type { CallRecord, RanCommand, RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
 
 /** Commands that a result lists. */
@@ -25,13 +26,22 @@ export type Visits = {
   readonly mark: Mark;
   /** The latest execution of each node, if it has run a command. */
   readonly latest: readonly ToldVisit[];
+  /** The models that each node asked, in the order of their first calls. */
+  readonly asked: readonly NodeAsked[];
 };
+
+type NodeAsked = AskedModel & { readonly node: string };
 
 /** Sums up executions one by one; it keeps little of each. */
 export class VisitSummary {
   private failed = 0;
   private readonly denied = new Map<string, Set<string>>();
   private readonly latest = new Map<string, ToldVisit>();
+  private readonly asked = new Map<string, NodeAsked>();
+
+  call({ node, agent, model }: NodeAsked): void {
+    this.asked.set(JSON.stringify([node, agent, model]), { node, agent, model });
+  }
 
   add({
     node,
@@ -61,14 +71,16 @@ export class VisitSummary {
       denied: [...this.denied].map(([node, calls]) => ({ node, calls: [...calls] })),
       mark: { records: mark.records, sha256: mark.sha256 },
       latest: [...this.latest.values()].filter(({ commands = [] }) => commands.length > 0),
+      asked: [...this.asked.values()],
     };
   }
 }
 
-/** The executions among the records of a journal. */
-export function visitsAmong(records: readonly RunRecord[]): VisitSummary {
+/** The executions and the model calls among the records of a journal. */
+export function visitsAmong(records: readonly RunRecord[], calls: readonly CallRecord[]): VisitSummary {
   const summary = new VisitSummary();
   for (const record of records) if (record.type === 'Visit') summary.add(record);
+  for (const call of calls) if (call.type === 'CallStarted') summary.call(call);
   return summary;
 }
 
@@ -110,6 +122,7 @@ export async function evidenceOf(
     inputs: inputsOf(manifest),
     ...(judged === undefined || judged.total === 0 ? {} : { judged }),
     ...uncheckedIn(run),
+    ...(visits.asked.length === 0 ? {} : { asked: [...visits.asked] }),
     base_commit: manifest.git?.base_commit ?? manifest.base_commit,
     commits: made.map((one, at) => ({ ...one, tree: trees[at] ?? null })),
     snapshot: run.snapshot,

@@ -1,4 +1,5 @@
 /** Builds `result.json` of a run. */
+import { agentsAsked } from '../core/agent-words.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
 import type { RunEnd } from '../core/decision.ts';
 import { auditReportSchema } from '../core/records/audit.ts';
@@ -40,7 +41,7 @@ export async function resultOf(
     failed_node: last?.node ?? null,
     failure_class: last?.class ?? null,
     failure_output: last === null ? '' : printed(state, last.node),
-    agent: manifest.agent.describe === '' ? 'none' : manifest.agent.describe,
+    agent: agentsAsked(manifest.agent.describe, visits.asked) || 'none',
     stages: state.steps,
     failed_stages: visits.failed,
     retries: Object.values(state.retry_counts).reduce((sum, n) => sum + n, 0),

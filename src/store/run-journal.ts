@@ -274,9 +274,10 @@ export async function openRunJournal(
     from && endOf(at.journal, from),
   );
   const completed = completedNodes(from?.checkpoint.completed_nodes ?? []);
-  const visits = visitsAmong(from?.records ?? []);
+  const visits = visitsAmong(from?.records ?? [], from?.calls ?? []);
   const note = (line: LineFacts): void => {
     journal.append(line);
+    if (line.type === 'CallStarted') visits.call(line);
     if (line.type !== 'Visit') return;
     completed.add(line.node, line.visit);
     visits.add(line);

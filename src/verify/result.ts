@@ -91,7 +91,7 @@ const placed = new Set([
 export async function checkResult(
   runDir: string,
   manifest: Manifest,
-  { checkpoint, last, records, whole }: RunHistory,
+  { checkpoint, last, records, calls, whole }: RunHistory,
   { result, value, isLatest }: ReadResult,
   found: Findings,
 ): Promise<void> {
@@ -100,7 +100,7 @@ export async function checkResult(
     return;
   }
   const end = endOf(checkpoint, last, result.reason === 'test_stop' && result.status === 'failed');
-  const visits = visitsAmong(records).now(whole);
+  const visits = visitsAmong(records, calls).now(whole);
   const derived = await resultOf(manifest, runDir, treesOf, end, visits, runDir, undefined, {});
   // A result may name a divergence that has no file, and a file may have no divergence that can be read.
   compare('', { divergence: null, ...asJson(derived) }, value, placed, found);

@@ -1,5 +1,5 @@
 /** What calls cost whose models are not, or not all, the one that was asked for. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { house } from '../support/house.ts';
@@ -99,4 +99,17 @@ echo done
   expect(ran.reason).toMatch(
     /^max_cost_usd: the cost of 1 call is unknown \(no price for "gpt-5\.2, gpt-5-nano"\)/,
   );
+});
+
+test('the evidence and the log name the model that a node asks for, not the default', async () => {
+  await using it = await asking('llm_model="gpt-5", max_retries=0', [turn('gpt-5', said)]);
+  const ran = await it.run();
+  expect(ran.agent).toMatch(/^openai gpt-5 at http/);
+  expect(ran.evidence.asked).toEqual([{ node: 'a', agent: 'openai', model: 'gpt-5' }]);
+  const files = ['run.json', 'manifest.json', 'result.json', 'events.jsonl', 'exchanges/calls.jsonl'];
+  const texts = files
+    .map((file) => join(it.path, '.factory/runs/r1', file))
+    .filter((file) => existsSync(file));
+  for (const file of texts.slice(1))
+    expect(readFileSync(file, 'utf8').match(/openai gpt-5\S*/g), file).not.toContain('openai gpt-5.2');
 });

@@ -1,5 +1,6 @@
 /** What one needs to know of a run first, in one line. Pure. */
 import { countedItems, localTime } from '../../core/amounts.ts';
+import { modelOf } from '../../core/escalation.ts';
 import { failureLine } from '../../core/failure-excerpt.ts';
 import type { Node } from '../../core/graph.ts';
 import { unreachable } from '../../core/json.ts';
@@ -56,9 +57,10 @@ export function headlineOf(facts: HeadlineFacts): string {
 }
 
 /** What a node does: its command, its model or its label. */
-function doing({ type, settings }: Node, { context, model }: HeadlineFacts): string {
+function doing(node: Node, { context, model }: HeadlineFacts): string {
+  const { type, settings } = node;
   if (type === 'tool') return labelled(settings, (settings.tool_command ?? '').trim().split('\n')[0] ?? '');
-  if (type === 'codergen') return [settings.llm_model ?? model].flat().join(', ');
+  if (type === 'codergen') return modelOf(node, context)?.model ?? settings.llm_model?.join(', ') ?? model;
   const key = settings['verification.plan_context_key'];
   const plan: unknown = key === undefined ? undefined : context[key];
   const commands = typeof plan === 'object' && plan !== null && 'commands' in plan ? plan.commands : [];

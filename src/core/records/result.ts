@@ -115,6 +115,10 @@ const evidenceSchema = once(() =>
       .array(z.string())
       .exactOptional()
       .describe('Work orders whose only acceptance command is `true`'),
+    asked: z
+      .array(z.object({ node: z.string(), agent: z.string(), model: z.string().nullable() }))
+      .exactOptional()
+      .describe('The models that each node asked; null where the agent chose it itself'),
     base_commit: z.string().nullable(),
     commits: z.array(z.object({ work_order: z.string(), commit: z.string(), tree: z.string().nullable() })),
     snapshot: z.string().nullable().describe('The workspace after the last node'),
