@@ -45,14 +45,14 @@ const namedError = /^\s*(?:[\w.$]*(?:Error|Exception))\b.*:\s*\S/;
 
 /** The one line of an output that most says what failed, trimmed; undefined where none does. */
 export function failureLine(output: string): string | undefined {
-  const lines = plainText(output).split('\n');
+  const lines = plainLines(output);
   const at = mostTelling(lines, lines.map(says));
   return at === undefined ? undefined : lines[at]?.trim();
 }
 
 /** At most that many lines of an output that say what failed, in their order; none where no line does. */
 export function failureLines(output: string, most: number): readonly string[] {
-  const lines = plainText(output).split('\n');
+  const lines = plainLines(output);
   const kinds = lines.map(says);
   const first = mostTelling(lines, kinds);
   if (first === undefined) return [];
@@ -67,16 +67,37 @@ export function failureLines(output: string, most: number): readonly string[] {
 }
 
 function mostTelling(lines: readonly string[], kinds: readonly Says[]): number | undefined {
+  const headline = kinds.indexOf('headline');
   return [
-    kinds.indexOf('headline'),
+    headline === -1 ? -1 : (exceptionBelow(lines, headline) ?? headline),
     lines.findIndex((line, at) => kinds[at] === 'evidence' && namedError.test(line)),
     kinds.indexOf('evidence'),
   ].find((at) => at !== -1);
 }
 
+/** The head of a Python traceback, also of one in a group of exceptions or in a log. */
+const traceback = /^([\s|+]*)(?:Exception Group )?Traceback \(most recent call last\):/;
+const chained = /^[\s|+]*(?:During handling of the above|The above) exception\b/;
+const marginOf = (line: string): number => /^[\s|+]*/.exec(line)?.[0].length ?? 0;
+
+/** The line with the exception below a traceback's head: the first that is indented no deeper. Of exceptions that led to each
+ *  other it is the last one's, which ended the program. Undefined for a line that heads no traceback, or one that is cut. */
+function exceptionBelow(lines: readonly string[], head: number): number | undefined {
+  const margin = traceback.exec(lines[head] ?? '')?.[1]?.length;
+  if (margin === undefined) return undefined;
+  const isText = (line: string) => line.slice(marginOf(line)) !== '';
+  const own = lines.findIndex((line, at) => at > head && isText(line) && marginOf(line) <= margin);
+  if (own === -1) return undefined;
+  const link = lines.findIndex((line, at) => at > own && (chained.test(line) || traceback.test(line)));
+  if (link === -1 || !chained.test(lines[link] ?? '')) return own;
+  const next = lines.findIndex((line, at) => at > link && traceback.test(line));
+  return next === -1 ? own : (exceptionBelow(lines, next) ?? own);
+}
+
 /** Without colours, and of a line that was written over its last state. */
-const plainText = (output: string): string =>
-  stripVTControlCharacters(output).replace(/\r\n/g, '\n').split('\n').map(lastState).join('\n').trim();
+const plainLines = (output: string): string[] =>
+  stripVTControlCharacters(output).replace(/\r\n/g, '\n').split('\n').map(lastState);
+const plainText = (output: string): string => plainLines(output).join('\n').trim();
 
 function lastState(line: string): string {
   if (!line.includes('\r')) return line;
@@ -264,7 +285,7 @@ const noFailure = new RegExp(
 
 const headlines: readonly RegExp[] = [
   // The line begins with the word, after marks at most: `not ok 3`, `--- FAIL: TestAdd`, `ERROR: x`, `error[E0308]: x`.
-  /^[\W_]*(?:not ok|fail(?:ed|ure)?|fatal|panic|traceback|unhandled|uncaught)\b/i,
+  /^[\W_]*(?:not ok|fail(?:ed|ure)?|fatal|panic|(?:exception group )?traceback|unhandled|uncaught)\b/i,
   // An indented `error: x` is a field of a report.
   /^[\W_]*(?:Error|ERROR)\b|^error\b/,
   new RegExp(`^\\s*${failingMark}`),
@@ -276,10 +297,14 @@ const headlines: readonly RegExp[] = [
 ];
 
 const evidence =
-  /error|exception|fail|assert|panic|abort|fatal|expect|actual|received|\bgot\b|\bwant(?:ed)?\b|\b(?:left|right):|mismatch|undefined|not found|no such|cannot|can't|unable|denied|refused|invalid|missing|unresolved|segmentation|timed? ?out|!=|^E\s{2,}\S/i;
+  /^npm ERR!|error|exception|fail|assert|panic|abort|fatal|expect|actual|received|\bgot\b|\bwant(?:ed)?\b|\b(?:left|right):|mismatch|undefined|not found|no such|cannot|can't|unable|denied|refused|invalid|missing|unresolved|segmentation|timed? ?out|!=|^E\s{2,}\S/i;
 
 const place =
   /[\w)\]-]\.\w{1,8}(?::\d+|\(\d+)|"[^"]+", line \d+|\bline \d+\b|^\s*(?:-->|❯|at )\s*\S+[.:/]\S*/;
+
+/** What npm adds below the output of a script or of its own error: facts about the call, and advice. */
+const npmNoise =
+  /^npm (?:ERR!|error)\s*(?:$|(?:code|errno|syscall|path|dest|command|signal|workspace|location|cwd)\b|(?:A complete log|This is probably not|There is likely additional|Exit status|Failed at the|Lifecycle script|in workspace|[A-Za-z]:\\|\/)|enoent This is related)/i;
 
 /** Stack frames of runtimes and packages. */
 const frame =
@@ -292,6 +317,7 @@ const mostLooked = 2000;
 function says(line: string): Says {
   const text = line.length > mostLooked ? line.slice(0, mostLooked) : line;
   if (text.trim() === '') return 'nothing';
+  if (npmNoise.test(text)) return 'nothing';
   if (passed.test(text)) return 'passed';
   if (frame.test(text)) return 'frame';
   const real = text.replace(noFailure, '');

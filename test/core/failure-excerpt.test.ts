@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { failureExcerpt } from '../../src/core/failure-excerpt.ts';
+import { failureExcerpt, failureLine } from '../../src/core/failure-excerpt.ts';
 
 const lines = (count: number, line: (n: number) => string): string[] =>
   Array.from({ length: count }, (_, n) => line(n));
@@ -260,4 +260,85 @@ test('a progress bar does not push the error out, and of it the last state is sh
 
 test('a short output is shown whole', () => {
   expect(failureExcerpt('  one\n\n  two\n', { whole: 'x' })).toBe('one\n\n  two');
+});
+
+const frames = ['  File "/w/a.py", line 3, in <module>', '    add("x")', '    ^^^^^^^^'];
+const head = 'Traceback (most recent call last):';
+test.for<readonly [string, readonly string[], string]>([
+  ['an uncaught exception', [head, ...frames, 'ValueError: no column'], 'ValueError: no column'],
+  ['one without a message', [head, ...frames, 'AssertionError'], 'AssertionError'],
+  ['one of another name', [head, ...frames, 'shop.OutOfStock: 0 left'], 'shop.OutOfStock: 0 left'],
+  ['one whose name begins with Keyboard', ['x', head, ...frames, 'KeyboardInterrupt'], 'KeyboardInterrupt'],
+  [
+    'an exception in a handler',
+    [
+      ...[head, ...frames, "KeyError: 'a'", ''],
+      ...['During handling of the above exception, another exception occurred:', ''],
+      ...[head, ...frames, 'RuntimeError: no config', 'second line'],
+    ],
+    'RuntimeError: no config',
+  ],
+  [
+    'an exception with a cause',
+    [
+      ...[head, ...frames, 'OSError: gone', ''],
+      ...['The above exception was the direct cause of the following exception:', ''],
+      ...[head, ...frames, 'LoadError: a.json'],
+    ],
+    'LoadError: a.json',
+  ],
+  [
+    'a group of exceptions',
+    [
+      `  + Exception Group ${head}`,
+      '  |   File "/w/a.py", line 3',
+      '  | ExceptionGroup: two (2 sub-exceptions)',
+      '  +-+---- 1 ----',
+    ],
+    '| ExceptionGroup: two (2 sub-exceptions)',
+  ],
+  [
+    'the first of two that were logged',
+    [head, ...frames, 'TypeError: one', head, ...frames, 'TypeError: two'],
+    'TypeError: one',
+  ],
+  ['a traceback that is cut', [head, ...frames], head],
+  [
+    'a failed test',
+    ['FAIL: test_a (t.T)', '----', head, ...frames, 'AssertionError: 1 != 2'],
+    'FAIL: test_a (t.T)',
+  ],
+  [
+    'npm of before',
+    [
+      'npm ERR! code ELIFECYCLE',
+      'npm ERR! errno 1',
+      'npm ERR! missing script: tset',
+      'npm ERR! A complete log of this run',
+    ],
+    'npm ERR! missing script: tset',
+  ],
+  [
+    'npm of today',
+    [
+      'npm error code E404',
+      'npm error 404 Not Found - GET https://registry/x',
+      'npm error path /w',
+      'npm error command failed',
+    ],
+    'npm error 404 Not Found - GET https://registry/x',
+  ],
+  [
+    'a script that npm ran',
+    [
+      '> p@1.0.0 test',
+      '> node t.js',
+      'expected 5, got 4',
+      'npm error Lifecycle script `test` failed with error:',
+      'npm error code 1',
+    ],
+    'expected 5, got 4',
+  ],
+])('the telling line of %s', ([, output, wanted]) => {
+  expect(failureLine(output.join('\n'))).toBe(wanted);
 });
