@@ -105,6 +105,9 @@ export function openaiAgent(options: OpenaiOptions): Agent {
       budget: settings.maxOutputTokens,
       prompt: task.prompt,
       schema: schemaFor(task),
+      ...(task.waits === undefined
+        ? {}
+        : { waits: (wait) => task.waits?.({ ...wait, reason: mask(wait.reason) }) }),
       ...(task.record === undefined ? {} : { record: (item) => task.record?.(masked(item, mask)) }),
     };
   }

@@ -35,6 +35,9 @@ export function sizeWords(bytes: number): string {
   return `${(bytes / 1024 ** at).toFixed(at === 0 ? 0 : 1)} ${units[at]}`;
 }
 
+/** `14:05:07`. */
+export const localSeconds = (at: Date): string => `${localTime(at.toISOString())}:${two(at.getSeconds())}`;
+
 /** `14:05`; with the day where it is not the one of `now`. */
 export function localTime(at: string, now?: Date): string {
   const time = new Date(at);

@@ -2,13 +2,17 @@
 import * as z from 'zod';
 import { usageSchema } from './budget/usage.ts';
 import { once } from './once.ts';
-import { attributionSchema, failureClasses, pausedWords, rerunSchema } from './outcome.ts';
+import { attributionSchema, failureClasses, pausedWords, rerunSchema, waitCauses } from './outcome.ts';
 
 const base = once(() => ({ schema_version: z.literal(1), at: z.string().describe('RFC 3339, UTC') }));
 const node_id = once(() => z.string());
 const usage = once(() => usageSchema().optional().describe('Of all calls of the execution'));
 const replayed = once(() =>
   z.boolean().exactOptional().describe('True if the record of another run was used instead'),
+);
+
+const cause = once(() =>
+  z.enum(waitCauses).exactOptional().describe('What is waited for, where it is the provider'),
 );
 
 const work_order = once(() =>
@@ -58,10 +62,23 @@ export const runEventSchema = once(() =>
         type: z.literal('StageRetrying'),
         node_id: node_id(),
         retry_count: z.number(),
+        attempt: z.int().exactOptional().describe('Of this execution, the one that follows'),
+        cause: cause(),
         reason: z.string(),
         delay_ms: z.number(),
       })
       .describe('An attempt asked for a retry; `retry_count` accumulates over the run.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('CallRetrying'),
+        node_id: node_id(),
+        attempt: z.int().describe('Number of the request that follows, from 2'),
+        cause: cause(),
+        reason: z.string(),
+        delay_ms: z.number(),
+      })
+      .describe('A model call waits before it repeats its request.'),
     z
       .object({
         ...base(),

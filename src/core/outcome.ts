@@ -223,6 +223,17 @@ export type Park = {
   readonly waitedMs?: number;
 };
 
+/** What a wait before a repetition is for. */
+export const waitCauses = ['rate_limit', 'outage', 'retry'] as const;
+export type WaitCause = (typeof waitCauses)[number];
+
+export const causeOfWait = (park: Park | undefined): WaitCause =>
+  park?.kind === 'quota' ? 'rate_limit' : park?.kind === 'outage' ? 'outage' : 'retry';
+
+/** The wait in words, as a list of runs has it. */
+export const waitWords = (cause: WaitCause, attempt: number, until: string): string =>
+  `${{ rate_limit: 'rate limited', outage: 'provider down', retry: 'waiting for a retry' }[cause]}, attempt ${attempt}, next try ${until}`;
+
 export const pausedWords = ['paused_quota', 'paused_outage', 'paused_auth', 'paused_billing'] as const;
 export type PausedWord = (typeof pausedWords)[number];
 

@@ -152,6 +152,7 @@ function taskOf(
       watch.acted(action);
       agent.acted(action);
     },
+    waits: (wait) => agent.waits(wait),
   };
 }
 

@@ -643,3 +643,26 @@ test('the time limits of fetch do not apply', async () => {
     dispatch.mockRestore();
   }
 });
+
+test.for([
+  [{ status: 429, headers: { 'retry-after': '7' } }, 'rate_limit', 7000],
+  [{ status: 500 }, 'retry', undefined],
+] as const)('a call that waits for its next try says so: %j', async ([reaction, cause, delayMs]) => {
+  const waits: unknown[] = [];
+  const { report } = await tell(
+    [{ body: { error: { message: 'busy' } }, ...reaction }, { text: 'ok' }],
+    {},
+    {
+      waits: (wait) => waits.push(wait),
+    },
+  );
+  expect(report).toMatchObject({ kind: 'answered' });
+  expect(waits).toEqual([
+    {
+      attempt: 2,
+      cause,
+      reason: expect.stringContaining('busy'),
+      delayMs: delayMs ?? expect.any(Number),
+    },
+  ]);
+});

@@ -1,5 +1,5 @@
 /** What a model is asked: the settings of a request, the conversation so far, and the bodies that both APIs take. Pure. */
-import type { ExchangeItem } from '../../core/contracts/agent.ts';
+import type { CallWait, ExchangeItem } from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { JsonObject } from '../../core/json.ts';
 
@@ -39,6 +39,8 @@ export type Request = {
   readonly clock: Clock;
   /** Records requests and what comes back. */
   readonly record?: (item: ExchangeItem) => void;
+  /** Called before a wait for the next try. */
+  readonly waits?: (wait: CallWait) => void;
 };
 
 /** Optional parts of a request. Servers that refuse one are asked again without it. */

@@ -1,4 +1,5 @@
 /** How often the same request is tried, and how long the waits between the tries are. */
+import { causeOfWait } from '../../core/outcome.ts';
 import { jittered, nextWait } from '../../core/retry.ts';
 import { failedResponse, type ModelResponse } from './answer.ts';
 import type { RequestFailure } from './failure.ts';
@@ -25,12 +26,16 @@ export function retries(
   let done = 0;
   let waited = 0;
   let outlasted = 0;
+  const sleep = (delayMs: number, { reason, park }: RequestFailure['report']): Promise<void> => {
+    request.waits?.({ attempt: done + 2, cause: causeOfWait(park), reason, delayMs });
+    return request.clock.sleep(delayMs, watch.signal);
+  };
   /** Waits for a provider that is down; where nothing would be lost, the run repeats the call instead. */
-  const outlasts = async (outageMs: number, askedMs: number | undefined): Promise<boolean> => {
+  const outlasts = async (outageMs: number, report: RequestFailure['report']): Promise<boolean> => {
     const most = keeps ? outageMs : 0;
-    const wait = nextWait({ tries: done, waitedMs: outlasted }, most, askedMs);
+    const wait = nextWait({ tries: done, waitedMs: outlasted }, most, report.retryAfterMs);
     if (wait === undefined) return false;
-    await request.clock.sleep(jittered(wait, `${request.prompt}.${done}`), watch.signal);
+    await sleep(jittered(wait, `${request.prompt}.${done}`), report);
     outlasted += wait;
     done += 1;
     return watch.stopped === undefined;
@@ -43,13 +48,12 @@ export function retries(
       return outlasted;
     },
     async wait({ again, report }) {
-      if (report.park?.kind === 'outage' && request.outageMs)
-        return outlasts(request.outageMs, report.retryAfterMs);
+      if (report.park?.kind === 'outage' && request.outageMs) return outlasts(request.outageMs, report);
       const asked = report.retryAfterMs;
       if (asked !== undefined && asked > (request.parkAfterMs ?? Number.POSITIVE_INFINITY)) return false;
       const wait = asked ?? Math.min(request.firstRetryMs * 2 ** done, mostMs);
       if (!again || done >= request.maxRetries || waited + wait > mostMs) return false;
-      await request.clock.sleep(wait, watch.signal);
+      await sleep(wait, report);
       waited += wait;
       done += 1;
       return watch.stopped === undefined;

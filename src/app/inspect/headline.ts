@@ -17,6 +17,8 @@ export type HeadlineFacts = {
   readonly progress: RunRow['progress'];
   /** The node that runs now; undefined where the pipeline cannot be read. */
   readonly node?: Node | undefined;
+  /** What the running node waits for. */
+  readonly waiting?: string;
   /** The model or agent of the run. */
   readonly model: string;
   /** What a completed run has made. */
@@ -30,7 +32,7 @@ export function headlineOf(facts: HeadlineFacts): string {
   const again = wakeAt === null ? '' : ` until ${localTime(wakeAt)}`;
   switch (status) {
     case 'running':
-      return [nextNode, ...(facts.node === undefined ? [] : [doing(facts.node, facts)])]
+      return [nextNode, facts.waiting ?? (facts.node === undefined ? '' : doing(facts.node, facts))]
         .filter((word) => word !== '')
         .join(' · ');
     case 'completed':

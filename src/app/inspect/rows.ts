@@ -14,6 +14,7 @@ import { headlineOf } from './headline.ts';
 import { latestToolState, progressIn } from './progress.ts';
 import type { RunRow } from './shapes.ts';
 import { openGraphs, titleOf } from './title.ts';
+import { waitingFor } from './waiting.ts';
 
 /** Where commands that a view proposes are typed, and what time it is. */
 export type InspectDoors = Pick<Doors, 'cwd' | 'clock' | 'called'>;
@@ -117,7 +118,10 @@ async function readRow(name: string, dir: string, doors: InspectDoors, graphs: G
   const made = summary.status === 'completed' ? madeIn(dir) : { commits: [] };
   const commits = made.commits.filter(({ commit }) => commit !== null).length;
   const delivered = isDelivered(dir, { status: 'completed', commits: made.commits });
+  const waiting =
+    summary.status === 'running' ? await waitingFor(layout(dir).events, doors.clock.now()) : undefined;
   const headline = headlineOf({
+    ...(waiting === undefined ? {} : { waiting }),
     summary,
     context: standing.context,
     progress,

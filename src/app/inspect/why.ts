@@ -110,7 +110,7 @@ function standing(run: InspectedRun): readonly string[] {
     case 'crashed':
       return [...ownerWords(run), ...where, `last finished execution at ${localTime(at)}`, kept];
     case 'running':
-      return [`at this node since ${localTime(run.executions.at(-1)?.began_at ?? at)}`];
+      return [row.headline, `at this node since ${localTime(run.executions.at(-1)?.began_at ?? at)}`];
     case 'completed': {
       const failed = run.executions.filter(({ state }) => state === 'fail').length;
       return [`${run.executions.length} executions of nodes, ${failed} failed on the way`];

@@ -1,8 +1,8 @@
 /** What is printed of each event: as a log record, and as a line of the live view. */
-import { elapsedWords } from '../../core/amounts.ts';
+import { elapsedWords, localSeconds } from '../../core/amounts.ts';
 import type { Log } from '../../core/contracts/watcher.ts';
 import type { RunEvent } from '../../core/events.ts';
-import { toldReason } from '../../core/outcome.ts';
+import { toldReason, waitWords } from '../../core/outcome.ts';
 import { forkWords } from '../../core/records/names.ts';
 import { oneLine, type Paint, painter } from './run.ts';
 
@@ -20,6 +20,11 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
     'info',
     'stage requested retry',
     { node, retry_count, delay_ms, reason },
+  ],
+  CallRetrying: ({ node_id: node, attempt, cause, delay_ms, reason }) => [
+    'info',
+    'model call waits',
+    { node, attempt, cause: cause ?? 'retry', delay_ms, reason },
   ],
   AgentActed: ({ node_id: node, action, detail, status }) => [
     'debug',
@@ -80,11 +85,17 @@ const time =
   (paint: Paint): string =>
     `${paint.dim(`${visit > 1 ? ` #${visit}` : ''} ${elapsedWords(elapsed_ms)}`)}${word === '' ? '' : ` ${paint.yellow(word)}`}`;
 
+const nextTry = (at: string, delayMs: number): Date => new Date(Date.parse(at) + delayMs);
+
 /** Events that people see. */
 const live: { readonly [K in Kind]?: (event: Of<K>) => Live } = {
   StageRetrying: ({ delay_ms, reason }) => ({
     sign: again,
     rest: `again in ${elapsedWords(delay_ms)}: ${reason}`,
+  }),
+  CallRetrying: ({ at, attempt, cause = 'retry', delay_ms, reason }) => ({
+    sign: again,
+    rest: `${waitWords(cause, attempt, localSeconds(nextTry(at, delay_ms)))}: ${reason}`,
   }),
   ReplayRan: ({ why }) => ({ sign: again, rest: `runs, the record does not fit: ${why}` }),
   ScenarioRerun: ({ result }) => ({

@@ -1,7 +1,7 @@
 /** Who does a codergen node's work: the contract every backend keeps. */
 import type { Usage } from '../budget/usage.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { AgentOutcome, AnsweredBy, FailureClass, Park } from '../outcome.ts';
+import type { AgentOutcome, AnsweredBy, FailureClass, Park, WaitCause } from '../outcome.ts';
 import type { NodeSettings } from '../settings/node.ts';
 import type { Exit } from './process.ts';
 import type { SandboxLevel } from './sandbox.ts';
@@ -92,6 +92,8 @@ export type AgentTask = {
   log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
   /** Something the agent did, for `events.jsonl`. */
   acted(action: AgentAction): void;
+  /** The agent is about to wait before it repeats a request. */
+  waits?(wait: CallWait): void;
   /** Asked by a backend that makes many calls, before each but the first: what the limits of run and node leave, with
    *  what this task has `used` so far and what the next call `sends` at least. `empty` is the reason why it may not be made. Settles
    *  when both are recorded: a process that is killed during the call has counted it. */
@@ -135,6 +137,15 @@ export type AgentAction = {
   readonly status: string;
   /** Distinguishes two such calls beyond `detail`, to notice one that is repeated. Not recorded. */
   readonly identity?: string;
+};
+
+/** A wait within a model call. */
+export type CallWait = {
+  /** Number of the request that follows, from 2. */
+  readonly attempt: number;
+  readonly cause: WaitCause;
+  readonly reason: string;
+  readonly delayMs: number;
 };
 
 /** Variables with the proxy of a program that uses the network; with a password in them they are secrets. */

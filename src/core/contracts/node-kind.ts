@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../json.ts';
 import type { Context, Outcome } from '../outcome.ts';
 import type { PossibleOutcome } from '../possible-outcomes.ts';
 import type { AttributeTable, Settings } from '../settings/types.ts';
-import type { AgentAction, AgentProgram, AgentReport, AgentTask } from './agent.ts';
+import type { AgentAction, AgentProgram, AgentReport, AgentTask, CallWait } from './agent.ts';
 import type { Clock } from './clock.ts';
 import type { Exit } from './process.ts';
 import type { SandboxLevel } from './sandbox.ts';
@@ -94,6 +94,8 @@ export interface NodeAgent {
   changedSince(at: Date): Promise<boolean>;
   /** Records an action. */
   acted(action: AgentAction): void;
+  /** Records a wait within a model call. */
+  waits(wait: CallWait): void;
   /** Text of an answer as it streams in, for the live view. */
   stream(text: string, channel: 'answer' | 'reasoning'): void;
   /** Records the usage of a model call. */

@@ -1,6 +1,6 @@
 /** Records what the node and its agent exchange, and what the node changed in the workspace. */
 import { sumOfUsages, type Usage } from '../../core/budget/usage.ts';
-import type { Agent, AgentAction } from '../../core/contracts/agent.ts';
+import type { Agent, AgentAction, CallWait } from '../../core/contracts/agent.ts';
 import type { NodeAgent } from '../../core/contracts/node-kind.ts';
 import { nodeLayout } from '../../core/records/layout.ts';
 import { head } from '../../platform/files/read.ts';
@@ -68,6 +68,11 @@ function listener({ run, node, secrets: { mask }, writer }: LayerContext) {
       // Awaited when the node has ended; until then a rejection must not count as unhandled.
       writing.catch(() => {});
     },
+    waits({ attempt, cause, reason, delayMs }: CallWait) {
+      const facts = { attempt, cause, reason: head(mask(reason), 500), delay_ms: Math.round(delayMs) };
+      writing = writing.then(() => writer.event({ type: 'CallRetrying', node_id: node.id, ...facts }));
+      writing.catch(() => {});
+    },
     spent(used: Usage) {
       usage = sumOfUsages(usage, used);
       run.watcher.spent(node.id, used);
@@ -96,6 +101,7 @@ function chosenAgent(
     },
     changedSince: (at) => look.changedSince(at),
     acted: heard.acted,
+    waits: heard.waits,
     stream: streamTo(context),
     spent: heard.spent,
   };

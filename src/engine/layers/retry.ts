@@ -2,7 +2,7 @@
 import { defaultCaps } from '../../core/budget/limits.ts';
 import { sumOfUsages } from '../../core/budget/usage.ts';
 import { own } from '../../core/json.ts';
-import { type Outcome, reasonOf } from '../../core/outcome.ts';
+import { causeOfWait, type Outcome, reasonOf } from '../../core/outcome.ts';
 import { nodeLayout } from '../../core/records/layout.ts';
 import {
   jittered,
@@ -46,7 +46,7 @@ export const retry: Layer = (next) => async (context) => {
     state = { ...state, context: { ...state.context, [`internal.retry_count.${node.id}`]: retries } };
     if (executed.outcome.status === 'fail' && executed.outcome.class === 'product')
       state = oneMore(state, node);
-    await waitFor(context, again.delayMs, retries, reasonOf(executed.outcome));
+    await waitFor(context, { attempt: number + 1, retries, delayMs: again.delayMs }, executed.outcome);
     if (signal.aborted) return result;
     const reached = budget.reached();
     if (reached !== undefined) throw new LimitReached(reached);
@@ -108,15 +108,17 @@ function oneAttempt(
 
 async function waitFor(
   { run, node, kind, signal, budget, writer }: LayerContext,
-  delayMs: number,
-  retries: number,
-  reason: string,
+  { attempt, retries, delayMs }: Record<'attempt' | 'retries' | 'delayMs', number>,
+  outcome: Outcome,
 ): Promise<void> {
+  const cause = outcome.status === 'fail' ? causeOfWait(outcome.park) : 'retry';
   await writer.event({
     type: 'StageRetrying',
     node_id: node.id,
     retry_count: retries,
-    reason,
+    attempt,
+    ...(cause === 'retry' ? {} : { cause }),
+    reason: reasonOf(outcome),
     delay_ms: delayMs,
   });
   // A replay does not repeat the waits of the recorded run.

@@ -24,7 +24,8 @@ test('saves the exchange with both snapshots, then lists what changed, with secr
     name: 'x',
     describe: 'x',
     free: true as const,
-    work: async (task: { acted(action: object): void }) => {
+    work: async (task: { acted(action: object): void; waits(wait: object): void }) => {
+      task.waits({ attempt: 2, cause: 'rate_limit', reason: secret, delayMs: 1.6 });
       for (const detail of [secret, 'two']) task.acted({ action: 'ran', detail, status: 'ok' });
       return { kind: 'answered' as const, text: 'done' };
     },
@@ -39,6 +40,7 @@ test('saves the exchange with both snapshots, then lists what changed, with secr
       settings: {},
       call: 1,
       acted: context.agent?.acted,
+      waits: context.agent?.waits,
       record() {},
       keep() {},
     };
@@ -55,6 +57,7 @@ test('saves the exchange with both snapshots, then lists what changed, with secr
     deleted: [],
   });
   expect(node.events).toMatchObject([
+    { type: 'CallRetrying', attempt: 2, cause: 'rate_limit', reason: '***', delay_ms: 2 },
     { type: 'AgentActed', detail: '***' },
     { type: 'AgentActed', detail: 'two' },
   ]);

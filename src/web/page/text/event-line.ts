@@ -26,6 +26,13 @@ const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at
     what: joined(`retry in ${durationText(Number(event['delay_ms'] ?? 0))}`, text(event['reason'])),
     state: 'retry',
   }),
+  CallRetrying: (event) => ({
+    what: joined(
+      `model call ${text(event['cause']).replace('rate_limit', 'rate limited')}, attempt ${Number(event['attempt'])} in ${durationText(Number(event['delay_ms'] ?? 0))}`,
+      text(event['reason']),
+    ),
+    state: 'retry',
+  }),
   AgentActed: (event) => ({
     what: joined(text(event['action']).replace('_', ' '), text(event['detail']), text(event['status'])),
   }),
