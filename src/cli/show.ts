@@ -69,7 +69,7 @@ function screen(inspected: InspectedRun, view: RunView, { color }: ShowOptions, 
   const { result, next, at_node, wake_at, status } = view;
   const isIts = result !== null && result.status === status;
   const texts = [
-    nodeTable(nodeRowsOf(inspected), status, paint, width).join('\n'),
+    nodeTable(nodeRowsOf(inspected), paint, width).join('\n'),
     ...(isOpen ? [orderTable(view.groups, paint, width).join('\n')] : []),
     isIts
       ? summary(

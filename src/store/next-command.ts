@@ -7,6 +7,7 @@ import { unreachable } from '../core/json.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { RunResult } from '../core/records/result.ts';
+import { packageRoot } from '../platform/package.ts';
 import { namedRun, type RunSummary } from './runs.ts';
 
 /** How the user calls factory, for the commands that a result proposes. */
@@ -19,21 +20,16 @@ export type Called = {
 export const needsAttention = (status: RunSummary['status']): boolean =>
   status !== 'completed' && status !== 'running';
 
-/** The next command for a run that needs attention; `run` is its id or path on the command line. */
-export function nextOf(
-  {
-    status,
-    resumable,
-    failedNode,
-    reason,
-    offline,
-  }: Pick<RunSummary, 'status' | 'failedNode' | 'reason' | 'offline'> & {
-    /** A failed run that has not reached an exit. */
-    readonly resumable: boolean;
-  },
-  program: string,
-  run: string,
-): string {
+/** How a run ended. */
+type StoodRun = Pick<RunSummary, 'status' | 'failedNode' | 'reason' | 'offline' | 'pipeline'> & {
+  /** A failed run that has not reached an exit. */
+  readonly resumable: boolean;
+};
+
+/** The next command for a run that needs attention; `run` is its id or path on the command line. Where the pipeline has to be
+ *  edited first, a comment behind the command says what. */
+export function nextOf(stood: StoodRun, program: string, run: string): string {
+  const { status, offline } = stood;
   switch (status) {
     case 'interrupted':
     case 'crashed':
@@ -44,14 +40,9 @@ export function nextOf(
     case 'paused_outage':
       return `${program} resume ${run} --wait`;
     case 'failed':
-      if (failedNode !== '' && retriesUnfixable(reason))
-        return `${program} fork ${run} --at ${failedNode} --before`;
-      if (resumable)
-        return [`${program} resume ${run}`, offline ? '--live' : [], raisedLimit(reason) ?? []]
-          .flat()
-          .join(' ');
-      if (reason.startsWith('audit: ')) return `${program} audit ${run}`;
-      return failedNode === '' ? `${program} why ${run}` : `${program} show ${run} ${failedNode}`;
+      return offline && stood.resumable
+        ? `${program} resume ${run} --live`
+        : afterFailure(stood, program, run);
     case 'unreadable':
       return `${program} verify ${run}`;
     case 'completed':
@@ -62,9 +53,34 @@ export function nextOf(
   }
 }
 
+function afterFailure(
+  { failedNode, reason, resumable, pipeline }: StoodRun,
+  program: string,
+  run: string,
+): string {
+  const before = (node: string): string => `${program} fork ${run} --at ${node} --before`;
+  if (failedNode !== '' && retriesUnfixable(reason)) return before(failedNode);
+  if (reason.startsWith('audit: ')) return `${program} audit ${run}`;
+  const file = isBundled(pipeline) ? undefined : quoteWord(pipeline);
+  const [, node, outcome] = /^no route from node (\S+) for outcome (\w+)/.exec(reason) ?? [];
+  // As it is, the pipeline would stop at the same node again.
+  if (node !== undefined)
+    return file === undefined
+      ? before(node)
+      : `${program} resume ${run} --accept-changes # after adding an edge from ${node} for outcome=${outcome} to ${file}`;
+  if (resumable) return [`${program} resume ${run}`, raisedLimit(reason) ?? []].flat().join(' ');
+  if (failedNode === '') return `${program} show ${run}`;
+  return file === undefined
+    ? before(failedNode)
+    : `${before(failedNode)} --pipeline ${file} # after a change of ${failedNode}, or of the nodes before it, in ${file}`;
+}
+
+/** Whether the pipeline comes with factory, so that its user does not edit it. */
+const isBundled = (pipeline: string): boolean => pipeline === '' || pipeline.startsWith(packageRoot());
+
 /** The next command after a run that has ended or is suspended, with its delivery. */
 export async function nextCommand(
-  manifest: Pick<Manifest, 'git' | 'workdir_kind' | 'replay_of' | 'variables' | 'run_id'>,
+  manifest: Pick<Manifest, 'git' | 'workdir_kind' | 'replay_of' | 'variables' | 'run_id' | 'pipeline_path'>,
   end: {
     readonly status: RunResult['status'];
     readonly exitNode: string | null;
@@ -90,6 +106,7 @@ export async function nextCommand(
     resumable: end.exitNode === null,
     failedNode: end.failed ?? '',
     reason: end.reason ?? '',
+    pipeline: manifest.pipeline_path,
     // A replay without an agent would stop at the same node again.
     offline: manifest.replay_of?.live === false,
   };

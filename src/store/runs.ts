@@ -163,6 +163,7 @@ const savedSchema = once(() =>
     // The status counts even if the checkpoint lacks these.
     next_node: z.string().nullish().catch(null),
     elapsed_ms: z.number().catch(0),
+    cut_ms: z.number().optional().catch(undefined),
     ended: z.object({ reason: z.string() }).nullish().catch(null),
     last_failure: z.object({ node: nodeId() }).nullish().catch(null),
     spent: spentSchema().optional().catch(undefined),
@@ -201,6 +202,8 @@ export type RunSummary = {
   readonly reason: string;
   /** The next node; empty if the run has reached an exit. */
   readonly nextNode: string;
+  /** Its next node had begun when it was interrupted or suspended. */
+  readonly cut: boolean;
   /** The node of the latest failure; empty without one. */
   readonly failedNode: string;
   /** The checkpoint of another run that it started from; null if it is not a fork. */
@@ -277,6 +280,7 @@ export async function summaryWithFiles(id: string, dir: string, clock: Clock): P
         (saved.data.ended?.reason ?? (isPaused(status) ? saved.data.parked?.reason : ''))) ||
       '',
     nextNode: (saved.success && saved.data.status !== 'completed' && saved.data.next_node) || '',
+    cut: saved.success && saved.data.cut_ms !== undefined,
     failedNode: (saved.success && saved.data.last_failure?.node) || '',
     forkedFrom: (story.success && story.data.forked_from) || null,
     replayOf: (story.success && story.data.replay_of?.run_id) || null,

@@ -1,7 +1,11 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { countOf } from '../../src/cli/runs.ts';
+import { packageRoot } from '../../src/platform/package.ts';
 import { nextOf } from '../../src/store/next-command.ts';
 import type { RunSummary } from '../../src/store/runs.ts';
+
+const plain = { offline: false, pipeline: 'p.dot' };
 
 test.for([
   ['interrupted', 'build', '', 'f resume r1'],
@@ -10,17 +14,22 @@ test.for([
   ['paused_billing', 'build', '', 'f resume r1'],
   ['paused_quota', 'build', '', 'f resume r1 --wait'],
   ['failed', 'build', 'check', 'f resume r1'],
-  ['failed', '', 'check', 'f show r1 check'],
-  ['failed', '', '', 'f why r1'],
+  [
+    'failed',
+    '',
+    'check',
+    'f fork r1 --at check --before --pipeline p.dot # after a change of check, or of the nodes before it, in p.dot',
+  ],
+  ['failed', '', '', 'f show r1'],
   ['unreadable', '', '', 'f verify r1'],
   ['completed', '', '', ''],
   ['running', 'build', '', ''],
 ] as const)(
   'a run that is %s, before "%s" and with "%s" failed: %s',
   ([status, nextNode, failedNode, next]) =>
-    expect(
-      nextOf({ status, resumable: nextNode !== '', failedNode, reason: '', offline: false }, 'f', 'r1'),
-    ).toBe(next),
+    expect(nextOf({ ...plain, status, resumable: nextNode !== '', failedNode, reason: '' }, 'f', 'r1')).toBe(
+      next,
+    ),
 );
 
 test.for<readonly [string, string]>([
@@ -31,23 +40,30 @@ test.for<readonly [string, string]>([
     'f resume r1 --max-steps 6',
   ],
   ['loop_stopped: … --before)', 'f resume r1'],
+  [
+    'no route from node check for outcome fail: exit 1',
+    'f resume r1 --accept-changes # after adding an edge from check for outcome=fail to p.dot',
+  ],
 ])('the next command after the failure "%s" is: %s', ([reason, next]) => {
   expect(
-    nextOf({ status: 'failed', resumable: true, failedNode: 'check', reason, offline: false }, 'f', 'r1'),
+    nextOf({ ...plain, status: 'failed', resumable: true, failedNode: 'check', reason }, 'f', 'r1'),
   ).toBe(next);
 });
 
 test.for<readonly [Partial<Parameters<typeof nextOf>[0]>, string]>([
   [{ resumable: true, offline: true }, 'f resume r1 --live'],
   [{ reason: 'audit: 1 error' }, 'f audit r1'],
+  [{ pipeline: join(packageRoot(), 'pipelines/build.dot') }, 'f fork r1 --at check --before'],
+  [
+    {
+      pipeline: join(packageRoot(), 'pipelines/build.dot'),
+      resumable: true,
+      reason: 'no route from node a for outcome fail',
+    },
+    'f fork r1 --at a --before',
+  ],
 ])('the next command after a failure without a next node: %j', ([run, next]) => {
-  const failed = {
-    status: 'failed',
-    resumable: false,
-    failedNode: 'check',
-    reason: '',
-    offline: false,
-  } as const;
+  const failed = { ...plain, status: 'failed', resumable: false, failedNode: 'check', reason: '' } as const;
   expect(nextOf({ ...failed, ...run }, 'f', 'r1')).toBe(next);
 });
 

@@ -53,10 +53,12 @@ test('show without a run is the latest: its nodes, the words of its end and the 
   const { out } = await factory(['show'], { color: false }, 80);
   expect(out).toMatch(/^node +type +times +took +latest\nstart +start +1 +\S+ +✓ success\nmake /);
   expect(out).toMatch(/^check +tool +1 +\S+ +✗ fail · product · tool_exit_code_1$/m);
-  expect(out).toMatch(/^bad +exit +1 +\S+ +✗ fail$/m);
+  expect(out).toMatch(/^bad +exit +1 +\S+ +✗ fail( ·.*)?$/m);
   expect(out).toMatch(/^✗ failed: bad: check: tool_exit_code_1\n {2}cause +node check \(product\)$/m);
   expect(out).toMatch(/^ {2}output +not ok 2 - finds a broken anchor$/m);
-  expect(out).toMatch(/\n {2}next +factory show bad check\n$/);
+  expect(out).toMatch(
+    /\n {2}next +factory fork bad --at check --before --pipeline \S+ # after a change of check, .*\n$/,
+  );
 });
 
 test('show of a completed run has its result, and no next command where nothing is to be delivered', async () => {
@@ -91,7 +93,9 @@ test('why says what failed, where it is written, and what to run next', async ()
   ]);
   expect(out).toMatch(/^ {2}then: bad$/m);
   expect(out).toMatch(/^ {2}evidence +\S+\/bad\/check\/tool\.stdout\.txt$/m);
-  expect(out).toMatch(/\n {2}next +factory show bad check\n$/);
+  expect(out).toMatch(
+    /\n {2}next +factory fork bad --at check --before --pipeline \S+ # after a change of check, .*\n$/,
+  );
   const { cause } = JSON.parse((await factory(['show', 'bad'], { json: true })).out);
   const {
     schema_version: _,

@@ -41,7 +41,7 @@ test('a detached run outlives the command that started it, and stops in order fr
 
   const stopped = await it.factory(['stop', 'r1']);
   expect(stopped).toMatchObject({ code: 0, stderr: '' });
-  expect(stopped.stdout).toMatch(/^run r1: interrupted before one\nnext: .* resume r1\n$/);
+  expect(stopped.stdout).toMatch(/^run r1: interrupted at one\nnext: .* resume r1\n$/);
   await vi.waitFor(() => expect(isAlive(owner)).toBe(false), patient);
   const text = readFileSync(log, 'utf8');
   expect(text).toContain('pipeline starting');
@@ -51,7 +51,7 @@ test('a detached run outlives the command that started it, and stops in order fr
   const idle = await it.factory(['stop', 'r1']);
   expect(idle).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('run r1 is not running: interrupted before one'),
+    stdout: expect.stringContaining('run r1 is not running: interrupted at one'),
   });
 
   writeFileSync(env.FLAG, '');

@@ -1,11 +1,11 @@
 /** The executions of a run from its journal and its events. */
 import type { Graph } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
-import { reasonOf, toldReason } from '../../core/outcome.ts';
+import { isPaused, reasonOf, toldReason } from '../../core/outcome.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
 import { readJournal } from '../../store/journal-read.ts';
 import type { RunHistory } from '../../store/run-journal.ts';
-import type { ExecutionRow } from './shapes.ts';
+import type { ExecutionRow, RunRow } from './shapes.ts';
 
 /** `NODE@VISIT`. */
 export const executionName = ({ node, visit }: { readonly node: string; readonly visit: number }): string =>
@@ -82,8 +82,7 @@ export type ExecutionFacts = {
   readonly history: RunHistory;
   readonly events: ToldExecutions;
   readonly graph: Graph | undefined;
-  /** The run has an owner: its latest execution runs. */
-  readonly running: boolean;
+  readonly status: RunRow['status'];
   readonly now: Date;
   /** Whether the texts of a node are withheld: then its reason is the one that later nodes are given. */
   readonly withheld: (node: string) => boolean;
@@ -94,6 +93,9 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
   const { history, events, graph } = facts;
   const calls = callsOf(history.calls);
   const visits = history.records.filter((record) => record.type === 'Visit');
+  const { ended } = history.checkpoint;
+  // Reaching an exit succeeds as an execution, but the run failed there.
+  const failedAt = ended?.ok === false && ended.exit_node !== null ? visits.at(-1) : undefined;
   let elapsed = 0;
   const rows = visits.map((visit): Omit<ExecutionRow, 'group'> => {
     const { node, node_type, outcome, at, usage } = visit;
@@ -106,14 +108,18 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
       visit: visit.visit,
       type: node_type,
       label: labelOf(graph, node),
-      state: outcome.status,
+      state: failedAt === visit ? 'fail' : outcome.status,
       began_at: told?.began ?? new Date(Date.parse(at) - took).toISOString(),
       ended_at: at,
       took_ms: took,
       ...waitsOf(told),
       model_ms: called?.ms ?? 0,
       class: outcome.status === 'fail' ? outcome.class : null,
-      reason: facts.withheld(node) ? cleanReason(visit) : wholeReason(visit),
+      reason: facts.withheld(node)
+        ? cleanReason(visit)
+        : failedAt === visit
+          ? (history.checkpoint.ended?.reason ?? '')
+          : wholeReason(visit),
       notes: facts.withheld(node) ? '' : outcome.notes,
       cost_usd: called === undefined ? (usage === undefined ? 0 : usage.cost_usd) : called.cost,
       usage: usage ?? null,
@@ -149,7 +155,7 @@ function cleanReason({ outcome, context }: VisitRecord): string {
 
 /** The execution that has begun and not ended. */
 function unfinished(
-  { history, events, graph, running, now, withheld: _ }: ExecutionFacts,
+  { history, events, graph, status, now, withheld: _ }: ExecutionFacts,
   visits: readonly VisitRecord[],
   calls: ReadonlyMap<string, Calls>,
 ): Omit<ExecutionRow, 'group'> | undefined {
@@ -162,13 +168,14 @@ function unfinished(
   const told = events.of.get(executionName(open));
   const began = told?.began ?? history.last.at;
   const called = calls.get(executionName(open));
+  const running = status === 'running';
   const end = running ? now.getTime() : Math.max(Date.parse(began), Date.parse(history.last.at));
   return {
     node,
     visit,
     type: graph?.nodes.get(node)?.type ?? told?.type ?? '',
     label: labelOf(graph, node),
-    state: running ? 'running' : 'interrupted',
+    state: running ? 'running' : isPaused(status) ? 'suspended' : 'interrupted',
     began_at: began,
     ended_at: running ? null : new Date(end).toISOString(),
     took_ms: Math.max(0, end - Date.parse(began) - (told?.paused ?? 0)),

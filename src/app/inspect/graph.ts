@@ -32,7 +32,7 @@ export function graphOfRun(graph: Graph, { executions, visits, calls }: GraphFac
   const { nodes, edges, ...view } = pipelineGraph(graph);
   return {
     ...view,
-    nodes: nodes.map((node) => withEnding({ ...node, ...ran.get(node.id), calls: asked.get(node.id) ?? 0 })),
+    nodes: nodes.map((node) => ({ ...node, ...ran.get(node.id), calls: asked.get(node.id) ?? 0 })),
     edges: edges.map((edge) => ({
       ...edge,
       taken: taken.get(JSON.stringify([edge.from, edge.to, edge.condition])) ?? 0,
@@ -41,10 +41,6 @@ export function graphOfRun(graph: Graph, { executions, visits, calls }: GraphFac
 }
 
 type NodeView = GraphView['nodes'][number];
-
-/** Reaching an exit succeeds, but one that fails the run must not look like a success. */
-const withEnding = (node: NodeView): NodeView =>
-  node.ends === 'fail' && node.state === 'success' ? { ...node, state: 'fail' } : node;
 
 const count = (counts: Map<string, number>, key: string): void =>
   void counts.set(key, (counts.get(key) ?? 0) + 1);

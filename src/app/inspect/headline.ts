@@ -11,7 +11,7 @@ import type { RunSummary } from '../../store/runs.ts';
 import type { RunRow } from './shapes.ts';
 
 export type HeadlineFacts = {
-  readonly summary: Pick<RunSummary, 'status' | 'reason' | 'nextNode' | 'failedNode' | 'wakeAt'>;
+  readonly summary: Pick<RunSummary, 'status' | 'reason' | 'nextNode' | 'failedNode' | 'wakeAt' | 'cut'>;
   /** Of its checkpoint. */
   readonly context: Context;
   readonly progress: RunRow['progress'];
@@ -40,7 +40,9 @@ export function headlineOf(facts: HeadlineFacts): string {
     case 'failed':
       return failure(facts);
     case 'interrupted':
-      return nextNode === '' ? 'interrupted' : `interrupted before ${nextNode}`;
+      return nextNode === ''
+        ? 'interrupted'
+        : `interrupted ${facts.summary.cut ? 'at' : 'before'} ${nextNode}`;
     case 'crashed':
       return nextNode === '' ? 'crashed' : `crashed at ${nextNode}`;
     case 'paused_quota':

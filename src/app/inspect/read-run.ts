@@ -38,7 +38,7 @@ export async function readForViews(dir: string, doors: InspectDoors): Promise<In
   const events = await readEvents(layout(dir).events);
   const executions = executionsOf({
     ...{ history, events, graph, withheld },
-    running: row.status === 'running',
+    status: row.status,
     now: doors.clock.now(),
   });
   return {

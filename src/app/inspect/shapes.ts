@@ -60,7 +60,9 @@ export const executionRowSchema = once(() =>
     visit: z.int().positive().describe('The how-manieth execution of the node'),
     type: z.string(),
     label: z.string().describe("The node's label; its id where it has none"),
-    state: z.enum(['running', 'interrupted', ...outcomeWords]),
+    state: z
+      .enum(['running', 'suspended', 'interrupted', ...outcomeWords])
+      .describe('`fail` also for the exit at which the run failed'),
     began_at: time(),
     ended_at: time().nullable(),
     took_ms: ms(),
@@ -114,7 +116,7 @@ export const graphViewSchema = once(() =>
         label: z.string().describe('Its id where it has none'),
         ends: z.enum(['success', 'fail']).nullable().describe('How an exit ends the run; null for the rest'),
         state: z
-          .enum(['none', 'running', 'interrupted', ...outcomeWords])
+          .enum(['none', 'running', 'suspended', 'interrupted', ...outcomeWords])
           .describe('Of its latest execution; `fail` for an exit that has failed the run'),
         executions: z.int(),
         took_ms: ms(),

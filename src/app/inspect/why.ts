@@ -36,7 +36,9 @@ export async function whyOf(run: InspectedRun): Promise<Cause> {
 /** The execution that had begun when the run stopped. */
 const openExecution = ({ executions }: InspectedRun): { node: string; visit: number } | undefined => {
   const last = executions.at(-1);
-  return last !== undefined && (last.state === 'interrupted' || last.state === 'running') ? last : undefined;
+  return last !== undefined && ['interrupted', 'suspended', 'running'].includes(last.state)
+    ? last
+    : undefined;
 };
 
 /** Lines about a failed run, and the execution that failed. */
@@ -65,7 +67,7 @@ function failureOf({ row, history, withheld, executions }: InspectedRun) {
         ? []
         : [`command: ${last.command}${last.exit_code === null ? '' : ` (exit ${last.exit_code})`}`]),
       ...(last.attribution === undefined ? [] : [`class ${last.class}: ${last.attribution.why}`]),
-      after(visit, ended?.exit_node ?? null, visits),
+      after(visit, row.reason, visits),
     ],
   };
 }
@@ -73,10 +75,12 @@ function failureOf({ row, history, withheld, executions }: InspectedRun) {
 const before = (node: string | null): string[] => (node === null ? [] : [`it stopped before node ${node}`]);
 
 /** What came after the failure. */
-function after(failed: VisitRecord, exit: string | null, visits: readonly VisitRecord[]): string {
+function after(failed: VisitRecord, reason: string, visits: readonly VisitRecord[]): string {
   const later = visits.slice(visits.indexOf(failed) + 1).map(({ node }) => node);
   if (later.length === 0)
-    return failed.next_node === null || exit === null ? 'no edge takes this failure, so the run ended' : '';
+    return reason.startsWith('no route from ')
+      ? 'no edge takes this failure, so the run ended'
+      : `the run ended: ${reason}`;
   const path = later.length > 5 ? [...later.slice(0, 2), '…', ...later.slice(-2)] : later;
   return `then: ${path.join(' → ')}`;
 }

@@ -49,6 +49,7 @@ export const stateLooks: Readonly<Record<NodeState, Look>> = {
   retry: { words: 'retry', line: 'partial', paper: 'partial-paper', width: 1.75, dashes: '4 3' },
   fail: { words: 'failed', line: 'fail', paper: 'fail-paper', width: 3, dashes: '' },
   running: { words: 'running', line: 'running', paper: 'running-paper', width: 3, dashes: '12 3 3 3' },
+  suspended: { words: 'suspended', line: 'partial', paper: 'partial-paper', width: 1.75, dashes: '2 4' },
   interrupted: { words: 'interrupted', line: 'stopped', paper: 'stopped-paper', width: 1.5, dashes: '6 4' },
   skipped: { words: 'skipped', line: 'stopped', paper: 'stopped-paper', width: 1.5, dashes: '1.5 3' },
 };
@@ -65,6 +66,7 @@ export const stateSigns: Readonly<Record<NodeState | 'problem', string>> = {
   fail: `<path d="M5 .5h6L15.5 5v6L11 15.5H5L.5 11V5z" fill="currentColor"/><path d="M5.3 5.3l5.4 5.4M10.7 5.3l-5.4 5.4" ${inner}/>`,
   partial_success: `${ring}<path d="M8 1.500a6.5 6.5 0 0 0 0 13z" fill="currentColor"/>`,
   running: `${ring}<circle cx="8" cy="8" r="3.5" fill="currentColor"/>`,
+  suspended: `${ring}<path d="M6.2 5.2v5.6M9.8 5.2v5.6" ${stroke}/>`,
   interrupted: `${ring}<path d="M3.5 12.5l9-9" ${stroke}/>`,
   skipped: `${ring}<path d="M4.5 8h7" ${stroke}/>`,
   retry: `<path d="M13.5 8a5.5 5.5 0 1 1-1.8-4.1M12.2.8v3.4H8.8" ${stroke}/>`,

@@ -16,11 +16,9 @@ type Bar = ExecutionRow & TimeSpan;
 
 /** An SVG text. Each execution is a group with `data-execution="NODE@VISIT"` and its state as a class. */
 export function timeline(run: RunView, picture: Picture = {}): string {
-  const failing = new Set(run.graph.nodes.filter(({ ends }) => ends === 'fail').map(({ id }) => id));
   const bars = run.executions.map((row): Bar => {
     const from = Date.parse(row.began_at);
-    const state = row.state === 'success' && failing.has(row.node) ? 'fail' : row.state;
-    return { ...row, state, from, to: row.ended_at === null ? from + row.took_ms : Date.parse(row.ended_at) };
+    return { ...row, from, to: row.ended_at === null ? from + row.took_ms : Date.parse(row.ended_at) };
   });
   const scale = timeScale(bars, columns.plot);
   const nodes = [...new Set(bars.map(({ node }) => node))];

@@ -38,6 +38,7 @@ export const statusPaint = (status: Status, paint: Paint): ((text: string) => st
 
 const states: Readonly<Record<ExecutionRow['state'], readonly [sign: string, colour: Colour]>> = {
   running: ['●', 'cyan'],
+  suspended: ['‖', 'yellow'],
   interrupted: ['■', 'yellow'],
   success: ['✓', 'green'],
   partial_success: ['◐', 'yellow'],
@@ -66,16 +67,7 @@ export function runLine(head: string, row: RunRow | undefined): string {
 }
 
 /** The nodes of a run as a table of that width. */
-export function nodeTable(
-  all: readonly NodeRow[],
-  status: Status,
-  paint: Paint,
-  width: number,
-): readonly string[] {
-  // An exit succeeds whatever it says of the run.
-  const rows = all.map((row) =>
-    row.type === 'exit' && status === 'failed' ? { ...row, outcome: 'fail' as const } : row,
-  );
+export function nodeTable(rows: readonly NodeRow[], paint: Paint, width: number): readonly string[] {
   const paid = rows.some(({ spent }) => spent.calls > 0);
   const retried = rows.some(({ retries }) => retries > 0);
   const cells = rows.map((row) => [

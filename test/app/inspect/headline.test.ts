@@ -7,7 +7,7 @@ const text = `digraph g { start; exit; plan [prompt=p]; apply [type=tool, tool_c
 const { graph } = checkPipeline('p.dot', text);
 
 const facts: HeadlineFacts = {
-  summary: { status: 'completed', reason: '', nextNode: '', failedNode: '', wakeAt: null },
+  summary: { status: 'completed', reason: '', nextNode: '', failedNode: '', wakeAt: null, cut: false },
   ...{ context: {}, progress: null, model: 'gpt', commits: 0, steps: 3 },
 };
 const at = '2026-03-01T14:05:00.000Z';
@@ -32,6 +32,7 @@ const rows: readonly (readonly [HeadlineFacts, string | RegExp])[] = [
   [stood({ status: 'paused_quota', wakeAt: at }), /^quota until \d\d:05$/],
   [stood({ status: 'paused_outage', wakeAt: at }), /^provider down, next try at \d\d:05$/],
   [stood({ status: 'interrupted', nextNode: 'b' }), 'interrupted before b'],
+  [stood({ status: 'interrupted', nextNode: 'b', cut: true }), 'interrupted at b'],
   [stood({ status: 'crashed', nextNode: 'b' }), 'crashed at b'],
   [stood({ status: 'failed', reason: 'max_steps: 3' }), 'max_steps: 3'],
   [

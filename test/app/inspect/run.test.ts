@@ -53,7 +53,12 @@ test('rows have title, headline, next command and what can be done', async () =>
     {
       ...{ run_id: 'bad', title: 'straight.dot', status: 'failed', needs_attention: true, at_node: 'a' },
       headline: 'a: ERROR: no column email',
-      ...{ next: 'factory resume bad', acts: ['resume', 'fork'], progress: null, delivered: null },
+      ...{
+        next: 'factory resume bad --accept-changes # after adding an edge from a for outcome=fail to straight.dot',
+        acts: ['resume', 'fork'],
+        progress: null,
+        delivered: null,
+      },
     },
     {
       ...{ run_id: 'good', title: 'Ship it', status: 'completed', needs_attention: false },
@@ -95,7 +100,10 @@ test('a run is its executions in order, with why each came, and rounds of its lo
 
 test('the cause of a failed run names the execution, what it printed, its files and the next command', async () => {
   const { cause } = await view('bad');
-  expect(cause).toMatchObject({ node: 'a@1', next: 'factory resume bad' });
+  expect(cause).toMatchObject({
+    node: 'a@1',
+    next: 'factory resume bad --accept-changes # after adding an edge from a for outcome=fail to straight.dot',
+  });
   expect(cause?.lines.join('\n')).toMatch(/a@1 failed \(product\).*\n.*ERROR: no column email/);
   expect(cause?.evidence).toContain(join(dirOf('bad'), 'a/tool.stdout.txt'));
 });
@@ -127,4 +135,26 @@ test('a list that is asked again reads only what has changed, and forgets a remo
   expect((await list.rows()).map((row, at) => row === before[at])).toEqual([false, true]);
   rmSync(dirOf('bad'), { recursive: true });
   expect((await list.rows()).map(({ run_id }) => run_id)).toEqual(['good']);
+});
+
+test('an exit at which the run failed has failed in list and drawing, and the cause is not a missing edge', async () => {
+  await using other = await house({
+    'walks.dot': straight.replace(' [condition="outcome=success"]', ''),
+    'stalls.dot': `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+      a [shape=parallelogram, tool_command="echo boom; exit 3"]; fix [prompt="fix it", agent=fake]
+      start -> a; a -> exit [condition="outcome=success"]; a -> fix [condition="outcome=fail"]; fix -> a }`,
+  });
+  for (const id of ['walks', 'stalls']) await other.run(`${id}.dot`, { runId: id, quiet: true });
+  const [walks, stalls] = await Promise.all(
+    ['walks', 'stalls'].map((id) =>
+      inspectRun(join(other.path, '.factory/runs', id), { ...doors(), cwd: other.path }),
+    ),
+  );
+  if (walks === undefined || 'problems' in walks || stalls === undefined || 'problems' in stalls)
+    throw new Error('not readable');
+  expect(walks.executions.at(-1)).toMatchObject({ node: 'exit', state: 'fail' });
+  expect(walks.graph.nodes.find(({ id }) => id === 'exit')?.state).toBe('fail');
+  const lines = stalls.cause?.lines.join('\n');
+  expect(lines).toContain('loop_stopped');
+  expect(lines).not.toContain('no edge');
 });

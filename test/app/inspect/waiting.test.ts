@@ -37,7 +37,14 @@ test.for<readonly [string, readonly object[], number, string | undefined]>([
 });
 
 test('the headline of a running run names the wait in place of what the node does', () => {
-  const summary = { status: 'running', reason: '', nextNode: 'a', failedNode: '', wakeAt: null } as const;
+  const summary = {
+    status: 'running',
+    reason: '',
+    nextNode: 'a',
+    failedNode: '',
+    wakeAt: null,
+    cut: false,
+  } as const;
   const facts = { summary, context: {}, progress: null, model: 'm', commits: 0, steps: 1 };
   expect(headlineOf({ ...facts, waiting: 'rate limited, attempt 3' })).toBe('a · rate limited, attempt 3');
   expect(headlineOf(facts)).toBe('a');

@@ -17,7 +17,7 @@ import { State } from './icon.tsx';
 import { ContextChanges, Conversation, Files } from './node-texts.tsx';
 import { Output, TextView } from './output.tsx';
 import { Tabs } from './parts.tsx';
-import { executionPath, selectedExecution, shownState } from './run.tsx';
+import { executionPath, selectedExecution } from './run.tsx';
 
 const nodePage = signal<{ readonly key: string; readonly view: ExecutionView } | null>(null);
 const problem = signal('');
@@ -139,7 +139,7 @@ function NodeHead({ run, row, view }: { run: RunView; row: ExecutionRow; view: E
     <header class="node-head">
       <div class="node-first">
         <h2>
-          <State state={shownState(run, row)} worded /> {row.node}
+          <State state={row.state} worded /> {row.node}
           {visits.length > 1 && <span class="quiet"> @{row.visit}</span>}
         </h2>
         {visits.length > 1 && <Visits run={run} row={row} visits={visits} />}

@@ -9,7 +9,7 @@ import { pathOf } from '../text/address.ts';
 import { durationText } from '../text/format.ts';
 import { lookOf } from '../text/looks.ts';
 import { Shape } from './icon.tsx';
-import { executionPath, selectedExecution, shownState } from './run.tsx';
+import { executionPath, selectedExecution } from './run.tsx';
 
 /** Groups that the reader has unfolded or folded; the others are unfolded while they run, or if they failed. */
 const unfolded = signal<ReadonlyMap<string, boolean>>(new Map());
@@ -120,7 +120,7 @@ function Attempts({ group, run, rows }: Rows & { group: ExecutionGroup }) {
 function Execution({ row, run }: { row: ExecutionRow; run: RunView }) {
   const selected = selectedExecution.value;
   const here = selected?.node === row.node && selected.visit === row.visit;
-  const state = shownState(run, row);
+  const state = row.state;
   const live = row.state === 'running' ? Math.max(0, now.value - runViewAt.value) : 0;
   return (
     <li>

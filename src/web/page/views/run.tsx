@@ -32,12 +32,6 @@ export const selectedExecution = computed<ExecutionRow | undefined>(() => {
   );
 });
 
-/** The state of an execution as it is shown: an exit that ends the run as failed did not succeed. */
-export function shownState({ graph }: RunView, { node, state }: ExecutionRow): ExecutionRow['state'] {
-  const fails = state === 'success' && graph.nodes.some(({ id, ends }) => id === node && ends === 'fail');
-  return fails ? 'fail' : state;
-}
-
 /** Address of an execution in the run that is shown, with the tabs as they are. */
 export function executionPath(run: string, node: string, visit?: number): string {
   const at = here();
