@@ -73,7 +73,7 @@ function sandboxWord(value: string): string {
   if (sandboxWords.some((word) => word === value)) return value;
   throw new BadValue(
     `--sandbox ${value} is none of ${sandboxWords.join(', ')}`,
-    'for example --sandbox bwrap, which refuses to run where stages cannot be confined',
+    'for example --sandbox bwrap, which refuses to run where nodes cannot be confined',
   );
 }
 

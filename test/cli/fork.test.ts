@@ -134,7 +134,7 @@ test('what a fork copies is flushed before it has its name', async () => {
   expect(opened).toEqual(expect.arrayContaining(['inputs', 'exchanges', 'exchanges/calls.jsonl']));
 });
 
-test.for([['pipeline starting'], ['stage started node=count visit=2']])(
+test.for([['pipeline starting'], ['node started node=count visit=2']])(
   'a fork that is interrupted at "%s" and resumed comes to the same end',
   async ([line = '']) => {
     const runId = `cut-${line.length}`;

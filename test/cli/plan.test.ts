@@ -216,7 +216,7 @@ test('a compilation that is interrupted has a report, prints the command to resu
   const cut = await it.factory(['plan', 'spec.md', '--run-id', 'R1'], {
     env,
     watch: (line, process) => {
-      if (line.includes('stage started node=plan')) void server.arrived(1).then(() => process.kill('SIGINT'));
+      if (line.includes('node started node=plan')) void server.arrived(1).then(() => process.kill('SIGINT'));
     },
   });
   expect(cut.code, cut.stderr).toBe(130);

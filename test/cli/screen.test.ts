@@ -75,7 +75,7 @@ test('the exit of a run that failed is not shown as a success, neither live nor 
 
 test('the exit of a run that succeeded is shown as a success, and so is one that sends the run back', async () => {
   expect(await seen([...atExit, done])).toMatch(
-    /stage completed node=bad outcome=success.*\n.*pipeline completed/,
+    /node completed node=bad outcome=success.*\n.*pipeline completed/,
   );
   expect(await seen([...atExit, done], terminal)).toContain('✓ bad');
   expect(await seen([...atExit, started('work', 'tool')], terminal)).toContain('✓ bad');
@@ -86,7 +86,7 @@ test('a dumb terminal gets plain records', async () => {
     errIsTerminal: true,
     env: { TERM: 'dumb' },
   });
-  expect(text).toContain('stage completed node=one');
+  expect(text).toContain('node completed node=one');
   expect(text).not.toContain('\x1b');
 });
 
@@ -170,18 +170,18 @@ const story: readonly RunEvent[] = [
 test('each event is a record', async () => {
   expect(await seen(story, {}, { verbose: true })).toMatchInlineSnapshot(`
     "00:00:00 INFO  pipeline resumed agent=fake forked_from="r0 before plan@2"
-    00:00:00 INFO  stage requested retry node=a retry_count=1 delay_ms=2000 reason="not yet"
+    00:00:00 INFO  node requested a retry node=a retry_count=1 delay_ms=2000 reason="not yet"
     00:00:00 DEBUG agent acted node=a action=command detail=ls status=completed
     00:00:00 WARN  the record does not fit; the node runs node=a why="other files"
     00:00:00 INFO  failed scenario run again in a clean copy node=a result=alike reason=again
     00:00:00 WARN  failed scenario run again in a clean copy node=a result=passed
     00:00:00 WARN  guardrail violation node=a paths=["x","y z"]
-    00:00:00 INFO  stage completed node=a outcome=partial_success elapsed_ms=1200 replayed=true notes=some
-    00:00:00 WARN  stage failed node=a reason="" class=infra elapsed_ms=1200
+    00:00:00 INFO  node completed node=a outcome=partial_success elapsed_ms=1200 replayed=true notes=some
+    00:00:00 WARN  node failed node=a reason="" class=infra elapsed_ms=1200
     00:00:00 DEBUG checkpoint saved node=a
     00:00:00 WARN  pipeline interrupted signal=SIGTERM next=b
-    00:00:00 WARN  pipeline parked status=paused_quota node=b wake_at=2026-01-02 reason=full
-    00:00:00 WARN  pipeline parked status=paused_auth node=b reason="no key"
+    00:00:00 WARN  run suspended status=paused_quota node=b wake_at=2026-01-02 reason=full
+    00:00:00 WARN  run suspended status=paused_auth node=b reason="no key"
     "
   `);
 });
@@ -205,7 +205,7 @@ test('JSON records have level, time, fields and message; flags win over variable
   const flags = { logFormat: 'json', logLevel: 'info' };
   const [record] = (await seen([started('one', 'tool')], { env }, flags)).trim().split('\n');
   expect(record).toBe(
-    '{"level":"INFO","time":"1970-01-01T00:00:00.000Z","node":"one","visit":1,"msg":"stage started"}',
+    '{"level":"INFO","time":"1970-01-01T00:00:00.000Z","node":"one","visit":1,"msg":"node started"}',
   );
 });
 

@@ -19,7 +19,7 @@ function waits(park: Park, condition: string, retryAfterMs?: number) {
 
 test.for<[string, Park, string, boolean]>([
   ['a missing login', { kind: 'auth' }, 'outcome=fail', false],
-  ['a missing login of a run that the stage started', { kind: 'auth', within: true }, 'outcome=fail', true],
+  ['a missing login of a run that the node started', { kind: 'auth', within: true }, 'outcome=fail', true],
   ['the same', { kind: 'auth', within: true }, 'failure_class=infra', false],
   ['a quota', { kind: 'quota' }, 'outcome=fail', true],
   ['a quota', { kind: 'quota' }, 'failure_class=infra', false],

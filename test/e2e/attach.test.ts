@@ -53,7 +53,7 @@ test('an attached terminal shows the run, leaves it alone at Ctrl-C, and ends wi
   const all = ['quick │ in a moment', 'quick │ without an end', 'wait │ it waits', 'wait │ it is over'];
   const followed = await follows;
   expect(outputs(followed.stdout)).toEqual(all);
-  expect(followed.stdout).toMatch(/wait │ it is over\n.* stage completed node=wait/);
+  expect(followed.stdout).toMatch(/wait │ it is over\n.* node completed node=wait/);
   const after = await it.factory(['logs', 'r', '--output', '--no-color'], {});
   expect(outputs(after.stdout)).toEqual(all);
   expect(
@@ -65,7 +65,7 @@ test('an attached terminal shows the run, leaves it alone at Ctrl-C, and ends wi
   expect(again.stderr).toContain('✓ wait');
   const piped = await it.factory(['attach', 'r', '--no-color']);
   expect(piped.code).toBe(0);
-  expect(piped.stdout).toContain('stage completed node=wait');
+  expect(piped.stdout).toContain('node completed node=wait');
   expect(piped.stdout).toContain('✓ success in');
   expect(await it.factory(['logs', 'r', '--output', '--json'])).toMatchObject({ code: 2 });
 });

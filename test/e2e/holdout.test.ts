@@ -293,7 +293,7 @@ test('a run that is stopped by a signal has the scenarios in its workspace, and 
     // The node does not end before the signal.
     env: { HOLD: 'exec tail -f /dev/null' },
     watch: (line, process) => {
-      if (line.includes('stage started node=t')) process.kill('SIGTERM');
+      if (line.includes('node started node=t')) process.kill('SIGTERM');
     },
   });
   expect(interrupted.code, interrupted.stderr).toBe(130);

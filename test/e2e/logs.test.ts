@@ -59,24 +59,24 @@ test('a running run is followed to its end, and its log is the same afterwards',
   const run = it.factory(['run', 'p.dot', '--run-id', 'r', '-q'], { env: { FLAG: flag } });
   await stageWaits(events);
   const { texts, ended } = following(it);
-  await vi.waitFor(() => expect(texts.out).toContain('stage started node=wait visit=1\n'), patient);
+  await vi.waitFor(() => expect(texts.out).toContain('node started node=wait visit=1\n'), patient);
   expect(texts.err).toBe('');
   writeFileSync(flag, '');
   expect((await run).code).toBe(1);
   expect(await ended, texts.err).toBe(0);
   expect(timeless(texts.out)).toEqual([
     'INFO  pipeline starting agent=none',
-    'INFO  stage started node=start visit=1',
-    'INFO  stage completed node=start outcome=success elapsed_ms=0',
-    'INFO  stage started node=wait visit=1',
-    'INFO  stage completed node=wait outcome=success elapsed_ms=0',
-    'INFO  stage started node=no visit=1',
-    'WARN  stage failed node=no reason=tool_exit_code_1 class=product elapsed_ms=0',
-    'INFO  stage started node=exit visit=1',
+    'INFO  node started node=start visit=1',
+    'INFO  node completed node=start outcome=success elapsed_ms=0',
+    'INFO  node started node=wait visit=1',
+    'INFO  node completed node=wait outcome=success elapsed_ms=0',
+    'INFO  node started node=no visit=1',
+    'WARN  node failed node=no reason=tool_exit_code_1 class=product elapsed_ms=0',
+    'INFO  node started node=exit visit=1',
     'WARN  failing exit reached node=exit outcome=fail',
     `ERROR pipeline failed error=${JSON.stringify(walkedIn)}`,
   ]);
-  expect(texts.err).toMatch(/^run r: failed: no: tool_exit_code_1\nnext: .* show r no\n$/);
+  expect(texts.err).toMatch(/^run r: failed: no: tool_exit_code_1\nnext: .* fork r --at no --before --pipeline .*\n$/);
 
   const again = await it.program(['logs', 'r']);
   expect(again).toMatchObject({ code: 0, stdout: texts.out, stderr: texts.err });
@@ -85,8 +85,8 @@ test('a running run is followed to its end, and its log is the same afterwards',
   expect((await it.factory(['logs', 'r', '--last', '0'])).stdout).toBe('');
   const node = await it.factory(['logs', 'r', '--node', 'no']);
   expect(timeless(node.stdout).map((line) => line.slice(0, 19))).toEqual([
-    'INFO  stage started',
-    'WARN  stage failed ',
+    'INFO  node started',
+    'WARN  node failed ',
   ]);
   const exit = await it.factory(['logs', 'r', '--node', 'exit']);
   expect(timeless(exit.stdout)).toContain('WARN  failing exit reached node=exit outcome=fail');
@@ -113,11 +113,11 @@ test('the log of a killed run reports the kill and the command to resume', async
   });
   await stageWaits(events);
   const { texts, ended } = following(it, '--node', 'wait');
-  await vi.waitFor(() => expect(texts.out).toContain('stage started node=wait visit=1\n'), patient);
+  await vi.waitFor(() => expect(texts.out).toContain('node started node=wait visit=1\n'), patient);
   kill();
   expect((await run).signal).toBe('SIGKILL');
   expect(await ended).toBe(0);
-  expect(timeless(texts.out)).toEqual(['INFO  stage started node=wait visit=1']);
+  expect(timeless(texts.out)).toEqual(['INFO  node started node=wait visit=1']);
   expect(texts.err).toMatch(/^run r: crashed at wait\nnext: .* resume r\n$/);
   writeFileSync(flag, '');
 });

@@ -20,7 +20,7 @@ const visited = (records: readonly Record<string, unknown>[]) =>
 function whenAtWork(it: Home, node: string, signal: NodeJS.Signals): NonNullable<Options['watch']> {
   let acted = false;
   return (line, process) => {
-    if (acted || !line.includes(`stage started node=${node} `)) return;
+    if (acted || !line.includes(`node started node=${node} `)) return;
     acted = true;
     const poll = async (): Promise<void> => {
       const found: readonly string[] = await it.list('.').catch(() => []);
@@ -150,13 +150,9 @@ test('the main job, killed after every few nodes, ends with the same commits', a
     });
   };
   const flags = ['--var', 'spec=spec.md', '--agent', 'scripted', '--script', 'agent.json'];
-  let ran = await run(['run', pipeline, '--run-id', 'r1', ...flags], 'stage completed node=plan');
+  let ran = await run(['run', pipeline, '--run-id', 'r1', ...flags], 'node completed node=plan');
   expect(ran.signal, ran.stderr).toBe('SIGKILL');
-  for (const stop of [
-    'stage started node=apply',
-    'stage completed node=rollback',
-    'stage started node=proof',
-  ]) {
+  for (const stop of ['node started node=apply', 'node completed node=rollback', 'node started node=proof']) {
     ran = await run(['resume', 'r1'], stop);
     expect(ran.signal, `${stop}\n${ran.stderr}`).toBe('SIGKILL');
   }

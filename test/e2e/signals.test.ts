@@ -21,7 +21,7 @@ const deaf = `trap '' TERM INT HUP; echo $$ > $FLAG.part; mv $FLAG.part $FLAG; w
 const endedAtFlag =
   (flag: string, signal: NodeJS.Signals): NonNullable<Options['watch']> =>
   (line, engine) => {
-    if (line.includes('stage started node=one'))
+    if (line.includes('node started node=one'))
       void vi.waitFor(() => expect(existsSync(flag)).toBe(true), patient).then(() => engine.kill(signal));
   };
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
@@ -33,7 +33,7 @@ test('a second signal ends a run at once, although the node ignores signals, and
   const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
     env,
     watch: (line, engine) => {
-      if (line.includes('stage started node=one')) void gone().then(() => engine.kill('SIGTERM'));
+      if (line.includes('node started node=one')) void gone().then(() => engine.kill('SIGTERM'));
       if (line.includes('a second signal stops at once')) engine.kill('SIGINT');
     },
   });
@@ -52,7 +52,7 @@ test('a terminal that hangs up in the delay before a retry stops the run in orde
   });
   const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
     watch: (line, engine) => {
-      if (line.includes('requested retry')) engine.kill('SIGHUP');
+      if (line.includes('requested a retry')) engine.kill('SIGHUP');
     },
   });
   expect(ran.code).toBe(130);
@@ -106,7 +106,7 @@ test("SIGUSR1 does not open Node's debugger during a run", async () => {
   await using it = await home({ 'p.dot': stage('sleep 0.7') });
   const ran = await it.factory(['run', 'p.dot'], {
     watch: (line, engine) => {
-      if (line.includes('stage started node=one')) engine.kill('SIGUSR1');
+      if (line.includes('node started node=one')) engine.kill('SIGUSR1');
     },
   });
   expect(ran).toMatchObject({ code: 0, signal: null });

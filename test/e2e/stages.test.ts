@@ -121,7 +121,7 @@ test('a tool ended by a signal has the matching exit code as its reason, and the
     notes: 'ended by SIGKILL',
     attribution: { why: 'ended by SIGKILL' },
   });
-  expect(ran.stderr).toContain('stage failed node=t reason="tool_exit_code_-1 (ended by SIGKILL)"');
+  expect(ran.stderr).toContain('node failed node=t reason="tool_exit_code_-1 (ended by SIGKILL)"');
   expect(ran.stderr).toContain('for outcome fail: tool_exit_code_-1 (ended by SIGKILL)');
   const { context } = (await it.json('.factory/runs/r1/checkpoint.json')) as {
     context: Record<string, string>;

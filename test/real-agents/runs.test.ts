@@ -156,7 +156,7 @@ async function interrupted(name: 'codex' | 'claude', sandbox: (typeof rungs)[num
   const begun: string[] = [];
   /** Acts once the model has been asked `asked` times: everything is started then. */
   const once = (it: Awaited<ReturnType<typeof rig>>, asked: number, act: () => void) => (line: string) => {
-    if (!line.includes('stage started node=a')) return;
+    if (!line.includes('node started node=a')) return;
     const look = setInterval(() => {
       if (it.desk.bodies().length < asked) return;
       clearInterval(look);

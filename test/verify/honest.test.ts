@@ -27,7 +27,7 @@ async function cut(id: string): Promise<void> {
   const ended = await it.start(
     id,
     'p.dot',
-    (line) => line.includes('stage started node=check') && ++seen === 2,
+    (line) => line.includes('node started node=check') && ++seen === 2,
   );
   expect(ended.code).toBe(130);
 }

@@ -50,7 +50,7 @@ beforeAll(async () => {
       ...[done(), done(), done()],
     ),
   });
-  await place.run('p.dot', { runId: 'r', workdir: 'w' }, (line) => /stage started.* node=rest/.test(line));
+  await place.run('p.dot', { runId: 'r', workdir: 'w' }, (line) => /node started.* node=rest/.test(line));
   server = await served(place.path);
   client = createClient({ url: server.url.href });
 });

@@ -25,7 +25,7 @@ export const orderRollback = (
     if (current.snapshot === null) {
       return no(
         'config',
-        `the attempt at ${current.id} has no snapshot to go back to: the prompt stage needs access="run"`,
+        `the attempt at ${current.id} has no snapshot to go back to: the prompt node needs access="run"`,
       );
     }
     const snapshots = await openSnapshots({ workspace, dir: place.run.snapshots, inStage: true });

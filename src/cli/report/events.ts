@@ -15,10 +15,10 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
     resumed ? 'pipeline resumed' : 'pipeline starting',
     { agent, ...(from === undefined ? {} : { forked_from: forkWords(from) }) },
   ],
-  StageStarted: ({ node_id: node, visit }) => ['info', 'stage started', { node, visit }],
+  StageStarted: ({ node_id: node, visit }) => ['info', 'node started', { node, visit }],
   StageRetrying: ({ node_id: node, retry_count, delay_ms, reason }) => [
     'info',
-    'stage requested retry',
+    'node requested a retry',
     { node, retry_count, delay_ms, reason },
   ],
   CallRetrying: ({ node_id: node, attempt, cause, delay_ms, reason }) => [
@@ -40,7 +40,7 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
   GuardrailViolation: ({ node_id: node, paths }) => ['warn', 'guardrail violation', { node, paths }],
   StageCompleted: ({ node_id: node, outcome, elapsed_ms, replayed, notes }) => [
     'info',
-    'stage completed',
+    'node completed',
     {
       ...{ node, outcome, elapsed_ms },
       ...(replayed === true ? { replayed } : {}),
@@ -49,7 +49,7 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
   ],
   StageFailed: ({ node_id: node, elapsed_ms, replayed, ...failed }) => [
     'warn',
-    'stage failed',
+    'node failed',
     {
       node,
       reason: toldReason(failed.failure_reason, failed.attribution),
@@ -64,7 +64,7 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
   PipelineInterrupted: ({ signal, next_node: next }) => ['warn', 'pipeline interrupted', { signal, next }],
   PipelineParked: ({ status, node_id: node, wake_at, reason }) => [
     'warn',
-    'pipeline parked',
+    'run suspended',
     { status, node, ...(wake_at === null ? {} : { wake_at }), reason },
   ],
 };

@@ -79,7 +79,7 @@ export async function openLog(
   return (at, message, fields = {}) => json[at](fields, message);
 }
 
-/** `10:20:30 INFO  stage started node=plan visit=1` */
+/** `10:20:30 INFO  node started node=plan visit=1` */
 export function recordLine(when: string, level: string, message: string, fields: object = {}): string {
   const shown = Object.entries(fields).map(([key, value]) => `${key}=${quoted(value)}`);
   return `${[when, level, message, ...shown].join(' ')}\n`;

@@ -82,12 +82,12 @@ test('a signal at any node leaves the repository unchanged byte for byte, and th
   const was = everything(it.repo);
   let next = it.command;
   const cuts = [
-    ['stage started node=start', 'SIGKILL', true],
-    ['stage started node=propose', 'SIGTERM', false],
-    ['stage started node=verify', 'SIGINT', false],
-    ['stage started node=rollback', 'SIGKILL', true],
-    ['stage started node=commit', 'SIGTERM', true],
-    ['stage started node=proof', 'SIGKILL', false],
+    ['node started node=start', 'SIGKILL', true],
+    ['node started node=propose', 'SIGTERM', false],
+    ['node started node=verify', 'SIGINT', false],
+    ['node started node=rollback', 'SIGKILL', true],
+    ['node started node=commit', 'SIGTERM', true],
+    ['node started node=proof', 'SIGKILL', false],
   ] as const;
   for (const [at, signal, group] of cuts) {
     let done = false;
