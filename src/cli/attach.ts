@@ -81,7 +81,10 @@ async function draw(
 /** The summary of a run that has ended; where its owner could not write one, how it stands. */
 async function end({ id, dir }: NamedRun, options: AttachOptions, io: CliIo): Promise<void> {
   const row = await inspectRow(dir, io);
-  const result = resultIn(dir);
+  const result = resultIn(dir, io);
   if (result === null || result.status !== row?.status) io.err(`${runLine(`run ${id}:`, row)}\n`);
-  else io.out(`${summary(result, painter(paints(io, io.outIsTerminal, options.color)))}\n`);
+  else
+    io.out(
+      `${summary({ ...result, next: row.next }, painter(paints(io, io.outIsTerminal, options.color)))}\n`,
+    );
 }

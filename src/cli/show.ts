@@ -10,7 +10,6 @@ import type { Clock } from '../core/contracts/clock.ts';
 import { toldOf } from '../core/records/manifest.ts';
 import { parsePoint } from '../core/records/names.ts';
 import { printed } from '../store/result.ts';
-import { namedRun } from '../store/runs.ts';
 import { findNamed, usage } from './find-run.ts';
 import { type Io, paints } from './io.ts';
 import { executionText, nodeTable, orderTable, settingRows, standingText } from './report/inspect.ts';
@@ -35,7 +34,7 @@ export async function showCommand(
     return usage(point.problem, 'write NODE or NODE@N, for example factory show latest check@2');
   const inspected = await readForViews(found.dir, io);
   if ('problems' in inspected) return inspected;
-  const view = await viewOf(inspected);
+  const view = await viewOf(inspected, io);
   if (point === undefined) return showRun(inspected, view, options, io);
   const row = findExecution(view.executions, point.node, point.visit);
   if ('problems' in row) return row;
@@ -63,20 +62,14 @@ async function showRun(
 function screen(inspected: InspectedRun, view: RunView, { color }: ShowOptions, io: ShowIo): string {
   const paint = painter(paints(io, io.outIsTerminal, color));
   const width = io.outIsTerminal ? io.width : 160;
-  const { dir, manifest, history } = inspected;
+  const { manifest, history } = inspected;
   const isOpen = view.groups.some(({ kind, state }) => kind === 'order' && state !== 'done');
-  const program = io.called?.program ?? 'factory';
   const { result, next, at_node, wake_at, status } = view;
   const isIts = result !== null && result.status === status;
   const texts = [
     nodeTable(nodeRowsOf(inspected), paint, width).join('\n'),
     ...(isOpen ? [orderTable(view.groups, paint, width).join('\n')] : []),
-    isIts
-      ? summary(
-          { ...result, next: '', verify: `${program} verify ${namedRun(dir, io.cwd)}`, run_dir: dir },
-          paint,
-        )
-      : standingText(view, history.checkpoint.steps, paint),
+    isIts ? summary({ ...result, next: '' }, paint) : standingText(view, history.checkpoint.steps, paint),
   ];
   const rows = [
     ...settingRows(manifest, view.spent, pricesOf(manifest)),

@@ -85,8 +85,8 @@ test('a running run is followed to its end, and its log is the same afterwards',
   expect((await it.factory(['logs', 'r', '--last', '0'])).stdout).toBe('');
   const node = await it.factory(['logs', 'r', '--node', 'no']);
   expect(timeless(node.stdout).map((line) => line.slice(0, 19))).toEqual([
-    'INFO  node started',
-    'WARN  node failed ',
+    'INFO  node started ',
+    'WARN  node failed n',
   ]);
   const exit = await it.factory(['logs', 'r', '--node', 'exit']);
   expect(timeless(exit.stdout)).toContain('WARN  failing exit reached node=exit outcome=fail');

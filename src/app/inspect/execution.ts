@@ -31,7 +31,7 @@ export async function inspectExecution(
 ): Promise<ExecutionView | Refusal> {
   const run = await readForViews(dir, doors);
   if ('problems' in run) return run;
-  const { executions } = await viewOf(run);
+  const { executions } = await viewOf(run, doors);
   const row = findExecution(executions, node, visit);
   return 'problems' in row ? row : executionViewOf(run, row);
 }

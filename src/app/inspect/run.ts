@@ -3,7 +3,7 @@ import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { layout } from '../../core/records/layout.ts';
 import { type RunResult, runResultSchema } from '../../core/records/result.ts';
 import { loadOrders } from '../../store/orders.ts';
-import { jsonOf } from '../../store/runs.ts';
+import { jsonOf, namedRun } from '../../store/runs.ts';
 import { executionName } from './executions.ts';
 import { graphOfRun } from './graph.ts';
 import { groupsOf } from './groups.ts';
@@ -15,10 +15,13 @@ import { whyOf } from './why.ts';
 /** The run in `dir`, whole; or why it cannot be read. */
 export async function inspectRun(dir: string, doors: InspectDoors): Promise<RunView | Refusal> {
   const run = await readForViews(dir, doors);
-  return 'problems' in run ? run : viewOf(run);
+  return 'problems' in run ? run : viewOf(run, doors);
 }
 
-export async function viewOf(run: InspectedRun): Promise<RunView> {
+export async function viewOf(
+  run: InspectedRun,
+  doors: Pick<InspectDoors, 'cwd' | 'called'>,
+): Promise<RunView> {
   const { dir, row, manifest, graph, history, events, executions } = run;
   const visits = history.records.filter((record) => record.type === 'Visit');
   const { groups, of } = groupsOf({
@@ -40,7 +43,7 @@ export async function viewOf(run: InspectedRun): Promise<RunView> {
         ? { name: '', direction: 'TB', nodes: [], edges: [] }
         : graphOfRun(graph, { executions, visits, calls: history.calls }),
     cause: row.status === 'running' || row.status === 'completed' ? null : await whyOf(run),
-    result: row.status === 'running' ? null : resultIn(dir),
+    result: row.status === 'running' ? null : resultIn(dir, doors),
     last_event: events.seq,
     run_dir: dir,
   };
@@ -72,6 +75,13 @@ async function orderTitles(dir: string): Promise<ReadonlyMap<string, string>> {
   return new Map(loaded.orders.map(({ order }) => [order.id, order.title]));
 }
 
-/** `result.json` of a run; null if it is missing or not readable. */
-export const resultIn = (dir: string): RunResult | null =>
-  runResultSchema().safeParse(jsonOf(layout(dir).result)).data ?? null;
+/** `result.json` of a run, with the places that it has now; null if it is missing or not readable. */
+export function resultIn(
+  dir: string,
+  { cwd, called = { program: 'factory' } }: Pick<InspectDoors, 'cwd' | 'called'>,
+): RunResult | null {
+  const result = runResultSchema().safeParse(jsonOf(layout(dir).result)).data;
+  if (result === undefined) return null;
+  const { workspace } = layout(dir);
+  return { ...result, run_dir: dir, workspace, verify: `${called.program} verify ${namedRun(dir, cwd)}` };
+}

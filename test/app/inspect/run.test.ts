@@ -1,5 +1,5 @@
 /** Views of runs: read from outside, from run directories that the command line has made. */
-import { rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inspectExecution } from '../../../src/app/inspect/execution.ts';
@@ -157,4 +157,15 @@ test('an exit at which the run failed has failed in list and drawing, and the ca
   const lines = stalls.cause?.lines.join('\n');
   expect(lines).toContain('loop_stopped');
   expect(lines).not.toContain('no edge');
+});
+
+test('a run that was moved shows where it is, not where it was', async () => {
+  cpSync(dirOf('good'), join(it.path, 'elsewhere/good'), { recursive: true });
+  const read = await inspectRun(join(it.path, 'elsewhere/good'), doors());
+  const { result } = 'problems' in read ? { result: null } : read;
+  expect(result).toMatchObject({
+    run_dir: join(it.path, 'elsewhere/good'),
+    workspace: join(it.path, 'elsewhere/good/workspace'),
+    verify: expect.stringContaining('elsewhere'),
+  });
 });

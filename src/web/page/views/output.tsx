@@ -107,6 +107,7 @@ export function TextView(props: TextProps) {
   const text = whole.value ?? props.text;
   // A text that begins in the middle of a file begins in the middle of a line.
   const lines = useMemo(() => (cut ? outputLines(text).slice(1) : outputLines(text)), [text, cut]);
+  const count = countOfLines(lines.length, cut ? 'last' : firstOnly(whole.value, shown));
   const found = useMemo(() => linesWith(lines, search.value), [lines, search.value]);
   const wantedLine = cut ? undefined : lineOf(fragment.value, mark);
   const focused = found[Math.min(at.value, found.length - 1)];
@@ -135,7 +136,7 @@ export function TextView(props: TextProps) {
   }, []);
   return (
     <section class={props.plain ? 'text-view plain-text' : 'text-view'} aria-label={name}>
-      <TextHead props={props} lines={lines.length} search={search} found={found.length} at={at} />
+      <TextHead props={props} count={count} search={search} found={found.length} at={at} />
       {cut && (
         <p class="note">
           The end of {sizeWords(shown.bytes)} is shown.{' '}
@@ -173,15 +174,23 @@ export function TextView(props: TextProps) {
   );
 }
 
+/** Whether a text that was asked for whole is only the beginning of its file. */
+const firstOnly = (whole: string | null, shown: ShownText | undefined): 'first' | 'all' =>
+  whole !== null && shown !== undefined && shown.bytes > mostBytes ? 'first' : 'all';
+
+/** How many lines are here, and which of the file. */
+const countOfLines = (count: number, which: 'first' | 'last' | 'all'): string =>
+  which === 'all' ? countedItems(count, 'line') : `${which} ${countedItems(count, 'line')}`;
+
 interface HeadProps {
   readonly props: TextProps;
-  readonly lines: number;
+  readonly count: string;
   readonly search: { value: string };
   readonly found: number;
   readonly at: { value: number };
 }
 
-function TextHead({ props: { name, shown, of }, lines, search, found, at }: HeadProps) {
+function TextHead({ props: { name, shown, of }, count, search, found, at }: HeadProps) {
   const step = (by: number) => {
     if (found > 0) at.value = (Math.min(at.value, found - 1) + by + found) % found;
   };
@@ -189,7 +198,7 @@ function TextHead({ props: { name, shown, of }, lines, search, found, at }: Head
     <p class="tools text-head">
       <span class="path">{name}</span>
       <span class="quiet number">
-        {countedItems(lines, 'line')}
+        {count}
         {shown !== undefined && `, ${sizeWords(shown.bytes)}`}
       </span>
       {shown !== undefined && of !== undefined && (
