@@ -11,12 +11,17 @@ export const serveVerb: Verb = {
     option('--port <n>', 'port; 0 takes a free one (default: 4477)', wholeNumber(0, 65_535)),
     option(
       '--host <address>',
-      'address to listen on (default: 127.0.0.1); any that others can reach needs --token',
+      'address to listen on (default: 127.0.0.1); any that others can reach needs a token of yours',
       notEmpty,
     ),
     option(
-      '--token <token>',
-      'token of the address, 16 characters or more (default: a random one)',
+      '--token-file <file>',
+      'file with the token, 16 characters or more (also: FACTORY_SERVE_TOKEN; default: a random token)',
+      notEmpty,
+    ),
+    option(
+      '--public-url <url>',
+      'address under which a proxy or tunnel offers this server, such as https://ci.example.org',
       notEmpty,
     ),
     option('--read-only', 'show the runs, and offer nothing that changes them'),

@@ -1,9 +1,10 @@
 /** `factory serve`: the page and the HTTP API over a runs directory. */
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { startDetached } from '../app/detach.ts';
 import { type OpenRunList, openRunList } from '../app/inspect/rows.ts';
 import type { Refusal } from '../core/diagnostic.ts';
+import { readPlain } from '../platform/files/read.ts';
 import { packageRoot } from '../platform/package.ts';
 import type { DeliverBody } from '../web/contract.ts';
 import type { Web } from '../web/web.ts';
@@ -15,7 +16,8 @@ type ServeOptions = {
   readonly runsdir?: string;
   readonly host?: string;
   readonly port?: number;
-  readonly token?: string;
+  readonly tokenFile?: string;
+  readonly publicUrl?: string;
   readonly readOnly?: boolean;
   readonly openapi?: boolean;
 };
@@ -31,24 +33,45 @@ export async function serveCommand(options: ServeOptions, io: CliIo): Promise<Ve
     return 0;
   }
   const security = await import('../web/security.ts');
-  const { host = localHost, token = security.newToken() } = options;
-  const bad = options.token === undefined ? undefined : security.tokenProblem(options.token);
-  if (bad !== undefined) return usage(`--token: ${bad}`, 'leave it out for a random one');
-  if (!security.isLoopback(host) && options.token === undefined)
+  const { host = localHost } = options;
+  const given = givenToken(options, io);
+  if (typeof given === 'object') return given;
+  const bad = given === undefined ? undefined : security.tokenProblem(given);
+  if (bad !== undefined) return usage(bad, 'leave it out for a random one');
+  const publicUrl = options.publicUrl === undefined ? undefined : security.publicOrigin(options.publicUrl);
+  if (options.publicUrl !== undefined && publicUrl === undefined)
     return usage(
-      `--host ${host} can be reached from other machines, and --token is missing`,
-      'choose a token (16 characters or more) and pass it to the people who may use this server',
+      `--public-url ${options.publicUrl} is no address of a server`,
+      'write it like https://ci.example.org',
     );
-  const served = await serve({ ...options, host, token }, io);
+  if (given === undefined && (!security.isLoopback(host) || publicUrl !== undefined))
+    return usage(
+      `${publicUrl ?? `--host ${host}`} can be reached from other machines, and no token is given`,
+      `put a token (16 characters or more) into a file and name it with --token-file, or set ${tokenVariable}`,
+    );
+  const token = given ?? security.newToken();
+  const served = await serve({ ...options, host, token, publicUrl }, io);
   if ('problems' in served) return served;
   const { port, runsDir, close, signal } = served;
   const at = security.inUrl(host === '0.0.0.0' || host === '::' ? hostname() : host);
-  io.out(`http://${at}:${port}/?token=${token}\n`);
-  io.err(`serving ${runsDir}${options.readOnly === true ? ', read-only' : ''}; stop with Ctrl-C\n`);
+  const where = publicUrl === undefined ? '' : ` at ${at}:${port}`;
+  io.err(`serving ${runsDir}${where}${options.readOnly === true ? ', read-only' : ''}; stop with Ctrl-C\n`);
+  io.out(`${publicUrl ?? `http://${at}:${port}`}/?token=${token}\n`);
   if (!signal.aborted)
     await new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));
   await close();
   return 0;
+}
+
+const tokenVariable = 'FACTORY_SERVE_TOKEN';
+
+/** The token of the file, else of the variable; undefined without both. Not of a flag: every user of a machine sees those. */
+function givenToken({ tokenFile }: ServeOptions, { cwd, env }: CliIo): string | undefined | Refusal {
+  if (tokenFile === undefined) return env[tokenVariable] || undefined;
+  const read = readPlain(resolve(cwd, tokenFile), 64 * 1024);
+  if (read.kind === 'text') return read.text.trim();
+  const why = read.kind === 'missing' ? 'there is no such file' : `it ${read.why}`;
+  return usage(`--token-file ${tokenFile}: ${why}`, 'name a file that has the token alone');
 }
 
 type Served = {
@@ -59,10 +82,14 @@ type Served = {
 };
 
 async function serve(
-  options: ServeOptions & { readonly host: string; readonly token: string },
+  options: Omit<ServeOptions, 'publicUrl'> & {
+    readonly host: string;
+    readonly token: string;
+    readonly publicUrl: string | undefined;
+  },
   io: CliIo,
 ): Promise<Served | Refusal> {
-  const { host, token, port = defaultPort } = options;
+  const { host, token, publicUrl, port = defaultPort } = options;
   const [{ webApp }, { listen }, { readAssets }] = await Promise.all([
     import('../web/server.ts'),
     import('../web/listen.ts'),
@@ -72,7 +99,7 @@ async function serve(
   const signal = io.signal();
   const web = webOf(options, runsDir, signal, io);
   let actual = port;
-  const access = { token, host, port: () => actual, machine: hostname() };
+  const access = { token, host, port: () => actual, machine: hostname(), publicUrl };
   const page = readAssets(join(packageRoot(), 'dist/page'));
   const app = webApp(web, access, page, (error) =>
     io.err(`internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
@@ -85,8 +112,15 @@ async function serve(
   return { port: actual, runsDir, signal, close: listening.close };
 }
 
-function webOf(options: ServeOptions, runsDir: string, closing: AbortSignal, io: CliIo): Web {
-  const { cwd, env, clock, every, called } = io;
+function webOf(
+  options: Pick<ServeOptions, 'runsdir' | 'readOnly'>,
+  runsDir: string,
+  closing: AbortSignal,
+  io: CliIo,
+): Web {
+  const { cwd, clock, every, called } = io;
+  // Runs and their nodes do not get it.
+  const { [tokenVariable]: _, ...env } = io.env;
   const doors = { cwd, clock, ...(called === undefined ? {} : { called }) };
   return {
     ...doors,
@@ -112,7 +146,7 @@ function sharingReads({ row, rows }: OpenRunList): OpenRunList {
 }
 
 /** `factory deliver --json` in this process. */
-async function deliverIn(run: string, body: DeliverBody, options: ServeOptions, io: CliIo) {
+async function deliverIn(run: string, body: DeliverBody, options: Pick<ServeOptions, 'runsdir'>, io: CliIo) {
   const { deliverCommand } = await import('./deliver.ts');
   let printed = '';
   let warned = '';

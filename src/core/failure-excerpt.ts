@@ -302,7 +302,7 @@ const evidence =
 const place =
   /[\w)\]-]\.\w{1,8}(?::\d+|\(\d+)|"[^"]+", line \d+|\bline \d+\b|^\s*(?:-->|❯|at )\s*\S+[.:/]\S*/;
 
-/** What npm adds below the output of a script or of its own error: facts about the call, and advice. */
+/** What npm adds below the output of a script or of a failed call: facts about the call, and advice. */
 const npmNoise =
   /^npm (?:ERR!|error)\s*(?:$|(?:code|errno|syscall|path|dest|command|signal|workspace|location|cwd)\b|(?:A complete log|This is probably not|There is likely additional|Exit status|Failed at the|Lifecycle script|in workspace|[A-Za-z]:\\|\/)|enoent This is related)/i;
 

@@ -16,6 +16,9 @@ const gatherMs = 250;
 /** Bytes; after that many a new file begins, with the newest texts. */
 const mostBytes = 4 * 1024 * 1024;
 
+/** Bytes that are read at once: a file of the greatest length, and its last piece. */
+const mostAhead = 8 * mostBytes;
+
 type Piece = Pick<LiveText, 'channel' | 'text'>;
 
 export interface LiveTexts extends Closing {
@@ -182,7 +185,10 @@ class GrowingFile {
   }
 
   *texts(): Generator<ReadText> {
-    const piece = Buffer.alloc(Math.max(0, fstatSync(this.#file).size - this.#at));
+    const { size } = fstatSync(this.#file);
+    // No owner writes that much: what is left out is no live text.
+    if (size - this.#at > mostAhead) this.#at = size;
+    const piece = Buffer.alloc(Math.max(0, size - this.#at));
     const read = readSync(this.#file, piece, 0, piece.length, this.#at);
     this.#at += read;
     const bytes = Buffer.concat([this.#rest, piece.subarray(0, read)]);

@@ -63,7 +63,7 @@ function afterFailure(
   if (reason.startsWith('audit: ')) return `${program} audit ${run}`;
   const file = isBundled(pipeline) ? undefined : quoteWord(pipeline);
   const [, node, outcome] = /^no route from node (\S+) for outcome (\w+)/.exec(reason) ?? [];
-  // As it is, the pipeline would stop at the same node again.
+  // The unchanged pipeline would stop at the same node again.
   if (node !== undefined)
     return file === undefined
       ? before(node)

@@ -18,7 +18,8 @@ const limits = {
   keepAliveTimeout: 5000,
   connectionsCheckingInterval: 2000,
 };
-const mostConnections = 500;
+/** Twice as many as there may be streams. */
+const mostConnections = 1000;
 const closeMs = 1000;
 
 /** Listens on `host` and `port`; 0 takes a free port. */

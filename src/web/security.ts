@@ -10,6 +10,8 @@ export type Access = {
   readonly host: string;
   /** Known once the server listens. */
   readonly port: () => number;
+  /** The origin under which a proxy or a tunnel offers this server, such as `https://ci.example.org`. */
+  readonly publicUrl?: string | undefined;
   /** The name of this machine, which a server on all addresses also answers to. */
   readonly machine: string;
 };
@@ -20,7 +22,15 @@ export const newToken = (): string => randomBytes(32).toString('base64url');
 export const tokenProblem = (token: string): string | undefined =>
   /^[A-Za-z0-9._~-]{16,200}$/.test(token)
     ? undefined
-    : 'the token must have 16 to 200 letters, digits, ".", "_", "~" or "-"';
+    : 'a token has 16 to 200 letters, digits, ".", "_", "~" or "-"';
+
+/** The origin of an address without a path; undefined for anything else. */
+export function publicOrigin(url: string): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { origin, protocol, pathname, search, hash, username } = new URL(url);
+  const isPlain = pathname === '/' && search === '' && hash === '' && username === '';
+  return (protocol === 'https:' || protocol === 'http:') && isPlain ? origin : undefined;
+}
 
 const loopback = ['127.0.0.1', 'localhost', '[::1]'];
 const everywhere = ['0.0.0.0', '::', '[::]'];
@@ -34,12 +44,14 @@ export const inUrl = (host: string): string =>
   host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 
 /** Whether the header `Host` names this server. A page of another site whose name was pointed at this machine has its own
- *  name there. */
-export function isOurHost(given: string | undefined, { host, port, machine }: Access): boolean {
+ *  name there. The end of a tunnel (`ssh -L`) is a loopback address with another port. */
+export function isOurHost(given: string | undefined, { host, port, machine, publicUrl }: Access): boolean {
   const [, name = '', at = '80'] = /^(\[[0-9a-f:.]+\]|[^:\s]+)(?::(\d+))?$/i.exec(given ?? '') ?? [];
-  if (name === '' || Number(at) !== port()) return false;
   const lower = name.toLowerCase();
-  if (loopback.includes(lower) || lower === inUrl(host).toLowerCase()) return true;
+  if (loopback.includes(lower)) return true;
+  if (publicUrl !== undefined && given?.toLowerCase() === new URL(publicUrl).host) return true;
+  if (name === '' || Number(at) !== port()) return false;
+  if (lower === inUrl(host).toLowerCase()) return true;
   const isAddress = /^\d{1,3}(?:\.\d{1,3}){3}$/.test(lower) || lower.startsWith('[');
   return everywhere.includes(host) && (isAddress || lower === machine.toLowerCase());
 }
@@ -65,12 +77,12 @@ function wayIn(c: Context, access: Access): Way | undefined {
 
 /** Whether a page of another origin caused the request. Other ports of this machine are other origins, although browsers send
  *  them the same cookies. */
-function isForeign(c: Context, way: Way): boolean {
+function isForeign(c: Context, way: Way, { publicUrl }: Access): boolean {
   const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
   const site = c.req.header('Sec-Fetch-Site');
   if (site !== undefined && site !== 'same-origin' && !(isRead && site === 'none')) return true;
   const origin = c.req.header('Origin');
-  if (origin !== undefined) return origin !== `http://${c.req.header('Host')}`;
+  if (origin !== undefined) return origin !== publicUrl && origin !== `http://${c.req.header('Host')}`;
   return !isRead && way === 'cookie';
 }
 
@@ -83,7 +95,7 @@ export const ourHostOnly =
       403,
       'forbidden',
       'the header Host does not name this server',
-      'use the address that factory serve printed',
+      'use the address that factory serve printed; behind a proxy, start it with --public-url',
     );
   };
 
@@ -100,7 +112,7 @@ export const withTokenOnly =
         'open the address that factory serve printed, or send Authorization: Bearer TOKEN',
         { 'WWW-Authenticate': 'Bearer' },
       );
-    if (isForeign(c, way))
+    if (isForeign(c, way, access))
       return problem(403, 'forbidden', 'the request comes from another page', 'use the page of this server');
     return next();
   };
@@ -118,6 +130,7 @@ export const tokenExchange =
       );
     setCookie(c, cookieName(access), access.token, {
       ...{ path: '/', httpOnly: true, sameSite: 'Strict', maxAge: 30 * 24 * 3600 },
+      secure: access.publicUrl?.startsWith('https:') === true,
     });
     const url = new URL(c.req.url);
     url.searchParams.delete('token');

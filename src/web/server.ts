@@ -6,6 +6,7 @@ import { isCode, systemWords } from '../platform/files/write.ts';
 import { schemaProblems } from '../store/unreadable.ts';
 import { handlers } from './api/index.ts';
 import { answerAsset, type PageAssets } from './assets.ts';
+import { addressOf } from './page/text/address.ts';
 import { type ApiRoute, type ApiRouteName, routes } from './routes.ts';
 import { type Access, boundHeaders, ourHostOnly, tokenExchange, withTokenOnly } from './security.ts';
 import { type Asked, type AskedRun, notFound, problem, servedRun, type Web } from './web.ts';
@@ -26,11 +27,18 @@ export function webApp(web: Web, access: Access, page: PageAssets, internal: (er
   app.all('/api/*', (c) =>
     notFound(`there is no ${c.req.path}`, 'factory serve --openapi lists all endpoints'),
   );
-  app.get('*', tokenExchange(access), (c) => answerAsset(page, c.req.path, c.req.header('If-None-Match')));
+  app.get('*', tokenExchange(access), (c) => {
+    const isAddress = addressOf(c.req.path, '').view !== 'none';
+    if (isAddress || page.files.has(c.req.path))
+      return answerAsset(page, c.req.path, c.req.header('If-None-Match'));
+    return notFound(`there is no ${c.req.path}`, 'the page is at /, the API at /api/v1/');
+  });
   app.all('*', (c) =>
     problem(405, 'method', `${c.req.method} is not allowed here`, '', { Allow: 'GET, HEAD' }),
   );
   app.onError((error) => {
+    if (error instanceof CutBody)
+      return problem(400, 'bad-request', 'the body ended before its length', 'send it whole');
     const trouble = diskError(error);
     if (trouble !== undefined)
       return problem(
@@ -126,14 +134,21 @@ async function bodyOf(c: Context): Promise<unknown> {
   }
 }
 
-/** The body; undefined if it is too large. Not more than that is held in memory. */
+/** The client has left while it sent the body. */
+class CutBody extends Error {}
+
+/** The body; undefined if it is too large. Not more than that is held in memory. Rejects with a `CutBody`. */
 async function textOf({ body }: Request): Promise<string | undefined> {
   const pieces: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of body ?? []) {
-    size += piece.length;
-    if (size > largestBody) return undefined;
-    pieces.push(piece);
+  try {
+    for await (const piece of body ?? []) {
+      size += piece.length;
+      if (size > largestBody) return undefined;
+      pieces.push(piece);
+    }
+  } catch (error) {
+    throw new CutBody('the body was cut', { cause: error });
   }
   return Buffer.concat(pieces).toString();
 }

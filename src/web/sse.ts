@@ -1,7 +1,11 @@
 /** Server-sent events. */
-import type { Web } from './web.ts';
+import { problem, type Web } from './web.ts';
 
 const heartbeatMs = 15_000;
+
+/** Streams at once; other requests still have room (see `mostConnections`). */
+const mostStreams = 500;
+let openStreams = 0;
 
 /** One message. `id` is what a browser sends as `Last-Event-ID` when it connects again. */
 export const message = (event: string, data: unknown, id?: number): string =>
@@ -14,16 +18,34 @@ export function eventStream(
   { every, closing }: Pick<Web, 'every' | 'closing'>,
   request: Request,
 ): Response {
-  const headers = { 'Content-Type': 'text/event-stream; charset=utf-8' };
+  // nginx and others would hold events back until a buffer is full.
+  const headers = { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' };
   if (request.method === 'HEAD') return new Response(null, { headers });
+  if (openStreams >= mostStreams)
+    return problem(
+      503,
+      'busy',
+      `the server has ${mostStreams} open streams`,
+      'close a page, or ask again later',
+      {
+        'Retry-After': '10',
+      },
+    );
+  openStreams += 1;
   const left = new AbortController();
   const signal = AbortSignal.any([left.signal, closing, request.signal]);
   const source = messages(signal)[Symbol.asyncIterator]();
   const text = new TextEncoder();
   let stopBeating = () => {};
-  const end = async (): Promise<void> => {
+  let isOpen = true;
+  const close = (): void => {
+    if (isOpen) openStreams -= 1;
+    isOpen = false;
     stopBeating();
     left.abort();
+  };
+  const end = async (): Promise<void> => {
+    close();
     await source.return?.();
   };
   const body = new ReadableStream<Uint8Array>({
@@ -41,8 +63,7 @@ export function eventStream(
         await end();
         controller.close();
       } catch (error) {
-        stopBeating();
-        left.abort();
+        close();
         controller.error(error);
       }
     },

@@ -23,8 +23,12 @@ class Serve {
 
   /** The address that it prints. */
   async start(secret = token): Promise<string> {
-    const process_ = spawn(process.execPath, [cli, 'serve', '--port', String(this.port), '--token', secret], {
-      ...{ cwd: this.folder, env: cleanEnv({ HOME: this.folder }), stdio: ['ignore', 'pipe', 'inherit'] },
+    const process_ = spawn(process.execPath, [cli, 'serve', '--port', String(this.port)], {
+      ...{
+        cwd: this.folder,
+        env: cleanEnv({ HOME: this.folder, FACTORY_SERVE_TOKEN: secret }),
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
     });
     this.process = process_;
     const url = await new Promise<string>((found) =>

@@ -18,9 +18,9 @@ type Sent = {
 /** Serves the folder until it is disposed of. */
 export async function served(cwd: string, flags: Flags = {}, env: Readonly<Record<string, string>> = {}) {
   const stop = new AbortController();
+  let err = '';
   let ended: Promise<unknown> = Promise.resolve();
   const url = await new Promise<URL>((found, failed) => {
-    let err = '';
     const doors = {
       ...{ cwd, env: cleanEnv({ HOME: cwd, ...env }), signal: () => stop.signal },
       out: (text: string) => found(new URL(text.trim())),
@@ -32,11 +32,12 @@ export async function served(cwd: string, flags: Flags = {}, env: Readonly<Recor
     ended.then(() => failed(new Error(`serve ended: ${err}`)), failed);
   });
   const token = url.searchParams.get('token') ?? '';
+  const port = Number(/ at \S+:(\d+)/.exec(err)?.[1] ?? url.port);
   /** Sends the path unchanged, with its dots; with the token unless `headers` has another `authorization`. */
   const ask = (path: string, { method = 'GET', headers = {}, body }: Sent = {}): Promise<Answered> =>
     new Promise((done, failed) => {
       const all = { authorization: `Bearer ${token}`, ...headers };
-      const sent = request({ host: '127.0.0.1', port: url.port, path, method, headers: all }, (response) => {
+      const sent = request({ host: '127.0.0.1', port, path, method, headers: all }, (response) => {
         const pieces: Buffer[] = [];
         response.on('data', (piece: Buffer) => void pieces.push(piece));
         response.on('error', failed);
@@ -53,6 +54,8 @@ export async function served(cwd: string, flags: Flags = {}, env: Readonly<Recor
   return {
     url,
     token,
+    port,
+    err: () => err,
     ask,
     json: async (path: string) => JSON.parse((await ask(path)).text),
     post: (path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>

@@ -2,10 +2,13 @@
 import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import * as z from 'zod';
+import { nothingSpent } from '../../core/budget/usage.ts';
 import { once } from '../../core/once.ts';
 import type { Context } from '../../core/outcome.ts';
 import { layout } from '../../core/records/layout.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
+import { DiskStop } from '../../platform/files/disk-error.ts';
+import { isCode, systemWords } from '../../platform/files/write.ts';
 import { needsAttention, nextCommand, nextOf } from '../../store/next-command.ts';
 import { jsonOf, namedRun, type RunSummary, runIds, summaryWithFiles } from '../../store/runs.ts';
 import { isDelivered } from '../delivered.ts';
@@ -73,7 +76,9 @@ export function openRunList(runsDir: string, doors: InspectDoors): OpenRunList {
     const is = identityOf(dir);
     if (is === undefined) return undefined;
     if (before !== undefined && before.is === is && before.row.status !== 'running') return before.row;
-    const read = await readRow(name, dir, doors, graphs);
+    const read = await readRow(name, dir, doors, graphs).catch((error: unknown) =>
+      unreadableRow(name, error),
+    );
     known.set(name, { is: identityOf(dir) ?? '', row: read });
     return read;
   };
@@ -104,6 +109,32 @@ function identityOf(dir: string): string | undefined {
     return is === undefined ? '' : `${is.ino} ${is.size} ${is.mtimeMs}`;
   });
   return facts[0] === '' && facts[1] === '' ? undefined : facts.join('|');
+}
+
+/** A run with a file that no run has (a folder or a device in its place, one that is too large) does not hide the others. */
+function unreadableRow(name: string, error: unknown): RunRow {
+  const reason = error instanceof DiskStop ? error.message : systemReason(error);
+  if (reason === undefined) throw error;
+  return {
+    ...{ run_id: name, title: name, pipeline: '', status: 'unreadable', needs_attention: true },
+    ...{
+      headline: reason.slice(0, 300),
+      reason,
+      started_at: '',
+      ended_at: null,
+      elapsed_ms: 0,
+      spent: nothingSpent,
+    },
+    ...{ progress: null, at_node: null, failed_node: null, wake_at: null, delivered: null },
+    ...{ forked_from: null, replay_of: null, next: '', acts: [] },
+  };
+}
+
+/** A system error about a file in words. Without free descriptors this process can read no run at all. */
+function systemReason(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || isCode(error, 'EMFILE', 'ENFILE')) return undefined;
+  if (!/^(?:E[A-Z]+|ERR_FS_\w+)$/.test(String(error.code))) return undefined;
+  return [...('path' in error ? [String(error.path)] : []), systemWords(error)].join(': ');
 }
 
 type Graphs = ReturnType<typeof openGraphs>;

@@ -6,7 +6,7 @@ import { masker, maskStream } from '../../core/policy/mask.ts';
 import { textsToMask } from '../../core/policy/secrets.ts';
 import { assertNoLinkAbove } from '../../platform/files/inside.ts';
 import { readPart } from '../../platform/files/read.ts';
-import { type Handlers, notFound, problem, type Web } from '../web.ts';
+import { type AskedRun, type Handlers, notFound, problem, type Web } from '../web.ts';
 
 /** Bytes of one answer. */
 const largestPart = 1024 * 1024;
@@ -15,14 +15,25 @@ export const executionsApi: Pick<Handlers, 'execution' | 'file'> = {
   execution: async ({ web, run, params }) => {
     const view = await inspectExecution(run.dir, params.node, params.visit, web);
     if ('problems' in view) return noExecution(params);
-    // The engine masks what a program has written into the folder of its node when the program ends.
     const mask = masker(textsToMask(web.env));
-    return { ...view, output: view.output.map((one) => ({ ...one, text: mask(one.text) })) };
+    const isMasked = await areMasked(view, run, web);
+    return {
+      ...view,
+      ...(isMasked ? {} : { excerpt: '' }),
+      output: isMasked ? view.output.map((one) => ({ ...one, text: mask(one.text) })) : [],
+    };
   },
   file: async ({ web, run, params, query, request }) => {
     const view = await inspectExecution(run.dir, params.node, params.visit, web);
     if ('problems' in view) return noExecution(params);
     if (view.withheld) return problem(403, 'withheld', withheldWords, 'ask again when the run has ended');
+    if (!(await areMasked(view, run, web)))
+      return problem(
+        403,
+        'withheld',
+        unmaskedWords,
+        'see the live output, or ask again when the node has ended',
+      );
     const listed = view.files.find(({ name }) => name === params.name);
     if (listed === undefined)
       return notFound(
@@ -45,6 +56,19 @@ export const executionsApi: Pick<Handlers, 'execution' | 'file'> = {
 
 /** Said in place of texts of a node that sees the holdout. */
 const withheldWords = 'the file may contain the holdout, and the run is unfinished';
+
+/** The engine masks secrets in what programs have written into the folder of their node when they end; a killed one does not. */
+const unmaskedWords = 'secrets in the files of a node are masked when it ends, and it has not ended';
+
+/** Whether the files of an execution are as its engine has left them at its end. */
+async function areMasked(
+  { state }: { readonly state: string },
+  { id }: AskedRun,
+  { runs }: Web,
+): Promise<boolean> {
+  if (state === 'running') return false;
+  return state !== 'interrupted' || (await runs.row(id))?.status !== 'crashed';
+}
 
 type Params = { readonly node: string; readonly visit: number; readonly name?: string };
 

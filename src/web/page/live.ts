@@ -47,9 +47,12 @@ export function openFeed({ url, opened, on }: Feed): () => void {
       source.addEventListener(name, (event) => told(JSON.parse(event.data) as never, event.lastEventId));
   };
   const retry = async () => {
-    // A server that ends a stream in order is there again at once: that is not worth a word.
-    if (failures > 0 && connection.value === null) connection.value = { kind: 'lost', since: Date.now() };
-    if (await unauthorized()) connection.value = { kind: 'token' };
+    const server = await serverState();
+    // A server that ends a stream in order, or has no such run, is there: its answers say what is wrong.
+    if (server === 'there') connection.value = null;
+    else if (server === 'closed') connection.value = { kind: 'token' };
+    else if (failures > 0 && connection.value?.kind !== 'lost')
+      connection.value = { kind: 'lost', since: Date.now() };
     if (closed) return;
     timer = setTimeout(connect, delays[Math.min(failures, delays.length - 1)]);
     failures++;
@@ -69,11 +72,13 @@ export function openFeed({ url, opened, on }: Feed): () => void {
   };
 }
 
-async function unauthorized(): Promise<boolean> {
+/** Whether the server answers, to this browser (`closed`: it wants a token). */
+async function serverState(): Promise<'there' | 'closed' | 'away'> {
   try {
     await api.server();
-    return false;
+    return 'there';
   } catch (error) {
-    return error instanceof RequestError && error.status === 401;
+    if (!(error instanceof RequestError) || error.status === 0) return 'away';
+    return error.status === 401 ? 'closed' : 'there';
   }
 }

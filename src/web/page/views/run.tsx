@@ -3,6 +3,7 @@ import { computed, effect } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
 import { addKeys } from '../keys.ts';
+import { connection } from '../live.ts';
 import { address, go } from '../place.ts';
 import { follow } from '../settings.ts';
 import { runProblem, runView, watchRun } from '../store.ts';
@@ -69,7 +70,7 @@ export function Run({ id }: { id: string }) {
   }, [run?.title, id]);
   if (run === null || run.run_id !== id)
     return runProblem.value === null ? (
-      <p class="loading">Reading the run…</p>
+      connection.value === null && <p class="loading">Reading the run…</p>
     ) : (
       <div class="empty">
         <h1>This run cannot be shown</h1>

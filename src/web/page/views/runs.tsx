@@ -5,6 +5,7 @@ import type { RunRow } from '../../../app/inspect/shapes.ts';
 import { costWords, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
 import { addKeys } from '../keys.ts';
+import { connection } from '../live.ts';
 import { go } from '../place.ts';
 import { runs, runsAt, watchRuns } from '../store.ts';
 import { pathOf } from '../text/address.ts';
@@ -37,7 +38,7 @@ export function Runs() {
   useEffect(keepFocus);
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => addKeys(keysOf(box)), []);
-  if (runs.value === null) return <p class="loading">Reading the runs…</p>;
+  if (runs.value === null) return connection.value === null ? <p class="loading">Reading the runs…</p> : null;
   if (runs.value.length === 0) return <NoRuns />;
   return (
     <div class={panel.value ? 'runs with-panel' : 'runs'}>
