@@ -76,7 +76,9 @@ test('a running run is followed to its end, and its log is the same afterwards',
     'WARN  failing exit reached node=exit outcome=fail',
     `ERROR pipeline failed error=${JSON.stringify(walkedIn)}`,
   ]);
-  expect(texts.err).toMatch(/^run r: failed: no: tool_exit_code_1\nnext: .* fork r --at no --before --pipeline .*\n$/);
+  expect(texts.err).toMatch(
+    /^run r: failed: no: tool_exit_code_1\nnext: .* fork r --at no --before --pipeline .*\n$/,
+  );
 
   const again = await it.program(['logs', 'r']);
   expect(again).toMatchObject({ code: 0, stdout: texts.out, stderr: texts.err });
