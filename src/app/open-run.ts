@@ -7,6 +7,7 @@ import { backendOf } from '../core/pipeline.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import { historyLayout, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
+import { startRecordIn } from '../core/records/visit.ts';
 import { withFlags } from '../core/settings/typing.ts';
 import { allPassed } from '../engine/environment.ts';
 import { eventWriter } from '../engine/event-log.ts';
@@ -176,7 +177,7 @@ async function openRecords(run: OwnedRun, begun: Begun, { exchanges }: RunExtens
 
 async function openSetting(
   { graph, runDir, given, flags, doors, lock, sealed, open }: OwnedRun,
-  { manifest }: Begun,
+  { manifest, stands }: Begun,
   { sandbox, marker }: Opened<typeof openPlace>,
   extensions: RunExtensions,
 ): Promise<RunContext> {
@@ -193,6 +194,7 @@ async function openSetting(
     runId: manifest.run_id,
     runDir,
     workspace: at.workspace,
+    start: startRecordIn(stands.history.records).snapshot,
     clock,
     spawn: confining(realSpawn, sandbox.ladder),
     ownSteps: doors.ownSteps,

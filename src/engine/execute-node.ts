@@ -1,12 +1,15 @@
 /** One execution of a node on this machine. */
+import type { ChangedPaths } from '../core/contracts/node-kind.ts';
+import { once } from '../core/once.ts';
 import type { SuspendedRun } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import { HoldoutLeak } from '../holdout/leak-guard.ts';
 import { scenariosOf, withheldFrom } from '../holdout/mount.ts';
 import { isDisks } from '../platform/files/disk-error.ts';
 import { Diverged } from '../replay/answers.ts';
+import { diff } from '../workspace/diff.ts';
 import { StoreTrouble, WorkspaceError } from '../workspace/errors.ts';
-import type { Snapshot } from '../workspace/snapshot.ts';
+import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import type { RunRecords } from './commit.ts';
 import { environmentOf, passedTo } from './environment.ts';
 import { type LayerContext, LimitReached, layerContext } from './layers/layer.ts';
@@ -56,8 +59,19 @@ export function outermostContext(
     ...{ run, graph, runDir, clock, signal, node, kind, visit, state, nodeDir, before, snapshots, writer },
     limits: { caps, books, elapsed, probes },
     holdout: { ...withheldFrom(node, run.sealed), scenarios: scenariosOf(run) },
+    changedInRun: once(() => changedSince(run.start, before, snapshots)),
     log: nodeLog(run, node, mask),
   });
+}
+
+/** How the workspace differs from an earlier snapshot. */
+async function changedSince(start: string, now: Snapshot, snapshots: Snapshots): Promise<ChangedPaths> {
+  const { folders, ...items } = diff(await snapshots.load(start), now);
+  const changed = new Map<string, 'created' | 'modified' | 'deleted'>();
+  for (const kind of ['deleted', 'modified', 'created'] as const)
+    for (const path of [...items[kind], ...(kind === 'modified' ? [] : folders[kind])])
+      changed.set(path, kind);
+  return changed;
 }
 
 /** Why the run cannot continue; the checkpoint is before this node. */

@@ -32,6 +32,8 @@ export type RunContext = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly runId: string;
   readonly runDir: string;
   readonly workspace: string;
+  /** Name of the snapshot with which the run began. */
+  readonly start: string;
   readonly clock: Clock;
   readonly spawn: Spawn;
   /** Carries out steps of our own pipelines in this process; without it they are programs like all others. */

@@ -6,7 +6,7 @@ import type { Node } from '../core/graph.ts';
 import { type Context, type Outcome, reasonOf } from '../core/outcome.ts';
 import { leftOut, withoutSealed } from '../core/policy/visible-failure.ts';
 import type { Manifest, SealedFile } from '../core/records/manifest.ts';
-import type { RunRecord } from '../core/records/visit.ts';
+import { type RunRecord, startRecordIn } from '../core/records/visit.ts';
 import { mayReadHoldout } from '../core/settings/node.ts';
 import { readSome } from '../platform/files/read.ts';
 import { isMissing } from '../platform/files/write.ts';
@@ -194,8 +194,6 @@ export async function openLeaks(
   sealed: SealedHoldout | undefined,
 ): Promise<{ readonly leaks: LeakGuard | undefined }> {
   if (sealed === undefined) return { leaks: undefined };
-  const [first] = records;
-  if (first?.type !== 'Start') throw new Error('Internal: visits without a start record');
-  const files = sealed.files();
-  return { leaks: leakGuard({ runDir, manifest, snapshots, start: first.snapshot, files }) };
+  const { snapshot: start } = startRecordIn(records);
+  return { leaks: leakGuard({ runDir, manifest, snapshots, start, files: sealed.files() }) };
 }

@@ -56,6 +56,7 @@ export async function prepared(
     runId: 'r1',
     runDir: dir,
     workspace: at.workspace,
+    start: 's0',
     clock,
     spawn: { run: async () => ({ kind: 'exited', code: 0 }) },
     env: {},

@@ -83,6 +83,8 @@ export interface NodeProcesses {
   readonly historyEnv: Readonly<Record<string, string>>;
 }
 
+export type ChangedPaths = ReadonlyMap<string, 'created' | 'modified' | 'deleted'>;
+
 /** The agent of a node, within the cost and token limits. */
 export interface NodeAgent {
   readonly name: string;
@@ -132,6 +134,9 @@ export interface NodeContext {
     /** Sets the state that is committed with this attempt's outcome, if the attempt is the last one. */
     keep(state: JsonObject): void;
   };
+  /** How the workspace before this execution differs from the one with which the run began, by path: what agents and tools have
+   *  created, modified or deleted so far, folders that they created or deleted included. Computed at the first call. */
+  changedInRun(): Promise<ChangedPaths>;
   readonly holdout: {
     /** Holdout paths that are hidden from this node. */
     readonly withheld: readonly string[];

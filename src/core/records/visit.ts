@@ -64,6 +64,12 @@ export const startRecordSchema = once(() =>
 );
 export type StartRecord = z.infer<ReturnType<typeof startRecordSchema>>;
 
+/** The start record of a run whose journal was read without an error. */
+export function startRecordIn([first]: readonly { readonly type: string }[]): StartRecord {
+  if (first?.type !== 'Start') throw new Error('Internal: visits without a start record');
+  return first as StartRecord;
+}
+
 /** A finished execution, with any outcome. */
 export const visitRecordSchema = once(() =>
   z.object({

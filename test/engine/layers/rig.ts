@@ -33,7 +33,7 @@ export type Rig = {
 export async function rig(
   dir: string,
   attributes: string,
-  more: Partial<Pick<PreparedRun, 'caps' | 'signal' | 'snapshots'>> & {
+  more: Partial<Pick<PreparedRun, 'caps' | 'signal' | 'snapshots' | 'snapshot'>> & {
     readonly setting?: Partial<RunContext>;
     readonly parts?: Partial<LayerContext>;
   } = {},
@@ -55,7 +55,7 @@ export async function rig(
   mkdirSync(nodeDir, { recursive: true });
   const execution = { node, kind, visit: 1, state: ready.state, nodeDir, earlierVisits: '', began: 0 };
   const records = openRecords(run);
-  const outer = outermostContext(run, records, { ...execution, contextBefore: {} }, ready.snapshot);
+  const outer = outermostContext(run, records, { ...execution, contextBefore: {} }, run.snapshot);
   const budget = openBudget(outer);
   const timeout = { ms: 60_000, explicit: false, runLeftMs: 60_000 };
   const context = attemptContext(outer.with({ budget }), { number: 1, call: 1, timeout }).with(
