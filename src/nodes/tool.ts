@@ -19,6 +19,7 @@ import {
 import { toolCommandProblem } from '../core/policy/commands.ts';
 import { ownStepWords } from '../core/policy/own-command.ts';
 import { reservedKeyIn } from '../core/policy/reserved-keys.ts';
+import { namesPlan, planProblem } from '../core/policy/verification-plan.ts';
 import {
   anyClass,
   brokenProgram,
@@ -61,8 +62,25 @@ export const tool = kind({
       wrong: 'start; exit; a [shape=parallelogram]; start -> a -> exit',
       fix: '`tool_command="npm test"`',
     },
+    {
+      code: 'sets-plan',
+      severity: 'warning',
+      rule: 'A tool that sets the plan of a verification says so.',
+      wrong:
+        'start; exit; a [shape=parallelogram, tool_command="echo \'{ \\"context_updates\\": { \\"verification.plan\\": {} } }\' > $FACTORY_OUTPUT"]; v [type=verification, verification.allowed_commands="@plan"]; start -> a -> v -> exit',
+      fix: '`sets_plan=true` on the tool',
+    },
   ],
-  check(node) {
+  check(node, graph) {
+    if (namesPlan(node, graph))
+      return [
+        {
+          code: 'sets-plan',
+          severity: 'warning',
+          message: `tool node "${node.id}" names the plan of a verification in its command, and may set none`,
+          fix: 'add sets_plan=true if the command sets the plan in $FACTORY_OUTPUT',
+        },
+      ];
     if (node.settings.tool_command !== undefined) return [];
     const meant = ['command', 'cmd', 'run', 'script'].find((name) => node.attrs.has(name));
     return [
@@ -105,7 +123,7 @@ export const tool = kind({
     };
     if (ended.kind !== 'exited') return fail(...broken(ended, context.node.id));
     // A failing exit code counts as a report even with an invalid output file; exit code 0 does not.
-    for (const file of [written, kept])
+    for (const file of [planned(written, context), kept])
       if ('problem' in file) return failed(file.problem, 'config', { exitCode: code, broke: code === 0 });
     return reported('output' in written ? written.output : {}, code, fail);
   },
@@ -142,6 +160,13 @@ async function writtenOutput(files: NodeFiles): Promise<ReturnType<typeof parseO
   return files.wasNoFile('output.json')
     ? { problem: '$FACTORY_OUTPUT is not a regular file: write the JSON itself to it' }
     : parseOutput(said);
+}
+
+/** What was written, or why the tool may not set a plan. */
+function planned(written: ReturnType<typeof parseOutput>, { node, graph }: NodeContext) {
+  if ('problem' in written) return written;
+  const problem = planProblem(node, graph, written.output.context_updates);
+  return problem === undefined ? written : { problem };
 }
 
 async function writtenState(

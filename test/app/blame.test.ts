@@ -42,7 +42,7 @@ test('a failure of the product goes to the fix loop, and its fix is accepted', a
 
 describe('no fix is paid for', () => {
   const verified =
-    loop(`plan [shape=parallelogram, tool_command="echo '{\\"context_updates\\":{\\"verification.plan\\":{\\"files\\":[],\\"commands\\":[\\"sh scripts/scenarios/a.sh app\\"]}}}' > $FACTORY_OUTPUT"]
+    loop(`plan [shape=parallelogram, sets_plan=true, tool_command="echo '{\\"context_updates\\":{\\"verification.plan\\":{\\"files\\":[],\\"commands\\":[\\"sh scripts/scenarios/a.sh app\\"]}}}' > $FACTORY_OUTPUT"]
     judge [type=verification, verification.allowed_commands="sh scripts/scenarios/a.sh"]`).replace(
       'start -> judge',
       'start -> plan -> judge',

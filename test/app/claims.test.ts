@@ -37,7 +37,7 @@ test.for([
   [
     'an agent, over the one of a tool',
     graph(
-      `t [shape=parallelogram, tool_command="printf '${told}' > $FACTORY_OUTPUT"]; ${asks()}; ${checks}`,
+      `t [shape=parallelogram, sets_plan=true, tool_command="printf '${told}' > $FACTORY_OUTPUT"]; ${asks()}; ${checks}`,
       'start -> t -> work -> v -> exit',
     ),
     answers({ finished: { outcome: 'success', context_updates: { plan } } }),
@@ -60,7 +60,7 @@ test.for([
 });
 
 test('and what a tool planned it runs', async () => {
-  const tool = `t [shape=parallelogram, tool_command="printf '${told}' > $FACTORY_OUTPUT"]`;
+  const tool = `t [shape=parallelogram, sets_plan=true, tool_command="printf '${told}' > $FACTORY_OUTPUT"]`;
   const { it, ran } = await ended({ 'p.dot': graph(`${tool}; ${checks}`, 'start -> t -> v -> exit') });
   await using _ = it;
   expect(ran.code, ran.err + ran.out).toBe(0);

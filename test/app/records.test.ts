@@ -73,7 +73,7 @@ test.skipIf(noBwrap !== undefined)('a check cannot rewrite what the one before i
     'w/two.sh': `cd "$FACTORY_NODE_DIR"
 for f in verification.0.*; do rm -f $f; mv $f x; echo 12 of 12 hold > $f; done 2>&-; echo tried`,
     'p.dot': `digraph g { start [shape=Mdiamond] exit [shape=Msquare]
-      plan [shape=parallelogram, tool_command="cp plan.json $FACTORY_OUTPUT"]
+      plan [shape=parallelogram, sets_plan=true, tool_command="cp plan.json $FACTORY_OUTPUT"]
       check [type=verification, verification.allowed_commands="@plan"]
       start -> plan -> check -> exit }`,
   });

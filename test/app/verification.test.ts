@@ -12,7 +12,7 @@ async function verified(plan: object, allowed: string, attributes = '') {
     'w/app/a.txt': 'one\n',
     'w/said.json': JSON.stringify({ context_updates: { 'verification.plan': plan } }),
     'p.dot': `digraph g { start [shape=Mdiamond] exit [shape=Msquare]
-      t [shape=parallelogram, tool_command="cat said.json > $FACTORY_OUTPUT"]
+      t [shape=parallelogram, sets_plan=true, tool_command="cat said.json > $FACTORY_OUTPUT"]
       v [type=verification, verification.allowed_commands="${allowed}" ${attributes}]
       start -> t -> v -> exit }`,
   });

@@ -26,7 +26,7 @@ const pipeline = `digraph g {
   workdir="none"
   vars="limit=1, other=x"
   start [shape=Mdiamond]
-  pay [shape=parallelogram, tool_command=${JSON.stringify(pays)}]
+  pay [shape=parallelogram, sets_plan=true, tool_command=${JSON.stringify(pays)}]
   flaky [shape=parallelogram, tool_command="echo x >> tries; echo try $FACTORY_ATTEMPT; test $(wc -l < tries) -ge 3", max_retries=5, retry_on=fail, retry_delay=1ms]
   stray [shape=parallelogram, tool_command="echo 1 > allowed.txt; echo 2 > stray.txt", allowed_write_paths="allowed.txt"]
   check [type=verification, verification.allowed_commands="node"]

@@ -105,7 +105,7 @@ const sealed: Story = {
     'work/agent.sh': `${ledger}; test ! -e scripts/scenarios || exit 9; if [ $FACTORY_VISIT = 1 ]; then mkdir -p scripts/scenarios; echo exit 0 > scripts/scenarios/judge.sh; echo first > answer.txt; else echo second > answer.txt; fi; echo done\n`,
     'p.dot': `digraph sealed {
   start [shape=Mdiamond]
-  plan  [shape=parallelogram, tool_command="${ledger}; test -e scripts/scenarios/data/in.txt && echo '{\\"context_updates\\":{\\"plan\\":{\\"files\\":[],\\"commands\\":[\\"sh scripts/scenarios/judge.sh\\"]}}}' > $FACTORY_OUTPUT"]
+  plan  [shape=parallelogram, sets_plan=true, tool_command="${ledger}; test -e scripts/scenarios/data/in.txt && echo '{\\"context_updates\\":{\\"plan\\":{\\"files\\":[],\\"commands\\":[\\"sh scripts/scenarios/judge.sh\\"]}}}' > $FACTORY_OUTPUT"]
   work  [agent.backend=command, command.run="sh agent.sh", response_format=text, prompt="work", max_retries=0]
   check [type=verification, verification.allowed_commands="sh", verification.plan_context_key="plan"]
   spoil [shape=parallelogram, tool_command="${ledger}; rm -r scripts/scenarios/data; echo x > scripts/scenarios/judge.sh"]

@@ -44,7 +44,8 @@ const row = (stages: Readonly<Record<string, string>>, attributes = '') => {
 };
 const agent = (script: string) =>
   `agent.backend=command, command.run="sh ${script}", prompt="work", response_format=text, max_retries=0`;
-const tool = (command: string, more = '') => `shape=parallelogram, tool_command="${command}"${more}`;
+const tool = (command: string, more = '') =>
+  `shape=parallelogram, sets_plan=true, tool_command="${command}"${more}`;
 const verify = (command: string) =>
   `type=verification, verification.allowed_commands="sh", verification.plan_context_key="plan"${command}`;
 const plan = `printf '{\\"context_updates\\":{\\"plan\\":{\\"files\\":[\\"scripts/scenarios/judge.sh\\"],\\"commands\\":[\\"sh scripts/scenarios/judge.sh\\"]}}}' > $FACTORY_OUTPUT`;

@@ -58,7 +58,7 @@ const printing = `digraph g { secrets="MY_LICENSE"
   start [shape=Mdiamond] exit [shape=Msquare]
   bare [shape=parallelogram, tool_command="env; env >&2; env > env.txt; env > $FACTORY_NODE_DIR/env.txt"]
   PASSED
-  plan [shape=parallelogram, tool_command="echo '{\\"context_updates\\":{\\"verification.plan\\":{\\"files\\":[],\\"commands\\":[\\"env\\"]}}}' > $FACTORY_OUTPUT"]
+  plan [shape=parallelogram, sets_plan=true, tool_command="echo '{\\"context_updates\\":{\\"verification.plan\\":{\\"files\\":[],\\"commands\\":[\\"env\\"]}}}' > $FACTORY_OUTPUT"]
   check [type=verification, "verification.allowed_commands"="@plan"]
   asks [agent=command, "command.run"="sh -c 'env; env > $FACTORY_NODE_DIR/env.txt'", "command.env_keys"="GITHUB_PAT", prompt="x"]
   start -> bare -> NEXT plan -> check -> asks -> exit }`;
@@ -171,7 +171,7 @@ describe('an answer with the value of a secret', () => {
 
 test('a verification plan with the value of a secret is a failure, not a plan of other commands', async () => {
   const plan = `digraph g { start [shape=Mdiamond] exit [shape=Msquare] bad [shape=Msquare, outcome=fail]
-    plan [shape=parallelogram, tool_command="cp plan.json $FACTORY_OUTPUT"]
+    plan [shape=parallelogram, sets_plan=true, tool_command="cp plan.json $FACTORY_OUTPUT"]
     check [type=verification, "verification.allowed_commands"="@plan"]
     start -> plan; plan -> check [condition="outcome=success"]; plan -> bad [condition="outcome=fail"]
     check -> exit [condition="outcome=success"]; check -> bad [condition="outcome=fail"] }`;

@@ -20,6 +20,11 @@ const edge = (attrs: string) =>
 const tested = (attrs: string, edges = 'a -> exit [condition="outcome=success"];') =>
   `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; d [shape=diamond]; a [${attrs}]; start -> a; ${edges} }`;
 const whole = (body: string) => `digraph G { ${body} }`;
+const planned = (attrs: string) =>
+  around(
+    `${attrs}shape=parallelogram, tool_command="echo '\\"verification.plan\\"' > $FACTORY_OUTPUT"`,
+    'v [type=verification, verification.allowed_commands="@plan"];',
+  ).replace('a -> exit', 'a -> v -> exit');
 const ends = 'start [shape=Mdiamond]; exit [shape=Msquare];';
 
 /** Rows of graphs after `start -> a`: a, b and fix are tools, v is a verification, d is a conditional. */
@@ -76,6 +81,7 @@ const bad: readonly Row[] = [
   ['attribute-value', around('', 'network=maybe;'), 'maybe'],
   ['tool-command', around('shape=parallelogram'), 'a'],
   ['verification-commands', around('type=verification'), 'a'],
+  ['sets-plan', planned(''), 'a'],
   ['condition-syntax', edge('condition="outcome=success and x=1"'), 'and'],
   ['condition-syntax', edge('condition="a=\\"x\\" && b=="'), '=='],
   ['condition-syntax', edge('condition="a=1 &&" + " b c=1"'), 'c'],
@@ -226,6 +232,8 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['attribute-value', around('', 'env_pass="A_KEY, my-app.token";')],
   ['attribute-value', around('', 'env_pass="*"; secrets="LOGIN, my-app.license";')],
   ['tool-command', around('shape=parallelogram, tool_command="true"')],
+  ['sets-plan', planned('sets_plan=true, ')],
+  ['sets-plan', planned('').replace('FACTORY_OUTPUT', 'OTHER')],
   ['verification', around('type=verification, verification.allowed_commands="go test"')],
   ['condition-syntax', edge('condition="outcome=success && !(a.b contains \\"x y\\" || n>=5)"')],
   ['condition-syntax', edge('condition="  "')],
@@ -482,7 +490,7 @@ test('a prompt file is searched for references if its text is given', () => {
   });
 });
 
-test('repeated nodes, empty prompts, agents with access to runs with a holdout, attributes without effect, unknown attributes and keys, gates without a target, unasked outcomes and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
+test('repeated nodes, empty prompts, agents with access to runs with a holdout, attributes without effect, unknown attributes and keys, gates without a target, unasked outcomes, tools that name a plan and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
   const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
   expect(
     [...severity]
@@ -495,6 +503,7 @@ test('repeated nodes, empty prompts, agents with access to runs with a holdout, 
     ...'failure-to-success gate-without-retry holdout-access no-effect outcome-not-asked outcome-uncovered'.split(
       ' ',
     ),
+    'sets-plan',
     'unknown-attribute',
   ]);
 });

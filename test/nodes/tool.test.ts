@@ -89,3 +89,38 @@ test.for([
     failure_reason: expect.stringContaining(reason),
   });
 });
+
+const product = `import { writeFileSync } from 'node:fs';
+writeFileSync(process.env.FACTORY_OUTPUT, JSON.stringify({ context_updates: { KEY: { commands: ['true'] } } }));
+process.exit(Number(process.argv[2]));
+`;
+
+test.for([
+  ['sets_plan=true, ', 'verification.plan', 0, 'success', ''],
+  ['', 'verification.plan', 0, 'fail', 'config'],
+  ['', 'verification.plan', 1, 'fail', 'config'],
+  ['', 'my.plan', 0, 'fail', 'config'],
+  ['', 'order.accept', 0, 'success', ''],
+] as const)(
+  'a tool with "%s" whose product sets %s and exits with %i is %s',
+  async ([may, key, code, outcome, of]) => {
+    const verify = `type=verification, verification.allowed_commands="@plan"`;
+    await using it = await house({
+      'w/product.mjs': product.replace('KEY', JSON.stringify(key)),
+      'p.dot': `digraph g { workdir="w"
+      start [shape=Mdiamond]; exit [shape=Msquare]; bad [shape=Msquare, outcome=fail]
+      a [shape=parallelogram, ${may}tool_command="node product.mjs ${code}"]
+      v [${verify}]; other [${verify}, verification.plan_context_key="my.plan"]
+      start -> a; a -> v [condition="outcome=success"]; a -> bad [condition="failure_class=config"]; a -> other [condition="outcome=fail"]
+      v -> exit; other -> exit }`,
+    });
+    await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
+    const status = it.json('.factory/runs/r1/a/status.json');
+    expect({ ...status, failure_class: status.failure_class ?? '' }).toMatchObject({
+      outcome,
+      failure_class: of,
+    });
+    if (outcome === 'fail') expect(status.failure_reason).toContain(`"${key}"`);
+    if (outcome === 'fail') expect(status.failure_reason).toContain('add sets_plan=true to node "a"');
+  },
+);

@@ -37,7 +37,7 @@ export const files = {
     start [shape=Mdiamond]; done [shape=Msquare]
     write [prompt="@ask.md", response_file="out.txt"]
     check [shape=parallelogram, tool_command="grep -q good out.txt"]
-    plan [shape=parallelogram, tool_command="printf '%01100000d' 0 > big.bin; echo said > $FACTORY_NODE_DIR/own.txt; echo '{\\"context_updates\\":{\\"verification.plan\\":{\\"files\\":[\\"out.txt\\"],\\"commands\\":[\\"grep -c good out.txt\\"]}}}' > $FACTORY_OUTPUT"]
+    plan [shape=parallelogram, sets_plan=true, tool_command="printf '%01100000d' 0 > big.bin; echo said > $FACTORY_NODE_DIR/own.txt; echo '{\\"context_updates\\":{\\"verification.plan\\":{\\"files\\":[\\"out.txt\\"],\\"commands\\":[\\"grep -c good out.txt\\"]}}}' > $FACTORY_OUTPUT"]
     verify [type=verification, verification.allowed_commands="grep -c good"]
     start -> write -> check; check -> plan [condition="outcome=success"]; check -> write [condition="outcome=fail"]
     plan -> verify -> done }`,

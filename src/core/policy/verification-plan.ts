@@ -1,5 +1,6 @@
 /** The verification plan that an agent or a tool passes to a verification node. */
 import { posix } from 'node:path';
+import type { Graph, Node } from '../graph.ts';
 import type { Json } from '../json.ts';
 
 /** `files` are workspace-relative and clean; `commands` are trimmed. */
@@ -32,6 +33,35 @@ export function parseVerificationPlan(
   if (plan.commands.length === 0 && options.byTool !== true) return problem('it has no commands');
   return { plan };
 }
+
+/** The context keys from which the verifications of a pipeline read their plans. */
+const planKeys = ({ nodes }: Graph): ReadonlySet<string> =>
+  new Set(
+    [...nodes.values()]
+      .filter(({ type }) => type === 'verification')
+      .map(({ settings }) => settings['verification.plan_context_key']),
+  );
+
+/** Why a tool may not make these context updates; undefined if it may. A tool starts programs that agents have written, and each of
+ *  them can write to `$FACTORY_OUTPUT`. */
+export function planProblem(
+  { id, settings }: Node,
+  graph: Graph,
+  updates: Readonly<Record<string, unknown>> | undefined = {},
+): string | undefined {
+  if (settings.sets_plan) return undefined;
+  const keys = planKeys(graph);
+  const key = Object.keys(updates).find((one) => keys.has(one));
+  return key === undefined
+    ? undefined
+    : `$FACTORY_OUTPUT sets "${key}", the plan of a verification, which only a tool with sets_plan=true may set: add sets_plan=true to node "${id}" if all that it starts may choose the checks`;
+}
+
+/** Whether a tool that may set no plan names one in its command. */
+export const namesPlan = ({ settings }: Node, graph: Graph): boolean =>
+  !settings.sets_plan &&
+  settings.tool_command?.includes('FACTORY_OUTPUT') === true &&
+  [...planKeys(graph)].some((key) => settings.tool_command?.includes(`"${key}"`));
 
 const problem = (why: string) => ({ problem: why });
 

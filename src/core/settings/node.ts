@@ -163,6 +163,11 @@ export const toolAttributes = {
     'Shell text, run by `sh -c` in the workspace; absolute paths, `..` and `~` are refused (class `guardrail`).',
     { unset: 'required', example: 'npm test' },
   ),
+  sets_plan: attr(
+    flag(),
+    'Whether the tool may set the plan of a verification in `$FACTORY_OUTPUT`: every program that it starts can write there, the product too.',
+    { default: 'false' },
+  ),
 } as const satisfies AttributeTable;
 
 const planKey = attr(

@@ -6,7 +6,8 @@ import { findingsOf, typedText } from '../../support/graph.ts';
 import { house } from '../../support/house.ts';
 import { claimed, typeOf } from './follow.ts';
 
-const act = (id: string) => `${id} [shape=parallelogram, tool_command="exec sh act.sh ${id}"]`;
+const act = (id: string) =>
+  `${id} [shape=parallelogram, sets_plan=true, tool_command="exec sh act.sh ${id}"]`;
 const judge = (id: string) => `${id} [type=verification, verification.allowed_commands=true]`;
 const digraph = (...body: readonly string[]) => {
   const bad = body.some((line) => line.includes('-> bad')) ? ['bad [shape=Msquare, outcome=fail]'] : [];
