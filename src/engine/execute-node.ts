@@ -60,6 +60,7 @@ export function outermostContext(
     limits: { caps, books, elapsed, probes },
     holdout: { ...withheldFrom(node, run.sealed), scenarios: scenariosOf(run) },
     changedInRun: once(() => changedSince(run.start, before, snapshots)),
+    pathsBefore: () => before.tree.keys(),
     log: nodeLog(run, node, mask),
   });
 }

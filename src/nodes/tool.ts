@@ -65,7 +65,7 @@ export const tool = kind({
     {
       code: 'sets-plan',
       severity: 'warning',
-      rule: 'A tool that sets the plan of a verification says so.',
+      rule: 'A tool that sets the plan of a verification declares it.',
       wrong:
         'start; exit; a [shape=parallelogram, tool_command="echo \'{ \\"context_updates\\": { \\"verification.plan\\": {} } }\' > $FACTORY_OUTPUT"]; v [type=verification, verification.allowed_commands="@plan"]; start -> a -> v -> exit',
       fix: '`sets_plan=true` on the tool',

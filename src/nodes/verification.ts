@@ -3,6 +3,7 @@ import { kind, type NodeContext } from '../core/contracts/node-kind.ts';
 import type { Exit } from '../core/contracts/process.ts';
 import { unreachable } from '../core/json.ts';
 import { failed, type Outcome, succeeded } from '../core/outcome.ts';
+import type { PlannedFor } from '../core/policy/added-words.ts';
 import {
   parseVerificationCommand,
   plannedCommandProblem,
@@ -139,12 +140,13 @@ async function runCommands(
   const allowed = wanted['verification.allowed_commands'] ?? [];
   const by = context.inputs.origin(wanted['verification.plan_context_key']) === 'tool' ? 'tool' : 'agent';
   const workdir = wanted['verification.workdir'];
+  const workspace = by === 'agent' ? await plannedFor(workdir, context) : undefined;
   const cwd =
     workdir === '.' ? context.workspace.path : `${context.workspace.path}/${workdir.replace(/\/+$/, '')}`;
   for (const [index, command] of commands.entries()) {
     const problem = allowed.includes('@plan')
       ? plannedCommandProblem(command)
-      : verificationCommandProblem(command, allowed, by);
+      : verificationCommandProblem(command, allowed, by, workspace);
     if (problem !== undefined) return failed(problem, 'guardrail');
     const parsed = parseVerificationCommand(command, cwd);
     if ('problem' in parsed) return failed(`verification command rejected: ${parsed.problem}`, 'guardrail');
@@ -173,6 +175,12 @@ async function runCommands(
   }
   return undefined;
 }
+
+const plannedFor = async (folder: string, context: NodeContext): Promise<PlannedFor> => ({
+  all: new Set(context.pathsBefore()),
+  changed: await context.changedInRun(),
+  folder,
+});
 
 async function failureOf(
   { command, stdout, stderr }: Result,

@@ -112,3 +112,25 @@ test.for([
   expect(seconds).toHaveLength(evidence.commands.length);
   for (const one of seconds) expect(one).toBeLessThan(60);
 });
+
+test.for([
+  ['npm test test/a.test.mjs', 'success', ''],
+  ['npm test own.test.mjs', 'fail', 'the run has made or changed own.test.mjs'],
+  ['npm test changed.test.mjs', 'fail', 'the run has made or changed changed.test.mjs'],
+] as const)('a plan of an agent that names %s is a %s', async ([command, outcome, why]) => {
+  const suite = 'import { test } from "node:test"; test("adds", () => {});';
+  await using it = await house({
+    'w/package.json': JSON.stringify({ scripts: { test: 'node --test' } }),
+    'w/test/a.test.mjs': suite,
+    'w/changed.test.mjs': 'throw new Error()',
+    'p.dot': `digraph g { start [shape=Mdiamond] exit [shape=Msquare]
+      t [shape=parallelogram, tool_command="cp test/a.test.mjs own.test.mjs; cp test/a.test.mjs changed.test.mjs"]
+      a [prompt=x, "test.verification_plan_json"=${JSON.stringify(JSON.stringify({ commands: [command] }))}]
+      v [type=verification, verification.allowed_commands="npm test"]
+      start -> t -> a -> v -> exit }`,
+  });
+  await it.run('p.dot', { agent: 'fake', workdir: 'w', runId: 'r1', quiet: true, json: true });
+  const status = it.json(`${at}/v/status.json`);
+  expect(status.outcome, JSON.stringify(status)).toBe(outcome);
+  expect(status.failure_reason ?? '').toContain(why);
+});

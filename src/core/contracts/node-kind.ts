@@ -137,6 +137,8 @@ export interface NodeContext {
   /** How the workspace before this execution differs from the one with which the run began, by path: what agents and tools have
    *  created, modified or deleted so far, folders that they created or deleted included. Computed at the first call. */
   changedInRun(): Promise<ChangedPaths>;
+  /** Files, links and folders of the workspace before this execution. */
+  pathsBefore(): Iterable<string>;
   readonly holdout: {
     /** Holdout paths that are hidden from this node. */
     readonly withheld: readonly string[];

@@ -1,5 +1,7 @@
 /** Entries of `verification.allowed_commands`: which commands of a plan they allow. An entry is a prefix, word by word; one
  *  that begins with `=` allows exactly its words. */
+import { posix } from 'node:path';
+import { addedWordProblem, isRunner, narrows, type PlannedFor, unknownWorkspace } from './added-words.ts';
 import { invocation } from './programs.ts';
 import { splitWords, wordFrom } from './words.ts';
 
@@ -11,22 +13,52 @@ export function notAllowed(
   parts: CommandParts,
   allowed: readonly string[],
   author: PlanAuthor,
+  workspace: PlannedFor = unknownWorkspace,
 ): string | undefined {
   const entries = allowed.map(entryOf);
   const exact = entries.filter(({ isExact }) => isExact);
   if (exact.some((entry) => isSame(entry, parts))) return undefined;
-  const assigned = author === 'agent' ? assignmentProblem(parts) : undefined;
+  const assigned = author === 'agent' ? assignmentProblem(parts, workspace) : undefined;
   const isListed = exact.some((entry) => entry.assignments.length === 0 && isSameWords(entry, parts));
   if (isListed) return assigned;
-  const prefixes = entries.filter((entry) => !entry.isExact && beginsWith(parts.words, entry.words));
-  if (prefixes.length === 0) return 'verification.allowed_commands does not list it';
-  if (author === 'tool') return undefined;
   // The longest prefix allows the most.
-  const most = Math.max(...prefixes.map(({ words }) => words.length));
-  const bad = parts.words.findIndex((word, at) => at >= most && !isHarmless(parts.words, word));
-  if (bad < 0) return assigned;
-  return `an agent may not add ${parts.words[bad]} to an allowed command: add "${parts.words.slice(0, bad + 1).join(' ')}" to verification.allowed_commands to allow it`;
+  const most = longest(entries, parts.words);
+  if (most < 0) return 'verification.allowed_commands does not list it';
+  if (author === 'tool') return undefined;
+  for (let at = most; at < parts.words.length; at++) {
+    const why = isHarmless(parts.words, parts.words[at] ?? '')
+      ? addedWordProblem(parts.words, at, workspace)
+      : '';
+    if (why === undefined) continue;
+    const entry = parts.words.slice(0, at + 1).join(' ');
+    return `an agent may not add ${parts.words[at]} to an allowed command${why === '' ? '' : ` (${why})`}: add "${entry}" to verification.allowed_commands to allow it`;
+  }
+  return assigned;
 }
+
+/** The longest prefix that allows a command, and the words after it by which it runs fewer of the tests; undefined for a command that
+ *  an entry names word by word, or that no entry allows. */
+export function narrowingOf(
+  words: readonly string[],
+  allowed: readonly string[],
+  { tests, folder }: { readonly tests: readonly string[]; readonly folder: string },
+): { readonly prefix: string; readonly added: readonly string[] } | undefined {
+  const entries = allowed.map(entryOf);
+  if (entries.some((entry) => entry.isExact && entry.words.join('\0') === words.join('\0'))) return undefined;
+  const most = longest(entries, words);
+  if (most < 0) return undefined;
+  const added = words.filter((_, at) => at >= most && narrows(words, at, tests, folder));
+  return { prefix: words.slice(0, most).join(' '), added };
+}
+
+/** How many words the longest prefix has; -1 where none allows the command. */
+const longest = (entries: readonly Entry[], words: readonly string[]): number =>
+  Math.max(
+    -1,
+    ...entries
+      .filter((entry) => !entry.isExact && beginsWith(words, entry.words))
+      .map((entry) => entry.words.length),
+  );
 
 type Entry = CommandParts & { readonly isExact: boolean };
 
@@ -55,10 +87,10 @@ const isHarmless = (words: readonly string[], word: string): boolean =>
 /** Options of verbosity, colour and the like. `-v` is on no general list: it is the version for many programs. */
 const harmless: readonly (readonly [runner: RegExp, options: RegExp])[] = [
   [/^(?:npm|pnpm|yarn) /, /^(?:--|-s|--silent|--color|--no-color)$/],
-  [/^node .*--test\b/, /^(?:--|--test-reporter=(?:spec|tap|dot))$/],
+  [/^node .*--test\b/, /^(?:--|--test-reporter=(?:spec|tap))$/],
   [
     /^(?:\S*\/)?(?:pytest|py\.test|python[\d.]* -m pytest)\b/,
-    /^(?:--|-v+|-q+|-x|-s|-l|-ra|-rA|--verbose|--quiet|--(?:color|tb)=\w+)$/,
+    /^(?:--|-v+|-q|-x|-s|-l|-ra|-rA|--verbose|--quiet|--(?:color|tb)=\w+)$/,
   ],
   [/^(?:\S*\/)?python[\d.]* -m unittest\b/, /^(?:-[vqfb]|--verbose|--quiet|--buffer|--locals)$/],
   [/^go (?:test|vet|build)\b/, /^(?:-v|-race|-count=1|-cover)$/],
@@ -72,20 +104,31 @@ const harmless: readonly (readonly [runner: RegExp, options: RegExp])[] = [
   [/^(?:mvn|\.\/mvnw|gradle|\.\/gradlew) /, /^(?:-B|-q|--quiet|--console=plain|--no-daemon|--offline)$/],
 ];
 
-/** Test runners, build tools and interpreters: variables are settings of theirs. */
-const runners =
-  /^(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|pypy[\d.]*|pytest|py\.test|tox|nox|uv|poetry|ruby|bundle|rake|rspec|perl|prove|php|phpunit|composer|lua|julia|Rscript|npm|pnpm|yarn|npx|vitest|jest|mocha|ava|tap|c8|nyc|g?make|just|ninja|cmake|ctest|meson|bazel|go|cargo|dotnet|java|mvnw?|gradlew?|sbt|swift|zig|mix|(?:ba|da|z|k|fi)?sh)$/;
+/** Variables that an agent may set for a runner. */
 const freeNames = /^(?:CI|NODE_ENV|TZ|LANG|LC_\w+|TMPDIR|NO_COLOR|FORCE_COLOR|\w*CACHE)$/;
 
 /** Why an agent's plan may not set these variables for this program. */
-function assignmentProblem({ assignments, words }: CommandParts): string | undefined {
+function assignmentProblem({ assignments, words }: CommandParts, workspace: PlannedFor): string | undefined {
   const { program, assigned } = invocation(words);
-  if (!runners.test(program)) return undefined;
+  if (!isRunner(program)) return undefined;
   const names = [...assignments.map(([name]) => name), ...assigned];
-  const name = names.find((one) => !freeNames.test(one));
+  const cache = assignments.find(([name, value]) => name.endsWith('CACHE') && isPrepared(value, workspace));
+  const name = names.find((one) => !freeNames.test(one)) ?? cache?.[0];
   if (name === undefined) return undefined;
+  const why = name === cache?.[0] ? ' (the run has made or changed this cache)' : '';
   const set = assignments.map(([one, value]) => `${one}=${value} `).join('');
-  return `an agent may not set ${name} for ${program}: add "=${set}${words.join(' ')}" to verification.allowed_commands to allow it`;
+  return `an agent may not set ${name} for ${program}${why}: add "=${set}${words.join(' ')}" to verification.allowed_commands to allow it`;
+}
+
+/** Whether a folder of the workspace has anything that the run has made or changed. */
+function isPrepared(value: string, { changed, folder }: PlannedFor): boolean {
+  const inside = value.replace(/^\$(?:PWD\b|\{PWD\})\/?/, './');
+  const path = posix.normalize(posix.join(folder, inside)).replace(/(.)\/$/, '$1');
+  return [...changed].some(
+    ([one, how]) =>
+      how !== 'deleted' &&
+      (path === '.' || one === path || one.startsWith(`${path}/`) || path.startsWith(`${one}/`)),
+  );
 }
 
 /** The parts of a verification command, which runs without a shell: assignments, then a program and its arguments. */

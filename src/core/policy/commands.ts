@@ -1,4 +1,5 @@
 /** Commands of verification nodes: which may run, and what they run. They run without a shell. */
+import type { PlannedFor } from './added-words.ts';
 import { type CommandParts, notAllowed, type PlanAuthor, takeApart } from './allowed-commands.ts';
 import { invocation, patternWords, programTexts } from './programs.ts';
 import { readShell, type ShellCommand } from './shell.ts';
@@ -7,11 +8,12 @@ import { readShell, type ShellCommand } from './shell.ts';
 const shellSyntax = ['&&', '||', ';', '|', '`', '$(', '>', '<', '\r', '\n'];
 
 /** Why a verification command is refused, undefined when it may run. `allowed` are the entries of
- *  `verification.allowed_commands`, `author` who set the plan. */
+ *  `verification.allowed_commands`, `author` who set the plan, `workspace` what the plan is for. */
 export function verificationCommandProblem(
   command: string,
   allowed: readonly string[],
   author: PlanAuthor,
+  workspace?: PlannedFor,
 ): string | undefined {
   const refused = (why: string) => `verification command rejected: ${why}: ${shownWord(command)}`;
   const parsed = takeApart(command);
@@ -22,7 +24,7 @@ export function verificationCommandProblem(
     return refused(`it runs without a shell, so ${JSON.stringify(syntax)} cannot be used`);
   }
   if ('problem' in parsed) return refused(parsed.problem);
-  const missing = notAllowed(parsed, allowed, author);
+  const missing = notAllowed(parsed, allowed, author, workspace);
   return missing === undefined ? undefined : refused(missing);
 }
 

@@ -18,6 +18,7 @@ import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import { auditedCommits, scopeOfNode, scopesOfOrders } from './commits.ts';
 import { type AuditEvidence, artifacts, changedBy, recorded, updates, workOf } from './evidence.ts';
+import { narrowedChecks } from './narrowed.ts';
 import { type About, aboutChecks, type TestChange, tamperingIn } from './test-changes.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -47,6 +48,7 @@ export async function auditRun(
   const inVisits = await auditor.visits(records, start, end);
   const inCommits = await auditor.commits(env);
   await auditor.stopped();
+  auditor.add(narrowedChecks(records, graphOf(manifest), start.tree.keys()));
   auditor.tampering(inVisits, inCommits, await aboutChecks(records, start, end, snapshots));
   return { report: auditor.report(records, sealed) };
 }
@@ -96,6 +98,10 @@ class Auditor {
     private readonly snapshots: Snapshots,
   ) {
     this.isExempt = mayReadIn(graph);
+  }
+
+  add(findings: readonly AuditFinding[]): void {
+    this.findings.push(...findings);
   }
 
   /** Searches what agents read and wrote. */
