@@ -19,7 +19,7 @@ import {
 import { toolCommandProblem } from '../core/policy/commands.ts';
 import { ownStepWords } from '../core/policy/own-command.ts';
 import { reservedKeyIn } from '../core/policy/reserved-keys.ts';
-import { namesPlan, planProblem } from '../core/policy/verification-plan.ts';
+import { planProblem } from '../core/policy/verification-plan.ts';
 import {
   anyClass,
   brokenProgram,
@@ -36,6 +36,8 @@ import {
 } from '../core/settings/node.ts';
 import { stoppedByDisk, toldTrouble } from '../platform/files/disk-error.ts';
 import { commandFailure, describeMs } from './command-failure.ts';
+import { noTests } from './no-tests.ts';
+import { toolCodes, toolFindings } from './tool-findings.ts';
 
 /** Bytes of one argument that Linux starts a program with. */
 const longestCommand = 128 * 1024 - 1;
@@ -54,47 +56,8 @@ export const tool = kind({
     partialSuccess(settings.allow_partial),
   ],
   attributes: { ...commonAttributes, ...executableAttributes, ...judgingAttributes, ...toolAttributes },
-  codes: [
-    {
-      code: 'tool-command',
-      severity: 'error',
-      rule: 'Every tool has a command.',
-      wrong: 'start; exit; a [shape=parallelogram]; start -> a -> exit',
-      fix: '`tool_command="npm test"`',
-    },
-    {
-      code: 'sets-plan',
-      severity: 'warning',
-      rule: 'A tool that sets the plan of a verification declares it.',
-      wrong:
-        'start; exit; a [shape=parallelogram, tool_command="echo \'{ \\"context_updates\\": { \\"verification.plan\\": {} } }\' > $FACTORY_OUTPUT"]; v [type=verification, verification.allowed_commands="@plan"]; start -> a -> v -> exit',
-      fix: '`sets_plan=true` on the tool',
-    },
-  ],
-  check(node, graph) {
-    if (namesPlan(node, graph))
-      return [
-        {
-          code: 'sets-plan',
-          severity: 'warning',
-          message: `tool node "${node.id}" names the plan of a verification in its command, and may set none`,
-          fix: 'add sets_plan=true if the command sets the plan in $FACTORY_OUTPUT',
-        },
-      ];
-    if (node.settings.tool_command !== undefined) return [];
-    const meant = ['command', 'cmd', 'run', 'script'].find((name) => node.attrs.has(name));
-    return [
-      {
-        code: 'tool-command',
-        severity: 'error',
-        message: `tool node "${node.id}" has no tool_command`,
-        fix:
-          meant === undefined
-            ? 'give it tool_command="…", the shell text to run in the workspace'
-            : `write tool_command in place of ${meant}`,
-      },
-    ];
-  },
+  codes: toolCodes,
+  check: toolFindings,
   async run({ tool_command, judge, access }, context) {
     const command = commandOf(tool_command ?? '', context);
     if (typeof command !== 'string') return command;
@@ -125,7 +88,12 @@ export const tool = kind({
     // A failing exit code counts as a report even with an invalid output file; exit code 0 does not.
     for (const file of [planned(written, context), kept])
       if ('problem' in file) return failed(file.problem, 'config', { exitCode: code, broke: code === 0 });
-    return reported('output' in written ? written.output : {}, code, fail);
+    const outcome = await reported('output' in written ? written.output : {}, code, fail);
+    const passed = outcome.status === 'success' || outcome.status === 'partial_success';
+    const untested = passed
+      ? await noTests(context, { ...output, command, folder: '.', isCheck: false })
+      : undefined;
+    return untested === undefined ? outcome : withoutTests(untested, outcome);
   },
 });
 
@@ -195,6 +163,10 @@ function broken(
       return [endedBySignal, { broke: true, notes: `ended by ${ended.signal}` }];
   }
 }
+
+/** A success of a command that ran no test is a failure of the product. */
+const withoutTests = (why: string, { label, suggested, updates, notes }: Outcome): Outcome =>
+  failed(why, 'product', { label, suggested, updates, notes });
 
 /** The outcome of a command that ran to its end. */
 function reported(said: ToolOutput, code: number, fail: Fail): Promise<Outcome> | Outcome {

@@ -11,7 +11,6 @@ import {
   verificationCommandProblem,
 } from '../core/policy/commands.ts';
 import { scenariosNamed } from '../core/policy/holdout-paths.ts';
-import { noTestRan } from '../core/policy/test-files.ts';
 import { parseVerificationPlan } from '../core/policy/verification-plan.ts';
 import { brokenProgram, commandClasses, plainSuccess, possibleOutcome } from '../core/possible-outcomes.ts';
 import {
@@ -22,6 +21,7 @@ import {
 } from '../core/settings/node.ts';
 import type { Settings } from '../core/settings/types.ts';
 import { commandFailure, describeMs } from './command-failure.ts';
+import { noTests } from './no-tests.ts';
 
 const attributes = {
   ...commonAttributes,
@@ -170,7 +170,7 @@ async function runCommands(
       stderr: (await context.files.read(names.stderrName, quoted, 'tail')) ?? '',
     };
     evidence.results.push(result);
-    const failure = await failureOf(result, ended, wanted, context, names);
+    const failure = await failureOf(result, ended, wanted, parsed.argv, context, names);
     if (failure !== undefined) return failure;
   }
   return undefined;
@@ -185,7 +185,8 @@ const plannedFor = async (folder: string, context: NodeContext): Promise<Planned
 async function failureOf(
   { command, stdout, stderr }: Result,
   ended: Exit,
-  { judge }: Wanted,
+  wanted: Wanted,
+  argv: readonly string[],
   context: NodeContext,
   names: { readonly stdoutName: string; readonly stderrName: string },
 ): Promise<Outcome | undefined> {
@@ -193,12 +194,21 @@ async function failureOf(
   const failedAs = `verification command failed: ${command}`;
   const output = `${stdout}\n${stderr}`;
   if (ended.kind === 'exited' && ended.code === 0) {
-    const untested = noTestRan(output);
+    const untested = await noTests(context, {
+      ...names,
+      command: argv,
+      folder: wanted['verification.workdir'],
+      isCheck: true,
+    });
     return untested === undefined ? undefined : failed(`${failedAs} (${untested})`, 'product');
   }
   const sealed = sealedFrom(`${command} ${missedIn(output)}`, context);
   if (sealed !== undefined) return failed(`${failedAs}: ${sealed}`, 'config', { broke: true });
-  const { class: of, ...how } = await commandFailure(context, ended, { command, judge, ...names });
+  const { class: of, ...how } = await commandFailure(context, ended, {
+    command,
+    judge: wanted.judge,
+    ...names,
+  });
   const fail = (reason: string, broke: boolean) => failed(reason, of, { ...how, broke });
   switch (ended.kind) {
     case 'not_found':

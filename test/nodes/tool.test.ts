@@ -124,3 +124,42 @@ test.for([
     if (outcome === 'fail') expect(status.failure_reason).toContain('add sets_plan=true to node "a"');
   },
 );
+
+test.for([
+  ['node --test', 'a.test.mjs', 'export {};', '', 'fail', '0 tests ran'],
+  ['npm test', 'a.test.mjs', 'process.exit(0);', '', 'fail', '0 tests ran'],
+  ['npm test', 'a.test.mjs', 'process.exit(0);', 'allow_no_tests=true, ', 'success', ''],
+  ['npm test > log.txt', 'a.test.mjs', 'process.exit(0);', '', 'success', ''],
+  ['npm test', 'a.test.mjs', 'import { test } from "node:test"; test("adds", () => {});', '', 'success', ''],
+  ['sh check.sh', 'test_a.py', 'import os\nos._exit(0)', '', 'fail', 'the output has no summary of unittest'],
+  [
+    'sh check.sh',
+    'test_a.py',
+    'import unittest\nclass T(unittest.TestCase):\n  def test_a(self): pass',
+    '',
+    'success',
+    '',
+  ],
+  ['node a.test.mjs', 'a.test.mjs', 'process.exit(0);', '', 'success', ''],
+] as const)(
+  'a tool that runs %s with %s (%j, %j) is a %s',
+  async ([command, file, text, accepts, outcome, why]) => {
+    await using it = await house({
+      'w/package.json': JSON.stringify({ scripts: { test: 'node --test' } }),
+      'w/check.sh': 'set -e\npython3 -m unittest\n',
+      [`w/${file}`]: text,
+      'p.dot': `digraph g { workdir="w"; start [shape=Mdiamond]; exit [shape=Msquare]
+      a [shape=parallelogram, ${accepts}tool_command="${command}"]; start -> a -> exit }`,
+    });
+    await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
+    const status = it.json('.factory/runs/r1/a/status.json');
+    expect(status.outcome, JSON.stringify(status)).toBe(outcome);
+    if (outcome === 'fail')
+      expect(status).toMatchObject({
+        failure_class: 'product',
+        failure_reason: expect.stringContaining(why),
+      });
+    if (outcome === 'fail')
+      expect(status.failure_reason).toContain('allow_no_tests=true on node "a" accepts that');
+  },
+);

@@ -132,7 +132,7 @@ export function testsIn(text = ''): Tests {
 /** `3 tests`, `0 passing`, `12 examples`; `tests 3`, `Tests run: 3`, `Tests: 1 passed, 1 total`. */
 const counted = /\b(\d+) (?:tests?|examples?|specs?|runs?|passed|passing|pass)\b/gi;
 const named = /\b(?:tests(?: run)?|pass)(?:\s*[:=]\s*|\s+)(\d+)\b/gi;
-const without = /\bno tests?\b(?: (?:ran|run|found|executed|files|to run|is available))/i;
+const without = /\bno tests?\b(?: (?:ran|run|found|were found|executed|files|to run|is available))/i;
 /** A package whose tests ran, in the output of Go. */
 const ofGo = /^ok\s+\S+\s+(?:[\d.]+s|\(cached\))(?!.*\[no tests to run\])/m;
 

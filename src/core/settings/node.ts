@@ -145,6 +145,11 @@ export const judgingAttributes = {
   judge: attr(flag(), 'The commands decide about the product, as holdout scenarios do.', {
     default: 'false',
   }),
+  allow_no_tests: attr(
+    flag(),
+    'Whether a test runner that ran no test, or whose output has no summary, counts as a success.',
+    { default: 'false' },
+  ),
   rerun: attr(flag(), 'Whether a failed scenario is run once more in a clean copy.', { default: 'true' }),
   breaker,
 } as const satisfies AttributeTable;
