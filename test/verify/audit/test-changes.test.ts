@@ -55,7 +55,7 @@ async function ran({ start = js, files, fix = '', tool = 'true', npm }: Case) {
       'p.dot': `digraph g { audit=strict; agent_script="a.json"
         start [shape=Mdiamond]; done [shape=Msquare]; bad [shape=Msquare, outcome=fail]
         fix [prompt="Repair it", agent=scripted${fix}]
-        check [shape=parallelogram, tool_command="${tool}"]
+        check [shape=parallelogram, allow_no_tests=true, tool_command="${tool}"]
         start -> fix -> check; check -> done [condition="outcome=success"]; check -> bad [condition="outcome=fail"] }`,
       'a.json': JSON.stringify({
         format: 'factory-script/1',
