@@ -1,8 +1,11 @@
 /** New projects from templates: a pipeline, its prompts, a pair of scenarios and prepared answers. */
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { existsSync, lstatSync, readlinkSync } from 'node:fs';
+import { open, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { type Refusal, refused } from '../core/diagnostic.ts';
+import { about, diskError } from '../platform/files/disk-error.ts';
+import { isFolder } from '../platform/files/read.ts';
+import { isCode, makeFolder, systemWords } from '../platform/files/write.ts';
 import { packageRoot } from '../platform/package.ts';
 
 type Source = {
@@ -59,26 +62,81 @@ export type NewProject = {
   readonly pipeline: string;
 };
 
-/** Writes the files of a template into `folder`, which may exist; refuses, and writes nothing, where one of them is there. */
+/** Writes the files of a template into `folder`, which may exist; refuses, and leaves nothing, where one of them is there or cannot
+ *  be made. Rejects on a disk error, and leaves nothing then either. */
 export async function initProject(folder: string, template: TemplateName): Promise<NewProject | Refusal> {
   const { sources, pipeline } = templates[template];
   const files = (await Promise.all(sources.map(filesOf))).flat();
-  const there = files.filter(({ to }) => existsSync(resolve(folder, to))).map(({ to }) => to);
+  // Of a path that is out of reach, making its folder says why.
+  const there = files.filter(({ to }) => entryAt(resolve(folder, to)) !== undefined).map(({ to }) => to);
   if (there.length > 0)
     return refused(
       'file-exists',
       `${folder} has ${there.slice(0, 5).join(', ')}${there.length > 5 ? ', …' : ''} already`,
-      'name a new folder: factory init NAME',
+      otherFolder,
       2,
     );
-  for (const { from, to, put = [] } of files) {
-    const path = resolve(folder, to);
-    await mkdir(dirname(path), { recursive: true });
-    const text = await readFile(from, 'utf8');
-    const changed = put.reduce((all, [old, now]) => all.replaceAll(old, now), text);
-    await writeFile(path, changed, { flag: 'wx', mode: (await stat(from)).mode & 0o777 });
+  const made: string[] = [];
+  try {
+    for (const file of files) await writeOne(file, resolve(folder, file.to), made);
+  } catch (error) {
+    for (const path of made.reverse()) await rm(path).catch(() => rmdir(path).catch(() => {}));
+    const why = whyNotMade(folder, files, error);
+    if (why === undefined) throw error;
+    return refused('folder', why, otherFolder, 2);
   }
   return { folder, files: files.map(({ to }) => to).sort(), pipeline };
+}
+
+const otherFolder = 'name a new folder: factory init NAME';
+
+/** Adds to `made` what it makes, outermost first, also where it fails. */
+async function writeOne({ from, put = [] }: Source, path: string, made: string[]): Promise<void> {
+  const above = dirname(path);
+  const first = makeFolder(above);
+  if (first !== undefined) {
+    const folders: string[] = [];
+    for (let at = above; at.length >= first.length; at = dirname(at)) folders.unshift(at);
+    made.push(...folders);
+  }
+  const text = await readFile(from, 'utf8');
+  const changed = put.reduce((all, [old, now]) => all.replaceAll(old, now), text);
+  const file = await open(path, 'wx', (await stat(from)).mode & 0o777);
+  made.push(path);
+  try {
+    await about(path, file.writeFile(changed));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Why the folder takes no project, where no disk error is the cause. */
+function whyNotMade(folder: string, files: readonly Source[], error: unknown): string | undefined {
+  if (diskError(error) !== undefined || !isCode(error, ...unusable)) return undefined;
+  const steps = files.flatMap(({ to }) => pathsTo(dirname(resolve(folder, to))));
+  for (const at of steps) {
+    const is = entryAt(at);
+    if (is?.isSymbolicLink() === true && !existsSync(at))
+      return `${at} is a symbolic link that leads nowhere (to ${readlinkSync(at)})`;
+    if (is !== undefined && !isFolder(at)) return `${at} is no folder`;
+  }
+  return `${folder} cannot be made: ${systemWords(error)}`;
+}
+
+const unusable = ['EEXIST', 'ENOTDIR', 'ENOENT', 'ELOOP', 'ENAMETOOLONG', 'EINVAL'] as const;
+
+/** A path and those above it, outermost first. */
+function pathsTo(path: string): readonly string[] {
+  return path === dirname(path) ? [path] : [...pathsTo(dirname(path)), path];
+}
+
+/** What is at a path, a link for itself; undefined where nothing is, or it is out of reach. */
+function entryAt(path: string) {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 /** The files of a source, each with its own place in the project. */

@@ -1,4 +1,5 @@
 /** `factory init`: what it writes is valid, and runs at once with prepared answers. */
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type TemplateName, templates } from '../../src/app/init.ts';
@@ -69,4 +70,37 @@ test('a file that is there is not replaced, and nothing is written', async () =>
   expect(code).toBe(2);
   expect(err).toContain('has test.sh already');
   expect(await it.list('.')).toEqual(['test.sh']);
+});
+
+test.for([
+  ['a link that leads nowhere', 'app', 'app is a symbolic link that leads nowhere (to /missing/x)'],
+  ['a link above it that leads nowhere', 'app/deep', 'app is a symbolic link that leads nowhere'],
+  ['a file', 'test.sh', 'test.sh is no folder'],
+  ['a folder below a file', 'test.sh/deep', 'test.sh is no folder'],
+  ['a loop of links', 'loop', 'loop is a symbolic link that leads nowhere'],
+  [
+    'a folder in which a link that leads nowhere is in the place of a folder',
+    'in',
+    'in/scripts is a symbolic link',
+  ],
+  [
+    'a folder in which a link that leads nowhere is in the place of a file',
+    'file',
+    'file has test.sh already',
+  ],
+] as const)('%s is refused, with the reason, and nothing is written', async ([, name, why]) => {
+  await using it = await home({ 'test.sh': 'mine\n', 'in/mine': '', 'file/mine': '' });
+  symlinkSync('/missing/x', join(it.path, 'app'));
+  symlinkSync('loop', join(it.path, 'loop'));
+  symlinkSync('/missing/x', join(it.path, 'in/scripts'));
+  symlinkSync('/missing/x', join(it.path, 'file/test.sh'));
+  const before = await it.list('.');
+  const { code, err } = await call(['init', name], {}, { cwd: it.path, env });
+  expect(err).toContain(why);
+  expect(code).toBe(2);
+  expect(await it.list('.')).toEqual(before);
+  expect([await it.list('in'), await it.list('file')]).toEqual([
+    ['mine', 'scripts'],
+    ['mine', 'test.sh'],
+  ]);
 });
