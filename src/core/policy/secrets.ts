@@ -170,14 +170,20 @@ const isOwnName = (name: string): boolean => ownName.test(name) && name !== 'FAC
 function saysSecret(name: string, value: string): boolean {
   if (/^(?:OLD)?PWD$/i.test(name) || (ofNpm.test(name) && !npmCredential.test(name))) return false;
   const words = wordsOf(name);
-  if (words.some((word) => secretWord.test(word))) return true;
+  if (words.some((word, at) => secretWord.test(word) || (word === 'PW' && !isPrefix(words, at)))) return true;
   return !countOrSwitch.test(value.trim()) && words.some((word) => severalSecrets.test(word));
 }
+
+/** Of `PW_TEST_REPORT` it is the name of a tool. */
+const isPrefix = (words: readonly string[], at: number): boolean => at === 0 && words.length > 1;
 
 /** As `saysSecret` for parameters, by the last word alone: `authSource` is no secret, `sslpassword` is one. */
 function endsAsSecret(name: string): boolean {
   const last = wordsOf(name).at(-1) ?? '';
-  return (secretWord.test(last) && !/^(?:AUTH|PRIVATE|SIGNING)$/.test(last)) || /^SIG(?:NATURE)?$/.test(last);
+  return (
+    (secretWord.test(last) && !/^(?:AUTH|PRIVATE|SIGNING)$/.test(last)) ||
+    /^(?:PW|SIG(?:NATURE)?)$/.test(last)
+  );
 }
 
 /** The words of `API_KEY_2`, `apiKey`, `_authToken` and `api-key`, in upper case and without numbers at their ends. */
