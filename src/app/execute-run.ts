@@ -9,7 +9,7 @@ import { runLoop } from '../engine/loop.ts';
 import { parkAbove } from '../engine/shared-budget.ts';
 import { treesOf } from '../git/history.ts';
 import { revealHoldout, revealHoldoutIfPossible } from '../holdout/mount.ts';
-import { diskError } from '../platform/files/disk-error.ts';
+import { type DiskStop, diskError, isFull } from '../platform/files/disk-error.ts';
 import { beforeRemaking, beforeWrite, fence, Superseded } from '../platform/files/fence.ts';
 import { settleTree } from '../platform/files/flush-tree.ts';
 import { removeTree } from '../platform/files/remove.ts';
@@ -20,6 +20,7 @@ import { acquireLock } from '../store/lock.ts';
 import { resultOf } from '../store/result.ts';
 import { namedRun } from '../store/runs.ts';
 import { diskStop, flushed, releaseLock, settleRun } from './finish-run.ts';
+import { giveRoom, keepRoom, suspendForRoom } from './full-disk.ts';
 import type { RunLeft } from './notify.ts';
 import { openRun } from './open-run.ts';
 import type { OwnedRun } from './owned-run.ts';
@@ -42,7 +43,9 @@ export async function executeRun(
   doors: Doors,
 ): Promise<Finished | Refusal> {
   const takeOver = flags.takeOver === true;
-  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver });
+  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver }).catch((error: unknown) => {
+    throw diskStopOf(runDir, error, undefined) ?? error;
+  });
   if (answer.kind === 'refused')
     return refused('run-locked', answer.why, answer.fix ?? answer.takeOver ?? waitFor(runDir, doors.cwd));
   const { lock } = answer;
@@ -52,6 +55,7 @@ export async function executeRun(
   const folders = new Set([runDir, realpathSync.native(runDir)]);
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner, lock.successor));
   reportStop(doors, over.signal);
+  keepRoom(runDir);
   const run: OwnedRun = { graph, runDir, given, flags, doors, lock, signal, open: [] };
   let left: RunLeft | undefined;
   try {
@@ -60,11 +64,17 @@ export async function executeRun(
     return ended;
   } catch (error) {
     const cause = causeOfError(run, error);
+    const ended = await suspendedBy(cause, run);
+    if (ended !== undefined) {
+      left = ended;
+      return ended;
+    }
     left = brokenBy(cause, run);
     throw cause;
   } finally {
     over.abort();
     await closeAll(run.open);
+    giveRoom(runDir);
     await releaseLock(lock, run.ending, doors);
     for (const open of fences) open();
     if (left !== undefined) await sendNotice(runDir, left, doors);
@@ -118,10 +128,20 @@ function causeOfError({ runDir, lock, sealed, again }: OwnedRun, error: unknown)
   const at = layout(runDir);
   lock.assertOwner();
   if (!(error instanceof Superseded)) beforeRemaking(at.manifest);
+  if (diskError(error) !== undefined) revealHoldoutIfPossible(at.workspace, sealed);
+  return diskStopOf(runDir, error, again) ?? error;
+}
+
+function diskStopOf(runDir: string, error: unknown, again: string | undefined): DiskStop | undefined {
   const trouble = diskError(error);
-  if (trouble === undefined) return error;
-  revealHoldoutIfPossible(at.workspace, sealed);
-  return diskStop(runDir, trouble, error, again ?? `factory resume ${quoteWord(runDir)}`);
+  return trouble && diskStop(runDir, trouble, error, again ?? `factory resume ${quoteWord(runDir)}`);
+}
+
+/** The end of a run whose disk is full. A node of another run reports the disk to it. */
+async function suspendedBy(cause: unknown, run: OwnedRun): Promise<Finished | undefined> {
+  const trouble = isFull(cause) ? diskError(cause) : undefined;
+  const ended = trouble && (await suspendForRoom(run, trouble));
+  return run.doors.env['FACTORY_NODE_DIR'] === undefined ? ended : undefined;
 }
 
 /** Logs at the first signal what it does and what a second one would do. */

@@ -14,7 +14,7 @@ import { nodeInput } from '../engine/event-log.ts';
 import { testStop } from '../engine/loop.ts';
 import { treesOf } from '../git/history.ts';
 import { openHoldout, revealHoldout } from '../holdout/mount.ts';
-import { DiskStop } from '../platform/files/disk-error.ts';
+import { DiskStop, isFull } from '../platform/files/disk-error.ts';
 import { fence } from '../platform/files/fence.ts';
 import { settleTree } from '../platform/files/flush-tree.ts';
 import { readPlain } from '../platform/files/read.ts';
@@ -253,7 +253,7 @@ async function ownFolders(runDir: string): Promise<readonly string[]> {
   return [runDir, exchangesLayout(at.exchanges).bodies, ...folders];
 }
 
-/** The message about a disk error: the file, the error, and how to resume. `next` is the command. */
+/** The message about a disk error: the file, the error, and how to resume. `next` is the command. A full disk needs only space. */
 export function diskStop(
   runDir: string,
   { path, error }: { readonly path: string | undefined; readonly error: Error },
@@ -261,5 +261,10 @@ export function diskStop(
   next: string,
 ): DiskStop {
   const what = `${path ?? runDir}: ${systemWords(error)}; the run can be resumed from its checkpoint`;
-  return new DiskStop(what, `fix that (space, permissions, the disk or its mount), then: ${next}`, cause);
+  return new DiskStop(
+    what,
+    `fix that (space, permissions, the disk or its mount), then: ${next}`,
+    cause,
+    isFull(error) ? 75 : undefined,
+  );
 }

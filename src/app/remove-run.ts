@@ -46,7 +46,7 @@ export async function removeRun(
   { clock, env }: { readonly clock: Clock; readonly env: Environment },
 ): Promise<{ readonly freed: number } | Refusal> {
   const freed = bytesOf(dir);
-  const answer = await acquireLock(dir, { clock });
+  const answer = await acquireLock(dir, { clock, removes: true });
   if (answer.kind === 'refused') return refused('run-locked', answer.why, answer.fix ?? `factory stop ${id}`);
   const { lock } = answer;
   const read = await readManifest(dir);

@@ -234,7 +234,14 @@ export const causeOfWait = (park: Park | undefined): WaitCause =>
 export const waitWords = (cause: WaitCause, attempt: number, until: string): string =>
   `${{ rate_limit: 'rate limited', outage: 'provider down', retry: 'waiting for a retry' }[cause]}, attempt ${attempt}, next try ${until}`;
 
-export const pausedWords = ['paused_quota', 'paused_outage', 'paused_auth', 'paused_billing'] as const;
+/** Also a run whose disk is full is suspended; no call waits for that. */
+export const pausedWords = [
+  'paused_quota',
+  'paused_outage',
+  'paused_auth',
+  'paused_billing',
+  'paused_disk',
+] as const;
 export type PausedWord = (typeof pausedWords)[number];
 
 export const pausedBy = (kind: ParkKind): PausedWord => `paused_${kind}`;
@@ -245,7 +252,7 @@ export const parkedSchema = once(() =>
   z
     .object({
       status: z.enum(pausedWords),
-      node: z.string().describe('The node whose call failed; a resume executes it again'),
+      node: z.string().describe('The node that could not finish; a resume executes it again'),
       reason: z.string(),
       wake_at: z.string().nullable().describe('RFC 3339; null if waiting does not help'),
       since: z.string(),

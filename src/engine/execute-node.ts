@@ -5,7 +5,7 @@ import type { SuspendedRun } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import { HoldoutLeak } from '../holdout/leak-guard.ts';
 import { scenariosOf, withheldFrom } from '../holdout/mount.ts';
-import { isDisks } from '../platform/files/disk-error.ts';
+import { isDisks, isFull } from '../platform/files/disk-error.ts';
 import { Diverged } from '../replay/answers.ts';
 import { diff } from '../workspace/diff.ts';
 import { StoreTrouble, WorkspaceError } from '../workspace/errors.ts';
@@ -77,6 +77,8 @@ async function changedSince(start: string, now: Snapshot, snapshots: Snapshots):
 
 /** Why the run cannot continue; the checkpoint is before this node. */
 function stopped(node: string, error: unknown): ExecutionEnd {
+  // It suspends the run.
+  if (isFull(error)) throw error;
   if (error instanceof WorkspaceError)
     return {
       kind: 'stopped',

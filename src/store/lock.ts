@@ -1,20 +1,30 @@
 /** One owner for each run directory. Owners are numbered by epochs, each with a file `lock/<epoch>.json`; the highest
  *  one owns the run. The file of a new epoch appears complete and only once, so of two processes that want it one wins. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fdatasync, linkSync, openSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  linkSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock, Every } from '../core/contracts/clock.ts';
 import type { ProcessId } from '../core/contracts/process.ts';
 import { layout } from '../core/records/layout.ts';
 import { realEvery } from '../platform/clock.ts';
-import { named } from '../platform/files/disk-error.ts';
+import { isFull, named } from '../platform/files/disk-error.ts';
 import { assertStands, Superseded } from '../platform/files/fence.ts';
 import { folderId, isFolder, readPlain } from '../platform/files/read.ts';
 import {
   isCode,
   isMissing,
   makeFolder,
+  overwriteJson,
   removeFile,
   syncFolder,
   writeFileAtomic,
@@ -80,6 +90,8 @@ export type LockOptions = {
   readonly heartbeatMs?: number;
   /** Default: a timer that does not keep the process alive. */
   readonly every?: Every;
+  /** Whether the run is to be removed: then its lock must be had on a full disk too. */
+  readonly removes?: boolean;
 };
 
 /** Takes the run in `runDir`, or says who has it. We follow, with the next epoch, an owner that released it, whose process has
@@ -106,7 +118,7 @@ export async function acquireLock(runDir: string, options: LockOptions): Promise
       return { kind: 'refused', owner, why, ...(takeOver === undefined ? {} : { takeOver }) };
     }
     const ours = newLock(runDir, 1 + (highest ?? (await lastEpochWritten(runDir))), self, options.clock);
-    if (!(await create(folder, ours))) continue;
+    if (!(await create(folder, ours, options.removes === true ? highest : undefined))) continue;
     const takenOver = judged?.kind === 'ours' ? judged.before : undefined;
     return { kind: 'acquired', lock: hold(folder, ours, takenOver, options) };
   }
@@ -251,8 +263,13 @@ function hold(
     // A run directory that was removed must not come back by our heartbeat; what is no longer ours stays unchanged.
     if (!isHere() || !isOurs()) return;
     content = next;
-    // Flushed: one that a power cut has emptied would delay the next owner.
-    await writeFileAtomic(path, textOf(next), { sync: true });
+    try {
+      // Flushed: one that a power cut has emptied would delay the next owner.
+      await writeFileAtomic(path, textOf(next), { sync: true });
+    } catch (error) {
+      // The block that it has needs no space.
+      if (!isFull(error) || !overwriteJson(path, next)) throw error;
+    }
   };
   const beat = async (): Promise<void> => {
     if (released) return;
@@ -322,8 +339,9 @@ function highestEpoch(folder: string): number | undefined {
 
 const readLock = (folder: string, epoch: number): LockRead => readLockFile(fileOf(folder, epoch), epoch);
 
-/** Makes the file of a new epoch, complete from the first moment; false when another process has made it. */
-async function create(folder: string, content: LockFile): Promise<boolean> {
+/** Makes the file of a new epoch, complete from the first moment; false when another process has made it. `before`: the epoch
+ *  whose file becomes the new one where the disk is full. */
+async function create(folder: string, content: LockFile, before: number | undefined): Promise<boolean> {
   const path = fileOf(folder, content.epoch);
   const temporary = join(folder, `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`);
   const text = textOf(content);
@@ -343,10 +361,28 @@ async function create(folder: string, content: LockFile): Promise<boolean> {
   } catch (error) {
     if (isCode(error, 'EEXIST')) return false;
     assertStands(folder, dirname(folder));
+    if (isFull(error) && before !== undefined) {
+      if (!takeFile(fileOf(folder, before), path)) return false;
+      if (overwriteJson(path, content)) return true;
+    }
     throw named(path, error);
   } finally {
     removeFile(temporary);
   }
+}
+
+/** Gives the file of an epoch whose owner has ended the name of the next one, which needs no space; false when another process
+ *  has made that. */
+function takeFile(former: string, path: string): boolean {
+  try {
+    linkSync(former, path);
+    return true;
+  } catch (error) {
+    if (isCode(error, 'EEXIST', 'ENOENT') || existsSync(path)) return false;
+  }
+  // Some disks have no hard links, or count them as files.
+  renameSync(former, path);
+  return true;
 }
 
 async function writeNew(path: string, text: string): Promise<void> {

@@ -35,6 +35,7 @@ export function nextOf(stood: StoodRun, program: string, run: string): string {
     case 'crashed':
     case 'paused_auth':
     case 'paused_billing':
+    case 'paused_disk':
       return `${program} resume ${run}`;
     case 'paused_quota':
     case 'paused_outage':

@@ -27,25 +27,34 @@ async function smallDisk(context: TestContext, path: string, room: string) {
   return { path, [Symbol.dispose]: () => void spawnSync('umount', [path]) };
 }
 
-test('a full disk stops the run with the reason, and the run can be resumed once there is space', async (context) => {
+test('a full disk suspends the run with the reason, and the run can be resumed once there is space', async (context) => {
   await using it = await home({ 'p.dot': pipeline.replace('cat /dev/zero', 'head -c 100000000 $ZERO') });
   using small = await smallDisk(context, join(it.path, 'runs'), 'size=2m');
   const runs = small.path;
   const env = { ONCE: join(it.path, 'once'), ZERO: '/dev/zero' };
   const ran = await it.factory(['run', 'p.dot', '--runsdir', 'runs', '--run-id', 'r1'], { env });
-  expect(ran.code, ran.stderr).toBe(1);
-  expect(ran.stderr).toContain('no space is left on the disk');
-  expect(ran.stderr).toContain(join(runs, 'r1'));
-  expect(ran.stderr).toMatch(/fix: .*resume r1 --runsdir/);
+  expect(ran.code, ran.stderr).toBe(75);
+  const cause = new RegExp(`${join(runs, 'r1')}/\\S+: no space is left on the disk`);
+  expect(ran.stdout).toMatch(new RegExp(`suspended: two: ${cause.source}`));
+  expect(ran.stdout).toMatch(/fix {3,}make room .*\n(?:.*\n)*.*next .*resume r1 --runsdir/);
   expect(ran.stderr).not.toMatch(/^\s+at /m);
   expect(await it.json('runs/r1/checkpoint.json')).toMatchObject({
     last_completed_node: 'one',
     next_node: 'two',
+    status: 'paused_disk',
+    parked: { node: 'two', reason: expect.stringMatching(cause) },
   });
+  for (const words of [['runs'], ['why', 'r1']])
+    expect((await it.factory([...words, '--runsdir', 'runs'])).stdout).toMatch(cause);
+  expect((await it.factory(['verify', 'r1', '--runsdir', 'runs'])).code).toBe(0);
 
+  spawnSync('dd', ['if=/dev/zero', `of=${join(runs, 'all')}`, 'bs=4k']);
   const still = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
-  expect(still.code, still.stderr).toBe(1);
+  expect(still.code, still.stderr).toBe(75);
   expect(still.stderr).toContain('no space is left on the disk');
+  expect(still.stderr).toMatch(/fix: .*resume .*r1/);
+  expect((await it.factory(['why', 'r1', '--runsdir', 'runs'])).stdout).toMatch(cause);
+  await rm(join(runs, 'all'));
 
   // The lost files of the workspace do not fit either, although factory's small files do.
   await writeFile(join(runs, 'r1/workspace/many.txt'), '');
@@ -53,12 +62,13 @@ test('a full disk stops the run with the reason, and the run can be resumed once
   spawnSync('dd', ['if=/dev/zero', `of=${join(runs, 'more')}`, 'bs=4k']);
   await rm(join(runs, 'room'));
   const unrestored = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
-  expect(unrestored.code, unrestored.stderr).toBe(1);
-  expect(unrestored.stderr).toContain(`${join(runs, 'r1/workspace/many.txt')}: no space is left on the disk`);
-  expect(unrestored.stderr).toMatch(/fix: .*resume r1 --runsdir/);
+  expect(unrestored.code, unrestored.stderr).toBe(75);
+  const shown = unrestored.stdout + unrestored.stderr;
+  expect(shown).toContain(`${join(runs, 'r1/workspace/many.txt')}: no space is left on the disk`);
+  expect(shown).toMatch(/resume r1 --runsdir/);
 
   await rm(join(runs, 'more'));
-  await rm(join(runs, 'r1/two/fill'));
+  await rm(join(runs, 'r1/two/fill'), { force: true });
   const resumed = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
   expect(resumed.code, resumed.stderr).toBe(0);
   expect(await it.read('runs/r1/workspace/log.txt')).toBe('one\ntwo\nthree\n');
@@ -103,12 +113,62 @@ test('a work order without disk space for its records and lock reports the reaso
   const flags = ['--repo', 'repo', '--work-order', 'wo.json', '--run-id', 'r1', '--no-push'];
   const agent = ['--agent', 'scripted', '--script', '../script.json'];
   const ran = await it.factory(['order', 'run', ...flags, ...agent], { cwd: disk });
-  expect(ran.code, ran.stderr).toBe(1);
-  const last = ran.stderr.slice(ran.stderr.indexOf('error['));
-  expect(last).toContain(`${join(disk, '.factory/runs/r1')}/verify/`);
-  expect(last).toMatch(/fix: fix that .*, then: .*resume r1/);
+  expect(ran.code, ran.stderr).toBe(75);
+  const shown = ran.stdout + ran.stderr;
+  expect(shown).toContain(`${join(disk, '.factory/runs/r1')}/verify/`);
+  expect(shown).toMatch(/resume r1/);
   await rm(fill);
   await writeFile(join(it.path, 'go'), '');
   const resumed = await it.factory(['resume', 'r1'], { cwd: disk });
   expect(resumed.code, resumed.stdout + resumed.stderr).toBe(0);
+});
+
+const sealing = `digraph g {
+  workdir="w"; holdout="scenarios"
+  start [shape=Mdiamond]
+  one [shape=parallelogram, tool_command="true"]
+  exit [shape=Msquare]
+  start -> one -> exit
+}`;
+
+/** Takes the last byte. */
+const fillUp = (folder: string) => spawnSync('dd', ['if=/dev/zero', `of=${join(folder, 'fill')}`, 'bs=512']);
+
+test.for(['size=2m', 'size=2m,nr_inodes=full'] as const)(
+  'rm and prune remove runs, with the keys of their holdout, from a disk without a byte free (%s)',
+  async (room, context) => {
+    await using it = await home({ 'p.dot': sealing, 'w/scenarios/one.sh': 'exit 0\n' });
+    using small = await smallDisk(context, join(it.path, 'runs'), 'size=2m');
+    const env = { FACTORY_KEYS: join(it.path, 'keys') };
+    for (const id of ['r1', 'r2', 'r3']) {
+      const ran = await it.factory(['run', 'p.dot', '--runsdir', 'runs', '--run-id', id], { env });
+      expect(ran.code, ran.stderr).toBe(0);
+    }
+    expect(await it.list('keys')).toHaveLength(3);
+    fillUp(small.path);
+    if (room.endsWith('full')) {
+      const used = spawnSync('df', ['--output=iused', small.path], { encoding: 'utf8' }).stdout.trim();
+      const inodes = used.split('\n').at(-1)?.trim();
+      expect(spawnSync('mount', ['-o', `remount,nr_inodes=${inodes}`, small.path]).status).toBe(0);
+    }
+    const pruned = await it.factory(['prune', '--keep', '2', '--runsdir', 'runs'], { env });
+    expect(pruned.code, pruned.stderr).toBe(0);
+    fillUp(small.path);
+    const removed = await it.factory(['rm', 'r3', '--runsdir', 'runs'], { env });
+    expect(removed.code, removed.stderr).toBe(0);
+    expect(await it.list('runs')).toEqual(['fill', 'r2']);
+    expect(await it.list('keys')).toHaveLength(1);
+  },
+);
+
+test('init leaves nothing on a full disk', async (context) => {
+  await using it = await home();
+  using small = await smallDisk(context, join(it.path, 'disk'), 'size=64k');
+  spawnSync('dd', ['if=/dev/zero', `of=${join(small.path, 'fill')}`, 'bs=4k', 'count=14']);
+  for (const name of ['disk/app', 'disk/app']) {
+    const made = await it.factory(['init', name]);
+    expect(made.code, made.stderr).toBe(1);
+    expect(made.stderr).toContain('no space is left on the disk');
+    expect(await it.list('disk')).toEqual(['fill']);
+  }
 });

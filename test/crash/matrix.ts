@@ -297,7 +297,9 @@ const reachedExit = async (at: Ground): Promise<boolean> => {
 /** A run that could not continue reports why, names the file and the fix; and its checkpoint can be read. */
 function honest(ended: Ended, at: Ground, { makes = 'r1' }: Step): string[] {
   const wrong: string[] = [];
-  if (ended.code === 2 ? existsSync(join(dirname(at.runDir), makes)) : ended.code !== 1 && ended.code !== 70)
+  const isFull = ended.said.includes('no space is left on the disk');
+  const stops = isFull ? [1, 75] : [1, 70];
+  if (ended.code === 2 ? existsSync(join(dirname(at.runDir), makes)) : !stops.includes(ended.code ?? 0))
     wrong.push(`a failed operation ended it with ${ended.code}`);
   if (/^\s+at .*[:(]/m.test(ended.said)) wrong.push('it shows a stack');
   if (!ended.said.includes(at.home) && !/\bcannot (?:be )?start/.test(ended.said))

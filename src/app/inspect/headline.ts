@@ -53,6 +53,8 @@ export function headlineOf(facts: HeadlineFacts): string {
       return 'key or login refused';
     case 'paused_billing':
       return 'account needs billing';
+    case 'paused_disk':
+      return 'disk full';
     case 'unreadable':
       return reason === '' ? 'files damaged, missing or not readable' : reason;
     default:

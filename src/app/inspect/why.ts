@@ -99,6 +99,7 @@ function standing(run: InspectedRun): readonly string[] {
     case 'paused_outage':
     case 'paused_auth':
     case 'paused_billing':
+    case 'paused_disk':
       return [
         `suspended at node ${parked?.node ?? row.at_node ?? ''}: ${row.headline}`,
         row.reason,

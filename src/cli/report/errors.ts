@@ -24,7 +24,8 @@ export async function reportTrouble(error: unknown, io: Io, given: readonly stri
   const trouble = troubleOf(error, io.env);
   if (trouble !== undefined) {
     const [code, message, fix] = trouble;
-    const exit = code === 'system' && isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
+    const plain = code === 'system' && isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
+    const exit = plain === 1 && error instanceof DiskStop ? (error.code ?? plain) : plain;
     return reportError([wrong(code, message, fix)], io, { json: given.includes('--json') }, exit);
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);

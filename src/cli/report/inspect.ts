@@ -29,6 +29,7 @@ const statuses: Readonly<Record<Status, readonly [sign: string, word: string, co
   paused_outage: ['‖', 'suspended', 'yellow'],
   paused_auth: ['‖', 'suspended', 'yellow'],
   paused_billing: ['‖', 'suspended', 'yellow'],
+  paused_disk: ['‖', 'suspended', 'yellow'],
   unreadable: ['?', 'unreadable', 'red'],
 };
 export const statusWord = (status: Status): string => statuses[status][1];

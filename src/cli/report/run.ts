@@ -231,6 +231,7 @@ const fixes: Readonly<Record<PausedWord, string>> = {
   paused_outage: 'wait: the command below tries until the provider is back; without --wait it tries at once',
   paused_auth:
     'set the key (OPENAI_API_KEY) or the login of the agent program to one that is accepted, then resume',
+  paused_disk: 'make room on that disk (files, or a larger quota), then resume',
   paused_billing: "see the plan and the billing of the key's account, then resume",
 };
 

@@ -56,6 +56,10 @@ export function isDisks(error: unknown, workspace = ''): boolean {
   return !(denied && (path === undefined || workspace === '' || `${path}/`.startsWith(`${workspace}/`)));
 }
 
+/** Whether `error` is, or was caused by, a disk or a quota without space. */
+export const isFull = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT'].includes(diskError(error)?.code ?? '');
+
 /** The exit code by which a tool of this package reports to the engine that a disk error stopped it, so that the
  *  node is not blamed. */
 const diskExit = 74;
@@ -105,9 +109,12 @@ export const fixDisk = 'fix that (space, permissions, the disk or its mount), th
 export class DiskStop extends Error {
   override readonly name = 'DiskStop';
   readonly fix: string;
-  constructor(message: string, fix: string, cause: unknown) {
+  /** The exit code, where it is no plain failure. */
+  readonly code: number | undefined;
+  constructor(message: string, fix: string, cause: unknown, code?: number) {
     super(message, { cause });
     this.fix = fix;
+    this.code = code;
   }
 }
 

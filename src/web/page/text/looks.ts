@@ -39,6 +39,7 @@ const looks: Readonly<Record<ShownState, Look>> = {
   paused_auth: { shape: 'pause', word: 'suspended: key', tone: 'warn' },
   paused_billing: { shape: 'pause', word: 'suspended: billing', tone: 'warn' },
   suspended: { shape: 'pause', word: 'suspended', tone: 'warn' },
+  paused_disk: { shape: 'pause', word: 'suspended: disk full', tone: 'warn' },
   retry: { shape: 'again', word: 'retry', tone: 'warn' },
   skipped: { shape: 'dash', word: 'skipped', tone: 'quiet' },
   waiting: { shape: 'ring', word: 'waiting', tone: 'quiet' },
