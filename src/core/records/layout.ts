@@ -44,7 +44,7 @@ export const layout = (run: string) => {
     barrier: `${at}package.json`,
     workspace: `${at}workspace`,
     locks: `${at}lock`,
-    /** Blanks, while a process executes the run: a full disk has room for the line that says so. Not covered by hashes. */
+    /** Blanks, while a process executes the run: a full disk has room for its last records. Not covered by hashes. */
     room: `${at}lock/room`,
     inputs: `${at}inputs`,
     /** New texts of `inputs/` while a resume installs them, in a folder named by the hash of their manifest. No node can
