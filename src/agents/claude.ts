@@ -11,7 +11,7 @@ import { type ClaudeEvents, claudeEvents, type DeniedCall } from './claude-event
 import { claudeEnding, claudeFailure } from './claude-failure.ts';
 import { type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
 import { answerRequest, answerSchema } from './program/answer.ts';
-import { homeBut } from './program/executable.ts';
+import { type HomeNames, homeWith, jsonWithout } from './program/home.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
 import type { ProgramDefaults } from './program/settings.ts';
 import { shower } from './program/view.ts';
@@ -173,23 +173,26 @@ function claudeArgv(settings: ClaudeSettings, schema: JsonObject): string[] {
   ];
 }
 
-/** In its home: which programs it runs, and what it is instructed in every session. */
-const ownSettings = [
-  ...['settings.json', 'settings.local.json', 'CLAUDE.md'],
-  ...['agents', 'commands', 'hooks', 'output-styles', 'rules', 'skills'],
-];
+/** In its home: its login, which programs it runs, and what it is instructed in every session. */
+const own: HomeNames = {
+  login: ['.credentials.json'],
+  settings:
+    /^(?:(?:remote-)?settings(?:\.local)?\.json|CLAUDE\.md|keybindings\.json|agents|commands|hooks|output-styles|rules|plugins|local)$/,
+  shared: ['skills'],
+};
+
+/** In its file of accounts and servers: what it remembers of projects and their sessions. */
+const remembered = /project|history|session/i;
 
 /** Its configuration and login, and variables that keep it from calling home, from replacing itself, and from taking
  *  itself for a part of another session of its kind. */
 export function claudePlace(env: Environment): Required<Pick<AgentProgram, 'env' | 'home'>> {
   const said = env['CLAUDE_CONFIG_DIR']?.trim() ?? '';
   const user = env['HOME']?.trim() ?? '';
-  const home =
-    said !== ''
-      ? homeBut(resolve(said), ownSettings)
-      : user === ''
-        ? []
-        : [...homeBut(join(user, '.claude'), ownSettings), { path: join(user, '.claude.json'), write: true }];
+  const place = said !== '' ? resolve(said) : user === '' ? undefined : join(user, '.claude');
+  // With the variable it lies in that folder.
+  const account = said !== '' ? join(resolve(said), '.claude.json') : join(user, '.claude.json');
+  const home = place === undefined ? [] : [...homeWith(place, own), ...jsonWithout(account, remembered)];
   return {
     home,
     env: {

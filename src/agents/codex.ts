@@ -12,7 +12,8 @@ import { makeFolder } from '../platform/files/write.ts';
 import { type CodexEvents, codexEvents, codexFailure } from './codex-events.ts';
 import { type CodexSettings, readCodexSettings } from './codex-settings.ts';
 import { type AnswerFile, answerRequest, answerSchema, readAnswerFile } from './program/answer.ts';
-import { homeBut, isNativeOrOf } from './program/executable.ts';
+import { isNativeOrOf } from './program/executable.ts';
+import { type HomeNames, homeWith } from './program/home.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
 import type { ProgramDefaults } from './program/settings.ts';
 import { shower } from './program/view.ts';
@@ -22,16 +23,13 @@ export type CodexOptions = ProgramDefaults & { readonly clock: Clock };
 /** Variables that hold its keys by default. */
 const ownKeys = ['OPENAI_API_KEY', 'CODEX_API_KEY'];
 
-/** In its home: which programs it runs, and what it is instructed in every session. */
-const ownSettings = [
-  'config.toml',
-  'hooks.json',
-  'hooks',
-  'rules',
-  'prompts',
-  'AGENTS.md',
-  'AGENTS.override.md',
-];
+/** In its home: its logins, which programs it runs, and what it is instructed in every session. */
+const own: HomeNames = {
+  login: ['auth.json', '.credentials.json'],
+  settings:
+    /^(?:.*\.toml|\.env|hooks(?:\.json)?|rules|prompts|agents|plugins|AGENTS(?:\.override)?\.md|installation_id|version\.json)$/,
+  shared: ['skills'],
+};
 
 /** The agent. It rejects only where the engine's `run` and `keep` do. */
 export function codexAgent(options: CodexOptions): Agent {
@@ -139,7 +137,7 @@ function placeOf(
 ): { readonly given: Pick<AgentProgram, 'env' | 'home'>; leave(): Promise<void> } {
   const home = codexHome(env);
   const given = {
-    home: home === undefined ? [] : homeBut(home, ownSettings),
+    home: home === undefined ? [] : homeWith(home, own),
     // It may be relative, and the program starts elsewhere.
     ...(home !== undefined && (env['CODEX_HOME']?.trim() ?? '') !== '' ? { env: { CODEX_HOME: home } } : {}),
   };

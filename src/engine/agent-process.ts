@@ -108,7 +108,7 @@ function keepDeclaration(
     argv: program.argv,
     cwd: program.cwd,
     keys: program.keys.filter((name) => env[name] !== undefined),
-    home: program.home,
+    home: program.home.map(({ text, ...place }) => (text === undefined ? place : { ...place, copy: true })),
     network: planned?.network ?? program.network,
     sandbox: planned?.rung ?? 'group',
     unread: unread ?? { hidden: [] },

@@ -90,28 +90,34 @@ test('it is given the prompt on standard input, its leave, its schema and a quie
   ]);
   expect(it.read('claude.stderr.log')).toBe('oh\n');
   expect(JSON.parse(it.read('agent.program.json'))).toMatchObject({
-    home: [
-      { path: it.at('home/.claude'), write: true },
-      { path: it.at('home/.claude.json'), write: true },
-    ],
+    home: [{ path: it.at('home/.claude'), write: true, empty: true }],
     network: true,
   });
 });
 
-test('settings and instructions for later sessions are read-only', () => {
+test('of its home the program gets its login and, read-only, settings and instructions; sessions are left out', () => {
   const user = mkdtempSync(join(tmpdir(), 'factory-claude-'));
   const own = join(user, '.claude');
-  mkdirSync(join(own, 'agents'), { recursive: true });
-  writeFileSync(join(own, 'settings.json'), '{}');
-  // Nothing can be laid over a link.
+  for (const folder of ['agents', 'projects', 'todos', 'skills/mine', 'skills/.own'])
+    mkdirSync(join(own, folder), { recursive: true });
+  for (const file of ['settings.json', '.credentials.json', 'history.jsonl'])
+    writeFileSync(join(own, file), '{}');
   symlinkSync('settings.json', join(own, 'CLAUDE.md'));
-  const reads = (name: string) => ({ path: join(own, name), write: false });
-  const all = [{ path: own, write: true }, reads('settings.json'), reads('agents')];
-  expect(claudePlace({ CLAUDE_CONFIG_DIR: own }).home).toEqual(all);
-  expect(claudePlace({ HOME: user }).home).toEqual([
-    ...all,
-    { path: join(user, '.claude.json'), write: true },
-  ]);
+  const account = { oauthAccount: 'ada', projects: { '/app': { history: ['do it'] } }, lastSessionId: 'x' };
+  for (const folder of [user, own]) writeFileSync(join(folder, '.claude.json'), JSON.stringify(account));
+  const place = (name: string, write: boolean) => ({ path: join(own, name), write });
+  const all = [
+    { path: own, write: true, empty: true },
+    place('.credentials.json', true),
+    ...['CLAUDE.md', 'agents', 'settings.json', 'skills/mine'].map((name) => place(name, false)),
+  ];
+  const accountIn = (folder: string) => ({
+    path: join(folder, '.claude.json'),
+    write: true,
+    text: '{\n  "oauthAccount": "ada"\n}\n',
+  });
+  expect(claudePlace({ CLAUDE_CONFIG_DIR: own }).home).toEqual([...all, accountIn(own)]);
+  expect(claudePlace({ HOME: user }).home).toEqual([...all, accountIn(user)]);
   rmSync(user, { recursive: true });
 });
 

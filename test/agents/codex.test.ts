@@ -77,7 +77,7 @@ describe('an answer', () => {
     expect(JSON.parse(it.read('agent.program.json'))).toMatchObject({
       cwd: it.workspace,
       keys: [],
-      home: [{ path: it.at('home/.codex'), write: true }],
+      home: [{ path: it.at('home/.codex'), write: true, empty: true }],
       network: true,
     });
   });

@@ -168,30 +168,46 @@ test.skipIf(noBwrap !== undefined)(
 );
 
 test.skipIf(noBwrap !== undefined)(
-  "with bubblewrap: an agent program can write in its home, except its settings there, which the user's sessions trust",
+  'with bubblewrap: an agent program sees its login and settings, which it cannot change, and no session of the user or of another node',
   async () => {
     await using it = await home({
       'p.dot': pipeline(
-        'a [prompt="Do it", agent.backend=codex]',
-        'a; a -> exit [condition="outcome=success"]; a -> bad [condition="outcome=fail"]',
+        'a [prompt="Do it", agent.backend=codex]; b [prompt="And that", agent.backend=codex]',
+        'a; a -> b [condition="outcome=success"]; b -> exit [condition="outcome=success"]; a -> bad; b -> bad',
       ),
+      '.codex/auth.json': 'token 1\n',
       '.codex/config.toml': 'model = "m"\n',
       '.codex/prompts/mine.md': 'mine',
+      '.codex/skills/mine/SKILL.md': 'mine',
+      '.codex/sessions/2026/old.jsonl': 'a scenario',
+      '.codex/history.jsonl': 'a scenario',
+      '.codex/state_5.sqlite': 'a scenario',
       'w/file.txt': '',
     });
     const ran = await run(it, {
       STAND_IN: [
-        'cd ~/.codex; cat config.toml > sessions.txt',
+        'cd ~/.codex; find . -type f | sort >> $FACTORY_NODE_DIR/../workspace/seen.txt',
+        'cat auth.json >> $FACTORY_NODE_DIR/../workspace/seen.txt',
+        'mkdir -p sessions/2026; echo secret > sessions/2026/new.jsonl; echo secret >> history.jsonl; echo token 2 > auth.json',
         'echo \'notify = ["sh", "-c", "id"]\' >> config.toml; mv config.toml old.toml; rm -f config.toml',
-        'echo now do this > prompts/mine.md; echo and this > prompts/new.md; ok',
+        'mkdir -p skills/.system; echo now do this > skills/mine/SKILL.md',
+        'echo now do this > prompts/mine.md; echo and this > prompts/new.md; cat sessions/2026/new.jsonl; ok',
       ].join('; '),
       ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh'),
     });
     expect(ran.code, ran.stderr).toBe(0);
-    expect(await it.read('.codex/sessions.txt')).toBe('model = "m"\n');
+    const seen = ['auth.json', 'config.toml', 'prompts/mine.md', 'skills/mine/SKILL.md'].map(
+      (name) => `./${name}`,
+    );
+    expect(await it.read(`${at}/workspace/seen.txt`)).toBe(
+      [...seen, 'token 1', ...seen, 'token 2', ''].join('\n'),
+    );
+    expect(await it.read('.codex/auth.json')).toBe('token 2\n');
     expect(await it.read('.codex/config.toml')).toBe('model = "m"\n');
     expect(await it.read('.codex/prompts/mine.md')).toBe('mine');
-    expect(await it.list('.codex')).toEqual(['config.toml', 'prompts', 'sessions.txt']);
+    expect(await it.read('.codex/skills/mine/SKILL.md')).toBe('mine');
+    expect(await it.read('.codex/history.jsonl')).toBe('a scenario');
+    expect(await it.list('.codex/sessions/2026')).toEqual(['old.jsonl']);
     expect(await it.list('.codex/prompts')).toEqual(['mine.md']);
   },
 );

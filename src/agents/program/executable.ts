@@ -1,8 +1,7 @@
 /** Finding an agent's program, and why it cannot be run. */
-import { constants, lstatSync, type Stats } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { access, open, realpath, stat } from 'node:fs/promises';
-import { delimiter, join, resolve } from 'node:path';
-import type { AgentProgram } from '../../core/contracts/agent.ts';
+import { delimiter, resolve } from 'node:path';
 import { isMissing } from '../../platform/files/write.ts';
 
 export type Executable = { readonly path: string } | { readonly problem: string };
@@ -70,25 +69,6 @@ export async function isNativeOrOf(name: string, path: string): Promise<boolean>
     } finally {
       await file.close();
     }
-  } catch {
-    return false;
-  }
-}
-
-/* What an agent's program may reach of its home. */
-
-/** The home, writable except for the entries with these names, which are read-only: settings that can name
- *  programs, and words for later sessions. The user's own sessions, which nothing confines, believe them. */
-export function homeBut(home: string, settings: readonly string[]): AgentProgram['home'] {
-  const kept = settings.map((name) => join(home, name)).filter(isOwn);
-  return [{ path: home, write: true }, ...kept.map((path) => ({ path, write: false }))];
-}
-
-/** A link is left alone: nothing can be laid over it. */
-function isOwn(path: string): boolean {
-  try {
-    const is = lstatSync(path);
-    return is.isFile() || is.isDirectory();
   } catch {
     return false;
   }

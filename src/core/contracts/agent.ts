@@ -6,6 +6,15 @@ import type { NodeSettings } from '../settings/node.ts';
 import type { Exit } from './process.ts';
 import type { SandboxLevel } from './sandbox.ts';
 
+/** A place outside the workspace. In a sandbox `empty` and `text` replace what is there, for one execution: by an empty folder or
+ *  by a file with this text. A later place lies over an earlier one. */
+export type AgentPlace = {
+  readonly path: string;
+  readonly write: boolean;
+  readonly empty?: true;
+  readonly text?: string;
+};
+
 /** A program that does an agent's work. It gets of the machine only what is named here: the engine starts it in its
  *  own process group, ends all that it leaves behind, masks secrets in what it prints and keeps that as artifacts. */
 export type AgentProgram = {
@@ -20,7 +29,7 @@ export type AgentProgram = {
   /** Names of variables with addresses of its servers. They pass, also where they hold a password. */
   readonly servers?: readonly string[];
   /** Places outside the workspace that it needs: its configuration, its login. Absolute. */
-  readonly home: readonly { readonly path: string; readonly write: boolean }[];
+  readonly home: readonly AgentPlace[];
   /** Whether it needs the network. */
   readonly network: boolean;
   /** What of the workspace it must not read; out of sight while it runs. */

@@ -13,13 +13,19 @@ export type Limits = {
   readonly fileSize?: number | undefined;
 };
 
-export type Bind = { readonly path: string; readonly write: boolean };
+export type Bind = {
+  readonly path: string;
+  readonly write: boolean;
+  /** A private place that is shown there instead: a folder, made where it is missing, or a file with this text. */
+  readonly from?: string;
+  readonly text?: string;
+};
 
 export type Confinement = {
   readonly rung: SandboxLevel;
   readonly network: boolean;
   readonly limits: Limits;
-  /** Shown unchanged; missing ones are skipped. A later one covers an earlier one. */
+  /** Shown unchanged, unless they have a private place; missing ones are skipped. A later one covers an earlier one. */
   readonly binds: readonly Bind[];
   /** Folders of which only `inside` is shown, where a bind or the system would show them. */
   readonly masks: readonly string[];

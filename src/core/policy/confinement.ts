@@ -1,5 +1,6 @@
 /** What a node may read, write and reach, and its resource limits: decided here, each decision with its reason. */
 import { basename, dirname, join, normalize } from 'node:path';
+import type { AgentPlace } from '../contracts/agent.ts';
 import {
   type Bind,
   type Confinement,
@@ -132,7 +133,11 @@ export type Wanted = {
   readonly bind: readonly string[];
   /** What an agent's program declares. */
   readonly program?:
-    | { readonly network: boolean; readonly home: readonly Bind[]; readonly file: string | undefined }
+    | {
+        readonly network: boolean;
+        readonly home: readonly AgentPlace[];
+        readonly file: string | undefined;
+      }
     | undefined;
 };
 
@@ -157,7 +162,9 @@ export function confine(rung: SandboxLevel, places: Places, wanted: Wanted): Con
     ...reads([...new Set(tools.flatMap((path) => toolchain(path, home)))]),
     ...reads(places.certificates),
     ...(program === undefined ? [] : reads(programFiles(program))),
-    ...(wanted.program?.home ?? []),
+    ...(wanted.program?.home ?? []).map((place, n) =>
+      bindOfPlace(place, join(places.scratch, 'agent', `${n}`)),
+    ),
     ...wanted.bind.map((word) => bindOf(word, home)),
   ];
   // Only where a mount shows the folders around it: a mask creates the folder that it covers.
@@ -197,6 +204,13 @@ export function confine(rung: SandboxLevel, places: Places, wanted: Wanted): Con
     ...(wanted.scenarios === true ? { nested: true } : {}),
   };
 }
+
+const bindOfPlace = ({ path, write, empty, text }: AgentPlace, own: string): Bind => ({
+  path,
+  write,
+  ...(empty === undefined && text === undefined ? {} : { from: own }),
+  ...(text === undefined ? {} : { text }),
+});
 
 /** The home, where it can be covered with a private one. */
 export const homeOf = (home: string | undefined): string | undefined =>

@@ -14,6 +14,7 @@ import {
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
+  type Bind,
   type Confinement,
   kernelSettings,
   systemFolders,
@@ -38,6 +39,7 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
   beforeRemaking(own.tmp);
   mkdirSync(own.tmp, { recursive: true, mode: 0o700 });
   if (home !== undefined) mkdirSync(own.home, { recursive: true, mode: 0o700 });
+  for (const bind of binds) makePrivate(bind);
   // An earlier node may have removed its permissions on the workspace.
   for (const { path, write } of inside) if (write) unlock(path);
   const kept = ['/tmp', '/var/tmp', ...(home === undefined ? [] : [home])];
@@ -86,6 +88,12 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     ...[...tops, ...outermost, ...again.flat().filter(isFolder)].flatMap((mask) => ['--remount-ro', mask]),
     ...['--remount-ro', '/', '--chdir', cwd, '--'],
   ];
+}
+
+function makePrivate({ from, text }: Bind): void {
+  if (from === undefined) return;
+  mkdirSync(text === undefined ? from : dirname(from), { recursive: true, mode: 0o700 });
+  if (text !== undefined) writeFileSync(from, text, { mode: 0o600 });
 }
 
 function unlock(folder: string): void {
@@ -158,8 +166,14 @@ function realOf(path: string): string {
 
 /** A read-only path that cannot even be examined (another user's folder on PATH) is skipped: without a sandbox it
  *  would be useless too. */
-const bound = ({ path, write }: { readonly path: string; readonly write: boolean }): string[] =>
-  write ? ['--bind-try', path, path] : allows(path, constants.R_OK) ? ['--ro-bind-try', path, path] : [];
+const bound = ({ path, write, from }: Bind): string[] =>
+  from !== undefined
+    ? ['--bind', from, path]
+    : write
+      ? ['--bind-try', path, path]
+      : allows(path, constants.R_OK)
+        ? ['--ro-bind-try', path, path]
+        : [];
 
 /** The kernel treats root's nodes as root, whatever capabilities they lack: its settings (such as the program that
  *  it starts after a crash) are read-only for them. Other users cannot write them, and a nested sandbox needs them

@@ -135,6 +135,20 @@ describe('what a node sees', () => {
       program: { network: true, home: [{ path: '/home/ada/.codex', write: true }], file },
     });
     expect(seen).toContain('/home/ada/.codex rw');
+    const declared = [
+      { path: '/home/ada/.codex', write: true, empty: true } as const,
+      { path: '/home/ada/.claude.json', write: true, text: '{}' },
+      { path: '/home/ada/.codex/auth.json', write: true },
+    ];
+    const { binds, scratch } = confine('bwrap', places, {
+      ...wanted,
+      program: { network: true, home: declared, file },
+    });
+    expect(binds.filter(({ path }) => path.includes('/.c'))).toEqual([
+      { path: '/home/ada/.codex', write: true, from: `${scratch}/agent/0` },
+      { path: '/home/ada/.claude.json', write: true, from: `${scratch}/agent/1`, text: '{}' },
+      { path: '/home/ada/.codex/auth.json', write: true },
+    ]);
     expect(seen).toContain('/opt2/lib/node_modules');
     expect(seen).toContain(file);
   });
