@@ -1,6 +1,6 @@
 /** Creates run directories atomically: each is filled under a temporary name and renamed. If that is refused, fails or is
  *  killed, the temporary folder is removed, in the last case by a later run. */
-import { renameSync } from 'node:fs';
+import { chmodSync, renameSync } from 'node:fs';
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Diagnostic } from '../core/diagnostic.ts';
@@ -75,6 +75,8 @@ export async function createAtomically(
     const key = keyFileOf(building, env);
     for (const path of key === undefined ? [building] : [key, building]) settling.push(makingFolder(path));
     makeFolder(building);
+    // It holds prompts, answers and the product: only its owner reads it.
+    chmodSync(building, 0o700);
     const made = await fillIn(building, final);
     if (signal.aborted) throw new InterruptedCreation();
     if ('problem' in made) {

@@ -10,6 +10,7 @@ import type { Manifest, SealedFile } from '../core/records/manifest.ts';
 import type { Attribute } from '../core/settings/types.ts';
 import { sha256 } from '../core/sha256.ts';
 import { ancestorsOf, asListed, below, shownPath, toBytes } from '../platform/files/names.ts';
+import { withoutSetId } from '../platform/files/set-id.ts';
 import { isCode, isMissing, systemWords } from '../platform/files/write.ts';
 import { ignoreOf } from '../workspace/copy.ts';
 import { trouble, WorkspaceError } from '../workspace/errors.ts';
@@ -299,7 +300,12 @@ export function readForSealing(
     if (kind === 'file') bytes += found.stat.size;
     if (bytes > most)
       throw new WorkspaceError(`what is to be sealed is larger than ${most} bytes: it is held in memory`);
-    files.push({ path: name, kind, mode, content: contentOf(root, place, kind) });
+    files.push({
+      path: name,
+      kind,
+      mode: kind === 'file' ? withoutSetId(mode) : mode,
+      content: contentOf(root, place, kind),
+    });
   };
   take(top, path, as);
   if (top.kind !== 'dir') return files;

@@ -7,6 +7,7 @@ import { nodeLayout } from '../core/records/layout.ts';
 import { beforeRemaking, beforeWrite } from '../platform/files/fence.ts';
 import { below, toBytes } from '../platform/files/names.ts';
 import { readNames, readSome } from '../platform/files/read.ts';
+import { dropSetId, hasSetId, withoutSetId } from '../platform/files/set-id.ts';
 import { isCode, isMissing, overwriteJson, removeNow } from '../platform/files/write.ts';
 import { keepJson } from './artifacts.ts';
 
@@ -188,7 +189,9 @@ function opened(name: string): 'folder' | 'file' | 'other' | undefined {
   if (is === undefined) return undefined;
   const least = is.isDirectory() ? 0o700 : is.isFile() ? 0o400 : 0;
   try {
-    if ((is.mode & least) !== least) chmodSync(path, (is.mode & 0o7777) | least | 0o200);
+    if (is.isFile() && hasSetId(is)) dropSetId(path, is);
+    if ((is.mode & least) !== least)
+      chmodSync(path, (is.isFile() ? withoutSetId(is.mode) : is.mode & 0o7777) | least | 0o200);
   } catch (error) {
     // A missing entry, or one of another user, is reported where it is used.
     if (!isCode(error, 'ENOENT', 'EPERM')) throw error;

@@ -19,6 +19,7 @@ import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { below, parentOf, shownPath, toBytes } from '../platform/files/names.ts';
 import { type Plain, readPlain } from '../platform/files/read.ts';
+import { hasSetId, withoutSetId } from '../platform/files/set-id.ts';
 import { pour, readSmall, writeWhole } from './bytes.ts';
 import {
   type CopyFacts,
@@ -79,7 +80,7 @@ export async function copyTree(
       } else if (found.kind === 'special') {
         skipped.push({ path: found.path, why: specialKind(found) });
       } else {
-        const busy = copies.add(found);
+        const busy = copies.add(hasSetId(found) ? { ...found, mode: withoutSetId(found.mode) } : found);
         if (busy !== undefined) await busy;
       }
     }

@@ -1,4 +1,5 @@
 /** Makes a workspace equal to a snapshot, touching only what differs. */
+
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -16,6 +17,7 @@ import { realClock } from '../platform/clock.ts';
 import { named } from '../platform/files/disk-error.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { below, fromBytes, liesBelow, orUndefined, parentOf, toBytes } from '../platform/files/names.ts';
+import { withoutSetId } from '../platform/files/set-id.ts';
 import { hashFile, largeFrom } from './bytes.ts';
 import type { Store } from './contents.ts';
 import { assertWorkspaceRoot, codeOf, isTooLong, trouble, WorkspaceError } from './errors.ts';
@@ -165,7 +167,7 @@ class Work {
     if (entry.kind === 'link') return targetOf(this.r.workspace, path) === entry.target ? 'none' : 'all';
     if (!(this.sameByFacts(path, entry, found.stat) ?? (await this.hasContent(path, entry)))) return 'all';
     const hasTime = this.r.isTimeNow === true || isSameTime(entry, found.stat);
-    if (found.mode === entry.mode && hasTime) return 'none';
+    if (found.mode === withoutSetId(entry.mode) && hasTime) return 'none';
     // Another hard link may be elsewhere: what is set here would be set there.
     return found.stat.nlink > 1 ? 'all' : 'facts';
   }
@@ -233,7 +235,7 @@ class Work {
     for (const { path, entry, factsOnly } of this.writes) {
       const place = below(this.r.workspace, path);
       this.acting('write into the folder', parentOf(path), () => this.open(parentOf(path)));
-      if (factsOnly && this.acting('set the mode of', path, () => setMode(place, entry.mode)))
+      if (factsOnly && this.acting('set the mode of', path, () => setMode(place, withoutSetId(entry.mode))))
         this.setTime(place, entry);
       else await this.replace(path, place, entry);
     }
@@ -248,7 +250,7 @@ class Work {
       if (this.r.isTimeNow && was?.size === entry.size) await secondAfter(was?.mtimeMs);
       if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), temporary);
       else {
-        await this.r.store.writeTo(entry.hash ?? '', temporary, entry.mode);
+        await this.r.store.writeTo(entry.hash ?? '', temporary, withoutSetId(entry.mode));
         // That may have taken long.
         if ((entry.size ?? 0) > largeFrom) this.realFolders.clear();
         this.setTime(temporary, entry);

@@ -1,6 +1,8 @@
 /** What a workspace holds, found with one stat a path: files whose facts are known are not read. */
 import { chmodSync, lstatSync, type Stats } from 'node:fs';
+import { beforeWrite } from '../platform/files/fence.ts';
 import { below, orUndefined } from '../platform/files/names.ts';
+import { dropSetId, hasSetId, withoutSetId } from '../platform/files/set-id.ts';
 import { isMissing } from '../platform/files/write.ts';
 import { isDenied, trouble } from './errors.ts';
 import type { Entry, Stray, Tree } from './snapshot.ts';
@@ -130,7 +132,8 @@ export class Scanner {
   }
 
   /** Takes what is at a path. */
-  private see(within: Listed, child: Child, stat: Stats | undefined, s: Scan): void {
+  private see(within: Listed, child: Child, seen: Stats | undefined, s: Scan): void {
+    const stat = seen?.isFile() === true && hasSetId(seen) ? withoutBits(child, seen) : seen;
     const kind = stat === undefined ? 'special' : entryKind(stat);
     if (kind !== 'dir') delete child.folder;
     if (stat === undefined || kind === 'special') {
@@ -161,7 +164,7 @@ export class Scanner {
         const facts = past && size === stat.size ? stat : { mtimeMs: stat.mtimeMs };
         // Of two equal strings one is kept: they are most of what is known of a file.
         const known = s.before.get(child.path)?.hash;
-        become(within, child, fileEntry(stat.mode & 0o7777, size, known === hash ? known : hash, facts));
+        become(within, child, fileEntry(withoutSetId(stat.mode), size, known === hash ? known : hash, facts));
       } catch (error) {
         if (!isMissing(error))
           throw trouble(isDenied(error) ? 'read' : 'keep the content of', child.path, error);
@@ -190,6 +193,17 @@ function look({ place, path }: Child): Stats | undefined {
     if (isMissing(error)) return undefined;
     throw trouble('look at', path, error);
   }
+}
+
+/** The facts of a file once its set-id bits are gone. */
+function withoutBits(child: Child, stat: Stats): Stats | undefined {
+  try {
+    beforeWrite(child.place.toString());
+    dropSetId(child.place, stat);
+  } catch (error) {
+    throw trouble('set the mode of', child.path, error);
+  }
+  return look(child);
 }
 
 /** The time of the folder's file system, whose clock need be neither the system's nor that of the place where the

@@ -90,7 +90,11 @@ test('any tree is copied exactly, and by several threads as by one', async () =>
       }
       const one = await told(work, join(it.path, 'one'), alone);
       const several = await told(work, join(it.path, 'several'), crew);
-      expect(picture(join(it.path, 'several'))).toEqual(picture(work));
+      expect(picture(join(it.path, 'several'))).toEqual(
+        picture(work).map((line) =>
+          line.replace(' file 4755', ' file 755').replace(' file 2700', ' file 700'),
+        ),
+      );
       expect(several.answer).toEqual(one.answer);
       expect([...several.files.keys()].sort()).toEqual([...one.files.keys()].sort());
       for (const [told, { hash, facts }] of several.files) {

@@ -55,7 +55,9 @@ test('files, modes, links and empty folders are copied as they are, whatever the
       dangling: { link: 'not/there' },
       'grün 🙂\n': 'name',
     });
-    expect(picture(it.copy)).toEqual(picture(it.work));
+    // The bits by which a file runs as its owner or group are left out.
+    const wanted = picture(it.work).map((line) => line.replace('setuid file 4755', 'setuid file 755'));
+    expect(picture(it.copy)).toEqual(wanted);
     expect(it.answer).toEqual({ files: 11, skipped: [], outsideLinks: [] } satisfies Copied);
   } finally {
     process.umask(umask);

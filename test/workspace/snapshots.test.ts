@@ -49,7 +49,7 @@ test('a snapshot lists every path with its kind, mode and content, sorted, the t
   expect(id).toMatch(/^[0-9a-f]{64}$/);
   expect([...tree].map(([path, e]) => [path, e.kind, e.mode.toString(8), e.hash ?? e.target])).toEqual([
     ['a', 'file', '644', hello],
-    ['a-b', 'file', '4711', 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
+    ['a-b', 'file', '711', 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
     ['a.d', 'dir', '700', undefined],
     ['a.d/x', 'file', '644', hello],
     ['empty', 'dir', '755', undefined],
@@ -293,4 +293,35 @@ test('a workspace that is gone, or replaced by a link, counts as an empty one an
   expect(readdirSync(it.ws)).toEqual(['a', 'b']);
   expect(readdirSync(join(it.path, 'outside'))).toEqual(['keep']);
   expect(existsSync(join(it.path, 'outside/a'))).toBe(false);
+});
+
+test('set-id bits of files are removed by a take; of a hard link only the name in the workspace changes', async () => {
+  await using it = await rig({
+    setuid: { text: 'u', mode: 0o4755 },
+    'd/setgid': { text: 'g', mode: 0o2755 },
+  });
+  const program = join(it.path, 'program');
+  writeFileSync(program, 'p');
+  chmodSync(program, 0o6755);
+  linkSync(program, join(it.ws, 'linked'));
+  chmodSync(join(it.ws, 'd'), 0o2755);
+  const { tree } = await it.snapshots.take();
+  const modes = (path: string) => (statSync(path).mode & 0o7777).toString(8);
+  for (const path of ['setuid', 'd/setgid', 'linked']) {
+    expect([path, modes(join(it.ws, path))]).toEqual([path, '755']);
+    expect(tree.get(path)?.mode.toString(8)).toBe('755');
+  }
+  expect([modes(program), readFileSync(join(it.ws, 'linked'), 'utf8')]).toEqual(['6755', 'p']);
+  expect([modes(join(it.ws, 'd')), tree.get('d')?.mode.toString(8)]).toEqual(['2755', '2755']);
+  expect(readdirSync(it.ws).sort()).toEqual(['d', 'linked', 'setuid']);
+  // Nothing has changed since.
+  expect((await it.snapshots.take()).tree).toEqual(tree);
+});
+
+test('a restore removes set-id bits that the snapshot does not have', async () => {
+  await using it = await rig({ a: { text: 'a', mode: 0o755 } });
+  const before = await it.snapshots.take();
+  chmodSync(join(it.ws, 'a'), 0o4755);
+  await it.snapshots.restore(before);
+  expect((statSync(join(it.ws, 'a')).mode & 0o7777).toString(8)).toBe('755');
 });
