@@ -21,7 +21,7 @@ import type { Environment } from '../core/contracts/process.ts';
 import { sandboxAccount, sandboxRequest, sandboxWords } from '../core/policy/confinement.ts';
 import { namedSecrets, secretsOf } from '../core/policy/secrets.ts';
 import { keysAmongRuns } from '../holdout/seal.ts';
-import { mendKeys, placeOfKeys } from '../holdout/vault.ts';
+import { homeProblem, mendKeys, placeOfKeys } from '../holdout/vault.ts';
 import { diskError } from '../platform/files/disk-error.ts';
 import { allows } from '../platform/files/read.ts';
 import { removeTree } from '../platform/files/remove.ts';
@@ -124,6 +124,11 @@ async function keys(runsDir: string, env: Environment): Promise<EnvironmentFindi
     more: ['pipelines with holdout scenarios, such as the main job, are refused; others run'],
     fix: mendKeys,
   });
+  const homeless = homeProblem(env);
+  if (homeless !== undefined) {
+    const { message, fix = mendKeys } = homeless;
+    return { what, state: 'bad', says: message, more: ['no run starts'], fix };
+  }
   const place = placeOfKeys(env);
   if ('problem' in place) return less(place.problem.message);
   const among = unlessOutOfReach(() => keysAmongRuns(runsDir, env));

@@ -18,7 +18,7 @@ import { holdoutPaths } from '../core/policy/holdout-paths.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { Attribute } from '../core/settings/types.ts';
 import { type RunConfinement, sandboxRequestOf } from '../engine/confinement.ts';
-import { keysFolder } from '../holdout/vault.ts';
+import { homeProblem, keysFolder } from '../holdout/vault.ts';
 import { packageRoot } from '../platform/package.ts';
 import {
   lowestSandboxLevel,
@@ -66,6 +66,8 @@ export async function sandboxOf(
   doors: { readonly env: Environment },
 ): Promise<Sandbox | Refusal> {
   const { env } = doors;
+  const homeless = homeProblem(env);
+  if (homeless !== undefined) return { problems: [homeless] };
   const variable = env['FACTORY_SANDBOX']?.trim() ?? '';
   const environment = sandboxWords.find((word) => word === variable);
   if (variable !== '' && environment === undefined)

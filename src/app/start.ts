@@ -8,6 +8,7 @@ import type { Manifest } from '../core/records/manifest.ts';
 import { sha256 } from '../core/sha256.ts';
 import { budgetGiven } from '../engine/shared-budget.ts';
 import { chooseHoldout } from '../holdout/seal.ts';
+import { homeProblem } from '../holdout/vault.ts';
 import { headCommit } from '../platform/git.ts';
 import { packageVersion } from '../platform/package.ts';
 import { readPriceFile } from './budget.ts';
@@ -38,6 +39,8 @@ export async function startRun(
   doors: Doors,
 ): Promise<Finished | Refusal> {
   const { cwd, env } = doors;
+  const homeless = homeProblem(env);
+  if (homeless !== undefined) return { problems: [homeless] };
   const misnamed = secretsProblem(env);
   if (misnamed !== undefined) return misnamed;
   const read = await readInputs(graph, flags.vars, cwd);

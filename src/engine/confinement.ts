@@ -1,6 +1,6 @@
 /** The sandbox settings of each node: its attributes, limited by what the run and the machine support. */
 import { existsSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { type Confinement, type SandboxLevel, systemFolders } from '../core/contracts/sandbox.ts';
 import type { Graph, Node } from '../core/graph.ts';
 import {
@@ -12,11 +12,13 @@ import {
   type SandboxWord,
   sandboxLevelFor,
   sandboxRequest,
+  toolchainsIn,
   type Wanted,
 } from '../core/policy/confinement.ts';
 import { runsScenarios } from '../core/policy/holdout-paths.ts';
 import { layout } from '../core/records/layout.ts';
 import { sourceOf } from '../core/settings/typing.ts';
+import { programFolders } from '../platform/sandbox/program-folders.ts';
 
 /** Sandbox settings that are the same for all nodes of a run. */
 export type RunConfinement = {
@@ -119,7 +121,8 @@ export function confinementOf(
       workdir: confinement.workdir,
       home: home !== undefined && isAbsolute(home) ? home.replace(/(?<=.)\/+$/, '') : undefined,
       judge: confinement.judge ?? [],
-      path: (env['PATH'] ?? '').split(delimiter).filter(isAbsolute),
+      path: programFolders(env['PATH'] ?? ''),
+      toolchains: toolchainsIn(env),
       own: confinement.own,
       node: setting.node,
       certificates: certificatesIn(env),

@@ -1,7 +1,7 @@
 /** The sealed store: all holdout files in one packed, encrypted file of the run, written once. Its key is outside the run
  *  directory, so that access to a run gives no access to its holdout. */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import * as z from 'zod';
@@ -129,6 +129,22 @@ function fileAbove(folder: string): string | undefined {
     if (existsSync(at)) return isFolder(at) ? undefined : at;
     if (at === dirname(at)) return undefined;
   }
+}
+
+/** A variable that puts the home or the state of this user below a plain file. A device is where users without a home have it. */
+export function homeProblem(env: Environment): Diagnostic | undefined {
+  for (const name of ['HOME', 'XDG_STATE_HOME', 'FACTORY_KEYS']) {
+    const value = env[name];
+    const file = value !== undefined && isAbsolute(value) ? fileAbove(value) : undefined;
+    if (file === undefined || statSync(file).isFile() !== true) continue;
+    return {
+      code: 'environment',
+      severity: 'error',
+      message: `${name} is ${value}, but ${file} is a file, and not a folder`,
+      fix: `set ${name} to a folder${name === 'HOME' ? '' : ', or unset it'}`,
+    };
+  }
+  return undefined;
 }
 
 /** Key file of a run that is being created, whether it exists or not; undefined without a key directory. */

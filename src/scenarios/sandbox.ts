@@ -1,9 +1,10 @@
 /** The sandboxes that scenarios get on this machine. */
-import { delimiter, isAbsolute } from 'node:path';
+import { isAbsolute } from 'node:path';
 import type { Environment, Spawn } from '../core/contracts/process.ts';
-import { certificatesIn } from '../core/policy/confinement.ts';
+import { certificatesIn, toolchainsIn } from '../core/policy/confinement.ts';
 import { confineScenario } from '../core/policy/scenario-sandbox.ts';
 import { sandboxCapabilities } from '../platform/sandbox/capabilities.ts';
+import { programFolders } from '../platform/sandbox/program-folders.ts';
 import { confining } from '../platform/sandbox/spawn.ts';
 import type { PhaseDoors } from './launch/product.ts';
 
@@ -18,10 +19,11 @@ export async function sandboxHere(
   if ('missing' in ladder.bwrap) return { spawn, noSandbox: ladder.bwrap.missing };
   const home = env['HOME'];
   const machine = {
-    path: (env['PATH'] ?? '').split(delimiter).filter(isAbsolute),
+    path: programFolders(env['PATH'] ?? ''),
     home: home !== undefined && isAbsolute(home) ? home.replace(/(?<=.)\/+$/, '') : undefined,
     node: process.execPath,
     certificates: certificatesIn(env),
+    toolchains: toolchainsIn(env),
     bind: (env['FACTORY_SANDBOX_BIND'] ?? '').split(',').flatMap((word) => word.trim() || []),
     judge,
   };

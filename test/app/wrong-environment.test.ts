@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { forkRun } from '../../src/app/fork.ts';
@@ -67,3 +67,32 @@ test('a sandbox that there is not is refused before a fork is made', async () =>
   expect(await run.fork({ FACTORY_SANDBOX: 'non' })).toMatchObject({ problems: [{ code: 'sandbox' }] });
   expect(existsSync(join(run.runsDir, 'new'))).toBe(false);
 });
+
+test.each([
+  ['HOME', 'text/x'],
+  ['HOME', 'text'],
+  ['XDG_STATE_HOME', 'text/x/y'],
+  ['FACTORY_KEYS', 'text/keys'],
+])('%s that lies at %s, where text is a file, is refused before a run is made', async (name, path) => {
+  await using it = await temp();
+  writeFileSync(it.at('text'), 'five dollars');
+  const run = await begun(it.dir);
+  const env = { ...plain, [name]: it.at(path) };
+  const message = `${name} is ${it.at(path)}, but ${it.at('text')} is a file, and not a folder`;
+  const refusal = {
+    problems: [{ code: 'environment', message, fix: expect.stringMatching(`^set ${name} to a folder`) }],
+  };
+  expect(await run.start(env)).toEqual({ problems: [{ ...refusal.problems[0], severity: 'error' }] });
+  expect(await run.fork(env)).toMatchObject(refusal);
+  expect(await run.resume(env)).toMatchObject(refusal);
+  expect(readdirSync(run.runsDir)).toEqual(['old']);
+});
+
+test.each(['/dev/null', '/missing/home'])(
+  'a user whose HOME is %s has no home, and runs start',
+  async (HOME) => {
+    await using it = await temp();
+    const run = await begun(it.dir);
+    expect(await run.start({ ...plain, HOME })).not.toHaveProperty('problems');
+  },
+);

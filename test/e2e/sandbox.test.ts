@@ -1,5 +1,6 @@
 /** The sandbox in whole runs, with the built command line. */
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -166,6 +167,33 @@ test.skipIf(noBwrap !== undefined)(
     expect(await it.json(`${at}/a/agent.program.json`)).toMatchObject({ sandbox: 'bwrap', network: true });
   },
 );
+
+test.skipIf(noBwrap !== undefined).for([
+  // Its shims start the program of the version next to them.
+  ['pyenv outside the home', 'pyenv/shims', 'exec "$(dirname "$0")/../versions/3/bin/python3" "$@"'],
+  ['a link to another place', 'links', ''],
+  ['a virtual environment', 'venv/bin', ''],
+] as const)('with bubblewrap: a node finds the same python3 as outside (%s)', async ([, folder, shim]) => {
+  const program = '#!/bin/sh\necho "mine of $0"; cat "$(dirname "$0")/../pyvenv.cfg" 2> /dev/null; true\n';
+  await using it = await home({
+    'h/.keep': '',
+    'p.dot': tool('tool_command="python3 > out.txt"'),
+    [`${folder}/.keep`]: '',
+    'pyenv/versions/3/bin/python3': program,
+    'venv/pyvenv.cfg': 'home\n',
+    'w/file.txt': '',
+  });
+  const path = join(it.path, folder, 'python3');
+  chmodSync(join(it.path, 'pyenv/versions/3/bin/python3'), 0o755);
+  if (shim === '') symlinkSync('../'.repeat(folder.split('/').length) + 'pyenv/versions/3/bin/python3', path);
+  else writeFileSync(path, `#!/bin/sh\n${shim}\n`, { mode: 0o755 });
+  const PATH = `${join(it.path, folder)}:${process.env['PATH']}`;
+  const outside = spawnSync('python3', { env: { PATH }, encoding: 'utf8' }).stdout;
+  const ran = await run(it, { PATH, HOME: join(it.path, 'h') });
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(outside).toContain('mine of');
+  expect(await it.read(`${at}/workspace/out.txt`)).toBe(outside);
+});
 
 test.skipIf(noBwrap !== undefined)(
   'with bubblewrap: an agent program sees its login and settings, which it cannot change, and no session of the user or of another node',

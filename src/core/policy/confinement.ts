@@ -114,6 +114,8 @@ export type Places = {
   readonly own: readonly string[];
   /** The Node executable that runs this program. */
   readonly node: string;
+  /** Folders of toolchains that the environment names. */
+  readonly toolchains: readonly string[];
   /** Files and folders of certificates that the environment names. */
   readonly certificates: readonly string[];
 };
@@ -161,6 +163,7 @@ export function confine(rung: SandboxLevel, places: Places, wanted: Wanted): Con
   const binds: Bind[] = [
     ...reads([...new Set(tools.flatMap((path) => toolchain(path, home)))]),
     ...reads(places.certificates),
+    ...reads(places.toolchains.filter((path) => !isWithin(path, runs) && !inWorkdir(path, places))),
     ...(program === undefined ? [] : reads(programFiles(program))),
     ...(wanted.program?.home ?? []).map((place, n) =>
       bindOfPlace(place, join(places.scratch, 'agent', `${n}`)),
@@ -274,7 +277,9 @@ export function bindProblem(
 const wholeToolchains: readonly string[] = words(
   '.pyenv .rbenv .nodenv .asdf .volta .sdkman .jenv .goenv .nvm .rustup .juliaup .ghcup .linuxbrew',
 );
-const besideBin: readonly string[] = words('lib lib32 lib64 libexec share include Cellar opt conda-meta');
+const besideBin: readonly string[] = words(
+  'lib lib32 lib64 libexec share include Cellar opt conda-meta pyvenv.cfg',
+);
 
 function words(text: string): readonly string[] {
   return text.split(' ');
@@ -296,9 +301,25 @@ export function toolchain(entry: string, home: string | undefined): readonly str
       return [entry, join(local, 'lib'), ...['pipx', 'uv', 'mise'].map((name) => join(local, 'share', name))];
     }
   }
+  // They only lead to the versions next to them.
+  if (basename(entry) === 'shims' && parent !== '/' && parent !== home) return [parent];
   if (parent === '/' || !/^s?bin$/.test(basename(entry))) return entry === '/' ? [] : [entry];
   return [entry, ...besideBin.map((name) => join(parent, name))];
 }
+
+/** Variables that name a folder of toolchains which may lie anywhere, and which holds no secrets. */
+const toolchainVariables = words(
+  'PYENV_ROOT RBENV_ROOT NODENV_ROOT GOENV_ROOT JENV_ROOT ASDF_DIR ASDF_DATA_DIR VOLTA_HOME NVM_DIR RUSTUP_HOME SDKMAN_DIR ' +
+    'UV_PYTHON_INSTALL_DIR MISE_DATA_DIR VIRTUAL_ENV CONDA_PREFIX PYTHONHOME JAVA_HOME GOROOT DOTNET_ROOT',
+);
+
+/** None that would show a home. */
+export const toolchainsIn = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
+  toolchainVariables.flatMap((name) => {
+    const root = env[name] === undefined ? '' : normalize(env[name]).replace(/(?<=.)\/+$/, '');
+    const shown = !root.startsWith('/') || root === '/' || isWithin(env['HOME'] ?? '', root);
+    return shown || systemFolders.some((path) => isWithin(root, path)) ? [] : [root];
+  });
 
 /** An agent's program, and the packages that it consists of. */
 function programFiles(file: string): readonly string[] {

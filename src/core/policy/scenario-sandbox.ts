@@ -11,6 +11,8 @@ export type Machine = {
   /** The Node executable that runs this program. */
   readonly node: string;
   readonly certificates: readonly string[];
+  /** Folders of toolchains that the environment names. */
+  readonly toolchains: readonly string[];
   /** What is shown besides, as in `sandbox_bind`. */
   readonly bind: readonly string[];
   /** Folders of holdout files, whatever shows the folders around them. */
@@ -20,10 +22,10 @@ export type Machine = {
 /** A sandbox that shows the system, the toolchains of PATH and `inside`, with a private home and `/tmp` in `scratch`. It shares the
  *  network with this process: a scenario reaches the product's servers on loopback. */
 export function confineScenario(machine: Machine, inside: readonly Bind[], scratch: string): Confinement {
-  const { home, path, node, certificates, bind, judge } = machine;
+  const { home, path, node, certificates, toolchains, bind, judge } = machine;
   const tools = [...new Set([...path, dirname(node)].flatMap((folder) => toolchain(folder, home)))];
   const binds: Bind[] = [
-    ...[...tools, ...certificates].map((place) => ({ path: place, write: false })),
+    ...[...tools, ...toolchains, ...certificates].map((place) => ({ path: place, write: false })),
     ...bind.map((word) => bindOf(word, home)),
   ];
   const shown = [...systemFolders, ...binds.map((one) => one.path)];

@@ -12,6 +12,7 @@ import {
   sandboxLevelFor,
   sandboxRequest,
   toolchain,
+  toolchainsIn,
   type Wanted,
 } from '../../../src/core/policy/confinement.ts';
 
@@ -39,6 +40,7 @@ const places: Places = {
   own: ['/usr/lib/factory/dist'],
   node: '/home/ada/.nvm/versions/node/v22/bin/node',
   certificates: [],
+  toolchains: [],
   judge: [],
 };
 const wanted: Wanted = {
@@ -129,6 +131,23 @@ describe('what a node sees', () => {
     expect(seen.filter((path) => path.startsWith('/usr/bin') || path.includes('node_modules'))).toEqual([]);
   });
 
+  test('folders of toolchains that the environment names, but no home', () => {
+    const roots = toolchainsIn({
+      HOME: '/home/ada',
+      PYENV_ROOT: '/data/pyenv/',
+      VIRTUAL_ENV: '/home/ada/venv',
+      JAVA_HOME: '/usr/lib/jvm',
+      NVM_DIR: '/home',
+      GOROOT: '/',
+      SDKMAN_DIR: 'sdk',
+    });
+    expect(roots).toEqual(['/data/pyenv', '/home/ada/venv']);
+    expect(shown({}, { toolchains: [...roots, '/home/ada/p/.venv'] })).toEqual(
+      expect.arrayContaining([...roots]),
+    );
+    expect(shown({}, { toolchains: ['/home/ada/p/.venv'] })).not.toContain('/home/ada/p/.venv');
+  });
+
   test('of an agent the paths that it declares, its program and its whole package', () => {
     const file = '/opt2/lib/node_modules/@openai/codex/bin/codex.js';
     const seen = shown({
@@ -156,6 +175,8 @@ describe('what a node sees', () => {
   test.for([
     ['/home/ada/.cargo/bin', ['/home/ada/.cargo/bin', '/home/ada/.rustup']],
     ['/home/ada/.pyenv/shims', ['/home/ada/.pyenv']],
+    ['/home/ada/tools/pyenv/shims', ['/home/ada/tools/pyenv']],
+    ['/data/pyenv/shims', ['/data/pyenv']],
     ['/home/ada/bin', ['/home/ada/bin']],
     ['/home/ada', []],
     ['/usr/local/bin', []],

@@ -56,6 +56,7 @@ function placesIn(path: string): Places {
     own: [],
     node: process.execPath,
     certificates: [],
+    toolchains: [],
     judge: [],
   };
 }
