@@ -15,7 +15,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { build } from 'esbuild';
+import { build as esbuild } from 'esbuild';
 
 // Built in a temporary folder and then swapped, so that a failing build leaves the last one intact.
 const out = `dist.${process.pid}.tmp`;
@@ -30,6 +30,23 @@ const apart = {
     const filter = new RegExp(`^(?:${large.join('|')})$`);
     onResolve({ filter }, ({ path }) => ({ path: `./${fileOf(path)}.cjs`, external: true }));
   },
+};
+/** Compiled into a package whose own notices do not name it. */
+const within = {
+  '@hpcc-js/wasm-graphviz': [
+    'It contains, compiled, Graphviz (Eclipse Public License, https://graphviz.org/license/; its source: https://gitlab.com/graphviz/graphviz) and Expat (MIT).',
+  ],
+};
+
+/** The folders of the packages that a bundle contains. */
+const bundled = new Set();
+const build = async (options) => {
+  const result = await esbuild({ ...options, metafile: true });
+  for (const input of Object.keys(result.metafile.inputs)) {
+    const [folder] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input.replace(/^[\w-]+:/, '')) ?? [];
+    if (folder !== undefined) bundled.add(folder);
+  }
+  return result;
 };
 const common = {
   outdir: out,
@@ -85,6 +102,7 @@ try {
     plugins: [whenCalled('acorn')],
     outExtension: { '.js': '.mjs' },
   });
+  await writeFile(`${out}/licenses.txt`, await licenses());
   await writeFile(`${out}/package.json`, '{ "type": "commonjs" }\n');
   await chmod(`${out}/cli.js`, 0o755);
   // This folder is first on a tool's PATH: `factory` in a pipeline is the factory that runs it.
@@ -99,6 +117,23 @@ try {
   await rename(out, 'dist');
 } finally {
   await rm(out, { recursive: true, force: true });
+}
+
+/** The licences of all packages that are part of this one's files, with their notices. */
+async function licenses() {
+  const texts = [];
+  for (const folder of [...bundled].sort()) {
+    const { name, version, license, licenses } = JSON.parse(
+      await readFile(join(folder, 'package.json'), 'utf8'),
+    );
+    const names = (await readdir(folder))
+      .filter((one) => /^(?:licen[cs]es?|copying|notice)\b/i.test(one))
+      .sort();
+    const notices = await Promise.all(names.map((one) => readFile(join(folder, one), 'utf8')));
+    const title = `${name} ${version} (${license ?? JSON.stringify(licenses)})`;
+    texts.push([title, ...(within[name] ?? []), ...notices.map((one) => one.trim())].join('\n\n'));
+  }
+  return `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
 }
 
 /** What the browser loads from `factory serve`. */

@@ -26,7 +26,7 @@ const [shown = '', ofPlans = ''] = [
 beforeAll(() => {
   mkdirSync(installed, { recursive: true });
   const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { files: string[] };
-  for (const part of ['package.json', ...files.filter((name) => name !== 'types')])
+  for (const part of ['package.json', ...files.filter((name) => name !== 'types' && !name.startsWith('!'))])
     cpSync(join(root, part), join(installed, part), { recursive: true });
   execFileSync(process.execPath, [join(root, 'scripts/types.mjs'), join(installed, 'types')]);
   // Its dependencies, next to it as after an installation.
@@ -97,5 +97,23 @@ describe('the package', () => {
     const [, workspace = ''] = said.find((line) => line.startsWith('completed '))?.split(' ') ?? [];
     expect(readFileSync(join(workspace, 'hello.txt'), 'utf8')).toBe('Ada\n');
     expect(said.at(-2)).toMatch(/^\d+ events$/);
+  });
+
+  it('has no file of the machine that built it, and the licences of all that is bundled', () => {
+    const packed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [{ files = [] } = {}] = JSON.parse(packed) as { files: { path: string }[] }[];
+    const paths = files.map(({ path }) => path);
+    expect(paths).toEqual(
+      expect.arrayContaining(['LICENSE', 'SECURITY.md', 'dist/cli.js', 'dist/licenses.txt']),
+    );
+    expect(paths.filter((path) => path.endsWith('.cache'))).toEqual([]);
+    const licenses = readFileSync(join(root, 'dist/licenses.txt'), 'utf8');
+    for (const name of ['commander', 'zod', 'preact', '@hpcc-js/wasm-graphviz', '@ts-graphviz/ast'])
+      expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(\\S+\\)\n\n\\S`, 'm'));
+    expect(licenses).not.toContain('(undefined)');
   });
 });

@@ -8,7 +8,7 @@ export type HomeNames = {
   readonly login: readonly string[];
   /** Settings that can name programs, and words for all sessions. The user's own sessions, which nothing confines, believe them. */
   readonly settings: RegExp;
-  /** Folders of settings in which it installs entries of its own, whose names begin with a dot. */
+  /** Folders of settings in which it installs its own entries, whose names begin with a dot. */
   readonly shared: readonly string[];
 };
 

@@ -6,8 +6,8 @@ import type { NodeSettings } from '../settings/node.ts';
 import type { Exit } from './process.ts';
 import type { SandboxLevel } from './sandbox.ts';
 
-/** A place outside the workspace. In a sandbox `empty` and `text` replace what is there, for one execution: by an empty folder or
- *  by a file with this text. A later place lies over an earlier one. */
+/** A place outside the workspace. In a sandbox `empty` and `text` put an empty folder, or a file with this text, in its place
+ *  for one execution. A later place lies over an earlier one. */
 export type AgentPlace = {
   readonly path: string;
   readonly write: boolean;

@@ -4,13 +4,13 @@ import { isCode } from './write.ts';
 
 const bits = 0o6000;
 
-/** The mode of a file as it is kept. Of a folder the bit for the group only says whose its new files are. */
+/** The mode that a file keeps. A folder keeps the bit for the group: it only decides the group of new files. */
 export const withoutSetId = (mode: number): number => mode & 0o7777 & ~bits;
 
 export const hasSetId = ({ mode }: Pick<Stats, 'mode'>): boolean => (mode & bits) !== 0;
 
 /** Removes the bits of a file; another user's keeps them. With another hard link, which may be a program of the system, the name
- *  becomes a file of its own. */
+ *  becomes a separate file. */
 export function dropSetId(place: string | Buffer, { mode, nlink }: Pick<Stats, 'mode' | 'nlink'>): void {
   const path = Buffer.from(place);
   const folder = path.subarray(0, path.lastIndexOf('/') + 1);
