@@ -111,6 +111,8 @@ async function runToEnd(run: OwnedRun): Promise<Finished | Refusal> {
   const written = opened.marks();
   const visits = opened.visits();
   for (const one of run.open.toReversed()) await one.close();
+  // The result takes it, and nothing of it needs a flush.
+  giveRoom(runDir);
   revealHoldout(at.workspace, run.sealed);
   run.sealed = undefined; // The files are placed; placing them again on a full disk would lose them.
   // The workspace of an interrupted or suspended run is restored by its resume, so it need not be flushed.
