@@ -20,10 +20,15 @@ function textOfString(
     if (to > from) copied(value.length, from);
     value += text.slice(from, to);
   };
-  for (const { 0: written, index } of text.slice(from, end - 1).matchAll(/\\(?:\r\n|[\s\S])/g)) {
+  for (const { 0: written, index } of text.slice(from, end - 1).matchAll(/\\(?:\r\n|[\s\S])|\r\n?/g)) {
     const at = start + 1 + index;
-    // A backslash at the end of a line joins it to the next one.
-    const meant = /[\n\r]/.test(written) ? '' : escapes[written.slice(1)];
+    // Every line of a value ends with `\n`, whatever editor wrote the file: a shell would take `\r` for a part of the last
+    // word. A backslash at the end of a line joins it to the next one.
+    const meant = written.startsWith('\r')
+      ? '\n'
+      : /[\n\r]/.test(written)
+        ? ''
+        : escapes[written.slice(1)];
     if (meant === undefined) continue;
     keep(at);
     if (meant !== '') copied(value.length, at);

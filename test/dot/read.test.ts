@@ -82,7 +82,7 @@ test.for([
   ['[condition=outcome=success, d=x!=y, e=n>=5]', { condition: 'outcome=success', d: 'x!=y', e: 'n>=5' }],
   ['[x="a" + "b"\n + "c"]', { x: 'abc' }],
   ['[x="a" /* why */ + // not\n "b"]', { x: 'ab' }],
-  ['[x="a\nb\r\nc"]', { x: 'a\nb\r\nc' }],
+  ['[x="a\nb\r\nc\rd\\re"]', { x: 'a\nb\nc\nd\re' }],
   ['[x="a\\\nb\\\r\nc"]', { x: 'abc' }],
   ['[x="a\\nb\\tc\\rd\\"e\\\\f"]', { x: 'a\nb\tc\rd"e\\f' }],
   ['[x="\\q \\$ \\l \\\\n"]', { x: '\\q \\$ \\l \\n' }],
