@@ -58,14 +58,14 @@ export const tool = kind({
   attributes: { ...commonAttributes, ...executableAttributes, ...judgingAttributes, ...toolAttributes },
   codes: toolCodes,
   check: toolFindings,
-  async run({ tool_command, judge, access }, context) {
+  async run({ tool_command, judge, access, shell }, context) {
     const command = commandOf(tool_command ?? '', context);
     if (typeof command !== 'string') return command;
     const { files } = context;
     const { last } = context.toolState;
     if (last !== undefined) await files.keep('state.json', `${JSON.stringify(last)}\n`);
     const ended = await context.processes.run({
-      argv: ['sh', '-c', command],
+      argv: startOf(shell, command),
       // Without access to the run directory the step belongs into the sandbox.
       own: access === 'run' ? ownStepWords(command) : undefined,
       env: { FACTORY_STATE: nodeLayout(files.path).toolState },
@@ -99,6 +99,11 @@ export const tool = kind({
 
 /** Artifacts with what the command prints. */
 const output = { stdoutName: 'tool.stdout.txt', stderrName: 'tool.stderr.txt' } as const;
+
+/** The command, read by its shell. A shell with options is started by `sh`: what is set before a node's program (limits, the
+ *  check that this process still owns the run) is set by `sh -c`. */
+const startOf = (shell: readonly string[], command: string): readonly [string, ...string[]] =>
+  shell.join(' ') === 'sh' ? ['sh', '-c', command] : ['sh', '-c', 'exec "$@"', 'sh', ...shell, '-c', command];
 
 /** A failure with the class that the command's end and its output give it. */
 type Fail = (reason: string, more: Partial<Failure & Said>) => Promise<Outcome>;

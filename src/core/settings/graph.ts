@@ -1,5 +1,6 @@
 /** Attributes of a graph and of an edge. */
 import { reserve } from '../budget/limits.ts';
+import { shell } from './shell.ts';
 import {
   type AttributeTable,
   atLeastTwo,
@@ -36,6 +37,10 @@ export const graphAttributes = {
     "The directory to copy into the run, relative to the pipeline's file; `none`: start with an empty directory.",
     { flag: '--workdir', unset: 'the current directory', example: '../app' },
   ),
+  shell: attr(shell(), 'The shell of tool nodes without their own, with its options.', {
+    unset: 'sh',
+    example: 'bash -eo pipefail',
+  }),
   default_max_visits: attr(count(1), 'The max_visits of nodes without their own.', {
     default: '50',
     flag: '--max-visits',

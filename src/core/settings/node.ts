@@ -1,5 +1,6 @@
 /** Attributes of nodes that several node types share. */
 import { leastMemory } from './graph.ts';
+import { shell } from './shell.ts';
 import {
   type AttributeTable,
   atLeastTwo,
@@ -165,13 +166,18 @@ export const exitAttributes = {
 export const toolAttributes = {
   tool_command: attr(
     text(),
-    'Shell text, run by `sh -c` in the workspace; absolute paths, `..` and `~` are refused (class `guardrail`).',
+    'Shell text, run by `shell` in the workspace; absolute paths, `..` and `~` are refused (class `guardrail`).',
     { unset: 'required', example: 'npm test' },
   ),
   sets_plan: attr(
     flag(),
     'Whether the tool may set the plan of a verification in `$FACTORY_OUTPUT`: every program that it starts can write there, the product too.',
     { default: 'false' },
+  ),
+  shell: attr(
+    shell(),
+    'The shell of tool_command with its options. With `bash -eo pipefail` a command fails at its first part that fails, also in a pipe; `head` and `grep -q`, which end early, may then give their writer exit code 141.',
+    { graph: 'shell', default: 'sh', example: 'bash -eo pipefail' },
   ),
 } as const satisfies AttributeTable;
 
