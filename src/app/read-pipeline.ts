@@ -1,15 +1,17 @@
 /** Reads and lints a pipeline file, and reads its run-wide attributes. */
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import type { NodeKind } from '../core/contracts/node-kind.ts';
 import { type Diagnostic, hasErrors } from '../core/diagnostic.ts';
 import type { Graph, ParsedGraph } from '../core/graph.ts';
+import { nearest } from '../core/nearest.ts';
+import { workdirOf } from '../core/pipeline.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { type Typed, typed } from '../core/settings/typing.ts';
 import { readGraph } from '../dot/read.ts';
 import { lint } from '../lint/index.ts';
-import type { LintOptions } from '../lint/rule.ts';
+import type { LintOptions, WorkdirFiles } from '../lint/rule.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { kinds } from './kinds.ts';
 
@@ -49,7 +51,9 @@ async function readPipelineFile(
     };
   const { whole, diagnostics } = typedText(path, read.text, kinds);
   const prompts = whole === undefined ? undefined : await promptFiles(whole.graph, cwd);
-  return { ...checked(whole, diagnostics, { ...options, prompts }), text: read.text };
+  // A run may name another workdir.
+  const files = whole === undefined || options.toRun !== false ? undefined : workdirFiles(whole.graph, cwd);
+  return { ...checked(whole, diagnostics, { ...options, prompts, files }), text: read.text };
 }
 
 /** Reads and lints the text of a pipeline; files that it names are not looked at. */
@@ -89,10 +93,10 @@ const harmless: readonly string[] = ['port', 'strict-graph', 'html-value', 'dupl
 function checked(
   whole: Typed<NodeKind> | undefined,
   diagnostics: readonly Diagnostic[],
-  { toRun = true, strict = false, prompts }: Options & Pick<LintOptions, 'prompts'>,
+  { toRun = true, strict = false, prompts, files }: Options & Pick<LintOptions, 'prompts' | 'files'>,
 ): Omit<ReadPipeline, 'text'> {
   const partial = diagnostics.some(({ code }) => !harmless.includes(code));
-  const findings = whole === undefined ? [] : lint(whole, { toRun, strict, prompts, partial });
+  const findings = whole === undefined ? [] : lint(whole, { toRun, strict, prompts, files, partial });
   const found = [...diagnostics, ...findings];
   return {
     graph: hasErrors(found) ? undefined : whole?.graph,
@@ -105,6 +109,38 @@ function checked(
 function countsOf(graph: ParsedGraph): NonNullable<ReadPipeline['counts']> {
   const declared = [...graph.nodes.values()].filter((node) => node.declared).length;
   return { nodes: declared, undeclared: graph.nodes.size - declared, edges: graph.edges.length };
+}
+
+/** What the workdir of a pipeline holds. Without a `workdir` a run copies the current directory, which may be another one then:
+ *  the folder of the pipeline counts too. */
+function workdirFiles(graph: Graph, cwd: string): WorkdirFiles {
+  const folder = resolve(cwd, graph.file, '..');
+  const workdir = workdirOf(graph, {}, cwd);
+  const places =
+    workdir === undefined ? [] : graph.settings.workdir === undefined ? [workdir, folder] : [workdir];
+  const has = (path: string): boolean => places.some((place) => existsSync(resolve(place, path)));
+  const isThere =
+    workdir === undefined || statSync(workdir, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isThere) return { workdir: 'there', has };
+  return {
+    workdir: 'missing',
+    near: nearWorkdir(workdir),
+    has,
+  };
+}
+
+const nearWorkdir = (workdir: string): string | undefined =>
+  basename(workdir).toLowerCase() === 'none'
+    ? 'none'
+    : nearest(basename(workdir), foldersIn(dirname(workdir)));
+
+function foldersIn(folder: string): readonly string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    return [];
+  }
 }
 
 /** Texts of prompts given as `@file`; files that cannot be read are left out, `readInputs` reports them. */

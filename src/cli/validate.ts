@@ -23,7 +23,7 @@ export async function validateCommand(
       strict: options.strict === true,
     });
     const inputs = graph === undefined ? undefined : await readInputs(graph, {}, io.cwd);
-    const diagnostics = [
+    const all = [
       ...found,
       ...(graph === undefined ? [] : unknownAgentNames(graph)),
       // A run sets the variables that have no default.
@@ -31,6 +31,8 @@ export async function validateCommand(
         ? inputs.problems.filter(({ code }) => code !== requiredVariable)
         : []),
     ];
+    // What is wrong comes first: a hint can wait until then.
+    const diagnostics = hasErrors(all) ? all.filter(({ severity }) => severity !== 'hint') : all;
     const ok = !hasErrors(diagnostics);
     allOk &&= ok;
     reports.push({

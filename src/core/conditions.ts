@@ -3,7 +3,13 @@ import { own } from './json.ts';
 import { outcomeOf } from './outcome.ts';
 
 /** Why a condition does not parse, and where: `length` characters from `at` on. */
-export type ConditionProblem = { readonly message: string; readonly at: number; readonly length: number };
+export type ConditionProblem = {
+  readonly message: string;
+  readonly at: number;
+  readonly length: number;
+  /** What was probably meant there. */
+  readonly instead?: string | undefined;
+};
 /** A literal of a condition, with its place, for lint. */
 export type Compared = {
   readonly key: string;
@@ -16,7 +22,7 @@ export type Compared = {
 /** A key of a condition, with its place, for lint. */
 export type KeyNamed = { readonly key: string; readonly at: number; readonly length: number };
 
-const signs = ['&&', '||', '!=', '<=', '>=', '==', '=', '<', '>', '!', '(', ')'] as const;
+const signs = ['&&', '||', '!=', '<=', '>=', '===', '==', '=', '<', '>', '!', '(', ')'] as const;
 const tests: ReadonlySet<string> = new Set(['=', '!=', '<', '<=', '>', '>=', 'contains', 'matches']);
 const keyForm = /^[A-Za-z_][\w-]*(\.[\w-]+)*$/;
 const numberForm = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
@@ -35,10 +41,12 @@ type Piece = {
 class Problem extends Error {
   readonly at: number;
   readonly length: number;
-  constructor(message: string, at: number, length: number) {
+  readonly instead: string | undefined;
+  constructor(message: string, at: number, length: number, instead?: string) {
     super(message);
     this.at = at;
     this.length = length;
+    this.instead = instead;
   }
 }
 
@@ -111,8 +119,8 @@ class Reader {
     this.#next++;
     return true;
   }
-  #fail(message: string, piece: Piece): never {
-    if (piece.kind !== 'end') throw new Problem(message, piece.at, piece.length);
+  #fail(message: string, piece: Piece, instead?: string): never {
+    if (piece.kind !== 'end') throw new Problem(message, piece.at, piece.length, instead);
     // If something is missing at the end, underline the last token.
     const last = this.#pieces[this.#pieces.length - 2];
     throw new Problem(message, last?.at ?? 0, last?.length ?? 0);
@@ -124,7 +132,11 @@ class Reader {
     const rest = this.#peek();
     if (rest.kind === 'end') return condition;
     const joiner = own(joiners, rest.text.toLowerCase());
-    if (rest.kind === 'word' && joiner !== undefined) this.#fail(`"${rest.text}" is written ${joiner}`, rest);
+    if (rest.kind === 'word' && joiner !== undefined)
+      this.#fail(`"${rest.text}" is written ${joiner}`, rest, joiner);
+    const before = this.#pieces[this.#next - 1];
+    if (before?.kind === 'word' && before.text.endsWith(','))
+      throw new Problem('"," is written &&', before.at + before.length - 1, 1, ' &&');
     if (rest.text === ')') this.#fail('this ) closes nothing', rest);
     if (rest.kind === 'word' || rest.kind === 'quoted')
       this.#fail('&& or || is missing here, or quotes around a value with blanks', rest);
@@ -165,6 +177,8 @@ class Reader {
       if (key.kind === 'end') this.#fail('a comparison is missing at the end', key);
       this.#fail(key.kind === 'quoted' ? 'a key is not quoted' : 'a key is missing here', key);
     }
+    if (keyForm.test(key.text.replace(/:$/, '')) && key.text.endsWith(':'))
+      this.#fail(`"${key.text}" is written ${key.text.replace(/:$/, '=')}`, key, key.text.replace(/:$/, '='));
     if (!keyForm.test(key.text))
       this.#fail(`"${key.text}" is no key: a key is made of words joined by dots`, key);
     if (this.compared.length >= longest) this.#fail('the condition has too many comparisons', key);
@@ -172,10 +186,13 @@ class Reader {
     this.keys.push({ key: key.text, at: key.at, length: key.length });
 
     const test = this.#peek();
-    if (test.text === '==' && test.kind === 'sign') this.#fail('== is written =', test);
+    if (/^={2,3}$/.test(test.text) && test.kind === 'sign')
+      this.#fail(`${test.text} is written =`, test, '=');
+    if (test.kind === 'word' && /^(?:is|eq|equals)$/i.test(test.text))
+      this.#fail(`"${test.text}" is written =`, test, '=');
     const joiner = own(joiners, key.text.toLowerCase());
     if (joiner !== undefined && (test.kind === 'word' || test.text === '(') && !tests.has(test.text))
-      this.#fail(`"${key.text}" is written ${joiner}`, key);
+      this.#fail(`"${key.text}" is written ${joiner}`, key, joiner);
     if (test.kind === 'end' || test.kind === 'quoted' || !tests.has(test.text)) {
       this.compared.push({ key: key.text, test: '=', literal: '', at: key.at, length: 0 });
       return { op: 'truthy', key: key.text };
@@ -184,10 +201,11 @@ class Reader {
     const literal = this.#take();
     const meant = literal.kind === 'sign' ? own(misspelt, test.text + literal.text) : undefined;
     if (meant !== undefined && literal.at === test.at + test.length)
-      this.#fail(`${test.text}${literal.text} is written ${meant}`, {
-        ...test,
-        length: test.length + literal.length,
-      });
+      this.#fail(
+        `${test.text}${literal.text} is written ${meant}`,
+        { ...test, length: test.length + literal.length },
+        meant,
+      );
     if (literal.kind === 'word' && /^[“”„‟«»‘’‚‛]/.test(literal.text))
       this.#fail('use straight quotes, " or \', around a text', literal);
     if (literal.kind !== 'word' && literal.kind !== 'quoted')
@@ -240,7 +258,10 @@ export function parseCondition(text: string):
     const condition = reader.whole();
     return { condition, compared: reader.compared.filter((c) => c.length > 0), keys: reader.keys };
   } catch (error) {
-    if (error instanceof Problem) return { message: error.message, at: error.at, length: error.length };
+    if (error instanceof Problem) {
+      const { message, at, length, instead } = error;
+      return { message, at, length, instead };
+    }
     throw error;
   }
 }

@@ -44,6 +44,12 @@ export function nearestAmong(words: readonly string[]): (word: string) => string
   };
 }
 
+/** As `nearestAmong`, for ids: one of three letters may differ in one of them. */
+export function nearestId(ids: readonly string[]): (id: string) => string | undefined {
+  const near = nearestAmong(ids);
+  return (id) => near(id) ?? (folded(id).length === 3 && ids.length < 1000 ? within(id, ids, 1) : undefined);
+}
+
 function within(word: string, words: Iterable<string>, limit: number): string | undefined {
   const wanted = folded(word);
   let found: string | undefined;

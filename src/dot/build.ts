@@ -120,6 +120,8 @@ class Builder {
   private readonly declaredTwice: { readonly id: string; readonly span: Span }[] = [];
   private readonly conditions = new Map<string, EdgeCondition | undefined>();
   private full = false;
+  /** Ids that are reported, once each. */
+  private readonly badIds = new Set<string>();
 
   constructor(private readonly source: DotSource) {}
 
@@ -219,13 +221,15 @@ class Builder {
 
   private idAt(place: Range): string {
     const id = literalText(this.source.text, place);
-    if (!idForm.test(id))
+    if (!idForm.test(id) && !this.badIds.has(id)) {
+      this.badIds.add(id);
       this.bad.push({
         ...place,
         code: 'bad-id',
         message: `"${id.length > 40 ? `${id.slice(0, 40)}…` : id}" is not a node id`,
         fix: 'an id is made of letters, digits and _, and does not begin with a digit',
       });
+    }
     return id;
   }
 

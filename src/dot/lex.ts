@@ -30,7 +30,7 @@ const signs = /->|[[\]{};,=+]/y;
 const port = /(?::\s*(?:\w*|"[^"]*"))+/y;
 const html = /<[\s\S]*?>(?=\s*[,;\]}]|\s*$)/y;
 // Misspelt arrows; only in places where an id is allowed.
-const badArrow = /=>|-{2,}(?:\s*>+)?|->>+|-\s+>|<-+>?|[\u2010-\u2015\u2212]+\s*>?|[→⇒⟶⟹➔➜]/y;
+const badArrow = /=>|-{2,}(?:\s*>+)?|->>+|-\s+>|<-+>?|[->](?=\s)|[\u2010-\u2015\u2212]+\s*>?|[→⇒⟶⟹➔➜]/y;
 // Colours and addresses. A `#` before a blank begins a comment.
 const commentedValue = /(?:#(?=\S)|[\w.+-]+:\/\/)[^\s"[\]{};,]*/y;
 

@@ -24,11 +24,7 @@ function textOfString(
     const at = start + 1 + index;
     // Every line of a value ends with `\n`, whatever editor wrote the file: a shell would take `\r` for a part of the last
     // word. A backslash at the end of a line joins it to the next one.
-    const meant = written.startsWith('\r')
-      ? '\n'
-      : /[\n\r]/.test(written)
-        ? ''
-        : escapes[written.slice(1)];
+    const meant = written.startsWith('\r') ? '\n' : /[\n\r]/.test(written) ? '' : escapes[written.slice(1)];
     if (meant === undefined) continue;
     keep(at);
     if (meant !== '') copied(value.length, at);

@@ -177,7 +177,8 @@ class Rewriter {
         `there is an invisible character in "${said}"`,
         'remove it, or type a blank',
       );
-    if (!isGraphvizWord(said)) this.notGraphviz.push(token);
+    const { length } = this.bad;
+    if (!isGraphvizWord(said) && this.bad[length - 1]?.start !== token.start) this.notGraphviz.push(token);
     return libraryWord.test(said) ? said : 'x'.repeat(said.length);
   }
 

@@ -1,7 +1,9 @@
 /** Checks a graph against every rule. */
-import type { Diagnostic } from '../core/diagnostic.ts';
-import type { Typed } from '../core/settings/typing.ts';
+import { type Diagnostic, hasErrors } from '../core/diagnostic.ts';
+import { type Finding, type Repair, repaired } from '../core/settings/repair.ts';
+import { type Typed, typed } from '../core/settings/typing.ts';
 import { type LintKind, type LintOptions, lintSubject, type Rule, type Subject } from './rule.ts';
+import { barePrefix } from './rules/bare-prefix.ts';
 import { conditionKey } from './rules/condition-key.ts';
 import { conditionSyntax } from './rules/condition-syntax.ts';
 import { duplicateNode } from './rules/duplicate-node.ts';
@@ -15,23 +17,29 @@ import { gateWithoutRetry } from './rules/gate-without-retry.ts';
 import { holdoutRule } from './rules/holdout.ts';
 import { holdoutAccess } from './rules/holdout-access.ts';
 import { holdoutBeside } from './rules/holdout-beside.ts';
+import { maskedFailure } from './rules/masked-failure.ts';
 import { noHandler } from './rules/no-handler.ts';
 import { notGraphviz } from './rules/not-graphviz.ts';
 import { outcomeNotAsked } from './rules/outcome-not-asked.ts';
 import { outcomeUncovered } from './rules/outcome-uncovered.ts';
+import { planMissing } from './rules/plan-missing.ts';
+import { promptFileMissing } from './rules/prompt-file-missing.ts';
 import { quotedReference } from './rules/quoted-reference.ts';
 import { refusedCommand } from './rules/refused-command.ts';
 import { reservedId } from './rules/reserved-id.ts';
+import { shellVariable } from './rules/shell-variable.ts';
 import { startCount } from './rules/start-count.ts';
 import { startIncoming } from './rules/start-incoming.ts';
 import { targetMissing } from './rules/target-missing.ts';
 import { undeclaredNode } from './rules/undeclared-node.ts';
+import { unknownClass } from './rules/unknown-class.ts';
 import { unknownOutcome } from './rules/unknown-outcome.ts';
 import { unknownReference } from './rules/unknown-reference.ts';
 import { unknownShape } from './rules/unknown-shape.ts';
 import { unknownType } from './rules/unknown-type.ts';
 import { unreachableNode } from './rules/unreachable.ts';
 import { varsSyntax } from './rules/vars-syntax.ts';
+import { workdirMissing } from './rules/workdir-missing.ts';
 
 /** All rules. Those about paths come last: they need a graph in which the others find no error. */
 export const rules: readonly Rule[] = [
@@ -46,15 +54,22 @@ export const rules: readonly Rule[] = [
   reservedId,
   holdoutRule,
   refusedCommand,
+  maskedFailure,
+  barePrefix,
   conditionSyntax,
   conditionKey,
   unknownOutcome,
+  unknownClass,
   targetMissing,
   varsSyntax,
   holdoutBeside,
   holdoutAccess,
   unknownReference,
+  shellVariable,
   quotedReference,
+  workdirMissing,
+  promptFileMissing,
+  planMissing,
   undeclaredNode,
   duplicateNode,
   emptyPrompt,
@@ -81,20 +96,72 @@ const undefinedPaths: ReadonlySet<string> = new Set([
   'no-handler',
   'condition-syntax',
   'unknown-outcome',
+  'unknown-class',
   'target-missing',
+  'undeclared-node',
 ]);
 
-/** All findings of the typing, the rules and the kinds, without duplicates, in the order of the author's text, misspelt
- *  targets of edges first. Pure; never throws unless a kind's own check does. */
-export function lint(typed: Typed<LintKind>, options: LintOptions = {}): readonly Diagnostic[] {
-  const subject = lintSubject(typed, options);
-  const found = new Map<string, Diagnostic>();
-  const add = (d: Diagnostic): void => {
+/** What is wrong with a graph. A mistake whose author's intention is clear comes first, in place of all that follows from it:
+ *  findings that are gone once the graph says what was meant. The others follow in the order of the author's text; hints come
+ *  last, and only without errors. Pure; never throws unless a kind's own check does. */
+export function lint(read: Typed<LintKind>, options: LintOptions = {}): readonly Diagnostic[] {
+  const found = allFindings(read, options);
+  const isMistake = ({ repairs = [] }: Finding): boolean => repairs.length > 0;
+  const left = withoutConsequences(read, found, options);
+  const isFailing = hasErrors(left);
+  // Where only consequences are errors, the mistakes are.
+  const lifts = !isFailing && hasErrors(found);
+  const rank = (one: Finding): number => (isMistake(one) ? 0 : one.severity === 'hint' ? 2 : 1);
+  const offset = (one: Finding): number => one.place?.span.start.offset ?? -1;
+  return left
+    .filter(({ severity }) => severity !== 'hint' || !(isFailing || lifts))
+    .sort((a, b) => rank(a) - rank(b) || offset(a) - offset(b))
+    .map((one) => {
+      const { repairs: _, ...said } = one;
+      return lifts && isMistake(one) ? { ...said, severity: 'error' } : said;
+    });
+}
+
+/** Missing edges and exits: they may follow from misspelt words, not the other way round. */
+const structural: ReadonlySet<string> = new Set(['outcome-uncovered', 'exit-missing']);
+
+/** The findings without those that lint no longer finds once the mistakes are repaired, misspelt words first. */
+function withoutConsequences(
+  { graph, kinds }: Typed<LintKind>,
+  found: readonly Finding[],
+  options: LintOptions,
+): readonly Finding[] {
+  const key = ({ code, place }: Finding): string => `${code} ${place?.span.start.offset}`;
+  let left = found;
+  const made: Repair[] = [];
+  const reported = new Set<Finding>();
+  for (const isOfTier of [
+    ({ code }: Finding) => !structural.has(code),
+    ({ code }: Finding) => structural.has(code),
+  ]) {
+    const causes = new Set(
+      left.filter((one) => isOfTier(one) && one.repairs !== undefined && one.repairs.length > 0),
+    );
+    if (causes.size === 0) continue;
+    made.push(...[...causes].flatMap(({ repairs = [] }) => repairs));
+    const stays = new Set(allFindings(typed(repaired(graph, made), kinds), options).map(key));
+    // What is a cause of this kind or of the one before is gone as well, and is reported.
+    left = left.filter((one) => causes.has(one) || reported.has(one) || stays.has(key(one)));
+    for (const one of causes) reported.add(one);
+  }
+  return left;
+}
+
+/** All findings of the typing, the rules and the kinds, without duplicates. */
+function allFindings(read: Typed<LintKind>, options: LintOptions): readonly Finding[] {
+  const subject = lintSubject(read, options);
+  const found = new Map<string, Finding>();
+  const add = (d: Finding): void => {
     // Defaults and chains put one attribute on many nodes and edges; it is reported once.
     const key = `${d.code} ${d.place?.span.start.offset} ${d.message}`;
     if (!found.has(key)) found.set(key, d);
   };
-  for (const d of typed.diagnostics)
+  for (const d of read.diagnostics)
     add(options.strict === true && unread.has(d.code) ? { ...d, severity: 'error' } : d);
   for (const d of ofKinds(subject)) add(d);
   for (const rule of rules) {
@@ -102,9 +169,7 @@ export function lint(typed: Typed<LintKind>, options: LintOptions = {}): readonl
     if (rule.needs === 'paths' && [...found.values()].some(leavesPathsOpen)) continue;
     for (const d of rule.check(subject)) add(d);
   }
-  // A misspelt target of an edge explains others: it is the first.
-  const offset = (d: Diagnostic) => (isMisspelt(d) ? -2 : (d.place?.span.start.offset ?? -1));
-  return [...found.values()].sort((a, b) => offset(a) - offset(b));
+  return [...found.values()];
 }
 
 /** What the node types find on their nodes. */
@@ -119,8 +184,4 @@ function* ofKinds({ graph, kindOf, invalid }: Subject): Generator<Diagnostic> {
   }
 }
 
-const isMisspelt = ({ code, severity }: Diagnostic): boolean =>
-  code === 'undeclared-node' && severity === 'error';
-
-const leavesPathsOpen = (d: Diagnostic): boolean =>
-  isMisspelt(d) || (undefinedPaths.has(d.code) && d.severity === 'error');
+const leavesPathsOpen = (d: Diagnostic): boolean => undefinedPaths.has(d.code) && d.severity === 'error';

@@ -2,6 +2,7 @@
 import type { CodeDescription, Diagnostic, Span } from '../core/diagnostic.ts';
 import type { Edge, Graph, Node } from '../core/graph.ts';
 import type { PossibleOutcome } from '../core/possible-outcomes.ts';
+import type { Finding, Repair } from '../core/settings/repair.ts';
 import type { Attribute } from '../core/settings/types.ts';
 import type { NodeType, Typed } from '../core/settings/typing.ts';
 
@@ -23,6 +24,16 @@ export type LintOptions = {
   readonly toRun?: boolean;
   /** Attributes that nothing reads are errors. */
   readonly strict?: boolean;
+  /** What the pipeline's workdir holds; without it, files that the pipeline names are not looked for. */
+  readonly files?: WorkdirFiles | undefined;
+};
+
+export type WorkdirFiles = {
+  readonly workdir: 'missing' | 'there';
+  /** A folder whose name is near that of a missing workdir. */
+  readonly near?: string | undefined;
+  /** Whether the workdir has the path, which is relative to it. */
+  has(path: string): boolean;
 };
 
 export type Subject = {
@@ -34,6 +45,8 @@ export type Subject = {
   readonly kindOf: ReadonlyMap<string, LintKind | undefined>;
   readonly incoming: ReadonlyMap<string, readonly Edge[]>;
   readonly outgoing: ReadonlyMap<string, readonly Edge[]>;
+  /** Ids of the nodes that name each id as a retry target. */
+  readonly jumps: ReadonlyMap<string, readonly string[]>;
   readonly options: LintOptions;
 };
 
@@ -41,7 +54,7 @@ export type Subject = {
 export type Rule = CodeDescription & {
   /** Its findings make sense only for a whole graph, or only where the possible paths of runs are defined. */
   readonly needs?: 'whole graph' | 'paths';
-  check(subject: Subject): Iterable<Diagnostic>;
+  check(subject: Subject): Iterable<Finding>;
 };
 
 function by(edges: readonly Edge[], end: 'from' | 'to'): ReadonlyMap<string, readonly Edge[]> {
@@ -63,6 +76,7 @@ export function lintSubject({ graph, kinds, invalid }: Typed<LintKind>, options:
     kindOf: new Map([...graph.nodes.values()].map(({ id, type }) => [id, byType.get(type)])),
     incoming: by(graph.edges, 'to'),
     outgoing: by(graph.edges, 'from'),
+    jumps: jumpsIn(graph),
     options,
   };
 }
@@ -71,11 +85,40 @@ export function lintSubject({ graph, kinds, invalid }: Typed<LintKind>, options:
 export const nodesOf = ({ graph }: Pick<Subject, 'graph'>, type: string): readonly Node[] =>
   [...graph.nodes.values()].filter((node) => node.type === type);
 
-type Said = { readonly message: string; readonly span: Span; readonly fix: string };
+/** The nodes from which a path leads to this one, by edges and by retry targets, the nearest first. */
+export function* nodesBefore({ id }: Node, { graph, incoming, jumps }: Subject): Generator<Node> {
+  const seen = new Set([id]);
+  const given = new Set<string>();
+  for (const at of seen)
+    for (const from of [...(incoming.get(at) ?? []).map((edge) => edge.from), ...(jumps.get(at) ?? [])]) {
+      seen.add(from);
+      const node = graph.nodes.get(from);
+      if (node === undefined || given.has(from)) continue;
+      given.add(from);
+      yield node;
+    }
+}
+
+/** The nodes that name each id as a retry target. */
+function jumpsIn(graph: Graph): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const { id, settings } of graph.nodes.values())
+    for (const target of [settings.retry_target, settings.fallback_retry_target])
+      if (target !== undefined) found.set(target, [...(found.get(target) ?? []), id]);
+  return found;
+}
+
+type Said = {
+  readonly message: string;
+  readonly span: Span;
+  readonly fix: string;
+  /** What the author probably meant; empty where that is unknown. */
+  readonly repairs?: readonly Repair[] | undefined;
+};
 
 /** A finding of a rule in the graph's file. */
 export const finding = (
   graph: Graph,
   { code, severity }: Pick<Rule, 'code' | 'severity'>,
-  { message, span, fix }: Said,
-): Diagnostic => ({ code, severity, message, place: { file: graph.file, span }, fix });
+  { message, span, fix, repairs = [] }: Said,
+): Finding => ({ code, severity, message, place: { file: graph.file, span }, fix, repairs });

@@ -32,16 +32,12 @@ export function toolFindings(node: Node, graph: Graph): readonly Diagnostic[] {
       },
     ];
   if (node.settings.tool_command !== undefined) return [];
-  const meant = ['command', 'cmd', 'run', 'script'].find((name) => node.attrs.has(name));
   return [
     {
       code: 'tool-command',
       severity: 'error',
       message: `tool node "${node.id}" has no tool_command`,
-      fix:
-        meant === undefined
-          ? 'give it tool_command="…", the shell text to run in the workspace'
-          : `write tool_command in place of ${meant}`,
+      fix: 'give it tool_command="…", the shell text to run in the workspace',
     },
   ];
 }

@@ -5,13 +5,58 @@ import { findingsOf } from '../support/graph.ts';
 import { house } from '../support/house.ts';
 
 test.for([
-  ['command="true"', 'write tool_command in place of command'],
-  ['cmd="true"', 'write tool_command in place of cmd'],
-  ['label="x"', 'give it tool_command="…", the shell text to run in the workspace'],
-] as const)('a tool with %s and no tool_command: %s', ([attribute, fix]) => {
+  ['command="true"', 'unknown-attribute', 'write tool_command'],
+  ['cmd="true"', 'unknown-attribute', 'write tool_command'],
+  ['label="x"', 'tool-command', 'give it tool_command="…", the shell text to run in the workspace'],
+] as const)('a tool with %s and no tool_command is the error %s: %s', ([attribute, code, fix]) => {
   const text = `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]; a [type=tool, ${attribute}]; start -> a -> exit }`;
-  const errors = findingsOf(text).filter(({ code }) => code === 'tool-command');
-  expect(errors).toMatchObject([{ code: 'tool-command', fix }]);
+  expect(findingsOf(text)).toMatchObject([{ severity: 'error', code, fix }]);
+});
+
+const piped = (graph: string, node: string, command: string) =>
+  `digraph g { workdir="none"; ${graph} start [shape=Mdiamond]; exit [shape=Msquare]; bad [shape=Msquare, outcome=fail]
+    a [shape=parallelogram, ${node} tool_command="${command}"]
+    start -> a; a -> exit [condition="outcome=success"]; a -> bad [condition="outcome=fail"] }`;
+
+test.for([
+  ['', '', 'false | cat; echo done', 'exit'],
+  ['shell="bash -eo pipefail";', '', 'false | cat', 'bad'],
+  ['shell="bash -eo pipefail";', '', 'echo a | cat; [[ -n $BASH_VERSION ]]', 'exit'],
+  ['', 'shell="bash -e",', 'false; echo done', 'bad'],
+  ['shell="bash -e";', 'shell=sh,', 'false; echo done', 'exit'],
+  ['', 'shell="sh -e", max_file_size=1M,', 'false; echo done', 'bad'],
+] as const)(
+  'with %s on the graph and %s on the tool, %s ends at %s',
+  async ([graph, node, command, exit]) => {
+    await using it = await house({ 'p.dot': piped(graph, node, command) });
+    const ran = await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
+    expect(it.json('.factory/runs/r1/result.json').exit_node, ran.err).toBe(exit);
+  },
+);
+
+test.for([
+  ['shell="bash -eo pipefail",', 'cat ../x', 'rejected by guardrail', 'guardrail'],
+  ['shell="mksh -e",', 'true', 'tool_exit_code_127', 'config'],
+] as const)('with %s, %s fails: %s', async ([node, command, reason, of]) => {
+  await using it = await house({ 'p.dot': piped('', node, command) });
+  await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
+  expect(it.json('.factory/runs/r1/a/status.json')).toMatchObject({
+    failure_class: of,
+    failure_reason: expect.stringContaining(reason),
+  });
+});
+
+test.for([
+  ['/bin/bash -e', 'write shell="bash -e": '],
+  ['bash -c', 'shell takes a shell (sh, bash'],
+  ['bash -s', 'shell takes'],
+  ['bash --rcfile x', 'shell takes'],
+  ['bash script.sh', 'shell takes'],
+  ['python3', 'shell takes'],
+] as const)('the shell %s is refused: %s', ([shell, fix]) => {
+  expect(findingsOf(piped(`shell="${shell}";`, '', 'true'))).toMatchObject([
+    { severity: 'error', code: 'attribute-value', fix: expect.stringContaining(fix) },
+  ]);
 });
 
 test('a command that is too long with its values fails, and the reason names where to read them', async () => {

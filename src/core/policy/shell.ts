@@ -20,12 +20,17 @@ export type ShellCommand = {
   readonly piped: boolean;
 };
 
+/** A command, or what stands between commands: an operator, a parenthesis of a group, a line end. */
+export type ShellStep = ShellCommand | string;
+
 type ShellText = {
   /** The commands of pipelines, lists, groups and substitutions. */
   readonly commands: readonly ShellCommand[];
   /** What a shell interprets outside quotes, as written: operators, redirections, substitutions, comments, line
    *  ends. */
   readonly operators: readonly string[];
+  /** Commands and what stands between them, in order, without those of substitutions. */
+  readonly steps: readonly ShellStep[];
 };
 
 type Draft = { text: string; bare: string; home: boolean; readonly from: number };
@@ -39,6 +44,8 @@ type Level = {
   readonly closer: string;
   /** An outer level is in double quotes. */
   readonly isQuoted: boolean;
+  /** It is a substitution, or in one. */
+  readonly substitutes: boolean;
 };
 
 const operator = /&&|\|\||\|&|;;|(?:&>>?|<<<|<<-?|<>|>>|>\||[<>]&(?:\d+|-)?|[<>])|[|&;]/y;
@@ -74,7 +81,8 @@ class Reader {
   private readonly commands: ShellCommand[] = [];
   private readonly operators: string[] = [];
   private readonly outer: Level[] = [];
-  private level = newLevel('', false);
+  private readonly steps: ShellStep[] = [];
+  private level = newLevel('', false, false);
 
   constructor(private readonly source: string) {}
 
@@ -86,7 +94,7 @@ class Reader {
     }
     while (this.outer.length > 0) this.close();
     this.endCommand();
-    return { commands: this.commands, operators: this.operators };
+    return { commands: this.commands, operators: this.operators, steps: this.steps };
   }
 
   private inDoubleQuotes(char: string): void {
@@ -105,6 +113,7 @@ class Reader {
       this.endCommand();
       this.at++;
       this.note("a line's end");
+      this.step('\n');
     } else if (char === '\\') this.escape(/[\s\S]/);
     else if (char === "'") {
       const end = this.indexOf("'", this.at + 1);
@@ -195,8 +204,11 @@ class Reader {
     this.endWord();
     if (char === '(') this.open(')', '');
     else if (this.level.closer === ')') this.close();
-    // A closing parenthesis without an opening one ends a pattern of `case`.
-    else this.endCommand();
+    else {
+      // A closing parenthesis without an opening one ends a pattern of `case`.
+      this.endCommand();
+      this.step(')');
+    }
     this.at++;
   }
 
@@ -206,13 +218,17 @@ class Reader {
       this.add('$()', 0);
       this.note(operator);
     }
+    const { isQuoted, inDouble, substitutes } = this.level;
+    if (operator === '') this.step('(');
     this.outer.push(this.level);
-    this.level = newLevel(closer, this.level.isQuoted || this.level.inDouble);
+    this.level = newLevel(closer, isQuoted || inDouble, substitutes || operator !== '');
   }
 
   private close(): void {
     this.endCommand();
+    const { substitutes } = this.level;
     this.level = this.outer.pop() ?? this.level;
+    if (!substitutes) this.step(')');
   }
 
   private operator(char: string): void {
@@ -227,8 +243,14 @@ class Reader {
     this.note(`${number}${found}`);
     this.at += found.length;
     if (found === '|' || found === '|&') this.level.command.piped = true;
-    if (!isRedirection) this.endCommand();
-    else this.level.redirects = !/&(?:\d+|-)$/.test(found);
+    if (!isRedirection) {
+      this.endCommand();
+      this.step(found);
+    } else this.level.redirects = !/&(?:\d+|-)$/.test(found);
+  }
+
+  private step(step: ShellStep): void {
+    if (!this.level.substitutes) this.steps.push(step);
   }
 
   private note(operator: string): void {
@@ -248,18 +270,22 @@ class Reader {
   private endCommand(): void {
     this.endWord();
     const { command } = this.level;
-    if (command.words.length + command.targets.length > 0) this.commands.push(command);
+    if (command.words.length + command.targets.length > 0) {
+      this.commands.push(command);
+      this.step(command);
+    }
     this.level.command = newCommand();
     this.level.redirects = false;
   }
 }
 
 const newCommand = () => ({ words: [], targets: [], piped: false });
-const newLevel = (closer: string, isQuoted: boolean): Level => ({
+const newLevel = (closer: string, isQuoted: boolean, substitutes: boolean): Level => ({
   command: newCommand(),
   word: undefined,
   inDouble: false,
   redirects: false,
   closer,
   isQuoted,
+  substitutes,
 });

@@ -1,10 +1,11 @@
 /** Attributes that have no effect where they are: misspelt ones, those of other implementations of the language, and those that
  *  only another element or node type reads. */
-import type { CodeDescription, Diagnostic } from '../diagnostic.ts';
+import type { CodeDescription } from '../diagnostic.ts';
 import type { ParsedGraph, ParsedNode } from '../graph.ts';
 import { nearest } from '../nearest.ts';
 import { isDrawing, noEffectOf } from './foreign.ts';
 import { edgeAttributes, graphAttributes } from './graph.ts';
+import type { Finding, Repair } from './repair.ts';
 import type { Attribute, AttributeTable } from './types.ts';
 import type { NodeType } from './typing.ts';
 
@@ -71,10 +72,10 @@ export const idleAttributes = <K extends NodeType>(
   graph: ParsedGraph,
   kinds: readonly K[],
   kindOf: (node: ParsedNode) => K | undefined,
-): readonly Diagnostic[] => new IdleSearch(graph, kinds, kindOf).findings();
+): readonly Finding[] => new IdleSearch(graph, kinds, kindOf).findings();
 
 class IdleSearch<K extends NodeType> {
-  private readonly found: Diagnostic[] = [];
+  private readonly found: Finding[] = [];
   private readonly ofNodes: Reader;
   private readonly ofKinds: ReadonlyMap<K, ReadonlySet<string>>;
   private readonly everywhere: ReadonlySet<string>;
@@ -93,7 +94,7 @@ class IdleSearch<K extends NodeType> {
     this.shared = defaultsOf(graph);
   }
 
-  findings(): readonly Diagnostic[] {
+  findings(): readonly Finding[] {
     const { graph, ofNodes } = this;
     for (const attribute of graph.attrs.values())
       if (!keysOfGraph.has(attribute.key) && this.isRead(attribute, { on: 'the graph', known: keysOfGraph }))
@@ -139,19 +140,33 @@ class IdleSearch<K extends NodeType> {
 
   /** An attribute that only another node type reads, set on this node itself: the shape or type is probably missing. If
    *  several types read it, the intended one is unknown. */
-  private ofOtherType(attribute: Attribute, { id }: ParsedNode, { type }: K): void {
+  private ofOtherType(attribute: Attribute, node: ParsedNode, { type, shapes }: K): void {
+    const { id } = node;
     const { key, written } = attribute;
     const [reader, another] = this.kinds.filter((kind) => this.ofKinds.get(kind)?.has(key) === true);
     if (isDrawing(key) || reader === undefined || another !== undefined) return;
-    const say = reader.shapes[0] === undefined ? `type=${reader.type}` : `shape=${reader.shapes[0]}`;
-    const message = `${written} has no effect on "${id}", a ${type} node: only a ${reader.type} node reads it`;
-    this.add('attribute-kind', message, attribute, `if it is one, add ${say}; else remove ${written}`);
+    const [shape] = reader.shapes;
+    const say = shape === undefined ? `type=${reader.type}` : `shape=${shape}`;
+    const only = `only a ${reader.type} node reads it`;
+    if (node.attrs.get('shape')?.value.text.trim() === shape) {
+      // A box called start, exit or end is the node that its id names.
+      const message = `${written} has no effect on "${id}", which its id makes the ${type} node, whatever this shape: ${only}`;
+      const fix = `give the ${reader.type} node another id, or remove ${written} and write shape=${shapes[0]}`;
+      this.add('attribute-kind', message, attribute, fix);
+      return;
+    }
+    const message = `${written} has no effect on "${id}", a ${type} node: ${only}`;
+    const fix = `if it is one, add ${say}; else remove ${written}`;
+    const repairs = shape === undefined || node.attrs.has('type') ? [] : [{ node: id, shape }];
+    this.add('attribute-kind', message, attribute, fix, repairs);
   }
 
   /** Whether any element reads the attribute; if none does, it is reported once by its name. */
   private isRead(attribute: Attribute, where: Where): boolean {
     const { key, written } = attribute;
     if (this.everywhere.has(key)) return true;
+    // Syntax that is refused already: `(shape=box)`.
+    if (/^[^\w"]/.test(written)) return false;
     // `class` is an attribute of Graphviz on graphs and edges, and one of the pipeline language on nodes.
     if (isDrawing(key) && !(key === 'class' && where.on.startsWith('"'))) return false;
     const uses = this.unread.get(written);
@@ -177,12 +192,28 @@ class IdleSearch<K extends NodeType> {
     const meant = meantBy(attribute.key, where.known);
     const near = meant === undefined ? '' : `; the nearest is "${meant}"`;
     const message = `the attribute "${name}" is unknown${near} (on ${on})`;
-    this.add('unknown-attribute', message, attribute, meant === undefined ? 'remove it' : `write ${meant}`);
+    const repairs = uses.flatMap((use): Repair[] => {
+      const key = meantBy(attribute.key, use.where.known);
+      return key === undefined ? [] : [{ attribute: use.attribute, instead: { ...use.attribute, key } }];
+    });
+    this.add(
+      'unknown-attribute',
+      message,
+      attribute,
+      meant === undefined ? 'remove it' : `write ${meant}`,
+      repairs,
+    );
   }
 
-  private add(code: string, message: string, { keySpan }: Attribute, fix: string): void {
+  private add(
+    code: string,
+    message: string,
+    { keySpan }: Attribute,
+    fix: string,
+    repairs: readonly Repair[] = [],
+  ): void {
     const place = { file: this.graph.file, span: keySpan };
-    this.found.push({ code, severity: 'warning', message, place, fix });
+    this.found.push({ code, severity: 'warning', message, place, fix, repairs });
   }
 }
 
@@ -195,8 +226,27 @@ function defaultsOf(graph: ParsedGraph): ReadonlySet<Attribute> {
   return more;
 }
 
+/** What other tools call our attributes. */
+const elsewhere: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    tool_command: 'command cmd run exec bash execute shell_command',
+    prompt: 'instructions instruction message task text ask question',
+    condition: 'if when cond on guard',
+    max_retries: 'attempts max_attempts tries max_tries',
+    max_visits: 'max_iterations iterations max_loops loops max_runs limit',
+    max_cost_usd: 'budget cost cost_limit price_limit max_usd budget_usd',
+    max_tokens: 'token_limit tokens',
+    timeout: 'time_limit deadline max_time',
+    allowed_write_paths: 'write_paths writable writes files paths allow_write',
+    response_file: 'output output_file out outfile',
+    workdir: 'dir directory folder working_directory repo root',
+  }).flatMap(([key, words]) => words.split(' ').map((word) => [word, key] as const)),
+);
+
 /** The nearest known name, else one that contains it: `retries` for `max_retries`. */
 function meantBy(key: string, known: ReadonlySet<string>): string | undefined {
+  const said = elsewhere.get(key.toLowerCase());
+  if (said !== undefined && known.has(said)) return said;
   const near = nearest(key, known);
   if (near !== undefined || key.length < 5) return near;
   const stem = key.replace(/(?:ies|es|s|y)$/, '');

@@ -1,10 +1,17 @@
 /** Types of attributes: how a text is read, and the tables that node types, agents, graph and edges declare. */
 import type { Span } from '../diagnostic.ts';
+import { nearestOf } from '../nearest.ts';
 
 /** The value, or why the text is invalid. */
 export type Read<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly why: string; readonly also?: readonly string[] };
+  | {
+      readonly ok: false;
+      readonly why: string;
+      readonly also?: readonly string[];
+      /** The valid text that the author probably meant. */
+      readonly meant?: string | undefined;
+    };
 
 export interface AttributeType<T> {
   /** The expected form, for messages: `a whole number of at least 0`. */
@@ -59,7 +66,7 @@ export function attr<T>(type: AttributeType<T>, does: string, more: Documented =
 }
 
 const yes = <T>(value: T): Read<T> => ({ ok: true, value });
-const no = (why: string): Read<never> => ({ ok: false, why });
+const no = (why: string, meant?: string): Read<never> => ({ ok: false, why, meant });
 const type = <T>(wants: string, example: string, read: (value: Value) => Read<T>): AttributeType<T> => ({
   wants,
   example,
@@ -87,7 +94,8 @@ export const flag = (): AttributeType<boolean> =>
     const word = v.text.trim();
     if (/^(1|t|true)$/i.test(word) && v.kind === 'string') return yes(true);
     if (/^(0|f|false)$/i.test(word) && v.kind === 'string') return yes(false);
-    return no('is neither true nor false');
+    const meant = /^(?:y|yes|on)$/i.test(word) ? 'true' : /^(?:n|no|off)$/i.test(word) ? 'false' : undefined;
+    return no('is neither true nor false', meant ?? nearestOf(word, ['true', 'false']));
   });
 
 const wholeNumber = /^[+-]?\d+$/;
@@ -154,9 +162,31 @@ export const duration = (): AttributeType<number> =>
           ? v.value * 1000
           : (durationMs(word) ?? (/^\d+$/.test(word) ? Number(word) * 1000 : undefined));
     if (ms !== undefined && ms < 0) return no('is negative');
-    if (ms === undefined) return no('is not a duration');
+    if (ms === undefined) return no('is not a duration', meantDuration(word));
     return Number.isSafeInteger(ms) ? yes(ms) : no(`is too long: the most is ${longestDays}d`);
   });
+
+/** For `1 minute`, `90sec`, `1h30m`, `1.5h` and the like: the duration in our notation. */
+function meantDuration(word: string): string | undefined {
+  const parts = [...word.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)\.?\s*/gi)];
+  if (parts.map(([part]) => part).join('') !== word || parts.length === 0) return undefined;
+  const ms = parts.reduce(
+    (sum, [, amount, unit = '']) => sum + Number(amount) * (unitMs[shortUnit(unit)] ?? NaN),
+    0,
+  );
+  const unit = ['d', 'h', 'm', 's', 'ms'].find((one) => ms % (unitMs[one] ?? 1) === 0);
+  // One part keeps its unit.
+  const own = shortUnit(parts[0]?.[2] ?? '');
+  const shown = parts.length === 1 && ms % (unitMs[own] ?? 1) === 0 ? own : unit;
+  return shown === undefined ? undefined : `${ms / (unitMs[shown] ?? 1)}${shown}`;
+}
+
+const shortUnit = (unit: string): string =>
+  /^(?:ms|msecs?|millis(?:econds?)?|milliseconds?)$/i.test(unit)
+    ? 'ms'
+    : /^(?:s|m|h|d|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?)$/i.test(unit)
+      ? unit.charAt(0).toLowerCase()
+      : '';
 
 const longestDays = Math.floor(Number.MAX_SAFE_INTEGER / 86_400_000);
 
@@ -282,8 +312,15 @@ export const words = <const W extends string>(...known: readonly W[]): Attribute
 /** One word from a fixed list. */
 export const word = <const W extends string>(...words: readonly W[]): AttributeType<W> =>
   type(`one of ${words.join(', ')}`, words.at(-1) ?? '', (v) => {
-    const found = words.find((w) => w === v.text.trim());
-    return found === undefined ? no(`is none of ${words.join(', ')}`) : yes(found);
+    const text = v.text.trim();
+    const found = words.find((w) => w === text);
+    // A longer form of a word: `failed` for `fail`.
+    const lower = text.toLowerCase();
+    const meant =
+      words.find((w) => lower.length > 1 && w.startsWith(lower)) ??
+      nearestOf(text, words) ??
+      words.find((w) => lower.startsWith(w) && w.length > 2);
+    return found === undefined ? no(`is none of ${words.join(', ')}`, meant) : yes(found);
   });
 
 /** Whether an attribute is empty, and so counts as absent. */

@@ -1,12 +1,13 @@
 /** Turns the attribute text of a parsed graph into settings, once: what an element says itself, else what the graph says for
  *  it, else the default. */
-import type { CodeDescription, Diagnostic } from '../diagnostic.ts';
+import type { CodeDescription } from '../diagnostic.ts';
 import type { Graph, Node, ParsedGraph, ParsedNode } from '../graph.ts';
 import { own } from '../json.ts';
 import { kindOf, type Recognised } from '../pipeline.ts';
 import { edgeAttributes, type GraphSettings, graphAttributes } from './graph.ts';
 import { idleAttributes, idleCodes } from './idle.ts';
 import { type NodeSettings, nodeAttributes } from './node.ts';
+import { type Finding, withText } from './repair.ts';
 import {
   type Attribute,
   type AttributeSpec,
@@ -23,7 +24,7 @@ export type Typed<K extends NodeType = NodeType> = {
   readonly graph: Graph;
   readonly kinds: readonly K[];
   /** Invalid values, and attributes that nothing reads where they are. */
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly Finding[];
   /** Attributes with an invalid value: their settings are as if the text were silent. */
   readonly invalid: ReadonlySet<Attribute>;
 };
@@ -136,7 +137,7 @@ function baseFor(table: AttributeTable, ofGraph: Values): Values {
 
 /** Reads each attribute once, also where it is a default of many nodes. */
 function readerOf(file: string) {
-  const found: Diagnostic[] = [];
+  const found: Finding[] = [];
   const invalid = new Set<Attribute>();
   const known = new Map<Attribute, { readonly spec: AttributeSpec; readonly read: Read<unknown> }>();
   const read = (attribute: Attribute, spec: AttributeSpec): Read<unknown> => {
@@ -147,7 +148,7 @@ function readerOf(file: string) {
     if (!now.ok) {
       invalid.add(attribute);
       for (const why of [now.why, ...(now.also ?? [])])
-        found.push(badValue(file, attribute, why, spec.wants));
+        found.push(badValue(file, attribute, { why, wants: spec.wants, meant: now.meant }));
     }
     return now;
   };
@@ -171,13 +172,20 @@ function readerOf(file: string) {
   };
 }
 
-function badValue(file: string, { written, value, valueSpan }: Attribute, why: string, wants: string) {
+function badValue(
+  file: string,
+  attribute: Attribute,
+  { why, wants, meant }: { readonly why: string; readonly wants: string; readonly meant: string | undefined },
+): Finding {
+  const { written, value, valueSpan } = attribute;
   const said = value.text.length > 60 ? `${value.text.slice(0, 60)}…` : value.text;
+  const quoted = /^\w+$/.test(meant ?? '') ? meant : `"${meant}"`;
   return {
     code: 'attribute-value',
     severity: 'error',
     message: why.startsWith('"') ? `${written}: ${why}` : `${written} "${said}" ${why}`,
     place: { file, span: valueSpan },
-    fix: `${written} takes ${wants}`,
-  } as const;
+    fix: `${meant === undefined ? '' : `write ${written}=${quoted}: `}${written} takes ${wants}`,
+    ...(meant === undefined ? {} : { repairs: [{ attribute, instead: withText(attribute, meant) }] }),
+  };
 }

@@ -1,14 +1,14 @@
 /** Helpers for findings about a graph as a whole. */
-import type { Diagnostic } from '../../core/diagnostic.ts';
+import type { Finding } from '../../core/settings/repair.ts';
 import type { Move } from './reach.ts';
 import { witnessOf } from './witness.ts';
 
 /** A finding that is built only when it is reported: its example run may be long. Undefined if there is none. */
-export type Pending = { readonly name: string; readonly make: () => Diagnostic | undefined };
+export type Pending = { readonly name: string; readonly make: () => Finding | undefined };
 
 /** At most `most` of the findings; the last one names the others. */
-export function limitedFindings(pending: readonly Pending[], most: number): readonly Diagnostic[] {
-  const shown: Diagnostic[] = [];
+export function limitedFindings(pending: readonly Pending[], most: number): readonly Finding[] {
+  const shown: Finding[] = [];
   let looked = 0;
   for (const { make } of pending) {
     if (shown.length === most) break;
@@ -24,7 +24,7 @@ export function limitedFindings(pending: readonly Pending[], most: number): read
 }
 
 /** A finding with an example run; undefined if none is found, since it may be wrong then. */
-export function proven(found: Diagnostic, moves: readonly Move[] | undefined): Diagnostic | undefined {
+export function proven(found: Finding, moves: readonly Move[] | undefined): Finding | undefined {
   const witness = moves === undefined ? undefined : witnessOf(moves);
   return witness === undefined ? undefined : { ...found, witness };
 }

@@ -1,6 +1,8 @@
 /** A key that is never set is always empty: reports keys that are probably misspelt. */
 import { type KeyNamed, parseCondition } from '../../core/conditions.ts';
 import { nearest } from '../../core/nearest.ts';
+import { outcomeOf } from '../../core/outcome.ts';
+import { withWord } from '../../core/settings/repair.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
@@ -9,8 +11,11 @@ const words = ['outcome', 'preferred_label', 'failure_class'];
 
 /** The key that was probably meant: one of the outcome, `context.x` for the `${ctx.x}` of prompts, or the class that
  *  other runners keep in the context. */
-function meantBy({ key }: KeyNamed): string | undefined {
+function meantBy({ key, at, length }: KeyNamed, text: string): string | undefined {
   if (words.includes(key)) return undefined;
+  // `condition="fail"`
+  if (outcomeOf(key) !== undefined && /^\s*(?:$|&&|\|\||\))/.test(text.slice(at + length)))
+    return `outcome=${key}`;
   if (key === 'context.failure_class') return 'failure_class';
   if (key.startsWith('ctx.')) return `context.${key.slice('ctx.'.length)}`;
   return nearest(key, words);
@@ -33,17 +38,20 @@ export const conditionKey: Rule = {
       const { text } = attribute.value;
       const found = slips.get(text) ?? slipsIn(text);
       slips.set(text, found);
-      for (const named of found)
+      for (const named of found) {
+        const meant = meantBy(named, text) ?? '';
         yield finding(graph, conditionKey, {
           message: `"${named.key}" is an ordinary context key, which is empty unless a node sets it`,
           span: spanInValue(graph, attribute, named.at, named.length),
-          fix: `write ${meantBy(named)}`,
+          fix: `write ${meant}`,
+          repairs: [{ attribute, instead: withWord(attribute, named, meant) }],
         });
+      }
     }
   },
 };
 
 function slipsIn(text: string): readonly KeyNamed[] {
   const read = parseCondition(text);
-  return 'condition' in read ? read.keys.filter((named) => meantBy(named) !== undefined) : [];
+  return 'condition' in read ? read.keys.filter((named) => meantBy(named, text) !== undefined) : [];
 }

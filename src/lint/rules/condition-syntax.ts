@@ -1,5 +1,6 @@
 /** Every condition can be parsed. */
 import { parseCondition } from '../../core/conditions.ts';
+import { withWord } from '../../core/settings/repair.ts';
 import { present } from '../../core/settings/types.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
@@ -19,7 +20,12 @@ export const conditionSyntax: Rule = {
       yield finding(graph, conditionSyntax, {
         message: `condition: ${read.message}`,
         span: spanInValue(graph, attribute, read.at, Math.max(read.length, 1)),
-        fix: 'write comparisons such as outcome=success, joined by && and ||',
+        fix:
+          read.instead === undefined
+            ? 'write comparisons such as outcome=success, joined by && and ||'
+            : `write ${read.instead.trim()}`,
+        repairs:
+          read.instead === undefined ? [] : [{ attribute, instead: withWord(attribute, read, read.instead) }],
       });
     }
   },

@@ -1,6 +1,6 @@
 /** Every edge can be taken: its condition can be true for an outcome of its source, and no other edge always wins. */
-import type { Diagnostic } from '../../core/diagnostic.ts';
 import type { Edge } from '../../core/graph.ts';
+import type { Finding } from '../../core/settings/repair.ts';
 import { allEdgeWords, choose, forkOf } from '../flow/edges.ts';
 import { type Flow, flowOf, type Move, pathTo } from '../flow/reach.ts';
 import { limitedFindings, listedNames, proven } from '../flow/words.ts';
@@ -27,7 +27,7 @@ export const edgeNeverTaken: Rule = {
   },
 };
 
-function report(edge: Edge, subject: Subject, flow: Flow): Diagnostic {
+function report(edge: Edge, subject: Subject, flow: Flow): Finding {
   const { graph } = subject;
   const { why, fix, instead } = reason(edge, flow);
   const behind = unreached(edge, subject, flow);

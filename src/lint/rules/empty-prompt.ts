@@ -1,6 +1,5 @@
 /** Every agent node has a prompt or a label. */
 import { finding, nodesOf, type Rule } from '../rule.ts';
-import { misspeltTargets } from '../unread.ts';
 
 export const emptyPrompt: Rule = {
   code: 'empty-prompt',
@@ -10,9 +9,7 @@ export const emptyPrompt: Rule = {
   fix: '`prompt="…"`',
   needs: 'whole graph',
   check: (subject) => {
-    const misspelt = misspeltTargets(subject);
     return nodesOf(subject, 'codergen')
-      .filter(({ id }) => !misspelt.has(id))
       .filter(
         ({ settings: { prompt, prompt_file, label } }) => (prompt ?? prompt_file ?? label) === undefined,
       )

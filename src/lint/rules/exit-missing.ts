@@ -1,4 +1,5 @@
 /** A pipeline has at least one exit. */
+import { listedNames } from '../flow/words.ts';
 import { finding, nodesOf, type Rule } from '../rule.ts';
 
 export const exitMissing: Rule = {
@@ -8,14 +9,21 @@ export const exitMissing: Rule = {
   wrong: 'start; a [label=a]; start -> a',
   fix: 'add `done [shape=Msquare]` and an edge to it',
   needs: 'whole graph',
-  check: (subject) =>
-    nodesOf(subject, 'exit').length > 0
-      ? []
-      : [
-          finding(subject.graph, exitMissing, {
-            message: 'there is no exit: a pipeline has at least one exit node',
-            span: subject.graph.span,
-            fix: 'add a node with shape=Msquare and an edge that leads to it',
-          }),
-        ],
+  check: (subject) => {
+    const { graph, incoming, outgoing } = subject;
+    if (nodesOf(subject, 'exit').length > 0) return [];
+    const ends = [...graph.nodes.values()].filter(({ id }) => incoming.has(id) && !outgoing.has(id));
+    const [first] = ends;
+    return [
+      finding(graph, exitMissing, {
+        message: `there is no exit: a pipeline has at least one exit node${first === undefined ? '' : `, and nothing leaves ${listedNames(ends.map(({ id }) => id))}`}`,
+        span: first?.span ?? graph.span,
+        fix:
+          first === undefined
+            ? 'add a node with shape=Msquare and an edge that leads to it'
+            : `make it one: ${first.id} [shape=Msquare], or add a node with shape=Msquare and an edge that leads to it`,
+        repairs: ends.map(({ id }) => ({ node: id, shape: 'Msquare' })),
+      }),
+    ];
+  },
 };

@@ -10,12 +10,15 @@ export const exitOutgoing: Rule = {
   needs: 'whole graph',
   check: (subject) =>
     nodesOf(subject, 'exit').flatMap(({ id }) =>
-      (subject.outgoing.get(id) ?? []).map(({ to, span }) =>
-        finding(subject.graph, exitOutgoing, {
-          message: `the exit "${id}" cannot have outgoing edges, and this one leads to "${to}"`,
-          span,
-          fix: 'remove the edge, or give the node another shape',
-        }),
-      ),
+      (subject.outgoing.get(id) ?? []).map((edge) => {
+        // Nothing leads to the exit: the edge is the wrong way round.
+        const isReversed = !subject.incoming.has(id);
+        return finding(subject.graph, exitOutgoing, {
+          message: `the exit "${id}" cannot have outgoing edges, and this one leads to "${edge.to}"`,
+          span: edge.span,
+          fix: isReversed ? `write ${edge.to} -> ${id}` : 'remove the edge, or give the node another shape',
+          repairs: isReversed ? [{ edge, instead: { ...edge, from: edge.to, to: id } }] : [],
+        });
+      }),
     ),
 };

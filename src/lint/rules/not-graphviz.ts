@@ -3,6 +3,14 @@ import { finding, type Rule } from '../rule.ts';
 
 const most = 5;
 
+/** What Graphviz refuses about this piece of the text. */
+const reasonFor = (piece: string): string =>
+  piece === '#'
+    ? 'a comment after a statement begins with // there'
+    : /^[;,]$/.test(piece)
+      ? 'it takes no further separator there'
+      : 'names with dots and durations need quotes there';
+
 export const notGraphviz: Rule = {
   code: 'not-graphviz',
   severity: 'hint',
@@ -17,8 +25,11 @@ export const notGraphviz: Rule = {
     const shown = `${lines.slice(0, most).join(', ')}${lines.length > most ? ', …' : ''}`;
     const where = `${lines.length === 1 ? 'line' : 'lines'} ${shown}`;
     const places = rest.length === 0 ? 'in one place' : `in ${rest.length + 1} places`;
+    const words = new Set(
+      [span, ...rest].map(({ start, end }) => reasonFor(graph.text.slice(start.offset, end.offset))),
+    );
     const hint = finding(graph, notGraphviz, {
-      message: `Graphviz cannot read this file, ${places} (${where}): names with dots and durations need quotes there`,
+      message: `Graphviz cannot read this file, ${places} (${where}): ${[...words].join('; ')}`,
       span,
       fix: `factory fmt ${graph.file}`,
     });

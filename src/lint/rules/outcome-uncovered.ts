@@ -1,9 +1,10 @@
 /** Every usual outcome of a node is taken by some edge. */
-import type { Diagnostic } from '../../core/diagnostic.ts';
 import { retryTarget } from '../../core/gates.ts';
+import { type Finding, newEdge, type Repair } from '../../core/settings/repair.ts';
 import { type Flow, type FlowPlace, flowOf, type Move, missesGate, pathTo } from '../flow/reach.ts';
 import { limitedFindings, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
+import { reachedIds, undeclaredNodes, unreachedRoot } from '../unread.ts';
 
 const most = 20;
 
@@ -23,12 +24,28 @@ export const outcomeUncovered: Rule = {
       const moves = place.type === 'exit' ? [] : uncovered(place, subject);
       if (moves.length > 0) stuck.set(place.node.id, [...(stuck.get(place.node.id) ?? []), ...moves]);
     }
+    // A node that only edges mention and that leads nowhere is reported as undeclared.
+    for (const id of undeclaredNodes(subject).keys()) if (!subject.outgoing.has(id)) stuck.delete(id);
+    const lost = unreachedBy([...stuck.values()], subject);
     const pending = [...stuck].map(
-      ([name, moves]): Pending => ({ name, make: () => report(moves, subject, flow) }),
+      ([name, moves]): Pending => ({ name, make: () => report(moves, subject, flow, lost) }),
     );
     return limitedFindings(pending, most);
   },
 };
+
+/** The node that an edge is missing to, where all that is unreached begins there and only one node lacks an edge. */
+function unreachedBy(stuck: readonly (readonly Move[])[], subject: Subject): string | undefined {
+  const lacking = stuck.filter((moves) =>
+    reportedBy(moves).some((status) => /^(?:success|fail)$/.test(status)),
+  );
+  const reached = lacking.length === 1 ? reachedIds(subject) : undefined;
+  return reached === undefined ? undefined : unreachedRoot(subject, reached);
+}
+
+const reportedBy = (moves: readonly Move[]): readonly string[] => [
+  ...new Set(moves.filter(({ giving }) => !giving.broke).map(({ giving }) => giving.status)),
+];
 
 /** One move for each usual outcome that no edge takes. */
 function uncovered({ node, givings, moves, fork, passes }: FlowPlace, { graph }: Subject): readonly Move[] {
@@ -46,24 +63,39 @@ function uncovered({ node, givings, moves, fork, passes }: FlowPlace, { graph }:
   return minds || found.some(({ giving }) => !giving.broke) ? found : [];
 }
 
-function report(moves: readonly Move[], { graph }: Subject, flow: Flow): Diagnostic | undefined {
+function report(
+  moves: readonly Move[],
+  { graph }: Subject,
+  flow: Flow,
+  lost: string | undefined,
+): Finding | undefined {
   const [first] = moves;
   const path = first === undefined ? undefined : pathTo(flow, first.place);
   if (first === undefined || path === undefined) return undefined;
   const { node, fork } = first.place;
-  const reported = [
-    ...new Set(moves.filter(({ giving }) => !giving.broke).map(({ giving }) => giving.status)),
-  ];
-  const wanted = (reported.length === 0 ? ['fail'] : reported).map((status) => `outcome=${status}`);
-  let fix = `add an edge from "${node.id}" with condition="${wanted.join(' || ')}"`;
+  const reported = reportedBy(moves);
+  const condition = (reported.length === 0 ? ['fail'] : reported)
+    .map((status) => `outcome=${status}`)
+    .join(' || ');
+  let fix = `add an edge from "${node.id}" with condition="${condition}"`;
+  const repairs: Repair[] = [];
   const passed = node.type === 'conditional' ? ' that reaches it' : '';
   let message = `no edge of "${node.id}" covers the outcome ${reported.join(' or ')}${passed}: the run would end there`;
   if (fork.edges.length === 0) {
     message = `no edge leaves "${node.id}", and it is not an exit: a run that reaches it fails`;
     fix = `add an edge to an exit, or make it one: ${node.id} [shape=Msquare]`;
+    if (lost === undefined) repairs.push({ node: node.id, shape: 'Msquare' });
   } else if (reported.length === 0) {
     message = `no edge of "${node.id}" is taken when it breaks (a timeout, a crash): unconditional edges only take reported failures`;
   }
-  const found = finding(graph, outcomeUncovered, { message, fix, span: node.span });
-  return proven(found, [...path, first]);
+  if (lost !== undefined && reported.length > 0) {
+    const said = fork.edges.length === 0 ? '' : condition;
+    message += `; so no run reaches "${lost}"`;
+    fix = `add the edge ${node.id} -> ${lost}${said === '' ? '' : ` [condition="${said}"]`}`;
+    repairs.push({ instead: newEdge(node.id, lost, said, { span: node.span }) });
+  }
+  return proven(finding(graph, outcomeUncovered, { message, fix, span: node.span, repairs }), [
+    ...path,
+    first,
+  ]);
 }

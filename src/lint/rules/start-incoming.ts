@@ -10,12 +10,15 @@ export const startIncoming: Rule = {
   needs: 'whole graph',
   check: (subject) =>
     nodesOf(subject, 'start').flatMap(({ id }) =>
-      (subject.incoming.get(id) ?? []).map(({ from, span }) =>
-        finding(subject.graph, startIncoming, {
-          message: `the start "${id}" cannot have incoming edges, and "${from}" leads to it`,
-          span,
-          fix: 'lead the edge to the node after the start',
-        }),
-      ),
+      (subject.incoming.get(id) ?? []).map((edge) => {
+        // Nothing leaves the start: the edge is the wrong way round.
+        const isReversed = !subject.outgoing.has(id);
+        return finding(subject.graph, startIncoming, {
+          message: `the start "${id}" cannot have incoming edges, and "${edge.from}" leads to it`,
+          span: edge.span,
+          fix: isReversed ? `write ${id} -> ${edge.from}` : 'lead the edge to the node after the start',
+          repairs: isReversed ? [{ edge, instead: { ...edge, from: id, to: edge.from } }] : [],
+        });
+      }),
     ),
 };

@@ -1,11 +1,11 @@
 /** Attributes that name a node name an existing one. */
-import type { Diagnostic } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { nearest } from '../../core/nearest.ts';
+import { type Finding, withText } from '../../core/settings/repair.ts';
 import { type Attributes, present } from '../../core/settings/types.ts';
 import { finding, type Rule } from '../rule.ts';
 
-function* missing(graph: Graph, attrs: Attributes, keys: readonly string[]): Generator<Diagnostic> {
+function* missing(graph: Graph, attrs: Attributes, keys: readonly string[]): Generator<Finding> {
   for (const key of keys) {
     const attribute = present(attrs, key);
     const id = attribute?.value.text.trim() ?? '';
@@ -15,6 +15,7 @@ function* missing(graph: Graph, attrs: Attributes, keys: readonly string[]): Gen
       message: `${attribute.written} names "${id}", and there is no such node`,
       span: attribute.valueSpan,
       fix: meant === undefined ? 'name a node of this graph' : `write ${attribute.written}="${meant}"`,
+      repairs: meant === undefined ? [] : [{ attribute, instead: withText(attribute, meant) }],
     });
   }
 }

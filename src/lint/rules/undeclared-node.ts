@@ -1,36 +1,48 @@
-/** An edge leads to a node that is not declared: it is created, as in Graphviz. An error where that leaves the node that was
- *  meant without an edge. */
+/** An edge names a node that is not declared: it is created, as in Graphviz. An error where that leaves the node that was
+ *  meant unreached. */
 import { finding, type Rule } from '../rule.ts';
-import { misspeltTargets, undeclaredTargets } from '../unread.ts';
+import { misspeltIds, undeclaredNodes } from '../unread.ts';
 
 export const undeclaredNode: Rule = {
   code: 'undeclared-node',
   severity: 'warning',
-  rule: 'A node that only an edge mentions may be a misspelling (an error where no edge leads to the node that was meant).',
+  rule: 'A node that only an edge mentions may be a misspelling (an error where no path leads to the node that was meant).',
   wrong: 'start; exit; start -> a -> exit',
   fix: 'declare it, or fix the id',
   needs: 'whole graph',
   check: (subject) => {
-    const { graph } = subject;
-    const misspelt = misspeltTargets(subject);
-    return [...undeclaredTargets(subject)].flatMap(([id, meant]) => {
+    const { graph, incoming, outgoing } = subject;
+    const misspelt = misspeltIds(subject);
+    return [...undeclaredNodes(subject)].flatMap(([id, meant]) => {
       const node = graph.nodes.get(id);
-      if (node === undefined) return [];
-      const lost = misspelt.has(id);
+      const slip = misspelt.get(id);
+      // A node that nothing leads to is reported as unreachable.
+      if (node === undefined || (slip === undefined && !incoming.has(id))) return [];
+      const way = incoming.has(id) ? 'leads to' : 'begins at';
+      const isEnd = !outgoing.has(id);
+      const then = isEnd
+        ? ', and nothing leaves it: a run that reaches it fails'
+        : '; it becomes a node without attributes';
+      const severity = slip?.isLost === true ? 'error' : 'warning';
       return [
         finding(
           graph,
-          { ...undeclaredNode, severity: lost ? 'error' : 'warning' },
+          { ...undeclaredNode, severity },
           {
-            message: lost
-              ? `an edge leads to "${id}", which is not declared, and none to "${meant}"`
-              : `an edge leads to "${id}", which is not declared; it becomes a node without attributes`,
+            message: `an edge ${way} "${id}", which is not declared${slip === undefined ? then : ''}`,
             span: node.span,
-            fix: lost
-              ? `write ${meant}`
-              : meant === undefined
-                ? `declare it: ${id} [label="…"]`
-                : `declare it, or write ${meant}`,
+            fix:
+              slip !== undefined
+                ? `write ${slip.meant}`
+                : meant === undefined
+                  ? `declare it: ${id} [label="…"]`
+                  : `declare it, or write ${meant}`,
+            repairs:
+              slip !== undefined
+                ? [{ id, meant: slip.meant }]
+                : isEnd
+                  ? [{ node: id, shape: 'Msquare' }]
+                  : [],
           },
         ),
       ];

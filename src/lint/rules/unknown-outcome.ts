@@ -3,6 +3,7 @@ import { parseCondition } from '../../core/conditions.ts';
 import type { Edge } from '../../core/graph.ts';
 import { nearest } from '../../core/nearest.ts';
 import { outcomeOf, outcomeSynonyms, outcomeWords } from '../../core/outcome.ts';
+import { withWord } from '../../core/settings/repair.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
@@ -32,7 +33,9 @@ export const unknownOutcome: Rule = {
           {
             message: `"${literal}" is not an outcome${meant === undefined ? '' : `; the nearest is "${meant}"`}${free ? '' : ', and no node before this edge can answer it'}`,
             span: spanInValue(graph, attribute, at, length),
-            fix: `compare outcome with one of ${outcomeWords.join(', ')}`,
+            fix: `${meant === undefined ? '' : `write ${meant}: `}compare outcome with one of ${outcomeWords.join(', ')}`,
+            repairs:
+              meant === undefined ? [] : [{ attribute, instead: withWord(attribute, { at, length }, meant) }],
           },
         );
       }

@@ -1,8 +1,12 @@
 /** The shape of a node without a type names a node kind. */
 import { nearest } from '../../core/nearest.ts';
 import { widerKinds } from '../../core/settings/foreign.ts';
+import { withText } from '../../core/settings/repair.ts';
 import { present } from '../../core/settings/types.ts';
 import { finding, type Rule } from '../rule.ts';
+
+/** What Graphviz calls a box. */
+const boxes: readonly string[] = ['rect', 'rectangle'];
 
 export const unknownShape: Rule = {
   code: 'unknown-shape',
@@ -18,7 +22,8 @@ export const unknownShape: Rule = {
       if (present(node.attrs, 'type') !== undefined || widerKinds.some((wider) => wider.shape === word))
         return [];
       const shapes = kinds.flatMap((kind) => kind.shapes);
-      const meant = nearest(word, shapes);
+      const byId = kinds.find(({ ids }) => ids.includes(node.id))?.shapes[0];
+      const meant = boxes.includes(word) ? 'box' : (nearest(word, shapes) ?? byId);
       return [
         finding(graph, unknownShape, {
           message: `the shape "${word}" is not the shape of a node type${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
@@ -27,6 +32,7 @@ export const unknownShape: Rule = {
             meant === undefined
               ? `use one of ${shapes.join(', ')}, or give the node a type`
               : `write shape=${meant}`,
+          repairs: meant === undefined ? [] : [{ attribute: shape, instead: withText(shape, meant) }],
         }),
       ];
     }),

@@ -1,6 +1,7 @@
 /** The type of every node exists. */
 import { nearestOf } from '../../core/nearest.ts';
 import { widerKinds } from '../../core/settings/foreign.ts';
+import { withText } from '../../core/settings/repair.ts';
 import { present } from '../../core/settings/types.ts';
 import { finding, type Rule } from '../rule.ts';
 
@@ -23,6 +24,7 @@ export const unknownType: Rule = {
           message: `there is no node type "${word}"${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
           span: type.valueSpan,
           fix: meant === undefined ? `use one of ${types.join(', ')}` : `write type=${meant}`,
+          repairs: meant === undefined ? [] : [{ attribute: type, instead: withText(type, meant) }],
         }),
       ];
     }),

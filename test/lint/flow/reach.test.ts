@@ -17,7 +17,7 @@ import { beginning, claimed, follow, typeOf, visit } from './follow.ts';
 
 const runCodes = ['edge-never-taken', 'endless-cycle', 'outcome-uncovered', 'failure-to-success'];
 const ofRuns = (graph: Graph): readonly Diagnostic[] => {
-  const found = lint(typed(graph, kinds));
+  const found = lint(typed(graph, kinds), { toRun: true });
   expect(found.filter((d) => d.severity === 'error')).toEqual([]);
   return found.filter(({ code }) => runCodes.includes(code));
 };
