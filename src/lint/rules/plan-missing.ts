@@ -44,8 +44,8 @@ function isAny(nodes: Iterable<Node>, wanted: (node: Node) => boolean): boolean 
 }
 
 /** Whether a node may set a plan, as far as its text shows. Node types that are not known may do anything. */
-function maySetPlan({ type, attrs, settings: { tool_command = '' } }: Node, byTool: boolean): boolean {
+function maySetPlan({ type, settings: { sets_plan, tool_command = '' } }: Node, byTool: boolean): boolean {
   if (type !== 'tool') return type === '' || (type === 'codergen' && !byTool);
-  const says = /^(?:1|t|true)$/i.test(attrs.get('sets_plan')?.value.text.trim() ?? '');
-  return says || tool_command.includes('FACTORY_OUTPUT') || /^\s*factory\s+order\s/.test(tool_command);
+  // One that writes the file without sets_plan has another finding.
+  return sets_plan || tool_command.includes('FACTORY_OUTPUT');
 }
