@@ -1,12 +1,13 @@
 /** The agent program `claude` (`claude -p`): a prompt on standard input, work in the workspace, JSON lines on standard
  *  output, the last of which carries the answer. */
 import { join, resolve } from 'node:path';
-import { type OutcomeWords, parseAnswer, wordsFor } from '../core/agent-answer.ts';
+import { parseAnswer, wordsFor } from '../core/agent-answer.ts';
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { JsonObject } from '../core/json.ts';
+import type { OutcomeWords } from '../core/own-words.ts';
 import { type ClaudeEvents, claudeEvents, type DeniedCall } from './claude-events.ts';
 import { claudeEnding, claudeFailure } from './claude-failure.ts';
 import { type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';

@@ -2,11 +2,12 @@
 import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
-import { type OutcomeWords, parseAnswer, wordsFor } from '../core/agent-answer.ts';
+import { parseAnswer, wordsFor } from '../core/agent-answer.ts';
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask, ReadScope } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
+import type { OutcomeWords } from '../core/own-words.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeFolder } from '../platform/files/write.ts';
 import { type CodexEvents, codexEvents, codexFailure } from './codex-events.ts';

@@ -4,8 +4,8 @@ import {
   type AgentAnswer,
   agentWord,
   bareOutcome,
+  contradictionIn,
   documentVerdict,
-  type OutcomeWords,
   parseAnswer,
   spokenIn,
   wordsFor,
@@ -16,6 +16,7 @@ import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Exit } from '../core/contracts/process.ts';
 import { agentOutcomes } from '../core/outcome.ts';
+import { namedLiterals, type OutcomeWords } from '../core/own-words.ts';
 import { removeNow } from '../platform/files/write.ts';
 import { type CommandFiles, type CommandSettings, readCommandSettings } from './command-settings.ts';
 import { readUsage } from './command-usage.ts';
@@ -214,7 +215,7 @@ function readCommandAnswer(text: string, format: CommandSettings['responseFormat
 
 /** An outcome where the text says one; other words are a success unless edges want to know. */
 function reported(text: string, { tested, words }: Use): CommandAnswer {
-  const spoken = spokenIn(text, words);
+  const spoken = spokenIn(text, words, tested);
   if (!('none' in spoken)) return spoken;
   if (bareAnswer(text).trim() === '') return { text: '' };
   if (!tested) return { text };
@@ -231,8 +232,9 @@ function outcomeIn(text: string, words: OutcomeWords): CommandAnswer {
   const [first = '', ...rest] = bareAnswer(text).trim().split('\n');
   const word = agentWord(first, words);
   if (word === undefined) {
-    const known = agentOutcomes.join(', ');
+    const known = [...agentOutcomes, ...namedLiterals(words)].join(', ');
     return { problem: `has the first line ${JSON.stringify(first.slice(0, 80))}, which is none of ${known}` };
   }
-  return { answer: bareOutcome(word.outcome, rest.join('\n'), word.label) };
+  const answer = bareOutcome(word.outcome, rest.join('\n'), word.label);
+  return contradictionIn(answer, rest.join('\n'), words) ?? { answer };
 }

@@ -1,12 +1,13 @@
 /** The fake agent: does what the node's `test.…` attributes say, so that a pipeline's routes can be tried without a
  *  model. */
 import * as z from 'zod';
-import { agentWord } from '../core/agent-answer.ts';
-import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
+import { agentWord, wordsFor } from '../core/agent-answer.ts';
+import type { Agent, AgentReport, AgentTask, FailedReport } from '../core/contracts/agent.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { nearest } from '../core/nearest.ts';
 import { once } from '../core/once.ts';
 import { agentOutcomes } from '../core/outcome.ts';
+import { namedLiterals } from '../core/own-words.ts';
 import type { NodeSettings } from '../core/settings/node.ts';
 import { type AttributeTable, attr, type Settings, text, trimmed } from '../core/settings/types.ts';
 
@@ -42,22 +43,25 @@ const updatesSchema = once(() => z.record(z.string(), z.json()));
 
 function reportFor(task: AgentTask): AgentReport {
   const said: Partial<NodeSettings & Settings<typeof fakeAttributes>> = task.settings;
-  const wrong = (key: string, why: string): AgentReport => ({
+  const wrong = (key: string, why: string): FailedReport => ({
     kind: 'failed',
     class: 'config',
     reason: `node "${task.node}": ${key} ${why}`,
   });
 
   const sequence = said['test.outcome_sequence'];
-  const words = sequence?.split(',') ?? [said['test.outcome'] ?? 'success'];
+  const all = sequence?.split(',') ?? [said['test.outcome'] ?? 'success'];
   const key = sequence === undefined ? 'test.outcome' : 'test.outcome_sequence';
   // Counted over the whole run: a loop that comes back, and a resume, continue the sequence.
-  const written = words[Math.min(task.call, words.length) - 1] ?? '';
-  const word = agentWord(written);
-  const meant = word?.label === undefined ? undefined : nearest(word.label, agentOutcomes);
-  if (word === undefined || meant !== undefined) {
-    const known = meant === undefined ? `there are ${agentOutcomes.join(', ')}` : `did you mean "${meant}"?`;
-    return wrong(key, `says "${written.trim()}", which is no outcome; ${known}`);
+  const written = all[Math.min(task.call, all.length) - 1] ?? '';
+  const words = wordsFor(task);
+  const word = agentWord(written, words);
+  if (word === undefined) {
+    const known = [...agentOutcomes, ...namedLiterals(words)];
+    const meant = nearest(written, known);
+    const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean "${meant}"?`;
+    const report = wrong(key, `says "${written.trim()}", which is no outcome that edges name; ${hint}`);
+    return written.trim() === '' ? report : { ...report, class: 'agent' };
   }
   const { outcome } = word;
   const plan = jsonIn(said['test.verification_plan_json'], z.json());
@@ -69,6 +73,7 @@ function reportFor(task: AgentTask): AgentReport {
     kind: 'finished',
     outcome,
     label: word.label ?? said['test.preferred_next_label'] ?? '',
+    ...(word.label === undefined ? {} : { ownWord: true }),
     suggested: (said['test.suggested_next_ids'] ?? '')
       .split(',')
       .map((id) => id.trim())

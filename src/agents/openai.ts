@@ -1,4 +1,5 @@
 /** A model behind the OpenAI API: one prompt and one answer, or where a node asks for it an agent with tools. */
+import { reportOfText } from '../core/agent-answer.ts';
 import { sumOfUsages, type Usage } from '../core/budget/usage.ts';
 import type { Agent, AgentReport, AgentTask, ExchangeItem } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
@@ -89,7 +90,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     }
     // Only a tool loop finds out which API a server has: one prompt is not sent twice.
     const got = await ask(request, { ...deps, api: api === 'auto' ? 'responses' : api });
-    return 'report' in got ? got.report : { kind: 'answered', text: got.answer.text };
+    return 'report' in got ? got.report : reportOfText(task, got.answer.text);
   }
 
   function requestFor(task: AgentTask): Request {

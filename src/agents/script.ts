@@ -90,7 +90,10 @@ export type FileEffect = z.infer<ReturnType<typeof fileEffectSchema>>;
 const finishedSchema = once(() =>
   z
     .strictObject({
-      outcome: z.enum(['success', 'partial_success', 'retry', 'fail']),
+      outcome: z
+        .string()
+        .min(1)
+        .describe('success, partial_success, retry, fail, or a word that an edge names'),
       preferred_next_label: z.string().default(''),
       suggested_next_ids: z.array(z.string().min(1)).default([]),
       notes: z.string().default(''),

@@ -2,6 +2,7 @@
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { lstat, readFile, realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { agentWord, reportOfText, unknownOutcomeIn, wordsFor } from '../core/agent-answer.ts';
 import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import { isDisks } from '../platform/files/disk-error.ts';
@@ -77,9 +78,9 @@ async function answer(
   }
   const usage = next.usage === undefined ? unbilled : { usage: next.usage };
   if (next.fail !== undefined) return failed(next.fail, usage);
-  if (next.finished !== undefined) return finished(next.finished, usage);
+  if (next.finished !== undefined) return finished(next.finished, task, usage);
   const text = await textOf(next, options);
-  if (typeof text === 'string') return { kind: 'answered', text, ...usage };
+  if (typeof text === 'string') return { ...reportOfText(task, text), ...usage };
   return config(`answer ${task.call} of node "${task.node}" is in ${text.problem}`);
 }
 
@@ -96,18 +97,27 @@ function failed(
   };
 }
 
-const finished = (said: NonNullable<Prepared['finished']>, usage: Usage): AgentReport => ({
-  kind: 'finished',
-  outcome: said.outcome,
-  label: said.preferred_next_label,
-  suggested: said.suggested_next_ids,
-  notes: said.notes,
-  reason: said.failure_reason,
-  updates: said.context_updates,
-  ...(said.verification_plan === undefined ? {} : { verificationPlan: said.verification_plan }),
-  response: said.response,
-  ...usage,
-});
+function finished(said: NonNullable<Prepared['finished']>, task: AgentTask, usage: Usage): AgentReport {
+  const words = wordsFor(task);
+  const word = agentWord(said.outcome, words);
+  if (word === undefined) {
+    const reason = `the answer ${unknownOutcomeIn(said.outcome, words)}`;
+    return { kind: 'failed', class: 'agent', reason, ...usage };
+  }
+  return {
+    kind: 'finished',
+    outcome: word.outcome,
+    label: word.label ?? said.preferred_next_label,
+    ...(word.label === undefined ? {} : { ownWord: true }),
+    suggested: said.suggested_next_ids,
+    notes: said.notes,
+    reason: said.failure_reason,
+    updates: said.context_updates,
+    ...(said.verification_plan === undefined ? {} : { verificationPlan: said.verification_plan }),
+    response: said.response,
+    ...usage,
+  };
+}
 
 async function textOf(
   { text, json, file = '' }: Prepared,

@@ -50,10 +50,12 @@ async function readPipelineFile(
       found: [read.problem],
     };
   const { whole, diagnostics } = typedText(path, read.text, kinds);
-  const prompts = whole === undefined ? undefined : await promptFiles(whole.graph, cwd);
+  if (whole === undefined) return { ...checked(whole, diagnostics, options), text: read.text };
+  const prompts = await promptFiles(whole.graph, cwd);
+  const scripts = await scriptFiles(whole.graph, cwd);
   // A run may name another workdir.
-  const files = whole === undefined || options.toRun !== false ? undefined : workdirFiles(whole.graph, cwd);
-  return { ...checked(whole, diagnostics, { ...options, prompts, files }), text: read.text };
+  const files = options.toRun === false ? workdirFiles(whole.graph, cwd) : undefined;
+  return { ...checked(whole, diagnostics, { ...options, prompts, scripts, files }), text: read.text };
 }
 
 /** Reads and lints the text of a pipeline; files that it names are not looked at. */
@@ -93,10 +95,10 @@ const harmless: readonly string[] = ['port', 'strict-graph', 'html-value', 'dupl
 function checked(
   whole: Typed<NodeKind> | undefined,
   diagnostics: readonly Diagnostic[],
-  { toRun = true, strict = false, prompts, files }: Options & Pick<LintOptions, 'prompts' | 'files'>,
+  { toRun = true, strict = false, ...files }: Options & Pick<LintOptions, 'prompts' | 'scripts' | 'files'>,
 ): Omit<ReadPipeline, 'text'> {
   const partial = diagnostics.some(({ code }) => !harmless.includes(code));
-  const findings = whole === undefined ? [] : lint(whole, { toRun, strict, prompts, files, partial });
+  const findings = whole === undefined ? [] : lint(whole, { toRun, strict, ...files, partial });
   const found = [...diagnostics, ...findings];
   return {
     graph: hasErrors(found) ? undefined : whole?.graph,
@@ -154,6 +156,40 @@ async function promptFiles(graph: Graph, cwd: string): Promise<ReadonlyMap<strin
     if (text !== undefined) texts.set(reference, text);
   }
   return texts;
+}
+
+/** Bytes of the largest script that is looked at. */
+const scriptLimit = 256 * 1024;
+
+/** Texts of the scripts that tools name, as far as they are in the workdir of the pipeline; only where conditions ask for keys. */
+async function scriptFiles(graph: Graph, cwd: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const texts = new Map<string, readonly string[]>();
+  if (
+    graph.edges.every(
+      ({ conditionText }) => !/[\w-](?<!outcome|preferred_label|failure_class)\s*[!=<>]/.test(conditionText),
+    )
+  )
+    return texts;
+  const { workdir } = graph.settings;
+  const folder = workdir === undefined ? resolve(cwd) : resolve(cwd, graph.file, '..', workdir);
+  for (const { settings } of graph.nodes.values()) {
+    const command = settings.tool_command;
+    if (command === undefined || texts.has(command)) continue;
+    const words = command.split(/[\s'"`;|&()<>]+/).filter((word) => /[./]/.test(word) && !/[$=*]/.test(word));
+    const files = [...new Set(words)].map((word) => resolve(folder, word));
+    texts.set(command, await Promise.all(files.map(scriptText)));
+  }
+  return texts;
+}
+
+/** Empty for what is no script of a bearable size. */
+async function scriptText(path: string): Promise<string> {
+  try {
+    const is = statSync(path);
+    return is.isFile() && is.size <= scriptLimit ? await readFile(path, 'utf8') : '';
+  } catch {
+    return '';
+  }
 }
 
 /** The text of a pipeline file, `path` as the user typed it, or why there is none. */

@@ -1,12 +1,13 @@
 /** A run without any execution: outcomes are given, the router and the gates of real runs decide. */
+import { defaultCaps } from '../core/budget/limits.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
-import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { RunEnding, Step } from '../core/decision.ts';
 import { truthGate } from '../core/gates.ts';
 import type { Graph, Node } from '../core/graph.ts';
-import { failed, type Outcome, succeeded } from '../core/outcome.ts';
+import { type Outcome, succeeded } from '../core/outcome.ts';
 import { startOf } from '../core/pipeline.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
+import { nextAttempt, retryPolicyOf } from '../core/retry.ts';
 import { plan, step } from '../core/step.ts';
 import { failureFacts } from '../engine/feedback.ts';
 import { stateAfter } from '../store/visits.ts';
@@ -17,6 +18,8 @@ export type SimulatedStep = {
   readonly node: Node;
   readonly visit: number;
   readonly outcome: Outcome;
+  /** How often the node was tried: `retry`, and what its settings retry, is followed by another attempt. */
+  readonly attempts: number;
   /** The edges that were considered, and the one that was taken; undefined at an exit. */
   readonly route: Step['route'];
   /** The node that a gate chose instead of the edge's; undefined where the edge counted. */
@@ -32,7 +35,7 @@ export type Simulation = {
 /** A time for all steps: none takes any. */
 const at = '1970-01-01T00:00:00.000Z';
 
-/** Simulates a run of a linted graph. `outcomes` has the outcomes of a node, execution by execution; the last one is repeated, and
+/** Simulates a run of a linted graph. `outcomes` has the outcomes of a node, attempt by attempt; the last one is repeated, and
  *  a node without any succeeds. At most `most` steps. */
 export function simulate(
   graph: Graph,
@@ -42,19 +45,23 @@ export function simulate(
   const caps = limitsOfGraph(graph);
   const facts = { kinds, caps, elapsedMs: 0, spent: nothingSpent, unpriced: [], interrupted: false };
   const steps: SimulatedStep[] = [];
+  const used = new Map<string, number>();
   let state = begun(graph);
   while (steps.length < most) {
     const next = plan(graph, state, facts);
     if (next.do !== 'execute') return { steps, ending: next.do === 'finish' ? next.ending : undefined };
     const { node, kind, visit } = next;
-    const outcome = truthGate({ node, kind }, state, outcomeOf(node, kind, visit, outcomes, state));
+    const before = used.get(node.id) ?? 0;
+    const { outcome: ended, attempts } = ending(node, outcomes.get(node.id) ?? [], before, state);
+    used.set(node.id, before + attempts);
+    const outcome = truthGate({ node, kind }, state, ended);
     const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
     const feedback =
       outcome.status === 'fail' && kind.type !== 'conditional' ? failureFacts(stage, outcome) : {};
     const { change, route, decision } = step(graph, next.state, outcome, { ...stage, feedback });
     const goes = decision.do === 'run' ? decision.node : undefined;
     const rerouted = goes !== undefined && goes !== route?.edge?.to ? goes : undefined;
-    steps.push({ node, visit, outcome, route, rerouted });
+    steps.push({ node, visit, outcome, attempts, route, rerouted });
     if (decision.do === 'finish') return { steps, ending: decision.ending };
     state = {
       ...next.state,
@@ -75,29 +82,31 @@ const begun = (graph: Graph): RunState =>
     },
   ]);
 
-function outcomeOf(
+/** How an execution ends, by the outcomes of its attempts; `used` of them belong to earlier executions. */
+function ending(
   node: Node,
-  { type }: NodeKind,
-  visit: number,
-  outcomes: ReadonlyMap<string, readonly Outcome[]>,
-  state: RunState,
-): Outcome {
-  if (type === 'conditional') {
-    const { last_outcome: last } = state;
-    return last === null ? succeeded() : { ...last, updates: {}, notes: '' };
+  given: readonly Outcome[],
+  used: number,
+  { last_outcome: last }: RunState,
+): Pick<SimulatedStep, 'outcome' | 'attempts'> {
+  if (node.type === 'conditional')
+    return { outcome: last === null ? succeeded() : { ...last, updates: {}, notes: '' }, attempts: 1 };
+  const policy = retryPolicyOf(node, defaultCaps.parkAfterMs);
+  for (let attempt = 1; ; attempt++) {
+    const outcome = given[Math.min(used + attempt, given.length) - 1] ?? succeeded();
+    const next = nextAttempt(policy, attempt < mostAttempts ? attempt : Number.POSITIVE_INFINITY, outcome);
+    if (!next.again) return { outcome: next.outcome, attempts: attempt };
   }
-  const given = outcomes.get(node.id) ?? [];
-  const outcome = given[Math.min(visit, given.length) - 1] ?? succeeded();
-  if (outcome.status !== 'retry') return outcome;
-  // Retries are not simulated: this is how a node ends that has used them all.
-  return node.settings.allow_partial === true
-    ? { ...outcome, status: 'partial_success' }
-    : failed(outcome.reason, 'product', outcome);
 }
+
+/** Attempts at one execution that are simulated; all but the first given ones are alike. */
+const mostAttempts = 10_000;
 
 /** Nodes whose outcome cannot be given: they pass on another one, or always succeed. */
 export const passesOn = (node: Node): boolean => ['start', 'exit', 'conditional'].includes(node.type);
 
 /** How many of the given outcomes of `node` a simulation did not use. */
 export const unusedOutcomes = ({ steps }: Simulation, node: string, given: readonly Outcome[]): number =>
-  Math.max(0, given.length - steps.filter((one) => one.node.id === node).length);
+  steps
+    .filter((one) => one.node.id === node)
+    .reduce((left, { attempts }) => Math.max(0, left - attempts), given.length);

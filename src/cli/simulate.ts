@@ -6,6 +6,8 @@ import { countedItems } from '../core/amounts.ts';
 import type { Graph } from '../core/graph.ts';
 import { nearest } from '../core/nearest.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { wordsOfNode } from '../core/own-words.ts';
+import { quoteWord } from '../core/policy/words.ts';
 import type { RouteCandidate } from '../core/records/trace.ts';
 import { simulatedOutcome } from '../core/simulated-outcome.ts';
 import { usage } from './find-run.ts';
@@ -33,6 +35,14 @@ export async function simulateCommand(
   for (const given of options.outcome ?? []) {
     const read = readOutcomes(given, graph);
     if ('problems' in read) return read;
+    if (outcomes.has(read.node)) {
+      const all = (options.outcome ?? []).filter((one) => one.startsWith(`${read.node}=`));
+      const joined = all.map((one) => one.slice(read.node.length + 1)).join(',');
+      return usage(
+        `--outcome names ${read.node} twice`,
+        `write --outcome ${quoteWord(`${read.node}=${joined}`)}`,
+      );
+    }
     outcomes.set(read.node, read.outcomes);
   }
   const simulation = simulate(graph, outcomes, options.steps ?? 200);
@@ -61,8 +71,9 @@ function readOutcomes(given: string, graph: Graph) {
       'name a node that does work',
     );
   const outcomes: Outcome[] = [];
+  const words = wordsOfNode(graph, node);
   for (const item of given.slice(at + 1).split(',')) {
-    const read = simulatedOutcome(item);
+    const read = simulatedOutcome(item, words);
     if ('why' in read)
       return usage(`--outcome ${given}: ${read.why}`, `${example}; factory simulate --help tells the forms`);
     outcomes.push(read.outcome);
@@ -73,10 +84,11 @@ function readOutcomes(given: string, graph: Graph) {
 const record = (pipeline: string, { steps, ending }: Simulation) => ({
   schema_version: 1,
   pipeline,
-  steps: steps.map(({ node, visit, outcome, route, rerouted }) => ({
+  steps: steps.map(({ node, visit, outcome, attempts, route, rerouted }) => ({
     node: node.id,
     visit,
     outcome: outcome.status,
+    ...(attempts > 1 ? { attempts } : {}),
     next: rerouted ?? route?.edge?.to ?? null,
     how: rerouted === undefined ? (route?.how ?? 'exit') : 'gate',
     candidates: route?.candidates ?? [],
@@ -116,12 +128,13 @@ function print(
 const nameOf = ({ node, visit }: SimulatedStep): string => (visit === 1 ? node.id : `${node.id}@${visit}`);
 
 /** The outcome of a step; for an exit with outcome=fail, that of the run. */
-const told = ({ node, outcome }: SimulatedStep): string =>
+const told = ({ node, outcome, attempts }: SimulatedStep): string =>
   [
     node.type === 'exit' && node.settings.outcome === 'fail' ? 'fail' : outcome.status,
     outcome.status === 'fail' ? outcome.class : '',
     outcome.status === 'fail' && outcome.broke ? 'broke' : '',
     outcome.label === '' ? '' : `"${outcome.label}"`,
+    attempts > 1 ? `after ${attempts} attempts` : '',
   ]
     .filter((word) => word !== '')
     .join(' ');

@@ -1,29 +1,28 @@
 /** What an agent program answered: a JSON object that says how the work went. */
 import { bareAnswer, extractJson, isObject, objectsIn, timesOfKey } from './answer-json.ts';
 import type { AgentReport, AgentTask } from './contracts/agent.ts';
-import type { Json, JsonObject } from './json.ts';
-import { type AgentOutcome, agentOutcomeOf, agentOutcomes, answeredOutcome } from './outcome.ts';
+import { type Json, type JsonObject, own } from './json.ts';
+import { mapJson } from './json-places.ts';
+import { type AgentOutcome, agentOutcomeOf, agentOutcomes } from './outcome.ts';
+import { answeredOutcome, namedLiterals, noOwnWords, type OutcomeWords, verdictOnly } from './own-words.ts';
 
 type Finished = Extract<AgentReport, { kind: 'finished' }>;
 export type AgentAnswer = Omit<Finished, 'kind' | 'response' | 'usage' | 'reasoning' | 'artifacts'>;
 
-/** Whether a word of the pipeline's own counts as an outcome; for a verdict it does not. */
-export type OutcomeWords = 'own' | 'ours';
-
-/** A goal gate is asked for a verdict. */
-export const wordsFor = ({ settings }: Pick<AgentTask, 'settings'>): OutcomeWords =>
-  settings.goal_gate === true ? 'ours' : 'own';
+/** The words that the node of a task may answer. */
+export const wordsFor = ({ settings, named = [] }: Pick<AgentTask, 'settings' | 'named'>): OutcomeWords =>
+  settings.goal_gate === true ? verdictOnly : { named, gate: false };
 
 /** Reads an answer that was asked for: a JSON object, in a code fence or after prose too. `problem` begins with `is not valid
  *  JSON`, `missing outcome`, or names the field that is wrong. */
 export function parseAnswer(
   text: string,
-  words: OutcomeWords = 'own',
+  words: OutcomeWords = noOwnWords,
 ): { readonly answer: AgentAnswer } | { readonly problem: string } {
   const bare = bareAnswer(text);
   const read = extractJson(bare);
   if ('problem' in read) {
-    const spoken = withLines(objectsSay(bare, outcomeOnly(words)), bare);
+    const spoken = withLines(objectsSay(bare, outcomeOnly(words)), bare, words);
     return 'none' in spoken ? { problem: `is not valid JSON: ${read.problem}` } : spoken;
   }
   const said = read.value;
@@ -38,35 +37,104 @@ type Verdict = (
 type Spoken = { readonly answer: AgentAnswer } | { readonly problem: string } | { readonly none: true };
 
 /** What an answer says of how the work went, where nothing asked for a form: `none` where it does not try to. An answer that
- *  tries to say it and cannot be read, or that says two things, has a problem: it must not be taken for a success. */
-export function spokenIn(text: string, words: OutcomeWords = 'own'): Spoken {
+ *  tries to say it and cannot be read, or that says two things, has a problem: it must not be taken for a success. Where edges test the
+ *  outcome (`tested`) a single word tries to say it. */
+export function spokenIn(text: string, words: OutcomeWords = noOwnWords, tested = false): Spoken {
   const bare = bareAnswer(text);
   const outcomes = objectsSay(bare, anyOutcome(words));
   const inObjects = 'none' in outcomes ? objectsSay(bare, lastFlag(bare)) : outcomes;
-  const [first = agentOutcomeOf(bare)] = linesSay(bare);
-  if (!('none' in inObjects) || first === undefined) return withLines(inObjects, bare);
-  return withLines({ answer: bareOutcome(first, bare.trim().split('\n').slice(1).join('\n')) }, bare);
+  if (!('none' in inObjects)) return withLines(inObjects, bare, words);
+  const alone = aloneIn(bare);
+  const word = alone === undefined ? undefined : agentWord(alone, tested ? words : verdictOnly);
+  if (alone !== undefined && word === undefined && tested) return { problem: unknownOutcomeIn(alone, words) };
+  const [first] = linesSay(bare, words);
+  if (first !== undefined && 'problem' in first) return first;
+  const said = word ?? first;
+  if (said === undefined) return inObjects;
+  const rest = bare.trim().split('\n').slice(1).join('\n');
+  return withLines({ answer: bareOutcome(said.outcome, rest, said.label) }, bare, words);
 }
 
-/** What the objects of an answer say, unless a line says something else. */
-function withLines(spoken: Spoken, bare: string): Spoken {
+/** The word that is the whole answer, without what marks it up. */
+const aloneIn = (bare: string): string | undefined =>
+  bare.trim().length > 100
+    ? undefined
+    : /^[\s*_`"'#>]*([\p{L}_][\p{L}\p{N}_.-]{0,63}?)[\s*_`"'.!]*$/u.exec(bare)?.[1];
+
+type SaidWord = { readonly outcome: AgentOutcome; readonly label?: string };
+type LineWord = SaidWord | { readonly problem: string };
+
+/** The answer, unless a line says something else. */
+function withLines(spoken: Spoken, bare: string, words: OutcomeWords): Spoken {
   if (!('answer' in spoken)) return spoken;
-  const { outcome } = spoken.answer;
-  const other = linesSay(bare).find((one) => one !== outcome);
-  return other === undefined ? spoken : { problem: `says two outcomes, ${outcome} and ${other}` };
+  const { answer } = spoken;
+  for (const line of linesSay(bare, words)) {
+    if ('problem' in line) return line;
+    const differs =
+      line.outcome !== answer.outcome || (line.label !== undefined && line.label !== answer.label);
+    if (differs) return { problem: twoOutcomes(answer, line) };
+  }
+  return spoken;
 }
 
-/** Outcomes in its first and its last line; those between may be about single steps. */
-function linesSay(bare: string): readonly AgentOutcome[] {
+/** Why an outcome that was read does not count: what follows it says another one. */
+export function contradictionIn(
+  answer: AgentAnswer,
+  rest: string,
+  words: OutcomeWords,
+): { readonly problem: string } | undefined {
+  const said = withLines(objectsSay(rest, outcomeOnly(words)), rest, words);
+  const [line] = linesSay(rest, words);
+  const other = 'answer' in said ? said.answer : line !== undefined && 'outcome' in line ? line : undefined;
+  return other === undefined || other.outcome === answer.outcome
+    ? undefined
+    : { problem: twoOutcomes(answer, other) };
+}
+
+const twoOutcomes = (...both: readonly SaidWord[]): string =>
+  `says two outcomes, ${both.map(({ outcome, label = '' }) => (label === '' ? outcome : `${outcome} (${label})`)).join(' and ')}`;
+
+/** Outcomes in its first and its last line; those between may be about single steps. A status may be about something else: only
+ *  words that are known count. */
+function linesSay(bare: string, words: OutcomeWords): readonly LineWord[] {
   const lines = bare.trim().split('\n');
-  return [lines[0] ?? '', lines.at(-1) ?? ''].flatMap((line) => statusLine(line) ?? []);
+  return [lines[0] ?? '', lines.at(-1) ?? ''].flatMap((line): readonly LineWord[] => {
+    const [, name = '', word = ''] = statusLine.exec(line) ?? [];
+    if (word === '') return [];
+    const said = agentWord(word, words);
+    if (said !== undefined) return [said];
+    return name.toLowerCase() === 'outcome' ? [{ problem: unknownOutcomeIn(word, words) }] : [];
+  });
+}
+
+/** A line such as `STATUS: fail` or `**Outcome:** success`. */
+const statusLine =
+  /^[\s*#_`>-]*(outcome|status)[\s*_`]*[:=][\s*_`]*([\p{L}_][\p{L}\p{N}_-]{0,63}?)[\s*_`.!]*$/iu;
+
+/** Why a word is no outcome, after "the answer". */
+export const unknownOutcomeIn = (word: unknown, words: OutcomeWords): string =>
+  `has the outcome ${JSON.stringify(word).slice(0, 80)}, which is none of ${[...agentOutcomes, ...namedLiterals(words)].join(', ')}`;
+
+/** What a text means where nothing but the prompt gave it a form: an outcome that it says counts if edges test the node's outcome,
+ *  unless the text is a document that the next node reads. A goal gate judges its answer itself. */
+export function reportOfText(
+  task: Pick<AgentTask, 'tested' | 'schema' | 'settings' | 'named'>,
+  text: string,
+): AgentReport {
+  const isDocument = task.schema !== undefined || task.settings.response_file !== undefined;
+  if (task.tested !== true || isDocument) return { kind: 'answered', text };
+  const spoken = spokenIn(text, wordsFor(task), true);
+  if ('answer' in spoken) return { kind: 'finished', ...spoken.answer, response: text };
+  if ('none' in spoken) return { kind: 'answered', text };
+  const reason = `the answer ${spoken.problem}`;
+  return { kind: 'failed', class: 'agent', reason, model: 'output', response: text };
 }
 
 /** The outcome of an answer that is written to a file or has another schema: only an object that has one at its top, or begins
  *  with one and cannot be read, is an answer about the work. */
 export function documentVerdict(
   text: string,
-  words: OutcomeWords = 'own',
+  words: OutcomeWords = noOwnWords,
 ): { readonly answer: AgentAnswer } | { readonly problem: string } | undefined {
   const bare = bareAnswer(text).trim();
   const [first] = bare.startsWith('{') ? objectsIn(bare) : [];
@@ -96,8 +164,7 @@ function objectsSay(bare: string, verdict: Verdict): Spoken {
   if (last === undefined) return { none: true };
   const other = said.find(({ outcome, label }) => outcome !== last.outcome || label !== last.label);
   if (other === undefined) return { answer: last };
-  const named = ({ outcome, label }: AgentAnswer) => (label === '' ? outcome : `${outcome} (${label})`);
-  return { problem: `says two outcomes, ${named(other)} and ${named(last)}` };
+  return { problem: twoOutcomes(other, last) };
 }
 
 /** Only an outcome under its own name. */
@@ -111,13 +178,17 @@ const cannotRead = (text: string): string => {
   return `is not valid JSON: ${'problem' in read ? read.problem : 'the object with its outcome cannot be read'}`;
 };
 
+/** A key that programs read as another object's: what is in it says nothing. */
+const prototypeKey = '__proto__';
+
 /** An object's own outcome, or that of an object it has. */
 const anyOutcome =
   (words: OutcomeWords): Verdict =>
   (said, text) => {
     if (Object.hasOwn(said, 'outcome')) return answerOf(said, text, words);
+    if (Object.hasOwn(said, prototypeKey)) return { problem: `has the key "${prototypeKey}"` };
     const inner = Object.values(said).find(
-      (value): value is JsonObject => isObject(value) && typeof value['outcome'] === 'string',
+      (value): value is JsonObject => isObject(value) && typeof own(value, 'outcome') === 'string',
     );
     if (inner === undefined) return undefined;
     return timesOfKey(text, 'outcome', 2) > 1
@@ -144,37 +215,47 @@ function lastFlag(bare: string): Verdict {
   };
 }
 
-/** The outcome in a line such as `STATUS: fail` or `**Outcome:** success`. */
-const statusLine = (line: string): AgentOutcome | undefined =>
-  agentOutcomeOf(
-    /^[\s*#_`>-]*(?:outcome|status)[\s*_`]*[:=][\s*_`]*([a-z_]+)[\s*_`.!]*$/i.exec(line)?.[1] ?? '',
-  );
-
 /** An outcome with what was said besides: notes, or the reason of a failure. */
-export const bareOutcome = (outcome: AgentOutcome, text: string, label = ''): AgentAnswer => {
+export const bareOutcome = (outcome: AgentOutcome, text: string, ownWord?: string): AgentAnswer => {
   const said = text.trim();
-  const bad = outcome === 'fail' || outcome === 'retry';
+  const bad = isBad(outcome);
   return {
-    ...{ outcome, label, suggested: [], updates: {} },
+    ...{ outcome, label: ownWord ?? '', suggested: [], updates: {} },
+    ...(ownWord === undefined ? {} : { ownWord: true }),
     ...{ notes: bad ? '' : said, reason: bad ? said : '' },
   };
 };
 
-/** An agent's word for an outcome, or one of the pipeline's own, which is a label. No agent answers `skipped`. */
-export function agentWord(
-  word: string,
-  words: OutcomeWords = 'own',
-): { readonly outcome: AgentOutcome; readonly label?: string } | undefined {
-  const said = answeredOutcome(word);
-  if (said === undefined || said.outcome === 'skipped') return undefined;
-  return words === 'ours' && said.label !== undefined ? undefined : { ...said, outcome: said.outcome };
+const isBad = (outcome: AgentOutcome): boolean => outcome === 'fail' || outcome === 'retry';
+
+/** An agent's word for an outcome, or one that an edge names, which is a label. No agent answers `skipped`. */
+export function agentWord(word: string, words: OutcomeWords = noOwnWords): SaidWord | undefined {
+  const said = answeredOutcome(word, words);
+  return said === undefined || said.outcome === 'skipped' ? undefined : { ...said, outcome: said.outcome };
+}
+
+/** Why an object cannot be one answer: it has a key twice, or says another outcome in other fields. */
+function ambiguity(said: JsonObject, text: string, { outcome, label }: SaidWord): string | undefined {
+  const map = mapJson(text);
+  const [twice] = 'duplicates' in map ? map.duplicates : [];
+  if (twice !== undefined) return `has "${twice.key.slice(0, 80)}" more than once`;
+  if (Object.hasOwn(said, prototypeKey)) return `has the key "${prototypeKey}"`;
+  if (Object.keys(said).filter((key) => key.trim().toLowerCase() === 'outcome').length > 1)
+    return 'has "outcome" more than once';
+  if (label !== undefined) return undefined;
+  const { status, success } = said;
+  const other = typeof status === 'string' ? agentOutcomeOf(status) : undefined;
+  if (other !== undefined && isBad(other) !== isBad(outcome))
+    return twoOutcomes({ outcome }, { outcome: other });
+  if (typeof success !== 'boolean' || success !== isBad(outcome)) return undefined;
+  return twoOutcomes({ outcome }, { outcome: success ? 'success' : 'fail' });
 }
 
 /** The answer in an object. Fields other than `outcome` may be left out or null; unknown fields are ignored. */
 function answerOf(
   said: JsonObject,
   text: string,
-  words: OutcomeWords = 'own',
+  words: OutcomeWords = noOwnWords,
 ): { readonly answer: AgentAnswer } | { readonly problem: string } {
   const field = (name: string): Json | undefined =>
     Object.hasOwn(said, name) ? (said[name] ?? undefined) : undefined;
@@ -183,11 +264,10 @@ function answerOf(
     return { problem: 'missing outcome' };
   if (timesOfKey(text, 'outcome') > 1) return { problem: 'has "outcome" more than once' };
   const word = typeof spoken === 'string' ? agentWord(spoken, words) : undefined;
-  if (word === undefined) {
-    const known = agentOutcomes.join(', ');
-    return { problem: `has the outcome ${JSON.stringify(spoken).slice(0, 80)}, which is none of ${known}` };
-  }
+  if (word === undefined) return { problem: unknownOutcomeIn(spoken, words) };
   const { outcome } = word;
+  const unclear = ambiguity(said, text, word);
+  if (unclear !== undefined) return { problem: unclear };
   for (const name of ['preferred_next_label', 'notes', 'failure_reason']) {
     const value = field(name);
     if (value !== undefined && typeof value !== 'string') return { problem: wrong(name, value, 'a string') };
@@ -206,15 +286,15 @@ function answerOf(
     return typeof value === 'string' ? value : '';
   };
   const [notes, reason] = [textOf('notes'), textOf('failure_reason')];
-  const bad = outcome === 'fail' || outcome === 'retry';
   return {
     answer: {
       outcome,
       label: word.label ?? textOf('preferred_next_label'),
+      ...(word.label === undefined ? {} : { ownWord: true }),
       suggested: suggested.filter((id) => id !== ''),
       notes,
       // A reason that is only in the notes is a reason as well.
-      reason: bad && reason.trim() === '' ? notes : reason,
+      reason: isBad(outcome) && reason.trim() === '' ? notes : reason,
       updates,
       ...(plan === undefined ? {} : { verificationPlan: plan }),
     },

@@ -1,6 +1,7 @@
 /** The JSON in a model's answer: the whole answer or one code fence around all of it; prose is not searched. */
 import { stripVTControlCharacters } from 'node:util';
 import { type Json, type JsonObject, mostGivenLevels, parseJson } from './json.ts';
+import { mapJson } from './json-places.ts';
 
 /** Most characters (code points) an answer may have. */
 export const maxAnswerCharacters = 10_485_760;
@@ -20,7 +21,13 @@ export function extractJson(answer: string): Extracted {
   if (shape === 'deep') return { problem: `the answer is nested deeper than ${maxDepth} levels` };
   try {
     // JSON.parse returns JSON, but its type is any.
-    return { value: JSON.parse(text) as Json };
+    const value = JSON.parse(text) as Json;
+    const map = mapJson(text);
+    const [twice] = 'duplicates' in map ? map.duplicates : [];
+    // JSON.parse takes the last one without a word.
+    return twice === undefined
+      ? { value }
+      : { problem: `the answer has the key ${JSON.stringify(twice.key.slice(0, 80))} twice in one object` };
   } catch (error) {
     return { problem: describe(text, shape, error) };
   }
@@ -116,24 +123,31 @@ export type FoundObject =
   | { readonly object: JsonObject; readonly text: string }
   | { readonly broken: string };
 
-/** Those that begin a line, or follow a word and a colon there (`Verdict: {…}`), in order, with what is inside of them left out.
- *  Any other object within a line is quoted: the sentence around it says what it means. */
+/** Those that begin a line, or follow a word and a colon there (`Verdict: {…}`), and others on the line of one, in order, with
+ *  what is inside of them left out. Any other object within a line is quoted: the sentence around it says what it means. */
 export function objectsIn(text: string): readonly FoundObject[] {
   const found: FoundObject[] = [];
   const begin = /^[ \t]*([*_#]*\w{1,20}[*_]*:[*_]*[ \t]*)?\{/gm;
   // Braces that are never closed are each looked for to the end of the text.
   let left = 5 * text.length + 1_000_000;
   for (let at = begin.exec(text); at !== null && left > 0; at = begin.exec(text)) {
-    const from = at.index + at[0].length - 1;
-    const end = endOfObject(text, from);
-    const one = text.slice(from, end ?? text.length);
-    const object = end === undefined ? undefined : parsed(one);
-    left -= one.length;
-    // What a word and a colon begin may be code.
-    if (object !== undefined) found.push({ object, text: one });
-    else if (at[1] === undefined) found.push({ broken: one });
-    // Of a broken one the braces say nothing about where it ends.
-    begin.lastIndex = object === undefined ? nextLine(text, from) : from + one.length;
+    let from = at.index + at[0].length - 1;
+    for (let isFirst = true; from >= 0 && left > 0; isFirst = false) {
+      const end = endOfObject(text, from);
+      const one = text.slice(from, end ?? text.length);
+      const object = end === undefined ? undefined : parsed(one);
+      left -= one.length;
+      // What a word and a colon begin may be code.
+      if (object !== undefined) found.push({ object, text: one });
+      else if (!isFirst || at[1] === undefined) found.push({ broken: one });
+      // Of a broken one the braces say nothing about where it ends.
+      begin.lastIndex = object === undefined ? nextLine(text, from) : from + one.length;
+      // Another object on the line of a whole one is part of the answer too.
+      from =
+        object === undefined
+          ? -1
+          : text.slice(0, nextLine(text, begin.lastIndex)).indexOf('{', begin.lastIndex);
+    }
   }
   return found;
 }

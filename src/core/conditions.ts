@@ -1,6 +1,6 @@
 /** The condition language of edges: parse, evaluate, print. */
 import { own } from './json.ts';
-import { outcomeOf } from './outcome.ts';
+import { classesIn, outcomeOf } from './outcome.ts';
 
 /** Why a condition does not parse, and where: `length` characters from `at` on. */
 export type ConditionProblem = {
@@ -274,7 +274,8 @@ function ordered(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function holds(value: string, test: Operator, literal: string): boolean {
+/** Whether a comparison of plain texts holds. */
+export function holds(value: string, test: Operator, literal: string): boolean {
   switch (test) {
     case '=':
       return value === literal;
@@ -295,6 +296,13 @@ function holds(value: string, test: Operator, literal: string): boolean {
   }
 }
 
+/** The classes of failures that a comparison names by a word for several of them. */
+export const classesNamed = ({ key, test, literal }: Extract<EdgeCondition, { op: 'compare' }>) =>
+  asksClass(key) && (test === '=' || test === '!=') ? classesIn(literal) : undefined;
+
+/** Whether a key is the class of the failure that an edge takes. */
+export const asksClass = (key: string): boolean => key === 'failure_class' || key === 'context.failure_class';
+
 /** Whether a condition holds. `lookup` returns a key's value as text, empty for a missing key. */
 export function evaluate(condition: EdgeCondition, lookup: (key: string) => string): boolean {
   switch (condition.op) {
@@ -304,6 +312,8 @@ export function evaluate(condition: EdgeCondition, lookup: (key: string) => stri
     }
     case 'compare': {
       const value = lookup(condition.key);
+      const classes = classesNamed(condition);
+      if (classes !== undefined) return classes.some((one) => one === value) === (condition.test === '=');
       if (condition.key !== 'outcome' || condition.test === 'matches' || condition.test === 'contains')
         return holds(value, condition.test, condition.literal);
       return holds(outcomeWord(value), condition.test, outcomeWord(condition.literal));

@@ -36,6 +36,10 @@ export type WitnessStep = {
   readonly broke?: true;
   readonly failure_class?: string;
   readonly preferred_label?: string;
+  /** The label is a word that it answers as its outcome. */
+  readonly own_word?: true;
+  /** How often it is tried until this failure is final. */
+  readonly attempts?: number;
   readonly suggested_ids?: readonly string[];
   /** Context keys that the node sets. */
   readonly sets?: Readonly<Record<string, string>>;

@@ -15,6 +15,13 @@ const cause = once(() =>
   z.enum(waitCauses).exactOptional().describe('What is waited for, where it is the provider'),
 );
 
+const unset_keys = once(() =>
+  z
+    .array(z.string())
+    .exactOptional()
+    .describe('Keys that conditions of its edges read and that nothing has set: each counts as empty'),
+);
+
 const work_order = once(() =>
   z
     .object({
@@ -126,6 +133,7 @@ export const runEventSchema = once(() =>
         elapsed_ms: z.number(),
         usage: usage(),
         replayed: replayed(),
+        unset_keys: unset_keys(),
         work_order: work_order(),
       })
       .describe('An execution ended with any outcome except fail.'),
@@ -145,6 +153,7 @@ export const runEventSchema = once(() =>
         elapsed_ms: z.number(),
         usage: usage(),
         replayed: replayed(),
+        unset_keys: unset_keys(),
       })
       .describe('An execution ended with outcome fail.'),
     z

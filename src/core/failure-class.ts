@@ -1,6 +1,6 @@
 /** Classifies the failure of a tool or verification node. The first rule that applies decides: the class the node
  *  reports itself, the evidence of how it ended, for a scenario a guess from its output, else the product. Pure. */
-import type { Attribution, FailureClass, Rerun } from './outcome.ts';
+import { type Attribution, type FailureClass, notRunnable, type Rerun } from './outcome.ts';
 import { scenariosNamed } from './policy/holdout-paths.ts';
 
 /** A class that a node reports itself, and in which place. */
@@ -29,8 +29,6 @@ export type EndedCommand = {
 
 /** The exit code of a scenario whose environment lacks something. */
 export const infraCode = 86;
-/** Exit codes of a shell whose command cannot be run, or is missing. */
-export const notRunnable: readonly number[] = [126, 127];
 
 /** Signals that are sent by other processes; all others are crashes. */
 export const isFromOutside = (signal: string): boolean =>

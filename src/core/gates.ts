@@ -6,7 +6,15 @@ import type { PlanFacts, RunEnding, Step, StepFacts } from './decision.ts';
 import { modelsOf } from './escalation.ts';
 import type { Graph, Node } from './graph.ts';
 import { type Json, own } from './json.ts';
-import { type Context, failed, keptOfAttempt, type Outcome, type RepeatedFailure } from './outcome.ts';
+import {
+  type Context,
+  failed,
+  isFinalConfig,
+  keptOfAttempt,
+  notRunnable,
+  type Outcome,
+  type RepeatedFailure,
+} from './outcome.ts';
 import { scriptsNamed } from './policy/commands.ts';
 import { inScope } from './policy/paths.ts';
 import type { LastFailure, NodeOutcome, RunState } from './records/checkpoint.ts';
@@ -122,7 +130,7 @@ function unmetGoalGate(crossing: Crossing): GateVerdict {
   const noEdge = so.route !== undefined && so.route.edge === undefined && so.decision.do === 'finish';
   if (!noEdge || !isGate(graph.nodes.get(facts.node)) || isMet(outcome)) return undefined;
   // A cause that every further attempt would meet is final.
-  if (outcome.status === 'fail' && (outcome.hopeless === true || outcome.class === 'budget'))
+  if (outcome.status === 'fail' && (outcome.hopeless || outcome.class === 'budget' || isFinalConfig(outcome)))
     return undefined;
   const way = redirect(graph, facts.node, context);
   if (way.target !== undefined) return { reroute: way.target, context: way.context };
@@ -158,9 +166,14 @@ function failureIntoExit(crossing: Crossing): GateVerdict {
   const previous = before.last_outcome;
   if (successOf(so) === undefined || previous?.status !== 'fail' || before.arrived?.conditional === true)
     return undefined;
+  const { unset = [] } = before.arrived ?? {};
+  const by =
+    unset.length === 0
+      ? 'an unconditional edge'
+      : `a condition on ${unset.join(', ')}, which nothing has set`;
   return failsAtExit(
     crossing,
-    `node ${before.last_completed_node} failed and reached the exit "${so.change.node}" by an unconditional edge${previous.reason === '' ? '' : `: ${previous.reason}`} (a condition such as outcome=fail on the edge forgives it)`,
+    `node ${before.last_completed_node} failed and reached the exit "${so.change.node}" by ${by}${previous.reason === '' ? '' : `: ${previous.reason}`} (a condition such as outcome=fail on the edge forgives it)`,
   );
 }
 
@@ -260,6 +273,13 @@ const remedies: Partial<Record<LastFailure['class'], string>> = {
   config: 'fix the command of the node, or install what it runs',
 };
 
+/** Whether a command misses a program that an agent may bring; a scenario's programs are the machine's. */
+const isBringable = (last: LastFailure): boolean =>
+  last.class === 'config' &&
+  !last.class_said &&
+  last.judge !== true &&
+  notRunnable.includes(last.exit_code ?? 0);
+
 /** Why no change that the agent of `node` may make can fix the last failure, or undefined. `allowed` is its
  *  `allowed_write_paths`. An agent cannot fix a scenario, the machine or the configuration: an agent on a path back
  *  to such a failure does not start. An agent with a write scope is also checked against the failed scripts. */
@@ -275,6 +295,7 @@ export function unfixableSource(
   const inOwnScope = allowed.length > 0 && last.node_type === 'tool' && !last.executable_success_since;
   const { attribution } = last;
   const remedy = remedies[last.class];
+  if (isBringable(last) && allowed.length === 0) return undefined;
   if (remedy !== undefined && (last.class_said || (attribution ?? { how: 'default' }).how !== 'default')) {
     // Only a new run of the scenario can clear its failure.
     const settled = last.executable_success_since && last.judge !== true;

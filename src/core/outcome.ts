@@ -22,19 +22,6 @@ export function outcomeOf(word: string): OutcomeWord | undefined {
   return outcomeWords.find((one) => one === meant);
 }
 
-/** The form of a word that a pipeline may use besides the outcomes. */
-const ownWord = /^[\p{L}_][\p{L}\p{N}_.-]{0,63}$/u;
-
-/** What a node's answer to "how did it go" means: an outcome, or a word of the pipeline's own (`has_dod`), which is a success
- *  with this word as its preferred label. Undefined for what is no single word. */
-export function answeredOutcome(
-  word: string,
-): { readonly outcome: OutcomeWord; readonly label?: string } | undefined {
-  const outcome = outcomeOf(word);
-  if (outcome !== undefined) return { outcome };
-  return ownWord.test(word.trim()) ? { outcome: 'success', label: word.trim() } : undefined;
-}
-
 /** The outcomes that an agent may answer. */
 export const agentOutcomes = ['success', 'partial_success', 'retry', 'fail'] as const;
 export type AgentOutcome = (typeof agentOutcomes)[number];
@@ -64,6 +51,18 @@ export const failureClasses = [
 ] as const;
 export type FailureClass = (typeof failureClasses)[number];
 
+/** Words of conditions for several classes, and other spellings of one. */
+const classGroups: Readonly<Record<string, readonly FailureClass[]>> = {
+  transient_infra: ['infra', 'timeout'],
+  deterministic: ['product', 'config', 'agent', 'guardrail'],
+  budget_exhausted: ['budget'],
+  canceled: ['cancelled'],
+};
+
+/** The classes that such a word names, undefined for any other word. */
+export const classesIn = (word: string): readonly FailureClass[] | undefined =>
+  Object.hasOwn(classGroups, word) ? classGroups[word] : undefined;
+
 /** The run's context: values that nodes pass to later nodes. Keys are dotted words. */
 export type Context = { readonly [key: string]: Json };
 
@@ -87,6 +86,8 @@ export type Said = {
   readonly suggested: readonly string[];
   readonly updates: JsonObject;
   readonly notes: string;
+  /** The label is the word that it answered as its outcome. */
+  readonly ownWord?: true;
   readonly by?: AnsweredBy;
   /** What an agent wanted to do and its permissions did not allow, in words. */
   readonly denied?: readonly string[];
@@ -150,6 +151,14 @@ export const failed = (
   reason,
   class: failureClass,
 });
+
+/** Exit codes of a shell whose command cannot be run, or is missing. */
+export const notRunnable: readonly number[] = [126, 127];
+
+/** A failure that every further attempt would meet: of the configuration, unless a command's program is missing, which a later node
+ *  may bring. */
+export const isFinalConfig = (outcome: Outcome): boolean =>
+  outcome.status === 'fail' && outcome.class === 'config' && !notRunnable.includes(outcome.exitCode ?? 0);
 
 /** What another outcome of the same attempt keeps of the first one. */
 export const keptOfAttempt = ({ by, denied }: Outcome): Pick<Outcome, 'by' | 'denied'> => ({

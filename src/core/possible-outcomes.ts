@@ -1,4 +1,5 @@
 /** The outcomes that a node may have after its retries, for findings about the possible paths of runs. */
+import type { Node } from './graph.ts';
 import { type FailureClass, failureClasses, type OutcomeWord } from './outcome.ts';
 
 export type PossibleOutcome = {
@@ -40,6 +41,20 @@ export const plainSuccess = possibleOutcome('success');
 export const reportedSuccess = possibleOutcome('success', { says: true });
 export const partialSuccess = (usual: boolean): PossibleOutcome =>
   possibleOutcome('partial_success', { says: true, usual });
+
+/** Whether a node is made to answer a partial success: by its settings, or in the words of its prompt or command. */
+export const answersPartly = ({ settings, attrs }: Node): boolean =>
+  settings.allow_partial ||
+  [...attrs.values()].some(({ value }) => /\bpartial[_ ]success\b/i.test(value.text));
+
+/** Whether the answer of an agent is a document: it goes to a file or has its own schema, and no agent that reports how the work
+ *  went is named. It has no outcome besides success and failure. */
+export function answersWithDocument({ settings, attrs }: Node): boolean {
+  if (settings.response_file === undefined && settings.response_schema === undefined) return false;
+  if (settings.goal_gate || attrs.has('command.run')) return false;
+  const agents = (settings['agent.backend'] ?? '').split(',').map((name) => name.trim());
+  return !agents.some((name) => ['command', 'codex', 'claude', 'fake'].includes(name));
+}
 
 /** A program that breaks: a timeout, a crash. */
 export const brokenProgram = possibleOutcome('fail', {

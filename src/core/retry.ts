@@ -1,9 +1,11 @@
 /** Decides whether a failed attempt is retried, and after how long. */
-import type { EdgeCondition } from './conditions.ts';
+import { asksClass, classesNamed, type EdgeCondition } from './conditions.ts';
+import type { Node } from './graph.ts';
 import {
   endsByTime,
   type Failure,
   failed,
+  isFinalConfig,
   type Outcome,
   type Park,
   pausedBy,
@@ -27,6 +29,21 @@ export type RetryPolicy = {
   /** A goal gate was already asked again in this execution, since its answer had no verdict. */
   readonly askedAgain?: boolean;
 };
+
+/** The policy of a node's executions. */
+export const retryPolicyOf = (
+  { settings, type }: Pick<Node, 'settings' | 'type'>,
+  parkAfterMs: number,
+): RetryPolicy => ({
+  maxRetries: settings.max_retries,
+  delayMs: settings.retry_delay,
+  backoff: settings.retry_backoff,
+  maxDelayMs: settings.retry_max_delay,
+  onFail: settings.retry_on === 'fail',
+  allowPartial: settings.allow_partial,
+  isAgent: type === 'codergen',
+  parkAfterMs,
+});
 
 export type Retry =
   | { readonly again: true; readonly delayMs: number }
@@ -62,6 +79,7 @@ export function nextAttempt(policy: RetryPolicy, attempt: number, answered: Outc
     // Guardrail violations, cancellations and budget limits are never retried.
     if (outcome.class === 'guardrail' || outcome.class === 'cancelled' || outcome.class === 'budget')
       return done;
+    if (isFinalConfig(outcome)) return done;
     if (outcome.park !== undefined && isLong(outcome.park, outcome.retryAfterMs, policy.parkAfterMs))
       return done;
     if (!infra && !policy.onFail) return done;
@@ -161,9 +179,11 @@ const isLong = (park: Park, retryAfterMs: number | undefined, parkAfterMs: numbe
 
 function namesClass(condition: EdgeCondition): boolean {
   switch (condition.op) {
+    // A word for several classes is about failures of the node, and takes no wait.
     case 'compare':
+      return asksClass(condition.key) && classesNamed(condition) === undefined;
     case 'truthy':
-      return condition.key === 'failure_class';
+      return asksClass(condition.key);
     case 'not':
       return namesClass(condition.of);
     default:

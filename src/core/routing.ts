@@ -1,7 +1,8 @@
 /** Chooses the edge by which the run leaves a finished node, and says why. */
-import { type EdgeCondition, evaluate } from './conditions.ts';
+import { asksClass, type EdgeCondition, evaluate } from './conditions.ts';
 import type { Edge, Graph, ParsedGraph } from './graph.ts';
-import type { Outcome } from './outcome.ts';
+import { isFinalConfig, type Outcome } from './outcome.ts';
+import { isAboutWord, normalLabel } from './own-words.ts';
 import type { RouteCandidate } from './records/trace.ts';
 
 export type Route = Choice & {
@@ -9,32 +10,88 @@ export type Route = Choice & {
   readonly candidates: readonly RouteCandidate[];
 };
 
+/** The value of a condition's key as text; undefined for a key that nothing has set. */
+export type ConditionLookup = (key: string) => string | undefined;
+
 /** Five steps, in this order: edges whose condition is true; the unconditional edge whose label is the preferred one;
  *  the first suggested id that is an unconditional target; any unconditional edge; none. Ties go to the highest
- *  weight, then to the smallest target id. A node that broke leaves only by a condition that is true. */
-export function route(
-  graph: ParsedGraph,
-  node: string,
-  outcome: Outcome,
-  lookup: (key: string) => string,
-): Route {
+ *  weight, then to the smallest target id. A node that broke leaves only by a condition that is true, a failure of the
+ *  configuration only by one that names `failure_class`. */
+export function route(graph: Graph, node: string, outcome: Outcome, lookup: ConditionLookup): Route {
   const edges = leaving(graph).get(node) ?? [];
-  const isTrue = (edge: Edge) => edge.condition !== undefined && evaluate(edge.condition, lookup);
-  const broke = outcome.status === 'fail' && outcome.broke;
-  const { edge, how } = chooseEdge(edges, isTrue, { ...outcome, broke });
+  const reads = new Map(edges.map((edge) => [edge, readBy(edge, lookup)]));
+  const choice = chooseEdge(edges, (edge) => reads.get(edge)?.isTrue === true, routingInput(graph, outcome));
+  const isRefused = choice.edge !== undefined && !carries(graph, node, choice.edge, outcome, lookup);
+  const { edge, how }: Choice = isRefused ? { edge: undefined, how: 'none' } : choice;
   const candidates = edges
     .map((candidate): RouteCandidate => {
-      const matched = candidate.condition === undefined || isTrue(candidate);
+      const { isTrue = false, unset = [] } = reads.get(candidate) ?? {};
+      const matched = candidate.condition === undefined || isTrue;
       const facts = {
         to: candidate.to,
         weight: candidate.weight,
         condition: candidate.conditionText,
         matched,
+        ...(unset.length === 0 ? {} : { unset }),
       };
-      return candidate === edge ? facts : { ...facts, lost: whyLost(candidate, matched, edge, how, broke) };
+      if (candidate === edge) return facts;
+      const lost =
+        isRefused && matched ? refusedConfig : whyLost(graph, candidate, facts, edge, how, outcome);
+      return { ...facts, lost };
     })
     .sort((a, b) => compareText(a.to, b.to) || compareText(a.condition, b.condition));
   return { edge, how, candidates };
+}
+
+/** Why an edge that fits does not take a failure of the configuration. */
+export const refusedConfig =
+  'it does not name failure_class, and a failure of class config would be met again';
+
+/** What the rule takes of an outcome. */
+const routingInput = (graph: Graph, outcome: Outcome): RoutingInput => ({
+  broke: outcome.status === 'fail' && outcome.broke,
+  label: outcome.label,
+  suggested: outcome.suggested,
+  ...(outcome.ownWord === true
+    ? { isAboutWord: (edge: Edge) => isAboutWord(graph, edge, outcome.label) }
+    : {}),
+});
+
+/** Whether the condition of an edge is true, and which keys it read that nothing has set. */
+function readBy(
+  { condition }: Edge,
+  lookup: ConditionLookup,
+): { readonly isTrue: boolean; readonly unset: readonly string[] } {
+  const unset = new Set<string>();
+  const value = (key: string): string => {
+    const found = lookup(key);
+    if (found === undefined) unset.add(key);
+    return found ?? '';
+  };
+  return { isTrue: condition !== undefined && evaluate(condition, value), unset: [...unset] };
+}
+
+/** Whether an edge takes the outcome. A failure of the configuration ends the run, unless the condition of the edge, or of the one that
+ *  is taken behind conditional nodes, names the class; an exit that fails ends it anyway. */
+function carries(
+  graph: Graph,
+  node: string,
+  first: Edge,
+  outcome: Outcome,
+  lookup: ConditionLookup,
+): boolean {
+  if (!isFinalConfig(outcome) || graph.nodes.get(node)?.type === 'conditional') return true;
+  const seen = new Set<string>();
+  for (let edge: Edge | undefined = first; edge !== undefined && !seen.has(edge.to); ) {
+    const to = graph.nodes.get(edge.to);
+    if (edge.condition !== undefined && namesKey(edge.condition, asksClass)) return true;
+    if (to?.type === 'exit') return to.settings.outcome === 'fail';
+    if (to?.type !== 'conditional') return false;
+    seen.add(edge.to);
+    const next: readonly Edge[] = leaving(graph).get(edge.to) ?? [];
+    edge = chooseEdge(next, (one) => readBy(one, lookup).isTrue, routingInput(graph, outcome)).edge;
+  }
+  return false;
 }
 
 const known = new WeakMap<ParsedGraph, ReadonlyMap<string, readonly Edge[]>>();
@@ -55,16 +112,21 @@ export function leaving(graph: ParsedGraph): ReadonlyMap<string, readonly Edge[]
 }
 
 function whyLost(
+  graph: Graph,
   candidate: Edge,
-  matched: boolean,
+  { matched, unset = [] }: RouteCandidate,
   winner: Edge | undefined,
   how: Choice['how'],
-  broke: boolean,
+  outcome: Outcome,
 ): string {
-  if (!matched) return 'its condition is false';
-  if (candidate.condition === undefined && broke)
+  const is = unset.length === 1 ? 'is' : 'are';
+  const why = unset.length === 0 ? '' : `: ${unset.join(', ')} ${is} not set`;
+  if (!matched) return `its condition is false${why}`;
+  if (candidate.condition === undefined && outcome.status === 'fail' && outcome.broke)
     return 'the node broke, and only an edge whose condition is true carries that';
   if (winner === undefined) return 'no edge fits';
+  if (outcome.ownWord === true && !isAboutWord(graph, candidate, outcome.label) && asksOutcome(candidate))
+    return `the edge to ${winner.to} names the word "${outcome.label}"`;
   if (candidate.condition === undefined && how === 'condition') return 'a condition is true';
   if (how === 'label') return `the label of the edge to ${winner.to} is the preferred one`;
   if (how === 'suggested') return `${winner.to} was suggested`;
@@ -81,6 +143,8 @@ export type RoutingInput = {
   readonly broke: boolean;
   readonly label: string;
   readonly suggested: readonly string[];
+  /** Of a word that the node answered as its outcome: whether an edge is about this word. */
+  readonly isAboutWord?: (edge: Edge) => boolean;
 };
 
 export type Choice = {
@@ -91,17 +155,20 @@ export type Choice = {
 
 /** Chooses from `edges`, sorted by `byWeightThenName`: the first whose condition is true; else the unconditional one with
  *  the preferred label; else the first suggested id that is an unconditional target; else the first unconditional one;
- *  else none. */
+ *  else none. An edge that is about the answered word wins over conditions on the outcome, which is a success for any word. */
 export function chooseEdge(
   edges: readonly Edge[],
   isTrue: (edge: Edge) => boolean,
-  { broke, label, suggested }: RoutingInput,
+  { broke, label, suggested, isAboutWord: isAbout }: RoutingInput,
 ): Choice {
-  const conditional = edges.find((edge) => edge.condition !== undefined && isTrue(edge));
+  const fits = edges.filter((edge) => (edge.condition === undefined ? !broke : isTrue(edge)));
+  const about = isAbout === undefined ? [] : fits.filter(isAbout);
+  const conditional = fits.find(
+    (edge) =>
+      edge.condition !== undefined && (about.length === 0 || about.includes(edge) || !asksOutcome(edge)),
+  );
   if (conditional !== undefined) return { edge: conditional, how: 'condition' };
-  const none: Choice = { edge: undefined, how: 'none' };
-  if (broke) return none;
-  const open = edges.filter((edge) => edge.condition === undefined);
+  const open = fits.filter((edge) => edge.condition === undefined);
   if (label !== '') {
     const wanted = normalLabel(label);
     const labelled = open.find((edge) => edge.label !== '' && normalLabel(edge.label) === wanted);
@@ -111,17 +178,19 @@ export function chooseEdge(
     const target = open.find((edge) => edge.to === id);
     if (target !== undefined) return { edge: target, how: 'suggested' };
   }
-  return open[0] === undefined ? none : { edge: open[0], how: 'unconditional' };
+  const [first = open[0]] = open.filter((edge) => about.includes(edge));
+  return first === undefined ? { edge: undefined, how: 'none' } : { edge: first, how: 'unconditional' };
 }
 
-/** Lower case, trimmed, without an accelerator such as `[K] `, `K) ` or `K - `. */
-export function normalLabel(label: string): string {
-  return label
-    .trim()
-    .toLowerCase()
-    .replace(/^(?:\[\w+\]\s*|\w\)\s+|\w\s+-\s+)/, '')
-    .trim();
-}
+/** Whether the condition of an edge is about how the node went: its outcome, its word, or the class of its failure. */
+export const asksHowItWent = ({ condition }: Edge): boolean =>
+  condition !== undefined &&
+  namesKey(condition, (key) =>
+    ['outcome', 'preferred_label', 'failure_class'].includes(key.replace(/^context\./, '')),
+  );
+
+const asksOutcome = ({ condition }: Edge): boolean =>
+  condition !== undefined && namesKey(condition, (key) => key === 'outcome' || key === 'context.outcome');
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 /** The order of edges that fit equally: highest weight, then smallest target id. */
@@ -143,20 +212,21 @@ export function testsOutcome(graph: Graph, from: string): boolean {
 }
 
 /** A word that is no outcome, as in `outcome=has_dod`, is read as a question about the preferred label. */
-function isAbout({ condition, conditionText }: Edge): boolean {
+function isAbout(edge: Edge): boolean {
+  const { condition, conditionText } = edge;
   if (condition === undefined) return false;
-  if (names(condition, 'outcome') || names(condition, 'context.outcome')) return true;
-  return names(condition, 'preferred_label') && /\boutcome\s*!?=/.test(conditionText);
+  if (asksOutcome(edge)) return true;
+  return namesKey(condition, (key) => key === 'preferred_label') && /\boutcome\s*!?=/.test(conditionText);
 }
 
-function names(condition: EdgeCondition, key: string): boolean {
+function namesKey(condition: EdgeCondition, wanted: (key: string) => boolean): boolean {
   switch (condition.op) {
     case 'compare':
     case 'truthy':
-      return condition.key === key;
+      return wanted(condition.key);
     case 'not':
-      return names(condition.of, key);
+      return namesKey(condition.of, wanted);
     default:
-      return names(condition.left, key) || names(condition.right, key);
+      return namesKey(condition.left, wanted) || namesKey(condition.right, wanted);
   }
 }

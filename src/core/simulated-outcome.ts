@@ -1,13 +1,15 @@
 /** Outcomes as `factory simulate --outcome` writes them: `fail`, `fail+timeout+broke`, `success+label=again+tests.state=red`. */
 import type { WitnessStep } from './diagnostic.ts';
+import { nearest } from './nearest.ts';
 import {
-  answeredOutcome,
   type FailureClass,
   failed,
   failureClasses,
   type Outcome,
+  outcomeWords,
   saidNothing,
 } from './outcome.ts';
+import { answeredOutcome, namedLiterals, type OutcomeWords } from './own-words.ts';
 import { quoteWord } from './policy/words.ts';
 
 const isClass = (word: string): word is FailureClass => failureClasses.some((one) => one === word);
@@ -21,14 +23,23 @@ const unescaped = (text: string): string => {
   }
 };
 
-/** An outcome, or why `item` is none. A word that is no outcome is a success with that word as preferred label. Parts: a class of
- *  failure, `broke`, `label=…`, `next=…` (a suggested node), and `key=value` for the context. */
-export function simulatedOutcome(item: string): { readonly outcome: Outcome } | { readonly why: string } {
+/** An outcome, or why `item` is none. A word that an edge of the node names is a success with that word as preferred label. Parts: a
+ *  class of failure, `broke`, `label=…`, `next=…` (a suggested node), and `key=value` for the context. */
+export function simulatedOutcome(
+  item: string,
+  words: OutcomeWords,
+): { readonly outcome: Outcome } | { readonly why: string } {
   const [word = '', ...parts] = item.split('+').map((one) => one.trim());
-  const answered = answeredOutcome(unescaped(word));
-  if (answered === undefined) return { why: `"${word}" is no outcome` };
+  const answered = answeredOutcome(unescaped(word), words);
+  if (answered === undefined) {
+    const known = [...outcomeWords, ...namedLiterals(words)];
+    const meant = nearest(unescaped(word), known);
+    const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`;
+    return { why: `"${word}" is no outcome, and no edge of the node names it; ${hint}` };
+  }
   const said = {
     label: answered.label ?? '',
+    ...(answered.label === undefined ? {} : { ownWord: true as const }),
     suggested: [] as string[],
     updates: {} as Record<string, string>,
   };
@@ -63,7 +74,8 @@ export function simulateLine(file: string, steps: readonly WitnessStep[]): strin
   const items = new Map<string, string[]>();
   for (const step of steps) {
     if (step.exit === true || step.passes === true) continue;
-    items.set(step.node, [...(items.get(step.node) ?? []), itemOf(step)]);
+    const attempts = Array<string>(step.attempts ?? 1).fill(itemOf(step));
+    items.set(step.node, [...(items.get(step.node) ?? []), ...attempts]);
   }
   const words = [...items].flatMap(([node, all]) => {
     // The last one is repeated.
@@ -77,10 +89,12 @@ export function simulateLine(file: string, steps: readonly WitnessStep[]): strin
 
 const itemOf = (step: WitnessStep): string =>
   [
-    step.outcome,
+    step.own_word === true ? escaped(step.preferred_label ?? '') : step.outcome,
     ...(step.failure_class === undefined ? [] : [step.failure_class]),
     ...(step.broke === true ? ['broke'] : []),
-    ...(step.preferred_label === undefined ? [] : [`label=${escaped(step.preferred_label)}`]),
+    ...(step.preferred_label === undefined || step.own_word === true
+      ? []
+      : [`label=${escaped(step.preferred_label)}`]),
     ...(step.suggested_ids ?? []).map((id) => `next=${escaped(id)}`),
     ...Object.entries(step.sets ?? {}).map(([key, value]) => `${escaped(key)}=${escaped(value)}`),
   ].join('+');

@@ -13,11 +13,12 @@ import {
   type SuspendedRun,
   toldReason,
 } from './outcome.ts';
+import { reservedKeyIn } from './policy/reserved-keys.ts';
 import { type Ended, type LastFailure, nodeOutcome, type RunState } from './records/checkpoint.ts';
 import { escalationKey } from './records/layout.ts';
 import type { ContextDelta } from './records/trace.ts';
 import { suspension } from './retry.ts';
-import { route } from './routing.ts';
+import { asksHowItWent, type ConditionLookup, type Route, refusedConfig, route } from './routing.ts';
 
 /** What the run does now: execute the next node, or stop. */
 export function plan(graph: Graph, state: RunState, facts: PlanFacts): RunPlan {
@@ -83,14 +84,16 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
   const way = route(graph, facts.node, outcome, conditionLookup(change.now.context, outcome));
   if (way.edge !== undefined) {
     const { to } = way.edge;
-    const arrived = { from: facts.node, conditional: way.how === 'condition' };
+    const arrived = arrival(facts.node, way);
     return { change: leading(change, to, arrived), route: way, decision: { do: 'run', node: to } };
   }
   const because =
     outcome.status === 'fail'
       ? toldReason(facts.printable ?? outcome.reason, outcome.attribution)
       : reasonOf(outcome);
-  const noRoute = `no route from node ${facts.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}`;
+  const refused = way.candidates.some(({ lost }) => lost === refusedConfig);
+  const hint = refused ? ' (class config: only an edge that names failure_class takes it)' : '';
+  const noRoute = `no route from node ${facts.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}${hint}`;
   // Without an edge to verification the limit ends the run.
   const reason = outcome.status === 'fail' && outcome.class === 'budget' ? outcome.reason : noRoute;
   const ending = { ...failing(reason), code: failureCode(change.now.last_failure) };
@@ -99,6 +102,20 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
     change: leading(change, facts.node, before.arrived),
     route: way,
     decision: { do: 'finish', ending },
+  };
+}
+
+/** How the run comes to the next node. A condition that asks for no outcome and is true by a key that nothing has set is about nothing: it
+ *  carries a failure as an unconditional edge does. */
+function arrival(from: string, { edge, how, candidates }: Route): NonNullable<RunState['arrived']> {
+  const taken = candidates.find(
+    ({ to, lost, condition }) => lost === undefined && to === edge?.to && condition === edge.conditionText,
+  );
+  const unset = how === 'condition' && edge !== undefined && !asksHowItWent(edge) ? taken?.unset : undefined;
+  return {
+    from,
+    conditional: how === 'condition' && unset === undefined,
+    ...(unset === undefined ? {} : { unset: [...unset] }),
   };
 }
 
@@ -223,22 +240,29 @@ export function asText(value: Json | undefined): string {
 }
 
 /** The value of a condition's key after a node: `outcome`, `preferred_label`, `failure_class`, `context.x` or any context key;
- *  a missing key is the empty string. */
-export function conditionLookup(context: Context, outcome: Outcome): (key: string) => string {
+ *  undefined for a key that nothing has set. A key that only the engine sets is empty meanwhile, not unset. */
+export function conditionLookup(context: Context, outcome: Outcome): ConditionLookup {
   return (key) => {
     switch (key) {
       case 'outcome':
         return outcome.status;
       case 'preferred_label':
+      case 'context.preferred_label':
         return outcome.label;
       case 'failure_class':
+      case 'context.failure_class':
         return outcome.status === 'fail' ? outcome.class : '';
     }
-    const value = own(context, key);
+    const bare = key.startsWith('context.') ? key.slice('context.'.length) : key;
+    const value = own(context, key) ?? own(context, bare);
     if (value !== undefined) return asText(value);
-    return key.startsWith('context.') ? asText(own(context, key.slice('context.'.length))) : '';
+    return setByEngine(bare) ? '' : undefined;
   };
 }
+
+/** Whether the engine alone sets a key, or the output of the latest tool does. */
+export const setByEngine = (key: string): boolean =>
+  outputKeys.some((one) => one === key) || reservedKeyIn({ [key]: true }) !== undefined;
 
 const same = (a: Json | undefined, b: Json | undefined): boolean =>
   a === b || JSON.stringify(a) === JSON.stringify(b);

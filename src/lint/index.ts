@@ -38,6 +38,7 @@ import { unknownReference } from './rules/unknown-reference.ts';
 import { unknownShape } from './rules/unknown-shape.ts';
 import { unknownType } from './rules/unknown-type.ts';
 import { unreachableNode } from './rules/unreachable.ts';
+import { unsetKey } from './rules/unset-key.ts';
 import { varsSyntax } from './rules/vars-syntax.ts';
 import { workdirMissing } from './rules/workdir-missing.ts';
 
@@ -75,6 +76,7 @@ export const rules: readonly Rule[] = [
   emptyPrompt,
   gateWithoutRetry,
   outcomeNotAsked,
+  unsetKey,
   notGraphviz,
   edgeNeverTaken,
   endlessCycle,

@@ -18,6 +18,8 @@ export type LintKind = NodeType & {
 export type LintOptions = {
   /** Texts of `@file` prompts, by the attribute's value, `@` included. */
   readonly prompts?: ReadonlyMap<string, string> | undefined;
+  /** Texts of the scripts that a `tool_command` names, by the command. */
+  readonly scripts?: ReadonlyMap<string, readonly string[]> | undefined;
   /** A part of the text could not be parsed: rules about the whole graph are skipped. */
   readonly partial?: boolean;
   /** The pipeline is about to run: a refused command is only a warning. */

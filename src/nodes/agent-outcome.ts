@@ -5,6 +5,7 @@ import type { NodeAgent, NodeContext } from '../core/contracts/node-kind.ts';
 import type { modelOf } from '../core/escalation.ts';
 import type { JsonObject } from '../core/json.ts';
 import { type AnsweredBy, failed, type Outcome, type Said, saidNothing, succeeded } from '../core/outcome.ts';
+import { verdictOnly } from '../core/own-words.ts';
 import { reservedKeyIn } from '../core/policy/reserved-keys.ts';
 import type { codergenAttributes, commonAttributes, executableAttributes } from '../core/settings/node.ts';
 import type { Settings } from '../core/settings/types.ts';
@@ -73,10 +74,13 @@ function finished(report: Extract<AgentReport, { kind: 'finished' }>, settings: 
   const reserved = reservedKeyIn(report.updates);
   if (reserved !== undefined)
     return failed(`the agent set "${reserved}", a key of the engine's own`, 'agent', { broke: true });
-  const { label, suggested, notes, verificationPlan: plan } = report;
+  const { label, ownWord, suggested, notes, verificationPlan: plan } = report;
   const planKey = settings['verification.plan_context_key'];
   const updates = plan === undefined ? report.updates : { ...report.updates, [planKey]: plan };
-  return outcomeOf(report, { ...saidNothing, label, suggested, notes, updates });
+  return outcomeOf(report, {
+    ...{ label, suggested, notes, updates },
+    ...(ownWord === undefined ? {} : { ownWord }),
+  });
 }
 
 /** The outcome that an agent answered. */
@@ -123,7 +127,7 @@ async function storeReportFiles(
 
 /** A goal gate needs an explicit verdict: prose alone does not count as success. */
 function verdictIn(text: string): Outcome {
-  const read = parseAnswer(text, 'ours');
+  const read = parseAnswer(text, verdictOnly);
   if ('problem' in read)
     return failed(`a goal gate needs an explicit verdict, and the answer ${read.problem}`, 'agent', {
       broke: true,

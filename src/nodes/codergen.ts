@@ -5,7 +5,14 @@ import type { Diagnostic } from '../core/diagnostic.ts';
 import { modelOf } from '../core/escalation.ts';
 import type { Graph, Node } from '../core/graph.ts';
 import { failed, type Outcome } from '../core/outcome.ts';
-import { agentFailures, partialSuccess, reportedSuccess } from '../core/possible-outcomes.ts';
+import { wordsNamedAt } from '../core/own-words.ts';
+import {
+  agentFailures,
+  answersPartly,
+  answersWithDocument,
+  partialSuccess,
+  reportedSuccess,
+} from '../core/possible-outcomes.ts';
 import { testsOutcome } from '../core/routing.ts';
 import {
   codergenAttributes,
@@ -35,11 +42,12 @@ export const codergen = kind({
   shapes: ['box'],
   ids: [],
   executable: true,
-  // An agent that must answer in a given form reports nothing else.
-  outcomes: ({ settings }) => [
+  outcomes: (node) => [
     reportedSuccess,
     ...agentFailures,
-    partialSuccess(settings.allow_partial || settings.response_schema === undefined),
+    ...(answersWithDocument(node) && !node.settings.allow_partial
+      ? []
+      : [partialSuccess(answersPartly(node))]),
   ],
   attributes,
   codes: [
@@ -138,6 +146,7 @@ function taskOf(
     ...(schema === undefined ? {} : { schema }),
     // A goal gate judges the answer itself.
     ...(!wanted.goal_gate && testsOutcome(graph, node.id) ? { tested: true } : {}),
+    named: wordsNamedAt(graph, node.id),
     ...(attempt.timeout.explicit ? { timeoutMs: attempt.timeout.ms } : { idleMs: attempt.timeout.ms }),
     onText(piece, channel) {
       watch.heard();

@@ -3,24 +3,33 @@ import * as z from 'zod';
 import { kind, type NodeContext, type NodeFiles } from '../core/contracts/node-kind.ts';
 import type { Exit } from '../core/contracts/process.ts';
 import { type Json, type JsonObject, mostGivenLevels, parseJson } from '../core/json.ts';
+import { mapJson } from '../core/json-places.ts';
 import { nearest } from '../core/nearest.ts';
 import { once } from '../core/once.ts';
 import {
-  answeredOutcome,
   endedBySignal,
   type Failure,
   failed,
   failureClasses,
   type Outcome,
   type OutcomeWord,
+  outcomeWords,
   type Said,
   saidNothing,
 } from '../core/outcome.ts';
+import {
+  answeredOutcome,
+  namedLiterals,
+  noOwnWords,
+  type OutcomeWords,
+  wordsOfNode,
+} from '../core/own-words.ts';
 import { toolCommandProblem } from '../core/policy/commands.ts';
 import { ownStepWords } from '../core/policy/own-command.ts';
 import { reservedKeyIn } from '../core/policy/reserved-keys.ts';
 import { planProblem } from '../core/policy/verification-plan.ts';
 import {
+  answersPartly,
   anyClass,
   brokenProgram,
   partialSuccess,
@@ -48,12 +57,12 @@ export const tool = kind({
   shapes: ['parallelogram'],
   ids: [],
   executable: true,
-  outcomes: ({ settings }) => [
+  outcomes: (node) => [
     reportedSuccess,
     possibleOutcome('fail', { says: true, classes: anyClass('product') }),
     brokenProgram,
     possibleOutcome('skipped', { says: true, usual: false }),
-    partialSuccess(settings.allow_partial),
+    partialSuccess(answersPartly(node)),
   ],
   attributes: { ...commonAttributes, ...executableAttributes, ...judgingAttributes, ...toolAttributes },
   codes: toolCodes,
@@ -76,7 +85,8 @@ export const tool = kind({
     if (stoppedByDisk(command, code))
       throw toldTrouble((await files.read(output.stderrName, 4096, 'tail')) ?? '', context.runDir);
     if (ended.kind === 'cancelled') return failed('cancelled', 'cancelled', { broke: true });
-    const written = await writtenOutput(files);
+    const words = wordsOfNode(context.graph, context.node);
+    const written = await writtenOutput(files, words);
     const kept = await writtenState(files, last);
     if ('changed' in kept) context.toolState.keep(kept.changed);
     const word = 'output' in written ? written.output.failure_class : undefined;
@@ -125,14 +135,14 @@ function commandOf(text: string, { inputs }: NodeContext): string | Outcome {
 }
 
 /** What the command wrote to `$FACTORY_OUTPUT`; the file is rewritten with secrets masked. */
-async function writtenOutput(files: NodeFiles): Promise<ReturnType<typeof parseOutput>> {
+async function writtenOutput(files: NodeFiles, words: OutcomeWords): Promise<ReturnType<typeof parseOutput>> {
   // The text ends at a character boundary; a character has at most four bytes.
   const said = await files.read('output.json', outputLimit + 4);
   if (said !== undefined && Buffer.byteLength(said) <= outputLimit) await files.keep('output.json', said);
   else if (said !== undefined) await files.mask('output.json');
   return files.wasNoFile('output.json')
     ? { problem: '$FACTORY_OUTPUT is not a regular file: write the JSON itself to it' }
-    : parseOutput(said);
+    : parseOutput(said, words);
 }
 
 /** What was written, or why the tool may not set a plan. */
@@ -178,12 +188,17 @@ function reported(said: ToolOutput, code: number, fail: Fail): Promise<Outcome> 
   const common = {
     ...saidNothing,
     label: said.preferred_next_label ?? '',
+    ...(said.ownWord === undefined ? {} : { ownWord: said.ownWord }),
     suggested: said.suggested_next_ids ?? [],
     updates: said.context_updates ?? {},
     notes: said.notes ?? '',
   };
   const reason = said.failure_reason;
   if (code !== 0) return fail(reason ?? `tool_exit_code_${code}`, common);
+  if (said.unknown !== undefined) {
+    if (said.failure_class !== undefined) return fail(reason ?? said.unknown, common);
+    return failed(said.unknown, 'config', { ...common, exitCode: code, broke: true });
+  }
   const status = said.outcome ?? 'success';
   switch (status) {
     case 'fail':
@@ -212,8 +227,13 @@ const writtenOutputSchema = once(() =>
 );
 type WrittenOutput = z.infer<ReturnType<typeof writtenOutputSchema>>;
 
-/** What a tool reported. A word of the pipeline's own as outcome is a success with this word as its label. */
-type ToolOutput = Omit<WrittenOutput, 'outcome'> & { readonly outcome?: OutcomeWord };
+/** What a tool reported. A word that an edge names is a success with this word as its label. `unknown`: why any other word counts for
+ *  nothing; the exit code or the class of a failure may still say how it went. */
+type ToolOutput = Omit<WrittenOutput, 'outcome'> & {
+  readonly outcome?: OutcomeWord;
+  readonly ownWord?: true;
+  readonly unknown?: string;
+};
 
 /** Bytes; a larger file is refused. */
 export const outputLimit = 1024 * 1024;
@@ -229,6 +249,7 @@ function meant(issue: z.ZodError['issues'][number] | undefined): string {
 /** The object, or why it is invalid. `text` is undefined if the tool wrote nothing. */
 export function parseOutput(
   text: string | undefined,
+  words: OutcomeWords = noOwnWords,
 ): { readonly output: ToolOutput } | { readonly problem: string } {
   if (text === undefined) return { output: {} };
   const parsed = jsonOf(text, '$FACTORY_OUTPUT');
@@ -242,24 +263,22 @@ export function parseOutput(
   const reserved = reservedKeyIn((read.data.context_updates ?? {}) as JsonObject);
   if (reserved !== undefined)
     return { problem: `$FACTORY_OUTPUT sets "${reserved}", a key of the engine's own` };
-  return withOutcome(read.data);
+  return { output: withOutcome(read.data, words) };
 }
 
-function withOutcome({
-  outcome: word,
-  ...rest
-}: WrittenOutput): { readonly output: ToolOutput } | { readonly problem: string } {
-  if (word === undefined) return { output: rest };
-  const answered = answeredOutcome(word);
-  if (answered === undefined)
-    return {
-      problem: `$FACTORY_OUTPUT is not valid at outcome: ${JSON.stringify(word.slice(0, 80))} is no outcome and no single word`,
-    };
+function withOutcome({ outcome: word, ...rest }: WrittenOutput, words: OutcomeWords): ToolOutput {
+  if (word === undefined) return rest;
+  const answered = answeredOutcome(word, words);
+  if (answered === undefined) {
+    const known = [...outcomeWords, ...namedLiterals(words)].join(', ');
+    const unknown = `$FACTORY_OUTPUT is not valid at outcome: ${JSON.stringify(word.slice(0, 80))} is none of ${known}`;
+    return { ...rest, unknown };
+  }
   const { outcome, label } = answered;
-  if (label === undefined) return { output: { ...rest, outcome } };
+  if (label === undefined) return { ...rest, outcome };
   // A class names the cause of a failure.
-  const failed = rest.failure_class !== undefined;
-  return { output: { ...rest, preferred_next_label: label, outcome: failed ? 'fail' : outcome } };
+  const isFailed = rest.failure_class !== undefined;
+  return { ...rest, preferred_next_label: label, ownWord: true, outcome: isFailed ? 'fail' : outcome };
 }
 
 /** The state of the run's tools where it differs from `before`, or why it is invalid. A missing file leaves it unchanged. */
@@ -279,7 +298,14 @@ function parseToolState(
 function jsonOf(text: string, file: string): { readonly value: unknown } | { readonly problem: string } {
   if (Buffer.byteLength(text) > outputLimit) return { problem: `${file} is larger than 1 MiB` };
   try {
-    return { value: parseJson(text, mostGivenLevels) };
+    const value = parseJson(text, mostGivenLevels);
+    const map = mapJson(text);
+    const [twice] = 'duplicates' in map ? map.duplicates : [];
+    if (twice !== undefined)
+      return { problem: `${file} has the key ${JSON.stringify(twice.key.slice(0, 80))} twice in one object` };
+    if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__'))
+      return { problem: `${file} has the key "__proto__"` };
+    return { value };
   } catch (error) {
     return { problem: `${file} is not JSON: ${error instanceof Error ? error.message : String(error)}` };
   }

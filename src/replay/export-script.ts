@@ -87,7 +87,7 @@ async function answerOf(exchange: Exchange, dir: string, snapshots: Snapshots): 
     case 'finished':
       return {
         finished: {
-          outcome: report.outcome,
+          outcome: report.ownWord === true ? report.label : report.outcome,
           preferred_next_label: report.label,
           suggested_next_ids: [...report.suggested],
           notes: report.notes,

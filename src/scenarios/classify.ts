@@ -7,10 +7,10 @@ import {
   isFromOutside,
   isOwnLine,
   missingProgram,
-  notRunnable,
   scriptError,
   wordsOfTheWorld,
 } from '../core/failure-class.ts';
+import { notRunnable } from '../core/outcome.ts';
 
 export type Phase = 'syntax' | 'selftest' | 'live';
 const scenarioClasses = ['product', 'scenario', 'infra'] as const;

@@ -83,6 +83,7 @@ function stageEnded(record: Line, before: Before, after: Context): EventFacts {
   const spent = {
     ...(usage === undefined ? {} : { usage }),
     ...(record.replayed === undefined ? {} : { replayed: true }),
+    ...unsetKeysOf(record),
   };
   return outcome.status === 'fail'
     ? {
@@ -106,6 +107,12 @@ function stageEnded(record: Line, before: Before, after: Context): EventFacts {
         ...spent,
         ...workOrderOf(record, after),
       };
+}
+
+/** Keys that conditions after the node have read, and that nothing has set. */
+function unsetKeysOf({ route }: Line): { readonly unset_keys?: string[] } {
+  const keys = [...new Set((route?.candidates ?? []).flatMap(({ unset = [] }) => unset))];
+  return keys.length === 0 ? {} : { unset_keys: keys };
 }
 
 /** The current work order of a build, from the state that its step has left. */

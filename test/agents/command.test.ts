@@ -165,12 +165,6 @@ test.for([
     {},
     { kind: 'finished', outcome: 'partial_success' },
   ],
-  [
-    'a word of the pipeline',
-    'echo has_dod',
-    { response_format: 'outcome' },
-    { kind: 'finished', outcome: 'success', label: 'has_dod' },
-  ],
   ['its exit code alone', 'echo noise', { response_via: 'none' }, { kind: 'finished', outcome: 'success' }],
   [
     'a word and notes',
@@ -194,6 +188,18 @@ test.for([
   ['cut off', `printf '{"outcome":"success","no'`, {}, /is not valid JSON: .* stops in the middle/],
   ['cut off, for a file', `printf '{"outcome":"success","no'`, { response_file: 'x' }, /stops in the middle/],
   ['other words', 'echo all great', { response_format: 'outcome' }, /has the first line "all great"/],
+  [
+    'a word that no edge names',
+    'echo rejected',
+    { response_format: 'outcome' },
+    /has the first line "rejected"/,
+  ],
+  [
+    'two outcomes',
+    'printf "success\\n\\nSTATUS: fail\\n"',
+    { response_format: 'outcome' },
+    /says two outcomes/,
+  ],
   ['an error', 'echo fine; echo "out of cheese" >&2; exit 3', {}, /exit status 3: out of cheese/],
   ['an error, on standard output', 'echo "out of cheese"; exit 3', {}, /exit status 3: out of cheese/],
   ['an error, its exit code alone', 'exit 1', { response_via: 'none' }, /exit status 1/],
@@ -235,7 +241,12 @@ test.for(['', 'json', 'outcome'])(
     await using gate = await command(does, { attributes: { ...attributes, goal_gate: 'true' } });
     expect(await gate.work()).toMatchObject({ kind: 'failed', class: 'agent' });
     await using other = await command(does, { attributes });
-    expect(await other.work()).toMatchObject({ kind: 'finished', outcome: 'success', label: 'unsure' });
+    const task = other.task({ attributes: other.attributes, named: [{ test: '=', literal: 'unsure' }] });
+    expect(await other.agent.work(task, new AbortController().signal)).toMatchObject({
+      kind: 'finished',
+      outcome: 'success',
+      label: 'unsure',
+    });
   },
 );
 

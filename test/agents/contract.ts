@@ -95,6 +95,7 @@ const Report = z.discriminatedUnion('kind', [
     kind: z.literal('finished'),
     outcome: z.enum(['success', 'partial_success', 'retry', 'fail']),
     label: z.string(),
+    ownWord: z.literal(true).optional(),
     suggested: z.array(z.string().min(1)),
     notes: z.string(),
     reason: z.string(),

@@ -46,28 +46,34 @@ test.for([
   });
 });
 
-test.for(['skipped', 'sucess', 'all done', 'success;'])(
-  '"%s" is no outcome, and the report names the attribute',
+test.for(['skipped', 'sucess', 'all done', 'success;', 'rejected', 'ѕuccess'])(
+  '"%s" is no outcome, and the report names the attribute and the word',
   async (word) => {
     expect(await work({ 'test.outcome': word })).toMatchObject({
       kind: 'failed',
-      class: 'config',
-      reason: expect.stringMatching(/"work".*test\.outcome says/),
+      class: 'agent',
+      reason: expect.stringMatching(new RegExp(`"work".*test\\.outcome says "${word}"`)),
     });
     expect(await work({ 'test.outcome_sequence': `success,${word}` }, 2)).toMatchObject({
       kind: 'failed',
-      class: 'config',
+      class: 'agent',
       reason: expect.stringContaining('test.outcome_sequence'),
     });
   },
 );
 
-test.for(['has_dod', 'constructor'])('the own word "%s" is a success with that label', async (word) => {
-  expect(await work({ 'test.outcome': word, 'test.preferred_next_label': 'x' })).toMatchObject({
-    outcome: 'success',
-    label: word,
-  });
-});
+test.for(['has_dod', 'constructor'])(
+  'the word "%s" that an edge names is a success with that label',
+  async (word) => {
+    const attributes = { 'test.outcome': word, 'test.preferred_next_label': 'x' };
+    const task = taskFor({ attributes, named: [{ test: '=', literal: word }] });
+    expect(wellFormed(await fakeAgent().work(task, new AbortController().signal))).toMatchObject({
+      outcome: 'success',
+      label: word,
+      ownWord: true,
+    });
+  },
+);
 
 test('a sequence goes by the calls of the node over the whole run, and its last entry repeats', async () => {
   const attributes = { 'test.outcome': 'fail', 'test.outcome_sequence': 'retry, fail ,success' };

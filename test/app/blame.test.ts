@@ -62,13 +62,6 @@ describe('no fix is paid for', () => {
       'infra',
       'said',
     ],
-    [
-      'when it says that the configuration is',
-      'echo failure_class=config >&2; exit 1',
-      judged,
-      'config',
-      'said',
-    ],
     ['after exit code 86', 'exit 86', judged, 'infra', 'evidence'],
     ['when a program is missing', 'nosuchprogram; exit $?', judged, 'config', 'evidence'],
     ['when the scenario is no script', 'if then', judged, 'scenario', 'evidence'],

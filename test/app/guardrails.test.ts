@@ -87,18 +87,20 @@ test('a stage that broke and wrote outside of its scope leaves by no edge withou
 });
 
 test.for([
-  ['0', 1, 'no route from node t'],
-  ['3', 0, ''],
+  ['0', '', 1],
+  ['3', '', 1],
+  ['3', '[condition="failure_class=config"]', 0],
+  ['3', '[condition="failure_class=deterministic"]', 0],
 ] as const)(
-  'a tool that says nonsense and exits with %s leaves by an edge without a condition: %i',
-  async ([exit, code, why]) => {
+  'a tool that says nonsense and exits with %s leaves by an edge %s: exit code %i',
+  async ([exit, condition, code]) => {
     const { it, told } = await ran('', {
       command: `echo nonsense > $FACTORY_OUTPUT; exit ${exit}`,
-      edges: 't -> other; t -> exit [condition="outcome=success"]',
+      edges: `t -> other ${condition}; t -> exit [condition="outcome=success"]`,
     });
     await using _ = it;
     expect(told.code, told.err + told.out).toBe(code);
-    expect(JSON.parse(told.out).reason).toContain(why);
+    expect(JSON.parse(told.out).reason).toContain(code === 0 ? '' : 'no route from node t');
   },
 );
 

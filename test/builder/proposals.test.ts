@@ -77,3 +77,15 @@ test.for(cases.map((one) => [`${one.group}: ${one.name}`, one] as const))('%s', 
   for (const path of one.expect.executableAfter ?? [])
     expect(statSync(join(repo, path)).mode & 0o111).not.toBe(0);
 });
+
+test.for([
+  '{"summary":"s","summary":"t","writes":[{"path":"a","base_sha256":"x","content":"c"}]}',
+  '{"summary":"s","writes":[{"path":"a","path":"b","base_sha256":"x","content":"c"}]}',
+  '{"summary":"s","writes":[{"path":"a","base_sha256":"x","content":"c"}],"note":{"n":1,"\\u006e":2}}',
+])('a proposal with a key given twice anywhere is invalid: %s', (text) => {
+  for (const one of [text, `\`\`\`json\n${text}\n\`\`\``])
+    expect(parseProposal(one)).toMatchObject({
+      stage: 'llm_output_invalid',
+      reason: expect.stringMatching(/has the key "\w+" twice in one object/),
+    });
+});

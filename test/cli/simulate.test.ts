@@ -1,5 +1,6 @@
 /** `factory simulate`: the router of real runs, with outcomes that are given. */
 import { expect, test } from 'vitest';
+import { house } from '../support/house.ts';
 import { call } from '../support/verb.ts';
 
 const doors = { cwd: import.meta.dirname, env: { PATH: process.env['PATH'] } };
@@ -81,6 +82,12 @@ test.each([
   ['ceck=fail', 'there is no node "ceck"', 'did you mean check?'],
   ['check', 'is not NODE=OUTCOME', 'for example'],
   ['check=a b', '"a b" is no outcome', 'for example'],
+  [
+    'check=sucess',
+    '"sucess" is no outcome, and no edge of the node names it; did you mean success?',
+    'for example',
+  ],
+  ['check=fail,rejected', '"rejected" is no outcome', 'for example'],
   ['check=success+timeout', 'only fail has a class', 'for example'],
   ['start=fail', 'start is a start node', 'name a node that does work'],
 ])('--outcome %s is refused: %s', async (outcome, why, fix) => {
@@ -88,4 +95,36 @@ test.each([
   expect(code).toBe(2);
   expect(err).toContain(why);
   expect(err).toContain(fix);
+});
+
+test('outcomes of one node in two flags are refused, with the flag that was meant', async () => {
+  const { code, err } = await call(
+    ['simulate', 'fix-loop'],
+    { outcome: ['check=fail', 'check=success'] },
+    doors,
+  );
+  expect(code).toBe(2);
+  expect(err).toContain('--outcome names check twice');
+  expect(err).toContain("write --outcome 'check=fail,success'");
+});
+
+test('an attempt that asks for a retry is followed by the next one of the same execution, as in a run', async () => {
+  await using it = await house({
+    'p.dot': `digraph g { workdir="none"; start [shape=Mdiamond]; done [shape=Msquare]; bad [shape=Msquare, outcome=fail]
+      a [shape=parallelogram, max_retries=2, tool_command="true"]; b [shape=parallelogram, max_retries=1, retry_on=fail, tool_command="true"]
+      start -> a; a -> b [condition="outcome=success"]; a -> bad [condition="outcome=fail"]
+      b -> done [condition="outcome=success"]; b -> a [condition="outcome=fail"] }`,
+  });
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [['a=retry,success'], 'start a b done'],
+    [['a=retry,retry,success'], 'start a b done'],
+    [['a=retry'], 'start a bad'],
+    [['b=fail,success'], 'start a b done'],
+    [['b=fail,fail,success'], 'start a b a@2 b@2 done'],
+  ];
+  for (const [outcome, route] of cases)
+    expect([outcome, (await routeOf(`${it.path}/p.dot`, ...outcome)).route]).toEqual([outcome, route]);
+  const { out } = await call(['simulate', `${it.path}/p.dot`], { outcome: ['a=retry,success,fail'] }, doors);
+  expect(out).toMatch(/^2 +a +success after 2 attempts +→ b/m);
+  expect(out).toContain('not used: 1 outcome of a');
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { answerSchema } from '../../src/agents/program/answer.ts';
 import { lineReader } from '../../src/agents/program/view.ts';
-import { documentVerdict, parseAnswer, spokenIn } from '../../src/core/agent-answer.ts';
+import { documentVerdict, parseAnswer, reportOfText, spokenIn } from '../../src/core/agent-answer.ts';
 
 const whole = {
   outcome: 'partial_success',
@@ -170,10 +170,16 @@ test.for([
   },
 );
 
-test('a word of the pipeline is a success with that label', () => {
-  expect(spokenIn('{"outcome":"has_dod","preferred_next_label":"x"}')).toMatchObject({
-    answer: { outcome: 'success', label: 'has_dod' },
-  });
+const named = { named: [{ test: '=', literal: 'has_dod' }], gate: false } as const;
+
+test('a word that an edge names is a success with that label, any other is no outcome', () => {
+  const said = '{"outcome":"has_dod","preferred_next_label":"x"}';
+  for (const read of [spokenIn(said, named), parseAnswer(said, named), documentVerdict(said, named)])
+    expect(read).toMatchObject({ answer: { outcome: 'success', label: 'has_dod', ownWord: true } });
+  for (const read of [spokenIn(said), parseAnswer(said), documentVerdict(said)])
+    expect(read).toEqual({
+      problem: 'has the outcome "has_dod", which is none of success, partial_success, retry, fail',
+    });
   expect(spokenIn('{"outcome":"all is well"}')).toMatchObject({
     problem: expect.stringContaining('outcome'),
   });
@@ -197,6 +203,22 @@ test.for([
   ['two labels', '{"outcome":"success","preferred_next_label":"a"}\n{"outcome":"has_dod"}'],
   ['a line and an object that contradict', 'STATUS: fail\n{"outcome":"success"}'],
   ['a status and a flag that contradict', '{"success":true,"status":"fail"}'],
+  ['two objects in one line', '{"outcome":"success"} {"outcome":"fail"}'],
+  ['two objects in one line of prose', '{"outcome":"success"}, or rather {"outcome":"fail"}'],
+  ['a broken object in the same line', '{"outcome":"success"} {outcome: fail}'],
+  [
+    'two code fences',
+    `${fence}json\n{"outcome":"success"}\n${fence}\n${fence}\n{"outcome":"fail"}\n${fence}`,
+  ],
+  ['an unknown word in a line', '{"outcome":"success"}\nOutcome: rejected'],
+  ['an object and a last line', `${fence}\n{"outcome":"success"}\n${fence}\n**Status:** failed`],
+  ['a flag that contradicts its outcome', '{"outcome":"success","success":false}'],
+  ['a status that contradicts its outcome', '{"outcome":"success","status":"failed"}'],
+  ['its outcome in other case too', '{"Outcome":"fail","outcome":"success"}'],
+  ['another key given twice', '{"outcome":"success","notes":"a","notes":"b"}'],
+  ['a key given twice deep inside', '{"outcome":"success","context_updates":{"a":{"n":1,"n":2}}}'],
+  ['an outcome of a prototype', '{"__proto__":{"outcome":"success"}}'],
+  ['a prototype beside its outcome', '{"outcome":"success","__proto__":{"outcome":"fail"}}'],
   ['an outcome of another type', '{"outcome":true}'],
   ['another field of another type', '{"outcome":"success","notes":[1]}'],
 ] as const)(
@@ -255,4 +277,41 @@ test('an answer that was asked for may stand after prose, and nothing but its ou
     '{"result":{"outcome":"success"}}',
   ])
     expect(parseAnswer(text)).toHaveProperty('problem');
+});
+
+test.for([
+  ['rejected', 'is none of'],
+  ['**Rejected**', 'is none of'],
+  ['Fail.', 'fail'],
+  ['done', 'success'],
+  ['has_dod', 'has_dod'],
+  ['Has_DoD!', 'has_dod'],
+  ['All is well.', 'none'],
+] as const)('the answer "%s" where edges test the outcome says %s', ([text, wanted]) => {
+  const said = spokenIn(text, named, true);
+  const told =
+    'none' in said ? 'none' : 'problem' in said ? said.problem : said.answer.label || said.answer.outcome;
+  expect(told).toContain(wanted);
+});
+
+test('a text whose form nothing but the prompt gave is an outcome only where edges test it and no file takes it', () => {
+  const task = { settings: {}, named: named.named };
+  const fail = '{"outcome":"fail","failure_reason":"red"}';
+  expect(reportOfText(task, fail)).toEqual({ kind: 'answered', text: fail });
+  const tested = { ...task, tested: true } as const;
+  expect(reportOfText(tested, fail)).toMatchObject({ kind: 'finished', outcome: 'fail', reason: 'red' });
+  expect(reportOfText(tested, 'has_dod')).toMatchObject({
+    kind: 'finished',
+    label: 'has_dod',
+    ownWord: true,
+  });
+  expect(reportOfText(tested, 'rejected')).toMatchObject({
+    kind: 'failed',
+    class: 'agent',
+    reason: expect.stringContaining('"rejected"'),
+  });
+  expect(reportOfText(tested, 'It is all there.')).toMatchObject({ kind: 'answered' });
+  expect(reportOfText({ ...tested, settings: { response_file: 'x' } }, 'rejected')).toMatchObject({
+    kind: 'answered',
+  });
 });

@@ -52,6 +52,13 @@ test.for([
   ["a='it is'", { a: 'it is' }, true],
   ['contains contains contains', { contains: 'it contains it' }, true],
   ['failure_class=infra', { failure_class: 'infra' }, true],
+  ['failure_class=transient_infra', { failure_class: 'timeout' }, true],
+  ['failure_class!=transient_infra', { failure_class: 'timeout' }, false],
+  ['failure_class=deterministic', { failure_class: 'config' }, true],
+  ['failure_class=deterministic', { failure_class: 'infra' }, false],
+  ['failure_class!=deterministic', {}, true],
+  ['context.failure_class=budget_exhausted', { 'context.failure_class': 'budget' }, true],
+  ['failure_class=canceled', { failure_class: 'cancelled' }, true],
 ] as const)('%s of %j is %s', ([text, context, wanted]) => {
   if (wanted === 'error') expect(parseCondition(text)).toHaveProperty('message');
   else expect(holds(text, context)).toBe(wanted);

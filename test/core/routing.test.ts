@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Graph } from '../../src/core/graph.ts';
 import { type Context, failed, type Outcome, saidNothing, succeeded } from '../../src/core/outcome.ts';
-import { normalLabel, route } from '../../src/core/routing.ts';
+import { normalLabel } from '../../src/core/own-words.ts';
+import { route } from '../../src/core/routing.ts';
 import { conditionLookup } from '../../src/core/step.ts';
 import { graphOf } from '../support/graph.ts';
 

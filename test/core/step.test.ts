@@ -264,6 +264,38 @@ test('no edge: the run fails with the node and its outcome, and a resume visits 
   expect(end.state.next_node).toBe('a');
 });
 
+test('a failure of the configuration ends the run, and a resume visits the node again', () => {
+  const edges = 'a -> b [condition="outcome=fail"]; b -> a';
+  const end = play(graphOf(`a; b; ${edges}`), [['a', 'tool', failed('x', 'config')]]);
+  expect(end.decision).toMatchObject({
+    ending: {
+      reason:
+        'no route from node a for outcome fail: x (class config: only an edge that names failure_class takes it)',
+    },
+  });
+  expect(end.state.next_node).toBe('a');
+});
+
+test('a condition that is true by a key that nothing has set forgives no failure', () => {
+  const ended = (condition: string) =>
+    play(
+      graphOf(
+        `a [shape=parallelogram, tool_command=x]; done [shape=Msquare]; a -> done [condition="${condition}"]`,
+      ),
+      [
+        ['a', 'tool', failed('x', 'product')],
+        ['done', 'exit', succeeded()],
+      ],
+    ).decision;
+  expect(ended('exit_code!=1')).toMatchObject({
+    ending: {
+      ok: false,
+      reason: expect.stringContaining('by a condition on exit_code, which nothing has set'),
+    },
+  });
+  expect(ended('outcome=fail && exit_code!=1')).toMatchObject({ ending: { ok: true } });
+});
+
 test('no edge after a limit that reserves for verification: the limit is the reason of the failure', () => {
   const end = play(graphOf('a; b; a -> b [condition="outcome=success"]'), [
     ['a', 'codergen', failed('max_tokens: the run has spent 9 tokens', 'budget')],

@@ -29,6 +29,8 @@ const tool = (command: string, more = 'label=t') =>
   `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; a [shape=parallelogram, ${more}, tool_command="${command}"]; start -> a; a -> exit [condition="outcome=success"]; a -> a }`;
 const checked = (allowed: string) =>
   `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a]; v [type=verification, "verification.allowed_commands"="${allowed}"]; start -> a -> v -> exit }`;
+const set = (command: string, condition: string) =>
+  `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; a [shape=parallelogram, tool_command="${command}"]; start -> a; a -> exit [condition="${condition}"] }`;
 const whole = (body: string) => `digraph G { ${body} }`;
 const planned = (attrs: string) =>
   around(
@@ -127,7 +129,20 @@ const bad: readonly Row[] = [
   ['condition-key', edge('condition="ctx.n<3"'), 'ctx.n'],
   ['holdout-access', around('prompt=x, access=run', 'holdout="judge/";'), 'run'],
   ['holdout-access', around('prompt=x, access="run:ro"', 'holdout="judge/";'), '"run:ro"'],
-  ['condition-key', edge('condition="context.failure_class=infra"'), 'context.failure_class'],
+  [
+    'unknown-outcome',
+    whole(
+      `${ends} d [shape=diamond]; a [prompt=x, response_file=y]; start -> a -> d; d -> exit [condition="outcome=approve"]`,
+    ),
+    'approve',
+  ],
+  ['unset-key', edge('condition="exit_code!=1"'), 'exit_code'],
+  ['unset-key', edge('condition="outcome=success && context.test.output contains x"'), 'context.test.output'],
+  ['unset-key', edge('condition="build.outcome!=success"'), 'build.outcome'],
+  ['unset-key', edge('condition="last_failure.clas=infra"'), 'last_failure.clas'],
+  ['unset-key', edge('condition="tool.output contains x"'), 'tool.output'],
+  ['unset-key', whole(`${ends} start -> exit [condition="x=1"]`), 'x'],
+  ['unset-key', set('echo n; exit 1', 'n=1'), 'n'],
   ['target-missing', around('goal_gate=true, retry_target=nowhere'), 'nowhere'],
   ['target-missing', around('fallback_retry_target="nowhere"'), '"nowhere"'],
   ['target-missing', around('required_tool_node=nowhere'), 'nowhere'],
@@ -303,6 +318,20 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['condition-key', edge('condition="context.outcome=x && came && context.ctx.x=1 && outcome_of_tests=1"')],
   ['unknown-outcome', edge('condition="outcome=pass || outcome=skipped || context.outcome=any"')],
   ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
+  ['condition-key', edge('condition="context.failure_class=infra"')],
+  [
+    'unknown-outcome',
+    edge('condition="outcome=approve"').replace('label=a', 'prompt=x, response_file=y, agent=command'),
+  ],
+  ['unset-key', edge('condition="outcome=fail && context.preferred_label=x && context.failure_class=infra"')],
+  ['unset-key', edge('condition="last_failure.hopeless!=true && graph.goal=x && internal.retry_count.a>2"')],
+  [
+    'unset-key',
+    edge('condition="tests.state=red"').replace('label=a', 'prompt="Set tests.state to red or green."'),
+  ],
+  ['unset-key', set(`echo '{\\"context_updates\\":{\\"n\\":3}}' > $FACTORY_OUTPUT`, 'context.n<3')],
+  ['unset-key', set('factory order next', 'order.stage=exception')],
+  ['unset-key', set('true', 'tool.output contains x || tool_stdout contains y')],
   ['vars-syntax', around('', 'vars="a=1, b=@x.md, c";')],
   ['unknown-outcome', edge('condition="outcome=has_dod || outcome=SUCCESS"')],
   ['holdout-beside', around('', 'vars="a=1, b=@x.md"; holdout_beside=b;')],
@@ -542,6 +571,68 @@ test('a value after a backslash is reported, and the text after it is checked', 
   ]);
 });
 
+test.for([
+  [edge('condition="exit_code!=1"'), 'warning', 'an exit code other than 0 is outcome=fail'],
+  [
+    edge('condition="context.test.output contains x"'),
+    'warning',
+    'write {"context_updates": {"test.output": "…"}}',
+  ],
+  [edge('condition="start.outcome!=success"'), 'warning', 'write outcome on an edge that leaves "start"'],
+  [edge('condition="last_failure.clas=infra"'), 'error', 'write last_failure.class'],
+  [edge('condition="tool.output contains x"'), 'error', ''],
+  [whole(`${ends} start -> exit [condition="x=1"]`), 'error', 'to $FACTORY_OUTPUT'],
+] as const)('a key that nothing sets in %s is a finding of severity %s: %s', ([pipeline, severity, fix]) => {
+  const one = found(pipeline).find(({ code }) => code === 'unset-key');
+  expect(one).toMatchObject({ severity, fix: expect.stringContaining(fix) });
+});
+
+test('a key that several conditions ask for is one finding', () => {
+  const pipeline = whole(
+    `${ends} a [shape=parallelogram, tool_command=x]; b [prompt=x]; start -> a; a -> b [condition="n=1"]; a -> exit [condition="context.n!=1"]; b -> exit [condition="n=2"]`,
+  );
+  expect(found(pipeline).filter(({ code }) => code === 'unset-key')).toHaveLength(1);
+});
+
+test('a script that a tool calls and that writes its outcome with the key sets it', () => {
+  const scripts = (text: string) => new Map([['sh set.sh', [text]]]);
+  const codes = (text: string) =>
+    findingsOf(set('sh set.sh', 'n=1'), { scripts: scripts(text) }).map(({ code }) => code);
+  expect(codes(`echo '{"context_updates":{"n":1}}' > "$FACTORY_OUTPUT"`)).not.toContain('unset-key');
+  expect(codes('n=1; echo $n')).toContain('unset-key');
+});
+
+test.for([
+  ['prompt="Fix it"', false],
+  ['prompt="Answer success, partial_success or fail"', true],
+  ['prompt="Fix it", allow_partial=true', true],
+  ['shape=parallelogram, tool_command="make"', false],
+  [
+    `shape=parallelogram, tool_command="echo '{\\"outcome\\":\\"partial_success\\"}' > $FACTORY_OUTPUT"`,
+    true,
+  ],
+] as const)('a partial success of a node with %s is expected by authors: %s', ([attrs, is]) => {
+  const pipeline = tested(
+    attrs,
+    'a -> exit [condition="outcome=success"]; a -> bad [condition="outcome=fail"]; bad [shape=Msquare, outcome=fail];',
+  ).replace('d [shape=diamond]; ', '');
+  const messages = found(pipeline).map(({ message }) => message);
+  expect(messages.some((one) => one.includes('partial_success'))).toBe(is);
+});
+
+test('a word on the edges of a node that answers with a document is an error, with the tool that can give it', () => {
+  const [one] = found(
+    whole(
+      `${ends} a [prompt=x, response_file=y]; start -> a; a -> exit [condition="outcome=approve || outcome=fail"]`,
+    ),
+  );
+  expect(one).toMatchObject({
+    code: 'unknown-outcome',
+    severity: 'error',
+    fix: expect.stringContaining('{"outcome": "approve"} to $FACTORY_OUTPUT'),
+  });
+});
+
 test('a prompt file is searched for references if its text is given', () => {
   const pipeline = around('prompt="@p.md"');
   expect(found(pipeline)).toEqual([]);
@@ -560,7 +651,8 @@ test('repeated nodes, empty prompts, agents with access to runs with a holdout, 
       // These depend on the case.
       .filter(
         ([code, s]) =>
-          s === 'warning' && !['undeclared-node', 'unknown-outcome', 'unknown-class'].includes(code),
+          s === 'warning' &&
+          !['undeclared-node', 'unknown-outcome', 'unknown-class', 'unset-key'].includes(code),
       )
       .map(([code]) => code)
       .sort(),

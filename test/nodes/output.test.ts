@@ -29,7 +29,10 @@ describe('refused', () => {
     ['an empty file', '', 'not JSON'],
     ['too deep nesting', `{"context_updates":{"a":${'['.repeat(900)}${']'.repeat(900)}}}`, 'levels'],
     ['a value that is not an object', '[1]', 'not valid'],
-    ['an outcome of several words', '{"outcome":"not so great"}', 'outcome'],
+    ['an outcome given twice', '{"outcome":"fail","outcome":"success"}', '"outcome" twice'],
+    ['a key given twice inside', '{"context_updates":{"a":1,"a":2}}', '"a" twice'],
+    ['a key given twice in other letters', '{"outcome":"fail","outc\\u006fme":"success"}', '"outcome" twice'],
+    ['an outcome of a prototype', '{"__proto__":{"outcome":"fail"}}', '"__proto__"'],
     ['an unknown class', '{"failure_class":"bad luck"}', 'failure_class'],
     ['an unknown key', '{"outcom":"fail"}', 'did you mean "outcome"?'],
     ['a key that is similar to none', '{"preferred_label":"x"}', 'there are outcome, preferred_next_label,'],
@@ -39,5 +42,25 @@ describe('refused', () => {
   ] as const)('%s', ([, text, wanted]) => {
     const parsed = parseOutput(text);
     expect('problem' in parsed && parsed.problem).toContain(wanted);
+  });
+});
+
+test.for(['rejected', 'not so great', 'ѕuccess', 'sucess'])(
+  'the outcome "%s" that no edge names is none, and what else the tool said stays',
+  (outcome) => {
+    expect(parseOutput(JSON.stringify({ outcome, failure_class: 'product', notes: 'n' }))).toEqual({
+      output: {
+        failure_class: 'product',
+        notes: 'n',
+        unknown: expect.stringContaining(`${JSON.stringify(outcome)} is none of success, partial_success`),
+      },
+    });
+  },
+);
+
+test('an outcome that an edge names is a success with this label', () => {
+  const words = { named: [{ test: '=', literal: 'rejected' }], gate: false } as const;
+  expect(parseOutput('{"outcome":"Rejected"}', words)).toEqual({
+    output: { outcome: 'success', preferred_next_label: 'rejected', ownWord: true },
   });
 });

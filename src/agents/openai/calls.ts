@@ -68,14 +68,21 @@ export function callRunner(deps: CallDeps) {
     }
     const stop = stopped();
     if (stop !== undefined) return { report: stop };
-    for (const call of calls.filter(isFinish)) {
-      const end = finished(call.arguments, someFailed);
-      if ('report' in end) return end;
-      add(call, refusedCall(end.problem), 0);
-    }
+    const ends = calls
+      .filter(isFinish)
+      .map((call) => ({ call, end: finished(call.arguments, someFailed, deps.context.task) }));
+    const reports = ends.flatMap(({ end }) => ('report' in end ? [end] : []));
+    const [first] = reports;
+    if (first !== undefined && reports.every((one) => saysTheSame(one, first))) return first;
+    for (const { call, end } of ends)
+      add(call, refusedCall('problem' in end ? end.problem : 'finish was called with two outcomes'), 0);
     return { results };
   };
 }
+
+type Ended = { readonly report: AgentReport };
+const saysTheSame = ({ report: a }: Ended, { report: b }: Ended): boolean =>
+  a.kind === 'finished' && b.kind === 'finished' && a.outcome === b.outcome && a.label === b.label;
 
 async function carryOut(call: FunctionCall, number: number, deps: CallDeps): Promise<ToolResult> {
   const { tools, finish, context } = deps;

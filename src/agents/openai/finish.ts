@@ -1,6 +1,8 @@
 /** The instructions of a model that works with tools, and how its work ends. Pure. */
-import { parseAnswer } from '../../core/agent-answer.ts';
-import type { AgentReport } from '../../core/contracts/agent.ts';
+import { parseAnswer, reportOfText, wordsFor } from '../../core/agent-answer.ts';
+import type { AgentReport, AgentTask } from '../../core/contracts/agent.ts';
+import { agentOutcomes } from '../../core/outcome.ts';
+import { namedLiterals } from '../../core/own-words.ts';
 import { reservedKeyIn } from '../../core/policy/reserved-keys.ts';
 import { answerProperties, answerSchema } from '../program/answer.ts';
 import type { ToolSpec } from './request.ts';
@@ -29,6 +31,8 @@ export function instructionsFor({ tools, scope, finish }: Loop): string {
   ].join('\n');
 }
 
+const updatesByName = { type: 'object', description: 'values for later nodes, by dotted names' };
+
 /** The last call: how the work went. It may set values, which the answer of an agent program may not. */
 export const finishTool: ToolSpec = {
   name: 'finish',
@@ -40,7 +44,7 @@ export const finishTool: ToolSpec = {
     required: ['outcome', 'notes'],
     properties: {
       ...answerProperties,
-      context_updates: { type: 'object', description: 'values for later nodes, by dotted names' },
+      context_updates: updatesByName,
     },
   },
 };
@@ -50,20 +54,34 @@ type LastMessage =
   /** It is no end: why, and what to answer to the model. */
   | { readonly report?: never; readonly why: string; readonly reply: string };
 
+/** The last call, with the words that edges of the node name among its outcomes. */
+export function finishToolFor(task: TaskWords): ToolSpec {
+  const named = namedLiterals(wordsFor(task));
+  if (named.length === 0) return finishTool;
+  const outcome = { type: 'string', enum: [...agentOutcomes, ...named] };
+  const { parameters } = finishTool;
+  const properties = { ...answerProperties, context_updates: updatesByName, outcome };
+  return { ...finishTool, parameters: { ...parameters, properties } };
+}
+
+/** What decides which words the model may answer. */
+export type TaskWords = Pick<AgentTask, 'tested' | 'schema' | 'settings' | 'named'>;
+
 /** A message without calls: the end, if there is something in it. `finish`: the model may call that. */
-export function lastMessage(said: string, finish: boolean): LastMessage {
+export function lastMessage(said: string, finish: boolean, task: TaskWords): LastMessage {
   if (said.trim() === '') {
     const reply = finish ? 'call finish' : 'answer with the text that was asked for';
     return { why: 'its answer was empty', reply: `Your answer was empty. Continue the work, or ${reply}.` };
   }
   if (!finish) return { report: { kind: 'answered', text: said } };
-  const read = finished(said, false);
+  const read = finished(said, false, task);
   if ('report' in read) return read;
   // Prose is an answer as well; what tries to be an outcome must be a valid one.
   const isOutcome = /^\s*(?:```\w*\s*)?\{/.test(said) && /"outcome"\s*:/.test(said);
-  return isOutcome
-    ? { why: read.problem, reply: `${read.problem}. Call finish instead.` }
-    : { report: { kind: 'answered', text: said } };
+  const report = isOutcome ? undefined : reportOfText(task, said);
+  if (report !== undefined && report.kind !== 'failed') return { report };
+  const why = report === undefined ? read.problem : report.reason;
+  return { why, reply: `${why}. Call finish instead.` };
 }
 
 /** The outcome that the model reports. `othersFailed`: another call of the same turn failed, which the model did not know
@@ -71,9 +89,9 @@ export function lastMessage(said: string, finish: boolean): LastMessage {
 export function finished(
   said: string,
   othersFailed: boolean,
+  task: TaskWords,
 ): { readonly report: AgentReport } | { readonly problem: string } {
-  // The schema of the call lists its outcomes.
-  const read = parseAnswer(said, 'ours');
+  const read = parseAnswer(said, wordsFor(task));
   if ('problem' in read) return { problem: `the answer ${read.problem}` };
   const { answer } = read;
   const reserved = reservedKeyIn(answer.updates);

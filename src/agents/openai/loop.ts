@@ -5,7 +5,7 @@ import type { AgentReport, AgentTask } from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
 import { type AskDeps, ask, type ModelAnswer, stopReport } from './ask.ts';
 import { callRunner } from './calls.ts';
-import { finishTool, instructionsFor, lastMessage } from './finish.ts';
+import { finishToolFor, instructionsFor, lastMessage } from './finish.ts';
 import type { Request, Turn } from './request.ts';
 import type { Loop } from './settings.ts';
 import { tools } from './tools/index.ts';
@@ -74,7 +74,7 @@ class Conversation {
     const offered = tools().filter(({ name }) => loop.tools.includes(name));
     this.#specs = [
       ...offered.map(({ name, description, parameters }) => ({ name, description, parameters })),
-      ...(loop.finish ? [finishTool] : []),
+      ...(loop.finish ? [finishToolFor(task)] : []),
     ];
     this.#runCalls = callRunner({
       tools: offered,
@@ -162,7 +162,7 @@ class Conversation {
       this.#turns.push(...done.results);
       return undefined;
     }
-    const last = lastMessage(text, finish);
+    const last = lastMessage(text, finish, this.#task);
     if (last.report !== undefined) return last;
     this.#empty += 1;
     if (this.#empty > mostEmpty)

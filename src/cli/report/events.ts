@@ -38,12 +38,13 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
     { node, result, ...(reason === '' ? {} : { reason }) },
   ],
   GuardrailViolation: ({ node_id: node, paths }) => ['warn', 'guardrail violation', { node, paths }],
-  StageCompleted: ({ node_id: node, outcome, elapsed_ms, replayed, notes }) => [
+  StageCompleted: ({ node_id: node, outcome, elapsed_ms, replayed, notes, unset_keys }) => [
     'info',
     'node completed',
     {
       ...{ node, outcome, elapsed_ms },
       ...(replayed === true ? { replayed } : {}),
+      ...unsetWords(unset_keys),
       ...(notes === '' ? {} : { notes }),
     },
   ],
@@ -56,6 +57,7 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
       class: failed.failure_class,
       elapsed_ms,
       ...(replayed === true ? { replayed } : {}),
+      ...unsetWords(failed.unset_keys),
     },
   ],
   CheckpointSaved: ({ last_completed_node: node }) => ['debug', 'checkpoint saved', { node }],
@@ -68,6 +70,10 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
     { status, node, ...(wake_at === null ? {} : { wake_at }), reason },
   ],
 };
+
+/** That conditions after a node read keys which nothing has set. */
+const unsetWords = (keys: readonly string[] | undefined) =>
+  keys === undefined ? {} : { unset_keys: keys.join(',') };
 
 /** An event as a log record. */
 export const recordOf = (event: RunEvent): Parameters<Log> => records[event.type](event as never);

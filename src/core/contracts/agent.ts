@@ -2,6 +2,7 @@
 import type { Usage } from '../budget/usage.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { AgentOutcome, AnsweredBy, FailureClass, Park, WaitCause } from '../outcome.ts';
+import type { NamedWord } from '../own-words.ts';
 import type { NodeSettings } from '../settings/node.ts';
 import type { Exit } from './process.ts';
 import type { SandboxLevel } from './sandbox.ts';
@@ -76,6 +77,8 @@ export type AgentTask = {
   readonly schema?: { readonly name: string; readonly schema: JsonObject };
   /** Edges test the outcome of the node: an answer that gives none is no success. */
   readonly tested?: true;
+  /** Words besides the outcomes that edges name: an answer may be one of them. */
+  readonly named?: readonly NamedWord[];
   /** Milliseconds, when the node says `timeout` itself: a hard limit. */
   readonly timeoutMs?: number;
   /** Milliseconds without a sign of life after which a call counts as hung; one that is still streaming continues. */
@@ -195,6 +198,8 @@ export type AgentReport =
       readonly kind: 'finished';
       readonly outcome: AgentOutcome;
       readonly label: string;
+      /** The label is the word that it answered as its outcome. */
+      readonly ownWord?: true;
       readonly suggested: readonly string[];
       readonly notes: string;
       readonly reason: string;

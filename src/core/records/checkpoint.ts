@@ -70,6 +70,18 @@ export const endedSchema = once(() =>
 );
 export type Ended = z.infer<ReturnType<typeof endedSchema>>;
 
+/** How a run comes to a node. */
+export const arrivedSchema = once(() =>
+  z.object({
+    from: z.string(),
+    conditional: z.boolean(),
+    unset: z
+      .array(z.string())
+      .exactOptional()
+      .describe('Keys without a value by which a condition that asks for no outcome was true'),
+  }),
+);
+
 export const checkpointSchema = once(() =>
   z.object({
     schema_version: z.literal(1),
@@ -81,10 +93,7 @@ export const checkpointSchema = once(() =>
     context: z.record(z.string(), json()),
     origins: z.record(z.string(), z.enum(['engine', 'agent', 'tool'])).describe('Who set a context key last'),
     next_node: nodeId().nullable().describe('Null when an exit was reached'),
-    arrived: z
-      .object({ from: z.string(), conditional: z.boolean() })
-      .nullable()
-      .describe('How the run came to the next node'),
+    arrived: arrivedSchema().nullable().describe('How the run came to the next node'),
     steps: z.number(),
     visits: counts(),
     calls: counts().describe('Agent calls made, by node'),

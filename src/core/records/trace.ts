@@ -10,6 +10,8 @@ export type RouteCandidate = {
   readonly condition: string;
   /** True for every unconditional edge and for every condition that is true. */
   readonly matched: boolean;
+  /** Keys that its condition read and that nothing has set: each counts as empty. */
+  readonly unset?: readonly string[];
   readonly lost?: string;
 };
 

@@ -5,7 +5,7 @@ import { spentSchema, type Usage, usageSchema } from '../budget/usage.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { once } from '../once.ts';
 import { alikeSchema, type Outcome } from '../outcome.ts';
-import { endedSchema, journalMarkSchema, lastFailureSchema } from './checkpoint.ts';
+import { arrivedSchema, endedSchema, journalMarkSchema, lastFailureSchema } from './checkpoint.ts';
 import { fileName, innerPath, nodeId } from './names.ts';
 import type { RouteCandidate } from './trace.ts';
 
@@ -98,7 +98,7 @@ export const visitRecordSchema = once(() =>
       .exactOptional()
       .describe('Repeated failures of this node; null when they end, absent if unchanged'),
     next_node: nodeId().nullable(),
-    arrived: z.object({ from: z.string(), conditional: z.boolean() }).nullable(),
+    arrived: arrivedSchema().nullable(),
     steps: z.int(),
     elapsed_ms: z.number(),
     commands: z

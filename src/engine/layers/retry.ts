@@ -10,6 +10,7 @@ import {
   noWaits,
   outageWaits,
   type Retry,
+  retryPolicyOf,
   type Waits,
   withWait,
 } from '../../core/retry.ts';
@@ -56,18 +57,8 @@ export const retry: Layer = (next) => async (context) => {
 /** Decides after each attempt of one execution. */
 function retryRules({ run, node, kind, limits }: LayerContext) {
   const { caps, probes } = limits;
-  const { settings } = node;
   const parkAfterMs = caps.parkAfterMs ?? defaultCaps.parkAfterMs;
-  const policy = {
-    maxRetries: settings.max_retries,
-    delayMs: settings.retry_delay,
-    backoff: settings.retry_backoff,
-    maxDelayMs: settings.retry_max_delay,
-    onFail: settings.retry_on === 'fail',
-    allowPartial: settings.allow_partial,
-    isAgent: kind.type === 'codergen',
-    parkAfterMs,
-  };
+  const policy = retryPolicyOf(node, parkAfterMs);
   const outageMs = kind.type !== 'codergen' || probes ? 0 : parkAfterMs;
   let outage: Waits = noWaits;
   let askedAgain = false;

@@ -1,7 +1,8 @@
 /** The edges by which a node can be left: calls the router with everything that the node may report. */
 import { evaluate } from '../../core/conditions.ts';
-import type { Edge } from '../../core/graph.ts';
+import type { Edge, Graph } from '../../core/graph.ts';
 import type { FailureClass } from '../../core/outcome.ts';
+import { isAboutWord } from '../../core/own-words.ts';
 import type { PossibleOutcome } from '../../core/possible-outcomes.ts';
 import { byWeightThenName, type Choice, chooseEdge } from '../../core/routing.ts';
 import { type Comparison, comparisons, contextKey, valuesFor } from './comparisons.ts';
@@ -9,6 +10,8 @@ import { type Comparison, comparisons, contextKey, valuesFor } from './compariso
 /** The report of an attempt in addition to its status, and the context for the router. */
 export type EdgeWords = {
   readonly label: string;
+  /** The label is a word that is answered as the outcome. */
+  readonly ownWord?: true;
   readonly suggested: readonly string[];
   readonly class: FailureClass | undefined;
   readonly context: ReadonlyMap<string, string>;
@@ -22,6 +25,7 @@ export type Way = {
 
 /** The edges that leave a node, with all keys of their conditions. */
 export type Fork = {
+  readonly graph: Graph;
   readonly node: string;
   /** In the order in which the router prefers them. */
   readonly edges: readonly Edge[];
@@ -38,7 +42,7 @@ const engineKeys: ReadonlySet<string> = new Set([
   ...['outcome', 'preferred_label', 'failure_class', 'current_node'],
 ]);
 
-export function forkOf(node: string, leaving: readonly Edge[]): Fork {
+export function forkOf(graph: Graph, node: string, leaving: readonly Edge[]): Fork {
   const edges = [...leaving].sort(byWeightThenName);
   const compared = new Map<string, Comparison[]>();
   for (const { condition } of edges) if (condition !== undefined) comparisons(condition, compared);
@@ -47,6 +51,7 @@ export function forkOf(node: string, leaving: readonly Edge[]): Fork {
     .filter(([key]) => !engineKeys.has(key))
     .map(([key, of]) => ({ key, ...valuesFor(of) }));
   return {
+    graph,
     node,
     edges,
     open: edges.filter((edge) => edge.condition === undefined),
@@ -68,7 +73,9 @@ export function choose(fork: Fork, { status, broke }: PossibleOutcome, words: Ed
   ]);
   const value = (key: string) => known.get(contextKey(key)) ?? '';
   const isTrue = (edge: Edge) => edge.condition !== undefined && evaluate(edge.condition, value);
-  return chooseEdge(fork.edges, isTrue, { broke, ...words });
+  const { label, suggested, ownWord } = words;
+  const about = ownWord === true ? { isAboutWord: (edge: Edge) => isAboutWord(fork.graph, edge, label) } : {};
+  return chooseEdge(fork.edges, isTrue, { broke, label, suggested, ...about });
 }
 
 // A limit on the combinations that are tried; beyond it every edge counts as possible.
@@ -111,10 +118,12 @@ export function* allEdgeWords(fork: Fork, giving: PossibleOutcome): Generator<Ed
 
 function* reports(
   { labels, open }: Fork,
-  { says }: PossibleOutcome,
-): Generator<Pick<EdgeWords, 'label' | 'suggested'>> {
+  { says, status }: PossibleOutcome,
+): Generator<Pick<EdgeWords, 'label' | 'suggested' | 'ownWord'>> {
   if (!says) return yield { label: '', suggested: [] };
   for (const label of labels) yield { label, suggested: [] };
+  if (status === 'success')
+    for (const label of labels) if (label !== '') yield { label, suggested: [], ownWord: true };
   if (open.length < 2) return;
   for (const { label } of open) if (label !== '') yield { label, suggested: [] };
   for (const label of labels) for (const { to } of open) yield { label, suggested: [to] };

@@ -66,7 +66,7 @@ function explore(subject: Subject): Flow | undefined {
     const key = passes === undefined ? node.id : `${node.id} ${passes.key}`;
     const old = byKey.get(key);
     if (old !== undefined) return old;
-    const fork = forks.get(node.id) ?? forkOf(node.id, outgoing.get(node.id) ?? []);
+    const fork = forks.get(node.id) ?? forkOf(graph, node.id, outgoing.get(node.id) ?? []);
     forks.set(node.id, fork);
     const givings = passes === undefined ? outcomesOf(subject, node) : [passes];
     const made: FlowPlace = { node, type, givings, passes, fork, moves: [] };

@@ -1,7 +1,11 @@
 /** Turns a path through the graph into an example run: outcomes, reports and context keys with which the router follows
  *  the path. */
+import { defaultCaps } from '../../core/budget/limits.ts';
 import type { WitnessStep } from '../../core/diagnostic.ts';
+import type { Node } from '../../core/graph.ts';
+import { type FailureClass, failed } from '../../core/outcome.ts';
 import { reservedKeyIn } from '../../core/policy/reserved-keys.ts';
+import { nextAttempt, retryPolicyOf } from '../../core/retry.ts';
 import { allEdgeWords, choose, type EdgeWords, forkOf } from './edges.ts';
 import { type Move, missedGate } from './reach.ts';
 
@@ -48,7 +52,7 @@ function* candidates(moves: readonly Move[], at: number, before: EdgeWords): Gen
     if (other === undefined || speaks(other) || (isOwn(other) && !speaks(move))) break;
     edges.push(...other.place.fork.edges);
   }
-  const fork = forkOf(move.place.node.id, edges);
+  const fork = forkOf(move.place.fork.graph, move.place.node.id, edges);
   for (const said of allEdgeWords({ ...fork, keys: [] }, move.giving))
     yield { ...said, context: before.context };
   if (!speaks(move)) return;
@@ -78,8 +82,15 @@ function mayEnd(moves: readonly Move[], at: number): boolean {
 function stepsOf(moves: readonly Move[], words: readonly EdgeWords[]): readonly WitnessStep[] {
   const steps = moves.map((move, at): WitnessStep => {
     const { place, giving, way } = move;
-    const { label, suggested, class: failure, context } = isOwn(move) ? (words[at] ?? silence) : silence;
+    const {
+      label,
+      ownWord,
+      suggested,
+      class: failure,
+      context,
+    } = isOwn(move) ? (words[at] ?? silence) : silence;
     const sets = isOwn(move) ? changed(words[at - 1]?.context ?? new Map(), context) : [];
+    const attempts = failure === undefined || !isOwn(move) ? 1 : attemptsOf(place.node, failure);
     const isPlain = failure === 'product' && !giving.broke && !wantsClass(moves, at);
     return {
       node: place.node.id,
@@ -88,6 +99,8 @@ function stepsOf(moves: readonly Move[], words: readonly EdgeWords[]): readonly 
       ...(isOwn(move) ? {} : { passes: true }),
       ...(failure === undefined || isPlain ? {} : { failure_class: failure }),
       ...(label === '' ? {} : { preferred_label: label }),
+      ...(ownWord === undefined ? {} : { own_word: true }),
+      ...(attempts === 1 ? {} : { attempts }),
       ...(suggested.length === 0 ? {} : { suggested_ids: suggested }),
       ...(sets.length === 0 ? {} : { sets: Object.fromEntries(sets) }),
       edge: way.edge === undefined ? null : { to: way.edge.to, condition: way.edge.conditionText },
@@ -97,6 +110,14 @@ function stepsOf(moves: readonly Move[], words: readonly EdgeWords[]): readonly 
   return last?.type === 'exit' && !missedGate(moves)
     ? [...steps, { node: last.node.id, outcome: 'success', exit: true, edge: null }]
     : steps;
+}
+
+/** How often a node is tried until a failure of this class is final. */
+function attemptsOf(node: Node, failure: FailureClass): number {
+  const policy = retryPolicyOf(node, defaultCaps.parkAfterMs);
+  let attempt = 1;
+  while (attempt < mostTries && nextAttempt(policy, attempt, failed('', failure)).again) attempt++;
+  return attempt;
 }
 
 /** After a tool failure, an agent with `allowed_write_paths` only starts if the class is `product`. */

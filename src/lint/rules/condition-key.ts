@@ -9,14 +9,12 @@ import { finding, type Rule } from '../rule.ts';
 
 const words = ['outcome', 'preferred_label', 'failure_class'];
 
-/** The key that was probably meant: one of the outcome, `context.x` for the `${ctx.x}` of prompts, or the class that
- *  other runners keep in the context. */
-function meantBy({ key, at, length }: KeyNamed, text: string): string | undefined {
+/** The key that was probably meant: one of the outcome, or `context.x` for the `${ctx.x}` of prompts. */
+export function meantBy({ key, at, length }: KeyNamed, text: string): string | undefined {
   if (words.includes(key)) return undefined;
   // `condition="fail"`
   if (outcomeOf(key) !== undefined && /^\s*(?:$|&&|\|\||\))/.test(text.slice(at + length)))
     return `outcome=${key}`;
-  if (key === 'context.failure_class') return 'failure_class';
   if (key.startsWith('ctx.')) return `context.${key.slice('ctx.'.length)}`;
   return nearest(key, words);
 }

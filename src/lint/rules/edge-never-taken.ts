@@ -29,7 +29,7 @@ export const edgeNeverTaken: Rule = {
 
 function report(edge: Edge, subject: Subject, flow: Flow): Finding {
   const { graph } = subject;
-  const { why, fix, instead } = reason(edge, flow);
+  const { why, fix, instead } = reason(edge, flow, subject);
   const behind = unreached(edge, subject, flow);
   const effect = behind.length === 0 ? '' : `; so no run reaches ${listedNames(behind)}`;
   const message = `the edge ${edge.from} -> ${edge.to} is never taken: ${why}${effect}`;
@@ -46,9 +46,9 @@ type Reason = {
   readonly instead: Move | undefined;
 };
 
-function reason(edge: Edge, { places }: Flow): Reason {
+function reason(edge: Edge, { places }: Flow, { graph }: Subject): Reason {
   const sources = places.filter(({ node }) => node.id === edge.from);
-  const alone = forkOf(edge.from, [edge]);
+  const alone = forkOf(graph, edge.from, [edge]);
   // The edge alone would be taken, but another one wins.
   for (const place of sources) {
     for (const giving of place.givings) {

@@ -1,7 +1,7 @@
 /** Conditions compare `failure_class` with classes of failures. */
-import { parseCondition } from '../../core/conditions.ts';
+import { asksClass, parseCondition } from '../../core/conditions.ts';
 import { nearestOf } from '../../core/nearest.ts';
-import { failureClasses } from '../../core/outcome.ts';
+import { classesIn, failureClasses } from '../../core/outcome.ts';
 import { withWord } from '../../core/settings/repair.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
 import { spanInValue } from '../../dot/literals.ts';
@@ -22,8 +22,8 @@ export const unknownClass: Rule = {
       seen.add(attribute);
       const read = parseCondition(attribute.value.text);
       for (const { key, test, literal, at, length } of 'condition' in read ? read.compared : []) {
-        if (key !== 'failure_class' || (test !== '=' && test !== '!=') || literal === '') continue;
-        if (failureClasses.some((known) => known === literal)) continue;
+        if (!asksClass(key) || (test !== '=' && test !== '!=') || literal === '') continue;
+        if (failureClasses.some((known) => known === literal) || classesIn(literal) !== undefined) continue;
         const meant = nearestOf(literal, failureClasses);
         yield finding(
           graph,
@@ -34,7 +34,7 @@ export const unknownClass: Rule = {
             fix:
               meant === undefined
                 ? `compare failure_class with one of ${failureClasses.join(', ')}`
-                : `write failure_class${test}${meant}`,
+                : `write ${key}${test}${meant}`,
             // Any class does: it is not known whether the others can occur.
             repairs: [{ attribute, instead: withWord(attribute, { at, length }, meant ?? 'product') }],
           },

@@ -1,8 +1,9 @@
 /** Conditions compare `outcome` with outcomes, or with words that a node before the edge can answer. */
 import { parseCondition } from '../../core/conditions.ts';
-import type { Edge } from '../../core/graph.ts';
+import type { Edge, Node } from '../../core/graph.ts';
 import { nearest } from '../../core/nearest.ts';
 import { outcomeOf, outcomeSynonyms, outcomeWords } from '../../core/outcome.ts';
+import { answersWithDocument } from '../../core/possible-outcomes.ts';
 import { withWord } from '../../core/settings/repair.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
 import { spanInValue } from '../../dot/literals.ts';
@@ -25,6 +26,9 @@ export const unknownOutcome: Rule = {
         if (key !== 'outcome' || (test !== '=' && test !== '!=')) continue;
         if (outcomeOf(literal) !== undefined) continue;
         const meant = nearest(literal, known);
+        const document = edges
+          .map(({ from }) => documentBefore(subject, from))
+          .find((one) => one !== undefined);
         const free = edges.some(({ from }) => answersFreely(subject, from));
         if (free && meant === undefined) continue;
         yield finding(
@@ -33,7 +37,10 @@ export const unknownOutcome: Rule = {
           {
             message: `"${literal}" is not an outcome${meant === undefined ? '' : `; the nearest is "${meant}"`}${free ? '' : ', and no node before this edge can answer it'}`,
             span: spanInValue(graph, attribute, at, length),
-            fix: `${meant === undefined ? '' : `write ${meant}: `}compare outcome with one of ${outcomeWords.join(', ')}`,
+            fix:
+              document !== undefined && !free && meant === undefined
+                ? `"${document}" answers with a document, which is a success: let a tool after it read the answer and write {"outcome": "${literal}"} to $FACTORY_OUTPUT, or remove response_file and response_schema, so that the answer is the outcome`
+                : `${meant === undefined ? '' : `write ${meant}: `}compare outcome with one of ${outcomeWords.join(', ')}`,
             repairs:
               meant === undefined ? [] : [{ attribute, instead: withWord(attribute, { at, length }, meant) }],
           },
@@ -56,20 +63,28 @@ function conditionsOf({ graph }: Subject): ReadonlyMap<Attribute, readonly Edge[
   return found;
 }
 
-/** Node types that answer any word; the outcomes of a verification are fixed. */
-const free: ReadonlySet<string> = new Set(['tool', 'codergen']);
+/** Whether a node may answer any word; the outcomes of a verification are fixed, and a document is no outcome. */
+const isFree = (node: Node | undefined): boolean =>
+  node === undefined ||
+  node.type === '' ||
+  node.type === 'tool' ||
+  (node.type === 'codergen' && !answersWithDocument(node));
 
-/** Whether the outcome with which `id` is left comes from a node that may answer any word: a conditional node passes on
- *  what came before it. */
-function answersFreely({ graph, incoming }: Subject, id: string): boolean {
-  const seen = new Set<string>();
-  const open = [id];
-  for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    if (seen.has(at)) continue;
-    seen.add(at);
-    const type = graph.nodes.get(at)?.type ?? '';
-    if (type === '' || free.has(type)) return true;
-    if (type === 'conditional') open.push(...(incoming.get(at) ?? []).map(({ from }) => from));
+/** Whether the outcome with which `id` is left comes from a node that may answer any word. */
+const answersFreely = (subject: Subject, id: string): boolean => sourcesOf(subject, id).some(isFree);
+
+/** A node whose outcome `id` is left with and that answers with a document. */
+const documentBefore = (subject: Subject, id: string): string | undefined =>
+  sourcesOf(subject, id).find((node) => node?.type === 'codergen' && answersWithDocument(node))?.id;
+
+/** The nodes whose outcome `id` is left with: a conditional node passes on what came before it. */
+function sourcesOf({ graph, incoming }: Subject, id: string): readonly (Node | undefined)[] {
+  const seen = new Set([id]);
+  const sources: (Node | undefined)[] = [];
+  for (const at of seen) {
+    const node = graph.nodes.get(at);
+    if (node?.type === 'conditional') for (const { from } of incoming.get(at) ?? []) seen.add(from);
+    else sources.push(node);
   }
-  return false;
+  return sources;
 }

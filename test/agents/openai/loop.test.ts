@@ -672,3 +672,27 @@ test('a session waits for a provider that is down and continues; its first turn 
   expect(await first.work()).toMatchObject({ class: 'infra', park: { kind: 'outage' } });
   expect(first.server.requests).toHaveLength(1);
 });
+
+test('a word that an edge names is one of the outcomes of finish, and two ends of one turn count for nothing', async () => {
+  await using it = await job(
+    [
+      calls(done(), call('finish', { outcome: 'fail', notes: 'no' })),
+      calls(call('finish', { outcome: 'refused', notes: 'no' })),
+      calls(call('finish', { outcome: 'rejected', notes: 'no' })),
+    ],
+    { task: { named: [{ test: '=', literal: 'rejected' }] } },
+  );
+  expect(await it.work()).toMatchObject({
+    kind: 'finished',
+    outcome: 'success',
+    label: 'rejected',
+    ownWord: true,
+  });
+  const offered = JSON.stringify(it.server.requests[0]?.body?.['tools']);
+  expect(offered).toContain('"enum":["success","partial_success","retry","fail","rejected"]');
+  expect(it.told()).toEqual([
+    expect.stringContaining('two outcomes'),
+    expect.stringContaining('two outcomes'),
+    expect.stringContaining('"refused", which is none of'),
+  ]);
+});
