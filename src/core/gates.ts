@@ -11,7 +11,7 @@ import {
   failed,
   isFinalConfig,
   keptOfAttempt,
-  notRunnable,
+  missesProgram,
   type Outcome,
   type RepeatedFailure,
 } from './outcome.ts';
@@ -278,7 +278,7 @@ const isBringable = (last: LastFailure): boolean =>
   last.class === 'config' &&
   !last.class_said &&
   last.judge !== true &&
-  notRunnable.includes(last.exit_code ?? 0);
+  missesProgram({ ...last, exitCode: last.exit_code });
 
 /** Why no change that the agent of `node` may make can fix the last failure, or undefined. `allowed` is its
  *  `allowed_write_paths`. An agent cannot fix a scenario, the machine or the configuration: an agent on a path back

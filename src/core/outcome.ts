@@ -155,10 +155,16 @@ export const failed = (
 /** Exit codes of a shell whose command cannot be run, or is missing. */
 export const notRunnable: readonly number[] = [126, 127];
 
-/** A failure that every further attempt would meet: of the configuration, unless a command's program is missing, which a later node
- *  may bring. */
+/** Whether a command failed since a program or a script is missing or cannot be run, by evidence. */
+export const missesProgram = (failure: {
+  readonly attribution?: Attribution;
+  readonly exitCode?: number | null;
+}): boolean => failure.attribution?.how === 'evidence' || notRunnable.includes(failure.exitCode ?? 0);
+
+/** A failure that every further attempt would meet: of the configuration, unless a command misses a program, which a later node may
+ *  bring. */
 export const isFinalConfig = (outcome: Outcome): boolean =>
-  outcome.status === 'fail' && outcome.class === 'config' && !notRunnable.includes(outcome.exitCode ?? 0);
+  outcome.status === 'fail' && outcome.class === 'config' && !missesProgram(outcome);
 
 /** What another outcome of the same attempt keeps of the first one. */
 export const keptOfAttempt = ({ by, denied }: Outcome): Pick<Outcome, 'by' | 'denied'> => ({

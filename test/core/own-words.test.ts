@@ -108,6 +108,7 @@ test('the record of the route says why the edge on success was not taken', () =>
   expect(candidates.find(({ to }) => to === 'x')?.lost).toBe('the edge to z names the word "rejected"');
 });
 
+const missing = { class: 'config', how: 'evidence', why: 'there is no program x' } as const;
 const config = failed('no', 'config', { broke: true });
 test.for([
   ['a -> x [condition="outcome=fail"]', config, undefined],
@@ -125,6 +126,12 @@ test.for([
   ],
   ['a -> d [condition="outcome=fail"]; d -> x', failed('no', 'config'), undefined],
   ['a -> x [condition="outcome=fail"]', failed('no', 'config', { exitCode: 127 }), 'x'],
+  ['a -> x [condition="outcome=fail"]', failed('no', 'config', { attribution: missing, broke: true }), 'x'],
+  [
+    'a -> x [condition="outcome=fail"]',
+    failed('no', 'config', { attribution: { ...missing, how: 'said' } }),
+    undefined,
+  ],
   ['a -> x', failed('no', 'config', { exitCode: 126 }), 'x'],
   ['a -> x [condition="outcome=fail"]', failed('no', 'config', { exitCode: 1 }), undefined],
   ['a -> x [condition="outcome=fail"]', failed('no', 'agent', { broke: true }), 'x'],
