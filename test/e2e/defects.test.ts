@@ -39,7 +39,7 @@ describe('a node cannot break the engine', () => {
     await using it = await home({
       'p.dot': one(
         'shape=parallelogram, tool_command="mkdir $FACTORY_NODE_DIR/status.json $FACTORY_OUTPUT; exit 1", retry_on=fail, max_retries=1, retry_delay=1ms',
-        'start -> t; t -> exit [condition="outcome=fail"]',
+        'start -> t; t -> exit [condition="failure_class=config"]',
       ),
       'w/a': '',
     });
@@ -204,7 +204,7 @@ test.each([
 test('prepared answers are the same before and after a resume, even if their files have changed', async () => {
   const pipeline = one(
     'shape=parallelogram, tool_command="rm \\"$ANSWER\\""',
-    'start -> t -> m; m -> n [condition="outcome=success"]; n -> exit [condition="outcome=fail"]',
+    'start -> t -> m; m -> n [condition="outcome=success"]; n -> exit [condition="failure_class=config"]',
     'agent_script="s.json"; m [prompt="p", response_file="m.txt"] n [prompt="p"]',
   );
   const script = JSON.stringify({ format: 'factory-script/1', answers: { m: [{ file: 'a.txt' }] } });
