@@ -18,16 +18,20 @@ export type Applied = { readonly touched: readonly string[] } & (
 /** Writes a proposal into the folder `workspace` if all of it is permitted: each path once and in `order.allowed_files`,
  *  not named by `order.forbidden`, not in `.git` or `.factory`, not through a link, not a folder, and each `base_sha256`
  *  the hash of the current file (of no bytes for a new one). Otherwise nothing is written and `failure` gives the stage
- *  and the reason; the content of a proposal never makes it reject. Existing files keep their permission bits, new ones
- *  get 0644. If a write fails, the earlier writes are undone exactly and the failure is `write_failed`. */
+ *  and the reason; the content of a proposal never makes it reject. Existing files keep their permission bits; a new one is
+ *  executable if it begins with `#!`. If a write fails, the earlier writes are undone exactly and the failure is
+ *  `write_failed`. `refuses` may refuse the checked writes. */
 export async function applyProposal(
   workspace: string,
   order: OrderScope,
   proposal: WriteProposal,
+  refuses: (writes: readonly CheckedWrite[]) => Promise<StageFailure | undefined> = async () => undefined,
 ): Promise<Applied> {
   const touched = touchedBy(proposal);
   const checked = await checkProposal(workspace, order, proposal);
   if ('stage' in checked) return { touched, failure: checked };
+  const refused = await refuses(checked.writes);
+  if (refused !== undefined) return { touched, failure: refused };
   const undo: (() => Promise<void>)[] = [];
   const undoAll = async (): Promise<void> => {
     for (const step of undo.reverse()) await step();
@@ -50,6 +54,13 @@ export async function applyProposal(
   }
 }
 
+/** Permission bits of the written file; a link to nothing counts as no file. */
+const modeOf = ({ before, content }: CheckedWrite): number => {
+  const isNew = before.is === 'absent' || before.bytes === undefined;
+  // In Rust, `#![` begins an attribute.
+  return isNew ? (/^#!(?!\s*\[)/.test(content) ? 0o755 : 0o644) : before.mode;
+};
+
 async function writeOne(
   workspace: string,
   write: CheckedWrite,
@@ -60,7 +71,7 @@ async function writeOne(
   const { before } = write;
   const firstMade = makeFolder(dirname(path));
   if (firstMade !== undefined) undo.push(async () => removeNow(firstMade));
-  await writeFileAtomic(path, write.content, { mode: before.is === 'absent' ? 0o644 : before.mode });
+  await writeFileAtomic(path, write.content, { mode: modeOf(write) });
   switch (before.is) {
     case 'absent':
       undo.push(async () => removeNow(path));

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { parse } from 'acorn';
+import { notesOf } from '../core/orders/notes.ts';
 import { collect } from '../platform/process/collect.ts';
 import { readPython } from '../platform/python.ts';
 
@@ -24,7 +25,7 @@ export async function parseFiles(
   paths: readonly string[],
   { notes, env }: { readonly notes: string | null; readonly env: Readonly<Record<string, string>> },
 ): Promise<SyntaxReport> {
-  const exempt = exemptIn(notes ?? '');
+  const { unparsed: exempt } = notesOf({ notes });
   const texts = new Map<string, string>();
   for (const path of paths)
     if (!exempt.has(path))
@@ -42,8 +43,13 @@ export async function parseFiles(
   return { broken, unparsed: unparsed.sort() };
 }
 
-const exemptIn = (notes: string): ReadonlySet<string> =>
-  new Set([...notes.matchAll(/^\s*unparsed:\s*(\S.*?)\s*$/gm)].map(([, path = '']) => path));
+/** Whether the syntax of a file is known for certain by its name and text: not of JSX in `.js`, of JSON with comments, and
+ *  of `.sh` for other shells. True for files in languages that `parseFiles` does not know. */
+export function hasKnownSyntax(path: string, text: string): boolean {
+  if (path.endsWith('.js')) return !isOtherScript(text);
+  if (path.endsWith('.json')) return isJson(path, text);
+  return !path.endsWith('.sh') || isBash(text);
+}
 
 function pythonIn(program: ReturnType<ReturnType<typeof readPython>['get']>): Found {
   if (program === undefined || program.kind === 'unchecked') return null;
@@ -56,11 +62,12 @@ async function foundIn(
   workspace: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Found> {
+  if (!hasKnownSyntax(path, text)) return null;
   if (path.endsWith('.mjs')) return scriptProblem(text, ['module']);
   if (path.endsWith('.cjs')) return scriptProblem(text, ['script']);
-  if (path.endsWith('.js')) return isOtherScript(text) ? null : scriptProblem(text, ['script', 'module']);
-  if (path.endsWith('.json')) return isJson(path, text) ? jsonProblem(text) : null;
-  return path.endsWith('.sh') && isBash(text) ? shellProblem(path, workspace, env) : null;
+  if (path.endsWith('.js')) return scriptProblem(text, ['script', 'module']);
+  if (path.endsWith('.json')) return jsonProblem(text);
+  return path.endsWith('.sh') ? shellProblem(path, workspace, env) : null;
 }
 
 /** Why a text is JavaScript of none of these kinds: the problem of the parse that got furthest. */

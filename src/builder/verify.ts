@@ -7,7 +7,15 @@ import { verifyScript, type WorkOrder } from '../core/orders/work-order.ts';
 import { plannedCommandProblem } from '../core/policy/commands.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { isMissing } from '../platform/files/write.ts';
+import { hasKnownSyntax } from './syntax.ts';
 import { spoken, unittestCommand } from './unittest.ts';
+
+/** What is known of the files that may be parsed: `files`, without those that notes of their orders exempt. */
+export type Verifiable = {
+  readonly files: readonly string[];
+  readonly unparsed?: ReadonlySet<string>;
+  readonly probe: Probe;
+};
 
 /** A verification plan as nodes read it: files that must exist, commands that must exit with 0. */
 export type CheckPlan = { readonly files: readonly string[]; readonly commands: readonly string[] };
@@ -27,10 +35,10 @@ export interface Probe {
 export async function verifyCommands(
   workspace: string,
   order: { readonly verify_exempt: boolean },
-  with_: { readonly files: readonly string[]; readonly probe: Probe },
+  with_: Verifiable,
 ): Promise<readonly string[]> {
   const { probe } = with_;
-  if (order.verify_exempt) return exemptCheck(workspace, with_.files, probe);
+  if (order.verify_exempt) return exemptCheck(workspace, with_);
   if (await isFile(join(workspace, verifyScript))) return [`bash ${verifyScript}`];
   if ((await hasTestScript(workspace)) && (await probe.has('npm'))) return ['npm test'];
   const files = await codeFiles(workspace);
@@ -47,7 +55,7 @@ export async function verifyCommands(
   if ((await isFile(join(workspace, 'Cargo.toml'))) && (await probe.has('cargo'))) {
     return ['cargo test --offline'];
   }
-  return compileCheck(workspace, with_.files, probe);
+  return compileCheck(workspace, with_);
 }
 
 /** How the project is going to be verified, as lines for the prompt: the commands, or the rule by which they are chosen if
@@ -56,6 +64,7 @@ export async function foretold(
   workspace: string,
   order: { readonly verify_exempt: boolean; readonly allowed_files: readonly string[] },
   probe: Probe,
+  kept: readonly string[] = [],
 ): Promise<readonly string[]> {
   if (order.verify_exempt) return [`only whether the files you write parse`];
   const commands = await verifyCommands(workspace, order, { files: [], probe });
@@ -63,9 +72,10 @@ export async function foretold(
     (path) =>
       path === verifyScript || deciders.has(path) || isNodeTest(path) || isPythonTest(path) || isGoTest(path),
   );
+  const also = kept.filter((command) => !commands.includes(command)).map(spoken);
   const settled = commands[0] === `bash ${verifyScript}` || (commands.length > 0 && !open);
   return settled
-    ? commands.map(spoken)
+    ? [...commands.map(spoken), ...also]
     : [
         `the first of these that applies once your files are written:`,
         `\`bash ${verifyScript}\` if that file exists`,
@@ -74,24 +84,32 @@ export async function foretold(
         "Python's tests if there are any: pytest if it is installed, else unittest; no test found is a failure",
         "Go's tests (`go test ./...`) if there is a `go.mod`, Rust's (`cargo test`) if there is a `Cargo.toml`",
         'otherwise, whether each file you write parses',
+        ...(kept.length === 0 ? [] : [`and, as before: ${kept.map(spoken).join(', ')}`]),
       ];
 }
 
 const deciders: ReadonlySet<string> = new Set(['package.json', 'go.mod', 'Cargo.toml']);
 const isGoTest = (path: string): boolean => path.endsWith('_test.go');
 
-/** The three plans of an order, by context key. */
+/** The commands that verify an order: its own, then those of before (`kept`). Pytest also runs what unittest ran. */
+export function withKept(own: readonly string[], kept: readonly string[]): readonly string[] {
+  const covered = own.some((command) => command.startsWith('python3 -m pytest')) ? [unittestCommand] : [];
+  return [...own, ...kept.filter((command) => !own.includes(command) && !covered.includes(command))];
+}
+
+/** The three plans of an order, by context key. `kept`: commands that verified the project before the order. */
 export async function plansFor(
   workspace: string,
   order: WorkOrder,
-  with_: { readonly files: readonly string[]; readonly probe: Probe },
+  with_: Verifiable,
+  kept: readonly string[] = [],
 ): Promise<{
   readonly 'order.verify': CheckPlan;
   readonly 'order.promises': CheckPlan;
   readonly 'order.accept': CheckPlan;
 }> {
   return {
-    'order.verify': { files: [], commands: await verifyCommands(workspace, order, with_) },
+    'order.verify': { files: [], commands: withKept(await verifyCommands(workspace, order, with_), kept) },
     'order.promises': {
       files: [...new Set(order.postconditions.map((promise) => promise.path))],
       commands: [],
@@ -143,18 +161,22 @@ async function codeFiles(root: string, below = ''): Promise<string[]> {
 }
 
 /** Without a file that has a parser, all Python files have to compile. */
-async function exemptCheck(workspace: string, files: readonly string[], probe: Probe): Promise<string[]> {
-  const commands = await compileCheck(workspace, files, probe);
+async function exemptCheck(workspace: string, with_: Verifiable): Promise<string[]> {
+  const commands = await compileCheck(workspace, with_);
   if (commands.length > 0) return commands;
   for (const python of ['python', 'python3'])
-    if (await probe.has(python)) return [`${python} -m compileall -q .`];
+    if (await with_.probe.has(python)) return [`${python} -m compileall -q .`];
   return [];
 }
 
-async function compileCheck(workspace: string, files: readonly string[], probe: Probe): Promise<string[]> {
+async function compileCheck(
+  workspace: string,
+  { files, unparsed = new Set(), probe }: Verifiable,
+): Promise<string[]> {
   const commands: string[] = [];
   for (const file of [...files].sort()) {
-    if (!(await isFile(join(workspace, file)))) continue;
+    if (unparsed.has(file) || !(await isFile(join(workspace, file)))) continue;
+    if (!hasKnownSyntax(file, await readFile(join(workspace, file), 'utf8'))) continue;
     // A name that begins with a dash would be taken for an option.
     const word = quoteWord(file.startsWith('-') ? `./${file}` : file);
     if (/\.[cm]?js$/.test(file)) commands.push(`node --check ${word}`);

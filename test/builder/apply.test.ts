@@ -59,20 +59,24 @@ describe('a proposal', () => {
     }
   });
 
-  test('keeps the permission bits of a file, and gives a new one 0644', async () => {
+  test('keeps the permission bits of a file, and makes a new one executable if it begins with #!', async () => {
     using it = folder({ 'run.sh': 'a\n', 'secret.txt': 's\n' });
     chmodSync(join(it.path, 'run.sh'), 0o755);
     chmodSync(join(it.path, 'secret.txt'), 0o600);
     await apply(
       it.path,
-      ['run.sh', 'secret.txt', 'new.txt'],
+      ['run.sh', 'secret.txt', 'new.txt', 'bin/new', 'lib.rs'],
       write('run.sh', 'b', 'a\n'),
-      write('secret.txt', 'x', 's\n'),
+      write('secret.txt', '#!/bin/sh\n', 's\n'),
       write('new.txt', ''),
+      write('bin/new', '#!/usr/bin/env node\n'),
+      write('lib.rs', '#![no_std]\n'),
     );
     expect(
-      ['run.sh', 'secret.txt', 'new.txt'].map((path) => statSync(join(it.path, path)).mode & 0o777),
-    ).toEqual([0o755, 0o600, 0o644]);
+      ['run.sh', 'secret.txt', 'new.txt', 'bin/new', 'lib.rs'].map(
+        (path) => statSync(join(it.path, path)).mode & 0o777,
+      ),
+    ).toEqual([0o755, 0o600, 0o644, 0o755, 0o644]);
   });
 
   test.for([

@@ -55,12 +55,16 @@ async function writeAttempt(
 
   const apply = at('apply');
   const touched = proposed === undefined ? [] : touchedBy(proposed);
-  const written = apply?.ended === 'done';
+  // The files were written, and one of them does not parse.
+  const unparsed = apply?.ended === 'failed' && apply.updates['order.stage'] === 'verify_failed';
+  const written = apply?.ended === 'done' || unparsed;
   if (proposed !== undefined && apply !== undefined && apply.ended !== 'open') {
     const errors = written ? [] : [apply.reason];
     await writeSorted(join(dir, 'write_result.json'), { write_ok: written, touched_files: touched, errors });
   }
-  const verify = await commandsOf(at('verify'), dir, 'verify');
+  const verify = unparsed
+    ? [await parsingOf(apply.reason, dir)]
+    : await commandsOf(at('verify'), dir, 'verify');
   const judged = at('promises')?.ended === 'failed' || at('accept') !== undefined;
   const accept = (await commandsOf(at('accept'), dir, 'acceptance')) ?? (judged ? [] : undefined);
   if (verify !== undefined) await writeSorted(join(dir, 'verify_result.json'), verify);
@@ -156,6 +160,23 @@ async function commandsOf(
     });
   }
   return list;
+}
+
+/** The parsing of an order's files as a command that failed; the program parses them itself. */
+async function parsingOf(reason: string, dir: string): Promise<JsonObject> {
+  const said = reason.replace(/^verify_failed: /, '');
+  const paths = { out: join(dir, 'verify_0_stdout.txt'), err: join(dir, 'verify_0_stderr.txt') };
+  await writeFileAtomic(paths.out, '');
+  await writeFileAtomic(paths.err, `${said}\n`);
+  return {
+    command: ['factory', 'order', 'apply'],
+    exit_code: 1,
+    stdout_trunc: '',
+    stderr_trunc: trunc(`${said}\n`),
+    stdout_path: paths.out,
+    stderr_path: paths.err,
+    duration_seconds: null,
+  };
 }
 
 const stopNote = (reason: string): string =>

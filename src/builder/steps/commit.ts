@@ -1,5 +1,6 @@
 /** `factory order commit`: commits what the proposal wrote. */
 import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
+import { notesOf } from '../../core/orders/notes.ts';
 import { commitOrder } from '../../git/commit.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
@@ -44,6 +45,8 @@ export const orderCommit = (options: StepOptions, io: CommandIo): Promise<StepVe
       ...build.state,
       head: made.commit ?? head,
       tree: written.tree,
+      // The order may bring another command in place of those of before.
+      ...(notesOf(loaded.order).mayChangeChecks ? { verified: [] } : {}),
       done: [...build.state.done, done],
       current: null,
     };

@@ -9,6 +9,7 @@ import { assertStaysInNode, filesInside } from '../../platform/files/inside.ts';
 import { readPlain } from '../../platform/files/read.ts';
 import { packageRoot } from '../../platform/package.ts';
 import { preflightProblem, writeBuildState } from '../build-state.ts';
+import { commandsBefore, keptCommands } from '../kept-checks.ts';
 import { renderPrompt } from '../prompt.ts';
 import { probeOf } from '../step-context.ts';
 import { foretold } from '../verify.ts';
@@ -50,7 +51,8 @@ export const orderPrompt = (
     const template = readPlain(path);
     if (template.kind === 'missing') return no('config', `there is no template at ${path}`);
     if (template.kind === 'none') return no('config', `the template ${path} ${template.why}`);
-    const verify = await foretold(workspace, order, probeOf(io));
+    const kept = keptCommands(order, await commandsBefore(place, build, io));
+    const verify = await foretold(workspace, order, probeOf(io), kept);
     const facts = { order, attempt, verify, brief: current.brief };
     const prompt = await renderPrompt(template.text, workspace, facts);
     if ('problem' in prompt) return no('config', `${path}: ${prompt.problem}`);

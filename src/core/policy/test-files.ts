@@ -108,6 +108,9 @@ const declaration = new RegExp(declarations.join('|'), 'gm');
 /** Markers that keep a declared test, or a group of tests, from running. */
 const skipped =
   /\b(?:describe|context|suite)\.skip\b|\bx(?:describe|context)\b|@(?:pytest\.mark\.|unittest\.)?(?:skip|xfail|expectedFailure)\b|^[ \t]*pytestmark\b.*\b(?:skip|xfail)\b|^\tt\.Skip(?:Now|f)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b|\bSkip\s*=\s*"|\{\s*skip:\s*(?:true|['"])|^[ \t]*__test__\s*=\s*False\b/gm;
+/** Declared tests whose body is empty. */
+const hollow =
+  /\b(?:it|test|specify|scenario)(?:\.\w+)*\s*\(\s*(['"`])[^\n]{0,400}?\1\s*,\s*(?:async\s*)?(?:\([\w\s,]*\)\s*=>|\w+\s*=>|function\s*\w*\s*\([\w\s,]*\))\s*(?:\{[\s;]*\}|null|undefined|void 0)|\bdef\s+test\w*\s*\([^)\n]*\)[^:\n]*:\s*(?:pass|\.\.\.|return|None)[ \t]*(?=\n|$)|^func\s+(?:\([^)\n]*\)\s*)?Test\w*\([^)\n]*\)\s*\{\s*\}|#\[(?:\w+::)*test\]\s*(?:pub\s+)?(?:async\s+)?fn\s+\w+\(\)\s*\{\s*\}|@(?:Test|ParameterizedTest)\b[^{}\n]*\s+[\w\s]*\([^)\n]*\)\s*\{\s*\}/gm;
 /** With one of these only the marked tests of a file run. */
 const only = /\b(?:it|test|describe|context|suite)\.only\b|\bf(?:it|describe|context)\s*\(|\bonly:\s*true\b/g;
 
@@ -116,7 +119,58 @@ export type Tests = {
   readonly names: readonly string[];
   /** How many of them run, according to the markers in the file. */
   readonly count: number;
+  /** How many have an empty body. */
+  readonly empty: number;
 };
+
+/** The texts of the tests that a text declares, each from its declaration to the next line that is indented no deeper and
+ *  does not close it, without blanks; and the lines outside of all tests. */
+export function testBlocksIn(text = ''): {
+  readonly tests: readonly string[];
+  readonly rest: readonly string[];
+} {
+  const tests: string[] = [];
+  const rest: string[] = [];
+  let open: { indent: number; lines: string[] } | undefined;
+  const close = () => {
+    if (open !== undefined) tests.push(open.lines.join('\n'));
+    open = undefined;
+  };
+  const { starts, lines } = declaredLines(text);
+  for (const [at, line] of lines.entries()) {
+    const bare = line.trim().replace(/\s+/g, ' ');
+    if (bare === '') continue;
+    const indent = line.search(/\S/);
+    const isStart = starts.has(at);
+    const isEnd = indent === open?.indent && !isStart && /^[)\]}]|^end\b/.test(bare);
+    if (open !== undefined && indent <= open.indent && !isEnd) close();
+    if (open === undefined && isStart) open = { indent, lines: [] };
+    (open?.lines ?? rest).push(bare);
+  }
+  close();
+  return { tests, rest };
+}
+
+/** The lines of a text, and which of them begin the declaration of a test. */
+function declaredLines(text: string): {
+  readonly starts: ReadonlySet<number>;
+  readonly lines: readonly string[];
+} {
+  const starts = new Set<number>();
+  // A comment keeps its line.
+  const bare = text.replace(comments, (found) => found.replace(/[^\n]/g, ' '));
+  for (const found of bare.matchAll(declaration)) {
+    const skip = /^[;{}>\s]*/.exec(found[0])?.[0].length ?? 0;
+    starts.add(bare.slice(0, found.index + skip).split('\n').length - 1);
+  }
+  return { starts, lines: text.split('\n') };
+}
+
+/** How many tests of a text run and do something. */
+export function runningTests(text: string | undefined): number {
+  const { count, empty } = testsIn(text);
+  return count - empty;
+}
 
 /** The tests that a text declares; none for an absent text. */
 export function testsIn(text = ''): Tests {
@@ -124,7 +178,8 @@ export function testsIn(text = ''): Tests {
   const names = [...bare.matchAll(declaration)].map(([found]) => found.replace(/^[;{}>]|\s+/g, ' ').trim());
   const alone = bare.match(only)?.length ?? 0;
   const count = names.length - (bare.match(skipped)?.length ?? 0);
-  return { names, count: alone > 0 ? Math.min(alone, count) : count };
+  const empty = bare.match(hollow)?.length ?? 0;
+  return { names, count: alone > 0 ? Math.min(alone, count) : count, empty };
 }
 
 /* Recognises that a successful test runner ran no test. */

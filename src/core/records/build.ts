@@ -34,6 +34,10 @@ export const buildStateSchema = once(() =>
       .describe('Orders may be exempt from verification without a planner'),
     head: z.string().nullable().describe('The commit that the next one is built on'),
     tree: z.string().exactOptional().describe('The tree of that commit, where it is known'),
+    verified: z
+      .array(z.string())
+      .exactOptional()
+      .describe('Commands that verified the project when the build began; they run for every order'),
     done: z.array(doneSchema()),
     current: z
       .object({

@@ -1,6 +1,7 @@
 /** What the audit reads of the commits of a run, and what their nodes and orders may write. */
 import { existsSync } from 'node:fs';
 import type { Graph } from '../../core/graph.ts';
+import { notesOf } from '../../core/orders/notes.ts';
 import { inScope } from '../../core/policy/paths.ts';
 import { baseRef, headRef, layout } from '../../core/records/layout.ts';
 import { assertPlainHistory } from '../../git/guard.ts';
@@ -148,7 +149,7 @@ export async function scopesOfOrders(workspace: string): Promise<(message: strin
     if (order === undefined) return nothing;
     return {
       named: (path) => order.allowed_files.includes(path),
-      mayChange: /^\s*may_change_checks\s*$/m.test(order.notes ?? ''),
+      mayChange: notesOf(order).mayChangeChecks,
     };
   };
 }

@@ -7,6 +7,7 @@ import {
   isInstalled,
   isInstalledRunner,
   isTestFile,
+  runningTests,
   settingsIn,
   shadowFolder,
   testsIn,
@@ -61,7 +62,7 @@ export function tamperingIn(changes: readonly TestChange[], about: About): Audit
 function inTests(texts: readonly Text[], { start, reached }: About): AuditFinding[] {
   const files = texts.filter(isTest);
   const counts = files.map(({ before, after, restored }) =>
-    restored ? 0 : testsIn(after).count - testsIn(before).count,
+    restored ? 0 : runningTests(after) - runningTests(before),
   );
   const total = counts.reduce((sum, count) => sum + count, 0);
   const now = new Set(files.flatMap(({ after }) => testsIn(after).names));

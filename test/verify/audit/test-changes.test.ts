@@ -328,12 +328,12 @@ test('a finding shows the difference', async () => {
 });
 
 describe('in a build, the check of a work order', () => {
-  const order = (id: string, allowed: string[], notes: string | null) => ({
+  const order = (id: string, allowed: string[], notes: string | null, promised = allowed) => ({
     id,
     title: 'A check',
     intent: 'x',
     preconditions: [],
-    postconditions: [],
+    postconditions: promised.map((path) => ({ kind: 'file_exists', path })),
     allowed_files: allowed,
     forbidden: [],
     acceptance_commands: ['bash check.sh'],
