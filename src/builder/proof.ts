@@ -3,76 +3,121 @@ import { constants } from 'node:fs';
 import { cp, lstat, mkdir, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
-import { failureExcerpt, mostReadOfStream } from '../core/failure-excerpt.ts';
+import { notesOf } from '../core/orders/notes.ts';
 import type { WorkOrder } from '../core/orders/work-order.ts';
-import { commandEnvironment } from '../core/policy/confinement.ts';
-import { textsToMask } from '../core/policy/secrets.ts';
-import { splitWords } from '../core/policy/words.ts';
-import { checkOut, pathsOf, submodulesOf } from '../git/commit.ts';
-import { historyGit, readHistoryStart } from '../git/history.ts';
+import { pathsOf, sealedPathsOf, submodulesOf } from '../git/commit.ts';
+import { borrowHistory, checkOut } from '../git/fresh-checkout.ts';
+import { type HistoryStart, historyGit, readHistoryStart } from '../git/history.ts';
 import type { CommandIo } from '../platform/command-io.ts';
-import { readEnds } from '../platform/files/read.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { temporaryOf } from '../platform/files/temporary.ts';
 import { isMissing } from '../platform/files/write.ts';
-import { withoutGit } from '../platform/git.ts';
-import { isConfined, without } from '../platform/sandbox/nested.ts';
+import { type Outdated, outdatedIn, type ProofPlace, repeatable, runProof } from './proof-commands.ts';
 import { probeOf, type StepContext } from './step-context.ts';
-import { spoken } from './unittest.ts';
-import { verifyCommands } from './verify.ts';
+import { verifyCommands, withKept } from './verify.ts';
 
 export type Proof =
-  | { readonly ok: true; readonly commands: readonly string[]; readonly needed: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly commands: readonly string[];
+      readonly needed: readonly string[];
+      readonly outdated: readonly Outdated[];
+    }
   | { readonly ok: false; readonly why: string };
 
-/** Checks `head` out into a new folder, looks for every promised file and runs the commands that verify the project. If
- *  that fails and the workspace has files that are in no commit (installed dependencies, say) or differ from the commit
- *  (submodules, files that a filter converts), it is tried once more with copies of these; passing then counts, and
- *  `needed` names them. The output of the commands is stored in `outputDir`; all other files are removed. */
-export async function prove(
-  io: CommandIo,
-  place: StepContext,
-  wanted: { readonly head: string | null; readonly orders: readonly WorkOrder[]; readonly outputDir: string },
-): Promise<Proof> {
-  const history = place.run.history;
-  const start = await readHistoryStart(history);
+export type ProofRequest = {
+  readonly head: string | null;
+  readonly orders: readonly WorkOrder[];
+  /** The last order that the run has carried out: what accepted it has to accept the commit, too. */
+  readonly last: WorkOrder | undefined;
+  /** Commands that verified the project when the build began. */
+  readonly verified: readonly string[];
+  readonly outputDir: string;
+};
+
+/** Checks `head` out into a new folder, looks for every promised file and runs the commands that verify the project, then
+ *  the acceptance commands of the last order. If that fails and the workspace has files that are in no commit (installed
+ *  dependencies, say) or differ from the commit (submodules, files that a filter converts), it is tried once more with copies
+ *  of these; passing then counts, and `needed` names them. `outdated`: commands that accepted earlier orders and fail now.
+ *  The output of the commands is stored in `outputDir`; all other files are removed. */
+export async function prove(io: CommandIo, place: StepContext, wanted: ProofRequest): Promise<Proof> {
+  const start = await readHistoryStart(place.run.history);
   const folder = await freshFolder(io.env);
   try {
-    const tree = join(folder, 'proof');
-    await mkdir(tree);
-    const made = { indexFile: join(folder, 'index'), env: io.env };
-    if (wanted.head !== null) await checkOut(history, wanted.head, tree, made);
-    const promised = [
-      ...new Set(wanted.orders.flatMap((order) => order.postconditions.map((promise) => promise.path))),
-    ];
-    const missing: string[] = [];
-    for (const path of promised) if (!(await isFile(join(tree, path)))) missing.push(path);
-    if (missing.length > 0)
-      return { ok: false, why: `promised files are not in the final commit: ${missing.join(', ')}` };
-
-    const files = await changedPaths(history, start.first_commit, wanted.head, io.env);
-    const check = { files, probe: probeOf(io) };
-    // If the last order was exempt from verification, the project need not pass it yet.
-    const verify_exempt = wanted.orders.at(-1)?.verify_exempt === true;
-    const commands = await verifyCommands(tree, { verify_exempt }, check);
-    const run = place.run.root;
-    const alone = await runAll(io, run, tree, commands, join(wanted.outputDir, 'proof'));
-    if (alone === undefined) return { ok: true, commands, needed: [] };
-    // The commands may have changed the tree: start from a fresh checkout.
-    await removeTree(tree);
-    await mkdir(tree);
-    if (wanted.head !== null) await checkOut(history, wanted.head, tree, made);
-    const { left_out, first_commit } = start;
-    const other = await notAsCommitted(place, { first: first_commit, head: wanted.head, files }, made);
-    const copied = await copyOver(place.workspace, tree, [...left_out, ...other]);
-    if (copied.length > 0) {
-      const again = await runAll(io, run, tree, commands, join(wanted.outputDir, 'proof.with-untracked'));
-      if (again === undefined) return { ok: true, commands, needed: copied };
-    }
-    return { ok: false, why: alone };
+    return await proveIn(folder, start, io, place, wanted);
   } finally {
     await removeTree(folder);
   }
+}
+
+async function proveIn(
+  folder: string,
+  start: HistoryStart,
+  io: CommandIo,
+  place: StepContext,
+  wanted: ProofRequest,
+): Promise<Proof> {
+  const { head, orders, last, outputDir } = wanted;
+  const { history } = place.run;
+  const tree = join(folder, 'proof');
+  await mkdir(tree);
+  const borrowed =
+    head === null
+      ? undefined
+      : await borrowHistory(history, head, { dir: join(folder, 'history'), env: io.env });
+  const checkOutHead = async () => {
+    if (borrowed !== undefined && head !== null) await checkOut(borrowed, head, tree);
+  };
+  await checkOutHead();
+  const promised = [...new Set(orders.flatMap((order) => order.postconditions.map((one) => one.path)))];
+  const missing: string[] = [];
+  for (const path of promised) if (!(await isFile(join(tree, path)))) missing.push(path);
+  if (missing.length > 0)
+    return { ok: false, why: `promised files are not in the final commit: ${missing.join(', ')}` };
+
+  const sealed = await sealedPathsOf(history);
+  const at: ProofPlace = {
+    ...{ io, run: place.run.root, tree, history: borrowed },
+    sealed: { paths: sealed?.paths ?? [], tracked: sealed !== undefined && sealed.tracked !== false },
+  };
+  const files = await changedPaths(history, start.first_commit, head, io.env);
+  const accept = last === undefined ? [] : repeatable(last, at);
+  const verify = await verifying(tree, files, wanted, io);
+  const commands = [...verify, ...accept.filter((command) => !verify.includes(command))];
+  const earlier = () =>
+    outdatedIn(
+      at,
+      orders.filter((order) => order !== last),
+      commands,
+      join(outputDir, 'proof.earlier'),
+    );
+  const alone = await runProof(at, commands, join(outputDir, 'proof'));
+  if (alone === undefined) return { ok: true, commands, needed: [], outdated: await earlier() };
+  // The commands may have changed the tree: start from a fresh checkout.
+  await removeTree(tree);
+  await mkdir(tree);
+  await checkOutHead();
+  const since = { first: start.first_commit, head, files };
+  const other = await notAsCommitted(place, since, { indexFile: join(folder, 'index'), env: io.env });
+  const copied = await copyOver(place.workspace, tree, [...start.left_out, ...other]);
+  if (copied.length === 0) return { ok: false, why: alone };
+  const again = await runProof(at, commands, join(outputDir, 'proof.with-untracked'));
+  return again === undefined
+    ? { ok: true, commands, needed: copied, outdated: await earlier() }
+    : { ok: false, why: alone };
+}
+
+/** The commands that verify the project. If the last order was exempt from that, the project need not pass it yet. */
+async function verifying(
+  tree: string,
+  files: readonly string[],
+  { orders, verified }: ProofRequest,
+  io: CommandIo,
+): Promise<readonly string[]> {
+  const verify_exempt = orders.at(-1)?.verify_exempt === true;
+  const unparsed = new Set(orders.flatMap((order) => [...notesOf(order).unparsed]));
+  const own = await verifyCommands(tree, { verify_exempt }, { files, unparsed, probe: probeOf(io) });
+  return withKept(own, verify_exempt ? [] : verified);
 }
 
 /** A new folder in a temporary folder that is in no repository, if there is one. Folders of a killed proof of the same run
@@ -100,53 +145,6 @@ async function isInRepository(path: string): Promise<boolean> {
     if (await isThere(join(at, '.git'))) return true;
     if (at === dirname(at)) return false;
   }
-}
-
-/** Bytes of each stream in the reason of a failed proof. */
-const mostInReason = 2000;
-
-/** The first failure; undefined if every command exits with 0. */
-async function runAll(
-  io: CommandIo,
-  run: string,
-  cwd: string,
-  commands: readonly string[],
-  output: string,
-): Promise<string | undefined> {
-  // Commands that check the product must not see the run.
-  const visible = Object.entries(withoutGit(io.env)).filter(
-    ([name]) => /^FACTORY_RUN_(MARKER$|EPOCH_)/.test(name) || !name.startsWith('FACTORY_'),
-  );
-  const env = {
-    ...Object.fromEntries(visible),
-    ...commandEnvironment(io.env),
-    PWD: cwd,
-    GIT_CEILING_DIRECTORIES: dirname(cwd),
-    FACTORY_PROOF: cwd,
-  };
-  const mask = textsToMask(io.env);
-  const isApart = isConfined() && !cwd.startsWith(`${run}/`);
-  const hidden = isApart ? await without(run, cwd, { spawn: io.spawn, env }) : [];
-  for (const [n, command] of commands.entries()) {
-    const split = splitWords(command);
-    const [program, ...words] = 'words' in split ? split.words : [];
-    if (program === undefined) return `${command} is not a command`;
-    const stdoutFile = `${output}.${n}.stdout.txt`;
-    const stderrFile = `${output}.${n}.stderr.txt`;
-    const marker = `FACTORY_PROOF=${cwd}`;
-    const [first = program, ...rest] = [...hidden, program, ...words];
-    const argv: readonly [string, ...string[]] = [first, ...rest];
-    const ended = await io.spawn.run({ argv, cwd, env, stdoutFile, stderrFile, mask, marker });
-    if (ended.kind === 'exited' && ended.code === 0) continue;
-    const how =
-      ended.kind === 'exited' ? `exit=${ended.code}` : ended.kind === 'not_found' ? ended.why : ended.kind;
-    const streams = [stderrFile, stdoutFile].map(async (file) =>
-      failureExcerpt((await readEnds(file, mostReadOfStream)) ?? '', { most: mostInReason }),
-    );
-    const said = (await Promise.all(streams)).filter((text) => text !== '').join('\n');
-    return `${spoken(command)} failed (${how})${said === '' ? '' : `:\n${said}`}`;
-  }
-  return undefined;
 }
 
 /** Paths that git alone cannot check out: submodules, and files that no order wrote but that differ from the commit because

@@ -7,7 +7,7 @@ import type { Environment } from '../core/contracts/process.ts';
 import { once } from '../core/once.ts';
 import { branchRef, headRef, headText, historyLayout } from '../core/records/layout.ts';
 import { readJsonRecord } from '../platform/files/json-record.ts';
-import { flushFile, removeTree } from '../platform/files/remove.ts';
+import { flushFile } from '../platform/files/remove.ts';
 import { isMissing, syncFolder, writeFileAtomic, writeJson } from '../platform/files/write.ts';
 import { type Git, ignoreFactory, sourceGit } from '../platform/git.ts';
 import { historyGit, readHistoryStart } from './history.ts';
@@ -197,21 +197,6 @@ export async function pathsOf(
   return new Set(await historyGit(historyDir, env).list(['ls-tree', '-r', '-z', '--name-only', commit]));
 }
 
-/** Writes the files of a commit, with the line ends that its attributes ask for, into the empty folder `folder`. The
- *  history is only read; `indexFile`, a temporary file, is removed afterwards. */
-export async function checkOut(
-  historyDir: string,
-  commit: string,
-  folder: string,
-  { indexFile, env }: { readonly indexFile: string; readonly env: Environment },
-): Promise<void> {
-  for (const file of [indexFile, `${indexFile}.lock`]) await removeTree(file);
-  const git = historyGit(historyDir, env, { workTree: folder, indexFile });
-  await git.text(['read-tree', commit]);
-  await git.text(['checkout-index', '--all', '--force', '--quiet']);
-  await rm(indexFile, { force: true });
-}
-
 /** Writes single files of a tree into the workspace, as a checkout does, with the given permission bits. No link or file
  *  may be in place of one of their parent folders. */
 export async function putFiles(
@@ -287,6 +272,8 @@ const sealedPathsSchema = once(() =>
   }),
 );
 
+type SealedPaths = z.infer<ReturnType<typeof sealedPathsSchema>>;
+
 /** Records the sealed paths of a new history and excludes them, so that git does not report new files there. */
 export async function noteSealed(
   historyDir: string,
@@ -302,18 +289,22 @@ export async function noteSealed(
   await writeFileAtomic(exclude, ignoreFactory + paths.map((path) => `/${literal(path)}\n`).join(''));
 }
 
-/** Makes git treat tracked files at sealed paths as present and unchanged. `git` must use the index that commands of nodes
- *  see. */
-export async function overlookSealed(historyDir: string, git: Git): Promise<void> {
-  const file = historyLayout(historyDir).sealed;
-  const sealed = await readJsonRecord(file, sealedPathsSchema()).catch((error: unknown) => {
+/** The sealed paths of a history, if there are any. */
+export const sealedPathsOf = (historyDir: string): Promise<SealedPaths | undefined> =>
+  readJsonRecord(historyLayout(historyDir).sealed, sealedPathsSchema()).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw error;
   });
+
+/** Makes git treat tracked files at sealed paths as present and unchanged. `git` must use the index that commands of nodes
+ *  see. */
+export async function overlookSealed(historyDir: string, git: Git): Promise<void> {
+  const sealed = await sealedPathsOf(historyDir);
   if (sealed === undefined || sealed.tracked === false) return;
   const { paths } = sealed;
   const tracked = await git.list(['--literal-pathspecs', 'ls-files', '-z', '--', ...paths]);
-  if (sealed.tracked === undefined) await writeJson(file, { ...sealed, tracked: tracked.length > 0 });
+  if (sealed.tracked === undefined)
+    await writeJson(historyLayout(historyDir).sealed, { ...sealed, tracked: tracked.length > 0 });
   if (tracked.length > 0)
     await git.text(['update-index', '--skip-worktree', '-z', '--stdin'], {
       input: tracked.map((path) => `${path}\0`).join(''),

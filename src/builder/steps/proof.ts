@@ -18,14 +18,20 @@ export const orderProof = (options: StepOptions, io: CommandIo): Promise<StepVer
     if (left.length > 0) return no('config', `not done yet: ${left.map((one) => one.order.id).join(', ')}`);
     const { head } = build.state;
     const outputDir = io.env['FACTORY_NODE_DIR'] ?? join(place.workspace, inWorkspace.order);
-    const proof = await prove(io, place, { head, orders: build.orders.map((one) => one.order), outputDir });
+    const orders = build.orders.map((one) => one.order);
+    const built = build.state.done.filter(({ attempts }) => attempts > 0).map(({ id }) => id);
+    const last = orders.findLast((order) => built.includes(order.id));
+    const { verified = [] } = build.state;
+    const proof = await prove(io, place, { head, orders, last, verified, outputDir });
     const where = head === null ? 'an empty tree' : `a fresh checkout of ${head.slice(0, 12)}`;
     if (!proof.ok) return no('product', `in ${where}: ${proof.why}`);
     const ran = proof.commands.map(spoken);
     const how =
       proof.commands.length === 0 ? 'every promised file is there, but nothing could be run' : ran.join(', ');
     const needed = proof.needed.length === 0 ? '' : `; needed, but in no commit: ${proof.needed.join(', ')}`;
-    return yes(`${where} holds: ${how}${needed}`, {
+    const old = proof.outdated.map(({ work_order, command }) => `${work_order} (${command})`);
+    const outdated = old.length === 0 ? '' : `; no longer accepted: ${old.join(', ')}`;
+    return yes(`${where} holds: ${how}${needed}${outdated}`, {
       updates: {
         'build.head': head,
         'build.commits': buildCommits(build.state),
@@ -34,6 +40,7 @@ export const orderProof = (options: StepOptions, io: CommandIo): Promise<StepVer
           .filter(({ order }) => checksNothing(order))
           .map(({ order }) => order.id),
         'build.proof': ran,
+        'build.outdated': proof.outdated,
       },
     });
   });
