@@ -62,7 +62,7 @@ export async function outdatedIn(
   const outdated: Outdated[] = [];
   let n = 0;
   for (const order of orders)
-    for (const command of repeatable(order, place)) {
+    for (const command of repeatableCommands(order, place)) {
       const timeoutMs = mostForEarlier - (io.now().getTime() - began);
       if (seen.has(command) || timeoutMs <= 0) continue;
       seen.add(command);
@@ -74,7 +74,10 @@ export async function outdatedIn(
 }
 
 /** The acceptance commands of an order that a checkout can repeat: it has no holdout scenarios. */
-export const repeatable = (order: WorkOrder, { sealed }: Pick<ProofPlace, 'sealed'>): readonly string[] =>
+export const repeatableCommands = (
+  order: WorkOrder,
+  { sealed }: Pick<ProofPlace, 'sealed'>,
+): readonly string[] =>
   order.acceptance_commands.filter((command) => scenariosNamed(command, sealed.paths).length === 0);
 
 /** The start of an argv that hides the run. */

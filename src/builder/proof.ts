@@ -12,7 +12,13 @@ import type { CommandIo } from '../platform/command-io.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { temporaryOf } from '../platform/files/temporary.ts';
 import { isMissing } from '../platform/files/write.ts';
-import { type Outdated, outdatedIn, type ProofPlace, repeatable, runProof } from './proof-commands.ts';
+import {
+  type Outdated,
+  outdatedIn,
+  type ProofPlace,
+  repeatableCommands,
+  runProof,
+} from './proof-commands.ts';
 import { probeOf, type StepContext } from './step-context.ts';
 import { verifyCommands, withKept } from './verify.ts';
 
@@ -81,7 +87,7 @@ async function proveIn(
     sealed: { paths: sealed?.paths ?? [], tracked: sealed !== undefined && sealed.tracked !== false },
   };
   const files = await changedPaths(history, start.first_commit, head, io.env);
-  const accept = last === undefined ? [] : repeatable(last, at);
+  const accept = last === undefined ? [] : repeatableCommands(last, at);
   const verify = await verifying(tree, files, wanted, io);
   const commands = [...verify, ...accept.filter((command) => !verify.includes(command))];
   const earlier = () =>

@@ -16,6 +16,7 @@ import { type HistoryStart, historyGit, neededBy, readHistoryStart } from '../gi
 import { type PushResult, push, pushCommand, pushFailure } from '../git/push.ts';
 import { recordedHead, strayProblem } from '../git/recorded-head.ts';
 import { branchProblem, commitNamed } from '../git/repository.ts';
+import { differenceWords, targetDifferences } from '../git/target-bytes.ts';
 import { DiskStop, diskError, fixDisk } from '../platform/files/disk-error.ts';
 import { BadJsonRecord } from '../platform/files/json-record.ts';
 import { isFolder } from '../platform/files/read.ts';
@@ -235,9 +236,12 @@ async function toBranch(
     const notes = [`delivered already: the branch "${branch}" has the commits of this run`];
     return { already, notes, pushed: null, next };
   }
+  const bytes = differenceWords(await targetDifferences({ ...request, target: source }));
+  if (bytes.refused !== undefined) return no(bytes.refused.problem, bytes.refused.fix);
   const problem = await deliverBranch({ ...request, source, reuse: options.reuse === true });
   if (problem !== undefined) return no(problem.problem, problem.fix);
-  const notes = base === null ? [] : await filterWarning(git, { base, head }, env);
+  const filtered = base === null ? [] : await filterWarning(git, { base, head }, env);
+  const notes = [...bytes.warnings, ...filtered];
   const pushed =
     options.push === true ? await push({ repo: source, branch, env, signal: io.signal() }, io.spawn) : null;
   return { already: false, notes, pushed, next };
@@ -265,11 +269,14 @@ async function toFolder(
     const notes = [`delivered already: "${branch}" in ${to} has the commits of this run`];
     return { already: true, notes, pushed: null, next };
   }
+  const bytes = differenceWords(await targetDifferences({ ...request, target: undefined }));
+  if (bytes.refused !== undefined) return no(bytes.refused.problem, bytes.refused.fix);
   const made = await deliverFolder(request);
   if ('problem' in made) return no(made.problem, made.fix);
-  const notes = made.whole
+  const past = made.whole
     ? []
     : [`commits before ${base?.slice(0, 12)} are not included: the source no longer has them`];
+  const notes = [...bytes.warnings, ...past];
   return { already: false, notes, pushed: null, next };
 }
 

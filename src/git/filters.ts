@@ -19,7 +19,9 @@ export async function filterWarning(
   try {
     const files = await filteredFiles(git, ['diff-tree', '-r', ...raw, base, head], head, env);
     if (files.length === 0) return [];
-    return [`no filter of your git was run: the commit has these files as they were written: ${few(files)}`];
+    return [
+      `no filter of your git was run: the commit has these files as they were written: ${fewFiles(files)}`,
+    ];
   } catch (error) {
     if (error instanceof GitError || diskError(error) !== undefined) return [];
     throw error;
@@ -39,10 +41,11 @@ export async function filteredOnBranch(
   const ours = ['--format=', '--no-show-signature', ...search];
   const list = ['log', ...raw, ...ours, head, '--not', `--remotes=${remote}`];
   const files = await filteredFiles(git, list, head, env);
-  return files.length === 0 ? undefined : few(files);
+  return files.length === 0 ? undefined : fewFiles(files);
 }
 
-const few = (files: readonly string[]): string =>
+/** The first of these files, in words. */
+export const fewFiles = (files: readonly string[]): string =>
   `${files.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}`;
 
 /** Of the files in a raw listing of changes those to which a filter applies by the attributes of `head`, with its name: the

@@ -11,6 +11,7 @@ import { beginLanding, endLanding, land, lockDirectory } from '../../git/landing
 import { type PushResult, push } from '../../git/push.ts';
 import { recordedHead, strayProblem } from '../../git/recorded-head.ts';
 import { commonGitDir } from '../../git/repository.ts';
+import { differenceWords, targetDifferences } from '../../git/target-bytes.ts';
 import { isDisks } from '../../platform/files/disk-error.ts';
 import { beforeWrite } from '../../platform/files/fence.ts';
 import { settleTree } from '../../platform/files/flush-tree.ts';
@@ -138,6 +139,9 @@ async function landRun(
   const tree = await history.text(['rev-parse', `${head}^{tree}`]);
   const made = { ...nothingLanded, tree, commit: head === base ? null : head };
   if (gitDir === undefined) return { ...made, reason: `${repo} is no longer a git repository` };
+  const bytes = await bytesThere(request, { historyDir: run.history, head }, env);
+  if (bytes.refused !== undefined)
+    return { ...made, reason: bytes.refused.problem, notes: [bytes.refused.fix] };
   const held = lockDirectory(gitDir);
   const { run_id, digest } = request;
   const began_at = doors.clock.now().toISOString();
@@ -167,13 +171,28 @@ async function landRun(
   await settleTree([repo, gitDir]);
   recordDelivery(run.root, { to: repo, branch, head }, doors.clock, (message) => doors.log('warn', message));
   const warnings = made.commit === null ? [] : await filterWarning(sourceGit(repo, env), { base, head }, env);
-  const notes = [...landed.notes, ...warnings];
+  const notes = [...landed.notes, ...bytes.warnings, ...warnings];
   const done = { ...made, onBranch: true, notes };
   if (!request.push || made.commit === null) return done;
   const pushed = await push({ repo, branch, env, signal: doors.signal, held }, doors.spawn);
   if (!doors.signal.aborted || pushed.ok || pushed.remote === '') return { ...done, push: pushed };
   const reason = 'interrupted before the branch was pushed';
   return { ...done, push: pushed, reason, interrupted: true, ended: false };
+}
+
+/** Whether the repository would check out what the checks have seen. */
+async function bytesThere(
+  { repo, baseline }: OrderRequest,
+  of: { readonly historyDir: string; readonly head: string },
+  env: OrderDoors['env'],
+): Promise<ReturnType<typeof differenceWords>> {
+  if (of.head === baseline) return { warnings: [] };
+  try {
+    return differenceWords(await targetDifferences({ ...of, target: repo, env }));
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    return { refused: { problem: error.message, fix: `check the repository ${repo}` }, warnings: [] };
+  }
 }
 
 /** Copies the artifacts to `--out`; answers with a note where that fails, since the order has landed. */

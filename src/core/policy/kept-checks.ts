@@ -12,7 +12,7 @@ import {
 } from './test-files.ts';
 
 /** A file that is going to be written; `before` is undefined for a new one. */
-export type FileChange = {
+export type RewrittenFile = {
   readonly path: string;
   readonly before: string | undefined;
   readonly after: string;
@@ -30,7 +30,7 @@ export type RunByChecks = {
  *  to another of the files are no change. `mayChange` holds for files that the author of the change may treat as he
  *  likes. */
 export function changedChecks(
-  changes: readonly FileChange[],
+  changes: readonly RewrittenFile[],
   run: RunByChecks,
   mayChange: (path: string) => boolean,
 ): readonly { readonly path: string; readonly why: string }[] {
@@ -51,11 +51,11 @@ export function changedChecks(
   });
 }
 
-const isTest = ({ path, before, after }: FileChange): boolean =>
+const isTest = ({ path, before, after }: RewrittenFile): boolean =>
   isTestFile(path) || (path.endsWith('.rs') && testsIn(before).count + testsIn(after).count > 0);
 
 function inTests(
-  change: FileChange,
+  change: RewrittenFile,
   now: { readonly tests: ReadonlySet<string>; readonly rest: ReadonlySet<string> },
   total: number,
 ): string | undefined {
@@ -114,7 +114,10 @@ function extends_(line: string, other: string): boolean {
 const wordsOf = (line: string): readonly string[] => line.match(/[\w$]+/g) ?? [];
 
 /** Changed scripts and settings that checks run, and modules that a test runner would load in place of its own. */
-function inChecks({ path, before, after }: FileChange, { reached, direct }: RunByChecks): string | undefined {
+function inChecks(
+  { path, before, after }: RewrittenFile,
+  { reached, direct }: RunByChecks,
+): string | undefined {
   if (isInstalledRunner(path) || (before === undefined && shadowFolder(path) !== undefined))
     return 'a test runner would load it in place of a part of itself';
   if (before === undefined || before === after) return undefined;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { reachedBy } from '../../../src/core/policy/check-commands.ts';
-import { changedChecks, type FileChange } from '../../../src/core/policy/kept-checks.ts';
+import { changedChecks, type RewrittenFile } from '../../../src/core/policy/kept-checks.ts';
 
 const js = [
   'import { test } from "node:test";',
@@ -31,8 +31,8 @@ const pkg = (scripts: object, more: object = {}) => JSON.stringify({ name: 'p', 
 const verify = ['npm test', 'bash run.sh'];
 const accept = ['bash check.sh', 'bash tool.sh 1 2'];
 
-type Row = readonly [title: string, ...FileChange[]];
-const file = (path: string, before: string | undefined, after: string): FileChange => ({
+type Row = readonly [title: string, ...RewrittenFile[]];
+const file = (path: string, before: string | undefined, after: string): RewrittenFile => ({
   path,
   before,
   after,
@@ -41,7 +41,7 @@ const a = 'test/add.test.js';
 const b = 'tests/test_calc.py';
 
 const lostIn = async (
-  changes: readonly FileChange[],
+  changes: readonly RewrittenFile[],
   promised: readonly string[] = [],
 ): Promise<string[]> => {
   const texts = new Map([['package.json', pkg({ test: 'node --test' })]]);
