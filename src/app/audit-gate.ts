@@ -8,16 +8,18 @@ import { WorkspaceError } from '../workspace/errors.ts';
 import { storedGraph } from './read-pipeline.ts';
 import type { Doors } from './types.ts';
 
-/** The audit by the graph attribute `audit`; its default is `report` in a run with a holdout, else `off`: then undefined. The
+/** The audit by the graph attribute `audit`; its default is `report` in a run with a holdout or work orders, else `off`: then
+ *  undefined. The
  *  report is written to `audit.json`. With `strict`, an error among the findings, or an audit that is impossible, fails the
  *  run: the returned function resolves to the reason. */
 export function auditOf(
   graph: Graph,
   runDir: string,
-  manifest: Pick<Manifest, 'holdout'>,
+  manifest: Pick<Manifest, 'holdout' | 'git'>,
   doors: Pick<Doors, 'env' | 'log'>,
 ): (() => Promise<string | undefined>) | undefined {
-  const mode = graph.settings.audit ?? (manifest.holdout === undefined ? 'off' : 'report');
+  const mode =
+    graph.settings.audit ?? (manifest.holdout === undefined && manifest.git === undefined ? 'off' : 'report');
   if (mode === 'off') return undefined;
   return async () => {
     const { auditRun } = await import('../verify/audit/audit.ts');

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Json, JsonObject } from '../core/json.ts';
+import { notesOf } from '../core/orders/notes.ts';
 import type { WorkOrder } from '../core/orders/work-order.ts';
 import { type BuildState, buildStateSchema, type CurrentOrder } from '../core/records/build.ts';
 import { type HistoryStart, readHistoryStart } from '../git/history.ts';
@@ -138,6 +139,15 @@ export function inHand(
     ? { problem: `${current.id} is the current work order, but no such order exists` }
     : { loaded, current };
 }
+
+/** Orders that a model was asked to carry out and whose answers changed no file, although their notes do not allow that. An
+ *  order that a commit of the workdir has carried out before is none of them. */
+export const unchangedOrders = ({ orders, start }: Build, { done }: BuildState): readonly string[] =>
+  orders.flatMap(({ order, digest }) => {
+    const is = done.find(({ id }) => id === order.id);
+    const isEmpty = is !== undefined && is.commit === null && is.attempts > 0;
+    return isEmpty && !notesOf(order).mayBeEmpty && start.applied[digest] === undefined ? [order.id] : [];
+  });
 
 /** Commits of this run, for the context. */
 export const buildCommits = (state: BuildState): readonly Json[] =>

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
 import { notesOf } from '../core/orders/notes.ts';
 import type { WorkOrder } from '../core/orders/work-order.ts';
+import type { Outdated } from '../core/records/result.ts';
 import { pathsOf, sealedPathsOf, submodulesOf } from '../git/commit.ts';
 import { borrowHistory, checkOut } from '../git/fresh-checkout.ts';
 import { type HistoryStart, historyGit, readHistoryStart } from '../git/history.ts';
@@ -12,13 +13,7 @@ import type { CommandIo } from '../platform/command-io.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { temporaryOf } from '../platform/files/temporary.ts';
 import { isMissing } from '../platform/files/write.ts';
-import {
-  type Outdated,
-  outdatedIn,
-  type ProofPlace,
-  repeatableCommands,
-  runProof,
-} from './proof-commands.ts';
+import { outdatedIn, type ProofPlace, repeatableCommands, runProof } from './proof-commands.ts';
 import { probeOf, type StepContext } from './step-context.ts';
 import { verifyCommands, withKept } from './verify.ts';
 

@@ -22,7 +22,7 @@ export async function borrowHistory(
   head: string,
   { dir, env }: { readonly dir: string; readonly env: Environment },
 ): Promise<BorrowedHistory> {
-  const settingsFile = join(dir, 'factory.gitconfig');
+  const settingsFile = join(dir, 'settings');
   const indexFile = join(dir, 'index');
   const branch = branchRef.slice('refs/heads/'.length);
   await makeRepository(dir, { settingsFile, bare: true, branch, sha256: head.length === 64, env });

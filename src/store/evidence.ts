@@ -1,11 +1,17 @@
 import type { AskedModel } from '../core/agent-words.ts';
-import { own } from '../core/json.ts';
+import { type Json, own } from '../core/json.ts';
 import type { Context } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import type { Mark, RunState } from '../core/records/checkpoint.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
-import type { Commit, DeniedCalls, Evidence, EvidenceCommand } from '../core/records/result.ts';
+import {
+  type Commit,
+  type DeniedCalls,
+  type Evidence,
+  type EvidenceCommand,
+  outdatedSchema,
+} from '../core/records/result.ts';
 import type { CallRecord, RanCommand, RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
 
@@ -121,7 +127,8 @@ export async function evidenceOf(
     more_commands: Math.max(0, commands.length - mostCommands),
     inputs: inputsOf(manifest),
     ...(judged === undefined || judged.total === 0 ? {} : { judged }),
-    ...uncheckedIn(run),
+    ...withoutHoldout(manifest, run.failed, judged),
+    ...ordersIn(run),
     ...(visits.asked.length === 0 ? {} : { asked: [...visits.asked] }),
     base_commit: manifest.git?.base_commit ?? manifest.base_commit,
     commits: made.map((one, at) => ({ ...one, tree: trees[at] ?? null })),
@@ -143,11 +150,33 @@ function judgedIn({ context, origins }: Reported): Evidence['judged'] {
     : undefined;
 }
 
-/** The work orders that the proof reported as accepted by nothing. */
-function uncheckedIn({ context, origins }: Reported): Pick<Evidence, 'unchecked_orders'> {
-  const { 'build.unchecked': ids } = context;
-  const are = Array.isArray(ids) && own(origins, 'build.unchecked') === 'tool' ? ids.map(String) : [];
-  return are.length === 0 ? {} : { unchecked_orders: are };
+/** The note of a build that nothing has judged but its own checks. */
+function withoutHoldout(
+  { git, holdout }: Manifest,
+  failed: boolean,
+  judged: Evidence['judged'],
+): Pick<Evidence, 'unjudged'> {
+  if (git === undefined || holdout !== undefined || failed || judged !== undefined) return {};
+  return { unjudged: 'no scenario judged the product: the run has no holdout' };
+}
+
+/** What the build reported of its work orders. */
+function ordersIn({
+  context,
+  origins,
+}: Reported): Pick<Evidence, 'unchecked_orders' | 'unchanged_orders' | 'outdated'> {
+  const listed = (key: string): readonly Json[] => {
+    const { [key]: value } = context;
+    return Array.isArray(value) && own(origins, key) === 'tool' ? value : [];
+  };
+  const unchecked = listed('build.unchecked').map(String);
+  const unchanged = listed('build.unchanged').map(String);
+  const outdated = outdatedSchema().array().safeParse(listed('build.outdated')).data ?? [];
+  return {
+    ...(unchecked.length === 0 ? {} : { unchecked_orders: unchecked }),
+    ...(unchanged.length === 0 ? {} : { unchanged_orders: unchanged }),
+    ...(outdated.length === 0 ? {} : { outdated }),
+  };
 }
 
 /** The hashes of all inputs of a run. */

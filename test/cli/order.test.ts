@@ -116,8 +116,7 @@ test('a build goes through its orders, commits each and proves the whole', async
   expect(b.output()).toMatchObject({ preferred_next_label: 'done' });
   expect(await orderProof({}, b.io)).toBe(0);
   expect(b.output()).toMatchObject({
-    notes: expect.stringContaining('nothing could be run'),
-    context_updates: { 'build.proof': [] },
+    context_updates: { 'build.proof': ['test -f f2.txt'] },
   });
   expect(git(b.run.history, 'log', '--date=raw', '--format=%s|%cd|%an', headRef).split('\n')).toEqual([
     'WO-02: Step two|1767323045 +0000|llm-compiler',
@@ -821,6 +820,7 @@ test('line ends are kept as the attributes of the tree say, in commits, checkout
   const one = order(1, {
     allowed_files: paths,
     postconditions: paths.map((path) => ({ kind: 'file_exists', path })),
+    acceptance_commands: ['true'],
   });
   const b = await build(it.path, [one], {
     ...files,
@@ -834,7 +834,7 @@ test('line ends are kept as the attributes of the tree say, in commits, checkout
     write('c.bin', '1\r\n'),
     write('d.id', '$Id$\n'),
   ];
-  expect(await b.propose(JSON.stringify({ summary: 's', writes }))).toBe(0);
+  expect(await b.propose(JSON.stringify({ summary: 's', writes })), b.said.join('')).toBe(0);
   expect(await orderCommit({}, b.io)).toBe(0);
   expect(b.output().context_updates?.['order.drift']).toEqual([]);
   const raw = (path: string) => git(b.run.history, 'cat-file', '-s', `${headRef}:${path}`);
@@ -846,7 +846,7 @@ test('line ends are kept as the attributes of the tree say, in commits, checkout
     'keep.js': crlf,
   });
   await orderNext({}, b.io);
-  expect(await orderProof({}, b.io)).toBe(0);
+  expect(await orderProof({}, b.io), b.said.join('')).toBe(0);
   const source = join(it.path, 'src');
   git(source, 'fetch', '-q', b.run.history, headRef);
   git(source, 'switch', '-q', '-c', 'delivered', 'FETCH_HEAD');
@@ -888,7 +888,7 @@ test('proof takes place outside every repository, without the run in sight, and 
     OURS: 'o',
   };
   expect(await orderProof({}, { ...b.io, env })).toBe(0);
-  expect(b.output().context_updates?.['build.proof']).toEqual(['bash scripts/verify.sh']);
+  expect(b.output().context_updates?.['build.proof']).toEqual(['bash scripts/verify.sh', 'test -f f1.txt']);
   const where = readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8').trim();
   expect(where).not.toContain(it.path);
   expect(existsSync(where)).toBe(false);
@@ -982,8 +982,8 @@ test('proof fails where a promised file is not in the final commit', async () =>
 });
 
 test.for([
-  ['the first', 0, ['bash scripts/verify.sh']],
-  ['the last', 1, ['node --check f1.js', 'node --check f2.js']],
+  ['the first', 0, ['bash scripts/verify.sh', 'test -f f2.js']],
+  ['the last', 1, ['node --check f1.js', 'node --check f2.js', 'test -f f2.js']],
 ] as const)('proof runs the check of the whole from the last order: %s is exempt', async ([, which, ran]) => {
   using it = folder();
   const orders = [1, 2].map((n) =>

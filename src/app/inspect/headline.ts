@@ -24,6 +24,8 @@ export type HeadlineFacts = {
   /** What a completed run has made. */
   readonly commits: number;
   readonly judged?: { readonly passed: number; readonly total: number } | undefined;
+  /** That no scenario has judged it. */
+  readonly unjudged?: string | undefined;
   readonly steps: number;
 };
 
@@ -77,12 +79,13 @@ function doing(node: Node, { context, model }: HeadlineFacts): string {
 const labelled = ({ label = '' }: Node['settings'], command: string): string =>
   command === '' || (label !== '' && /^factory\s/.test(command)) ? label : command;
 
-function made({ commits, judged, steps }: HeadlineFacts): string {
+function made({ commits, judged, unjudged, steps }: HeadlineFacts): string {
   const parts = [
     ...(commits === 0 ? [] : [countedItems(commits, 'commit')]),
     ...(judged === undefined ? [] : [`scenarios ${judged.passed} of ${judged.total}`]),
   ];
-  return parts.length > 0 ? parts.join(', ') : `${countedItems(steps, 'node')} done`;
+  const done = parts.length > 0 ? parts.join(', ') : `${countedItems(steps, 'node')} done`;
+  return unjudged === undefined ? done : `${done}, but ${unjudged}`;
 }
 
 function failure({ summary, context, progress }: HeadlineFacts): string {

@@ -42,7 +42,10 @@ const madeSchema = once(() =>
   z.object({
     commits: z.array(z.object({ commit: z.string().nullable() })).catch([]),
     evidence: z
-      .object({ judged: z.object({ passed: z.number(), total: z.number() }).optional().catch(undefined) })
+      .object({
+        judged: z.object({ passed: z.number(), total: z.number() }).optional().catch(undefined),
+        unjudged: z.string().optional().catch(undefined),
+      })
       .optional()
       .catch(undefined),
   }),
@@ -160,6 +163,7 @@ async function readRow(name: string, dir: string, doors: InspectDoors, graphs: G
     model: start?.agent.model ?? start?.agent.name ?? '',
     commits,
     judged: made.evidence?.judged,
+    unjudged: made.evidence?.unjudged,
     steps: standing.steps,
   });
   const row: RunRow = {

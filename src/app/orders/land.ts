@@ -1,6 +1,7 @@
 /** What follows the last node of an order's run: its commits land and are pushed, and the report is written. */
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { countedItems } from '../../core/amounts.ts';
 import { isPaused } from '../../core/outcome.ts';
 import { headRef, layout } from '../../core/records/layout.ts';
 import type { RunResult } from '../../core/records/result.ts';
@@ -11,11 +12,13 @@ import { beginLanding, endLanding, land, lockDirectory } from '../../git/landing
 import { type PushResult, push } from '../../git/push.ts';
 import { recordedHead, strayProblem } from '../../git/recorded-head.ts';
 import { commonGitDir } from '../../git/repository.ts';
+import { appliedOrders } from '../../git/start-history.ts';
 import { differenceWords, targetDifferences } from '../../git/target-bytes.ts';
 import { isDisks } from '../../platform/files/disk-error.ts';
 import { beforeWrite } from '../../platform/files/fence.ts';
 import { settleTree } from '../../platform/files/flush-tree.ts';
 import { BadJsonRecord } from '../../platform/files/json-record.ts';
+import { readSome } from '../../platform/files/read.ts';
 import { makeFolder, systemWords } from '../../platform/files/write.ts';
 import { GitError, sourceGit } from '../../platform/git.ts';
 import { readRun } from '../../store/run-journal.ts';
@@ -54,14 +57,18 @@ export async function landOrder(
   doors: OrderDoors,
 ): Promise<OrderResult> {
   const gitDir = await commonGitDir(request.repo, doors.env);
+  const effect = await effectOf(request, result, doors);
   const landed =
-    result.status === 'completed' ? await landRun(request, result, gitDir, doors) : nothingLanded;
+    result.status === 'completed' && !effect.none
+      ? await landRun(request, result, gitDir, doors)
+      : { ...nothingLanded, tree: effect.tree };
   const interrupted = landed.interrupted || result.status === 'interrupted' || isPaused(result.status);
   const passed = result.status === 'completed' && !landed.untrusted;
-  const reason = landed.reason ?? result.reason;
+  const verdict = interrupted ? 'ERROR' : effect.none ? 'NO_CHANGE' : passed ? 'PASS' : 'FAIL';
+  const reason = effect.none ? noEffect : (landed.reason ?? result.reason);
   if (gitDir !== undefined) beforeWrite(lockDirectory(gitDir));
   const attempts = await writeReport(request, result.run_dir, {
-    verdict: interrupted ? 'ERROR' : passed ? 'PASS' : 'FAIL',
+    verdict,
     reason,
     interrupted,
     tree: landed.tree,
@@ -70,7 +77,7 @@ export async function landOrder(
     finishedAt: doors.clock.now().toISOString(),
   });
   const exported = request.out_dir === null ? [] : await exportArtifacts(request, request.out_dir);
-  if (gitDir !== undefined && result.status === 'completed' && landed.ended)
+  if (gitDir !== undefined && result.status === 'completed' && !effect.none && landed.ended)
     await endLanding(gitDir, [request.artifacts]);
   const stage = attempts.at(-1)?.failure_brief?.['stage'];
   // 4 is for a model that gave no answer; an answer that is not a proposal is a failed attempt.
@@ -79,8 +86,8 @@ export async function landOrder(
     run_id: request.run_id,
     repo: request.repo,
     work_order_id: request.work_order_id,
-    verdict: interrupted ? 'ERROR' : passed ? 'PASS' : 'FAIL',
-    exit_code: landed.interrupted ? 130 : landed.reason === undefined ? failed : 1,
+    verdict,
+    exit_code: landed.interrupted ? 130 : landed.reason === undefined && !effect.none ? failed : 1,
     branch: request.branch,
     commit: landed.commit,
     attempts: attempts.length,
@@ -90,8 +97,38 @@ export async function landOrder(
     artifacts: request.artifacts,
     run_dir: result.run_dir,
     push: landed.push,
-    notes: [...notes, ...landed.notes, ...exported],
+    notes: [...notes, ...effect.notes, ...auditNotes(result, doors), ...landed.notes, ...exported],
   };
+}
+
+const noEffect =
+  'the model was asked, and no file changed; if that is right, add the line may_be_empty to the notes of the order';
+
+/** Whether a completed run was without any effect (`none`); `tree` is then that of the repository. An order that a commit of
+ *  the branch has carried out before has nothing to do. */
+async function effectOf(
+  { repo, baseline, digest, work_order_id }: OrderRequest,
+  { status, evidence }: RunResult,
+  { env }: OrderDoors,
+): Promise<{ readonly none: boolean; readonly tree: string | null; readonly notes: readonly string[] }> {
+  const some = { none: false, tree: null, notes: [] };
+  if (status !== 'completed' || evidence?.unchanged_orders?.includes(work_order_id) !== true) return some;
+  const commit = (await appliedOrders(repo, baseline, env))[digest];
+  if (commit !== undefined)
+    return { ...some, notes: [`nothing to do: commit ${commit.slice(0, 12)} has carried out this order`] };
+  const tree = await sourceGit(repo, env).run(['rev-parse', '--verify', '--quiet', `${baseline}^{tree}`]);
+  return { none: true, tree: tree.ok ? tree.text : null, notes: [] };
+}
+
+const auditNotes = ({ audit, run_dir }: RunResult, { cwd }: OrderDoors): readonly string[] =>
+  audit === undefined || audit.errors === 0
+    ? []
+    : [`the audit has found ${countedItems(audit.errors, 'error')}: factory audit ${namedRun(run_dir, cwd)}`];
+
+/** Whether the run has ended without any effect: a resume would not ask the model again. */
+export async function hadNoEffect({ artifacts }: OrderRequest): Promise<boolean> {
+  const text = await readSome(join(artifacts, 'run_summary.json'), 16 * 1024 * 1024);
+  return text !== undefined && /^ {2}"verdict": "NO_CHANGE"/m.test(text);
 }
 
 type RunLanding = {

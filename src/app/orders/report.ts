@@ -11,7 +11,8 @@ import { type AttemptRecord, writeAttempts, writeSorted } from './attempts.ts';
 import type { OrderRequest } from './sources.ts';
 
 export type OrderEnding = {
-  readonly verdict: 'PASS' | 'FAIL' | 'ERROR';
+  /** `NO_CHANGE`: the answer changed no file. */
+  readonly verdict: 'PASS' | 'NO_CHANGE' | 'FAIL' | 'ERROR';
   readonly reason: string;
   readonly interrupted: boolean;
   /** The tree of the final commit. */

@@ -4,7 +4,7 @@ import { commitNamed, inspect, type Repository } from '../../git/repository.ts';
 import { appliedOrders } from '../../git/start-history.ts';
 import { sourceGit } from '../../platform/git.ts';
 import { listRuns, newRunId } from '../../store/runs.ts';
-import type { OrderResult } from './land.ts';
+import { hadNoEffect, type OrderResult } from './land.ts';
 import { resumeOrder, runOrder } from './run-order.ts';
 import { findRequest, type OrderSource } from './sources.ts';
 import { type OrderDoors, type OrderRefusal, type OrderSettings, refusedOrder } from './types.ts';
@@ -32,7 +32,8 @@ export type BatchProgress = {
   ends(result: OrderResult): void;
 };
 
-/** Stops at the first order that fails, with its exit code. Orders that the branch has commits of are skipped; a run of the
+/** Stops at the first order that fails, with its exit code; one that changes nothing is named, and the next one follows: the
+ *  exit code is 1 only if no order has done anything. Orders that the branch has commits of are skipped; a run of the
  *  same batch that was interrupted at the same commit is resumed. */
 export async function runBatch(
   repo: string,
@@ -76,11 +77,13 @@ export async function runBatch(
     if ('problems' in result) return stop(result);
     progress.ends(result);
     orders.push({ name, skipped: false, ...result });
+    if (result.verdict === 'NO_CHANGE') continue;
     branch = result.branch;
     if (result.exit_code !== 0) return { exit_code: result.exit_code, branch, orders };
     begun = true;
   }
-  return { exit_code: 0, branch: branch ?? null, orders };
+  const isIdle = orders.length > 0 && orders.every((one) => !one.skipped && one.verdict === 'NO_CHANGE');
+  return { exit_code: isIdle ? 1 : 0, branch: branch ?? null, orders };
 }
 
 /** The commit with which the next order begins; undefined where `commit` names none, which the order's start refuses. */
@@ -142,6 +145,7 @@ async function interruptedRun(
     const request = await findRequest(dir).catch(() => undefined);
     if (request?.batch !== batch || request.repo !== repo.top) continue;
     if (request.digest !== loaded.digest || request.baseline !== tip) continue;
+    if (await hadNoEffect(request)) continue;
     if (branch === undefined ? auto === true && request.branch_mode === 'auto' : request.branch === branch)
       return dir;
   }

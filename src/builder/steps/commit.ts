@@ -4,7 +4,7 @@ import { notesOf } from '../../core/orders/notes.ts';
 import { commitOrder } from '../../git/commit.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
-import { buildCommits, writeBuildState } from '../build-state.ts';
+import { buildCommits, unchangedOrders, writeBuildState } from '../build-state.ts';
 import type { StepContext } from '../step-context.ts';
 import { removeUntracked, type WorkspaceBefore } from '../untracked-changes.ts';
 import { onCurrentOrder, type StepOptions } from './in-run.ts';
@@ -55,7 +55,13 @@ export const orderCommit = (options: StepOptions, io: CommandIo): Promise<StepVe
       made.commit === null
         ? `${made.subject}: no file has changed, so there is nothing to commit`
         : `${made.commit.slice(0, 12)} ${made.subject}`;
-    return yes(notes, { updates: { 'build.commits': buildCommits(state), 'order.drift': drift } });
+    return yes(notes, {
+      updates: {
+        'build.commits': buildCommits(state),
+        'build.unchanged': unchangedOrders(build, state),
+        'order.drift': drift,
+      },
+    });
   });
 
 /** The workspace at the start of the attempt. */

@@ -1,11 +1,11 @@
 /** `factory order proof`: checks the final commit by itself. */
 import { join } from 'node:path';
 import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
-import type { WorkOrder } from '../../core/orders/work-order.ts';
 import { inWorkspace } from '../../core/records/layout.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
 import { buildCommits, openBuild } from '../build-state.ts';
 import { prove } from '../proof.ts';
+import { checksNothing } from '../proof-commands.ts';
 import { spoken } from '../unittest.ts';
 import { inRun, type StepOptions } from './in-run.ts';
 
@@ -37,14 +37,10 @@ export const orderProof = (options: StepOptions, io: CommandIo): Promise<StepVer
         'build.commits': buildCommits(build.state),
         'build.needed': proof.needed,
         'build.unchecked': build.orders
-          .filter(({ order }) => checksNothing(order))
+          .filter(({ order }) => order.acceptance_commands.every(checksNothing))
           .map(({ order }) => order.id),
         'build.proof': ran,
         'build.outdated': proof.outdated,
       },
     });
   });
-
-/** Whether its acceptance commands succeed whatever it wrote. */
-const checksNothing = ({ acceptance_commands }: WorkOrder): boolean =>
-  acceptance_commands.every((command) => /^(?:true|:)$/.test(command.trim()));

@@ -44,7 +44,15 @@ export function printEnd(
   const last = ended.orders.at(-1);
   if (options.json !== true && options.quiet !== true) {
     const isIdle = ended.orders.every((order) => order.skipped);
+    const unchanged = ended.orders.filter((order) => !order.skipped && order.verdict === 'NO_CHANGE');
     if (ended.exit_code === 0 && isIdle) io.out('Nothing to do: every work order is committed already\n');
+    else if (unchanged.length > 0 && (ended.exit_code === 0 || unchanged.length === ended.orders.length))
+      io.out(
+        `${batchWords(
+          ended,
+          unchanged.map(({ name }) => name),
+        )}\n`,
+      );
     else if (ended.exit_code === 0)
       io.out(`All ${ended.orders.length} work order(s) passed on ${ended.branch}\n`);
     else io.out(`Stopped ${whereStopped(last)} (exit code ${ended.exit_code})\n`);
@@ -56,6 +64,15 @@ export function printEnd(
   else io.err(`to resume: ${io.called?.again ?? 'run the same command again'}\n`);
   return ended.exit_code;
 }
+
+/** The end of a batch in which orders changed nothing. */
+const batchWords = ({ orders, branch }: BatchResult, unchanged: readonly string[]): string =>
+  [
+    ...(unchanged.length === orders.length
+      ? []
+      : [`${orders.length - unchanged.length} of ${orders.length} work order(s) passed on ${branch}`]),
+    `no file changed: ${unchanged.join(', ')}`,
+  ].join('; ');
 
 function whereStopped(last: BatchResult['orders'][number] | undefined): string {
   if (last === undefined) return 'before the first work order';
@@ -98,7 +115,8 @@ function printResult(result: OrderResult, options: PrintOptions, io: OrderRunIo)
     row('Run', result.run_dir);
   }
   const notLanded = result.verdict === 'PASS' && !good;
-  const colour = notLanded || result.verdict === 'ERROR' ? paint.yellow : good ? paint.green : paint.red;
+  const isOpen = notLanded || result.verdict === 'ERROR' || result.verdict === 'NO_CHANGE';
+  const colour = isOpen ? paint.yellow : good ? paint.green : paint.red;
   io.out(`  Verdict: ${colour(notLanded ? 'PASS, but not landed' : result.verdict)}\n`);
 }
 

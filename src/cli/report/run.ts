@@ -95,9 +95,10 @@ export function summary(result: RunResult, paint: Paint): string {
   return [headOf(result, paint), ...table, ...next].join('\n');
 }
 
-function headOf({ status, reason, elapsed_ms, wake_at }: RunResult, paint: Paint): string {
+function headOf({ status, reason, elapsed_ms, wake_at, evidence }: RunResult, paint: Paint): string {
   const why = foreign(reason, column);
-  if (status === 'completed') return paint.green(`✓ success in ${elapsedWords(elapsed_ms)}`);
+  const but = evidence?.unjudged === undefined ? '' : paint.yellow(`, but ${evidence.unjudged}`);
+  if (status === 'completed') return `${paint.green(`✓ success in ${elapsedWords(elapsed_ms)}`)}${but}`;
   if (isPaused(status))
     return paint.yellow(`■ suspended${wake_at === undefined ? '' : ` until ${wake_at}`}: ${why}`);
   return status === 'interrupted'
@@ -203,6 +204,13 @@ function evidenceRows({ status, evidence }: RunResult, paint: Paint): readonly R
         ),
       ],
     ),
+    ...(evidence.unchanged_orders ?? []).map(
+      (id): Row => ['warning', paint.yellow(`${id} changed no file (its notes have no line may_be_empty)`)],
+    ),
+    ...(evidence.outdated ?? []).map(({ work_order: id, command }): Row => {
+      const what = oneLine(command, 80);
+      return ['warning', paint.yellow(`an acceptance command of ${id} no longer succeeds: ${what}`)];
+    }),
     ['evidence', `${named.join(', ')}, visits ${short(evidence.chain)}`],
   ];
 }

@@ -90,6 +90,9 @@ const evidenceCommandSchema = once(() =>
 );
 export type EvidenceCommand = z.infer<ReturnType<typeof evidenceCommandSchema>>;
 
+export const outdatedSchema = once(() => z.object({ work_order: z.string(), command: z.string() }));
+export type Outdated = z.infer<ReturnType<typeof outdatedSchema>>;
+
 const evidenceSchema = once(() =>
   z.object({
     commands: z
@@ -111,6 +114,10 @@ const evidenceSchema = once(() =>
       .object({ passed: z.int().nonnegative(), total: z.int().nonnegative() })
       .exactOptional()
       .describe('Scenarios of the latest `factory scenario`, if a tool reported them'),
+    unjudged: z
+      .string()
+      .exactOptional()
+      .describe('That no scenario judged the product, and why: a build without a holdout'),
     unchecked_orders: z
       .array(z.string())
       .exactOptional()
@@ -119,6 +126,14 @@ const evidenceSchema = once(() =>
       .array(z.object({ node: z.string(), agent: z.string(), model: z.string().nullable() }))
       .exactOptional()
       .describe('The models that each node asked; null where the agent chose it itself'),
+    unchanged_orders: z
+      .array(z.string())
+      .exactOptional()
+      .describe('Work orders that changed no file although their notes do not allow it'),
+    outdated: z
+      .array(outdatedSchema())
+      .exactOptional()
+      .describe('Acceptance commands of earlier work orders that failed on the final commit'),
     base_commit: z.string().nullable(),
     commits: z.array(z.object({ work_order: z.string(), commit: z.string(), tree: z.string().nullable() })),
     snapshot: z.string().nullable().describe('The workspace after the last node'),

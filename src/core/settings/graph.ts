@@ -164,7 +164,7 @@ export const graphAttributes = {
   audit: attr(
     word('off', 'report', 'strict'),
     'Whether a run that ends is checked for holdout leaks and weakened tests, and with `strict` fails for them.',
-    { unset: 'report with a holdout, else off' },
+    { unset: 'report with a holdout or work orders, else off' },
   ),
 } as const satisfies AttributeTable;
 

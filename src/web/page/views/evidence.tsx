@@ -177,9 +177,17 @@ function NotChecked({ run, result }: { run: RunView; result: Result }) {
   const { evidence, proof, audit } = result;
   const missing = [
     ...(proof === null ? ['no proof: the commits were not checked in a fresh checkout'] : []),
-    ...(evidence?.judged === undefined ? ['no holdout scenario judged the product'] : []),
+    ...(evidence?.unjudged !== undefined
+      ? [evidence.unjudged]
+      : evidence?.judged === undefined
+        ? ['no holdout scenario judged the product']
+        : []),
     ...(audit === undefined ? ['no audit for leaks and weakened tests'] : []),
     ...(evidence?.unchecked_orders ?? []).map((order) => `${order}: its only acceptance command is true`),
+    ...(evidence?.unchanged_orders ?? []).map((order) => `${order}: it changed no file`),
+    ...(evidence?.outdated ?? []).map(
+      ({ work_order, command }) => `${work_order}: this acceptance command no longer succeeds: ${command}`,
+    ),
     ...run.not_enforced.map((what) => `not enforced by the sandbox: ${what}`),
     ...(result.denied ?? []).map(({ node, calls }) => `${node}: denied ${calls.join(', ')}`),
   ];

@@ -134,7 +134,11 @@ function madeText({ result, headline, delivered }: RunView): string {
   return [
     made > 0 ? countedItems(made, 'commit') : headline,
     ...(proof === null ? [] : [proof.length > 0 ? 'proof holds' : 'proof without commands']),
-    ...(judged === undefined ? [] : [`scenarios ${judged.passed} of ${judged.total}`]),
+    ...(evidence?.unjudged !== undefined
+      ? [evidence.unjudged]
+      : judged === undefined
+        ? []
+        : [`scenarios ${judged.passed} of ${judged.total}`]),
     ...(audit === undefined
       ? []
       : [`audit: ${audit.findings === 0 ? 'nothing found' : countedItems(audit.findings, 'finding')}`]),
