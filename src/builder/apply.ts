@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { errorText } from '../core/diagnostic.ts';
 import { type StageFailure, stageFailure } from '../core/orders/failure-stage.ts';
 import type { WriteProposal } from '../core/orders/proposal.ts';
+import { isAmongPackages } from '../core/policy/test-files.ts';
 import { isDisks } from '../platform/files/disk-error.ts';
 import { assertNoLinkAbove } from '../platform/files/inside.ts';
 import { makeFolder, removeNow, writeFileAtomic } from '../platform/files/write.ts';
@@ -55,10 +56,11 @@ export async function applyProposal(
 }
 
 /** Permission bits of the written file; a link to nothing counts as no file. */
-const modeOf = ({ before, content }: CheckedWrite): number => {
+const modeOf = ({ path, before, content }: CheckedWrite): number => {
   const isNew = before.is === 'absent' || before.bytes === undefined;
-  // In Rust, `#![` begins an attribute.
-  return isNew ? (/^#!(?!\s*\[)/.test(content) ? 0o755 : 0o644) : before.mode;
+  if (!isNew) return before.mode;
+  // In Rust, `#![` begins an attribute. Among packages, an executable would run in place of a program of that name.
+  return /^#!(?!\s*\[)/.test(content) && !isAmongPackages(path) ? 0o755 : 0o644;
 };
 
 async function writeOne(

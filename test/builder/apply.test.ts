@@ -65,18 +65,19 @@ describe('a proposal', () => {
     chmodSync(join(it.path, 'secret.txt'), 0o600);
     await apply(
       it.path,
-      ['run.sh', 'secret.txt', 'new.txt', 'bin/new', 'lib.rs'],
+      ['run.sh', 'secret.txt', 'new.txt', 'bin/new', 'lib.rs', 'node_modules/.bin/node'],
       write('run.sh', 'b', 'a\n'),
       write('secret.txt', '#!/bin/sh\n', 's\n'),
       write('new.txt', ''),
       write('bin/new', '#!/usr/bin/env node\n'),
       write('lib.rs', '#![no_std]\n'),
+      write('node_modules/.bin/node', '#!/bin/sh\n'),
     );
     expect(
-      ['run.sh', 'secret.txt', 'new.txt', 'bin/new', 'lib.rs'].map(
+      ['run.sh', 'secret.txt', 'new.txt', 'bin/new', 'lib.rs', 'node_modules/.bin/node'].map(
         (path) => statSync(join(it.path, path)).mode & 0o777,
       ),
-    ).toEqual([0o755, 0o600, 0o644, 0o755, 0o644]);
+    ).toEqual([0o755, 0o600, 0o644, 0o755, 0o644, 0o644]);
   });
 
   test.for([

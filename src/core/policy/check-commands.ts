@@ -80,7 +80,7 @@ const loads =
 const checkWord =
   /(?:^|[/_.-])(?:check|test|tests|verify|validate|accept|acceptance|lint|smoke|e2e|ci|spec)(?=[/_.-]|$)/i;
 
-/** Whether a path has a word that names a check. */
+/** Whether the name of a path is that of a check. */
 export const isNamedAsCheck = (path: string): boolean => checkWord.test(path);
 
 const isShell = (path: string): boolean => /\.(?:ba|z)?sh$/.test(path) || !/\.\w+$/.test(path);

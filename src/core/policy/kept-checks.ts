@@ -2,7 +2,7 @@
 import { isNamedAsCheck, type Reached } from './check-commands.ts';
 import {
   concernsTests,
-  isInstalledRunner,
+  isAmongPackages,
   isTestFile,
   runningTests,
   settingsIn,
@@ -113,13 +113,14 @@ function extends_(line: string, other: string): boolean {
 }
 const wordsOf = (line: string): readonly string[] => line.match(/[\w$]+/g) ?? [];
 
-/** Changed scripts and settings that checks run, and modules that a test runner would load in place of its own. */
+/** Changed scripts and settings that checks run, and files that are found in place of a program or module of a check. */
 function inChecks(
   { path, before, after }: RewrittenFile,
   { reached, direct }: RunByChecks,
 ): string | undefined {
-  if (isInstalledRunner(path) || (before === undefined && shadowFolder(path) !== undefined))
-    return 'a test runner would load it in place of a part of itself';
+  if (isAmongPackages(path)) return 'programs of checks are found there';
+  if (before === undefined && shadowFolder(path) !== undefined)
+    return 'a test runner would load it in place of the real module';
   if (before === undefined || before === after) return undefined;
   const isRun = direct.runs(path) || (reached.runs(path) && isNamedAsCheck(path));
   if (isRun && testsIn(before).names.length === 0) return 'the checks run this file';

@@ -87,6 +87,10 @@ const code =
 export const isTestFile = (path: string): boolean =>
   code.test(path) && !isInstalled(path) && (testFolder.test(path) || testName.test(path));
 
+/** Whether a path is in a folder into which package managers install, where programs find others. */
+export const isAmongPackages = (path: string): boolean =>
+  /(?:^|\/)(?:node_modules|site-packages|\.venv|venv)\//.test(path);
+
 export const isInstalled = (path: string): boolean =>
   /(?:^|\/)(?:node_modules|site-packages|vendor)\//.test(path);
 

@@ -97,6 +97,7 @@ test.for<Row>([
     file('package.json', pkg({}, { jest: { bail: 1 } }), pkg({}, { jest: { testMatch: [] } })),
   ],
   ['settings of pytest', file('pytest.ini', '[pytest]\n', '[pytest]\naddopts = --collect-only\n')],
+  ['a program that npm finds first', file('node_modules/.bin/node', undefined, '#!/bin/sh\nexit 0\n')],
   ['an installed runner', file('node_modules/vitest/index.js', undefined, 'x')],
   ['a module in place of the runner', file('unittest.py', undefined, 'x = 1\n')],
 ])('an order that did not say so may not leave %s', async ([, ...changes]) => {
