@@ -28,7 +28,7 @@ const scenarioOptions = () => [
   option('--repeat <n>', 'run each scenario n times and report how often it passed', wholeNumber(1, 1000)),
   option(
     '--jobs <n>',
-    'scenarios to run in parallel (default: 4, or the number of processors)',
+    'scenarios to run in parallel (default: 4, or the number of processors; those that share the network of the machine run alone)',
     wholeNumber(1, 1000),
   ),
   option('--timeout <duration>', 'time limit of each phase (default: SCENARIO_TIMEOUT, else 15m)'),

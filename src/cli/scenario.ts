@@ -107,6 +107,7 @@ async function settingsOf(flags: ScenarioFlags, { cwd, env }: CliIo) {
     timeoutMs,
     repeat: flags.repeat ?? 1,
     jobs: flags.jobs ?? Math.min(4, availableParallelism()),
+    together: flags.jobs !== undefined,
     isolation,
   };
 }

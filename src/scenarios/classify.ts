@@ -33,11 +33,18 @@ export type PhaseEvidence = {
   readonly ownLines?: readonly string[];
   /** A host that live needs and that does not accept connections. */
   readonly unreachable?: string;
+  /** After an attempt to reach a host outside the private network: what the scenario may lack. */
+  readonly undeclared?: string;
 };
 export type ScenarioVerdict = { readonly class: ScenarioClass; readonly why: string };
 
 /** The class that the script printed counts first, then the evidence in order of strength. */
 export function classify(seen: PhaseEvidence): ScenarioVerdict {
+  const { class: whose, why } = verdictOf(seen);
+  return { class: whose, why: seen.undeclared === undefined ? why : `${why}; ${seen.undeclared}` };
+}
+
+function verdictOf(seen: PhaseEvidence): ScenarioVerdict {
   const { ended } = seen;
   if (seen.marker !== undefined) return { class: seen.marker, why: 'the script reports this class' };
   switch (ended.kind) {
@@ -60,7 +67,7 @@ export function classify(seen: PhaseEvidence): ScenarioVerdict {
 }
 
 function exited(seen: PhaseEvidence, code: number): ScenarioVerdict {
-  const { phase, stderr, script, unreachable } = seen;
+  const { phase, stderr, script, unreachable, undeclared } = seen;
   if (phase === 'syntax') return { class: 'scenario', why: 'its text is not valid' };
   if (code === infraCode) return { class: 'infra', why: `exit code ${code}` };
   if (notRunnable.includes(code)) return notRun(seen, code);
@@ -69,7 +76,9 @@ function exited(seen: PhaseEvidence, code: number): ScenarioVerdict {
   if (phase === 'selftest') return { class: 'scenario', why: 'it fails in selftest, without the product' };
   if (unreachable !== undefined) return { class: 'infra', why: `${unreachable} cannot be reached` };
   const words = seen.ownLines?.map(wordsOfTheWorld).find((found) => found !== undefined);
-  if (words !== undefined) return { class: 'infra', why: `the script reports "${words}"` };
+  // Without a connection to the world, it is not the world that failed.
+  if (words !== undefined)
+    return { class: undeclared === undefined ? 'infra' : 'scenario', why: `the script reports "${words}"` };
   return { class: 'product', why: `exit code ${code} in live` };
 }
 

@@ -7,6 +7,7 @@ import type { Program } from '../platform/process/table.ts';
 import { markerIn, type Phase, type PhaseEvidence, type ScenarioVerdict } from './classify.ts';
 import type { Needs } from './discover.ts';
 import type { PhaseDoors } from './launch/product.ts';
+import { missingDeclaration } from './network.ts';
 import { reported, reporting, type ScenarioSite } from './sites.ts';
 
 /** One phase to run. */
@@ -54,6 +55,8 @@ export async function runPhase(request: PhaseRequest, doors: PhaseDoors): Promis
   const marker = markerIn(stderr);
   const asks = request.phase === 'live' && ended.kind !== 'cancelled' && marker === undefined;
   const unreachable = asks ? await firstUnreachable(request.needs, doors) : undefined;
+  const attempts = await request.site.network?.attempts();
+  const undeclared = attempts === undefined ? undefined : missingDeclaration(attempts);
   const seen: PhaseEvidence = {
     phase: request.phase,
     ended,
@@ -63,6 +66,7 @@ export async function runPhase(request: PhaseRequest, doors: PhaseDoors): Promis
     app: [request.app],
     ...(productRan === undefined ? {} : { productRan }),
     ...(unreachable === undefined ? {} : { unreachable }),
+    ...(undeclared === undefined ? {} : { undeclared }),
   };
   return { ended, stdout, stderr, seen };
 }

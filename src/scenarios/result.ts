@@ -1,17 +1,23 @@
 /** The results that one run of a scenario can have. */
 import type { Exit } from '../core/contracts/process.ts';
 import { classify, ownLines, type Phase, type ScenarioClass, type ScenarioVerdict } from './classify.ts';
+import type { PhaseDoors } from './launch/product.ts';
+import type { ScenarioNetwork } from './network.ts';
 import type { PhaseEnd } from './phase.ts';
+import { productStarts, type ScriptFile } from './starts.ts';
 
 /** One run of one scenario. */
 export type ScenarioExecution = Bare & { readonly evidence: Omit<ScenarioEvidence, 'rerun'> };
 
-/** The same without the isolation that held. */
+/** Evidence that says how a scenario was separated from all else. */
+type Environs = 'isolation' | 'isolation_note' | 'network' | 'network_note';
+
+/** The same without the isolation and network that held. */
 export type Bare = {
   readonly mode: 'selftest' | 'live';
   readonly outcome: Exclude<ScenarioOutcome, 'flaky'>;
   readonly verdict?: ScenarioVerdict;
-  readonly evidence: Omit<ScenarioEvidence, 'rerun' | 'isolation' | 'isolation_note'>;
+  readonly evidence: Omit<ScenarioEvidence, 'rerun' | Environs>;
   readonly output: { readonly stdout: string; readonly stderr: string };
   readonly cancelled: boolean;
 };
@@ -96,12 +102,37 @@ export const doubted = (
   cancelled: false,
 });
 
-export const isolationNotes: Readonly<Record<Isolation, string>> = {
+const isolationNotes: Readonly<Record<Isolation, string>> = {
   launcher: 'product and scenario ran in separate sandboxes',
   phase:
     'each phase of the scenario had a separate sandbox, but the product was not started by APP_RUN, or not only',
   none: 'product and scenario shared one user',
 };
+
+/** The result with the isolation and network that held. */
+export function isolated(
+  judged: Bare,
+  { sandbox, noSandbox }: Pick<PhaseDoors, 'sandbox' | 'noSandbox'>,
+  seen: {
+    readonly network: ScenarioNetwork;
+    readonly isLaunched: boolean;
+    readonly files: readonly ScriptFile[];
+  },
+): ScenarioExecution {
+  const { network, isLaunched, files } = seen;
+  const isolation: Isolation =
+    sandbox === undefined
+      ? 'none'
+      : isLaunched && files.every(({ name, text }) => productStarts(name, text).length === 0)
+        ? 'launcher'
+        : 'phase';
+  const isolation_note =
+    isolation === 'none' && noSandbox !== undefined
+      ? `${isolationNotes.none}: ${noSandbox}`
+      : isolationNotes[isolation];
+  const environs = { isolation, isolation_note, network: network.held, network_note: network.note };
+  return { ...judged, evidence: { ...judged.evidence, ...environs } };
+}
 
 /* The result of a scenario, and the report of all. */
 
@@ -128,6 +159,10 @@ type ScenarioEvidence = {
   readonly isolation: Isolation;
   /** What the isolation means, as a sentence. */
   readonly isolation_note: string;
+  /** `private`: only the scenario's product shared its network. `machine`: it had that of this machine. */
+  readonly network: 'private' | 'machine';
+  /** Why it had that network, as a sentence. */
+  readonly network_note: string;
   /** The second run, in a clean copy, if there was one. */
   readonly rerun: { readonly outcome: ScenarioOutcome; readonly exit_code: number | null } | null;
 };

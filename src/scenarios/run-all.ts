@@ -1,12 +1,14 @@
 /** Runs all scenarios of a folder against one product, several at a time. */
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { named } from '../platform/files/disk-error.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makingFolder } from '../platform/process/cleanup-registry.ts';
 import { type ScenarioClass, worst } from './classify.ts';
-import type { Discovered, Scenario } from './discover.ts';
+import { type Discovered, needsOf, type Scenario } from './discover.ts';
 import type { PhaseDoors } from './launch/product.ts';
+import { whyShared } from './network.ts';
 import type { ScenarioExecution, ScenarioReport, ScenarioResult } from './result.ts';
 import { type JudgeOptions, judgeOnce } from './run-one.ts';
 import { copySource, makeRoom, type ProductCopy } from './source.ts';
@@ -16,6 +18,8 @@ export type ScenarioRunOptions = JudgeOptions & {
   readonly repeat: number;
   /** How many run at a time. */
   readonly jobs: number;
+  /** Whether those that share the machine's network run at the same time too; else they run alone. */
+  readonly together: boolean;
 };
 
 /** Runs them all; undefined if the signal fired meanwhile. Results are in the order of the scenarios. */
@@ -46,21 +50,24 @@ async function judgeAll(
   doors: PhaseDoors,
   place: { readonly room: string; readonly source: ProductCopy },
 ): Promise<ScenarioReport | undefined> {
-  const tasks = scenarios.flatMap((scenario) => Array.from({ length: options.repeat }, () => scenario));
-  const done = await pooled(
-    tasks,
-    { jobs: options.jobs, signal: doors.signal },
-    async (scenario): Promise<Timed> => {
-      const began = doors.clock.monotonic();
-      const first = await judgeOnce(scenario, options, doors, place);
-      // With several runs, a second one is not needed to recognise a flake.
-      const again =
-        options.repeat === 1 && isDoubtful(first)
-          ? await judgeOnce(scenario, options, doors, place)
-          : undefined;
-      return { scenario, first, again, took: doors.clock.monotonic() - began };
-    },
-  );
+  const carryOut = async (scenario: Scenario): Promise<Timed> => {
+    const began = doors.clock.monotonic();
+    const first = await judgeOnce(scenario, options, doors, place);
+    // With several runs, a second one is not needed to recognise a flake.
+    const again =
+      options.repeat === 1 && isDoubtful(first)
+        ? await judgeOnce(scenario, options, doors, place)
+        : undefined;
+    return { scenario, first, again, took: doors.clock.monotonic() - began };
+  };
+  const { signal } = doors;
+  const { parallel, alone } = await inGroups(scenarios, options, doors, place.source.folder);
+  const repeated = (some: readonly Scenario[]): readonly Scenario[] =>
+    some.flatMap((scenario) => Array.from({ length: options.repeat }, () => scenario));
+  const done = [
+    ...(await pooled(repeated(parallel), { jobs: options.jobs, signal }, carryOut)),
+    ...(await pooled(repeated(alone), { jobs: 1, signal }, carryOut)),
+  ];
   if (doors.signal.aborted) return undefined;
   const results = scenarios.map((scenario) =>
     resultOf(
@@ -78,6 +85,23 @@ async function judgeAll(
     failure_class: decides ?? null,
     results,
     passed_over: passedOver,
+  };
+}
+
+/** The scenarios that may run in parallel, and those that may not: on a network that they share, a scenario could reach another
+ *  one's server. */
+async function inGroups(
+  scenarios: readonly Scenario[],
+  { together }: ScenarioRunOptions,
+  doors: PhaseDoors,
+  folder: string,
+): Promise<{ readonly parallel: readonly Scenario[]; readonly alone: readonly Scenario[] }> {
+  if (together) return { parallel: scenarios, alone: [] };
+  const texts = await Promise.all(scenarios.map(({ name }) => readFile(join(folder, name), 'utf8')));
+  const shares = (n: number): boolean => whyShared(needsOf(texts[n] ?? ''), doors) !== undefined;
+  return {
+    parallel: scenarios.filter((_, n) => !shares(n)),
+    alone: scenarios.filter((_, n) => shares(n)),
   };
 }
 

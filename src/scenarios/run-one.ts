@@ -9,6 +9,7 @@ import { withoutGit } from '../platform/git.ts';
 import type { Phase, ScenarioVerdict } from './classify.ts';
 import { isComponentCheck, knowsModes, type Needs, needsOf, type Scenario } from './discover.ts';
 import type { PhaseDoors } from './launch/product.ts';
+import { noNetworkMade, openNetworkFor, type ScenarioNetwork } from './network.ts';
 import { withOwnEnd } from './own-end.ts';
 import { type OwnFiles, ownFiles } from './own-files.ts';
 import { firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
@@ -16,8 +17,7 @@ import {
   type Bare,
   doubted,
   failedScenario,
-  type Isolation,
-  isolationNotes,
+  isolated,
   lacking,
   meddled,
   passedScenario,
@@ -26,7 +26,7 @@ import {
 } from './result.ts';
 import { isMarked, markText, openSite, type ScenarioSite } from './sites.ts';
 import { copyOfSource, type ProductCopy, roomsBeside } from './source.ts';
-import { helpersOf, productStarts, type ScriptFile } from './starts.ts';
+import { helpersOf, type ScriptFile } from './starts.ts';
 
 export type JudgeOptions = {
   /** Absolute. */
@@ -54,10 +54,10 @@ export async function judgeOnce(
     const [app, folder, outputs] = [join(product, 'app'), join(judge, 'scenarios'), join(base, 'out')];
     for (const made of [judge, product, outputs, join(base, 'run')]) await mkdir(made);
     if ((await copyOfSource(source, folder)) === undefined)
-      return isolated(meddled(options.mode), doors, false, []);
+      return isolated(meddled(options.mode), doors, { network: noNetworkMade, isLaunched: false, files: [] });
     const own = ownFiles(folder, source.folder, [base, judge]);
     await doors.copyProduct(options.app, app, await besideProduct(scenario, options, room));
-    const judged = await phases(scenario, options, doors, { app, folder, outputs, base }, own);
+    const judged = await inNetwork(scenario, options, doors, { app, folder, outputs, base }, own);
     // The temporary folder does not exist when this is read: shows `app/bin/x` instead of the full path.
     const shorter = (text: string): string =>
       [judge, product, base].reduce((shortened, place) => shortened.replaceAll(`${place}/`, ''), text);
@@ -78,11 +78,30 @@ async function besideProduct({ folder }: Scenario, { app }: JudgeOptions, room: 
 
 type Room = Readonly<Record<'app' | 'folder' | 'outputs' | 'base', string>>;
 
-async function phases(
+/** Runs all phases in one network. */
+async function inNetwork(
   scenario: Scenario,
   options: JudgeOptions,
   doors: PhaseDoors,
   room: Room,
+  own: OwnFiles,
+): Promise<ScenarioExecution> {
+  const needs = needsOf(await readFile(join(room.folder, scenario.name), 'utf8'));
+  const network = await openNetworkFor(needs, doors);
+  try {
+    return network.problem === undefined
+      ? await phases(scenario, options, doors, { ...room, network }, own)
+      : isolated(lacking(network.problem), doors, { network, isLaunched: false, files: [] });
+  } finally {
+    network.loopback?.close();
+  }
+}
+
+async function phases(
+  scenario: Scenario,
+  options: JudgeOptions,
+  doors: PhaseDoors,
+  { network, ...room }: Room & { readonly network: ScenarioNetwork },
   own: OwnFiles,
 ): Promise<ScenarioExecution> {
   const script = join(room.folder, scenario.name);
@@ -97,6 +116,7 @@ async function phases(
     const site = await openSite(
       {
         ...room,
+        network: network.loopback,
         hidden,
         env: environment(doors.env, phase === 'live' ? 'live' : 'selftest', { options, id }),
         id,
@@ -140,7 +160,7 @@ async function phases(
     return trouble === undefined ? end : { ...end, trouble };
   };
   const judged = await inOrder(scenario, options, doors, { script, text, needs, app: room.app, own, run });
-  return isolated(judged, doors, isLaunched, files);
+  return isolated(judged, doors, { network, isLaunched, files });
 }
 
 type Argv = readonly [string, ...string[]];
@@ -236,26 +256,6 @@ function problemOf(
         why: 'the script was not seen to reach its own end: it calls os._exit or the like; use sys.exit',
       }
     : { class: 'product', why: 'the product ended the scenario before its own end' };
-}
-
-/** The result with the isolation that held. */
-function isolated(
-  judged: Bare,
-  { sandbox, noSandbox }: PhaseDoors,
-  isLaunched: boolean,
-  files: readonly ScriptFile[],
-): ScenarioExecution {
-  const isolation: Isolation =
-    sandbox === undefined
-      ? 'none'
-      : isLaunched && files.every(({ name, text }) => productStarts(name, text).length === 0)
-        ? 'launcher'
-        : 'phase';
-  const isolation_note =
-    isolation === 'none' && noSandbox !== undefined
-      ? `${isolationNotes.none}: ${noSandbox}`
-      : isolationNotes[isolation];
-  return { ...judged, evidence: { ...judged.evidence, isolation, isolation_note } };
 }
 
 /** A command that checks the script's syntax, for languages that have one. */

@@ -3,10 +3,11 @@ import { isAbsolute } from 'node:path';
 import type { Environment, Spawn } from '../core/contracts/process.ts';
 import { certificatesIn, toolchainsIn } from '../core/policy/confinement.ts';
 import { confineScenario } from '../core/policy/scenario-sandbox.ts';
-import { sandboxCapabilities } from '../platform/sandbox/capabilities.ts';
+import { type SandboxCapabilities, sandboxCapabilities } from '../platform/sandbox/capabilities.ts';
+import { canEnter, type Loopback, openLoopback } from '../platform/sandbox/loopback.ts';
 import { programFolders } from '../platform/sandbox/program-folders.ts';
 import { confining } from '../platform/sandbox/spawn.ts';
-import type { PhaseDoors } from './launch/product.ts';
+import type { PhaseDoors, ScenarioSandbox } from './launch/product.ts';
 
 /** The spawn that makes them, and the sandbox or why there is none. `judge`: folders of holdout files. */
 export async function sandboxHere(
@@ -30,8 +31,22 @@ export async function sandboxHere(
   return {
     spawn: confining(spawn, ladder),
     sandbox: {
-      confine: (inside, scratch) => confineScenario(machine, inside, scratch),
+      confine: (inside, places) => confineScenario(machine, inside, places),
       node: machine.node,
+      ...(await networksHere(ladder, env)),
     },
   };
+}
+
+/** What makes the networks of scenarios, or why they have the machine's. */
+async function networksHere(
+  ladder: SandboxCapabilities,
+  env: Environment,
+): Promise<Pick<ScenarioSandbox, 'openNetwork' | 'noNetwork'>> {
+  const openNetwork = (): Promise<Loopback | { readonly missing: string }> => openLoopback(ladder, env);
+  const tried = await openNetwork();
+  if ('missing' in tried) return { noNetwork: tried.missing };
+  const works = await canEnter(tried, ladder, env);
+  tried.close();
+  return works ? { openNetwork } : { noNetwork: 'bubblewrap cannot start in a network that it has not made' };
 }

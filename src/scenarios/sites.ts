@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Exit } from '../core/contracts/process.ts';
 import type { Bind, Confinement } from '../core/contracts/sandbox.ts';
 import { confinedEnvironment } from '../core/policy/confinement.ts';
+import type { Loopback } from '../platform/sandbox/loopback.ts';
 import { writeBroker, writeLauncher, writePlainLauncher } from './launch/files.ts';
 import { type PhaseDoors, type Product, startProduct } from './launch/product.ts';
 
@@ -22,6 +23,8 @@ export type SiteRequest = {
   readonly env: Readonly<Record<string, string>>;
   /** The value of SCENARIO_RUN_ID. */
   readonly id: string;
+  /** The network of the scenario and its product; without it they have the machine's. */
+  readonly network: Loopback | undefined;
   /** Whether a file of the scenario names APP_RUN; else no sandbox is made for the product. */
   readonly launches: boolean;
 };
@@ -36,6 +39,7 @@ export type ScenarioSite = {
   readonly env: Readonly<Record<string, string>>;
   readonly confinement?: Confinement;
   readonly product?: Product;
+  readonly network?: Loopback | undefined;
   close(): Promise<void>;
 };
 
@@ -58,6 +62,7 @@ export async function openSite(request: SiteRequest, doors: PhaseDoors): Promise
     return { temporary, tools, marks, env: plain, close: async () => {} };
   }
   const hidden = [...request.hidden, tools, marks];
+  const entering = request.network?.entering;
   const places = { socket, app, temporary };
   const APP_RUN = await writeLauncher(tools, sandbox.node, { ...places, marks, hidden });
   const shared: Bind[] = [app, temporary].map((path) => ({ path, write: true }));
@@ -67,10 +72,11 @@ export async function openSite(request: SiteRequest, doors: PhaseDoors): Promise
       ...shared,
       { path: marks, write: true },
     ],
-    join(scratch, 'scenario'),
+    { scratch: join(scratch, 'scenario'), entering },
   );
   const given = confinedEnvironment({ ...env, SCENARIO_TMP: temporary, TMPDIR: '/tmp' }, confinement);
-  const site = { temporary, tools, marks, env: { ...given, APP_RUN }, confinement };
+  const { network } = request;
+  const site = { temporary, tools, marks, env: { ...given, APP_RUN }, confinement, network };
   if (!request.launches) return { ...site, close: async () => {} };
   const product = await startProduct(
     {
@@ -80,7 +86,7 @@ export async function openSite(request: SiteRequest, doors: PhaseDoors): Promise
       outputs: scratch,
       confinement: sandbox.confine(
         [{ path: broker, write: false }, { path: socket, write: true }, ...shared],
-        join(scratch, 'product'),
+        { scratch: join(scratch, 'product'), entering },
       ),
     },
     doors,

@@ -91,6 +91,8 @@ test('of many results a product failure decides the exit code and the last line,
   expect(of('fails with another code')?.evidence).toEqual({
     isolation: 'none',
     isolation_note: 'product and scenario shared one user: FACTORY_SANDBOX=none',
+    network: 'machine',
+    network_note: 'it had the network of this machine: there is no sandbox',
     phase: 'live',
     exit_code: 7,
     signal: null,

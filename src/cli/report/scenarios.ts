@@ -26,15 +26,27 @@ export function scenarioTable(report: ScenarioReport, sealed: readonly string[])
   return `${[...lines, ...isolation(report), count(report)].join('\n')}\n`;
 }
 
-/** The passed scenarios that were not separated from the product. */
+/** The passed scenarios that were not separated from the product, or had the machine's network. */
 function isolation({ results }: ScenarioReport): readonly string[] {
-  const weak = results.filter((one) => one.outcome === 'pass' && one.evidence.isolation !== 'launcher');
-  const notes = new Set(weak.map((one) => one.evidence.isolation_note));
-  return [...notes].map((note) => {
-    const names = weak.filter((one) => one.evidence.isolation_note === note).map((one) => one.scenario);
-    return `isolation: ${note}${names.length === results.length ? '' : ` (${names.join(', ')})`}`;
-  });
+  const passed = results.filter((one) => one.outcome === 'pass');
+  const lines = (word: string, note: (one: ScenarioResult) => string | undefined): readonly string[] => {
+    const notes = [...new Set(passed.flatMap((one) => note(one) ?? []))];
+    return notes.map((said) => {
+      const ones = passed.filter((one) => note(one) === said);
+      return `${word}: ${said}${ones.length === results.length ? '' : ` (${namesOf(ones)})`}`;
+    });
+  };
+  return [
+    ...lines('isolation', ({ evidence: { isolation: held, isolation_note } }) =>
+      held === 'launcher' ? undefined : isolation_note,
+    ),
+    ...lines('network', ({ evidence: { isolation: held, network, network_note } }) =>
+      held === 'none' || network === 'private' ? undefined : network_note,
+    ),
+  ];
 }
+
+const namesOf = (results: readonly ScenarioResult[]): string => results.map((one) => one.scenario).join(', ');
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)}s`;
 const rate = ({ runs }: ScenarioResult): string =>
@@ -64,12 +76,20 @@ function count({ results }: ScenarioReport): string {
   ].join(', ');
 }
 
-const shared = ({ outcome, evidence }: ScenarioResult): readonly string[] =>
-  outcome === 'pass' && evidence.isolation === 'none' ? ['product and scenario shared one user'] : [];
+/** What the passed scenarios were not separated from. */
+function weaknesses({ results }: ScenarioReport): readonly string[] {
+  const held = (isolation: ScenarioResult['evidence']['isolation']): readonly ScenarioResult[] =>
+    results.filter(({ outcome, evidence }) => outcome === 'pass' && evidence.isolation === isolation);
+  const partly = held('phase');
+  return [
+    ...(partly.length > 0 ? [`not started by APP_RUN only, so less isolated: ${namesOf(partly)}`] : []),
+    ...(held('none').length > 0 ? ['product and scenario shared one user'] : []),
+  ];
+}
 
 /** One line for records and routing. */
 export function scenarioNotes(report: ScenarioReport): string {
   const bad = report.results.filter((one) => one.failure_class !== null);
-  if (bad.length === 0) return [count(report), ...new Set(report.results.flatMap(shared))].join(', ');
+  if (bad.length === 0) return [count(report), ...weaknesses(report)].join(', ');
   return `${count(report)}: ${bad.map((one) => `${one.scenario} (${one.failure_class}: ${one.evidence.why})`).join('; ')}`;
 }

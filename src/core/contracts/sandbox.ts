@@ -24,6 +24,8 @@ export type Bind = {
 export type Confinement = {
   readonly rung: SandboxLevel;
   readonly network: boolean;
+  /** The start of an argv that enters the network which the node shares with others; without it, the machine's. */
+  readonly entering?: readonly string[];
   readonly limits: Limits;
   /** Shown unchanged, unless they have a private place; missing ones are skipped. A later one covers an earlier one. */
   readonly binds: readonly Bind[];

@@ -19,9 +19,13 @@ export type Machine = {
   readonly judge: readonly string[];
 };
 
-/** A sandbox that shows the system, the toolchains of PATH and `inside`, with a private home and `/tmp` in `scratch`. It shares the
- *  network with this process: a scenario reaches the product's servers on loopback. */
-export function confineScenario(machine: Machine, inside: readonly Bind[], scratch: string): Confinement {
+/** A sandbox that shows the system, the toolchains of PATH and `inside`, with a private home and `/tmp` in `scratch`. `entering` leads
+ *  to the network of the scenario, in which it reaches the product's servers on loopback; without it, it has this process's. */
+export function confineScenario(
+  machine: Machine,
+  inside: readonly Bind[],
+  { scratch, entering }: { readonly scratch: string; readonly entering?: readonly string[] | undefined },
+): Confinement {
   const { home, path, node, certificates, toolchains, bind, judge } = machine;
   const tools = [...new Set([...path, dirname(node)].flatMap((folder) => toolchain(folder, home)))];
   const binds: Bind[] = [
@@ -32,6 +36,7 @@ export function confineScenario(machine: Machine, inside: readonly Bind[], scrat
   return {
     rung: 'bwrap',
     network: true,
+    ...(entering === undefined ? {} : { entering }),
     limits: defaultLimits,
     binds,
     masks: judge.filter((place) => shown.some((one) => place === one || place.startsWith(`${one}/`))),

@@ -24,7 +24,8 @@ export type SandboxCapabilities = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const usualPath = '/usr/local/bin:/usr/bin:/bin';
+/** PATH where the environment has none. */
+export const usualPath = '/usr/local/bin:/usr/bin:/bin';
 const known = new Map<string, Promise<SandboxCapabilities>>();
 
 /** The rungs that this machine supports, by the programs on PATH. */
@@ -49,7 +50,7 @@ async function probeLowest(path: string): Promise<SandboxCapabilities> {
   return {
     bwrap: { missing: 'not requested by this run' },
     unshare: undefined,
-    prlimit: process.platform === 'linux' ? find('prlimit', path) : undefined,
+    prlimit: process.platform === 'linux' ? programOn('prlimit', path) : undefined,
     root: process.getuid?.() === 0,
     crowds: crowds(),
     hard: hardLimits(),
@@ -93,7 +94,7 @@ async function probe(path: string): Promise<SandboxCapabilities> {
     const missing = 'bubblewrap is a program for Linux';
     return { bwrap: { missing }, unshare: undefined, prlimit: undefined, root, crowds: undefined, hard };
   }
-  const [bwrap, prlimit] = await Promise.all([probeBwrap(path), find('prlimit', path)]);
+  const [bwrap, prlimit] = await Promise.all([probeBwrap(path), programOn('prlimit', path)]);
   // With bubblewrap no lower rung is used.
   const unshare = 'argv' in bwrap && bwrap.network ? undefined : await probeUnshare(path, root);
   return { bwrap, unshare, prlimit, root, crowds: crowds(), hard };
@@ -118,7 +119,7 @@ export const namespaces: readonly string[] = [
 ];
 
 async function probeBwrap(path: string): Promise<SandboxCapabilities['bwrap']> {
-  const program = await find('bwrap', path);
+  const program = await programOn('bwrap', path);
   if (program === undefined)
     return { missing: 'bwrap is not installed (Debian: apt-get install bubblewrap)' };
   const there = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--', 'true'];
@@ -138,7 +139,7 @@ async function probeBwrap(path: string): Promise<SandboxCapabilities['bwrap']> {
 }
 
 async function probeUnshare(path: string, root: boolean): Promise<SandboxCapabilities['unshare']> {
-  const program = await find('unshare', path);
+  const program = await programOn('unshare', path);
   if (program === undefined) return undefined;
   const ways = [
     ...(root ? [['-n']] : []),
@@ -179,7 +180,8 @@ function ran(
   });
 }
 
-function find(name: string, path: string): string | undefined {
+/** The program's path, by the folders of PATH. */
+export function programOn(name: string, path: string): string | undefined {
   for (const folder of path.split(delimiter).filter(isAbsolute)) {
     const candidate = join(folder, name);
     try {

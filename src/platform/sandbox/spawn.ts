@@ -49,12 +49,20 @@ async function runWithin(
       );
     case 'bwrap': {
       const bwrap = starter(ladder);
-      const argv = start([...bwrap, ...bwrapArguments(confinement, request.cwd), ...limits]);
+      const [first = bwrap[0], ...rest] = [...(confinement.entering ?? []), ...bwrap];
+      const argv = start([first, ...rest, ...bwrapArguments(confinement, request.cwd), ...limits]);
       const third = bwrap.includes(filterWords[0]) ? openFilter() : undefined;
       const given = third === undefined ? {} : { third };
       try {
         const ended = await spawn.run({ ...request, ...given, argv, watched: true });
-        return inner(outer(request, limits, ended, 'bwrap'));
+        return inner(
+          outer(
+            request,
+            limits,
+            ended,
+            confinement.entering === undefined ? ['bwrap'] : ['bwrap', 'nsenter'],
+          ),
+        );
       } finally {
         if (third !== undefined) closeSync(third);
       }
@@ -79,7 +87,12 @@ function withoutNetwork(
 
 /** The wrapper that should have started a program reports the failure; then nothing of the node ran. A node may
  *  start wrappers too: their errors concern only the node. */
-function outer(request: SpawnRequest, limits: SpawnRequest['argv'], ended: Exit, by?: 'bwrap'): Exit {
+function outer(
+  request: SpawnRequest,
+  limits: SpawnRequest['argv'],
+  ended: Exit,
+  by: readonly string[] = [],
+): Exit {
   if (ended.kind !== 'exited' || ![1, 126, 127].includes(ended.code)) return ended;
   const said = words(request.stderrFile);
   const found =
@@ -91,8 +104,8 @@ function outer(request: SpawnRequest, limits: SpawnRequest['argv'], ended: Exit,
     const why = spawnError(request, codes[found[2] ?? ''] ?? String(found[2]));
     return { kind: 'not_found', program, why: isHidden(request, why) ?? why };
   }
-  const refused = /^bwrap: ([^\n]*)\n$/.exec(said)?.[1];
-  if (refused === undefined || found !== null || by === undefined) return ended;
+  const [, wrapper = '', refused] = /^(\w+): ([^\n]*)\n$/.exec(said) ?? [];
+  if (refused === undefined || found !== null || !by.includes(wrapper)) return ended;
   const why =
     whyNotHere(request) ?? `the sandbox could not be created: ${refused} (sandbox=none runs without one)`;
   const noRoom = saysNoRoom(refused);

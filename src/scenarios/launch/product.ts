@@ -6,6 +6,7 @@ import type { Bind, Confinement } from '../../core/contracts/sandbox.ts';
 import { readSome } from '../../platform/files/read.ts';
 import type { Reach } from '../../platform/network.ts';
 import type { Program } from '../../platform/process/table.ts';
+import type { Loopback } from '../../platform/sandbox/loopback.ts';
 
 export type Product = {
   /** Why it could not be started. */
@@ -87,8 +88,14 @@ function whyEnded(ended: Exit, stderr: string): string {
 }
 
 export type ScenarioSandbox = {
-  /** A sandbox that shows `inside`, with private folders in `scratch`. */
-  readonly confine: (inside: readonly Bind[], scratch: string) => Confinement;
+  /** A sandbox that shows `inside`, with private folders in `scratch`, in the network that `entering` leads to. */
+  readonly confine: (
+    inside: readonly Bind[],
+    places: { readonly scratch: string; readonly entering?: readonly string[] | undefined },
+  ) => Confinement;
+  /** Makes the network of a scenario; without it scenarios have the machine's, for the reason `noNetwork`. */
+  readonly openNetwork?: () => Promise<Loopback | { readonly missing: string }>;
+  readonly noNetwork?: string;
   /** The Node executable that runs this program. */
   readonly node: string;
 };
