@@ -254,6 +254,21 @@ describe.skipIf(noBwrap !== undefined)('a confined stage cannot reach', () => {
     expect(said.trim().split('\n').at(-1)).toBe('-1');
   });
 
+  test.runIf(process.arch === 'x64' && existsSync('/usr/bin/perl'))(
+    'the first process of its sandbox as a debugger, which would delay its end',
+    async () => {
+      const calls = ['101, 16, 1, 0, 0', '101, 0x4206, 0x100000001, 0, 0', '0x40000209, 0x4206, 1, 0, 0'];
+      const each = calls.map((call) => `$! = 0; syscall(${call}); print "$!\n";`).join(' ');
+      const own = 'my $child = fork(); print syscall(101, 0x4206, $child, 0, 0), "\n" if $child; sleep 60;';
+      const { said, exit } = await it.stage(
+        `mkfifo printed; perl -e '$| = 1; ${each} ${own}' >printed & head -n 4 printed`,
+        { request: { timeoutMs: 20_000 } },
+      );
+      expect(said.split('\n')).toEqual([...Array(3).fill('Operation not permitted'), '0', '']);
+      expect(exit).toEqual({ kind: 'exited', code: 0 });
+    },
+  );
+
   test('other processes: it sees its own only', async () => {
     const { said } = await asTool('ls /proc | grep -c "^[0-9]"');
     expect(Number(said.trim())).toBeLessThan(10);
