@@ -177,7 +177,7 @@ async function openRecords(run: OwnedRun, begun: Begun, { exchanges }: RunExtens
 
 async function openSetting(
   { graph, runDir, given, flags, doors, lock, sealed, open }: OwnedRun,
-  { manifest, stands }: Begun,
+  { stands, manifest }: Begun,
   { sandbox, marker }: Opened<typeof openPlace>,
   extensions: RunExtensions,
 ): Promise<RunContext> {
@@ -205,6 +205,7 @@ async function openSetting(
     marker: manifest.marker,
     processMarker: marker,
     epoch: lock.epoch,
+    startSnapshot: stands.history.records.find((record) => record.type === 'Start')?.snapshot,
     factoryBin: join(packageRoot(), 'dist', 'bin'),
     node: process.execPath,
     variables,

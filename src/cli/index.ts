@@ -40,6 +40,11 @@ const scenarioOptions = () => [
   json('print results as JSON'),
   noColor(),
 ];
+const floor = () =>
+  option(
+    '--floor <mode>',
+    'whether scenarios that pass are also shown products that do nothing: true, false, strict (fail if all passed before the work) or all (list what each rejects) (default: true)',
+  );
 const product = () =>
   option('--app <dir>', 'product directory; each scenario gets a copy').makeOptionMandatory();
 
@@ -278,6 +283,7 @@ export const verbs: readonly (Verb | Group)[] = [
         options: () => [
           product(),
           option('--live', 'run the live phase even with REQUIRE_LIVE=0'),
+          floor(),
           ...scenarioOptions(),
         ],
         load: async () => (await import('./scenario.ts')).scenarioRun,

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Diagnostic, type Refusal, refused } from '../core/diagnostic.ts';
 import type { JsonObject } from '../core/json.ts';
 import { visibleFailure, withoutSealed } from '../core/policy/visible-failure.ts';
+import { floorWords } from '../core/settings/graph.ts';
 import { durationMs } from '../core/settings/types.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
@@ -12,6 +13,7 @@ import { isMissing } from '../platform/files/write.ts';
 import { realReach } from '../platform/network.ts';
 import { programsOf } from '../platform/process/table.ts';
 import { type Discovered, discover } from '../scenarios/discover.ts';
+import { openFloorCache } from '../scenarios/floor/cache.ts';
 import { lintScenarios } from '../scenarios/lint.ts';
 import type { ScenarioReport } from '../scenarios/result.ts';
 import { runScenarios } from '../scenarios/run-all.ts';
@@ -31,6 +33,7 @@ export type ScenarioFlags = {
   readonly timeout?: string;
   readonly ifAny?: boolean;
   readonly isolation?: string;
+  readonly floor?: string;
   readonly json?: boolean;
 };
 
@@ -101,6 +104,9 @@ async function settingsOf(flags: ScenarioFlags, { cwd, env }: CliIo) {
   const isolation = flags.isolation ?? (env['FACTORY_ISOLATION'] || 'auto');
   if (isolation !== 'auto' && isolation !== 'required')
     return no(`there is no isolation "${isolation}"`, 'write auto or required');
+  const said = flags.floor ?? (env['FACTORY_FLOOR'] || 'true');
+  const word = floorWords.find((one) => one === said);
+  if (word === undefined) return no(`there is no floor "${said}"`, `write ${floorWords.join(', ')}`);
   return {
     app,
     live: flags.live === true || (env['REQUIRE_LIVE'] ?? '1') === '1',
@@ -109,6 +115,7 @@ async function settingsOf(flags: ScenarioFlags, { cwd, env }: CliIo) {
     jobs: flags.jobs ?? Math.min(4, availableParallelism()),
     together: flags.jobs !== undefined,
     isolation,
+    floor: { word, base: env['FACTORY_BASE'] || undefined, cache: openFloorCache(env) },
   };
 }
 
@@ -185,7 +192,7 @@ async function noScenarios(
   const notes = `${why}: nothing judged the product`;
   const report: ScenarioReport = {
     ...{ schema_version: 1, status: 'none', exit_code: 0, failure_class: null },
-    ...{ results: [], passed_over: [] },
+    ...{ results: [], passed_over: [], floor: null },
   };
   await writeOutput(report, { outcome: 'success', preferred_next_label: 'none', notes }, [], io);
   io.out(flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : `${notes}\n`);
@@ -194,7 +201,7 @@ async function noScenarios(
 
 /** Writes the answer of a pipeline's node. */
 async function writeOutput(
-  { status, failure_class, results }: ScenarioReport,
+  { status, failure_class, results, floor }: ScenarioReport,
   outcome: JsonObject,
   texts: readonly string[],
   io: CliIo,
@@ -210,6 +217,8 @@ async function writeOutput(
     'judge.failures': failures,
     'judge.passed': results.filter((one) => one.outcome === 'pass').length,
     'judge.total': results.length,
+    'judge.floor': floor?.state ?? '',
+    'judge.passed_before': floor?.passed_before ?? '',
   };
   await writeFile(output, `${JSON.stringify({ ...outcome, context_updates })}\n`);
 }

@@ -86,6 +86,8 @@ export function confinementOf(
     readonly nodeDir?: string;
     /** Output files of the node's earlier programs; they are read-only. */
     readonly printed?: readonly string[];
+    /** Other folders of the run that it may read. */
+    readonly shown?: readonly string[];
     /** Folders that cannot be renamed. */
     readonly pinned?: readonly string[];
   },
@@ -129,8 +131,8 @@ export function confinementOf(
     },
     wanted,
   );
-  const printed = (stage.printed ?? []).map((path) => ({ path, write: false }));
-  return { ...confined, inside: [...confined.inside, ...printed], pinned: stage.pinned ?? [] };
+  const read = [...(stage.printed ?? []), ...(stage.shown ?? [])].map((path) => ({ path, write: false }));
+  return { ...confined, inside: [...confined.inside, ...read], pinned: stage.pinned ?? [] };
 }
 
 /** Variables by which a tool that runs scenarios learns of the node's sandbox settings. */
@@ -140,9 +142,10 @@ export function scenarioVariables(
   confinement: RunConfinement = unconfined,
 ): Record<string, string> {
   if (!runsScenarios(node.settings.tool_command ?? '')) return {};
-  const { isolation, sandbox_bind: bind = [] } = node.settings;
+  const { isolation, floor, sandbox_bind: bind = [] } = node.settings;
   return {
     ...(isolation === undefined ? {} : { FACTORY_ISOLATION: isolation }),
+    ...(floor === undefined ? {} : { FACTORY_FLOOR: floor }),
     ...(bind.length === 0 ? {} : { FACTORY_SANDBOX_BIND: bind.join(',') }),
     ...(sandboxRequestOf(graph, node, confinement).word === 'none' ? { FACTORY_SANDBOX: 'none' } : {}),
   };

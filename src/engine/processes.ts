@@ -113,6 +113,7 @@ function toolConfinement(
     history: program.env?.['GIT_DIR'] !== undefined,
     nodeDir,
     printed,
+    shown: context.baseTree === undefined ? [] : [context.baseTree],
     pinned: holdout === undefined ? [] : pinnedIn(run.workspace, holdout),
   });
 }
@@ -145,6 +146,7 @@ async function runTool(
       ...(own === undefined ? seenBy(confinement, seen) : seen),
       ...(holdout === undefined ? {} : { [holdoutVariable]: holdout.paths.join(',') }),
       ...scenarioVariables(run.graph, node, run.confinement),
+      ...(context.baseTree === undefined ? {} : { FACTORY_BASE: context.baseTree }),
       ...(program.check === true ? commandEnvironment(env) : {}),
       ...program.env,
     },

@@ -90,6 +90,22 @@ async function hasShebang(path: string): Promise<boolean> {
   }
 }
 
+/** A command that checks the script's syntax, for languages that have one. */
+export function syntaxCheck(script: string): readonly [string, ...string[]] | undefined {
+  if (/\.(sh|bash)$/i.test(script)) return ['bash', '-n', script];
+  if (/\.[cm]?js$/i.test(script)) return ['node', '--check', script];
+  if (/\.py$/i.test(script))
+    return [
+      'python3',
+      // Isolated mode: the product's folder, where it starts, may contain an `ast.py`.
+      '-I',
+      '-c',
+      'import ast, sys; ast.parse(open(sys.argv[1], "rb").read(), sys.argv[1])',
+      script,
+    ];
+  return undefined;
+}
+
 /* Reads a scenario's requirements and modes from its text. Pure. */
 
 /** The values of comment lines `word: VALUE…`. The pattern has only one way to match the comment's start: otherwise a long line

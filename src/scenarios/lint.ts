@@ -4,8 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Environment, Spawn } from '../core/contracts/process.ts';
 import { readSome } from '../platform/files/read.ts';
 import { withoutGit } from '../platform/git.ts';
-import { discover, isUserScenario } from './discover.ts';
-import { syntaxCheck } from './run-one.ts';
+import { discover, isUserScenario, syntaxCheck } from './discover.ts';
 import { productStarts } from './starts.ts';
 
 export type ScenarioFinding = {

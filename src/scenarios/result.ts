@@ -1,13 +1,19 @@
 /** The results that one run of a scenario can have. */
 import type { Exit } from '../core/contracts/process.ts';
+import type { FloorState } from '../core/records/result.ts';
 import { classify, ownLines, type Phase, type ScenarioClass, type ScenarioVerdict } from './classify.ts';
+import type { NullProduct } from './floor/null-products.ts';
 import type { PhaseDoors } from './launch/product.ts';
 import type { ScenarioNetwork } from './network.ts';
 import type { PhaseEnd } from './phase.ts';
 import { productStarts, type ScriptFile } from './starts.ts';
 
 /** One run of one scenario. */
-export type ScenarioExecution = Bare & { readonly evidence: Omit<ScenarioEvidence, 'rerun'> };
+export type ScenarioExecution = Bare & {
+  readonly evidence: Omit<ScenarioEvidence, 'rerun'>;
+  /** Milliseconds of its live phase. */
+  readonly liveMs: number;
+};
 
 /** Evidence that says how a scenario was separated from all else. */
 type Environs = 'isolation' | 'isolation_note' | 'network' | 'network_note';
@@ -117,9 +123,10 @@ export function isolated(
     readonly network: ScenarioNetwork;
     readonly isLaunched: boolean;
     readonly files: readonly ScriptFile[];
+    readonly liveMs?: number;
   },
 ): ScenarioExecution {
-  const { network, isLaunched, files } = seen;
+  const { network, isLaunched, files, liveMs = 0 } = seen;
   const isolation: Isolation =
     sandbox === undefined
       ? 'none'
@@ -131,7 +138,7 @@ export function isolated(
       ? `${isolationNotes.none}: ${noSandbox}`
       : isolationNotes[isolation];
   const environs = { isolation, isolation_note, network: network.held, network_note: network.note };
-  return { ...judged, evidence: { ...judged.evidence, ...environs } };
+  return { ...judged, evidence: { ...judged.evidence, ...environs }, liveMs };
 }
 
 /* The result of a scenario, and the report of all. */
@@ -191,4 +198,23 @@ export type ScenarioReport = {
   readonly results: readonly ScenarioResult[];
   /** Scripts in the same folder that were skipped because of their names. */
   readonly passed_over: readonly string[];
+  /** Whether the suite could have failed; null if it has, or was not run live. */
+  readonly floor: FloorReport | null;
+};
+
+export type FloorReport = {
+  readonly state: FloorState;
+  /** The same as a sentence, with the reason of a failure in front. */
+  readonly why: string;
+  /** `judge_accepts_nothing`: it accepts a product that does nothing. `work_not_asked_for`: all of it passed before the work. */
+  readonly reason: 'judge_accepts_nothing' | 'work_not_asked_for' | null;
+  /** The product that it accepts. */
+  readonly accepted: NullProduct | null;
+  /** Whether each product was shown to every scenario, not only until one rejected it. */
+  readonly all: boolean;
+  /** The scenarios that rejected each product; unless all were wanted, the first one. */
+  readonly rejected_by: Partial<Readonly<Record<NullProduct, readonly string[]>>>;
+  /** How many passed on the tree with which the run began; null if that is unknown or was empty. */
+  readonly passed_before: number | null;
+  readonly warnings: readonly string[];
 };

@@ -7,9 +7,11 @@ import { removeTree } from '../platform/files/remove.ts';
 import { makingFolder } from '../platform/process/cleanup-registry.ts';
 import { type ScenarioClass, worst } from './classify.ts';
 import { type Discovered, needsOf, type Scenario } from './discover.ts';
+import { checkFloor, type FloorSettings, floorOff } from './floor/floor.ts';
 import type { PhaseDoors } from './launch/product.ts';
 import { whyShared } from './network.ts';
-import type { ScenarioExecution, ScenarioReport, ScenarioResult } from './result.ts';
+import { pooled } from './pooled.ts';
+import type { FloorReport, ScenarioExecution, ScenarioReport, ScenarioResult } from './result.ts';
 import { type JudgeOptions, judgeOnce } from './run-one.ts';
 import { copySource, makeRoom, type ProductCopy } from './source.ts';
 
@@ -20,6 +22,8 @@ export type ScenarioRunOptions = JudgeOptions & {
   readonly jobs: number;
   /** Whether those that share the machine's network run at the same time too; else they run alone. */
   readonly together: boolean;
+  /** What a suite that passes is shown besides. */
+  readonly floor: FloorSettings;
 };
 
 /** Runs them all; undefined if the signal fired meanwhile. Results are in the order of the scenarios. */
@@ -69,6 +73,24 @@ async function judgeAll(
     ...(await pooled(repeated(alone), { jobs: 1, signal }, carryOut)),
   ];
   if (doors.signal.aborted) return undefined;
+  const report = reportOf(scenarios, done, passedOver);
+  if (report.status !== 'pass' || options.mode !== 'live') return report;
+  if (options.floor.word === 'false') return { ...report, floor: floorOff };
+  const passed = scenarios.map((scenario) => ({
+    scenario,
+    liveMs: Math.max(...done.map((one) => (one.scenario === scenario ? one.first.liveMs : 0))),
+  }));
+  // One that shares its network could meet itself.
+  const jobs = alone.length === 0 ? options.jobs : 1;
+  const floor = await checkFloor(passed, options.floor, { ...options, jobs }, doors, place);
+  return floor && withFloor(report, floor);
+}
+
+function reportOf(
+  scenarios: readonly Scenario[],
+  done: readonly Timed[],
+  passedOver: readonly string[],
+): ScenarioReport {
   const results = scenarios.map((scenario) =>
     resultOf(
       scenario,
@@ -85,6 +107,7 @@ async function judgeAll(
     failure_class: decides ?? null,
     results,
     passed_over: passedOver,
+    floor: null,
   };
 }
 
@@ -104,6 +127,12 @@ async function inGroups(
     alone: scenarios.filter((_, n) => shares(n)),
   };
 }
+
+/** A suite that could not have failed is a broken one. */
+const withFloor = (report: ScenarioReport, floor: FloorReport): ScenarioReport =>
+  floor.state === 'failed'
+    ? { ...report, status: 'fail', exit_code: exitCode('scenario'), failure_class: 'scenario', floor }
+    : { ...report, floor };
 
 const exitCode = (decides: ScenarioClass | undefined): number =>
   decides === undefined ? 0 : decides === 'infra' ? 86 : 1;
@@ -151,24 +180,4 @@ function resultOf(scenario: Scenario, runs: readonly Timed[]): ScenarioResult {
     output,
     runs: { total: judged.length, passed, rate: judged.length === 0 ? 0 : passed / judged.length },
   };
-}
-
-/** Runs the tasks, `jobs` at a time; the answers are in the tasks' order. None is started after the signal fired. */
-async function pooled<T, R>(
-  tasks: readonly T[],
-  { jobs, signal }: { readonly jobs: number; readonly signal: AbortSignal },
-  carryOut: (task: T) => Promise<R>,
-): Promise<readonly R[]> {
-  const answers: R[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let at = next++; at < tasks.length && !signal.aborted; at = next++) {
-      const task = tasks[at];
-      if (task !== undefined) answers[at] = await carryOut(task);
-    }
-  };
-  // Waits for all, also when one throws: no process may be left running.
-  const ended = await Promise.allSettled(Array.from({ length: Math.min(jobs, tasks.length) }, worker));
-  for (const one of ended) if (one.status === 'rejected') throw one.reason;
-  return answers;
 }

@@ -2,12 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Environment } from '../core/contracts/process.ts';
-import { commandEnvironment } from '../core/policy/confinement.ts';
 import { removeTree } from '../platform/files/remove.ts';
-import { withoutGit } from '../platform/git.ts';
 import type { Phase, ScenarioVerdict } from './classify.ts';
-import { isComponentCheck, knowsModes, type Needs, needsOf, type Scenario } from './discover.ts';
+import { isComponentCheck, knowsModes, type Needs, needsOf, type Scenario, syntaxCheck } from './discover.ts';
+import type { NullProduct } from './floor/null-products.ts';
+import { placeProduct, type ShownFiles } from './floor/shown-files.ts';
 import type { PhaseDoors } from './launch/product.ts';
 import { noNetworkMade, openNetworkFor, type ScenarioNetwork } from './network.ts';
 import { withOwnEnd } from './own-end.ts';
@@ -24,7 +23,7 @@ import {
   type ScenarioExecution,
   skippedScenario,
 } from './result.ts';
-import { isMarked, markText, openSite, type ScenarioSite } from './sites.ts';
+import { isMarked, markText, openSite, type ScenarioSite, scenarioEnvironment } from './sites.ts';
 import { copyOfSource, type ProductCopy, roomsBeside } from './source.ts';
 import { helpersOf, type ScriptFile } from './starts.ts';
 
@@ -36,6 +35,14 @@ export type JudgeOptions = {
   /** Whether live is run at all; without it, a scenario is `skipped` after its selftest. */
   readonly live: boolean;
   readonly timeoutMs: number;
+  /** Only live, for a scenario that has passed: with another product, or with one that does nothing. */
+  readonly shown?: ShownProduct;
+};
+
+export type ShownProduct = {
+  /** What answers in its place; without it, the programs in `app` are started. */
+  readonly nullProduct?: NullProduct;
+  readonly files: ShownFiles;
 };
 
 /** Runs a scenario once, in a separate folder below `room` that is removed afterwards. */
@@ -56,7 +63,8 @@ export async function judgeOnce(
     if ((await copyOfSource(source, folder)) === undefined)
       return isolated(meddled(options.mode), doors, { network: noNetworkMade, isLaunched: false, files: [] });
     const own = ownFiles(folder, source.folder, [base, judge]);
-    await doors.copyProduct(options.app, app, await besideProduct(scenario, options, room));
+    const excluded = await besideProduct(scenario, options, room);
+    await placeProduct(() => doors.copyProduct(options.app, app, excluded), app, options.shown?.files);
     const judged = await inNetwork(scenario, options, doors, { app, folder, outputs, base }, own);
     // The temporary folder does not exist when this is read: shows `app/bin/x` instead of the full path.
     const shorter = (text: string): string =>
@@ -111,6 +119,7 @@ async function phases(
   const launches = files.some((file) => file.text.includes('APP_RUN'));
   const hidden = [scenario.folder, await realpath(scenario.folder), dirname(room.folder)];
   let isLaunched = false;
+  let liveMs = 0;
   const run = async (phase: Phase, argv: Argv): Promise<PhaseEnd> => {
     const id = randomBytes(8).toString('hex');
     const site = await openSite(
@@ -118,16 +127,22 @@ async function phases(
         ...room,
         network: network.loopback,
         hidden,
-        env: environment(doors.env, phase === 'live' ? 'live' : 'selftest', { options, id }),
+        env: scenarioEnvironment(doors.env, phase === 'live' ? 'live' : 'selftest', {
+          live: options.live,
+          id,
+        }),
         id,
         launches: launches && phase !== 'syntax',
+        nullProduct: options.shown?.nullProduct,
       },
       doors,
     );
     try {
       const problem = site.product?.problem;
       if (problem !== undefined) return notStarted(phase, { script, app: room.app, why: problem });
+      const began = doors.clock.monotonic();
       const end = await inSite(phase, argv, site);
+      if (phase === 'live') liveMs = doors.clock.monotonic() - began;
       isLaunched ||= isMarked(site, 'launched');
       return end;
     } finally {
@@ -160,28 +175,54 @@ async function phases(
     return trouble === undefined ? end : { ...end, trouble };
   };
   const judged = await inOrder(scenario, options, doors, { script, text, needs, app: room.app, own, run });
-  return isolated(judged, doors, { network, isLaunched, files });
+  return isolated(judged, doors, { network, isLaunched, files, liveMs });
 }
 
 type Argv = readonly [string, ...string[]];
+
+type Ordered = {
+  readonly script: string;
+  readonly text: string;
+  readonly needs: Needs;
+  readonly app: string;
+  readonly own: OwnFiles;
+  readonly run: (phase: Phase, argv: Argv) => Promise<PhaseEnd>;
+};
 
 /** Syntax check, selftest and live, as far as each is needed. */
 async function inOrder(
   scenario: Scenario,
   options: JudgeOptions,
   doors: PhaseDoors,
-  it: {
-    readonly script: string;
-    readonly text: string;
-    readonly needs: Needs;
-    readonly app: string;
-    readonly own: OwnFiles;
-    readonly run: (phase: Phase, argv: Argv) => Promise<PhaseEnd>;
-  },
+  it: Ordered,
 ): Promise<Bare> {
   const { script, text, needs, app, own, run } = it;
   const [program = script, ...before] = [...scenario.interpreter, script];
   const argv: Argv = [program, ...before, app];
+  const early = options.shown === undefined ? await beforeLive(scenario, options, it, argv) : undefined;
+  if (early !== undefined) return early;
+  if (!options.live)
+    return skippedScenario('live', 'live is off (REQUIRE_LIVE=0): the product was not tested');
+  const missing = needs.variables.find((name) => (doors.env[name] ?? '') === '');
+  if (missing !== undefined)
+    return lacking(`${missing} is not set (in a pipeline, pass it with env_pass="${missing}")`);
+  const unreachable = await firstUnreachable(needs, doors);
+  if (unreachable !== undefined) return lacking(`${unreachable} cannot be reached`);
+  own.begin();
+  const live = await run('live', argv);
+  if (live.seen !== undefined) return failedScenario('live', live, text);
+  const changed = own.changed();
+  if (changed.length > 0) return meddled('live', live, changed);
+  return live.trouble === undefined ? passedScenario('live', live) : doubted('live', live, live.trouble);
+}
+
+/** Syntax check and selftest; the result if live is not run. */
+async function beforeLive(
+  scenario: Scenario,
+  options: JudgeOptions,
+  { script, text, run }: Ordered,
+  argv: Argv,
+): Promise<Bare | undefined> {
   const check = syntaxCheck(script);
   if (check !== undefined) {
     const checked = await run('syntax', check);
@@ -196,21 +237,9 @@ async function inOrder(
     if (selftest.trouble !== undefined) return doubted('selftest', selftest, selftest.trouble);
     if (options.mode === 'selftest') return passedScenario('selftest', selftest);
   }
-  if (!modes && options.mode === 'selftest')
-    return skippedScenario('selftest', 'it has no modes: it runs once, as live');
-  if (!options.live)
-    return skippedScenario('live', 'live is off (REQUIRE_LIVE=0): the product was not tested');
-  const missing = needs.variables.find((name) => (doors.env[name] ?? '') === '');
-  if (missing !== undefined)
-    return lacking(`${missing} is not set (in a pipeline, pass it with env_pass="${missing}")`);
-  const unreachable = await firstUnreachable(needs, doors);
-  if (unreachable !== undefined) return lacking(`${unreachable} cannot be reached`);
-  own.begin();
-  const live = await run('live', argv);
-  if (live.seen !== undefined) return failedScenario('live', live, text);
-  const changed = own.changed();
-  if (changed.length > 0) return meddled('live', live, changed);
-  return live.trouble === undefined ? passedScenario('live', live) : doubted('live', live, live.trouble);
+  return !modes && options.mode === 'selftest'
+    ? skippedScenario('selftest', 'it has no modes: it runs once, as live')
+    : undefined;
 }
 
 /** The product's sandbox could not be made. */
@@ -257,43 +286,3 @@ function problemOf(
       }
     : { class: 'product', why: 'the product ended the scenario before its own end' };
 }
-
-/** A command that checks the script's syntax, for languages that have one. */
-export function syntaxCheck(script: string): readonly [string, ...string[]] | undefined {
-  if (/\.(sh|bash)$/i.test(script)) return ['bash', '-n', script];
-  if (/\.[cm]?js$/i.test(script)) return ['node', '--check', script];
-  if (/\.py$/i.test(script))
-    return [
-      'python3',
-      // Isolated mode: the product's folder, where it starts, may contain an `ast.py`.
-      '-I',
-      '-c',
-      'import ast, sys; ast.parse(open(sys.argv[1], "rb").read(), sys.argv[1])',
-      script,
-    ];
-  return undefined;
-}
-
-/** The environment without variables of git and of the engine: a scenario or product must not write a node's output. */
-function environment(
-  env: Environment,
-  mode: 'selftest' | 'live',
-  { options, id }: { readonly options: JudgeOptions; readonly id: string },
-): Record<string, string> {
-  const given = Object.entries(withoutGit(env)).filter(
-    ([name]) => !name.startsWith('FACTORY_') || keptOfEngine.has(name),
-  );
-  return {
-    ...Object.fromEntries(given),
-    ...commandEnvironment(env),
-    SCENARIO_MODE: mode,
-    REQUIRE_LIVE: options.live ? '1' : '0',
-    SCENARIO_RUN_ID: id,
-  };
-}
-/** Variables by which the engine finds leftover processes, and `factory` its Node.js. */
-const keptOfEngine: ReadonlySet<string> = new Set([
-  'FACTORY_RUN_MARKER',
-  'FACTORY_NODE_EXEC',
-  'FACTORY_SANDBOX',
-]);

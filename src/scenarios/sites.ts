@@ -4,11 +4,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import type { Exit } from '../core/contracts/process.ts';
+import type { Environment, Exit } from '../core/contracts/process.ts';
 import type { Bind, Confinement } from '../core/contracts/sandbox.ts';
-import { confinedEnvironment } from '../core/policy/confinement.ts';
+import { commandEnvironment, confinedEnvironment } from '../core/policy/confinement.ts';
+import { withoutGit } from '../platform/git.ts';
 import type { Loopback } from '../platform/sandbox/loopback.ts';
-import { writeBroker, writeLauncher, writePlainLauncher } from './launch/files.ts';
+import type { NullProduct } from './floor/null-products.ts';
+import { writeBroker, writeLauncher, writeNullLauncher, writePlainLauncher } from './launch/files.ts';
 import { type PhaseDoors, type Product, startProduct } from './launch/product.ts';
 
 /** What a phase needs to know of its run. */
@@ -27,6 +29,8 @@ export type SiteRequest = {
   readonly network: Loopback | undefined;
   /** Whether a file of the scenario names APP_RUN; else no sandbox is made for the product. */
   readonly launches: boolean;
+  /** The product that does nothing and answers in place of the real one. */
+  readonly nullProduct?: NullProduct | undefined;
 };
 
 /** A place where a phase can run. `close` ends the product's processes. */
@@ -57,14 +61,18 @@ export async function openSite(request: SiteRequest, doors: PhaseDoors): Promise
   for (const made of [temporary, socket, broker, tools, marks, scratch]) await mkdir(made);
   const { sandbox } = doors;
   if (sandbox === undefined) {
-    const APP_RUN = await writePlainLauncher(tools, app, temporary);
+    const APP_RUN = await (request.nullProduct === undefined
+      ? writePlainLauncher(tools, app, temporary)
+      : writeNullLauncher(tools, request.nullProduct));
     const plain = { ...env, SCENARIO_TMP: temporary, TMPDIR: temporary, APP_RUN };
     return { temporary, tools, marks, env: plain, close: async () => {} };
   }
   const hidden = [...request.hidden, tools, marks];
   const entering = request.network?.entering;
   const places = { socket, app, temporary };
-  const APP_RUN = await writeLauncher(tools, sandbox.node, { ...places, marks, hidden });
+  const APP_RUN = await (request.nullProduct === undefined
+    ? writeLauncher(tools, sandbox.node, { ...places, marks, hidden })
+    : writeNullLauncher(tools, request.nullProduct));
   const shared: Bind[] = [app, temporary].map((path) => ({ path, write: true }));
   const confinement = sandbox.confine(
     [
@@ -77,7 +85,7 @@ export async function openSite(request: SiteRequest, doors: PhaseDoors): Promise
   const given = confinedEnvironment({ ...env, SCENARIO_TMP: temporary, TMPDIR: '/tmp' }, confinement);
   const { network } = request;
   const site = { temporary, tools, marks, env: { ...given, APP_RUN }, confinement, network };
-  if (!request.launches) return { ...site, close: async () => {} };
+  if (!request.launches || request.nullProduct !== undefined) return { ...site, close: async () => {} };
   const product = await startProduct(
     {
       argv: [sandbox.node, await writeBroker(broker, places)],
@@ -93,6 +101,30 @@ export async function openSite(request: SiteRequest, doors: PhaseDoors): Promise
   );
   return { ...site, product, close: product.stop };
 }
+
+/** The environment without variables of git and of the engine: a scenario or product must not write a node's output. */
+export function scenarioEnvironment(
+  env: Environment,
+  mode: 'selftest' | 'live',
+  { live, id }: { readonly live: boolean; readonly id: string },
+): Record<string, string> {
+  const given = Object.entries(withoutGit(env)).filter(
+    ([name]) => !name.startsWith('FACTORY_') || keptOfEngine.has(name),
+  );
+  return {
+    ...Object.fromEntries(given),
+    ...commandEnvironment(env),
+    SCENARIO_MODE: mode,
+    REQUIRE_LIVE: live ? '1' : '0',
+    SCENARIO_RUN_ID: id,
+  };
+}
+/** Variables by which the engine finds leftover processes, and `factory` its Node.js. */
+const keptOfEngine: ReadonlySet<string> = new Set([
+  'FACTORY_RUN_MARKER',
+  'FACTORY_NODE_EXEC',
+  'FACTORY_SANDBOX',
+]);
 
 /** The product learns neither where the scenario is nor that one is running. */
 function productEnvironment(

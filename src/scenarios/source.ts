@@ -21,7 +21,7 @@ export async function copySource(from: string, to: string, room: string): Promis
     return !isRoomBeside(room, path) && isOrdinary(path);
   });
   await followLinks(top, to);
-  return { folder: to, hash: hashOf(to) };
+  return { folder: to, hash: hashOfFolder(to) };
 }
 
 /** A copy of the source for one run; undefined if the source is no longer what was copied at the start. */
@@ -29,10 +29,10 @@ export async function copyOfSource(
   { folder, hash }: ProductCopy,
   to: string,
 ): Promise<ProductCopy | undefined> {
-  if (hashOf(folder) !== hash) return undefined;
+  if (hashOfFolder(folder) !== hash) return undefined;
   await copyFolder(folder, to, isOrdinary);
   // Compared again: the source could have been changed while it was copied.
-  return hashOf(to) === hash ? { folder: to, hash } : undefined;
+  return hashOfFolder(to) === hash ? { folder: to, hash } : undefined;
 }
 
 /** `cp` refuses to copy a folder into itself, so that is done folder by folder: a lone scenario may lie in the system's
@@ -69,7 +69,7 @@ async function followLinks(top: string, to: string): Promise<void> {
 }
 
 /** A hash of all names, kinds, permissions and contents; empty if the folder cannot be read. */
-function hashOf(folder: string): string {
+export function hashOfFolder(folder: string): string {
   try {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
     return sha256(names.map((name) => `${name}\0${factsOf(join(folder, name))}`).join('\n'));

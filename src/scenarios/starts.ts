@@ -29,12 +29,21 @@ export type ProductStart = {
   readonly text: string;
 };
 
+type CodeLanguage = 'python' | 'node';
+
+/** The language of a script, of those whose text can be read here. */
+export function languageOf(name: string, text: string): CodeLanguage | 'shell' | undefined {
+  const first = /^#!.*\n/.exec(text)?.[0] ?? '';
+  if (/\.py$/i.test(name) || /python/.test(first)) return 'python';
+  if (/\.[cm]?js$/i.test(name) || /\bnode\b/.test(first)) return 'node';
+  return /\.(sh|bash)$/i.test(name) || /\b\w*sh\b/.test(first) ? 'shell' : undefined;
+}
+
 /** The places of a script that start, import or source the product otherwise than by APP_RUN. Pure. */
 export function productStarts(name: string, text: string): readonly ProductStart[] {
-  const first = /^#!.*\n/.exec(text)?.[0] ?? '';
-  if (/\.py$/i.test(name) || /python/.test(first)) return inCode(text, 'python');
-  if (/\.[cm]?js$/i.test(name) || /\bnode\b/.test(first)) return inCode(text, 'node');
-  return /\.(sh|bash)$/i.test(name) || /\b\w*sh\b/.test(first) ? inShell(text) : [];
+  const language = languageOf(name, text);
+  if (language === undefined) return [];
+  return language === 'shell' ? inShell(text) : inCode(text, language);
 }
 
 const escaped = (word: string): string => word.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
@@ -74,8 +83,7 @@ function inShell(text: string): readonly ProductStart[] {
     isProduct(raw) || /^(?:\.\/)?[\w.-]+\/[\w./-]*$/.test(bare) || /^\.\/[\w.-]+$/.test(bare);
   const found: ProductStart[] = [];
   for (const { words } of readShell(text).commands) {
-    const at = words.findIndex(({ text: word }) => !before.test(word));
-    const [program, ...args] = words.slice(at < 0 ? words.length : at);
+    const [program, ...args] = programOf(words);
     // `timeout 5 "$APP_RUN" x`, and `env X=1 "$APP_RUN" x`.
     if (program === undefined || words.some(({ raw }) => isLauncher(raw))) continue;
     const name = program.text.split('/').at(-1) ?? '';
@@ -91,6 +99,12 @@ function inShell(text: string): readonly ProductStart[] {
     if (isStart) found.push(placeOf(text, words));
   }
   return found;
+}
+
+/** The words of a command from its program on, without keywords, assignments and programs that only start it. */
+export function programOf<W extends { readonly text: string }>(words: readonly W[]): readonly W[] {
+  const at = words.findIndex(({ text: word }) => !before.test(word));
+  return words.slice(at < 0 ? words.length : at);
 }
 
 function placeOf(text: string, words: readonly { readonly raw: string }[]): ProductStart {
@@ -117,12 +131,24 @@ const starts = {
     /\b(?:subprocess\.)?(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)\s*\(|\bos\.(?:system|popen|exec\w+|spawn\w+|posix_spawn\w*)\s*\(|\bpty\.spawn\s*\(|\bcreate_subprocess_\w+\s*\(/g,
   node: /\b(?:spawn|spawnSync|execSync|execFile|execFileSync|fork|execa)\s*\(|(?<![.\w])exec\s*\(|\b(?:cp|child_?[pP]rocess)\.exec\s*\(/g,
 } as const;
+/** A call that begins with a program that only reads files: `["grep", …`, `'diff a b'`. */
+const onlyReads =
+  /^\s*[[(]?\s*["'`](?:cat|cmp|diff|e?grep|file|head|jq|ls|md5sum|rg|sha\d+sum|stat|tail|wc)(?:["'`]|\s)/;
 /** A quoted relative path below the folder in which a scenario starts, as a program or script. */
 const ownPath =
   /["'`](?:\.\/)?(?:bin|src|dist|build|lib|scripts|target)\/[\w./-]+["'`\s]|["'`]\.\/[\w.-]+["'`\s]/;
 
-function inCode(source: string, language: 'python' | 'node'): readonly ProductStart[] {
-  const text = source.replace(language === 'python' ? /^[ \t]*#.*$/gm : /^[ \t]*\/\/.*$/gm, '');
+const withoutRemarks = (source: string, language: CodeLanguage): string =>
+  source.replace(language === 'python' ? /^[ \t]*#.*$/gm : /^[ \t]*\/\/.*$/gm, '');
+
+/** The arguments of each call of a script that starts a program. Pure. */
+export function startCalls(source: string, language: CodeLanguage): readonly string[] {
+  const text = withoutRemarks(source, language);
+  return [...text.matchAll(starts[language])].map((match) => callAt(text, match.index + match[0].length));
+}
+
+function inCode(source: string, language: CodeLanguage): readonly ProductStart[] {
+  const text = withoutRemarks(source, language);
   const product = tainted(text, assignments[language], given[language]);
   const launcher = tainted(text, assignments[language], /APP_RUN/);
   const names = (set: ReadonlySet<string>, part: string): boolean =>
@@ -147,7 +173,7 @@ function inCode(source: string, language: 'python' | 'node'): readonly ProductSt
       isProduct(part) ||
       ownPath.test(part) ||
       (runners.test(words[0] ?? '') && !words.slice(1, 2).every((word) => harmless.test(word)));
-    if (isStart && !isLauncher(part)) note(match.index);
+    if (isStart && !onlyReads.test(part) && !isLauncher(part)) note(match.index);
   }
   return [...found.values()].sort((a, b) => a.line - b.line);
 }

@@ -10,6 +10,7 @@ import {
   type DeniedCalls,
   type Evidence,
   type EvidenceCommand,
+  floorStates,
   outdatedSchema,
 } from '../core/records/result.ts';
 import type { CallRecord, RanCommand, RunRecord, VisitRecord } from '../core/records/visit.ts';
@@ -111,10 +112,12 @@ export async function evidenceOf(
 ): Promise<Evidence> {
   const counted = visits.latest.filter(({ outcome }) => !run.failed || outcome.status === 'fail');
   const judged = judgedIn(run);
-  // A `factory scenario` command that found no scenarios is no evidence.
+  const skipped = unjudgedIn(judged, run.context);
+  const unjudged = skipped ?? withoutHoldout(manifest, run.failed, judged);
+  // A `factory scenario` command that ran no scenarios is no evidence.
   const commands = counted
     .flatMap((visit) => commandsOf(visit, run.proof))
-    .filter(({ command }) => judged?.total !== 0 || !judging.test(command));
+    .filter(({ command }) => skipped === undefined || !judging.test(command));
   const made = run.commits.flatMap(({ work_order, commit }) =>
     commit === null ? [] : [{ work_order, commit }],
   );
@@ -126,8 +129,8 @@ export async function evidenceOf(
     commands: commands.slice(0, mostCommands),
     more_commands: Math.max(0, commands.length - mostCommands),
     inputs: inputsOf(manifest),
-    ...(judged === undefined || judged.total === 0 ? {} : { judged }),
-    ...withoutHoldout(manifest, run.failed, judged),
+    ...(judged === undefined || skipped !== undefined ? {} : { judged }),
+    ...(unjudged === undefined ? {} : { unjudged }),
     ...ordersIn(run),
     ...(visits.asked.length === 0 ? {} : { asked: [...visits.asked] }),
     base_commit: manifest.git?.base_commit ?? manifest.base_commit,
@@ -145,9 +148,25 @@ type Reported = { readonly context: Context; readonly origins: RunState['origins
 function judgedIn({ context, origins }: Reported): Evidence['judged'] {
   const { 'judge.passed': passed, 'judge.total': total } = context;
   const bySomeTool = ['judge.passed', 'judge.total'].every((key) => own(origins, key) === 'tool');
-  return bySomeTool && typeof passed === 'number' && typeof total === 'number'
-    ? { passed, total }
-    : undefined;
+  if (!bySomeTool || typeof passed !== 'number' || typeof total !== 'number') return undefined;
+  const told = (key: string): unknown => (own(origins, key) === 'tool' ? context[key] : undefined);
+  const floor = floorStates.find((state) => state === told('judge.floor'));
+  const before = told('judge.passed_before');
+  return {
+    passed,
+    total,
+    ...(floor === undefined ? {} : { floor }),
+    ...(typeof before === 'number' ? { passed_before: before } : {}),
+  };
+}
+
+/** That all scenarios were skipped, or that there were none. */
+function unjudgedIn(judged: Evidence['judged'], context: Context): string | undefined {
+  if (judged === undefined || (context['judge.status'] !== 'none' && judged.total > 0)) return undefined;
+  const { total } = judged;
+  const why =
+    total === 0 ? 'there are none' : total === 1 ? 'the only one was skipped' : `all ${total} were skipped`;
+  return `no scenario judged the product: ${why}`;
 }
 
 /** The note of a build that nothing has judged but its own checks. */
@@ -155,9 +174,9 @@ function withoutHoldout(
   { git, holdout }: Manifest,
   failed: boolean,
   judged: Evidence['judged'],
-): Pick<Evidence, 'unjudged'> {
-  if (git === undefined || holdout !== undefined || failed || judged !== undefined) return {};
-  return { unjudged: 'no scenario judged the product: the run has no holdout' };
+): string | undefined {
+  if (git === undefined || holdout !== undefined || failed || judged !== undefined) return undefined;
+  return 'no scenario judged the product: the run has no holdout';
 }
 
 /** What the build reported of its work orders. */

@@ -21,7 +21,10 @@ async function resultsOf(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ScenarioReport['results']> {
   const given = { app: 'app', json: true, jobs: 1, ...flags };
-  const doors = { cwd: it.path, env: cleanEnv({ TMPDIR: it.path, FACTORY_SANDBOX: '', ...env }) };
+  const doors = {
+    cwd: it.path,
+    env: cleanEnv({ TMPDIR: it.path, FACTORY_SANDBOX: '', FACTORY_FLOOR: 'false', ...env }),
+  };
   const { out } = await call(['scenario', 'run', 's'], given, doors);
   return (JSON.parse(out) as ScenarioReport).results;
 }

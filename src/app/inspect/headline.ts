@@ -107,5 +107,8 @@ const lastReason = (context: Context): string => String(context['last_failure.re
 const outputIn = (context: Context, node: string): string =>
   printed({ context }, node)
     .split('\n')
-    .filter((line) => !/^(?:command|exit_code): |^(?:stderr|stdout|\w+_stderr|verification):$/.test(line))
+    .filter(
+      (line) =>
+        !/^(?:command|exit_code): |^failure_class=|^(?:stderr|stdout|\w+_stderr|verification):$/.test(line),
+    )
     .join('\n');

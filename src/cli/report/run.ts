@@ -196,6 +196,7 @@ function evidenceRows({ status, evidence }: RunResult, paint: Paint): readonly R
   ];
   return [
     ...(status === 'completed' ? [['checked', checkedWords(evidence, paint)] as const] : []),
+    ...oldScenarios(evidence).map((words): Row => ['warning', paint.yellow(words)]),
     ...(evidence.unchecked_orders ?? []).map(
       (id): Row => [
         'warning',
@@ -215,6 +216,11 @@ function evidenceRows({ status, evidence }: RunResult, paint: Paint): readonly R
   ];
 }
 
+const oldScenarios = ({ judged }: Evidence): readonly string[] =>
+  judged !== undefined && judged.floor !== 'failed' && judged.passed_before === judged.total
+    ? ['the scenarios did not ask for this work: all of them passed before it']
+    : [];
+
 const short = (hash: string): string => hash.slice(0, 12);
 
 function checkedWords({ commands, more_commands: more, judged }: Evidence, paint: Paint): string {
@@ -230,8 +236,15 @@ function checkedWords({ commands, more_commands: more, judged }: Evidence, paint
       ? 'no scenarios'
       : judged === undefined
         ? `of them ${countedItems(scenarios.length, 'scenario')}`
-        : `scenarios ${judged.passed} of ${judged.total}`,
+        : judgedWords(judged),
   ].join(', ');
+}
+
+/** `scenarios 5 of 5 (floor held), 3 of 5 passed before the work`. */
+function judgedWords({ passed, total, floor, passed_before }: NonNullable<Evidence['judged']>): string {
+  const held = floor === undefined ? '' : ` (floor ${floor.replace('_', ' ')})`;
+  const before = passed_before === undefined ? '' : `, ${passed_before} of ${total} passed before the work`;
+  return `scenarios ${passed} of ${total}${held}${before}`;
 }
 
 const fixes: Readonly<Record<PausedWord, string>> = {

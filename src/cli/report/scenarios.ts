@@ -1,6 +1,8 @@
 /** What people read of scenarios that were run. */
+import { countedItems } from '../../core/amounts.ts';
 import { withoutSealed } from '../../core/policy/visible-failure.ts';
-import type { ScenarioOutcome, ScenarioReport, ScenarioResult } from '../../scenarios/result.ts';
+import type { FloorState } from '../../core/records/result.ts';
+import type { FloorReport, ScenarioOutcome, ScenarioReport, ScenarioResult } from '../../scenarios/result.ts';
 
 const signs: Readonly<Record<ScenarioOutcome, string>> = {
   pass: '✓',
@@ -23,8 +25,45 @@ export function scenarioTable(report: ScenarioReport, sealed: readonly string[])
   ]);
   if (report.passed_over.length > 0)
     lines.push(`no scenarios by their names: ${report.passed_over.join(', ')}`);
-  return `${[...lines, ...isolation(report), count(report)].join('\n')}\n`;
+  const first = report.status === 'none' ? [`${unjudged(report)}\n`] : [];
+  return `${[...first, ...lines, ...isolation(report), ...floorLines(report), count(report)].join('\n')}\n`;
 }
+
+/** Every scenario was skipped. */
+const unjudged = ({ results }: ScenarioReport): string =>
+  `nothing judged the product: ${results.length === 1 ? 'the only scenario was' : `all ${results.length} scenarios were`} skipped`;
+
+/** What the suite made of products that do nothing, and how it was before the work. */
+function floorLines({ floor, results }: ScenarioReport): readonly string[] {
+  if (floor === null) return [];
+  const { state, why, rejected_by, all } = floor;
+  const named = Object.entries(rejected_by).flatMap(([product, names = []]) =>
+    names.map((name) => ({ product, name })),
+  );
+  const each = results.flatMap(({ scenario }) => {
+    const rejected = named.filter(({ name }) => name === scenario).map(({ product }) => product);
+    return rejected.length === 0 ? [] : [`  ${scenario} rejects ${rejected.join(', ')}`];
+  });
+  const before = beforeWords(floor, results.length);
+  return [
+    `floor: ${floorWord[state]}${state === 'off' ? '' : `: ${why}`}`,
+    ...(all ? each : []),
+    ...(before === undefined ? [] : [before]),
+    ...floor.warnings.map((warning) => `warning: ${warning}`),
+  ];
+}
+
+const floorWord: Readonly<Record<FloorState, string>> = {
+  held: 'held',
+  failed: 'failed',
+  not_checked: 'not checked',
+  off: 'off',
+};
+
+const beforeWords = ({ passed_before }: FloorReport, total: number): string | undefined =>
+  passed_before === null
+    ? undefined
+    : `${passed_before} of ${countedItems(total, 'scenario')} passed before the work`;
 
 /** The passed scenarios that were not separated from the product, or had the machine's network. */
 function isolation({ results }: ScenarioReport): readonly string[] {
@@ -89,7 +128,18 @@ function weaknesses({ results }: ScenarioReport): readonly string[] {
 
 /** One line for records and routing. */
 export function scenarioNotes(report: ScenarioReport): string {
-  const bad = report.results.filter((one) => one.failure_class !== null);
-  if (bad.length === 0) return [count(report), ...weaknesses(report)].join(', ');
-  return `${count(report)}: ${bad.map((one) => `${one.scenario} (${one.failure_class}: ${one.evidence.why})`).join('; ')}`;
+  const { floor, results, status } = report;
+  const bad = results.filter((one) => one.failure_class !== null);
+  if (bad.length > 0)
+    return `${count(report)}: ${bad.map((one) => `${one.scenario} (${one.failure_class}: ${one.evidence.why})`).join('; ')}`;
+  if (status === 'none') return `${unjudged(report)}: ${results[0]?.evidence.why ?? ''}`;
+  if (floor?.state === 'failed') return `${floor.why} (${count(report)})`;
+  const before = floor === null ? undefined : beforeWords(floor, results.length);
+  return [
+    count(report),
+    ...(floor === null ? [] : [`floor ${floorWord[floor.state]}`]),
+    ...(before === undefined ? [] : [before]),
+    ...(floor?.warnings ?? []),
+    ...weaknesses(report),
+  ].join(', ');
 }

@@ -21,6 +21,10 @@ export type Commit = z.infer<ReturnType<typeof commitSchema>>;
 const deniedCallsSchema = once(() => z.object({ node: z.string(), calls: z.array(z.string()) }));
 export type DeniedCalls = z.infer<ReturnType<typeof deniedCallsSchema>>;
 
+/** What is known of a suite of scenarios that has passed: it rejects products that do nothing, or does not. */
+export const floorStates = ['held', 'failed', 'not_checked', 'off'] as const;
+export type FloorState = (typeof floorStates)[number];
+
 export const runResultSchema = once(() =>
   z.object({
     schema_version: z.literal(1),
@@ -111,13 +115,25 @@ const evidenceSchema = once(() =>
       prices: hash().nullable(),
     }),
     judged: z
-      .object({ passed: z.int().nonnegative(), total: z.int().nonnegative() })
+      .object({
+        passed: z.int().nonnegative(),
+        total: z.int().nonnegative(),
+        floor: z
+          .enum(floorStates)
+          .exactOptional()
+          .describe('Whether they reject products that do nothing; absent if they did not pass'),
+        passed_before: z
+          .int()
+          .nonnegative()
+          .exactOptional()
+          .describe('How many passed on the tree with which the run began'),
+      })
       .exactOptional()
       .describe('Scenarios of the latest `factory scenario`, if a tool reported them'),
     unjudged: z
       .string()
       .exactOptional()
-      .describe('That no scenario judged the product, and why: a build without a holdout'),
+      .describe('That no scenario judged the product, and why: no holdout, no scenarios, or all skipped'),
     unchecked_orders: z
       .array(z.string())
       .exactOptional()

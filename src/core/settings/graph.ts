@@ -24,6 +24,10 @@ import {
 /** The least bytes with which a shell and a small program can start. */
 export const leastMemory = 16 * 1024 * 1024;
 
+/** How a suite of scenarios that passes is shown products that do nothing. */
+export const floorWords = ['true', 'false', 'strict', 'all'] as const;
+export type FloorWord = (typeof floorWords)[number];
+
 export const graphAttributes = {
   goal: attr(scalar(), 'The purpose of the run, as `$goal` in prompts and commands.'),
   label: attr(text(), 'A title for drawings.'),
@@ -140,6 +144,11 @@ export const graphAttributes = {
     word('auto', 'required'),
     'Whether a holdout scenario may run without a separate sandbox.',
     { unset: 'auto' },
+  ),
+  floor: attr(
+    word(...floorWords),
+    'Whether scenarios that pass are also shown products that do nothing: `false` not, `strict` also fails if all passed before the work, `all` shows them to every scenario.',
+    { unset: 'true', example: 'strict' },
   ),
   network: attr(word('on', 'off'), 'Whether nodes have the network.', {
     unset: 'off for verification, on for tools, as declared for agents',

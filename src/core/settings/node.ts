@@ -1,5 +1,5 @@
 /** Attributes of nodes that several node types share. */
-import { leastMemory } from './graph.ts';
+import { floorWords, leastMemory } from './graph.ts';
 import { shell } from './shell.ts';
 import {
   type AttributeTable,
@@ -114,6 +114,11 @@ export const executableAttributes = {
       graph: 'isolation',
       unset: 'auto',
     },
+  ),
+  floor: attr(
+    word(...floorWords),
+    'Whether scenarios that pass are also shown products that do nothing: `false` not, `strict` also fails if all passed before the work, `all` shows them to every scenario.',
+    { graph: 'floor', unset: 'true', example: 'strict' },
   ),
   network: attr(word('on', 'off'), 'Whether the node has the network.', {
     graph: 'network',

@@ -1,4 +1,5 @@
 /** What surrounds every execution of a node. A new rule is a file here that exports a `Layer`, and a line in `layers`. */
+import { baseTree } from './base-tree.ts';
 import { budget } from './budget.ts';
 import { holdoutMount } from './holdout.ts';
 import { type Execute, type Layer, surrounded } from './layer.ts';
@@ -14,7 +15,7 @@ import { secrets } from './secrets.ts';
 import { snapshot } from './snapshot.ts';
 
 /** What surrounds a program also where it runs a second time, in a copy of the workspace. */
-const everywhere: readonly Layer[] = [secrets, sandbox];
+const everywhere: readonly Layer[] = [secrets, baseTree, sandbox];
 
 /** Outermost first. What a layer does before `next` happens in this order, what it does after `next` in the opposite one: the
  *  holdout is removed before the snapshot is taken, the exchange is saved before a leak ends the run, and a leak is looked for

@@ -109,6 +109,8 @@ export interface LayerContext extends NodeContext {
   // By `record`, besides `agent`; undefined in the second run of a failed scenario.
   readonly exchange?: Recorder;
   readonly lookout?: Lookout;
+  /** By `base-tree`: the folder with the tree with which the run began. */
+  readonly baseTree?: string;
   // By `sandbox`: `processes`.
 }
 

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BrokerPlaces, brokerProgram } from '../../platform/embedded/broker.ts';
 import { type LauncherPlaces, launcherProgram } from '../../platform/embedded/launcher.ts';
+import { type NullProduct, nullLauncher } from '../floor/null-products.ts';
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
@@ -48,4 +49,11 @@ export async function writeBroker(place: string, places: BrokerPlaces): Promise<
   const program = join(place, 'broker.cjs');
   await writeFile(program, `(${brokerProgram})(require, ${JSON.stringify(places)});\n`);
   return program;
+}
+
+/** Writes the launcher of a product that does nothing into the folder `tools`; answers with its path. */
+export async function writeNullLauncher(tools: string, product: NullProduct): Promise<string> {
+  const start = join(tools, 'app-run');
+  await writeFile(start, nullLauncher(product), { mode: 0o755 });
+  return start;
 }

@@ -134,8 +134,13 @@ function Verdicts({ result }: { result: Result }) {
           </Fact>
         )}
         {judged !== undefined && (
-          <Fact name="Scenarios" state={judged.passed === judged.total ? 'success' : 'fail'}>
+          <Fact
+            name="Scenarios"
+            state={judged.passed === judged.total && judged.floor !== 'failed' ? 'success' : 'fail'}
+          >
             {judged.passed} of {judged.total} passed
+            {judged.floor !== undefined && `, floor ${judged.floor.replace('_', ' ')}`}
+            {judged.passed_before !== undefined && `, ${judged.passed_before} before the work`}
             {scenarios && `, sealed: ${countedItems(scenarios.files, 'file')}`}
           </Fact>
         )}
