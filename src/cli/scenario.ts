@@ -60,7 +60,8 @@ async function judge(
   if (found === undefined || found.scenarios.length === 0) return noScenarios(found, place, flags, io);
   const settings = await settingsOf(flags, io);
   if ('problems' in settings) return settings;
-  const { isolation, ...options } = settings;
+  const { isolation, floor, ...options } = settings;
+  const isPart = outputOf(io) === undefined && (await hasOthers(folder));
   const signal = io.signal();
   // Before any product could change them.
   const texts = await textsBeside(folder);
@@ -72,7 +73,7 @@ async function judge(
   }
   const report = await runScenarios(
     found,
-    { ...options, mode },
+    { ...options, mode, floor: { ...floor, isPart } },
     {
       ...{ ...sandbox, clock, env, signal, programsOf, reach: realReach },
       copyProduct: (from, to, exclude) => copyTree(from, to, { exclude, whole: true }),
@@ -84,6 +85,11 @@ async function judge(
   }
   await tell(report, texts, flags, io);
   return report.exit_code;
+}
+
+/** Whether it is one scenario of several in its folder. */
+async function hasOthers(place: string): Promise<boolean> {
+  return (await stat(place)).isFile() && (await discover(dirname(place))).scenarios.length > 1;
 }
 
 const orMissing = (error: unknown): undefined => {

@@ -31,9 +31,13 @@ const project = (suite: Suite, more: Readonly<Record<string, string>> = {}): Pro
     ),
   });
 
-const run = (it: Home, flags: Flags = {}, env: Readonly<Record<string, string>> = {}): Promise<Told> =>
+const run = (
+  it: Home,
+  { place = 's', ...flags }: Flags & { readonly place?: string } = {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<Told> =>
   call(
-    ['scenario', 'run', 's'],
+    ['scenario', 'run', place],
     { app: 'app', jobs: 4, ...flags },
     {
       cwd: it.path,
@@ -116,6 +120,14 @@ test('seven narrow scenarios next to a real one hold, and the list says what eac
   expect(all.out).toContain('  f_scenario.sh rejects silent, echo\n');
   const idle = [...all.out.matchAll(/^warning: (\S+) shows nothing by itself/gm)].map(([, name]) => name);
   expect(idle).toEqual(['b_scenario.sh', 'c_scenario.sh', 'h_scenario.sh']);
+});
+
+test('one narrow scenario of several, by hand, is no suite', async () => {
+  await using it = await project({ ...narrow, 'a_scenario.sh': real });
+  const found = await report(it, { place: 's/b_scenario.sh' });
+  expect(found).toMatchObject({ exit_code: 0, floor: { state: 'not_checked', reason: null } });
+  const judged = await run(it, { place: 's/b_scenario.sh' }, { FACTORY_OUTPUT: join(it.path, 'out.json') });
+  expect(judged.code).toBe(1);
 });
 
 test('a scenario that waits for a product rejects one that never comes, after its limit', async () => {

@@ -28,6 +28,8 @@ export type FloorSettings = {
   /** The tree with which the run began. */
   readonly base?: string | undefined;
   readonly cache: FloorCache;
+  /** By hand, one scenario of several in its folder: the others may reject what it accepts. */
+  readonly isPart: boolean;
 };
 
 export type Passed = { readonly scenario: Member['scenario']; readonly liveMs: number };
@@ -38,7 +40,7 @@ const limitOf = (liveMs: number): number => 3 * liveMs + 5000;
 /** Shows the suite what it has to reject; undefined if the signal fired meanwhile. */
 export async function checkFloor(
   passed: readonly Passed[],
-  { word, base, cache }: FloorSettings,
+  { word, base, cache, isPart }: FloorSettings,
   options: FloorOptions,
   doors: PhaseDoors,
   place: FloorPlace,
@@ -53,9 +55,11 @@ export async function checkFloor(
   const isLasting = !all && suite.every(({ way }) => way === 'launcher' || way === 'nothing');
   const key = floorKey({ ...about, what: 'null products' });
   const known = isLasting ? cache.verdict(key) : undefined;
-  const verdict = known ?? (await showNullProducts(suite, trees?.files, all, options, doors, place));
+  const found = known ?? (await showNullProducts(suite, trees?.files, all, options, doors, place));
   if (doors.signal.aborted) return undefined;
-  if (isLasting && known === undefined && verdict.state !== 'not_checked') await cache.keep(key, { verdict });
+  if (isLasting && known === undefined && found.state !== 'not_checked')
+    await cache.keep(key, { verdict: found });
+  const verdict = isPart && found.state === 'failed' ? ofPart(found) : found;
   if (verdict.state === 'failed') return reportOf(verdict, suite, { all, before: null, strict: false });
   const before =
     base === undefined || trees === undefined || trees.before.length === 0
@@ -65,6 +69,16 @@ export async function checkFloor(
     ? undefined
     : reportOf(verdict, suite, { all, before, strict: word === 'strict' });
 }
+
+/** Of a suite that was not run as a whole. */
+const ofPart = (verdict: FloorVerdict): FloorVerdict => ({
+  ...verdict,
+  state: 'not_checked',
+  why: [
+    `the only scenario that was run also passes with a product that ${nullProductWords[verdict.accepted ?? 'silent']}: another one of its folder must reject that`,
+  ],
+  accepted: null,
+});
 
 async function memberOf({ scenario, liveMs }: Passed): Promise<Member> {
   const files = await helpersOf(scenario.folder, scenario.name);

@@ -24,6 +24,20 @@ const stood = (summary: Partial<HeadlineFacts['summary']>, more: Partial<Headlin
 const rows: readonly (readonly [HeadlineFacts, string | RegExp])[] = [
   [facts, '3 nodes done'],
   [{ ...facts, commits: 4, judged: { passed: 2, total: 2 } }, '4 commits, scenarios 2 of 2'],
+  [{ ...facts, commits: 4, unjudged: 'no scenario ran' }, '4 commits, but no scenario ran'],
+  [
+    stood(
+      { status: 'failed', reason: 'check: a', failedNode: 'check' },
+      {
+        context: {
+          ...failure,
+          'last_failure.reason': 'a',
+          'last_failure.summary': 'failure_reason=a\nstderr:\nfailure_class=scenario\n',
+        },
+      },
+    ),
+    'check: a',
+  ],
   [
     stood({ status: 'running', nextNode: 'apply' }, { node: graph?.nodes.get('apply') }),
     'apply · factory order apply',
