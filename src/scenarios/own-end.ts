@@ -1,8 +1,10 @@
-/** Whether a scenario in Python or JavaScript reached its own end: a product that it imports could end the process with exit code 0
- *  before any check has failed. */
+/** Whether a scenario in Python or JavaScript reached its own end, and with which exit code: a product that it imports could end the
+ *  process with exit code 0 before any check has failed, or change the exit code of one that has. */
 import { open, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { markEnd } from '../platform/embedded/own-end.ts';
+import type { Phase, ScenarioVerdict } from './classify.ts';
+import type { ScriptFile } from './starts.ts';
 
 /** Variable with the file that marks the end; removed from the environment before the script's first line. */
 const variable = 'SCENARIO_OWN_END';
@@ -12,7 +14,8 @@ export type OwnEnd = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** The argv of a script, changed so that it marks its end with the file `mark`; undefined for other languages and interpreters.
+/** The argv of a script, changed so that it writes its exit code into the file `mark` at its own end, and `replaced` if the functions
+ *  that set it are not the interpreter's; undefined for other languages and interpreters.
  *  `tools`: folder for the program that does so. */
 export async function withOwnEnd(
   argv: readonly [string, ...string[]],
@@ -43,6 +46,35 @@ export async function withOwnEnd(
   return { argv: [first, ...rest], env: { [variable]: mark } };
 }
 
+/** Why a script whose process ended with exit code 0 has not passed, by what its `mark` says: it says nothing where the script did not
+ *  reach its own end. */
+export function problemOfEnd(
+  mark: string | undefined,
+  phase: Phase,
+  files: readonly ScriptFile[],
+): ScenarioVerdict | undefined {
+  const [code, replaced] = mark?.split(' ') ?? [];
+  if (code === '0' && replaced === undefined) return undefined;
+  const early = mark === undefined;
+  if (phase !== 'live')
+    return {
+      class: 'scenario',
+      why: early ? 'the script ended before its own end' : `the script ended itself with exit code ${code}`,
+    };
+  if (files.some(({ text }) => /\bos\._exit\b|\breallyExit\b/.test(text))) {
+    const seen = early
+      ? 'was not seen to reach its own end'
+      : `ended itself with exit code ${code}, then with 0`;
+    return { class: 'scenario', why: `the script ${seen}: it calls os._exit or the like; use sys.exit` };
+  }
+  const why = early
+    ? 'ended the scenario before its own end'
+    : replaced === undefined
+      ? `changed the exit code of the scenario from ${code} to 0`
+      : 'replaced the functions by which the scenario sets its exit code';
+  return { class: 'product', why: `the product ${why}` };
+}
+
 /** The words of a script's first line, without `env`. */
 async function shebangOf(script: string): Promise<readonly string[]> {
   const file = await open(script, 'r');
@@ -58,7 +90,7 @@ async function shebangOf(script: string): Promise<readonly string[]> {
 }
 
 /** The program that runs a script of Python as its main module. Tracebacks look as without it. */
-const pythonRunner = (folder: string, app: string): string => `import os, sys, types
+const pythonRunner = (folder: string, app: string): string => `import builtins, os, sys, types
 _mark = os.environ.pop(${JSON.stringify(variable)}, None)
 _folder, _app = ${JSON.stringify(folder)} + os.sep, ${JSON.stringify(app)} + os.sep
 
@@ -75,13 +107,26 @@ def _is_own(traceback):
     return own
 
 
-def _leave():
-    if _mark is not None:
-        with open(_mark, "w"):
-            pass
+_ends = lambda: (sys.exit, os._exit, *(getattr(builtins, name, None) for name in ("exit", "quit", "SystemExit")))
+_before, _sys = _ends(), sys
 
 
-def _run(leave, is_own):
+def _is_replaced(names):
+    def is_other(is_now, was):
+        code = getattr(is_now, "__code__", None)
+        own = code is not None and code.co_filename.startswith(_folder)
+        return is_now is not was and not own and not type(is_now).__module__.startswith("unittest.mock")
+
+    return names.get("sys", _sys) is not _sys or any(map(is_other, _ends(), _before))
+
+
+def _leave(code, note="", open=open, mark=_mark):
+    if mark is not None:
+        with open(mark, "w") as file:
+            file.write(str(code) + note)
+
+
+def _run(leave, is_own, is_replaced):
     sys.argv = sys.argv[1:]
     script = sys.argv[0]
     if sys.path and not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
@@ -93,10 +138,10 @@ def _run(leave, is_own):
         code = compile(file.read(), script, "exec", dont_inherit=True)
     try:
         exec(code, main.__dict__)
-        leave()
+        leave(0, " replaced" if is_replaced(main.__dict__) else "")
     except SystemExit as end:
         if is_own(end.__traceback__.tb_next):
-            leave()
+            leave(0 if end.code is None else end.code & 255 if isinstance(end.code, int) else 1)
         raise
     except BaseException as error:
         traceback = error.__traceback__.tb_next
@@ -104,5 +149,5 @@ def _run(leave, is_own):
         sys.exit(130 if isinstance(error, KeyboardInterrupt) else 1)
 
 
-_run(_leave, _is_own)
+_run(_leave, _is_own, _is_replaced)
 `;

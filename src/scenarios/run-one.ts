@@ -9,7 +9,7 @@ import type { NullProduct } from './floor/null-products.ts';
 import { placeProduct, type ShownFiles } from './floor/shown-files.ts';
 import type { PhaseDoors } from './launch/product.ts';
 import { noNetworkMade, openNetworkFor, type ScenarioNetwork } from './network.ts';
-import { withOwnEnd } from './own-end.ts';
+import { problemOfEnd, withOwnEnd } from './own-end.ts';
 import { type OwnFiles, ownFiles } from './own-files.ts';
 import { firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
 import {
@@ -277,12 +277,5 @@ function problemOf(
     };
   if (isMarked(site, 'gone') || site.product?.hasEnded() === true)
     return { class: 'product', why: 'the product ended its own sandbox (its broker was killed)' };
-  if (!isEndSeen || isMarked(site, 'end')) return undefined;
-  if (phase !== 'live') return { class: 'scenario', why: 'the script ended before its own end' };
-  return files.some(({ text }) => /\bos\._exit\b|\breallyExit\b/.test(text))
-    ? {
-        class: 'scenario',
-        why: 'the script was not seen to reach its own end: it calls os._exit or the like; use sys.exit',
-      }
-    : { class: 'product', why: 'the product ended the scenario before its own end' };
+  return isEndSeen ? problemOfEnd(markText(site, 'end'), phase, files) : undefined;
 }

@@ -105,3 +105,96 @@ test('a script with a #! line is watched too, and prints as without the watch', 
   expect(plain).toContain('ValueError: __main__');
   expect(second).toMatchObject({ outcome: 'fail', evidence: { why: expect.stringMatching(early) } });
 });
+
+const changed = /the product changed the exit code of the scenario from 1 to 0/;
+const replaced = /the product replaced the functions by which the scenario sets its exit code/;
+const wrong = 'const { add } = require(process.argv[2] + "/PRODUCT.js");\n';
+
+test('an imported product does not turn the failure of its scenario into a success', {
+  timeout: 120_000,
+}, async () => {
+  const ends: readonly (readonly [string, string, string, string, RegExp])[] = [
+    [
+      'a.py',
+      `${python}import PRODUCT\nif PRODUCT.add(1, 2) != 3: sys.exit(1)\n`,
+      'import atexit, os\natexit.register(lambda: os._exit(0))\ndef add(a, b): return 0\n',
+      'fail',
+      changed,
+    ],
+    [
+      'b.py',
+      `${python}import PRODUCT\nif PRODUCT.add(1, 2) != 3: sys.exit(1)\n`,
+      'import os, sys\nsys.exit = lambda c=0: os.kill(os.getpid(), 0)\ndef add(a, b): return 0\n',
+      'fail',
+      replaced,
+    ],
+    [
+      'c.py',
+      `${python}import PRODUCT\ndef caught(code=0): pass\nsys.exit = caught\nPRODUCT.run()\n`,
+      'import sys\ndef run(): sys.exit(3)\n',
+      'pass',
+      /exit code 0/,
+    ],
+    [
+      'd.js',
+      `${commonJs}${wrong}if (add(1, 2) !== 3) process.exit(1);\n`,
+      "process.on('exit', () => { process.exitCode = 0; });\nexports.add = () => 0;\n",
+      'fail',
+      changed,
+    ],
+    [
+      'e.js',
+      `${commonJs}${wrong}if (add(1, 2) !== 3) process.exitCode = 1;\n`,
+      "process.prependListener('beforeExit', () => { process.exitCode = 0; });\nexports.add = () => 0;\n",
+      'fail',
+      changed,
+    ],
+    [
+      'f.js',
+      `${commonJs}${wrong}if (add(1, 2) !== 3) process.exit(1);\n`,
+      'process.exit = () => {};\nexports.add = () => 0;\n',
+      'fail',
+      replaced,
+    ],
+    [
+      'g.js',
+      `${commonJs}const { run } = require(process.argv[2] + '/PRODUCT.js');\nlet code;\nprocess.exit = (c) => { code = c; };\nrun();\nif (code !== 3) throw new Error('no exit code');\n`,
+      'exports.run = () => process.exit(3);\n',
+      'pass',
+      /exit code 0/,
+    ],
+    [
+      'h.mjs',
+      `${inModule}import assert from 'node:assert';\nconst { add } = await import(process.argv[2] + '/PRODUCT.js');\nassert.equal(add(1, 2), 3);\n`,
+      "process.on('uncaughtException', () => {});\nexports.add = () => 0;\n",
+      'fail',
+      changed,
+    ],
+    [
+      'i.mjs',
+      `${inModule}import assert from 'node:assert';\nconst { add } = await import(process.argv[2] + '/PRODUCT.js');\n(async () => assert.equal(add(1, 2), 3))();\n`,
+      "process.on('unhandledRejection', () => {});\nexports.add = () => 0;\n",
+      'fail',
+      changed,
+    ],
+    [
+      'j.mjs',
+      `${inModule}import assert from 'node:assert';\nconst { add } = await import(process.argv[2] + '/PRODUCT.js');\nassert.equal(add(1, 2), 3);\n`,
+      "process.on('unhandledRejection', () => {});\nPromise.reject(new Error('its own'));\nexports.add = (a, b) => a + b;\n",
+      'pass',
+      /exit code 0/,
+    ],
+  ];
+  const files = ends.map(([name, text, product]) => {
+    const [word = '', kind = ''] = name.split('.');
+    return {
+      [`s/${word}_scenario.${kind}`]: text.replaceAll('PRODUCT', `product_${word}`),
+      [`app/product_${word}.${kind.replace('mjs', 'js')}`]: product,
+    };
+  });
+  await using it = await home(Object.assign({}, ...files));
+  const results = await resultsOf(it);
+  expect(results.map((one) => [one.scenario[0], one.outcome, one.evidence.why])).toEqual(
+    ends.map(([name, , , outcome, why]) => [name[0], outcome, expect.stringMatching(why)]),
+  );
+});

@@ -1,4 +1,4 @@
-/** Marks that a script reached its own end. */
+/** Marks that a script reached its own end, and with which exit code. */
 
 /** The program that Node loads before the script. It is loaded from its own text: see `brokerProgram`. A call of `process.exit` is the
  *  scenario's end if the innermost of its callers in the scenario or the product is the scenario. */
@@ -8,6 +8,7 @@ export function markEnd(
 ): void {
   const fs: typeof import('node:fs') = require('node:fs');
   const url: typeof import('node:url') = require('node:url');
+  const util: typeof import('node:util') = require('node:util');
   const modules: typeof import('node:module') = require('node:module');
   const { folder, app, variable: name } = places;
   const mark = process.env[name];
@@ -15,14 +16,19 @@ export function markEnd(
   // Programs that the script starts inherit this file, but not the variable.
   if (mark === undefined) return;
   const write = fs.writeFileSync;
-  const leave = () => {
+  const leave = (code: unknown, note = '') => {
     try {
-      write(mark, '');
+      write(mark, `${Number(code ?? process.exitCode ?? 0) & 255}${note}`);
     } catch {
       // Then the end is not seen.
     }
   };
   const isIn = (place: string, file: string) => file.startsWith(`${place}/`);
+  /** Whether the innermost of these files of the scenario or the product is the scenario's. */
+  const isOwn = (files: readonly string[]): boolean => {
+    const first = files.find((file) => isIn(folder, file) || isIn(app, file));
+    return first !== undefined && isIn(folder, first);
+  };
   const callers = (): readonly string[] => {
     const { prepareStackTrace, stackTraceLimit } = Error;
     Error.stackTraceLimit = Number.POSITIVE_INFINITY;
@@ -31,12 +37,37 @@ export function markEnd(
     Object.assign(Error, { prepareStackTrace, stackTraceLimit });
     return files.map((file) => (file.startsWith('file:') ? url.fileURLToPath(file) : file));
   };
-  process.on('beforeExit', leave);
-  const { exit } = process;
-  process.exit = ((...args: [number?]) => {
-    const caller = callers().find((file) => isIn(folder, file) || isIn(app, file));
-    if (caller !== undefined && isIn(folder, caller)) leave();
+  const { exit, emit } = process;
+  const ownExit = ((...args: [number?]) => {
+    if (isOwn(callers())) leave(args[0]);
     return exit.apply(process, args);
   }) as typeof process.exit;
+  let now: unknown = ownExit;
+  let isReplacedByOwn = false;
+  Object.defineProperty(process, 'exit', {
+    get: () => now,
+    set: (other: unknown) => {
+      isReplacedByOwn = isOwn(callers());
+      now = other;
+    },
+    enumerable: true,
+    configurable: true,
+  });
+  // A mock of `node:test` is a proxy.
+  const isReplaced = () => process.exit !== ownExit && !isReplacedByOwn && !util.types.isProxy(process.exit);
+  const thrownIn = (error: unknown): readonly string[] =>
+    error instanceof Error && typeof error.stack === 'string'
+      ? error.stack.split('\n').flatMap((line) => /^ {4}at .*?(?:file:\/\/)?(\/.*)/.exec(line)?.[1] ?? [])
+      : [];
+  let hasThrown = false;
+  // Not listeners: others could be placed before them.
+  process.emit = ((event: string, ...args: unknown[]) => {
+    if (event === 'beforeExit') leave(hasThrown ? 1 : undefined, isReplaced() ? ' replaced' : '');
+    const isHandled = Reflect.apply(emit, process, [event, ...args]) as boolean;
+    // An error of the scenario that a listener of the product takes would not end the process.
+    if (isHandled && ['uncaughtException', 'unhandledRejection'].includes(event))
+      hasThrown ||= isOwn(thrownIn(args[0]));
+    return isHandled;
+  }) as typeof process.emit;
   modules.syncBuiltinESMExports();
 }
