@@ -1,9 +1,10 @@
-/** Whether a scenario in Python or JavaScript reached its own end, and with which exit code: a product that it imports could end the
+/** Whether a scenario in Python or JavaScript, or in bash that sources the product, reached its own end, and with which exit code: a product that it imports could end the
  *  process with exit code 0 before any check has failed, or change the exit code of one that has. */
 import { open, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { markEnd } from '../platform/embedded/own-end.ts';
 import type { Phase, ScenarioVerdict } from './classify.ts';
+import { bashRunner, isWatchedInBash } from './own-end-bash.ts';
 import type { ScriptFile } from './starts.ts';
 
 /** Variable with the file that marks the end; removed from the environment before the script's first line. */
@@ -21,7 +22,9 @@ export async function withOwnEnd(
   argv: readonly [string, ...string[]],
   script: string,
   where: { readonly tools: string; readonly folder: string; readonly app: string; readonly mark: string },
+  files: readonly ScriptFile[],
 ): Promise<OwnEnd | undefined> {
+  if (argv[0] === 'bash') return isWatchedInBash(files) ? inBash(argv, script, where) : undefined;
   const language = /\.py$/i.test(script) ? 'python' : /\.[cm]?js$/i.test(script) ? 'node' : undefined;
   if (language === undefined) return undefined;
   const at = argv.indexOf(script);
@@ -44,6 +47,17 @@ export async function withOwnEnd(
     ...argv.slice(at + 1),
   ];
   return { argv: [first, ...rest], env: { [variable]: mark } };
+}
+
+async function inBash(
+  argv: readonly [string, ...string[]],
+  script: string,
+  { tools, mark, ...places }: Parameters<typeof withOwnEnd>[2],
+): Promise<OwnEnd> {
+  const helper = join(tools, 'own-end.bash');
+  await writeFile(helper, bashRunner(variable, { ...places, script, helper }));
+  const at = argv.indexOf(script);
+  return { argv: ['bash', helper, ...argv.slice(at + 1)], env: { [variable]: mark } };
 }
 
 /** Why a script whose process ended with exit code 0 has not passed, by what its `mark` says: it says nothing where the script did not

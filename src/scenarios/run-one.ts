@@ -155,7 +155,7 @@ async function phases(
     const seenEnd =
       phase === 'syntax'
         ? undefined
-        : await withOwnEnd(argv, script, { tools: site.tools, folder, app, mark });
+        : await withOwnEnd(argv, script, { tools: site.tools, folder, app, mark }, files);
     const end = await runPhase(
       {
         phase,

@@ -110,10 +110,27 @@ const changed = /the product changed the exit code of the scenario from 1 to 0/;
 const replaced = /the product replaced the functions by which the scenario sets its exit code/;
 const wrong = 'const { add } = require(process.argv[2] + "/PRODUCT.js");\n';
 
+const sources = 'set -eu\nif [ "$SCENARIO_MODE" = selftest ]; then exit 0; fi\n. "$1/PRODUCT.sh"\n';
+const asserts = 'if [ "$(add 1 2)" != 3 ]; then echo "FAIL: a sum"; exit 1; fi\n';
+const right = 'add() { echo $(($1 + $2)); }\n';
+const sourced: readonly (readonly [string, string, string, string, RegExp])[] = [
+  ['k.sh', `${sources}${asserts}`, 'exit 0\n', 'fail', early],
+  ['l.sh', `${sources}${asserts}`, "trap 'exit 0' EXIT\nadd() { echo 0; }\n", 'fail', changed],
+  ['m.sh', `${sources}run\n${asserts}`, `${right}run() { exit 0; }\n`, 'fail', early],
+  [
+    'n.sh',
+    `work=$(mktemp -d); code=7\ntrap 'code=$?; rm -rf "$work"; exit $code' EXIT\n${sources}${asserts}[ "$0" = "\${BASH_SOURCE[0]}" ] && [ $# = 1 ] && cd "$(dirname "$0")" && . ./lib.sh && finish\n`,
+    right,
+    'pass',
+    /exit code 0/,
+  ],
+  ['o.sh', `${sources}${asserts}(exit 3) || true\n`, right, 'pass', /exit code 0/],
+];
+
 test('an imported product does not turn the failure of its scenario into a success', {
   timeout: 120_000,
 }, async () => {
-  const ends: readonly (readonly [string, string, string, string, RegExp])[] = [
+  const ends: (readonly [string, string, string, string, RegExp])[] = [
     [
       'a.py',
       `${python}import PRODUCT\nif PRODUCT.add(1, 2) != 3: sys.exit(1)\n`,
@@ -185,6 +202,7 @@ test('an imported product does not turn the failure of its scenario into a succe
       /exit code 0/,
     ],
   ];
+  ends.push(...sourced);
   const files = ends.map(([name, text, product]) => {
     const [word = '', kind = ''] = name.split('.');
     return {
@@ -192,7 +210,7 @@ test('an imported product does not turn the failure of its scenario into a succe
       [`app/product_${word}.${kind.replace('mjs', 'js')}`]: product,
     };
   });
-  await using it = await home(Object.assign({}, ...files));
+  await using it = await home(Object.assign({ 's/lib.sh': 'finish() { exit 0; }\n' }, ...files));
   const results = await resultsOf(it);
   expect(results.map((one) => [one.scenario[0], one.outcome, one.evidence.why])).toEqual(
     ends.map(([name, , , outcome, why]) => [name[0], outcome, expect.stringMatching(why)]),
