@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Diagnostic, type Refusal, refused } from '../core/diagnostic.ts';
 import type { JsonObject } from '../core/json.ts';
 import { visibleFailure, withoutSealed } from '../core/policy/visible-failure.ts';
+import { isolations } from '../core/records/result.ts';
 import { floorWords } from '../core/settings/graph.ts';
 import { durationMs } from '../core/settings/types.ts';
 import { removeTree } from '../platform/files/remove.ts';
@@ -217,6 +218,8 @@ async function writeOutput(
   const failures = results
     .filter((one) => one.failure_class === 'product')
     .map((one): JsonObject => ({ scenario: one.scenario, said: visibleFailure(one.output, texts) }));
+  const held = results.flatMap(({ outcome, evidence }) => (outcome === 'pass' ? [evidence.isolation] : []));
+  const weakest = isolations.findLast((one) => held.includes(one));
   const context_updates = {
     'judge.status': status,
     'judge.class': failure_class ?? '',
@@ -225,6 +228,7 @@ async function writeOutput(
     'judge.total': results.length,
     'judge.floor': floor?.state ?? '',
     'judge.passed_before': floor?.passed_before ?? '',
+    'judge.isolation': weakest ?? '',
   };
   await writeFile(output, `${JSON.stringify({ ...outcome, context_updates })}\n`);
 }

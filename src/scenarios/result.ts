@@ -1,6 +1,6 @@
 /** The results that one run of a scenario can have. */
 import type { Exit } from '../core/contracts/process.ts';
-import type { FloorState } from '../core/records/result.ts';
+import type { FloorState, Isolation } from '../core/records/result.ts';
 import { classify, ownLines, type Phase, type ScenarioClass, type ScenarioVerdict } from './classify.ts';
 import type { NullProduct } from './floor/null-products.ts';
 import type { PhaseDoors } from './launch/product.ts';
@@ -148,10 +148,6 @@ export function isolated(
 const scenarioOutcomes = ['pass', 'fail', 'flaky', 'broken', 'skipped'] as const;
 export type ScenarioOutcome = (typeof scenarioOutcomes)[number];
 
-/** `launcher`: the scenario started the product by APP_RUN only, in separate sandboxes. `phase`: each phase of the scenario had a separate
- *  sandbox, but the product was not started by APP_RUN, or not only. `none`: no sandbox. */
-export type Isolation = 'launcher' | 'phase' | 'none';
-
 /** The observations of the harness. */
 type ScenarioEvidence = {
   readonly phase: Phase;
@@ -163,6 +159,8 @@ type ScenarioEvidence = {
   readonly marker: ScenarioClass | null;
   /** Why the outcome is what it is, as a sentence. */
   readonly why: string;
+  /** `launcher`: the scenario started the product by APP_RUN only, in separate sandboxes. `phase`: each phase of the scenario had a
+   *  separate sandbox, but the product was not started by APP_RUN, or not only. `none`: no sandbox. */
   readonly isolation: Isolation;
   /** What the isolation means, as a sentence. */
   readonly isolation_note: string;

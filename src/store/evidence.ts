@@ -11,6 +11,7 @@ import {
   type Evidence,
   type EvidenceCommand,
   floorStates,
+  isolations,
   outdatedSchema,
 } from '../core/records/result.ts';
 import type { CallRecord, RanCommand, RunRecord, VisitRecord } from '../core/records/visit.ts';
@@ -152,11 +153,13 @@ function judgedIn({ context, origins }: Reported): Evidence['judged'] {
   const told = (key: string): unknown => (own(origins, key) === 'tool' ? context[key] : undefined);
   const floor = floorStates.find((state) => state === told('judge.floor'));
   const before = told('judge.passed_before');
+  const isolation = isolations.find((one) => one === told('judge.isolation'));
   return {
     passed,
     total,
     ...(floor === undefined ? {} : { floor }),
     ...(typeof before === 'number' ? { passed_before: before } : {}),
+    ...(isolation === undefined ? {} : { isolation }),
   };
 }
 

@@ -240,11 +240,12 @@ function checkedWords({ commands, more_commands: more, judged }: Evidence, paint
   ].join(', ');
 }
 
-/** `scenarios 5 of 5 (floor held), 3 of 5 passed before the work`. */
-function judgedWords({ passed, total, floor, passed_before }: NonNullable<Evidence['judged']>): string {
+/** `scenarios 5 of 5 (floor held), 3 of 5 passed before the work, isolation launcher`. */
+function judgedWords({ passed, total, floor, passed_before, isolation }: NonNullable<Evidence['judged']>) {
   const held = floor === undefined ? '' : ` (floor ${floor.replace('_', ' ')})`;
   const before = passed_before === undefined ? '' : `, ${passed_before} of ${total} passed before the work`;
-  return `scenarios ${passed} of ${total}${held}${before}`;
+  const separated = isolation === undefined ? '' : `, isolation ${isolation}`;
+  return `scenarios ${passed} of ${total}${held}${before}${separated}`;
 }
 
 const fixes: Readonly<Record<PausedWord, string>> = {

@@ -25,6 +25,10 @@ export type DeniedCalls = z.infer<ReturnType<typeof deniedCallsSchema>>;
 export const floorStates = ['held', 'failed', 'not_checked', 'off'] as const;
 export type FloorState = (typeof floorStates)[number];
 
+/** How far a scenario was separated from the product, from the strongest: separate sandboxes; a sandbox around both; none. */
+export const isolations = ['launcher', 'phase', 'none'] as const;
+export type Isolation = (typeof isolations)[number];
+
 export const runResultSchema = once(() =>
   z.object({
     schema_version: z.literal(1),
@@ -127,6 +131,10 @@ const evidenceSchema = once(() =>
           .nonnegative()
           .exactOptional()
           .describe('How many passed on the tree with which the run began'),
+        isolation: z
+          .enum(isolations)
+          .exactOptional()
+          .describe('The weakest isolation of one that passed: docs/scenarios.md'),
       })
       .exactOptional()
       .describe('Scenarios of the latest `factory scenario`, if a tool reported them'),

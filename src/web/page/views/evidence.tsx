@@ -141,6 +141,7 @@ function Verdicts({ result }: { result: Result }) {
             {judged.passed} of {judged.total} passed
             {judged.floor !== undefined && `, floor ${judged.floor.replace('_', ' ')}`}
             {judged.passed_before !== undefined && `, ${judged.passed_before} before the work`}
+            {judged.isolation !== undefined && `, isolation ${judged.isolation}`}
             {scenarios && `, sealed: ${countedItems(scenarios.files, 'file')}`}
           </Fact>
         )}
