@@ -42,7 +42,13 @@ test.skipIf(why !== '')(
     const ran = await run('p.dot', 'r');
     const report = await it.json('.factory/runs/r/judge/tool.stdout.txt');
     expect(report).toMatchObject({
-      results: [{ outcome: 'pass', output: { stdout: 'done\n' }, evidence: { isolation: 'launcher', network: 'private' } }],
+      results: [
+        {
+          outcome: 'pass',
+          output: { stdout: 'done\n' },
+          evidence: { isolation: 'launcher', network: 'private' },
+        },
+      ],
     });
     expect(ran.code, ran.stderr).toBe(0);
     expect((await run('none.dot', 'n')).code).toBe(1);
