@@ -50,20 +50,20 @@ const loads =
 const fedProgram =
   /\b(?:node|python[\d.]*|perl|ruby|(?:ba|da)?sh)\b[^\n]*<<-?[ \t]*["']?(\w+)["']?[^\n]*\n([\s\S]*?)\n\s*\1\b/g;
 
-function wayOfShell(text: string): OtherWay {
+function wayOfShell(whole: string): OtherWay {
   // The product's programs by their bare names.
-  if (/(?:^|[\s;&|(])PATH\+?=/m.test(text)) return 'unknown';
-  if ([...text.matchAll(fedProgram)].some(([, , body = '']) => loads.test(body))) return 'direct';
+  if (/(?:^|[\s;&|(])PATH\+?=/m.test(whole)) return 'unknown';
+  if ([...whole.matchAll(fedProgram)].some(([, , body = '']) => loads.test(body))) return 'direct';
+  // Arithmetic and lists start nothing, but do not read as commands.
+  const text = whole.replace(/\(\([^\n]*?\)\)/g, ':').replace(/(?<=\w\+?=)\([^()]*\)/g, 'x');
+  const names = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name.trim());
   const own = new Set([
-    ...[...text.matchAll(/(?:^|[\s;])(?:function\s+)?([\w-]+)\s*\(\s*\)/g)].map(([, name = '']) => name),
+    ...names(/(?:^|[\s;])(?:function\s+)?([\w-]+)\s*\(\s*\)/g),
+    ...names(/(?:^|[\s;])function\s+([\w-]+)/g),
     // Patterns of `case`.
-    ...[...text.matchAll(/^\s*\(?([^()\n;]+)\)/gm)].flatMap(([, all = '']) =>
-      all.split('|').map((one) => one.trim()),
-    ),
+    ...names(/(?:^|;;&?|;&|\bin\s)\s*\(?([^()\n;]+)\)/gm).flatMap((all) => all.split(/\s*\|\s*/)),
   ]);
-  const mode = new Set(
-    [...text.matchAll(/(?:^|[\s;])(\w+)=[^\n]*SCENARIO_MODE/g)].map(([, name = '']) => name),
-  );
+  const mode = new Set(names(/(?:^|[\s;])(\w+)=[^\n]*SCENARIO_MODE/g));
   return readShell(text).commands.every(({ words: all }) => isHarmless(all, own, mode))
     ? 'nothing'
     : 'direct';

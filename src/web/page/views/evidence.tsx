@@ -188,6 +188,9 @@ function NotChecked({ run, result }: { run: RunView; result: Result }) {
       : evidence?.judged === undefined
         ? ['no holdout scenario judged the product']
         : []),
+    ...(evidence?.judged?.floor === 'off' || evidence?.judged?.floor === 'not_checked'
+      ? ['whether the scenarios reject a product that does nothing']
+      : []),
     ...(audit === undefined ? ['no audit for leaks and weakened tests'] : []),
     ...(evidence?.unchecked_orders ?? []).map((order) => `${order}: its only acceptance command is true`),
     ...(evidence?.unchanged_orders ?? []).map((order) => `${order}: it changed no file`),
