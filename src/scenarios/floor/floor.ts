@@ -16,8 +16,8 @@ import {
   type FloorOptions,
   type FloorPlace,
   type FloorVerdict,
-  type Member,
   type ProductFiles,
+  type SuiteMember,
   showNullProducts,
 } from './show.ts';
 import { filesOfProduct, filesWrittenSince } from './shown-files.ts';
@@ -32,20 +32,21 @@ export type FloorSettings = {
   readonly isPart: boolean;
 };
 
-export type Passed = { readonly scenario: Member['scenario']; readonly liveMs: number };
+/** A scenario that has passed, and how long its live phase took. */
+type PassedLive = { readonly scenario: SuiteMember['scenario']; readonly liveMs: number };
 
 /** More than its own time: a scenario that waits for a server waits longer for one that does not come. */
 const limitOf = (liveMs: number): number => 3 * liveMs + 5000;
 
 /** Shows the suite what it has to reject; undefined if the signal fired meanwhile. */
 export async function checkFloor(
-  passed: readonly Passed[],
+  passed: readonly PassedLive[],
   { word, base, cache, isPart }: FloorSettings,
   options: FloorOptions,
   doors: PhaseDoors,
   place: FloorPlace,
 ): Promise<FloorReport | undefined> {
-  const suite = await Promise.all(passed.map(memberOf));
+  const suite = await Promise.all(passed.map((one) => memberOf(one, place.source.folder)));
   const names = suite.map(({ scenario }) => scenario.name);
   const isolation = doors.sandbox === undefined ? 'none' : 'sandbox';
   const about = { suite: place.source.hash, names, isolation };
@@ -80,8 +81,9 @@ const ofPart = (verdict: FloorVerdict): FloorVerdict => ({
   accepted: null,
 });
 
-async function memberOf({ scenario, liveMs }: Passed): Promise<Member> {
-  const files = await helpersOf(scenario.folder, scenario.name);
+/** `folder`: the copy of the scenarios that no product has changed. */
+async function memberOf({ scenario, liveMs }: PassedLive, folder: string): Promise<SuiteMember> {
+  const files = await helpersOf(folder, scenario.name);
   const own = files.find(({ name }) => name === scenario.name)?.text ?? '';
   return { scenario, way: wayOf(files, needsOf(own)), limitMs: limitOf(liveMs) };
 }
@@ -90,7 +92,7 @@ async function memberOf({ scenario, liveMs }: Passed): Promise<Member> {
 function treesOf(
   base: string,
   app: string,
-  passed: readonly Passed[],
+  passed: readonly PassedLive[],
 ): { readonly files: ProductFiles; readonly before: readonly string[] } {
   const top = realpathSync(app);
   const scenarios = [...new Set(passed.map(({ scenario }) => relative(top, realpathSync(scenario.folder))))];
@@ -104,7 +106,7 @@ function treesOf(
 
 /** How many of the suite pass on the tree before the work. */
 async function passedBefore(
-  suite: readonly Member[],
+  suite: readonly SuiteMember[],
   base: string,
   cache: FloorCache,
   options: FloorOptions,
@@ -149,7 +151,7 @@ export const floorOff: FloorReport = {
 
 function reportOf(
   { state, accepted, why, rejectedBy }: FloorVerdict,
-  suite: readonly Member[],
+  suite: readonly SuiteMember[],
   how: { readonly all: boolean; readonly before: number | null; readonly strict: boolean },
 ): FloorReport {
   const { all, before, strict } = how;

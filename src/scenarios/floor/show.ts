@@ -9,7 +9,7 @@ import { type NullProduct, nullProducts } from './null-products.ts';
 import type { ProductWay } from './ways.ts';
 
 /** A scenario that has passed with the product. */
-export type Member = {
+export type SuiteMember = {
   readonly scenario: Scenario;
   readonly way: ProductWay;
   /** Milliseconds that it may take. */
@@ -39,11 +39,11 @@ export type FloorVerdict = {
   readonly rejectedBy: Readonly<Record<NullProduct, readonly string[]>>;
 };
 
-type Met = { readonly product: NullProduct; readonly member: Member; readonly answer: Answer };
+type Meeting = { readonly product: NullProduct; readonly member: SuiteMember; readonly answer: Answer };
 
 /** Shows all five; `all`: to every scenario, else of each only until one rejects it. */
 export async function showNullProducts(
-  suite: readonly Member[],
+  suite: readonly SuiteMember[],
   files: ProductFiles,
   all: boolean,
   options: FloorOptions,
@@ -53,8 +53,8 @@ export async function showNullProducts(
   const meet = meeting(files, options, doors, place);
   const { jobs } = options;
   const pool = { jobs, signal: doors.signal };
-  const met: Met[] = [];
-  const note = async (product: NullProduct, member: Member): Promise<Answer> => {
+  const met: Meeting[] = [];
+  const note = async (product: NullProduct, member: SuiteMember): Promise<Answer> => {
     const answer = await meet(product, member);
     met.push({ product, member, answer });
     return answer;
@@ -75,13 +75,13 @@ export async function showNullProducts(
 }
 
 /** One that has rejected another product, else the quickest of those that start the product. */
-function likeliest(left: ReadonlySet<Member>, met: readonly Met[]): Member | undefined {
-  const has = (member: Member) => met.some((one) => one.member === member && one.answer === 'rejects');
-  const rank = (member: Member) => (has(member) ? 0 : member.way === 'nothing' ? 2 : 1);
+function likeliest(left: ReadonlySet<SuiteMember>, met: readonly Meeting[]): SuiteMember | undefined {
+  const has = (member: SuiteMember) => met.some((one) => one.member === member && one.answer === 'rejects');
+  const rank = (member: SuiteMember) => (has(member) ? 0 : member.way === 'nothing' ? 2 : 1);
   return [...left].sort((a, b) => rank(a) - rank(b) || a.limitMs - b.limitMs)[0];
 }
 
-function verdictOf(suite: readonly Member[], met: readonly Met[]): FloorVerdict {
+function verdictOf(suite: readonly SuiteMember[], met: readonly Meeting[]): FloorVerdict {
   const of = (product: NullProduct) => met.filter((one) => one.product === product);
   const rejectedBy = Object.fromEntries(
     nullProducts.map((product) => [
@@ -105,14 +105,14 @@ function verdictOf(suite: readonly Member[], met: readonly Met[]): FloorVerdict 
 /** Has one scenario meet one product that does nothing. */
 function meeting(files: ProductFiles, options: FloorOptions, doors: PhaseDoors, place: FloorPlace) {
   // Without APP_RUN all but the absent one look alike.
-  const emptied = new Map<Member, Promise<Answer>>();
-  const live = async (member: Member, shown: ShownProduct): Promise<Answer> => {
+  const emptied = new Map<SuiteMember, Promise<Answer>>();
+  const live = async (member: SuiteMember, shown: ShownProduct): Promise<Answer> => {
     const { scenario, limitMs } = member;
     const timeoutMs = Math.min(limitMs, options.timeoutMs);
     return answerOf(scenario, await judgeOnce(scenario, { ...options, timeoutMs, shown }, doors, place));
   };
   /** The files that the run wrote are empty; where that changes nothing, for they do something else, all are. */
-  const withoutWork = async (member: Member, shown: Omit<ShownProduct, 'files'>): Promise<Answer> => {
+  const withoutWork = async (member: SuiteMember, shown: Omit<ShownProduct, 'files'>): Promise<Answer> => {
     if (files === undefined)
       return {
         undecided: `${member.scenario.name} starts the product without APP_RUN, so nothing can replace it here`,
@@ -121,12 +121,12 @@ function meeting(files: ProductFiles, options: FloorOptions, doors: PhaseDoors, 
     if (answer !== 'accepts' || files.written.length === files.all.length) return answer;
     return live(member, { ...shown, files: files.all });
   };
-  const once = (member: Member): Promise<Answer> => {
+  const once = (member: SuiteMember): Promise<Answer> => {
     const known = emptied.get(member) ?? withoutWork(member, {});
     emptied.set(member, known);
     return known;
   };
-  return async (product: NullProduct, member: Member): Promise<Answer> => {
+  return async (product: NullProduct, member: SuiteMember): Promise<Answer> => {
     const isAbsent = product === 'absent';
     switch (member.way) {
       case 'nothing':
