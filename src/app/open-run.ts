@@ -205,7 +205,6 @@ async function openSetting(
     marker: manifest.marker,
     processMarker: marker,
     epoch: lock.epoch,
-    startSnapshot: stands.history.records.find((record) => record.type === 'Start')?.snapshot,
     factoryBin: join(packageRoot(), 'dist', 'bin'),
     node: process.execPath,
     variables,

@@ -53,8 +53,6 @@ export type RunContext = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly node: string;
   /** Milliseconds for one command of a verification, within the node's timeout. */
   readonly commandTimeoutMs?: number | undefined;
-  /** The workspace with which the run began. */
-  readonly startSnapshot?: string | undefined;
   readonly schema: NodeContext['inputs']['schema'];
   readonly agentFor: (node: Node) => Agent | undefined;
   readonly historyEnv: Readonly<Record<string, string>>;

@@ -11,13 +11,12 @@ import type { Layer, LayerContext } from './layer.ts';
 export const baseTree: Layer = (next) => async (context) => {
   const { run, node, snapshots } = context;
   const { tool_command, floor } = node.settings;
-  if (run.startSnapshot === undefined || floor === 'false' || !runsScenarios(tool_command ?? ''))
-    return next(context);
+  if (floor === 'false' || !runsScenarios(tool_command ?? '')) return next(context);
   // No node can have a name that begins with a dot.
   const place = join(layout(run.runDir).scratch, '.base', node.id);
   try {
     await removeAside(place);
-    const isThere = await placed(context, () => snapshots.checkout(run.startSnapshot ?? '', place));
+    const isThere = await placed(context, () => snapshots.checkout(run.start, place));
     return await next(isThere ? context.with({ baseTree: place }) : context);
   } finally {
     await removeAside(place);
