@@ -90,6 +90,8 @@ export function confinementOf(
     readonly shown?: readonly string[];
     /** Folders that cannot be renamed. */
     readonly pinned?: readonly string[];
+    /** Files and folders of the workspace that are read-only. */
+    readonly frozen?: readonly string[];
   },
 ): Confinement {
   const { graph, runDir, workspace, env, confinement = unconfined } = setting;
@@ -132,7 +134,12 @@ export function confinementOf(
     wanted,
   );
   const read = [...(stage.printed ?? []), ...(stage.shown ?? [])].map((path) => ({ path, write: false }));
-  return { ...confined, inside: [...confined.inside, ...read], pinned: stage.pinned ?? [] };
+  return {
+    ...confined,
+    inside: [...confined.inside, ...read],
+    pinned: stage.pinned ?? [],
+    frozen: stage.frozen ?? [],
+  };
 }
 
 /** Variables by which a tool that runs scenarios learns of the node's sandbox settings. */
@@ -184,9 +191,20 @@ export function sandboxHint(
   if (place !== undefined && workdir !== undefined && isWithin(place, workdir))
     return `the sandbox does not show ${place}, which lies in the workdir: the copy of it is ${workspace}`;
   if (place !== undefined) return `the sandbox does not show ${place}: ${set(`sandbox_bind="${place}"`)}`;
+  const frozen = frozenIn(output, confinement, workspace);
+  if (frozen !== undefined)
+    return `a check uses ${frozen}, which is read-only meanwhile: if it may change, ${set(`verification.may_change="${frozen}"`)}`;
   if (/Read-only file system|EROFS/.test(output))
     return `in the sandbox only the workspace, /tmp and a private home are writable: ${set('sandbox_bind="PATH:rw"')}, or sandbox=none`;
   return undefined;
+}
+
+/** A file of a check that the program could not change: the last one in the message, whose beginning names a script. */
+function frozenIn(output: string, { frozen = [] }: Confinement, workspace: string): string | undefined {
+  const line = output.split('\n').find((one) => /Read-only file system|EROFS|resource busy|EBUSY/.test(one));
+  if (line === undefined) return undefined;
+  const names = frozen.map((path) => path.slice(workspace.length + 1)).filter((name) => line.includes(name));
+  return names.sort((a, b) => line.lastIndexOf(b) - line.lastIndexOf(a))[0];
 }
 
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);

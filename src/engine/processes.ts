@@ -106,17 +106,23 @@ function toolConfinement(
   program: StageProgram,
   printed: readonly string[],
 ): Confinement {
-  const { run, node, nodeDir } = context;
+  const { run, node, nodeDir, checked } = context;
   const holdout = holdoutOf(context);
+  const pinned = holdout === undefined ? [] : pinnedIn(run.workspace, holdout);
   return confinementOf(run, node, {
     check: program.check === true,
     history: program.env?.['GIT_DIR'] !== undefined,
     nodeDir,
     printed,
     shown: context.baseTree === undefined ? [] : [context.baseTree],
-    pinned: holdout === undefined ? [] : pinnedIn(run.workspace, holdout),
+    pinned: [...new Set([...pinned, ...(checked?.pinned ?? [])])].sort(),
+    frozen: checked?.frozen ?? [],
   });
 }
+
+/** In a check Python neither reads nor writes bytecode in the workspace: an agent could put another program there. */
+const bytecodeFolder = ({ rung, scratch }: Confinement): string =>
+  rung === 'bwrap' ? '/tmp/.pycache' : join(scratch, 'pycache');
 
 async function runTool(
   context: LayerContext,
@@ -148,6 +154,7 @@ async function runTool(
       ...scenarioVariables(run.graph, node, run.confinement),
       ...(context.baseTree === undefined ? {} : { FACTORY_BASE: context.baseTree }),
       ...(program.check === true ? commandEnvironment(env) : {}),
+      ...(context.checked === undefined ? {} : { PYTHONPYCACHEPREFIX: bytecodeFolder(confinement) }),
       ...program.env,
     },
     confinement,

@@ -1,6 +1,6 @@
 /** Recognises commands that ended with 0 and have run no test. */
 import type { NodeContext } from '../core/contracts/node-kind.ts';
-import type { CheckCommand } from '../core/policy/check-commands.ts';
+import type { CheckCommand } from '../core/policy/check-words.ts';
 import { runnersBehind } from '../core/policy/runners-behind.ts';
 import { untested } from '../core/policy/test-summary.ts';
 

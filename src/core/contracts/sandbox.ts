@@ -40,6 +40,8 @@ export type Confinement = {
   /** Files and folders that appear empty, and their parent folders, which cannot be moved meanwhile. */
   readonly covers: readonly string[];
   readonly pinned: readonly string[];
+  /** Files and folders of the workspace that are read-only. */
+  readonly frozen?: readonly string[];
   /** Whether programs that the node starts may get a nested sandbox that shows them less. */
   readonly parts?: boolean;
   /** Whether programs that the node starts may get a complete nested sandbox, with a separate `/proc`. */

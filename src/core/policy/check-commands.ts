@@ -1,19 +1,54 @@
-/** What the commands of a run's checks use: scripts, targets and files, through package.json, makefiles and shell
- *  scripts. */
-import { readShell } from './shell.ts';
-import { settingsIn } from './test-files.ts';
-
-/** A command as shell text, or in words. */
-export type CheckCommand = string | readonly string[];
+/** What the commands of a run's checks use: scripts, targets and files, through package.json, makefiles, shell scripts and
+ *  what scripts import. */
+import { posix } from 'node:path';
+import { type CheckCommand, foundIn, isNamedAsCheck, isShell } from './check-words.ts';
+import { mayTouch } from './holdout-paths.ts';
+import { importedBy } from './imports.ts';
+import {
+  includedIn,
+  isMakefile,
+  makeDirectives,
+  makeSettings,
+  makeVariables,
+  recipeOf,
+  targetsNeeded,
+} from './makefile.ts';
+import { concernsTests, settingsIn } from './test-files.ts';
 
 export type Reached = {
   /** As `settingsIn` calls them. */
   readonly settings: ReadonlySet<string>;
   /** Whether a command runs this file to get its result, or loads it into a test runner. */
   runs(path: string): boolean;
+  /** Files that the scripts of commands import, directly or through others: helpers, and the product that they test. */
+  readonly imported: ReadonlySet<string>;
+  /** Whether a makefile that a command uses includes this file. */
+  includes(path: string): boolean;
+  /** Whether commands or scripts change the mode of files, or link them. */
+  readonly touches: boolean;
+  /** Whether commands or scripts install dependencies. */
+  readonly installs: boolean;
+  /** Whether the commands test something: they run a test runner, or a script or target with the name of a check. */
+  readonly isCheck: boolean;
+  /** Files whose existence and age decide whether make runs what a command asks for. */
+  readonly stamps: ReadonlyMap<string, MakeStamp>;
+  /** Folders of the workspace that a command puts before PATH. */
+  readonly programFolders: ReadonlySet<string>;
 };
 
-type Found = { readonly settings: string[]; readonly files: string[]; readonly commands: CheckCommand[] };
+/** A file with the name of a target. */
+export type MakeStamp = {
+  /** Its recipe runs a test, or does not make the file. */
+  readonly skipsCheck: boolean;
+  /** Its recipe names the file, so that make may have made it. */
+  readonly isMade: boolean;
+};
+
+const installing =
+  /\b(?:npm|pnpm|yarn|bun|bundle|composer|poetry|pdm|pipenv|mix|gem)\s+(?:\S+\s+)*?(?:ci|i|install|add|sync|update|deps\.get)\b|\byarn\s*(?:$|&|;)|\bpip3?\s+install\b|\buv\s+(?:sync|pip)\b|-m\s+(?:venv|pip)\b|\bvirtualenv\b/m;
+
+/** The most files that are followed: a check has a few. */
+const mostFiles = 300;
 
 /** Follows `commands`. `texts` has the package.json files and makefiles of the workspace by path; `read` gives a
  *  file's text, undefined where there is none. */
@@ -22,125 +57,147 @@ export async function reachedBy(
   texts: ReadonlyMap<string, string>,
   read: (path: string) => Promise<string | undefined>,
 ): Promise<Reached> {
-  const known = new Map<string, string[]>();
-  for (const [path, text] of texts)
-    for (const [name, value] of settingsIn(path, text)) known.set(name, [...(known.get(name) ?? []), value]);
-  const settings = new Set<string>();
+  const search = new Search(texts, read);
+  for (const command of commands) search.open(command);
+  await search.finish();
+  return search.reached();
+}
+
+class Search {
+  private readonly known = new Map<string, { readonly path: string; readonly text: string }[]>();
+  private readonly settings = new Set<string>();
   /** Files by their names in commands; false where the workspace has no such path: a command may change its
    *  directory. */
-  const files = new Map<string, boolean>();
-  const open = [...commands];
-  for (let command = open.pop(); command !== undefined; command = open.pop())
-    for (const found of typeof command === 'string' ? inShell(command) : [inWords(command, false)]) {
-      open.push(...found.commands);
-      for (const name of found.settings.filter((one) => !settings.has(one))) {
-        settings.add(name);
-        for (const text of known.get(name) ?? [])
-          open.push(...(name.startsWith('target ') ? recipe(text) : [text]));
-      }
-      for (const file of found.files.filter((one) => !files.has(one))) {
-        const text = await read(file);
-        files.set(file, text !== undefined);
-        if (text !== undefined && isShell(file)) open.push(text);
+  private readonly files = new Map<string, boolean>();
+  private readonly imported = new Set<string>();
+  private readonly included: { readonly path: string; readonly pattern: RegExp }[] = [];
+  private readonly stamps = new Map<string, MakeStamp>();
+  private readonly folders = new Set<string>();
+  private readonly waiting: CheckCommand[] = [];
+  /** The commands of the check itself, and the targets that they name. */
+  private readonly given = new Set<CheckCommand>();
+  private readonly asked = new Set<string>();
+  private tests = false;
+  private touches = false;
+  private installs = false;
+
+  constructor(
+    texts: ReadonlyMap<string, string>,
+    private readonly read: (path: string) => Promise<string | undefined>,
+  ) {
+    for (const [path, text] of texts) this.know(path, settingsIn(path, text));
+  }
+
+  private know(path: string, settings: ReadonlyMap<string, string>): void {
+    for (const [name, text] of settings)
+      this.known.set(name, [...(this.known.get(name) ?? []), { path, text }]);
+  }
+
+  open(command: CheckCommand): void {
+    this.given.add(command);
+    this.waiting.push(command);
+  }
+
+  async finish(): Promise<void> {
+    for (let command = this.waiting.pop(); command !== undefined; command = this.waiting.pop()) {
+      this.touches ||= mayTouch(typeof command === 'string' ? [command] : command);
+      this.installs ||= installing.test(typeof command === 'string' ? command : command.join(' '));
+      const isAsked = this.given.has(command);
+      for (const found of foundIn(command)) {
+        if (isAsked) for (const name of found.settings) this.asked.add(name.replace(/^target /, ''));
+        this.waiting.push(...found.commands);
+        for (const folder of found.folders) this.folders.add(folder);
+        this.tests ||= found.tests;
+        for (const name of found.settings) await this.setting(name);
+        for (const file of found.files) await this.file(file);
       }
     }
-  return {
-    settings,
-    runs: (path) =>
-      files.has(path) || [...files].some(([file, exists]) => !exists && path.endsWith(`/${file}`)),
-  };
-}
+  }
 
-const inShell = (text: string): Found[] =>
-  readShell(text).commands.map(({ words, piped }) =>
-    inWords(
-      words.map((word) => word.text),
-      piped,
-    ),
-  );
+  private async setting(name: string): Promise<void> {
+    if (this.settings.has(name)) return;
+    this.settings.add(name);
+    const kind = name.slice(0, name.indexOf(' '));
+    const places = this.known.get(name) ?? [];
+    // A name without a place is a file, or a script that npm brings along.
+    this.tests ||= places.length > 0 && (kind === 'script' || kind === 'target') && concernsTests(name);
+    if (kind === 'target') await this.setting(makeDirectives);
+    for (const { path, text } of places) {
+      if (kind === 'script') this.waiting.push(text);
+      else await this.made(name, path, text);
+    }
+  }
 
-/** The lines of a target, and the targets that it depends on. */
-function recipe(text: string): string[] {
-  const [head = '', ...lines] = text.split('\n');
-  const needs = head.slice(head.indexOf(':') + 1).replace(/#.*/, '');
-  return [
-    ...lines.map((line) => line.trim().replace(/^[@+-]+/, '')),
-    ...(needs.trim() === '' ? [] : [`make ${needs}`]),
-  ];
-}
+  /** A part of a makefile. */
+  private async made(name: string, path: string, text: string): Promise<void> {
+    for (const variable of makeVariables(text)) await this.setting(`variable ${variable}`);
+    if (name.startsWith('target ')) {
+      this.waiting.push(...recipeOf(text));
+      const needs = targetsNeeded(text);
+      if (needs !== '') this.waiting.push(['make', ...needs.split(/\s+/).filter((one) => !/[$=]/.test(one))]);
+      this.stamp(name.slice('target '.length), path, text);
+    } else if (name === makeDirectives)
+      for (const file of includedIn(text)) {
+        const place = posix.join(posix.dirname(path), file);
+        this.included.push({ path: place, pattern: patternOf(place) });
+        const more = isMakefile(place) ? undefined : await this.read(place);
+        if (more !== undefined) this.know(place, makeSettings(place, more));
+      }
+  }
 
-const packageManagers = /^(?:npm|pnpm|yarn|bun)$/;
-const makes = /^(?:g?make|just)$/;
-const shells = /^(?:(?:ba|da|k|z)?sh|source|\.)$/;
-const interpreters =
-  /^(?:node|deno|tsx|ts-node|python[\d.]*|ruby|perl|php|vitest|jest|mocha|ava|tap|c8|nyc|pytest|rspec|prove)$/;
-/** Options whose value is loaded before the tests. */
-const loads =
-  /^(?:-r|-c|-p|--(?:import|require|loader|experimental-loader|config|setup|rcfile|confcutdir|env-file|global-setup))$/;
-const checkWord =
-  /(?:^|[/_.-])(?:check|test|tests|verify|validate|accept|acceptance|lint|smoke|e2e|ci|spec)(?=[/_.-]|$)/i;
-
-/** Whether the name of a path is that of a check. */
-export const isNamedAsCheck = (path: string): boolean => checkWord.test(path);
-
-const isShell = (path: string): boolean => /\.(?:ba|z)?sh$/.test(path) || !/\.\w+$/.test(path);
-const isScript = (word: string): boolean =>
-  /\.(?:ba|z)?sh$/.test(word) || (word.includes('/') && checkWord.test(word));
-const plain = (word: string): string => word.replace(/^(?:\.\/)+/, '');
-
-/** Words that may precede a program. */
-const before =
-  /^(?:\w+=.*|!|if|then|elif|else|while|until|do|time|exec|env|command|nohup|timeout|\d+[smh]?)$/s;
-
-/** What a command of these words runs. If its output is `piped` into another command, that one determines the
- *  result. */
-function inWords(words: readonly string[], piped: boolean): Found {
-  const found: Found = { settings: [], files: [], commands: [] };
-  const first = words.find((word) => !before.test(word)) ?? '';
-  const at = words.findIndex((word) => isProgram(word));
-  const program = (words[at] ?? '').split('/').at(-1) ?? '';
-  const rest = words.slice(at + 1);
-  const names = rest.filter((word) => !word.startsWith('-') && !word.includes('='));
-  if (!piped && isScript(first)) found.files.push(plain(first));
-  if (at < 0) return found;
-  if (packageManagers.test(program)) for (const name of names) found.settings.push(...scriptsOf(name));
-  else if (makes.test(program))
-    found.settings.push(
-      ...(names.length === 0 ? ['all', 'default', 'test'] : names).map((name) => `target ${name}`),
+  private stamp(target: string, path: string, text: string): void {
+    if (/ustfile$/.test(path) || /^\.PHONY\b/m.test(text)) return;
+    const recipe = recipeOf(text).join('\n');
+    const isMade =
+      recipe.includes('$@') || recipe.includes('$(@') || recipe.split(/[\s;&|<>'"()]+/).includes(target);
+    const isCheck = foundIn(recipe).some(
+      ({ tests, files, settings }) =>
+        tests || files.some((file) => isNamedAsCheck(file)) || settings.some(concernsTests),
     );
-  else if (shells.test(program)) {
-    const option = rest.findIndex((word) => /^-\w*c$/.test(word));
-    if (option >= 0) found.commands.push(rest[option + 1] ?? '');
-    else if (!piped) found.files.push(...names.slice(0, 1).map(plain));
-  } else
-    found.files.push(
-      ...loaded(rest),
-      ...(piped
-        ? []
-        : names
-            .slice(0, 1)
-            .filter((word) => checkWord.test(word))
-            .map(plain)),
-    );
-  return found;
+    const skipsCheck = isCheck || (!isMade && (this.asked.has(target) || concernsTests(`target ${target}`)));
+    this.stamps.set(posix.join(posix.dirname(path), target), { skipsCheck, isMade });
+  }
+
+  private async file(name: string): Promise<void> {
+    if (this.files.has(name) || this.files.size >= mostFiles) return;
+    const text = await this.read(name);
+    this.files.set(name, text !== undefined);
+    if (text === undefined) return;
+    this.tests ||= isNamedAsCheck(name);
+    if (isShell(name)) this.waiting.push(text);
+    else {
+      this.touches ||= mayTouch([text]);
+      await this.imports(name, text);
+    }
+  }
+
+  private async imports(name: string, text: string): Promise<void> {
+    for (const file of importedBy(name, text)) {
+      if (this.imported.has(file) || this.imported.size >= mostFiles) continue;
+      const more = await this.read(file);
+      if (more === undefined) continue;
+      this.imported.add(file);
+      await this.imports(file, more);
+    }
+  }
+
+  reached(): Reached {
+    const { files, included } = this;
+    return {
+      settings: this.settings,
+      runs: (path) =>
+        files.has(path) || [...files].some(([file, exists]) => !exists && path.endsWith(`/${file}`)),
+      imported: this.imported,
+      includes: (path) => included.some((one) => one.path === path || one.pattern.test(path)),
+      touches: this.touches,
+      installs: this.installs,
+      isCheck: this.tests,
+      stamps: this.stamps,
+      programFolders: this.folders,
+    };
+  }
 }
 
-const isProgram = (word: string): boolean => {
-  const name = word.split('/').at(-1) ?? '';
-  return [packageManagers, makes, shells, interpreters].some((kind) => kind.test(name));
-};
-
-function scriptsOf(name: string): string[] {
-  if (/^(?:ci|i|install|add)$/.test(name))
-    return ['preinstall', 'install', 'postinstall', 'prepare'].map(scriptCalled);
-  const script = /^(?:t|tst)$/.test(name) ? 'test' : name;
-  return [`pre${script}`, script, `post${script}`].map(scriptCalled);
-}
-const scriptCalled = (name: string): string => `script ${name}`;
-
-/** Files that options of a test runner load. */
-const loaded = (words: readonly string[]): string[] =>
-  words.flatMap((word, at) => {
-    const [option = '', value = words[at + 1]] = word.split(/=(.*)/s);
-    return loads.test(option) && value !== undefined ? [plain(value)] : [];
-  });
+/** A name with `*` for any part of it. */
+const patternOf = (name: string): RegExp =>
+  new RegExp(`^${name.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/\*+/g, '.*')}$`);

@@ -1,5 +1,6 @@
 /** Whether new contents of files keep the tests that exist, and what checks run. */
-import { isNamedAsCheck, type Reached } from './check-commands.ts';
+import type { Reached } from './check-commands.ts';
+import { isNamedAsCheck } from './check-words.ts';
 import {
   concernsTests,
   isAmongPackages,

@@ -1,7 +1,7 @@
 /** The test runners that a command starts for certain, through package.json, makefiles and shell scripts, and whose output it leaves
  *  alone. What may or may not run (in a condition, a loop, a function) does not count. */
 import { posix } from 'node:path';
-import type { CheckCommand } from './check-commands.ts';
+import type { CheckCommand } from './check-words.ts';
 import { readShell, type ShellCommand } from './shell.ts';
 import { startedProgram } from './started-program.ts';
 import { settingsIn } from './test-files.ts';
@@ -173,7 +173,7 @@ async function inMakefile(words: readonly string[], folder: string, read: Read):
     if (text === undefined) continue;
     if (/^\s*(?:ifeq|ifneq|ifdef|ifndef|include|-include|\.ONESHELL|SHELL)\b/m.test(text)) return nothing;
     const targets = settingsIn('Makefile', text);
-    const first = [...targets.keys()].find((key) => !key.startsWith('target .'));
+    const first = firstTarget(targets, text);
     const wanted =
       others.length > 0 ? others.map((word) => `target ${word}`) : first === undefined ? [] : [first];
     const lines = wanted.flatMap((key) => recipeOf(key, targets, text, new Set()));
@@ -181,6 +181,17 @@ async function inMakefile(words: readonly string[], folder: string, read: Read):
   }
   return nothing;
 }
+
+/** The target whose rule comes first. */
+function firstTarget(targets: ReadonlyMap<string, string>, text: string): string | undefined {
+  const places = [...targets.keys()]
+    .filter((key) => /^target [^.]/.test(key))
+    .map((key) => ({ key, at: text.indexOf(ruleOf(targets.get(key))) }));
+  return places.sort((a, b) => a.at - b.at)[0]?.key;
+}
+
+/** The first line of a target that is no mark such as `.PHONY`. */
+const ruleOf = (block = ''): string => block.split('\n').find((line) => line.includes(':')) ?? block;
 
 /** The lines of a target and of the targets that it needs, variables of the makefile replaced. */
 function recipeOf(
@@ -192,7 +203,9 @@ function recipeOf(
   const block = targets.get(key);
   if (block === undefined || seen.has(key)) return [];
   seen.add(key);
-  const [head = '', ...lines] = block.replace(/\\\n/g, ' ').split('\n');
+  const whole = block.replace(/\\\n/g, ' ');
+  const lines = whole.split('\n');
+  const head = ruleOf(whole);
   const needs = head
     .slice(head.indexOf(':') + 1)
     .replace(/[#;].*/, '')

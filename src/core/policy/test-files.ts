@@ -1,24 +1,27 @@
 /** Settings that determine how tests run: scripts, targets, runner settings, hooks, and modules that a runner would
  *  load instead of the real ones. */
+import { isMakefile, makeDirectives, makeSettings } from './makefile.ts';
 
 const whole =
   /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.yml)?|\.pnpmfile\.cjs|bunfig\.toml|conftest\.py|pytest\.ini|\.coveragerc|noxfile\.py|(?:site|user)customize\.py|[^/]+\.pth|(?:vitest|jest|playwright|ava|cypress|karma|web-test-runner|wdio)\.(?:config|conf|setup|workspace)\.[cm]?[jt]s(?:on)?|\.mocharc\.\w+|\.taprc|\.nycrc(?:\.\w+)?|\.c8rc\.json|\.rspec|phpunit\.xml(?:\.dist)?|nextest\.toml|\.pre-commit-config\.yaml|\.gitlab-ci\.yml)$|^(?:\.husky|\.githooks|\.cargo|\.config\/nextest|\.github\/workflows)\//;
-const makefile = /(?:^|\/)(?:GNUmakefile|[Mm]akefile|[Jj]ustfile)$|\.mk$/;
 const sectioned = /(?:^|\/)(?:pyproject\.toml|setup\.cfg|tox\.ini|Cargo\.toml)$/;
 const packageFile = /(?:^|\/)package\.json$/;
 /** Keys of a package.json, other than its scripts, that determine how its tests are loaded. */
 const packageKeys = ['type', 'imports', 'config', 'jest', 'vitest', 'mocha', 'ava', 'tap', 'c8', 'nyc'];
 
-export const hasCommands = (path: string): boolean => packageFile.test(path) || makefile.test(path);
+export const hasCommands = (path: string): boolean => packageFile.test(path) || isMakefile(path);
+
+/** Whether a file may have settings that determine how tests run. */
+export const isSettingsFile = (path: string): boolean =>
+  !isInstalled(path) && (hasCommands(path) || sectioned.test(path) || whole.test(path));
 
 /** The settings of a file, by their names in messages; for a file with one purpose the whole text, as `file`. A
  *  text that cannot be parsed in the format of its name is one setting. */
 export function settingsIn(path: string, text: string | undefined): ReadonlyMap<string, string> {
   if (text === undefined || isInstalled(path)) return new Map();
   if (packageFile.test(path)) return packageSettings(text);
-  if (makefile.test(path)) return blocks(text, /^([\w.-][\w.% -]*?)\s*:(?!=)/, 'target');
-  if (sectioned.test(path))
-    return blocks(text, /^\[+([^\]]*(?:test|cover|tox|nose)[^\]]*)\]+/i, 'section', /^\[/);
+  if (isMakefile(path)) return makeSettings(path, text);
+  if (sectioned.test(path)) return sections(text);
   return whole.test(path) ? new Map([['file', text]]) : new Map();
 }
 
@@ -35,15 +38,13 @@ function packageSettings(text: string): Map<string, string> {
   return found;
 }
 
-/** Text in blocks, each from a line with a name to the next such line, or to one that `ends` it. */
-function blocks(text: string, begins: RegExp, kind: string, ends = begins): Map<string, string> {
+/** The sections that are about tests. */
+function sections(text: string): Map<string, string> {
   const found = new Map<string, string>();
-  let names: string[] = [];
+  let name: string | undefined;
   for (const line of text.split('\n')) {
-    const name = begins.exec(line)?.[1];
-    if (name !== undefined) names = kind === 'target' ? name.split(/\s+/) : [name];
-    else if (ends.test(line)) names = [];
-    for (const one of names) found.set(`${kind} ${one}`, `${found.get(`${kind} ${one}`) ?? ''}${line}\n`);
+    if (line.startsWith('[')) name = /^\[+([^\]]*(?:test|cover|tox|nose)[^\]]*)\]+/i.exec(line)?.[1];
+    if (name !== undefined) found.set(`section ${name}`, `${found.get(`section ${name}`) ?? ''}${line}\n`);
   }
   return found;
 }
@@ -53,7 +54,9 @@ const testWord =
 
 /** Whether a setting affects tests whatever commands run: by its name, or because its file has no other purpose. */
 export const concernsTests = (setting: string): boolean =>
-  !/^(?:script|target) /.test(setting) || testWord.test(setting.slice(setting.indexOf(' ') + 1));
+  /^(?:script|target) /.test(setting)
+    ? testWord.test(setting.slice(setting.indexOf(' ') + 1))
+    : setting !== makeDirectives && !setting.startsWith('variable ');
 
 const runners =
   /(?:^|(.*)\/)(?:unittest|pytest|_pytest|pluggy|nose2?|doctest|coverage|xdist|hypothesis|minitest|rspec)(?:\/.+)?\.(?:py|rb)$/;
@@ -82,6 +85,9 @@ const testName =
   /(?:^|\/)(?:test_[^/]*|[^/]*_test|[^/]*[.-](?:test|spec|e2e)|[^/]*_spec|tests?|[^/]*[a-z0-9]Tests?|[^/]*[a-z0-9](?:IT|Spec))\.[A-Za-z]+$/;
 const code =
   /\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|rb|cs|sh|bash|zsh|bats|php|swift|scala|c|h|cc|cpp|hpp|exs?|pl|t|lua|dart|ps1|vue|svelte)$/i;
+
+/** Whether a file is source code by its name. */
+export const isSourceCode = (path: string): boolean => code.test(path);
 
 /** Whether a file is a test by its name or folder. Files of installed packages are not. */
 export const isTestFile = (path: string): boolean =>

@@ -9,7 +9,7 @@ const auditFindingSchema = once(() =>
     code: z
       .string()
       .describe(
-        'holdout-canary, tests-removed, test-file-deleted, check-changed, runner-shadowed, test-changed, check-narrowed',
+        'holdout-canary, tests-removed, test-file-deleted, check-changed, check-skipped, runner-shadowed, tests-overridden, test-changed, check-narrowed',
       ),
     severity: z.enum(['error', 'warning']),
     sure: z.enum(['certain', 'likely', 'possible']),

@@ -156,6 +156,11 @@ export const judgingAttributes = {
     'Whether a test runner that ran no test, or whose output has no summary, counts as a success.',
     { default: 'false' },
   ),
+  'verification.may_change': attr(
+    paths(),
+    'Files that the checks of the node may change, of those that they run and that agents wrote.',
+    { unset: 'none', example: 'test/golden/' },
+  ),
   rerun: attr(flag(), 'Whether a failed scenario is run once more in a clean copy.', { default: 'true' }),
   breaker,
 } as const satisfies AttributeTable;

@@ -1,6 +1,7 @@
 /** What surrounds every execution of a node. A new rule is a file here that exports a `Layer`, and a line in `layers`. */
 import { baseTree } from './base-tree.ts';
 import { budget } from './budget.ts';
+import { checks } from './checks.ts';
 import { holdoutMount } from './holdout.ts';
 import { type Execute, type Layer, surrounded } from './layer.ts';
 import { leaks } from './leaks.ts';
@@ -27,6 +28,7 @@ export const layers: readonly Layer[] = [
   retry,
   rerun(surrounded(everywhere, runKind)),
   scope,
+  checks,
   leaks,
   record,
   snapshot,

@@ -55,6 +55,8 @@ export type Executed = {
   readonly commands?: readonly RanCommand[];
   /** By `holdout`: what it found at sealed paths; copies of holdout files among the files that changed. */
   readonly holdout?: { readonly taken: TakenOut } & Pick<HoldoutMount, 'copies'>;
+  /** By `checks`: what a check used and must not change, but was changed while it ran. */
+  readonly tampered?: readonly string[];
   /** By `holdout` and `snapshot`: why the workspace cannot be recorded; everything that the node wrote was undone. */
   readonly unreadable?: string;
   /** By `snapshot`: sockets, pipes and devices that it left; they are removed. */
@@ -106,6 +108,8 @@ export interface LayerContext extends NodeContext {
   readonly hidden: Hidden;
   readonly records: AttemptRecords;
   readonly toolState: NodeContext['toolState'] & { now(): JsonObject | undefined };
+  // By `checks`, for a check; absolute paths.
+  readonly checked?: { readonly frozen: readonly string[]; readonly pinned: readonly string[] };
   // By `record`, besides `agent`; undefined in the second run of a failed scenario.
   readonly exchange?: Recorder;
   readonly lookout?: Lookout;

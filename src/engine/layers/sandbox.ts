@@ -15,7 +15,8 @@ export const sandbox: Layer = (next) => async (context) => {
   const [first] = started;
   // It goes with the next node: the kernel takes the mounts apart a moment after the node's end, and removing a folder on which
   // something is mounted waits for all processors.
-  if (first?.confinement.rung === 'bwrap') moveAside(first.confinement.scratch);
+  if (first !== undefined && (first.confinement.rung === 'bwrap' || context.checked !== undefined))
+    moveAside(first.confinement.scratch);
   return { ...executed, outcome: await explained(executed.outcome, context, processes), commands: ran };
 };
 

@@ -40,13 +40,13 @@ function everythingOf(
 /** What the node wrote where it must not, restored; undefined if there is none. */
 async function judged(context: LayerContext, executed: Executed): Promise<Violation | undefined> {
   const { before, snapshots, hidden, secrets } = context;
-  const { snapshot: after, outcome, holdout, strays = [] } = executed;
+  const { snapshot: after, outcome, holdout, strays = [], tampered = [] } = executed;
   const rules = rulesOf(context);
   const changes = diff(before, after);
   const copied = holdout?.copies(before, after, hidden.sealed.length > 0) ?? [];
   // A node that replaces a folder above a holdout path would decide where the holdout is placed next.
   const lost = holdout?.taken.blocked ?? [];
-  const wrong = [...new Set([...rules.forbidden(changes, after), ...copied, ...lost])];
+  const wrong = [...new Set([...rules.forbidden(changes, after), ...copied, ...lost, ...tampered])];
   // Files created in place of hidden or holdout files are removed already, so that no diff has them. Programs that ended
   // leave sockets behind; pipes and devices are created on purpose.
   const odd = strays.filter(({ isSocket }) => !isSocket).map(({ path }) => path);
@@ -69,6 +69,7 @@ async function judged(context: LayerContext, executed: Executed): Promise<Violat
       part(copied.length, 'copies of sealed files'),
     ]),
     counted(wrong.filter(rules.isGiven).length, 'files given to the run as variables'),
+    counted(tampered.length, 'changed while a check used them: verification.may_change may name them'),
   ].join('');
   // A node that also broke may leave only by an edge whose condition is true.
   const broke = outcome.status === 'fail' && outcome.broke;

@@ -33,7 +33,7 @@ const scratchOf = (scratch: string) => ({
 
 /** All arguments between the program `bwrap` and the node's argv. Creates the private folders. */
 export function bwrapArguments(confinement: Confinement, cwd: string): string[] {
-  const { binds, masks, inside, home, network, scratch, covers, pinned, parts, nested } = confinement;
+  const { binds, masks, inside, home, network, scratch, covers, pinned, frozen, parts, nested } = confinement;
   const own = scratchOf(scratch);
   beforeWrite(own.tmp);
   beforeRemaking(own.tmp);
@@ -83,6 +83,8 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     ...outermost.flatMap((mask) => ['--tmpfs', mask]),
     ...within.flatMap((bind, n) => [...bound(bind), ...(again[n] ?? []).flatMap(masking)]),
     ...pinned.map(seatOf).flatMap((path) => ['--bind', path, path]),
+    // A folder that is pinned would cover what is mounted in it before.
+    ...(frozen ?? []).map(seatOf).flatMap((path) => ['--ro-bind-try', path, path]),
     ...covers.flatMap((path, n) => ['--bind', emptyLike(path, join(own.covers, String(n))), seatOf(path)]),
     // Paths outside every mount are read-only, so that they do not look writable.
     ...[...tops, ...outermost, ...again.flat().filter(isFolder)].flatMap((mask) => ['--remount-ro', mask]),

@@ -7,19 +7,20 @@ import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
 import { sha256 } from '../../core/sha256.ts';
-import { fileVariables, knownTexts, mayReadIn } from '../../holdout/access.ts';
-import { type Canaries, canariesIn, leakFix, leaksIn } from '../../holdout/leak-scan.ts';
-import { readSealed } from '../../holdout/vault.ts';
+import { fileVariables, mayReadIn } from '../../holdout/access.ts';
+import { type Canaries, leakFix, leaksIn } from '../../holdout/leak-scan.ts';
 import { GitError } from '../../platform/git.ts';
 import { readJournal } from '../../store/journal-read.ts';
 import { readRun } from '../../store/run-journal.ts';
 import { readManifest } from '../../store/runs.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
+import { canariesFor, type SealedCanaries } from './canaries.ts';
 import { auditedCommits, scopeOfNode, scopesOfOrders } from './commits.ts';
 import { type AuditEvidence, artifacts, changedBy, recorded, updates, workOf } from './evidence.ts';
 import { narrowedChecks } from './narrowed.ts';
-import { type About, aboutChecks, type TestChange, tamperingIn } from './test-changes.ts';
+import { aboutChecks, type TestChange, tamperingIn } from './test-changes.ts';
+import { type About, watchedBy } from './watched.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -44,38 +45,14 @@ export async function auditRun(
   const auditor = new Auditor(manifest, graphOf(manifest), runDir, sealed.canaries, snapshots);
   const start = await snapshots.load(first.snapshot);
   const end = await snapshots.load(soFar.checkpoint.snapshot ?? first.snapshot);
+  const about = await aboutChecks(records, start, end, snapshots, at.workspace);
   await auditor.texts(records);
-  const inVisits = await auditor.visits(records, start, end);
+  const inVisits = await auditor.visits(records, start, end, about);
   const inCommits = await auditor.commits(env);
   await auditor.stopped();
-  auditor.add(narrowedChecks(records, graphOf(manifest), start.tree.keys()));
-  auditor.tampering(inVisits, inCommits, await aboutChecks(records, start, end, snapshots));
+  auditor.add(narrowedChecks(records, graphOf(manifest), about.start));
+  auditor.tampering(inVisits, inCommits, about);
   return { report: auditor.report(records, sealed) };
-}
-
-type SealedCanaries = {
-  readonly holdout: AuditReport['holdout'];
-  readonly canaries?: Canaries;
-  readonly problem?: string;
-};
-
-async function canariesFor(
-  runDir: string,
-  manifest: Manifest,
-  snapshots: Snapshots,
-  start: string,
-  env: Environment,
-): Promise<SealedCanaries> {
-  if (manifest.holdout === undefined) return { holdout: 'none' };
-  const sealed = await readSealed(runDir, manifest.holdout, env);
-  if ('problem' in sealed)
-    return {
-      holdout: 'unreadable',
-      problem: `${sealed.problem.message}${sealed.problem.fix === undefined ? '' : `; ${sealed.problem.fix}`}`,
-    };
-  const files = [...sealed.files].filter(({ kind }) => kind === 'file');
-  const canaries = await canariesIn(files, knownTexts(runDir, manifest, snapshots, start));
-  return { holdout: 'checked', canaries };
 }
 
 class Auditor {
@@ -135,24 +112,33 @@ class Auditor {
     this.findings.push(...leaksIn(this.canaries, text, { node, visit, where, path: null }));
   }
 
-  /** Searches the workspace after each execution; returns the changes of agents. */
-  async visits(records: readonly RunRecord[], start: Snapshot, end: Snapshot): Promise<TestChange[]> {
+  /** Searches the workspace after each execution; returns the changes of agents, and those of tools and checks that concern
+   *  tests. */
+  async visits(
+    records: readonly RunRecord[],
+    start: Snapshot,
+    end: Snapshot,
+    about: About,
+  ): Promise<TestChange[]> {
     const changes: TestChange[] = [];
     for (const { hash } of start.tree.values()) if (hash !== undefined) this.seen.add(hash);
-    for (const work of workOf(records, this.exchanges)) {
-      const { node, visit } = work;
-      const byAgent = work.by === 'agent';
+    const works = workOf(records, this.exchanges);
+    const watched = await watchedBy(works, this.snapshots, end, about);
+    for (const work of works) {
+      const { node, visit, by, at } = work;
+      const isWatched = await watched(work);
       const scope = scopeOfNode(this.graph, node);
       for await (const changed of changedBy(work, this.snapshots, this.damaged)) {
-        const { path, hash } = changed;
+        const { path, hash, mtimeMs } = changed;
+        const counts = isWatched(path);
         const isKnown = hash !== undefined && this.seen.has(hash);
         // A tool that writes known contents reveals nothing.
-        if (isKnown && !byAgent) continue;
-        const before = byAgent || this.canaries !== undefined ? await changed.before() : undefined;
+        if (isKnown && !counts) continue;
+        const before = counts || this.canaries !== undefined ? await changed.before() : undefined;
         const after = await changed.after();
         const atStart = start.tree.get(path)?.hash;
         const restored = atStart === end.tree.get(path)?.hash;
-        if (byAgent && work.isVisit && !(restored && hash === atStart))
+        if (counts && work.isVisit && !(restored && hash === atStart))
           changes.push({
             path,
             before,
@@ -161,6 +147,7 @@ class Auditor {
             named: scope.named(path),
             mayChange: scope.mayChange,
             restored,
+            ...{ by, at, mtimeMs },
           });
         this.leftIn(after, before, { node, visit, where: `workspace/${path}`, path });
       }
@@ -208,6 +195,7 @@ class Auditor {
             named: scope.named(path),
             mayChange: scope.mayChange,
             restored: false,
+            by: 'agent',
           });
           this.leftIn(after, before, { ...place, where: `${commit}: ${path}`, path });
         }

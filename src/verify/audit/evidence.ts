@@ -1,6 +1,7 @@
 /** What the audit reads of the records and artifacts of a run. */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { CheckCommand } from '../../core/policy/check-words.ts';
 import type { Exchange } from '../../core/records/exchange.ts';
 import { exchangesLayout, layout, nodeLayout, reservedNodeIds } from '../../core/records/layout.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
@@ -143,23 +144,29 @@ export type Work = {
   readonly by: 'agent' | 'tool';
   /** False for an attempt, whose changes guardrails may have undone. */
   readonly isVisit: boolean;
+  /** A step of our own pipelines, whose changes are those of a work order: its commits have them. */
+  readonly isOwn: boolean;
   readonly before: string;
   readonly after: string;
+  /** The end of a finished execution. */
+  readonly at?: string;
+  readonly commands: readonly CheckCommand[];
 };
 
 /** All executions in order, then attempts with other changes, including those of interrupted executions. */
 export function workOf(records: readonly RunRecord[], exchanges: readonly Exchange[]): Work[] {
   const visits = records.flatMap((record): Work[] => {
     if (record.type !== 'Visit') return [];
-    const { node, visit, before, after } = record;
-    return [
-      { node, visit, by: record.node_type === 'codergen' ? 'agent' : 'tool', isVisit: true, before, after },
-    ];
+    const { node, visit, before, after, at } = record;
+    const by = record.node_type === 'codergen' ? 'agent' : 'tool';
+    const commands = commandsOf(record);
+    const isOwn = commands.length > 0 && commands.every(isFactory);
+    return [{ node, visit, by, isVisit: true, isOwn, before, after, at, commands }];
   });
   const attempts = exchanges.flatMap(({ node, visit, files }): Work[] =>
     files === null
       ? []
-      : [{ node, visit, by: 'agent', isVisit: false, before: files.before, after: files.after }],
+      : [{ node, visit, by: 'agent', isVisit: false, isOwn: false, ...files, commands: [] }],
   );
   const all = new Map<string, Work>();
   for (const work of [...visits, ...attempts]) {
@@ -169,9 +176,21 @@ export function workOf(records: readonly RunRecord[], exchanges: readonly Exchan
   return [...all.values()];
 }
 
+/** The commands of a tool or verification. */
+export const commandsOf = (record: RunRecord): CheckCommand[] =>
+  record.type === 'Visit' && record.node_type !== 'codergen'
+    ? (record.commands ?? []).map(({ argv }) =>
+        argv[0] === 'sh' && argv[1] === '-c' && argv.length === 3 ? (argv[2] ?? '') : argv,
+      )
+    : [];
+
+const isFactory = (command: CheckCommand): boolean =>
+  typeof command === 'string' && /^\s*factory\s+(?:plan|order)\s/.test(command);
+
 export type Changed = {
   readonly path: string;
   readonly hash: string | undefined;
+  readonly mtimeMs: number | undefined;
   /** Contents; undefined if there was no file. The content of a link is its target. */
   before(): Promise<Buffer | undefined>;
   after(): Promise<Buffer | undefined>;
@@ -200,6 +219,7 @@ export async function* changedBy(
       yield {
         path,
         hash: is.tree.get(path)?.hash,
+        mtimeMs: is.tree.get(path)?.mtimeMs,
         before: () => content(was, path),
         after: () => content(is, path),
       };

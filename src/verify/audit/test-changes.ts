@@ -1,11 +1,12 @@
 /** Findings about changes of tests and of the files that run them, each with its difference. */
 import { countedItems } from '../../core/amounts.ts';
-import { type CheckCommand, type Reached, reachedBy } from '../../core/policy/check-commands.ts';
+import { reachedBy } from '../../core/policy/check-commands.ts';
+import type { CheckCommand } from '../../core/policy/check-words.ts';
+import { isMakefile, makeDirectives } from '../../core/policy/makefile.ts';
 import {
   concernsTests,
   hasCommands,
   isInstalled,
-  isInstalledRunner,
   isTestFile,
   runningTests,
   settingsIn,
@@ -15,6 +16,9 @@ import {
 import type { AuditFinding } from '../../core/records/audit.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
+import { commandsOf } from './evidence.ts';
+import { futureStamps, inFuture, replacedBy } from './replaced.ts';
+import type { About } from './watched.ts';
 
 /** A file before and after one execution or commit. */
 export type TestChange = {
@@ -28,17 +32,16 @@ export type TestChange = {
   readonly mayChange: boolean;
   /** Whether the file has its original content at the end of the run. */
   readonly restored: boolean;
-};
-
-export type About = {
-  /** Paths of the files at the start of the run. */
-  readonly start: ReadonlySet<string>;
-  readonly reached: Reached;
+  readonly by: 'agent' | 'tool';
+  /** The end of the execution, and the file's time then. */
+  readonly at?: string | undefined;
+  readonly mtimeMs?: number | undefined;
 };
 
 type Text = Omit<TestChange, 'before' | 'after'> & {
   readonly before: string | undefined;
   readonly after: string | undefined;
+  readonly head: Buffer | undefined;
 };
 
 /** The most bytes of a file that is read; larger ones are not written by hand. */
@@ -52,11 +55,45 @@ export function tamperingIn(changes: readonly TestChange[], about: About): Audit
   const texts = changes.flatMap(({ before, after, ...rest }): Text[] =>
     (before?.length ?? 0) + (after?.length ?? 0) > largest
       ? []
-      : [{ ...rest, before: before?.toString(), after: after?.toString() }],
+      : [{ ...rest, before: before?.toString(), after: after?.toString(), head: after?.subarray(0, 16) }],
   );
   const folders = new Set([...about.start].filter(isTestFile).flatMap(foldersOf));
-  return [...inTests(texts, about), ...texts.flatMap((one) => inSettings(one, about, folders))];
+  return [
+    ...inTests(texts, about),
+    ...texts.flatMap((one) => inSettings(one, about, folders)),
+    ...(about.hadChecks ? replacements(texts, about, folders) : []),
+  ];
 }
+
+/** What replaces programs, bytecode, results of make and parts of other tests, one for each installed package or folder. A later
+ *  execution may have removed it; the checks before ran with it. */
+function replacements(texts: readonly Text[], about: About, folders: ReadonlySet<string>): AuditFinding[] {
+  const seen = new Set<string>();
+  const found = texts.flatMap((one): AuditFinding[] => {
+    const replaced = replacedBy(one, about, folders);
+    const key = `${replaced?.code} ${replaced?.why} ${packageOf(one.path)}`;
+    if (replaced === undefined || seen.has(key)) return [];
+    seen.add(key);
+    return [finding({ ...one, restored: false }, replaced.code, !one.mayChange, replaced.why)];
+  });
+  const dated = about.future.map((path) => finding({ ...dateOnly, path }, 'check-skipped', true, inFuture));
+  return [...found, ...dated];
+}
+
+const packageOf = (path: string): string =>
+  /^.*?(?:node_modules|site-packages)\/[^/]+/.exec(path)?.[0] ?? folderOf(path);
+
+/** A file of which only the date is known. */
+const dateOnly: Omit<Text, 'path'> = {
+  before: '',
+  after: '',
+  head: undefined,
+  place: { node: null, visit: null, where: '' },
+  named: false,
+  mayChange: false,
+  restored: false,
+  by: 'tool',
+};
 
 /** Removed tests and changed test files. */
 function inTests(texts: readonly Text[], { start, reached }: About): AuditFinding[] {
@@ -115,22 +152,31 @@ function inSettings(one: Text, about: About, folders: ReadonlySet<string>): Audi
         'a test runner would load this module in place of the real one',
       ),
     ];
-  if (before !== undefined && isInstalledRunner(path))
-    return [finding(one, 'runner-shadowed', isOutside, 'a part of an installed test runner was changed')];
   const isOld = before !== undefined && (one.place.node === null || about.start.has(path));
+  if (about.reached.includes(path) && !hasCommands(path))
+    return [finding(one, 'check-changed', !mayChange, "a makefile of the run's checks includes this file")];
   if (about.reached.runs(path) && testsIn(before).count === 0 && (isOld || folders.size > 0))
     return [finding(one, 'check-changed', isOld && !mayChange, "the run's checks run this file")];
   // A new file of this kind applies to the tests in its folder and below.
-  if (!isOld && (!folders.has(folderOf(path)) || one.place.node === null)) return [];
+  const isBeside =
+    isMakefile(path) && [...about.start].some((old) => isMakefile(old) && folderOf(old) === folderOf(path));
+  if (!isOld && one.place.node === null) return [];
+  if (!isOld && !folders.has(folderOf(path)) && !isBeside) return [];
   const [was, is] = [settingsIn(path, before), settingsIn(path, after)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((name): AuditFinding[] => {
     const isRun = about.reached.settings.has(name);
     if (was.get(name) === is.get(name) || (!isRun && !concernsTests(name))) return [];
     // A new script alone is not a change; one that runs before or after an existing script is.
-    const isChange = was.has(name) || was.has(name.replace(/ (?:pre|post)/, ' '));
-    const isError = isOutside || (isRun && isOld && isChange && !mayChange);
+    const isChange =
+      was.has(name) ||
+      was.has(name.replace(/ (?:pre|post)/, ' ')) ||
+      name === makeDirectives ||
+      name.startsWith('variable ');
+    const isError = isOutside || (isRun && (isBeside || (isOld && isChange)) && !mayChange);
     const what = name === 'file' ? 'this file decides' : `${name} decides`;
-    const why = isRun ? `the run's checks run ${name}` : `${what} how tests run`;
+    const isPart = name === makeDirectives || name.startsWith('variable ');
+    const verb = isPart ? 'use' : 'run';
+    const why = isRun ? `the run's checks ${verb} ${isPart ? 'its ' : ''}${name}` : `${what} how tests run`;
     return [finding({ ...one, ...sides(was.get(name), is.get(name)) }, 'check-changed', isError, why)];
   });
 }
@@ -150,6 +196,9 @@ const fixes: Readonly<Record<string, string>> = {
   'test-changed': 'read the difference: an assertion may say less than before',
   'check-changed':
     'undo the change; if it is wanted, name the file in allowed_files with the line "may_change_checks" in the notes of the order, or make the change before the run',
+  'check-skipped':
+    'remove the file, or declare the target in .PHONY; let the check make what it needs, or a tool before it',
+  'tests-overridden': 'leave the machinery of tests alone: test the product unchanged',
   'runner-shadowed': 'remove or restore the file; a product module needs another name',
 };
 
@@ -198,6 +247,7 @@ export async function aboutChecks(
   start: Snapshot,
   end: Snapshot,
   snapshots: Snapshots,
+  workspace: string,
 ): Promise<About> {
   const read = async (path: string, trees = [start, end]): Promise<string | undefined> => {
     for (const { tree } of trees) {
@@ -210,11 +260,22 @@ export async function aboutChecks(
   for (const snapshot of [end, start])
     for (const path of snapshot.tree.keys())
       if (hasCommands(path) && !isInstalled(path)) texts.set(path, (await read(path, [snapshot])) ?? '');
-  const reached = await reachedBy(records.flatMap(commandsOf), texts, (path) => read(path));
-  return { start: new Set(start.tree.keys()), reached };
+  const follow = (commands: readonly CheckCommand[]) => reachedBy(commands, texts, (path) => read(path));
+  const reached = await follow(records.flatMap(commandsOf));
+  const paths = new Set(start.tree.keys());
+  const isRun = (path: string): boolean =>
+    isTestFile(path) ||
+    reached.runs(path) ||
+    [...settingsIn(path, hasCommands(path) ? texts.get(path) : '').keys()].some(
+      (name) => name !== makeDirectives && reached.settings.has(name),
+    );
+  const [began = '', ended = began] = [records[0]?.at, records.at(-1)?.at];
+  return {
+    start: paths,
+    reached,
+    reachedOf: ({ commands }) => follow(commands),
+    hadChecks: [...paths].some(isRun),
+    began,
+    future: futureStamps(workspace, reached, ended),
+  };
 }
-
-const commandsOf = (record: RunRecord): CheckCommand[] =>
-  record.type === 'Visit' && record.node_type !== 'codergen'
-    ? (record.commands ?? []).map(({ argv }) => argv)
-    : [];

@@ -1,0 +1,122 @@
+/** Recognises source files that change what other tests check: by patterns for common languages, not parsers. */
+
+const libraries =
+  /^(?:(?:node:)?assert(?:\/strict)?|node:test(?:\/\w+)?|vitest|@vitest\/.+|jest|@jest\/.+|chai|mocha|ava|tap|expect|should|power-assert|unittest(?:\.\w+)*|_?pytest(?:\.\w+)*|pluggy|nose2?|doctest|builtins|node:module)$/;
+/** Stand-ins, which tests configure. */
+const standIns = /^(?:mock|Mock|MagicMock|AsyncMock|patch|vi|jest|sinon|monkeypatch)$/;
+const testModule = /(?:^|[./])(?:tests?[./]|test_\w+$|\w+_test$|[\w-]+\.(?:test|spec)(?:\.\w+)?$)/;
+
+type Binding = { readonly name: string; readonly from: string };
+
+/** Why a text changes the results of other tests; undefined if it does not. `isTest`: it is loaded with them. `isOwn` says
+ *  whether the project has a module of that name. */
+export function overriddenBy(
+  path: string,
+  text: string,
+  isTest: boolean,
+  isOwn: (module: string) => boolean,
+): string | undefined {
+  const isPython = path.endsWith('.py');
+  if (!isPython && !/\.[cm]?[jt]sx?$/.test(path)) return isTest ? endOf(text) : undefined;
+  const bindings = isPython ? pythonBindings(text) : scriptBindings(text);
+  for (const { name, from } of bindings) {
+    if (standIns.test(name)) continue;
+    if ((libraries.test(from) || (isTest && testModule.test(from))) && isAssigned(text, name))
+      return `it replaces parts of "${from}", with which tests check`;
+    if (isTest && isOwn(from) && isReplaced(text, name))
+      return `it replaces parts of "${from}" for all tests`;
+  }
+  if (
+    /\bglobal(?:This)?\.(?:it|test|describe|suite|expect|assert)\s*=\s*(?:async\b|function\b|\(|\w+\s*=>)/.test(
+      text,
+    )
+  )
+    return 'it replaces the functions with which tests check';
+  for (const [, from = ''] of text.matchAll(/\bsys\.modules\[['"]([\w.]+)['"]\](?:\.\w+)*\s*=(?!=)/g))
+    if (libraries.test(from) || (isTest && isOwn(from)))
+      return `it replaces parts of "${from}" for all tests`;
+  if (!isTest) return undefined;
+  return isPython ? (hookIn(text) ?? endOf(text)) : endOf(text);
+}
+
+/** Functions by which a test file decides which tests of others count. */
+function hookIn(text: string): string | undefined {
+  const [, name] =
+    /^(?:async\s+)?def\s+(load_tests|pytest_\w+)\s*\(|^(load_tests|collect_ignore(?:_glob)?)\s*=/m
+      .exec(text)
+      ?.filter((one) => one !== undefined) ?? [];
+  return name === undefined ? undefined : `its ${name} decides which tests run`;
+}
+
+/** A test that ends all of them with success. */
+const ends =
+  /\b(?:process\.(?:exit|reallyExit)|os\._exit|os\.Exit|process::exit|System\.exit|Deno\.exit|exit!)\s*\(?\s*0\s*\)?|\bprocess\.exitCode\s*=\s*0\b/;
+function endOf(text: string): string | undefined {
+  if (ends.test(text)) return 'it ends the tests with success';
+  return /^func TestMain\(/m.test(text) && !/\.Run\(\)/.test(text) ? 'its TestMain runs no tests' : undefined;
+}
+
+const escaped = (name: string): string => name.replace(/\$/g, '\\$');
+
+/** Whether something of a binding is set, anywhere. */
+function isAssigned(text: string, name: string): boolean {
+  const it = escaped(name);
+  return [
+    `(?<![.\\w$])${it}(?:\\??\\.[\\w$]+|\\[[^\\]\\n]+\\])+\\s*(?:\\+|\\|\\||\\?\\?|&&)?=(?![=>])`,
+    `\\b(?:Object\\.(?:assign|definePropert(?:y|ies)|setPrototypeOf)|Reflect\\.(?:set|defineProperty|deleteProperty)|setattr|delattr)\\(\\s*${it}\\b`,
+    `\\b(?:del|delete)\\s+${it}[.[]`,
+  ].some((pattern) => new RegExp(pattern).test(text));
+}
+
+/** Whether a test file sets a function of the product while it is loaded. */
+function isReplaced(text: string, name: string): boolean {
+  const it = escaped(name);
+  const [, value] =
+    new RegExp(`^${it}(?:\\.[\\w$]+)+\\s*=\\s*(.+)$`, 'm').exec(text) ??
+    new RegExp(`^(?:setattr|Object\\.assign)\\(\\s*${it}\\b[^,]*,(.+)$`, 'm').exec(text) ??
+    [];
+  if (value === undefined) return false;
+  // Settings of a product are data.
+  return !/^\s*(?:['"`\d[{-]|True\b|False\b|None\b|true\b|false\b|null\b|undefined\b)/.test(value);
+}
+
+function scriptBindings(text: string): readonly Binding[] {
+  const forms = [
+    /\bimport\s+([\w$*{][^'"();]*?)\s+from\s*['"]([^'"]+)['"]/g,
+    /\b(?:const|let|var)\s+([\w${][^=;]*?)\s*=\s*(?:await\s+import|require|\(await import)\s*\(\s*['"]([^'"]+)['"]/g,
+  ];
+  return forms.flatMap((form) =>
+    [...text.matchAll(form)].flatMap(([, names = '', from = '']) =>
+      names
+        .replace(/[{}]/g, ',')
+        .split(',')
+        .map(
+          (one) =>
+            one
+              .trim()
+              .split(/\s+as\s+|\s*:\s*/)
+              .at(-1)
+              ?.trim() ?? '',
+        )
+        .filter((name) => /^[\w$]+$/.test(name))
+        .map((name) => ({ name, from })),
+    ),
+  );
+}
+
+function pythonBindings(text: string): readonly Binding[] {
+  const found: Binding[] = [];
+  for (const [, names = ''] of text.matchAll(/^[ \t]*import[ \t]+([^\n#;]+)/gm))
+    for (const one of names.split(',')) {
+      const [from = '', name] = one.trim().split(/\s+as\s+/);
+      found.push({ name: name ?? from.split('.')[0] ?? '', from });
+    }
+  for (const [, from = '', names = ''] of text.matchAll(
+    /^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([^\n#;)]+)/gm,
+  ))
+    for (const one of names.split(',')) {
+      const [what = '', name] = one.trim().split(/\s+as\s+/);
+      found.push({ name: name ?? what, from: libraries.test(from) ? from : `${from}.${what}` });
+    }
+  return found.filter(({ name }) => /^\w+$/.test(name));
+}

@@ -1,0 +1,98 @@
+/** Files that change what other tests check. */
+import { expect, test } from 'vitest';
+import { overriddenBy } from '../../../src/core/policy/test-overrides.ts';
+
+const isOwn = (module: string) => /^(?:calc|shop\.cart|\.\.\/src\/.*)$/.test(module);
+const by = (path: string, text: string, isTest = /test/.test(path)) =>
+  overriddenBy(path, text, isTest, isOwn);
+
+test.for<[string, string, string]>([
+  [
+    'sets a function of the assertions',
+    'src/a.js',
+    'import a from "node:assert/strict";\na.equal = () => {};\n',
+  ],
+  [
+    'sets all of them',
+    'test/z.test.js',
+    'import assert from "assert"; for (const k in assert) assert[k] = () => {}',
+  ],
+  ['assigns to them', 'src/a.cjs', 'const a = require("assert"); Object.assign(a, { equal() {} });'],
+  [
+    'sets a named one',
+    'src/a.js',
+    'import { AssertionError as E } from "node:assert"; E.prototype.code = 1;',
+  ],
+  ['loads them later', 'src/a.js', 'const a = await import("node:assert"); a.default.equal = () => {};'],
+  ['replaces the function test', 'src/a.js', 'globalThis.test = () => {};'],
+  [
+    'sets a method of unittest',
+    'calc.py',
+    'import unittest\nunittest.TestCase.assertEqual=lambda *a,**k:None\n',
+  ],
+  [
+    'sets one of an imported class',
+    'calc.py',
+    'from unittest import TestCase\nsetattr(TestCase, "assertEqual", f)\n',
+  ],
+  ['finds it among the modules', 'calc.py', "import sys\nsys.modules['unittest'].TestCase.run = f\n"],
+  ['sets builtins', 'calc.py', 'import builtins as b\nb.AssertionError = Warning\n'],
+  ['decides which tests are loaded', 'tests/__init__.py', 'def load_tests(a, b, c):\n    return a\n'],
+  ['imports that decision', 'tests/test_a.py', 'load_tests = other\n'],
+  [
+    'changes the collected tests',
+    'tests/test_a.py',
+    'def pytest_collection_modifyitems(items):\n    items[:] = []\n',
+  ],
+  ['replaces the product', 'tests/test_0.py', 'import sys\nsys.modules["calc"] = stub\n'],
+  ['replaces its function', 'tests/test_0.py', 'import calc\ncalc.add = lambda a, b: a + b\n'],
+  ['replaces one in a package', 'tests/test_0.py', 'from shop import cart\ncart.total = total\n'],
+  ['removes another test', 'tests/test_0.py', 'import test_calc\ndel test_calc.T.test_add\n'],
+  [
+    'replaces another test',
+    'tests/test_0.py',
+    'from tests.test_calc import T\n\ndef f():\n    T.test_add = f\n',
+  ],
+  ['ends the tests of Go', 'main_test.go', 'func TestMain(m *testing.M) {\n\tos.Exit(0)\n}\n'],
+  ['runs none of them', 'main_test.go', 'func TestMain(m *testing.M) {\n}\n'],
+  ['ends them at the exit', 'test/z.test.js', 'process.on("exit", () => { process.exitCode = 0; });'],
+])('found: a file that %s', ([, path, text]) => {
+  expect(by(path, text)).toBeDefined();
+});
+
+test.for<[string, string, string]>([
+  [
+    'uses assertions',
+    'src/a.js',
+    'import a from "node:assert";\na.equal(1, 1);\nif (a.x === b.y) a.ok(x => x);\n',
+  ],
+  [
+    'has a name in common',
+    'src/a.js',
+    'import { equal } from "node:assert";\nthis.equal = 1;\nb.equal = 2;\n',
+  ],
+  [
+    'uses stand-ins',
+    'tests/test_a.py',
+    'from unittest import mock\ndef test(mock):\n    mock.return_value = 3\n',
+  ],
+  ['stands in for a missing module', 'tests/test_a.py', 'import sys\nsys.modules["RPi"] = MagicMock()\n'],
+  ['sets data of the product', 'tests/test_a.py', 'import calc\ncalc.DB = ":memory:"\n'],
+  ['sets a function in a test', 'tests/test_a.py', 'import calc\ndef test_a():\n    calc.add = fake\n'],
+  [
+    'sets an environment variable',
+    'test/a.test.js',
+    'process.env.TZ = "UTC";\nglobalThis.fetch = () => {};\n',
+  ],
+  [
+    'extends expectations',
+    'test/a.test.js',
+    'import { expect } from "vitest";\nexpect.extend({ near() {} });\n',
+  ],
+  ['ends itself as failed', 'test/a.test.js', 'process.exit(1);'],
+  ['runs the tests of Go', 'main_test.go', 'func TestMain(m *testing.M) {\n\tos.Exit(m.Run())\n}\n'],
+  ['is a product with hooks of pytest', 'src/plugin.py', 'def pytest_addoption(parser):\n    pass\n'],
+  ['is a product that exits', 'src/cli.js', 'process.exit(0);'],
+])('not found: a file that %s', ([, path, text]) => {
+  expect(by(path, text)).toBeUndefined();
+});
