@@ -65,6 +65,9 @@ function afterFailure(
   const file = isBundled(pipeline) ? undefined : quoteWord(pipeline);
   const [, node, outcome] = /^no route from node (\S+) for outcome (\w+)/.exec(reason) ?? [];
   // The unchanged pipeline would stop at the same node again.
+  const isConfig = reason.includes('(class config: ');
+  if (node !== undefined && isConfig)
+    return `${program} resume ${run} --accept-changes # after fixing ${node}${file === undefined ? '' : ` in ${file}`}, or what it needs`;
   if (node !== undefined)
     return file === undefined
       ? before(node)

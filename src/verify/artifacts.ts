@@ -1,11 +1,12 @@
 /** Checks the files in the folders of nodes, execution by execution, and that the run directory has no others. */
-import { lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { own } from '../core/json.ts';
 import { layout, nodeLayout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { namesIn } from '../platform/files/read.ts';
+import { isCode } from '../platform/files/write.ts';
 import { hashArtifacts } from '../store/artifacts.ts';
 import { readStage } from '../store/node-directory.ts';
 import type { Findings } from './report.ts';
@@ -113,13 +114,23 @@ function checkTop(runDir: string, nodes: ReadonlySet<string>, found: Findings): 
 /* Checks that files and folders of the engine are not links: the target has no recorded hash and is missing in copies of
  *  the run. */
 
+/** What is at the path; nothing below a link that leads to itself. */
+function entryAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (isCode(error, 'ELOOP')) return undefined;
+    throw error;
+  }
+}
+
 /** Reports every link that replaces a file or folder of the engine. Nodes may leave links in their folders; links in the
  *  workspace and the history are checked with their contents. */
 function checkPlain(runDir: string, nodes: ReadonlySet<string>, found: Findings): void {
   const { root: _, node, workspace, history, scratch, hidden, ...own } = layout(runDir);
   const open = Object.values(own);
   const look = (path: string): boolean => {
-    const is = lstatSync(path, { throwIfNoEntry: false });
+    const is = entryAt(path);
     if (is?.isSymbolicLink() === true)
       found.add(
         'changed',

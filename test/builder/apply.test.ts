@@ -261,8 +261,10 @@ describe('an answer', () => {
     expect(parseProposal(text)).toMatchObject({ stage: 'llm_output_invalid' });
   });
 
-  test('in a fence with blanks around it is read, and the last of equal keys counts', () => {
-    expect(extractJson('\u00a0\n```json\r\n{"a": 1, "a": 2}\r\n```  \n\u2028')).toEqual({ value: { a: 2 } });
+  test('in a fence with blanks around it is read, one with a key given twice is not', () => {
+    const fenced = (text: string) => extractJson(`\u00a0\n\`\`\`json\r\n${text}\r\n\`\`\`  \n\u2028`);
+    expect(fenced('{"a": 1, "b": 2}')).toEqual({ value: { a: 1, b: 2 } });
+    expect(fenced('{"a": 1, "a": 2}')).toEqual({ problem: 'the answer has the key "a" twice in one object' });
   });
 
   test('of any JSON value reads back as that value, bare or fenced', () => {

@@ -528,7 +528,7 @@ test('a suspended run is replayed without the wait, or up to it while it waits',
 
 test('a retry after a failed call is replayed without its delay', async () => {
   await using server = await startModelServer((_, index) =>
-    index < 1 ? { status: 400, body: { error: { message: 'no' } } } : { text: 'yes\n' },
+    index < 1 ? { refusal: 'no' } : { text: 'yes\n' },
   );
   await using it = await house({ 'p.dot': asking.replace('1h', '1ms') }, () => ({
     OPENAI_API_KEY: key,

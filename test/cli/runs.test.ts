@@ -41,6 +41,10 @@ test.for<readonly [string, string]>([
   ],
   ['loop_stopped: … --before)', 'f resume r1'],
   [
+    'no route from node check for outcome fail: sh: x (class config: only an edge that names failure_class takes it)',
+    'f resume r1 --accept-changes # after fixing check in p.dot, or what it needs',
+  ],
+  [
     'no route from node check for outcome fail: exit 1',
     'f resume r1 --accept-changes # after adding an edge from check for outcome=fail to p.dot',
   ],

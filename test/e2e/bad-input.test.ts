@@ -201,7 +201,9 @@ test('a failed run prints the output of the node and the next command, and is in
   expect(ran.code).toBe(1);
   expect(ran.stderr).toBe('');
   expect(ran.stdout).toContain('expected 3 to be 4');
-  expect(ran.stdout).toMatch(/next +factory show r1 check$/m);
+  expect(ran.stdout).toMatch(
+    /next +factory fork r1 --at check --before --pipeline \S+ # after a change of check/m,
+  );
   // A resume of a finished run changes nothing and prints the same figures.
   const again = await it.factory(['resume', 'r1', '--json']);
   expect(JSON.parse(again.stdout)).toMatchObject({ exit_code: 1, failed_stages: 1, agent: 'none' });
@@ -211,7 +213,7 @@ test('a failed run prints the output of the node and the next command, and is in
   expect(listed.stdout).toMatch(
     /\nr2 +✓ completed +p\.dot .*\nr1 +✗ failed +f\.dot .*check: expected 3 to be 4/,
   );
-  expect(listed.stdout.trimEnd()).toMatch(/\nnext: factory show r1 check$/);
+  expect(listed.stdout.trimEnd()).toMatch(/\nnext: factory fork r1 --at check --before --pipeline [^\n]*$/);
   const { runs } = JSON.parse((await it.factory(['runs', '--json'])).stdout);
   expect(runs).toMatchObject([
     { run_id: 'r2', status: 'completed', needs_attention: false, next: '' },

@@ -185,7 +185,7 @@ test.skipIf(noBwrap !== undefined).for([
   });
   const path = join(it.path, folder, 'python3');
   chmodSync(join(it.path, 'pyenv/versions/3/bin/python3'), 0o755);
-  if (shim === '') symlinkSync('../'.repeat(folder.split('/').length) + 'pyenv/versions/3/bin/python3', path);
+  if (shim === '') symlinkSync(`${'../'.repeat(folder.split('/').length)}pyenv/versions/3/bin/python3`, path);
   else writeFileSync(path, `#!/bin/sh\n${shim}\n`, { mode: 0o755 });
   const PATH = `${join(it.path, folder)}:${process.env['PATH']}`;
   const outside = spawnSync('python3', { env: { PATH }, encoding: 'utf8' }).stdout;

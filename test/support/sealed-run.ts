@@ -30,7 +30,7 @@ export const pipeline = (
   vars="spec=@spec.md"
   ${more.graph ?? ''}
   start [shape=Mdiamond] exit [shape=Msquare]
-  work [shape=box, agent.backend=scripted, prompt="${more.prompt ?? 'Do it'}", ${more.agent ?? ''} max_retries=0]
+  work [shape=box, agent.backend=scripted, prompt="${more.prompt ?? 'Do it'}", ${more.agent ?? ''} max_retries=0, max_visits=9]
   tool [shape=parallelogram, tool_command="${more.tool ?? 'true'}"]
   start -> work -> tool
   tool -> exit [condition="outcome=success"]
