@@ -2,6 +2,7 @@
 import { isGate, retryTarget } from '../../core/gates.ts';
 import type { Edge, Node } from '../../core/graph.ts';
 import { anyOutcome, type PossibleOutcome, plainSuccess } from '../../core/possible-outcomes.ts';
+import { asksHowItWent } from '../../core/routing.ts';
 import { nodesOf, type Subject } from '../rule.ts';
 import { type Fork, forkOf, type Way, waysOf } from './edges.ts';
 
@@ -108,11 +109,13 @@ const isGood = ({ giving }: Move): boolean =>
 /** A move that leaves a goal gate unmet. */
 export const missesGate = (move: Move): boolean => isGate(move.place.node) && !isGood(move);
 
-/** A move into an exit that ends the run in success, unless a goal gate is unmet. */
+/** A move into an exit that ends the run in success, unless a goal gate is unmet. A condition forgives a failure if it asks for the
+ *  outcome; one on another key only where that key is set, which is not known here. */
 export const isArrival = ({ to, giving, way }: Move): boolean =>
   to?.type === 'exit' &&
   to.node.settings.outcome !== 'fail' &&
-  (giving.status !== 'fail' || way.how === 'condition');
+  (giving.status !== 'fail' ||
+    (way.how === 'condition' && way.edge !== undefined && asksHowItWent(way.edge)));
 
 /** Whether a goal gate is unmet after these moves: the last execution of each counts. */
 export function missedGate(moves: readonly Move[]): boolean {
