@@ -142,7 +142,7 @@ export const labelled: readonly Labelled[] = [
   },
   {
     what: 'calls a product from its folder that misses a program',
-    live: 'cd "$1"; printf "#!/bin/bash\\nno_such_program_here\\n" >tool; chmod +x tool; ./tool',
+    live: 'cd "$1"; printf "#!/bin/bash\\nno_such_program_here\\n" >own; chmod +x own; ./own',
     outcome: 'fail',
     class: 'product',
     code: 127,
