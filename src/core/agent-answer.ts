@@ -4,7 +4,14 @@ import type { AgentReport, AgentTask } from './contracts/agent.ts';
 import { type Json, type JsonObject, own } from './json.ts';
 import { mapJson } from './json-places.ts';
 import { type AgentOutcome, agentOutcomeOf, agentOutcomes } from './outcome.ts';
-import { answeredOutcome, namedLiterals, noOwnWords, type OutcomeWords, verdictOnly } from './own-words.ts';
+import {
+  answeredOutcome,
+  namedLiterals,
+  noOwnWords,
+  type OutcomeWords,
+  verdictOnly,
+  wordsForSuccess,
+} from './own-words.ts';
 
 type Finished = Extract<AgentReport, { kind: 'finished' }>;
 export type AgentAnswer = Omit<Finished, 'kind' | 'response' | 'usage' | 'reasoning' | 'artifacts'>;
@@ -42,24 +49,26 @@ type Spoken = { readonly answer: AgentAnswer } | { readonly problem: string } | 
 export function spokenIn(text: string, words: OutcomeWords = noOwnWords, tested = false): Spoken {
   const bare = bareAnswer(text);
   const outcomes = objectsSay(bare, anyOutcome(words));
-  const inObjects = 'none' in outcomes ? objectsSay(bare, lastFlag(bare)) : outcomes;
+  const inObjects = 'none' in outcomes ? objectsSay(bare, lastFlag(bare, words, tested)) : outcomes;
   if (!('none' in inObjects)) return withLines(inObjects, bare, words);
   const alone = aloneIn(bare);
-  const word = alone === undefined ? undefined : agentWord(alone, tested ? words : verdictOnly);
-  if (alone !== undefined && word === undefined && tested) return { problem: unknownOutcomeIn(alone, words) };
+  const word = agentWord(alone, tested ? words : verdictOnly);
+  if (tested && word === undefined && isOneWord(alone)) return { problem: unknownOutcomeIn(alone, words) };
   const [first] = linesSay(bare, words);
   if (first !== undefined && 'problem' in first) return first;
-  const said = word ?? first;
+  const last = bare.trim().split('\n').at(-1) ?? '';
+  const said =
+    word ?? first ?? (tested && !last.startsWith('#') ? agentWord(aloneIn(last), words) : undefined);
   if (said === undefined) return inObjects;
   const rest = bare.trim().split('\n').slice(1).join('\n');
   return withLines({ answer: bareOutcome(said.outcome, rest, said.label) }, bare, words);
 }
 
-/** The word that is the whole answer, without what marks it up. */
-const aloneIn = (bare: string): string | undefined =>
-  bare.trim().length > 100
-    ? undefined
-    : /^[\s*_`"'#>]*([\p{L}_][\p{L}\p{N}_.-]{0,63}?)[\s*_`"'.!]*$/u.exec(bare)?.[1];
+/** A whole answer or line without what marks it up, if it is short. */
+const aloneIn = (text: string): string =>
+  text.trim().length > 100 ? '' : text.replace(/^[\s*_`"'#>]+|[\s*_`"'.!]+$/g, '');
+
+const isOneWord = (text: string): boolean => /^[\p{L}_][\p{L}\p{N}_.-]{0,63}$/u.test(text);
 
 type SaidWord = { readonly outcome: AgentOutcome; readonly label?: string };
 type LineWord = SaidWord | { readonly problem: string };
@@ -95,21 +104,24 @@ const twoOutcomes = (...both: readonly SaidWord[]): string =>
   `says two outcomes, ${both.map(({ outcome, label = '' }) => (label === '' ? outcome : `${outcome} (${label})`)).join(' and ')}`;
 
 /** Outcomes in its first and its last line; those between may be about single steps. A status may be about something else: only
- *  words that are known count. */
+ *  words that are known count. A few words after `Outcome:` are a verdict, more of them are prose. */
 function linesSay(bare: string, words: OutcomeWords): readonly LineWord[] {
   const lines = bare.trim().split('\n');
   return [lines[0] ?? '', lines.at(-1) ?? ''].flatMap((line): readonly LineWord[] => {
-    const [, name = '', word = ''] = statusLine.exec(line) ?? [];
+    const [, name = '', rest = ''] = statusLine.exec(line) ?? [];
+    const word = aloneIn(rest) || rest.trim();
     if (word === '') return [];
-    const said = agentWord(word, words);
+    const said =
+      agentWord(word, words) ??
+      agentWord(/^([\p{L}_]+)[*_`"']*(?:[.,;:(]| [-–—(])/u.exec(word)?.[1] ?? '', words);
     if (said !== undefined) return [said];
-    return name.toLowerCase() === 'outcome' ? [{ problem: unknownOutcomeIn(word, words) }] : [];
+    const isVerdict = name.toLowerCase() === 'outcome' && word.split(/\s+/).length <= 3;
+    return isVerdict ? [{ problem: unknownOutcomeIn(word, words) }] : [];
   });
 }
 
-/** A line such as `STATUS: fail` or `**Outcome:** success`. */
-const statusLine =
-  /^[\s*#_`>-]*(outcome|status)[\s*_`]*[:=][\s*_`]*([\p{L}_][\p{L}\p{N}_-]{0,63}?)[\s*_`.!]*$/iu;
+/** A line such as `STATUS: fail` or `**Outcome:** success (all tests pass)`. */
+const statusLine = /^[\s*#_`>-]*(outcome|status|verdict|result)[\s*_`]*[:=](.*)$/iu;
 
 /** Why a word is no outcome, after "the answer". */
 export const unknownOutcomeIn = (word: unknown, words: OutcomeWords): string =>
@@ -142,7 +154,7 @@ export function documentVerdict(
   if ('broken' in first)
     return /^\{\s*["']?outcome\b/.test(first.broken) ? { problem: cannotRead(first.broken) } : undefined;
   const isWhole = first.text.length === bare.length;
-  return isWhole && Object.hasOwn(first.object, 'outcome')
+  return isWhole && outcomeKey(first.object) !== undefined
     ? answerOf(first.object, first.text, words)
     : undefined;
 }
@@ -171,7 +183,11 @@ function objectsSay(bare: string, verdict: Verdict): Spoken {
 const outcomeOnly =
   (words: OutcomeWords): Verdict =>
   (said, text) =>
-    Object.hasOwn(said, 'outcome') ? answerOf(said, text, words) : undefined;
+    outcomeKey(said) === undefined ? undefined : answerOf(said, text, words);
+
+/** The name under which an object has its outcome, in any case. */
+const outcomeKey = (said: JsonObject): string | undefined =>
+  Object.keys(said).find((key) => key.trim().toLowerCase() === 'outcome');
 
 const cannotRead = (text: string): string => {
   const read = extractJson(text);
@@ -185,7 +201,7 @@ const prototypeKey = '__proto__';
 const anyOutcome =
   (words: OutcomeWords): Verdict =>
   (said, text) => {
-    if (Object.hasOwn(said, 'outcome')) return answerOf(said, text, words);
+    if (outcomeKey(said) !== undefined) return answerOf(said, text, words);
     if (Object.hasOwn(said, prototypeKey)) return { problem: `has the key "${prototypeKey}"` };
     const inner = Object.values(said).find(
       (value): value is JsonObject => isObject(value) && typeof own(value, 'outcome') === 'string',
@@ -196,24 +212,36 @@ const anyOutcome =
       : answerOf(inner, JSON.stringify(inner), words);
   };
 
-/** How the work went by the `success` or `status` of the last object; earlier ones are about single steps. */
-function lastFlag(bare: string): Verdict {
+/** How the work went by a flag or a status of the last object; earlier ones are about single steps. A status that is unknown may be
+ *  about something else, unless the answer says nothing but it and why. */
+function lastFlag(bare: string, words: OutcomeWords, tested: boolean): Verdict {
   const last = objectsIn(bare).at(-1);
   return (said, text) => {
     if (last === undefined || !('text' in last) || last.text !== text) return undefined;
-    const { success, status } = said;
-    const word = typeof status === 'string' ? agentOutcomeOf(status) : undefined;
-    const flag = typeof success === 'boolean' ? (success ? 'success' : 'fail') : undefined;
-    const outcome = word ?? flag;
-    if (outcome === undefined) return undefined;
-    const several = ['success', 'status'].find((key) => timesOfKey(text, key) > 1);
+    const statuses = statusKeys.filter((key) => typeof said[key] === 'string');
+    const word = statuses.map((key) => agentWord(String(said[key]), words)).find((one) => one !== undefined);
+    const flags = flagKeys.filter((key) => typeof said[key] === 'boolean');
+    const flag = flags.length === 0 ? undefined : flags.every((key) => said[key]) ? 'success' : 'fail';
+    const outcome = word?.outcome ?? flag;
+    if (outcome === undefined) {
+      const [key] = statuses;
+      const isAll = Object.keys(said).every((one) => statuses.includes(one) || whyKeys.includes(one));
+      return tested && key !== undefined && isAll
+        ? { problem: unknownOutcomeIn(said[key], words) }
+        : undefined;
+    }
+    const several = [...statuses, ...flags].find((key) => timesOfKey(text, key) > 1);
     if (several !== undefined) return { problem: `has "${several}" more than once` };
     if (flag !== undefined && (outcome === 'success') !== (flag === 'success'))
       return { problem: `says two outcomes, ${outcome} and ${flag}` };
-    const why = ['failure_reason', 'reason', 'error', 'notes', 'message'].map((name) => said[name]);
-    return { answer: bareOutcome(outcome, why.find((one) => typeof one === 'string') ?? '') };
+    const why = whyKeys.map((name) => said[name]).find((one) => typeof one === 'string') ?? '';
+    return { answer: bareOutcome(outcome, why, word?.label) };
   };
 }
+
+const statusKeys: readonly string[] = ['status', 'verdict', 'result'];
+const flagKeys: readonly string[] = ['success', ...wordsForSuccess];
+const whyKeys: readonly string[] = ['failure_reason', 'reason', 'error', 'notes', 'message'];
 
 /** An outcome with what was said besides: notes, or the reason of a failure. */
 export const bareOutcome = (outcome: AgentOutcome, text: string, ownWord?: string): AgentAnswer => {
@@ -259,10 +287,11 @@ function answerOf(
 ): { readonly answer: AgentAnswer } | { readonly problem: string } {
   const field = (name: string): Json | undefined =>
     Object.hasOwn(said, name) ? (said[name] ?? undefined) : undefined;
-  const spoken = field('outcome');
+  const key = outcomeKey(said) ?? 'outcome';
+  const spoken = field(key);
   if (spoken === undefined || (typeof spoken === 'string' && spoken.trim() === ''))
     return { problem: 'missing outcome' };
-  if (timesOfKey(text, 'outcome') > 1) return { problem: 'has "outcome" more than once' };
+  if (timesOfKey(text, key) > 1) return { problem: 'has "outcome" more than once' };
   const word = typeof spoken === 'string' ? agentWord(spoken, words) : undefined;
   if (word === undefined) return { problem: unknownOutcomeIn(spoken, words) };
   const { outcome } = word;

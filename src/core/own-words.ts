@@ -17,7 +17,7 @@ export const noOwnWords: OutcomeWords = { named: [], gate: false };
 export const verdictOnly: OutcomeWords = { named: [], gate: true };
 
 /** Words for success that are no outcomes in conditions: an edge may name one of them and mean something else. */
-const meansSuccess: ReadonlySet<string> = new Set(['ok', 'done', 'passed', 'completed']);
+export const wordsForSuccess: readonly string[] = ['ok', 'done', 'passed', 'completed'];
 
 /** What a node's answer to "how did it go" means: an outcome, or a word that an edge names, which is a success with this word as its
  *  preferred label. Undefined for any other word: it counts for nothing, since it may mean a failure. */
@@ -29,7 +29,7 @@ export function answeredOutcome(
   if (outcome !== undefined) return { outcome };
   const label = spelled(word.trim(), named);
   if (label !== undefined) return { outcome: 'success', label };
-  return !gate && meansSuccess.has(word.trim().toLowerCase()) ? { outcome: 'success' } : undefined;
+  return !gate && wordsForSuccess.includes(word.trim().toLowerCase()) ? { outcome: 'success' } : undefined;
 }
 
 /** The word as edges write it, in any case. */

@@ -287,8 +287,26 @@ test.for([
   ['has_dod', 'has_dod'],
   ['Has_DoD!', 'has_dod'],
   ['All is well.', 'none'],
+  ['I have read it.\n\n**has_dod**', 'has_dod'],
+  ['Outcome: "fail"', 'fail'],
+  ['Outcome: fail - two tests are red', 'fail'],
+  ['**Outcome:** success (12 tests pass)', 'success'],
+  ['Outcome: not ok', 'is none of'],
+  ['Outcome: all tests pass now, as they should.', 'none'],
+  ['Verdict: FAIL', 'fail'],
+  ['Verdict: it looks fine', 'none'],
+  ['needs review.', 'needs review'],
+  ['{"Outcome":"has_dod"}', 'has_dod'],
+  ['{"OUTCOME":"no"}', 'is none of'],
+  ['{"status":"has_dod"}', 'has_dod'],
+  ['{"verdict":"fail","reason":"red"}', 'fail'],
+  ['{"status":"completed"}', 'success'],
+  ['{"status":"blocked","reason":"no key"}', 'is none of'],
+  ['{"status":"draft","title":"x"}', 'none'],
+  ['{"passed":false}', 'fail'],
 ] as const)('the answer "%s" where edges test the outcome says %s', ([text, wanted]) => {
-  const said = spokenIn(text, named, true);
+  const words = [...named.named, { test: '=', literal: 'needs review' }] as const;
+  const said = spokenIn(text, { ...named, named: words }, true);
   const told =
     'none' in said ? 'none' : 'problem' in said ? said.problem : said.answer.label || said.answer.outcome;
   expect(told).toContain(wanted);
