@@ -44,8 +44,7 @@ export function route(graph: Graph, node: string, outcome: Outcome, lookup: Cond
 }
 
 /** Why an edge that fits does not take a failure of the configuration. */
-export const refusedConfig =
-  'it does not name failure_class, and a failure of class config would be met again';
+const refusedConfig = 'it does not name failure_class, and a failure of class config would be met again';
 
 /** What the rule takes of an outcome. */
 const routingInput = (graph: Graph, outcome: Outcome): RoutingInput => ({

@@ -8,6 +8,7 @@ import { type Json, type JsonObject, own, put } from './json.ts';
 import {
   type Context,
   type Failure,
+  isFinalConfig,
   type Outcome,
   reasonOf,
   type SuspendedRun,
@@ -18,7 +19,7 @@ import { type Ended, type LastFailure, nodeOutcome, type RunState } from './reco
 import { escalationKey } from './records/layout.ts';
 import type { ContextDelta } from './records/trace.ts';
 import { suspension } from './retry.ts';
-import { asksHowItWent, type ConditionLookup, type Route, refusedConfig, route } from './routing.ts';
+import { asksHowItWent, type ConditionLookup, type Route, route } from './routing.ts';
 
 /** What the run does now: execute the next node, or stop. */
 export function plan(graph: Graph, state: RunState, facts: PlanFacts): RunPlan {
@@ -91,8 +92,7 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
     outcome.status === 'fail'
       ? toldReason(facts.printable ?? outcome.reason, outcome.attribution)
       : reasonOf(outcome);
-  const refused = way.candidates.some(({ lost }) => lost === refusedConfig);
-  const hint = refused ? ' (class config: only an edge that names failure_class takes it)' : '';
+  const hint = isFinalConfig(outcome) ? ' (class config: only an edge that names failure_class takes it)' : '';
   const noRoute = `no route from node ${facts.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}${hint}`;
   // Without an edge to verification the limit ends the run.
   const reason = outcome.status === 'fail' && outcome.class === 'budget' ? outcome.reason : noRoute;
