@@ -72,6 +72,16 @@ function afterFailure(
     return file === undefined
       ? before(node)
       : `${program} resume ${run} --accept-changes # after adding an edge from ${node} for outcome=${outcome} to ${file}`;
+  if (resumable && file !== undefined) {
+    const [, own, limit] = /^max_\w+: node "(\w+)".*\((max_\w+) on the node\)$/.exec(reason) ?? [];
+    // Unchanged, the agent of a loop would do in one more round what it did before.
+    const change = reason.startsWith('loop_stopped: ')
+      ? `a change of ${failedNode}, or of what mends it,`
+      : own === undefined
+        ? undefined
+        : `raising ${limit} of ${own}`;
+    if (change !== undefined) return `${program} resume ${run} --accept-changes # after ${change} in ${file}`;
+  }
   if (resumable) return [`${program} resume ${run}`, raisedLimit(reason) ?? []].flat().join(' ');
   if (failedNode === '') return `${program} show ${run}`;
   return file === undefined

@@ -39,7 +39,18 @@ test.for<readonly [string, string]>([
     'max_steps: the run made 3 steps, and its limit is 3 (max_steps on the graph, --max-steps)',
     'f resume r1 --max-steps 6',
   ],
-  ['loop_stopped: … --before)', 'f resume r1'],
+  [
+    'max_wall: node "check" took 3s, and its limit is 2s (max_wall on the node)',
+    'f resume r1 --accept-changes # after raising max_wall of check in p.dot',
+  ],
+  [
+    'loop_stopped: … --before)',
+    'f resume r1 --accept-changes # after a change of check, or of what mends it, in p.dot',
+  ],
+  [
+    'max_cost_usd: the cost of 1 call is unknown: allow calls of unknown cost with unknown_cost=allow on the graph or --unknown-cost allow',
+    'f resume r1 --unknown-cost allow',
+  ],
   [
     'no route from node check for outcome fail: sh: x (class config: only an edge that names failure_class takes it)',
     'f resume r1 --accept-changes # after fixing check in p.dot, or what it needs',

@@ -67,7 +67,7 @@ export function capHit(
  *  are below it. Undefined for other reasons, and for a limit of a node, which is raised in the pipeline. */
 export function raisedLimit(reason: string): string | undefined {
   const found = /^max_\w+: (.*) its limit is ([\d.]+)((?:m?s)?)\b.*(--max-[a-z-]+)\)$/.exec(reason);
-  if (found === null) return undefined;
+  if (found === null) return reason.endsWith(allowUnknown) ? '--unknown-cost allow' : undefined;
   const [, spent = '', limit, unit = '', flag] = found;
   const amounts = [...spent.matchAll(/(?: (?:ran|made|took|spent|about)|,) ([\d.]+)/g)];
   const needs = amounts.reduce((sum, [, amount]) => sum + Number(amount), 0);
