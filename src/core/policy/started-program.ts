@@ -12,6 +12,9 @@ export type StartedProgram = {
 /** Programs that start the program that their first operand names. */
 const starters =
   /^(?:npx|bunx|pnpx|c8|nyc|cross-env|cross-env-shell|xvfb-run|chronic|(?:uv|poetry|pipenv|pdm|rye|hatch|coverage) run|(?:npm|pnpm|yarn) (?:exec|x|dlx)|bun x|bundle exec)$/;
+/** Interpreters, and the paths of programs that a package manager has installed for them. */
+const interpreters = /^(?:node|nodejs|php|ruby)$/;
+const installed = /^(?:\.\/)?(?:node_modules|vendor)\/(?:[\w@.-]+\/)*[\w-]+(?:\.[cm]?js)?$/;
 const python = /^(?:python|pypy)[\d.]*$/;
 
 export function startedProgram(words: readonly string[]): StartedProgram {
@@ -19,7 +22,11 @@ export function startedProgram(words: readonly string[]): StartedProgram {
   for (;;) {
     const program = basename(words[at] ?? '');
     const next = python.test(program) || program === 'run' ? moduleAt(words, at) : startedAt(words, at);
-    if (next === undefined) return { at, program: program.replace(/^(python|pypy)[\d.]+$/, '$1') };
+    if (next === undefined)
+      return {
+        at,
+        program: program.replace(/^(python|pypy)[\d.]+$/, '$1').replace(/^([\w-]+)\.[cm]?js$/, '$1'),
+      };
     at = next;
   }
 }
@@ -43,7 +50,7 @@ function startedAt(words: readonly string[], at: number): number | undefined {
   };
   const first = operand(at + 1);
   if (first === undefined) return undefined;
-  if (starters.test(name)) return first;
+  if (starters.test(name) || (interpreters.test(name) && installed.test(words[first] ?? ''))) return first;
   if (!starters.test(`${name} ${words[first]}`)) return undefined;
   return moduleAt(words, first) ?? operand(first + 1);
 }

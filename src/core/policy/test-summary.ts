@@ -130,7 +130,7 @@ const specs: readonly Spec[] = [
   },
   {
     program: /^cargo$/,
-    command: /^ (?:t|test)\b/,
+    command: /^(?: \+\S+)? (?:t|test)\b/,
     each: /^running \d+ tests?$/gm,
     summary: /^test result: /gm,
     unless: / --(?:no-run|list|help|message-format\S*)\b/,

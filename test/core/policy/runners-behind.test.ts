@@ -32,6 +32,11 @@ const behind = async (command: string | readonly string[], folder = '.') =>
 
 test.for([
   ['npm test', ['node']],
+  ['node --experimental-vm-modules node_modules/jest/bin/jest.js --ci', ['jest']],
+  ['node ./node_modules/.bin/vitest run', ['vitest']],
+  ['php vendor/bin/phpunit', ['phpunit']],
+  ['cargo +nightly test', ['cargo']],
+  ['node node_modules/typescript/bin/tsc', []],
   ['npm t --silent', ['node']],
   ['npm test -- test/a.test.js', ['node']],
   ['npm run both', ['node', 'vitest']],
