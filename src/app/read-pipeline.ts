@@ -98,7 +98,15 @@ function checked(
   { toRun = true, strict = false, ...files }: Options & Pick<LintOptions, 'prompts' | 'scripts' | 'files'>,
 ): Omit<ReadPipeline, 'text'> {
   const partial = diagnostics.some(({ code }) => !harmless.includes(code));
-  const findings = whole === undefined ? [] : lint(whole, { toRun, strict, ...files, partial });
+  // What could not be read as it is written is one finding.
+  const isRefused = ({ place }: Diagnostic): boolean =>
+    diagnostics.some(
+      (one) => place !== undefined && one.place?.span.start.offset === place.span.start.offset,
+    );
+  const findings =
+    whole === undefined
+      ? []
+      : lint(whole, { toRun, strict, ...files, partial }).filter((one) => !isRefused(one));
   const found = [...diagnostics, ...findings];
   return {
     graph: hasErrors(found) ? undefined : whole?.graph,

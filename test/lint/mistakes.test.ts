@@ -46,6 +46,13 @@ test('the loop without a mistake has no finding', () => {
 
 type Row = readonly [code: string, place: string, fix: string, ...wrong: string[]];
 const rows: readonly Row[] = [
+  ['attribute-value', '5:62', 'shell="bash -eo pipefail"', 'timeout="60s"', 'shell="bash -eo pipefial"'],
+  [
+    ...(['unknown-class', '11:62', 'write last_failure.class=product'] as const),
+    ...['"outcome=fail"', '"outcome=fail && last_failure.class=produkt"'],
+  ],
+  ['unset-key', '10:28', 'write outcome', 'outcome=success', 'status=success'],
+  ['unset-key', '10:28', 'write outcome', 'outcome=success', 'node.test.outcome=success'],
   // Keywords, brackets, quotes.
   ['no-graph', '1:1', 'write digraph', 'digraph', 'digraf'],
   ['undirected-graph', '1:1', 'write digraph', 'digraph', 'graph'],
@@ -57,6 +64,7 @@ const rows: readonly Row[] = [
   ['syntax', '7:8', 'in [ ]', 'done [shape=Msquare]', 'done (shape=Msquare)'],
   ['quotes', '6:27', 'double quotes', '"Fix it"', "'Fix it'"],
   ['quotes', '6:27', 'double quotes', '"Fix it"', '“Fix it”'],
+  ['quotes', '10:27', 'double quotes', '"outcome=success"', "'outcome=success'"],
   ['unclosed-string', '6:27', 'close the string', '"Fix it"', '"Fix it'],
   ['unclosed-string', '6:27', 'write \\"', '"Fix it"', '"Fix "it" now"'],
   ['syntax', '5:43', 'double quotes', '"make test"', 'make test'],

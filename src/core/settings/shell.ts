@@ -1,4 +1,5 @@
 /** The attribute `shell`: the program that reads a `tool_command`, with its options. */
+import { nearest } from '../nearest.ts';
 import type { AttributeType, Read } from './types.ts';
 
 /** Shells that take their text after `-c` and read it as POSIX says: the guardrails rely on that. */
@@ -7,7 +8,22 @@ const names: readonly string[] = ['sh', 'bash', 'dash', 'ash', 'ksh', 'mksh', 'z
 const letters = /^[-+](?!.*[csil])[A-Za-z]+$/;
 const optionName = /^[a-z]+$/;
 
+/** Options that are set by name, of which a misspelt one is known. */
+const commonNames: readonly string[] = [
+  'errexit',
+  'errtrace',
+  'noclobber',
+  'noglob',
+  'nounset',
+  'pipefail',
+  'verbose',
+  'xtrace',
+];
+
 const problem = (why: string): Read<never> => ({ ok: false, why });
+
+const nearNamed = (option: string): string | undefined =>
+  commonNames.includes(option) ? undefined : nearest(option, commonNames);
 
 /** `bash -eo pipefail` in words. */
 export const shell = (): AttributeType<readonly string[]> => ({
@@ -28,6 +44,14 @@ export const shell = (): AttributeType<readonly string[]> => ({
       if (letters.test(option)) return false;
       return !(/^[-+][a-zA-Z]*o$/.test(options[at - 1] ?? '') && optionName.test(option));
     });
+    const named = options.find((option) => optionName.test(option) && nearNamed(option) !== undefined);
+    if (bad === undefined && named !== undefined) {
+      const meant = nearNamed(named) ?? '';
+      return {
+        ...problem(`has "${named}", which is no option`),
+        meant: [program, ...options.map((one) => (one === named ? meant : one))].join(' '),
+      };
+    }
     return bad === undefined
       ? { ok: true, value: [program, ...options] }
       : problem(

@@ -7,6 +7,8 @@ import { type Attribute, present } from '../../core/settings/types.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
+const lastClass = /^(?:context\.)?last_failure\.class$/;
+
 export const unknownClass: Rule = {
   code: 'unknown-class',
   severity: 'error',
@@ -17,12 +19,12 @@ export const unknownClass: Rule = {
     const seen = new Set<Attribute>();
     for (const edge of graph.edges) {
       const attribute = present(edge.attrs, 'condition');
-      if (attribute === undefined || seen.has(attribute) || !attribute.value.text.includes('failure_class'))
-        continue;
+      if (attribute === undefined || seen.has(attribute) || !attribute.value.text.includes('class')) continue;
       seen.add(attribute);
       const read = parseCondition(attribute.value.text);
       for (const { key, test, literal, at, length } of 'condition' in read ? read.compared : []) {
-        if (!asksClass(key) || (test !== '=' && test !== '!=') || literal === '') continue;
+        if (!(asksClass(key) || lastClass.test(key)) || (test !== '=' && test !== '!=') || literal === '')
+          continue;
         if (failureClasses.some((known) => known === literal) || classesIn(literal) !== undefined) continue;
         const meant = nearestOf(literal, failureClasses);
         yield finding(
@@ -33,7 +35,7 @@ export const unknownClass: Rule = {
             span: spanInValue(graph, attribute, at, length),
             fix:
               meant === undefined
-                ? `compare failure_class with one of ${failureClasses.join(', ')}`
+                ? `compare ${key} with one of ${failureClasses.join(', ')}`
                 : `write ${key}${test}${meant}`,
             // Any class does: it is not known whether the others can occur.
             repairs: [{ attribute, instead: withWord(attribute, { at, length }, meant ?? 'product') }],

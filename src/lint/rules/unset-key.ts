@@ -122,7 +122,7 @@ function names(node: Node, key: string, { options }: Subject): boolean {
 
 /** What the author may write in place of a key that nothing sets. */
 function fixFor(key: string, edge: Edge, { graph }: Subject): string {
-  const [, of = '', what = ''] = /^(.*)\.(\w+)$/.exec(key) ?? [];
+  const [, of = '', what = ''] = /^(?:node\.)?(.*)\.(\w+)$/.exec(key) ?? [];
   const isNode = graph.nodes.has(of);
   if (/^(?:exit_?code|exit_?status|return_?code|rc|code)$/i.test(isNode ? what : key))
     return 'an exit code other than 0 is outcome=fail';
@@ -132,6 +132,9 @@ function fixFor(key: string, edge: Edge, { graph }: Subject): string {
       ? `write ${word}: it is that of the node which the edge leaves`
       : `write ${word} on an edge that leaves "${of}": conditions see only the node which their edge leaves`;
   }
+  if (/^(?:status|result)$/i.test(key)) return 'write outcome';
+  if (/^(?:visits?|attempts?|tries|iterations?|rounds?)$/i.test(isNode ? what : key))
+    return `max_visits on a node says how often it may run`;
   if (/^(?:output|stdout)$/.test(isNode ? what : key)) return 'tool.output is the output of the latest tool';
   const near = nearest(key, engineKeys);
   if (near !== undefined) return `write ${near}`;

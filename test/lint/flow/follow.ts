@@ -53,6 +53,7 @@ export function visit(graph: Graph, state: RunState, outcome: Outcome) {
 export const outcomeOf = (said: WitnessStep): Outcome => {
   const words = {
     label: said.preferred_label ?? '',
+    ...(said.own_word === true ? { ownWord: true as const } : {}),
     suggested: said.suggested_ids ?? [],
     updates: { ...said.sets },
     notes: '',
