@@ -47,7 +47,7 @@ const namedError = /^\s*(?:[\w.$]*(?:Error|Exception))\b.*:\s*\S/;
 export function failureLine(output: string): string | undefined {
   const lines = plainLines(output);
   const at = mostTelling(lines, lines.map(says));
-  return at === undefined ? undefined : lines[at]?.trim();
+  return at === undefined ? undefined : lines[at]?.trim().replace(/^\|\s+/, '');
 }
 
 /** At most that many lines of an output that say what failed, in their order; none where no line does. */
@@ -83,8 +83,11 @@ const marginOf = (line: string): number => /^[\s|+]*/.exec(line)?.[0].length ?? 
 /** The line with the exception below a traceback's head: the first that is indented no deeper. Of exceptions that led to each
  *  other it is the last one's, which ended the program. Undefined for a line that heads no traceback, or one that is cut. */
 function exceptionBelow(lines: readonly string[], head: number): number | undefined {
-  const margin = traceback.exec(lines[head] ?? '')?.[1]?.length;
-  if (margin === undefined) return undefined;
+  const found = traceback.exec(lines[head] ?? '');
+  if (found === null) return undefined;
+  const [, { length } = ''] = found;
+  // The head of a group may have lost its margin; the frames below it have two more.
+  const margin = /Group/.test(found[0]) ? Math.max(length, marginOf(lines[head + 1] ?? '') - 2) : length;
   const isText = (line: string) => line.slice(marginOf(line)) !== '';
   const own = lines.findIndex((line, at) => at > head && isText(line) && marginOf(line) <= margin);
   if (own === -1) return undefined;
@@ -297,7 +300,7 @@ const headlines: readonly RegExp[] = [
 ];
 
 const evidence =
-  /^npm ERR!|error|exception|fail|assert|panic|abort|fatal|expect|actual|received|\bgot\b|\bwant(?:ed)?\b|\b(?:left|right):|mismatch|undefined|not found|no such|cannot|can't|unable|denied|refused|invalid|missing|unresolved|segmentation|timed? ?out|!=|^E\s{2,}\S/i;
+  /^npm ERR!|error|exception|fail|assert|panic|abort|fatal|expect|actual|received|\bgot\b|\bwant(?:ed)?\b|\b(?:left|right):|mismatch|undefined|not found|no such|cannot|can't|no rule to make|parameter not set|unbound variable|unable|denied|refused|invalid|missing|unresolved|segmentation|timed? ?out|!=|^E\s{2,}\S/i;
 
 const place =
   /[\w)\]-]\.\w{1,8}(?::\d+|\(\d+)|"[^"]+", line \d+|\bline \d+\b|^\s*(?:-->|❯|at )\s*\S+[.:/]\S*/;
@@ -305,6 +308,9 @@ const place =
 /** What npm adds below the output of a script or of a failed call: facts about the call, and advice. */
 const npmNoise =
   /^npm (?:ERR!|error)\s*(?:$|(?:code|errno|syscall|path|dest|command|signal|workspace|location|cwd)\b|(?:A complete log|This is probably not|There is likely additional|Exit status|Failed at the|Lifecycle script|in workspace|[A-Za-z]:\\|\/)|enoent This is related)/i;
+
+/** The script that npm starts, and advice of Node. */
+const banner = /^> [\w@./:-]+(?: [\w./:-]+)?\s*$|^\(Use `node --/;
 
 /** Stack frames of runtimes and packages. */
 const frame =
@@ -317,7 +323,7 @@ const mostLooked = 2000;
 function says(line: string): Says {
   const text = line.length > mostLooked ? line.slice(0, mostLooked) : line;
   if (text.trim() === '') return 'nothing';
-  if (npmNoise.test(text)) return 'nothing';
+  if (npmNoise.test(text) || banner.test(text)) return 'nothing';
   if (passed.test(text)) return 'passed';
   if (frame.test(text)) return 'frame';
   const real = text.replace(noFailure, '');

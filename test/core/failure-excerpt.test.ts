@@ -295,7 +295,36 @@ test.for<readonly [string, readonly string[], string]>([
       '  | ExceptionGroup: two (2 sub-exceptions)',
       '  +-+---- 1 ----',
     ],
-    '| ExceptionGroup: two (2 sub-exceptions)',
+    'ExceptionGroup: two (2 sub-exceptions)',
+  ],
+  [
+    'a group of exceptions at the beginning of an output',
+    [
+      `+ Exception Group ${head}`,
+      '  |   File "/w/a.py", line 3',
+      '  |     raise ExceptionGroup("two", [])',
+      '  | ExceptionGroup: two (2 sub-exceptions)',
+      '  +-+---- 1 ----',
+    ],
+    'ExceptionGroup: two (2 sub-exceptions)',
+  ],
+  [
+    'a script of npm that is named like a failure',
+    ['> fail', '> node e.js', '', 'TypeError: boom'],
+    'TypeError: boom',
+  ],
+  ['make', ["make: *** No rule to make target 'x'.  Stop."], "make: *** No rule to make target 'x'.  Stop."],
+  ['a shell', ['u.sh: 1: X: parameter not set'], 'u.sh: 1: X: parameter not set'],
+  [
+    'a text that Node threw',
+    [
+      '/w/a.js:1',
+      'throw "no key: invalid"',
+      '^',
+      'no key: invalid',
+      '(Use `node --trace-uncaught ...` to show where the exception was thrown)',
+    ],
+    'throw "no key: invalid"',
   ],
   [
     'the first of two that were logged',
