@@ -67,7 +67,7 @@ function readOutcomes(given: string, graph: Graph) {
   }
   if (passesOn(node))
     return usage(
-      `--outcome ${given}: ${id} is a ${node.type} node, which ${node.type === 'conditional' ? 'passes the outcome before it on' : 'always succeeds'}`,
+      `--outcome ${given}: ${id} is ${node.type === 'exit' ? 'an' : 'a'} ${node.type} node, which ${node.type === 'conditional' ? 'passes the outcome before it on' : 'always succeeds'}`,
       'name a node that does work',
     );
   const outcomes: Outcome[] = [];
