@@ -98,7 +98,7 @@ function checked(
   { toRun = true, strict = false, ...files }: Options & Pick<LintOptions, 'prompts' | 'scripts' | 'files'>,
 ): Omit<ReadPipeline, 'text'> {
   const partial = diagnostics.some(({ code }) => !harmless.includes(code));
-  // What could not be read as it is written is one finding.
+  // What could not be read is one finding.
   const isRefused = ({ place }: Diagnostic): boolean =>
     diagnostics.some(
       (one) => place !== undefined && one.place?.span.start.offset === place.span.start.offset,

@@ -220,7 +220,7 @@ function lastFlag(bare: string, words: OutcomeWords, tested: boolean): Verdict {
     if (last === undefined || !('text' in last) || last.text !== text) return undefined;
     const statuses = statusKeys.filter((key) => typeof said[key] === 'string');
     const word = statuses.map((key) => agentWord(String(said[key]), words)).find((one) => one !== undefined);
-    const flags = flagKeys.filter((key) => typeof said[key] === 'boolean');
+    const flags = (words.gate ? ['success'] : flagKeys).filter((key) => typeof said[key] === 'boolean');
     const flag = flags.length === 0 ? undefined : flags.every((key) => said[key]) ? 'success' : 'fail';
     const outcome = word?.outcome ?? flag;
     if (outcome === undefined) {

@@ -92,7 +92,9 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
     outcome.status === 'fail'
       ? toldReason(facts.printable ?? outcome.reason, outcome.attribution)
       : reasonOf(outcome);
-  const hint = isFinalConfig(outcome) ? ' (class config: only an edge that names failure_class takes it)' : '';
+  const hint = isFinalConfig(outcome)
+    ? ' (class config: only an edge that names failure_class takes it)'
+    : '';
   const noRoute = `no route from node ${facts.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}${hint}`;
   // Without an edge to verification the limit ends the run.
   const reason = outcome.status === 'fail' && outcome.class === 'budget' ? outcome.reason : noRoute;

@@ -76,7 +76,7 @@ function afterFailure(
     const [, own, limit] = /^max_\w+: node "(\w+)".*\((max_\w+) on the node\)$/.exec(reason) ?? [];
     // Unchanged, the agent of a loop would do in one more round what it did before.
     const change = reason.startsWith('loop_stopped: ')
-      ? `a change of ${failedNode}, or of what mends it,`
+      ? `a change of ${failedNode}, or of what fixes it,`
       : own === undefined
         ? undefined
         : `raising ${limit} of ${own}`;

@@ -45,7 +45,7 @@ test.for<readonly [string, string]>([
   ],
   [
     'loop_stopped: … --before)',
-    'f resume r1 --accept-changes # after a change of check, or of what mends it, in p.dot',
+    'f resume r1 --accept-changes # after a change of check, or of what fixes it, in p.dot',
   ],
   [
     'max_cost_usd: the cost of 1 call is unknown: allow calls of unknown cost with unknown_cost=allow on the graph or --unknown-cost allow',

@@ -312,6 +312,11 @@ test.for([
   expect(told).toContain(wanted);
 });
 
+test('at a goal gate a flag such as done is no verdict', () => {
+  for (const text of ['{"done":true}', '{"ok":true}', '{"status":"done"}'])
+    expect(spokenIn(text, { ...named, gate: true })).toEqual({ none: true });
+});
+
 test('a text whose form nothing but the prompt gave is an outcome only where edges test it and no file takes it', () => {
   const task = { settings: {}, named: named.named };
   const fail = '{"outcome":"fail","failure_reason":"red"}';
