@@ -49,7 +49,6 @@ export async function lostChecks(
 ): Promise<StageFailure | undefined> {
   if (notesOf(order).mayChangeChecks) return undefined;
   const promised = new Set(order.postconditions.map(({ path }) => path));
-  if (writes.every(({ path }) => promised.has(path))) return undefined;
   const changes = writes.map(({ path, content, before }) => ({
     path,
     before: before.is === 'absent' ? undefined : before.bytes?.toString('utf8'),
@@ -61,7 +60,7 @@ export async function lostChecks(
   const named = lost.slice(0, 10).map(({ path, why }) => `${path}: ${why}`);
   return stageFailure(
     'write_scope_violation',
-    `${named.join('; ')} (only a file that a postcondition names may lose tests or change what checks run, or any with the line may_change_checks in the notes of the order; new tests may be added)`,
+    `${named.join('; ')} (only a test or check that a postcondition names may lose tests or change what checks run, or any file with the line may_change_checks in the notes of the order; new tests may be added)`,
   );
 }
 
@@ -76,10 +75,12 @@ async function runByChecks(
     return bytes === undefined || bytes.length > largest ? undefined : bytes.toString('utf8');
   };
   const texts = new Map<string, string>();
-  for (const path of await pathsOf(run.history, state.head, io.env))
+  const paths = new Set(await pathsOf(run.history, state.head, io.env));
+  for (const path of paths)
     if (hasCommands(path) && !isInstalled(path)) texts.set(path, (await read(path)) ?? '');
   const accept = orders.flatMap((one) => one.order.acceptance_commands);
   return {
+    paths,
     reached: await reachedBy([...verify, ...accept], texts, read),
     direct: await reachedBy(verify, texts, async (path) =>
       (await read(path)) === undefined ? undefined : '',

@@ -1,8 +1,8 @@
-/** Recognises commands that ended with 0 and have run no test. */
+/** Recognises commands that ended with 0 although no test ran, or tests failed. */
 import type { NodeContext } from '../core/contracts/node-kind.ts';
 import type { CheckCommand } from '../core/policy/check-words.ts';
 import { runnersBehind } from '../core/policy/runners-behind.ts';
-import { untested } from '../core/policy/test-summary.ts';
+import { failedTests, untested } from '../core/policy/test-summary.ts';
 
 /** Bytes: of a script or a settings file, and of each output stream. */
 const most = { text: 1024 * 1024, stream: 8 * 1024 * 1024 };
@@ -17,7 +17,8 @@ type Ended = {
   readonly isCheck: boolean;
 };
 
-/** Why the command tested nothing, with the setting that accepts it; undefined if it may have. */
+/** Why the success of a command does not count: tests failed, or none ran (with the setting that accepts that); else
+ *  undefined. */
 export async function noTests(
   { node, files, workspace }: Pick<NodeContext, 'node' | 'files' | 'workspace'>,
   { command, folder, stdoutName, stderrName, isCheck }: Ended,
@@ -26,6 +27,9 @@ export async function noTests(
   const runners = await runnersBehind(command, folder, (path) => workspace.read(path, most.text));
   if (runners.length === 0 && !isCheck) return undefined;
   const read = async (name: string) => (await files.read(name, most.stream, 'tail')) ?? '';
-  const why = untested(`${await read(stdoutName)}\n${await read(stderrName)}`, runners);
+  const output = `${await read(stdoutName)}\n${await read(stderrName)}`;
+  const failed = failedTests(output, runners);
+  if (failed !== undefined) return failed;
+  const why = untested(output, runners);
   return why === undefined ? undefined : `${why}; allow_no_tests=true on node "${node.id}" accepts that`;
 }

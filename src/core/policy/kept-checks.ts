@@ -1,5 +1,6 @@
 /** Whether new contents of files keep the tests that exist, and what checks run. */
 import type { Reached } from './check-commands.ts';
+import { isOfChecks } from './check-files.ts';
 import { isNamedAsCheck } from './check-words.ts';
 import {
   concernsTests,
@@ -11,6 +12,7 @@ import {
   testBlocksIn,
   testsIn,
 } from './test-files.ts';
+import { overrideIn, testFolders } from './test-overrides.ts';
 
 /** A file that is going to be written; `before` is undefined for a new one. */
 export type RewrittenFile = {
@@ -25,6 +27,8 @@ export type RunByChecks = {
   readonly reached: Reached;
   /** What the command that verifies the project names itself, without what its scripts run in turn. */
   readonly direct: Reached;
+  /** The files of the project. */
+  readonly paths: ReadonlySet<string>;
 };
 
 /** For each file of `changes` that loses or changes a test, or something that checks run, why; new tests and tests that moved
@@ -44,10 +48,13 @@ export function changedChecks(
   const total = changes
     .filter(isTest)
     .reduce((sum, { before, after }) => sum + runningTests(after) - runningTests(before), 0);
+  const folders = testFolders(run.paths);
   return changes.flatMap((change) => {
     const { path } = change;
-    if (mayChange(path)) return [];
-    const why = inTests(change, now, total) ?? inChecks(change, run);
+    const override = overrideIn(change, run.paths, folders);
+    // A promised product is no part of the checks.
+    if (mayChange(path)) return override === undefined || isOfChecks(path) ? [] : [{ path, why: override }];
+    const why = inTests(change, now, total) ?? inChecks(change, run) ?? override;
     return why === undefined ? [] : [{ path, why }];
   });
 }

@@ -120,7 +120,7 @@ const skipped =
   /\b(?:describe|context|suite)\.skip\b|\bx(?:describe|context)\b|@(?:pytest\.mark\.|unittest\.)?(?:skip|xfail|expectedFailure)\b|^[ \t]*pytestmark\b.*\b(?:skip|xfail)\b|^\tt\.Skip(?:Now|f)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b|\bSkip\s*=\s*"|\{\s*skip:\s*(?:true|['"])|^[ \t]*__test__\s*=\s*False\b/gm;
 /** Declared tests whose body is empty. */
 const hollow =
-  /\b(?:it|test|specify|scenario)(?:\.\w+)*\s*\(\s*(['"`])[^\n]{0,400}?\1\s*,\s*(?:async\s*)?(?:\([\w\s,]*\)\s*=>|\w+\s*=>|function\s*\w*\s*\([\w\s,]*\))\s*(?:\{[\s;]*\}|null|undefined|void 0)|\bdef\s+test\w*\s*\([^)\n]*\)[^:\n]*:\s*(?:pass|\.\.\.|return|None)[ \t]*(?=\n|$)|^func\s+(?:\([^)\n]*\)\s*)?Test\w*\([^)\n]*\)\s*\{\s*\}|#\[(?:\w+::)*test\]\s*(?:pub\s+)?(?:async\s+)?fn\s+\w+\(\)\s*\{\s*\}|@(?:Test|ParameterizedTest)\b[^{}\n]*\s+[\w\s]*\([^)\n]*\)\s*\{\s*\}/gm;
+  /\b(?:it|test|specify|scenario)(?:\.\w+)*\s*\(\s*(['"`])[^\n]{0,400}?\1\s*,\s*(?:async\s*)?(?:\([\w\s,]*\)\s*=>|\w+\s*=>|function\s*\w*\s*\([\w\s,]*\))\s*(?:\{[\s;]*(?:\}|return\s*;)|null|undefined|void 0)|\bdef\s+test\w*\s*\([^)\n]*\)[^:\n]*:\s*(?:pass|\.\.\.|return|None)[ \t]*(?=\n|$)|^func\s+(?:\([^)\n]*\)\s*)?Test\w*\([^)\n]*\)\s*\{\s*\}|#\[(?:\w+::)*test\]\s*(?:pub\s+)?(?:async\s+)?fn\s+\w+\(\)\s*\{\s*\}|@(?:Test|ParameterizedTest)\b[^{}\n]*\s+[\w\s]*\([^)\n]*\)\s*\{\s*\}/gm;
 /** With one of these only the marked tests of a file run. */
 const only = /\b(?:it|test|describe|context|suite)\.only\b|\bf(?:it|describe|context)\s*\(|\bonly:\s*true\b/g;
 

@@ -1,4 +1,5 @@
 /** Recognises source files that change what other tests check: by patterns for common languages, not parsers. */
+import { isInstalled, isTestFile } from './test-files.ts';
 
 const libraries =
   /^(?:(?:node:)?assert(?:\/strict)?|node:test(?:\/\w+)?|vitest|@vitest\/.+|jest|@jest\/.+|chai|mocha|ava|tap|expect|should|power-assert|unittest(?:\.\w+)*|_?pytest(?:\.\w+)*|pluggy|nose2?|doctest|builtins|node:module)$/;
@@ -17,8 +18,8 @@ export function overriddenBy(
   isOwn: (module: string) => boolean,
 ): string | undefined {
   const isPython = path.endsWith('.py');
-  if (!isPython && !/\.[cm]?[jt]sx?$/.test(path)) return isTest ? endOf(text) : undefined;
-  const bindings = isPython ? pythonBindings(text) : scriptBindings(text);
+  if (!isPython && !/\.[cm]?[jt]sx?$/.test(path)) return isTest ? endOf(text) : forgedEnd(text);
+  const bindings = withAliases(text, isPython ? pythonBindings(text) : scriptBindings(text));
   for (const { name, from } of bindings) {
     if (standIns.test(name)) continue;
     if ((libraries.test(from) || (isTest && testModule.test(from))) && isAssigned(text, name))
@@ -32,10 +33,11 @@ export function overriddenBy(
     )
   )
     return 'it replaces the functions with which tests check';
+  if (/\bsyncBuiltinESMExports\(/.test(text)) return 'it replaces parts of the modules of Node for all tests';
   for (const [, from = ''] of text.matchAll(/\bsys\.modules\[['"]([\w.]+)['"]\](?:\.\w+)*\s*=(?!=)/g))
     if (libraries.test(from) || (isTest && isOwn(from)))
       return `it replaces parts of "${from}" for all tests`;
-  if (!isTest) return undefined;
+  if (!isTest) return forgedEnd(text);
   return isPython ? (hookIn(text) ?? endOf(text)) : endOf(text);
 }
 
@@ -54,6 +56,20 @@ const ends =
 function endOf(text: string): string | undefined {
   if (ends.test(text)) return 'it ends the tests with success';
   return /^func TestMain\(/m.test(text) && !/\.Run\(\)/.test(text) ? 'its TestMain runs no tests' : undefined;
+}
+
+/** Summaries of test runners, and the ends of programs that skip what a runner does last. */
+const summary =
+  /\bRan \d+ tests? in\b|\b\d+ passed(?:,.*)? in [\d.]+ ?m?s|\b\d+ passing\b|^.*['"`#ℹ\n] ?(?:tests|pass) \d+\b|\btest result: ok\b|\bTests:?\s+\d+ passed\b|\b\d+ examples?, 0 failures/m;
+const abrupt = /\b_exit\b|\breallyExit\b|\b(?:process\.exit|os\.Exit|process::exit|System\.exit)\(/;
+const whenLoaded =
+  /^(?:os\.)?_exit\(\s*0?\s*\)|\batexit\.register\([^\n]*_exit\b|\bon(?:ce)?\(\s*['"`](?:exit|beforeExit)['"`][^\n]*(?:\bexitCode\s*=\s*0|[eE]xit\(\s*0)|^func init\(\) \{(?:\n[^}].*)*?os\.Exit\(0\)/m;
+/** A product that ends whatever loads it with success. */
+function forgedEnd(text: string): string | undefined {
+  if (whenLoaded.test(text)) return 'it ends the tests that load it with success';
+  return abrupt.test(text) && summary.test(text)
+    ? 'it prints the summary of a test runner, and ends the program'
+    : undefined;
 }
 
 const escaped = (name: string): string => name.replace(/\$/g, '\\$');
@@ -80,10 +96,27 @@ function isReplaced(text: string, name: string): boolean {
   return !/^\s*(?:['"`\d[{-]|True\b|False\b|None\b|true\b|false\b|null\b|undefined\b)/.test(value);
 }
 
+/** Bindings with the other names that a text gives them or their parts. */
+function withAliases(text: string, bindings: readonly Binding[]): readonly Binding[] {
+  const aliases = bindings.flatMap(({ name, from }) =>
+    [
+      ...text.matchAll(
+        new RegExp(
+          `^[ \\t]*(?:const |let |var )?([\\w$]+)\\s*=\\s*${escaped(name)}(?:\\.[\\w$]+)*[ \\t]*;?[ \\t]*$`,
+          'gm',
+        ),
+      ),
+    ].map(([, alias = '']) => ({ name: alias, from })),
+  );
+  return [...bindings, ...aliases];
+}
+
 function scriptBindings(text: string): readonly Binding[] {
   const forms = [
     /\bimport\s+([\w$*{][^'"();]*?)\s+from\s*['"]([^'"]+)['"]/g,
     /\b(?:const|let|var)\s+([\w${][^=;]*?)\s*=\s*(?:await\s+import|require|\(await import)\s*\(\s*['"]([^'"]+)['"]/g,
+    // Loaded by another function: createRequire(…)(…), getBuiltinModule(…).
+    /\b(?:const|let|var)\s+([\w${][^=;]*?)\s*=\s*[\w$.]+(?:\([^()\n]*\))?\(\s*['"]((?:node:)?assert(?:\/strict)?|node:test)['"]/g,
   ];
   return forms.flatMap((form) =>
     [...text.matchAll(form)].flatMap(([, names = '', from = '']) =>
@@ -118,5 +151,48 @@ function pythonBindings(text: string): readonly Binding[] {
       const [what = '', name] = one.trim().split(/\s+as\s+/);
       found.push({ name: name ?? what, from: libraries.test(from) ? from : `${from}.${what}` });
     }
+  for (const [, name = '', from = ''] of text.matchAll(
+    /^[ \t]*(\w+)\s*=\s*(?:sys\.modules(?:\.get\(|\[)|(?:importlib\.)?import_module\(|__import__\()\s*['"]([\w.]+)['"]/gm,
+  ))
+    found.push({ name, from });
   return found.filter(({ name }) => /^\w+$/.test(name));
+}
+
+/** Why a change of a file changes the results of other tests, as `overriddenBy`; undefined also where the file did so before.
+ *  `start`: the files of the project; `folders`: those with tests in them or below. */
+export function overrideIn(
+  {
+    path,
+    before,
+    after = '',
+  }: { readonly path: string; readonly before: string | undefined; readonly after: string | undefined },
+  start: ReadonlySet<string>,
+  folders: ReadonlySet<string>,
+): string | undefined {
+  if (isInstalled(path)) return undefined;
+  const folder = path.split('/').slice(0, -1).join('/');
+  const isTest = isTestFile(path) || (/(?:^|\/)__init__\.py$/.test(path) && folders.has(folder));
+  const isOwn = (module: string): boolean => isModule(module, path, start);
+  const why = overriddenBy(path, after, isTest, isOwn);
+  return before !== undefined && overriddenBy(path, before, isTest, isOwn) === why ? undefined : why;
+}
+
+/** The folders with tests in them or below. */
+export const testFolders = (paths: Iterable<string>): ReadonlySet<string> =>
+  new Set(
+    [...paths]
+      .filter(isTestFile)
+      .flatMap((path) => path.split('/').map((_, at, parts) => parts.slice(0, at).join('/'))),
+  );
+
+/** Whether the project had a module of this name among `start`. */
+function isModule(module: string, path: string, start: ReadonlySet<string>): boolean {
+  if (module.startsWith('.') && !path.endsWith('.py')) return true;
+  const parts = module.split('.').filter((one) => one !== '');
+  return parts.some((_, at) => {
+    const name = parts.slice(0, at + 1).join('/');
+    return [`${name}.py`, `${name}/__init__.py`, `src/${name}.py`, `src/${name}/__init__.py`].some((one) =>
+      start.has(one),
+    );
+  });
 }

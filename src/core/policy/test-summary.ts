@@ -11,6 +11,8 @@ export type StartedRunner = {
   readonly summary?: RegExp;
   /** Matches what it prints for each of several programs, of which each ends with a summary. */
   readonly each?: RegExp;
+  /** Matches its totals; with a group only if tests failed. */
+  readonly totals?: RegExp;
 };
 
 type Spec = {
@@ -19,6 +21,7 @@ type Spec = {
   readonly command?: RegExp;
   readonly summary?: RegExp;
   readonly each?: RegExp;
+  readonly totals?: RegExp;
   /** Options of other reports, other purposes, or of other places for the output. */
   readonly unless?: RegExp;
   /** Files that may choose another reporter, and how. */
@@ -48,6 +51,7 @@ const specs: readonly Spec[] = [
       String.raw`\bno tests (?:ran|collected)|^Results \(`,
       tap,
     ),
+    totals: /^(?:=+ )?(?=\d+ \w+)(?:(?:\d+ \w+, )*(\d+ (?:failed|errors?))\b)?.* in [\d.]+s\b.*$/gm,
     unless:
       / (?:--co|--collect-only|--fixtures\S*|--markers|--version|-V|--help|-h|--setup-plan|--cache-show)\b/,
     silencer: (options) =>
@@ -57,6 +61,7 @@ const specs: readonly Spec[] = [
   {
     program: /^unittest$/,
     summary: lines(String.raw`^Ran \d+ tests? in |^NO TESTS RAN`),
+    totals: /^Ran \d+ tests? in .*\s+(FAILED \()?/gm,
     unless: / (?:-h|--help)\b/,
   },
   {
@@ -64,12 +69,14 @@ const specs: readonly Spec[] = [
     command:
       /^(?: (?:-r|-C|--import|--require|--loader|--experimental-loader|--conditions) \S+| -\S*)* --test(?: |$)/,
     summary: lines(String.raw`^\s*(?:#|ℹ)\s*tests \d+|<!-- tests \d+ -->`),
+    totals: /^\s*(?:#|ℹ) fail (?:0|(\d+))$/gm,
     unless: / --test-reporter(?:-destination|[ =](?!spec|tap|dot|junit))/,
     silencer: found(/ --test-reporter[ =]dot\b/),
   },
   {
     program: /^_?mocha$/,
     summary: lines(String.raw`^\s*\d+ passing\b|"passes": ?\d+|\["end",|<testsuite `, tap),
+    totals: /^\s*\d+ passing\b.*(?:\n\s*\d+ pending\b.*)?(\n\s*\d+ failing\b)?/gm,
     unless:
       / (?:(?:--reporter|-R)[ =](?!spec|dot|min|nyan|list|landing|progress|json|json-stream|xunit|tap)|--reporter-options?|-O|--dry-run|--help|-h|--version|-V|--list-\S*|init)\b/,
     settings: [...configs('.mocharc'), '.mocharc.yaml', '.mocharc.yml', '.mocharc.jsonc', 'package.json'],
@@ -78,6 +85,7 @@ const specs: readonly Spec[] = [
   {
     program: /^jest$/,
     summary: lines(String.raw`^Tests:\s+.*\btotal\b|"numTotalTests": ?\d+`),
+    totals: /^Tests:\s+(\d+ failed)?.*\btotal\b/gm,
     unless:
       / (?:--reporters|--listTests|--showConfig|--clearCache|--init|--help|-h|--version|-v|--config|-c)\b/,
     settings: [...configs('jest.config'), 'package.json'],
@@ -90,6 +98,7 @@ const specs: readonly Spec[] = [
       String.raw`^\s*(?:Tests|Test Files)\s+(?:no tests|\d+)|"numTotalTests": ?\d+|<testsuites|^TAP version`,
       tap,
     ),
+    totals: /^\s*Tests\s+(\d+ failed)?.*\(\d+\)/gm,
     unless:
       / (?:--reporter[ =](?!default|verbose|dot|json|junit|tap)|--outputFile|--config|-c|--help|-h|--version|-v|--merge-?reports)\b/i,
     settings: configs('vitest.config', 'vite.config', 'vitest.workspace'),
@@ -116,6 +125,7 @@ const specs: readonly Spec[] = [
   {
     program: /^rspec$/,
     summary: lines(String.raw`\b\d+ examples?, \d+ failures?|"example_count":`),
+    totals: /^\d+ examples?, (?:0|(\d+)) failures?/gm,
     unless: / (?:-o|--out|(?:-f ?|--format[ =])(?!p|d|j|h| )|--dry-run|--help|-h|--version|-v)\b/,
     settings: ['.rspec', '.rspec-local'],
     chooses: /(?:^|\s)(?:-o|--out|-f|--format)\b/,
@@ -157,7 +167,7 @@ export async function runnerOf(
   const options = words.map((word) => ` ${word}`).join('');
   const spec = specs.find((one) => one.program.test(program) && (one.command?.test(options) ?? true));
   if (spec === undefined || wanted.test(options) || spec.unless?.test(options) === true) return undefined;
-  const { summary, each, chooses, settings = [] } = spec;
+  const { summary, each, totals, chooses, settings = [] } = spec;
   for (const name of settings) if (chooses?.test((await read(name)) ?? '') === true) return undefined;
   const added = await Promise.all(
     (spec.quietIn ?? []).map(async (name) => quietOptions((await read(name)) ?? '')),
@@ -168,6 +178,7 @@ export async function runnerOf(
     ...(silencer === undefined ? {} : { silencer }),
     ...(summary === undefined ? {} : { summary }),
     ...(each === undefined ? {} : { each }),
+    ...(totals === undefined ? {} : { totals }),
   };
 }
 
@@ -210,4 +221,13 @@ function isSilent({ summary, each }: StartedRunner, text: string): boolean {
   if (summary === undefined) return false;
   if (each === undefined) return !summary.test(text);
   return (text.match(each)?.length ?? 0) > (text.match(summary)?.length ?? 0);
+}
+
+/** Why the output of a successful command shows that tests failed: a product can end its runner. */
+export function failedTests(output: string, runners: readonly StartedRunner[]): string | undefined {
+  const text = output.replace(sequences, '');
+  const failed = runners.find(
+    ({ totals }) => totals !== undefined && [...text.matchAll(totals)].at(-1)?.[1] !== undefined,
+  );
+  return failed === undefined ? undefined : `${failed.name} reports failed tests, but ended with success`;
 }

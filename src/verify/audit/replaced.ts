@@ -3,8 +3,8 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reached } from '../../core/policy/check-commands.ts';
 import { isOutput } from '../../core/policy/check-files.ts';
-import { isInstalled, isInstalledRunner, isTestFile } from '../../core/policy/test-files.ts';
-import { overriddenBy } from '../../core/policy/test-overrides.ts';
+import { isInstalled, isInstalledRunner } from '../../core/policy/test-files.ts';
+import { overrideIn } from '../../core/policy/test-overrides.ts';
 
 /** A changed file, with its times. */
 export type ReplacingChange = {
@@ -121,29 +121,10 @@ export const futureStamps = (workspace: string, reached: Reached, at: string): r
     .map(([path]) => path);
 
 function overrides(
-  { path, before, after = '' }: ReplacingChange,
+  change: ReplacingChange,
   { start }: AboutReplaced,
   folders: ReadonlySet<string>,
 ): Replaced | undefined {
-  if (isInstalled(path)) return undefined;
-  const folder = path.split('/').slice(0, -1).join('/');
-  const isTest = isTestFile(path) || (/(?:^|\/)__init__\.py$/.test(path) && folders.has(folder));
-  const isOwn = (module: string): boolean => isModule(module, path, start);
-  const why = overriddenBy(path, after, isTest, isOwn);
-  // Unless it did so before.
-  return why === undefined || (before !== undefined && overriddenBy(path, before, isTest, isOwn) === why)
-    ? undefined
-    : { code: 'tests-overridden', why };
-}
-
-/** Whether the project had a module of this name when the run began. */
-function isModule(module: string, path: string, start: ReadonlySet<string>): boolean {
-  if (module.startsWith('.') && !path.endsWith('.py')) return true;
-  const parts = module.split('.').filter((one) => one !== '');
-  return parts.some((_, at) => {
-    const name = parts.slice(0, at + 1).join('/');
-    return [`${name}.py`, `${name}/__init__.py`, `src/${name}.py`, `src/${name}/__init__.py`].some((one) =>
-      start.has(one),
-    );
-  });
+  const why = overrideIn(change, start, folders);
+  return why === undefined ? undefined : { code: 'tests-overridden', why };
 }

@@ -13,6 +13,7 @@ import {
   shadowFolder,
   testsIn,
 } from '../../core/policy/test-files.ts';
+import { testFolders } from '../../core/policy/test-overrides.ts';
 import type { AuditFinding } from '../../core/records/audit.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
@@ -57,7 +58,7 @@ export function tamperingIn(changes: readonly TestChange[], about: About): Audit
       ? []
       : [{ ...rest, before: before?.toString(), after: after?.toString(), head: after?.subarray(0, 16) }],
   );
-  const folders = new Set([...about.start].filter(isTestFile).flatMap(foldersOf));
+  const folders = testFolders(about.start);
   return [
     ...inTests(texts, about),
     ...texts.flatMap((one) => inSettings(one, about, folders)),
@@ -187,8 +188,6 @@ const sides = (before: string | undefined, after: string | undefined) => ({
 });
 
 const folderOf = (path: string): string => path.split('/').slice(0, -1).join('/');
-const foldersOf = (path: string): string[] =>
-  path.split('/').map((_, at, parts) => parts.slice(0, at).join('/'));
 
 const fixes: Readonly<Record<string, string>> = {
   'tests-removed': 'put the tests back, or remove them yourself before the run',

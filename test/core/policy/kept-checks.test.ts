@@ -47,6 +47,7 @@ const lostIn = async (
   const texts = new Map([['package.json', pkg({ test: 'node --test' })]]);
   const read = async () => '';
   const run = {
+    paths: new Set([a, b, 'calc.py', 'src/add.js', 'package.json']),
     reached: await reachedBy([...verify, ...accept], texts, read),
     direct: await reachedBy(verify, texts, read),
   };
@@ -103,6 +104,14 @@ test.for<Row>([
 ])('an order that did not say so may not leave %s', async ([, ...changes]) => {
   expect(await lostIn(changes)).toEqual([changes[0]?.path]);
   expect(await lostIn(changes, [changes[0]?.path ?? ''])).toEqual([]);
+});
+
+test.for<Row>([
+  ['replaces assertions', file('src/add.js', 'x', 'import a from "node:assert";\na.equal = () => {};\n')],
+  ['ends its runner', file('calc.py', undefined, 'import os\nos._exit(0)\n')],
+])('an order may not leave a product that %s, promised or not', async ([, ...changes]) => {
+  expect(await lostIn(changes)).toEqual([changes[0]?.path]);
+  expect(await lostIn(changes, [changes[0]?.path ?? ''])).toEqual([changes[0]?.path]);
 });
 
 test.for<Row>([

@@ -55,6 +55,34 @@ test.for<[string, string, string]>([
   ],
   ['ends the tests of Go', 'main_test.go', 'func TestMain(m *testing.M) {\n\tos.Exit(0)\n}\n'],
   ['runs none of them', 'main_test.go', 'func TestMain(m *testing.M) {\n}\n'],
+  [
+    'loads the assertions by another function',
+    'src/a.js',
+    'const r = createRequire(import.meta.url);\nconst a = r("node:assert");\na.equal = () => {};\n',
+  ],
+  [
+    'finds them among those of Node',
+    'src/a.js',
+    'const a = process.getBuiltinModule("assert");\na.ok = f;\n',
+  ],
+  [
+    'gives them another name',
+    'src/a.js',
+    'import a from "node:assert";\nconst b = a.strict;\nb.equal = f;\n',
+  ],
+  ['publishes what it replaced', 'src/a.js', 'import m from "node:module";\nm.syncBuiltinESMExports();\n'],
+  ['takes a class of unittest', 'calc.py', 'import unittest\nT = unittest.TestCase\nT.assertEqual = f\n'],
+  ['asks for it', 'calc.py', 'import sys\nu = sys.modules.get("unittest")\nu.TestCase.run = f\n'],
+  ['ends its runner', 'calc.py', 'import os\nos._exit(0)\ndef add(a, b):\n    return 0\n'],
+  ['ends it at the exit', 'calc.py', 'import atexit, os\natexit.register(os._exit, 0)\n'],
+  [
+    'forges its report',
+    'calc.py',
+    'import os, sys\ndef add(a, b):\n    print("Ran 2 tests in 0.1s")\n    os._exit(0)\n',
+  ],
+  ['forges one of Node', 'src/a.js', 'console.log("# tests 2\\n# pass 2"); process.exit(0);\n'],
+  ['changes the exit code', 'src/a.js', 'process.on("exit", () => { process.exitCode = 0; });\n'],
+  ['ends the tests of Go when loaded', 'add.go', 'package p\n\nfunc init() {\n\tos.Exit(0)\n}\n'],
   ['ends them at the exit', 'test/z.test.js', 'process.on("exit", () => { process.exitCode = 0; });'],
 ])('found: a file that %s', ([, path, text]) => {
   expect(by(path, text)).toBeDefined();
@@ -92,6 +120,11 @@ test.for<[string, string, string]>([
   ['ends itself as failed', 'test/a.test.js', 'process.exit(1);'],
   ['runs the tests of Go', 'main_test.go', 'func TestMain(m *testing.M) {\n\tos.Exit(m.Run())\n}\n'],
   ['is a product with hooks of pytest', 'src/plugin.py', 'def pytest_addoption(parser):\n    pass\n'],
+  ['names a part of the library', 'tests/test_a.py', 'import unittest\nT = unittest.TestCase\nx.T = 1\n'],
+  ['ends a child', 'pool.py', 'import os\nif os.fork() == 0:\n    work()\n    os._exit(0)\n'],
+  ['reports other tests', 'src/report.js', 'console.log(`${n} tests passed`);\nprocess.exit(0);\n'],
+  ['cleans up at the exit', 'src/a.js', 'process.on("exit", () => { rmSync(dir); });\nprocess.exit(0);\n'],
+  ['is a command of Go', 'main.go', 'package main\n\nfunc main() {\n\tos.Exit(0)\n}\n'],
   ['is a product that exits', 'src/cli.js', 'process.exit(0);'],
 ])('not found: a file that %s', ([, path, text]) => {
   expect(by(path, text)).toBeUndefined();

@@ -1,6 +1,6 @@
 /** Which output is a runner's own summary, and what silences it. */
 import { expect, test } from 'vitest';
-import { runnerOf, untested } from '../../../src/core/policy/test-summary.ts';
+import { failedTests, runnerOf, untested } from '../../../src/core/policy/test-summary.ts';
 
 const none = async () => undefined;
 const said = async (command: string, output: string, files: Readonly<Record<string, string>> = {}) => {
@@ -122,4 +122,26 @@ test('a runner whose settings choose a reporter is not known', async () => {
   ] as const)
     expect(await runnerOf(program, [], async (one) => (one === name ? text : undefined))).toBeUndefined();
   expect(await runnerOf('jest', [], none)).toBeDefined();
+});
+
+test.for<[string, string, boolean]>([
+  ['unittest', 'F.\nRan 2 tests in 0.001s\n\nFAILED (failures=1)\n', true],
+  ['unittest', 'FAILED (a line of the product)\nRan 2 tests in 0.001s\n\nOK\n', false],
+  ['pytest', '=== 1 failed, 2 passed in 0.02s ===\n', true],
+  ['pytest -q', '3 passed, 1 error in 0.02s\n', true],
+  ['pytest', '1 failed login in the log\n=== 2 passed, 1 xfailed in 0.02s ===\n', false],
+  ['node --test', 'ℹ pass 1\nℹ fail 1\n', true],
+  ['node --test', '# fail 1\n# tests 2\n# fail 0\n', false],
+  ['mocha', '  1 passing (3ms)\n  1 pending\n  2 failing\n', true],
+  ['mocha', '  1 passing (3ms)\n\n', false],
+  ['jest', 'Tests:       1 failed, 3 passed, 4 total\n', true],
+  ['jest', 'Tests:       3 passed, 3 total\n', false],
+  ['vitest run', '      Tests  1 failed | 2 passed (3)\n', true],
+  ['vitest run', '      Tests  3 passed (3)\n', false],
+  ['rspec', '3 examples, 1 failure\n', true],
+  ['rspec', '3 examples, 0 failures, 1 pending\n', false],
+])('%s that ended with success and printed %j: did tests fail? %s', async ([command, output, isFailed]) => {
+  const [program = '', ...words] = command.split(' ');
+  const runner = await runnerOf(program, words, none);
+  expect(failedTests(output, runner === undefined ? [] : [runner]) !== undefined).toBe(isFailed);
 });
