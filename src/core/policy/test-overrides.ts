@@ -41,32 +41,50 @@ export function overriddenBy(
   return isPython ? (hookIn(text) ?? endOf(text)) : endOf(text);
 }
 
+/** A `load_tests` that only adds tests, and settings of pytest that leave the choice of tests alone. */
+const onlyAdds =
+  /^def load_tests\(\w+, *(\w+), *\w+\):\n(?:[ \t]+(?:\1\.addTests?\(.*\)|return \1|#.*|import .*|from .*)\n?|[ \t]*\n)+(?!\S*[ \t])/m;
+const harmlessHook =
+  /^pytest_(?:addoption|addhooks|configure|unconfigure|report_header|assertrepr_compare|sessionstart|make_parametrize_id)$/;
+const choosesTests = /\bconfig\.(?:args|option\.\w+|known_args\w*)\b[^\n=]*=(?!=)|\bpluginmanager\b/;
+
 /** Functions by which a test file decides which tests of others count. */
 function hookIn(text: string): string | undefined {
-  const [, name] =
-    /^(?:async\s+)?def\s+(load_tests|pytest_\w+)\s*\(|^(load_tests|collect_ignore(?:_glob)?)\s*=/m
-      .exec(text)
-      ?.filter((one) => one !== undefined) ?? [];
-  return name === undefined ? undefined : `its ${name} decides which tests run`;
+  const hooks = text
+    .replace(onlyAdds, '')
+    .matchAll(
+      /^(?:async\s+)?def\s+(load_tests|pytest_\w+)\s*\(|^(load_tests|collect_ignore(?:_glob)?)\s*=/gm,
+    );
+  for (const [, hook, list] of hooks) {
+    const name = hook ?? list ?? '';
+    if (!harmlessHook.test(name) || choosesTests.test(text)) return `its ${name} decides which tests run`;
+  }
+  return undefined;
 }
 
-/** A test that ends all of them with success. */
-const ends =
-  /\b(?:process\.(?:exit|reallyExit)|os\._exit|os\.Exit|process::exit|System\.exit|Deno\.exit|exit!)\s*\(?\s*0\s*\)?|\bprocess\.exitCode\s*=\s*0\b/;
+/** A test that ends all of them with success. What only ends its own process is left out: runners notice that. */
 function endOf(text: string): string | undefined {
-  if (ends.test(text)) return 'it ends the tests with success';
-  return /^func TestMain\(/m.test(text) && !/\.Run\(\)/.test(text) ? 'its TestMain runs no tests' : undefined;
+  const main = /^func TestMain\([\s\S]*/m.exec(text)?.[0];
+  if (main !== undefined && (!/\.Run\(\)/.test(main) || /\bos\.Exit\(0\)/.test(main)))
+    return 'its TestMain ends with success';
+  return forgedEnd(text);
 }
 
 /** Summaries of test runners, and the ends of programs that skip what a runner does last. */
 const summary =
   /\bRan \d+ tests? in\b|\b\d+ passed(?:,.*)? in [\d.]+ ?m?s|\b\d+ passing\b|^.*['"`#ℹ\n] ?(?:tests|pass) \d+\b|\btest result: ok\b|\bTests:?\s+\d+ passed\b|\b\d+ examples?, 0 failures/m;
 const abrupt = /\b_exit\b|\breallyExit\b|\b(?:process\.exit|os\.Exit|process::exit|System\.exit)\(/;
-const whenLoaded =
-  /^(?:os\.)?_exit\(\s*0?\s*\)|\batexit\.register\([^\n]*_exit\b|\bon(?:ce)?\(\s*['"`](?:exit|beforeExit)['"`][^\n]*(?:\bexitCode\s*=\s*0|[eE]xit\(\s*0)|^func init\(\) \{(?:\n[^}].*)*?os\.Exit\(0\)/m;
-/** A product that ends whatever loads it with success. */
+const whenLoaded = [
+  /^(?:os\.)?_exit\(\s*0?\s*\)/m,
+  /\batexit\.register\([^\n]*_exit\b/,
+  /\bon(?:ce)?\(\s*['"`](?:exit|beforeExit)['"`]\s*,[^{}\n]*(?:\{[^{}]*)?(?:\bexitCode\s*=\s*0|[eE]xit\(\s*0)/,
+  /\b(?:after|afterAll)\([^{}\n]*(?:\{[^{}]*)?\b(?:process\.exit|reallyExit)\(\s*0/,
+  /\bat_exit\b[^\n]*exit!?\(?\s*(?:0|true)\b/,
+  /^func init\(\) \{(?:\n[^}].*)*?os\.Exit\(0\)/m,
+];
+/** A file that ends whatever loads it with success. */
 function forgedEnd(text: string): string | undefined {
-  if (whenLoaded.test(text)) return 'it ends the tests that load it with success';
+  if (whenLoaded.some((form) => form.test(text))) return 'it ends the tests that load it with success';
   return abrupt.test(text) && summary.test(text)
     ? 'it prints the summary of a test runner, and ends the program'
     : undefined;

@@ -25,6 +25,8 @@ type AboutReplaced = {
   readonly start: ReadonlySet<string>;
   readonly reached: Reached;
   readonly began: string;
+  /** The time of a file at the end of the run, in milliseconds; 0 for none. */
+  readonly timeOf: (path: string) => number;
 };
 
 /** What a change replaces; undefined for none. `folders`: those with tests of the start in them or below. */
@@ -35,13 +37,23 @@ export function replacedBy(
 ): Replaced | undefined {
   if (change.after === undefined) return undefined;
   return (
-    program(change, about) ?? bytecode(change) ?? upToDate(change, about) ?? overrides(change, about, folders)
+    program(change, about) ??
+    installed(change, about) ??
+    bytecode(change) ??
+    upToDate(change, about) ??
+    overrides(change, about, folders)
   );
 }
 
 /** Whether a file decides by its place or its kind, so that its content has to be looked at. */
-export const mayReplace = (path: string, { reached }: Pick<AboutReplaced, 'reached'>): boolean =>
-  isProgram(path, reached) || /\.py[co]$/.test(path) || stampOf(path, reached) !== undefined;
+export const mayReplace = (
+  path: string,
+  { reached, start }: Pick<AboutReplaced, 'reached' | 'start'>,
+): boolean =>
+  isProgram(path, reached) ||
+  isOfPackage(path, start) ||
+  /\.py[co]$/.test(path) ||
+  stampOf(path, reached) !== undefined;
 
 /** Folders that programs put before PATH, and what Python loads at its start. */
 const programFolder =
@@ -57,6 +69,28 @@ const isProgram = (path: string, { programFolders }: Reached): boolean =>
 const program = ({ path }: ReplacingChange, { reached }: AboutReplaced): Replaced | undefined =>
   isProgram(path, reached)
     ? { code: 'runner-shadowed', why: "a check's programs would run this file in place of another one" }
+    : undefined;
+
+/** The name of an installed package; none for caches and records of package managers. */
+const packageIn = (path: string): string | undefined =>
+  /(?:^|\/)(?:node_modules|site-packages)\/((?:@[^/]+\/)?[^./@][^/]*)(?![\s\S]*\/node_modules\/)/.exec(
+    path,
+  )?.[1];
+
+const packages = new WeakMap<ReadonlySet<string>, ReadonlySet<string>>();
+
+/** Whether a package of the same name was installed when the run began. */
+function isOfPackage(path: string, start: ReadonlySet<string>): boolean {
+  const name = packageIn(path);
+  if (name === undefined || /(?:^|\/)__pycache__\//.test(path)) return false;
+  const known = packages.get(start) ?? new Set([...start].flatMap((one) => packageIn(one) ?? []));
+  packages.set(start, known);
+  return known.has(name);
+}
+
+const installed = ({ path }: ReplacingChange, { start }: AboutReplaced): Replaced | undefined =>
+  isOfPackage(path, start)
+    ? { code: 'runner-shadowed', why: 'checks would load this file of a package that was installed before' }
     : undefined;
 
 /** Python compares bytecode with its source unless the bytecode says not to. */
@@ -77,7 +111,7 @@ function stampOf(path: string, { stamps }: Reached): string | undefined {
 /** What makes make believe that there is nothing to do. */
 function upToDate(
   { path, before, by, mtimeMs = 0, at }: ReplacingChange,
-  { reached, start, began }: AboutReplaced,
+  { reached, start, began, timeOf }: AboutReplaced,
 ): Replaced | undefined {
   const target = stampOf(path, reached);
   const isMade = target !== undefined && reached.stamps.get(target)?.isMade === true;
@@ -86,7 +120,8 @@ function upToDate(
     before === undefined &&
     !start.has(target) &&
     !(isMade && by === 'tool') &&
-    !isOutput(path)
+    // A check that ran later has made it anew.
+    !(isOutput(path) && (by === 'tool' || at === undefined || timeOf(path) > Date.parse(at)))
   )
     return {
       code: 'check-skipped',
@@ -111,13 +146,18 @@ export const inFuture = 'its date is in the future, so that make takes it for ne
 const slackMs = 60_000;
 const isFuture = (mtimeMs: number, at: string): boolean => mtimeMs > Date.parse(at) + slackMs;
 
+export function timeIn(workspace: string, path: string): number {
+  try {
+    return lstatSync(join(workspace, path)).mtimeMs;
+  } catch {
+    return 0;
+  }
+}
+
 /** Targets of make with a date in the future: no snapshot differs by a date alone. */
 export const futureStamps = (workspace: string, reached: Reached, at: string): readonly string[] =>
   [...reached.stamps]
-    .filter(([path, { skipsCheck }]) => {
-      const is = skipsCheck ? lstatSync(join(workspace, path), { throwIfNoEntry: false }) : undefined;
-      return is !== undefined && isFuture(is.mtimeMs, at);
-    })
+    .filter(([path, { skipsCheck }]) => skipsCheck && isFuture(timeIn(workspace, path), at))
     .map(([path]) => path);
 
 function overrides(

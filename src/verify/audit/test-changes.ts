@@ -18,7 +18,7 @@ import type { AuditFinding } from '../../core/records/audit.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { commandsOf } from './evidence.ts';
-import { futureStamps, inFuture, replacedBy } from './replaced.ts';
+import { futureStamps, inFuture, replacedBy, timeIn } from './replaced.ts';
 import type { About } from './watched.ts';
 
 /** A file before and after one execution or commit. */
@@ -275,6 +275,7 @@ export async function aboutChecks(
     reachedOf: ({ commands }) => follow(commands),
     hadChecks: [...paths].some(isRun),
     began,
+    timeOf: (path) => timeIn(workspace, path),
     future: futureStamps(workspace, reached, ended),
   };
 }

@@ -17,6 +17,7 @@ export type About = {
   /** Whether the run began with tests, or with what its checks run. */
   readonly hadChecks: boolean;
   readonly began: string;
+  readonly timeOf: (path: string) => number;
   /** Targets of make that are dated in the future. */
   readonly future: readonly string[];
 };

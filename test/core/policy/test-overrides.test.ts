@@ -73,6 +73,13 @@ test.for<[string, string, string]>([
   ['publishes what it replaced', 'src/a.js', 'import m from "node:module";\nm.syncBuiltinESMExports();\n'],
   ['takes a class of unittest', 'calc.py', 'import unittest\nT = unittest.TestCase\nT.assertEqual = f\n'],
   ['asks for it', 'calc.py', 'import sys\nu = sys.modules.get("unittest")\nu.TestCase.run = f\n'],
+  [
+    'empties the tests that are loaded',
+    'tests/__init__.py',
+    'def load_tests(loader, tests, pattern):\n    tests = []\n    return tests\n',
+  ],
+  ['configures which tests run', 'conftest.py', 'def pytest_configure(config):\n    config.args = []\n'],
+  ['ends its runner after the tests', 'test/a.test.js', 'after(() => {\n  process.exit(0);\n});\n'],
   ['ends its runner', 'calc.py', 'import os\nos._exit(0)\ndef add(a, b):\n    return 0\n'],
   ['ends it at the exit', 'calc.py', 'import atexit, os\natexit.register(os._exit, 0)\n'],
   [
@@ -121,6 +128,19 @@ test.for<[string, string, string]>([
   ['runs the tests of Go', 'main_test.go', 'func TestMain(m *testing.M) {\n\tos.Exit(m.Run())\n}\n'],
   ['is a product with hooks of pytest', 'src/plugin.py', 'def pytest_addoption(parser):\n    pass\n'],
   ['names a part of the library', 'tests/test_a.py', 'import unittest\nT = unittest.TestCase\nx.T = 1\n'],
+  [
+    'adds doctests',
+    'tests/test_doc.py',
+    'def load_tests(loader, tests, ignore):\n    tests.addTests(doctest.DocTestSuite(calc))\n    return tests\n\n\nclass T:\n    pass\n',
+  ],
+  [
+    'registers a marker',
+    'conftest.py',
+    'def pytest_configure(config):\n    config.addinivalue_line("markers", "slow: slow")\n',
+  ],
+  ['resets the exit code', 'test/a.test.js', 'afterEach(() => {\n  process.exitCode = 0;\n});\n'],
+  ['is a fixture that exits', 'test/fixtures/server.js', 'process.on("SIGTERM", () => process.exit(0));\n'],
+  ['starts one that exits', 'test/a.test.js', 'run(["node", "-e", "process.exit(0)"]);\n'],
   ['ends a child', 'pool.py', 'import os\nif os.fork() == 0:\n    work()\n    os._exit(0)\n'],
   ['reports other tests', 'src/report.js', 'console.log(`${n} tests passed`);\nprocess.exit(0);\n'],
   ['cleans up at the exit', 'src/a.js', 'process.on("exit", () => { rmSync(dir); });\nprocess.exit(0);\n'],
