@@ -44,3 +44,9 @@ export const isNothing = ({ created, modified, deleted, folders }: Changes): boo
   [created, modified, deleted, folders.created, folders.modified, folders.deleted].every(
     (paths) => paths.length === 0,
   );
+
+/** What a file contains, by its hash, or a link points to; undefined for neither. */
+export function contentIn({ tree }: Snapshot, path: string): string | undefined {
+  const { hash, target } = tree.get(path) ?? {};
+  return hash ?? (target === undefined ? undefined : `-> ${target}`);
+}

@@ -17,27 +17,29 @@ export async function runnersBehind(
   read: Read,
 ): Promise<readonly StartedRunner[]> {
   const found: StartedRunner[] = [];
-  const open: Command[] = [{ command, folder, here: folder }];
+  const open: Command[] = [{ command, folder, here: folder, decides: true }];
   // A script may start itself.
   for (let left = 50; left > 0; left--) {
     const next = open.shift();
     if (next === undefined) break;
     const each = typeof next.command === 'string' ? inText(next.command, next) : [words(next)];
-    for (const { argv, folder: at } of each) {
+    for (const { argv, folder: at, decides } of each) {
       const inner = await startedIn(argv, at, read);
-      if ('runner' in inner) found.push(inner.runner);
-      else open.push(...inner.commands);
+      if ('runner' in inner) found.push({ ...inner.runner, decides: decides && next.decides });
+      else open.push(...inner.commands.map((one) => ({ ...one, decides: decides && next.decides })));
     }
   }
   return found;
 }
 
-/** `here`: the folder of the script that has the text. */
-type Command = { readonly command: CheckCommand; readonly folder: string; readonly here: string };
-type Started = { readonly argv: readonly string[]; readonly folder: string };
+/** `here`: the folder of the script that has the text; `decides`: whether its failure is the failure of the whole. */
+type Inside = { readonly command: CheckCommand; readonly folder: string; readonly here: string };
+type Command = Inside & { readonly decides: boolean };
+type Started = { readonly argv: readonly string[]; readonly folder: string; readonly decides: boolean };
 const words = ({ command, folder }: Command): Started => ({
   argv: typeof command === 'string' ? [] : command,
   folder,
+  decides: true,
 });
 
 /** Words of commands after which another command may not run, or that begin and end what may not run. */
@@ -53,7 +55,10 @@ function inText(text: string, { folder, here }: Command): readonly Started[] {
   let at = folder;
   let depth = 0;
   if (text.includes('<<')) return [];
-  for (const line of text.replace(/\\\n/g, ' ').split('\n')) {
+  const lines = text.replace(/\\\n/g, ' ').split('\n');
+  const last = lines.findLastIndex((line) => !/^\s*(?:#.*)?$/.test(line));
+  const stops = /^\s*set -\w*e|^#!.*\s-\w*e/m.test(text);
+  for (const [nth, line] of lines.entries()) {
     const plain = withoutSubstitutions(line, here).replace(orFails, '');
     if (!isWhole(plain)) return found;
     const { commands, operators } = readShell(plain);
@@ -68,7 +73,11 @@ function inText(text: string, { folder, here }: Command): readonly Started[] {
       if (!isCertain || argv.length === 0) continue;
       if (argv[0] === 'cd') at = movedTo(at, argv);
       else if (isPlain(commands[index]) && !texts.slice(0, index).some(([first = '']) => asks.test(first)))
-        found.push({ argv, folder: at });
+        found.push({
+          argv,
+          folder: at,
+          decides: stops || (nth === last && (index === texts.length - 1 || !operators.includes(';'))),
+        });
     }
     // A folder that a group enters is left with it.
     if (plain.includes('(')) at = folder;
@@ -109,7 +118,7 @@ function movedTo(folder: string, [, to = '']: readonly string[]): string {
   return /^[\w.-][\w./-]*$/.test(to) ? posix.normalize(posix.join(folder, to)) : '?';
 }
 
-type Inner = { readonly runner: StartedRunner } | { readonly commands: readonly Command[] };
+type Inner = { readonly runner: Omit<StartedRunner, 'decides'> } | { readonly commands: readonly Inside[] };
 const nothing: Inner = { commands: [] };
 
 /** What a command of these words starts. */

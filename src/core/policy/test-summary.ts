@@ -13,6 +13,8 @@ export type StartedRunner = {
   readonly each?: RegExp;
   /** Matches its totals; with a group only if tests failed. */
   readonly totals?: RegExp;
+  /** Whether its failure is the failure of the whole command. */
+  readonly decides: boolean;
 };
 
 type Spec = {
@@ -163,7 +165,7 @@ export async function runnerOf(
   program: string,
   words: readonly string[],
   read: (name: string) => Promise<string | undefined>,
-): Promise<StartedRunner | undefined> {
+): Promise<Omit<StartedRunner, 'decides'> | undefined> {
   const options = words.map((word) => ` ${word}`).join('');
   const spec = specs.find((one) => one.program.test(program) && (one.command?.test(options) ?? true));
   if (spec === undefined || wanted.test(options) || spec.unless?.test(options) === true) return undefined;
@@ -227,7 +229,8 @@ function isSilent({ summary, each }: StartedRunner, text: string): boolean {
 export function failedTests(output: string, runners: readonly StartedRunner[]): string | undefined {
   const text = output.replace(sequences, '');
   const failed = runners.find(
-    ({ totals }) => totals !== undefined && [...text.matchAll(totals)].at(-1)?.[1] !== undefined,
+    ({ totals, decides }) =>
+      decides && totals !== undefined && [...text.matchAll(totals)].at(-1)?.[1] !== undefined,
   );
   return failed === undefined ? undefined : `${failed.name} reports failed tests, but ended with success`;
 }

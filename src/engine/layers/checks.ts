@@ -6,7 +6,7 @@ import { isSource } from '../../core/policy/check-files.ts';
 import { isSourceCode } from '../../core/policy/test-files.ts';
 import { below } from '../../platform/files/names.ts';
 import { readRun } from '../../store/run-journal.ts';
-import { diff } from '../../workspace/diff.ts';
+import { contentIn, diff } from '../../workspace/diff.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { type CheckSet, checkSetOf } from '../check-set.ts';
 import type { RunContext } from '../run-context.ts';
@@ -67,11 +67,6 @@ function guardOf(
     return [...changed, ...moved].sort();
   };
 }
-
-const contentIn = ({ tree }: Snapshot, path: string): string | undefined => {
-  const entry = tree.get(path);
-  return entry?.hash ?? entry?.target;
-};
 
 const placeOf = (workspace: string, path: string) =>
   lstatSync(below(workspace, path), { bigint: true, throwIfNoEntry: false });

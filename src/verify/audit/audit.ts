@@ -13,6 +13,7 @@ import { GitError } from '../../platform/git.ts';
 import { readJournal } from '../../store/journal-read.ts';
 import { readRun } from '../../store/run-journal.ts';
 import { readManifest } from '../../store/runs.ts';
+import { contentIn } from '../../workspace/diff.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import { canariesFor, type SealedCanaries } from './canaries.ts';
@@ -129,16 +130,16 @@ class Auditor {
       const isWatched = await watched(work);
       const scope = scopeOfNode(this.graph, node);
       for await (const changed of changedBy(work, this.snapshots, this.damaged)) {
-        const { path, hash, mtimeMs } = changed;
+        const { path, hash, is, mtimeMs } = changed;
         const counts = isWatched(path);
         const isKnown = hash !== undefined && this.seen.has(hash);
         // A tool that writes known contents reveals nothing.
         if (isKnown && !counts) continue;
         const before = counts || this.canaries !== undefined ? await changed.before() : undefined;
         const after = await changed.after();
-        const atStart = start.tree.get(path)?.hash;
-        const restored = atStart === end.tree.get(path)?.hash;
-        if (counts && work.isVisit && !(restored && hash === atStart))
+        const atStart = contentIn(start, path);
+        const restored = atStart === contentIn(end, path);
+        if (counts && work.isVisit && !(restored && is === atStart))
           changes.push({
             path,
             before,

@@ -7,7 +7,7 @@ import { exchangesLayout, layout, nodeLayout, reservedNodeIds } from '../../core
 import type { RunRecord } from '../../core/records/visit.ts';
 import { isFolder, namesIn, readPlainBytes } from '../../platform/files/read.ts';
 import { bodiesOf, DamagedExchange, readBody, readExchanges } from '../../store/exchanges.ts';
-import { diff } from '../../workspace/diff.ts';
+import { contentIn, diff } from '../../workspace/diff.ts';
 import { DamagedStore } from '../../workspace/errors.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 
@@ -190,6 +190,8 @@ const isFactory = (command: CheckCommand): boolean =>
 export type Changed = {
   readonly path: string;
   readonly hash: string | undefined;
+  /** As `contentIn`. */
+  readonly is: string | undefined;
   readonly mtimeMs: number | undefined;
   /** Contents; undefined if there was no file. The content of a link is its target. */
   before(): Promise<Buffer | undefined>;
@@ -219,6 +221,7 @@ export async function* changedBy(
       yield {
         path,
         hash: is.tree.get(path)?.hash,
+        is: contentIn(is, path),
         mtimeMs: is.tree.get(path)?.mtimeMs,
         before: () => content(was, path),
         after: () => content(is, path),

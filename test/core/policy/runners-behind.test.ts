@@ -110,3 +110,18 @@ test('a command in words is followed in its folder', async () => {
   expect(await behind(['npm', 'test'], 'app')).toEqual(['jest']);
   expect(await behind(['bash', 'check.sh'])).toEqual(['node']);
 });
+
+test.for<[string, boolean]>([
+  ['npm test', true],
+  ['bash check.sh', true],
+  ['npm ci && npm test', true],
+  ['npm test && echo done', true],
+  ['make test', true],
+  ['npm test; echo done', false],
+  ['pytest\necho done', false],
+  ['sh fails.sh', false],
+  ["sh -c 'npm test'; true", false],
+])('%s: does the failure of its tests fail it? %s', async ([command, decides]) => {
+  const found = await runnersBehind(command, '.', async (path) => files[path]);
+  expect(found.map((one) => one.decides)).toEqual([decides]);
+});

@@ -6,7 +6,7 @@ const none = async () => undefined;
 const said = async (command: string, output: string, files: Readonly<Record<string, string>> = {}) => {
   const [program = '', ...words] = command.split(' ');
   const runner = await runnerOf(program, words, async (name) => files[name]);
-  return runner === undefined ? 'unknown' : untested(output, [runner]);
+  return runner === undefined ? 'unknown' : untested(output, [{ ...runner, decides: true }]);
 };
 
 test.for([
@@ -143,5 +143,7 @@ test.for<[string, string, boolean]>([
 ])('%s that ended with success and printed %j: did tests fail? %s', async ([command, output, isFailed]) => {
   const [program = '', ...words] = command.split(' ');
   const runner = await runnerOf(program, words, none);
-  expect(failedTests(output, runner === undefined ? [] : [runner]) !== undefined).toBe(isFailed);
+  expect(failedTests(output, runner === undefined ? [] : [{ ...runner, decides: true }]) !== undefined).toBe(
+    isFailed,
+  );
 });
