@@ -20,7 +20,7 @@ import { differenceWords, targetDifferences } from '../git/target-bytes.ts';
 import { DiskStop, diskError, fixDisk } from '../platform/files/disk-error.ts';
 import { BadJsonRecord } from '../platform/files/json-record.ts';
 import { isFolder } from '../platform/files/read.ts';
-import { isMissing } from '../platform/files/write.ts';
+import { diskWords, isMissing } from '../platform/files/write.ts';
 import { GitError, isNoTop, sourceGit, startGitAgain } from '../platform/git.ts';
 import { ownerOf } from '../store/lock.ts';
 import { readRun } from '../store/run-journal.ts';
@@ -30,7 +30,6 @@ import { invocationOf } from './arguments.ts';
 import { liesInRun } from './checkout.ts';
 import { findNamed } from './find-run.ts';
 import type { CliIo } from './io.ts';
-import { diskWords } from './report/errors.ts';
 import type { VerbResult } from './verb.ts';
 
 export type DeliverOptions = {

@@ -13,6 +13,7 @@ import {
 } from '../core/records/journal.ts';
 import { layout } from '../core/records/layout.ts';
 import type { CallRecord, RunRecord } from '../core/records/visit.ts';
+import { DiskStop } from '../platform/files/disk-error.ts';
 import { LineChain, linkOf } from './chain.ts';
 import { completedNodes, writeCheckpoint } from './checkpoint.ts';
 import { type Visits, visitsAmong } from './evidence.ts';
@@ -65,9 +66,19 @@ let latest: { readonly is: string; readonly read: ReturnType<typeof readLines> }
 function linesOf(path: string): ReturnType<typeof readLines> {
   const is = identityOf(path);
   if (latest !== undefined && latest.is === is) return latest.read;
-  const read = readLines(path);
+  const read = readOrRefused(path);
   latest = is === '' ? undefined : { is, read };
   return read;
+}
+
+/** A line that no run writes makes one run unreadable, and stops nothing that reads others as well. */
+function readOrRefused(path: string): ReturnType<typeof readLines> {
+  try {
+    return readLines(path);
+  } catch (error) {
+    if (error instanceof DiskStop) return { ...unreadableFile(error.message, error.fix), missing: false };
+    throw error;
+  }
 }
 
 /** Bytes of a journal that is worth keeping. */

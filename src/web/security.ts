@@ -113,7 +113,12 @@ export const withTokenOnly =
         { 'WWW-Authenticate': 'Bearer' },
       );
     if (isForeign(c, way, access))
-      return problem(403, 'forbidden', 'the request comes from another page', 'use the page of this server');
+      return problem(
+        403,
+        'forbidden',
+        'the request comes from a page at another address',
+        'use the page of this server; behind a proxy, start it with --public-url and the address of that page',
+      );
     return next();
   };
 

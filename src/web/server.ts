@@ -1,8 +1,8 @@
 /** The HTTP server: checks, endpoints, the page. */
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
-import { diskError } from '../platform/files/disk-error.ts';
-import { isCode, systemWords } from '../platform/files/write.ts';
+import { DiskStop, diskError } from '../platform/files/disk-error.ts';
+import { diskWords, inTheWay, isCode } from '../platform/files/write.ts';
 import { schemaProblems } from '../store/unreadable.ts';
 import { handlers } from './api/index.ts';
 import { answerAsset, type PageAssets } from './assets.ts';
@@ -39,14 +39,10 @@ export function webApp(web: Web, access: Access, page: PageAssets, internal: (er
   app.onError((error) => {
     if (error instanceof CutBody)
       return problem(400, 'bad-request', 'the body ended before its length', 'send it whole');
-    const trouble = diskError(error);
+    if (error instanceof DiskStop) return problem(500, 'system', error.message, error.fix);
+    const trouble = inTheWay(error) ?? diskError(error);
     if (trouble !== undefined)
-      return problem(
-        500,
-        'system',
-        systemWords(trouble.error),
-        'check that path, the disk and its permissions',
-      );
+      return problem(500, 'system', diskWords(trouble), 'check that path, the disk and its permissions');
     internal(error);
     return problem(500, 'internal', 'internal error: the server printed it', 'please report it');
   });

@@ -17,7 +17,8 @@ const dirOf = (id: string) => join(place.path, '.factory/runs', id);
 
 beforeAll(async () => {
   place = await house({ 'p.dot': pipeline });
-  for (const runId of ['one', 'huge', 'holed', 'live']) await place.run('p.dot', { runId, quiet: true });
+  for (const runId of ['one', 'huge', 'holed', 'live', 'filed'])
+    await place.run('p.dot', { runId, quiet: true });
   writeFileSync(join(place.path, 'token'), `${token}\n`);
   server = await served(place.path, { tokenFile: 'token', publicUrl: 'https://ci.example.org' });
 });
@@ -81,6 +82,26 @@ test('runs with files that no run has are unreadable one by one, with the reason
   expect(found).toContainEqual(['huge', 'unreadable', expect.stringMatching(/journal\.jsonl/)]);
   for (const id of ['one', 'live']) expect(found).toContainEqual([id, 'completed', expect.any(String)]);
   expect(found.map(([id]: string[]) => id)).toContain('holed');
+});
+
+test('the view of such a run says what is wrong, and removing runs passes over it', async () => {
+  rmSync(join(dirOf('filed'), 'a'), { recursive: true });
+  writeFileSync(join(dirOf('filed'), 'a'), 'no folder');
+  const answers = await Promise.all(
+    ['huge', 'filed/nodes/a/1'].map((path) => server.ask(`/api/v1/runs/${path}`)),
+  );
+  expect(answers.map(({ status, text }) => [status, JSON.parse(text).message])).toEqual([
+    [
+      409,
+      expect.stringMatching(/huge\/journal\.jsonl: line \d+ has more than 256 MiB, which no run writes; /),
+    ],
+    [500, expect.stringMatching(/filed\/a\/workspace\.diff\.json: a file exists where a folder is needed$/)],
+  ]);
+  const at = { cwd: place.path, env: {} };
+  const pruned = await call(['prune'], { keep: 1, dryRun: true }, at);
+  expect([pruned.code, pruned.out]).toEqual([0, expect.not.stringContaining('huge (')]);
+  expect(await call(['rm', 'huge'], {}, at)).toMatchObject({ code: 2 });
+  expect(await call(['rm', 'huge'], { force: true }, at)).toMatchObject({ code: 0 });
 });
 
 test('an upload that is cut is no error of the server, which answers on', async () => {

@@ -13,7 +13,7 @@ import {
 import { Superseded } from '../../platform/files/fence.ts';
 import { BadJsonRecord } from '../../platform/files/json-record.ts';
 import { temporaryOf } from '../../platform/files/temporary.ts';
-import { isCode, systemWords } from '../../platform/files/write.ts';
+import { diskWords, inTheWay, isCode, systemWords } from '../../platform/files/write.ts';
 import { GitError, startGitAgain } from '../../platform/git.ts';
 import { invocationOf } from '../arguments.ts';
 import { errColumns, type Io, paints } from '../io.ts';
@@ -45,9 +45,9 @@ function troubleOf(error: unknown, env: Io['env']): readonly [string, string, st
       error.message,
       'put back a copy of that file; factory verify tells what else of the run was changed',
     ];
-  const inTheWay = somethingElse(error);
-  if (inTheWay !== undefined)
-    return ['system', diskWords(inTheWay), 'put what belongs there back, or take away what is in its place'];
+  const other = inTheWay(error);
+  if (other !== undefined)
+    return ['system', diskWords(other), 'put what belongs there back, or take away what is in its place'];
   // A full or unwritable disk is not an internal error.
   const trouble = diskError(error);
   if (trouble !== undefined && error instanceof DiskStop) return ['system', error.message, error.fix];
@@ -70,15 +70,6 @@ function gitFix({ missing, unanswered, message, where }: GitError, env: Io['env'
 /** Whether Node's own permissions are in the way. */
 const isForbiddenByNode = (error: unknown): boolean =>
   error instanceof Error && (isCode(error, 'ERR_ACCESS_DENIED') || isForbiddenByNode(error.cause));
-
-/** A path of ours at which there is a file or directory of another kind. */
-function somethingElse(error: unknown): { readonly path: string; readonly error: Error } | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if (isCode(error, 'ELOOP', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ENAMETOOLONG') && 'path' in error)
-    // What is put there, and not where, is gone again, or was never in the way.
-    return { path: String('dest' in error ? error.dest : error.path), error };
-  return somethingElse(error.cause);
-}
 
 /** Whether the path is one of our temporary directories, or in one. A project with a similar name may be there too. */
 const isTemporary = (path: string | undefined, env: Io['env']): boolean =>
@@ -116,13 +107,6 @@ function mending(code: string, path: string | undefined, env: Io['env']): string
     return 'set TMPDIR to a place that can be written to';
   return fixes[code] ?? 'check the disk, and what the system says of it (dmesg)';
 }
-
-/** What the disk has said, and about which file. */
-export const diskWords = ({
-  path,
-  error,
-}: Pick<NonNullable<ReturnType<typeof diskError>>, 'path' | 'error'>): string =>
-  `${path === undefined ? '' : `${path}: `}${systemWords(error)}`;
 
 /* Says why nothing was done, with the text that is wrong. */
 

@@ -130,6 +130,7 @@ export async function about<T>(path: string, work: Promise<T>): Promise<T> {
 
 /** Adds `path` to a system error that names none. */
 export function named(path: string, error: unknown): unknown {
+  if (error instanceof DiskStop) return error;
   if (error instanceof Error && 'code' in error && !('path' in error)) {
     error.message = `${error.message}, ${path}`;
     return Object.assign(error, { path });

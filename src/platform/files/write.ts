@@ -271,6 +271,24 @@ const meanings: Readonly<Record<string, string>> = {
   'Unknown system error -116': `${gone} (stale file handle)`,
 };
 
+/** A path of ours at which there is a file or directory of another kind. */
+export function inTheWay(error: unknown): { readonly path: string; readonly error: Error } | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (isCode(error, 'ELOOP', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ENAMETOOLONG') && 'path' in error)
+    // What is put there, and not where, is gone again, or was never in the way.
+    return { path: String('dest' in error ? error.dest : error.path), error };
+  return inTheWay(error.cause);
+}
+
+/** What the disk has said, and about which file. */
+export const diskWords = ({
+  path,
+  error,
+}: {
+  readonly path: string | undefined;
+  readonly error: Error;
+}): string => `${path === undefined ? '' : `${path}: `}${systemWords(error)}`;
+
 /** The same for a file that could not be read. */
 export const readFailure = (error: unknown): string =>
   isMissing(error) ? 'there is no such file' : systemWords(error);
