@@ -367,4 +367,6 @@ test('an agent whose own time is longer than that of the run is ended with it', 
   const ran = await it.run('p.dot', { runId: 'r1', json: true, quiet: true });
   expect(Date.now() - began).toBeLessThan(40_000);
   expect(JSON.parse(ran.out).reason).toMatch(/^max_wall: /);
+  const { cause } = JSON.parse((await it.show('r1', { json: true })).out);
+  expect(cause.lines).toContain('it was executing a@1');
 });

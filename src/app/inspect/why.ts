@@ -42,7 +42,8 @@ const openExecution = ({ executions }: InspectedRun): { node: string; visit: num
 };
 
 /** Lines about a failed run, and the execution that failed. */
-function failureOf({ row, history, withheld, executions }: InspectedRun) {
+function failureOf(run: InspectedRun) {
+  const { row, history, withheld, executions } = run;
   const { last_failure: last, ended, context } = history.checkpoint;
   const visits = history.records.filter((record) => record.type === 'Visit');
   const visit =
@@ -54,7 +55,7 @@ function failureOf({ row, history, withheld, executions }: InspectedRun) {
   const reasons = [last?.reason, context['last_failure.reason']].filter((one) => typeof one === 'string');
   const isCause = ended?.exit_node !== null || reasons.some((one) => row.reason.includes(one));
   if (last === null || visit === undefined || !isCause)
-    return { visit: undefined, lines: [row.reason, ...before(row.at_node)] };
+    return { visit: undefined, lines: [row.reason, ...where(run)] };
   const told = executions.find(({ node, visit: n }) => node === visit.node && n === visit.visit);
   const clean = withheld(last.node) ? (told?.reason ?? '') : (told?.reason ?? last.reason);
   const output = printed({ context }, last.node);
@@ -72,7 +73,11 @@ function failureOf({ row, history, withheld, executions }: InspectedRun) {
   };
 }
 
-const before = (node: string | null): string[] => (node === null ? [] : [`it stopped before node ${node}`]);
+function where(run: InspectedRun): string[] {
+  const open = openExecution(run);
+  if (open !== undefined) return [`it was executing ${executionName(open)}`];
+  return run.row.at_node === null ? [] : [`it stopped before node ${run.row.at_node}`];
+}
 
 /** What came after the failure. */
 function after(failed: VisitRecord, reason: string, visits: readonly VisitRecord[]): string {
@@ -91,8 +96,6 @@ const kept = 'finished executions are kept; a resume executes that node again';
 function standing(run: InspectedRun): readonly string[] {
   const { row, history } = run;
   const { parked, at } = history.checkpoint;
-  const open = openExecution(run);
-  const where = open === undefined ? before(row.at_node) : [`it was executing ${executionName(open)}`];
   const signal = history.last.type === 'Stopped' ? history.last.signal : undefined;
   switch (row.status) {
     case 'paused_quota':
@@ -109,11 +112,11 @@ function standing(run: InspectedRun): readonly string[] {
     case 'interrupted':
       return [
         `${row.reason === '' ? 'stopped' : row.reason}${signal === undefined ? '' : ` by ${signal}`} at ${localTime(at)}`,
-        ...where,
+        ...where(run),
         kept,
       ];
     case 'crashed':
-      return [...ownerWords(run), ...where, `last finished execution at ${localTime(at)}`, kept];
+      return [...ownerWords(run), ...where(run), `last finished execution at ${localTime(at)}`, kept];
     case 'running':
       return [row.headline, `at this node since ${localTime(run.executions.at(-1)?.began_at ?? at)}`];
     case 'completed': {

@@ -247,11 +247,8 @@ function Why({ run, row, view }: { run: RunView; row: ExecutionRow; view: Execut
 function Running({ row, tab }: { row: ExecutionRow; tab: NodeTab }) {
   const live = liveTexts.value?.of === `${row.node}@${row.visit}` ? liveTexts.value.texts : undefined;
   const text = tab === 'output' ? live?.['stdout'] : tab === 'answer' ? live?.['answer'] : undefined;
-  return text === undefined ? (
-    <p class="loading">Reading the execution…</p>
-  ) : (
-    <TextView name={tab} text={text} live />
-  );
+  if (text !== undefined) return <TextView name={tab} text={text} live />;
+  return problem.value === '' ? <p class="loading">Reading the execution…</p> : null;
 }
 
 interface PanelProps {
