@@ -66,6 +66,15 @@ const interpreters = /^(?:ba|da|z|k)?sh$|^(?:node|nodejs|bun|deno|ruby|perl|php|
 /** Programs that start whatever the project in the working folder says. */
 const runners =
   /^(?:npm|npx|pnpm|yarn|make|gmake|just|cargo|go|mvn|gradle|gradlew|tox|pytest|uv|poetry|dotnet|rake|bundle|composer)$/;
+/** Modules of Python that only read the files that they are given. */
+const reading =
+  'py_compile|compileall|json\\.tool|ast|tokenize|tabnanny|symtable|pyclbr|pyflakes|flake8|pylint|mypy|ruff';
+const readingModule = new RegExp(`^(?:${reading})$`);
+
+/** Whether `python3` with these arguments starts such a module. */
+export const readsOnly = (args: readonly { readonly text: string }[]): boolean =>
+  args.some(({ text }, at) => text === '-m' && readingModule.test(args[at + 1]?.text ?? ''));
+
 const harmless = /^(?:--?v(?:ersion)?|version|-h|--help|help|env|config|view|root)$/;
 /** Words before a program. */
 const before =
@@ -94,6 +103,7 @@ function inShell(text: string): readonly ProductStart[] {
       (interpreters.test(name) &&
         script !== undefined &&
         !args.some(({ text: word }) => /^-(?:c|e|p|-eval|-print|-check|n)$/.test(word)) &&
+        !readsOnly(args) &&
         (isFile(script.raw, script.text) || args.some(({ text: word }) => word === '-m'))) ||
       (runners.test(name) && !args.every(({ text: word }) => harmless.test(word)));
     if (isStart) found.push(placeOf(text, words));
@@ -131,9 +141,11 @@ const starts = {
     /\b(?:subprocess\.)?(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)\s*\(|\bos\.(?:system|popen|exec\w+|spawn\w+|posix_spawn\w*)\s*\(|\bpty\.spawn\s*\(|\bcreate_subprocess_\w+\s*\(/g,
   node: /\b(?:spawn|spawnSync|execSync|execFile|execFileSync|fork|execa)\s*\(|(?<![.\w])exec\s*\(|\b(?:cp|child_?[pP]rocess)\.exec\s*\(/g,
 } as const;
-/** A call that begins with a program that only reads files: `["grep", …`, `'diff a b'`. */
-const onlyReads =
-  /^\s*[[(]?\s*["'`](?:cat|cmp|diff|e?grep|file|head|jq|ls|md5sum|rg|sha\d+sum|stat|tail|wc)(?:["'`]|\s)/;
+/** A call that begins with a program that only reads files: `["grep", …`, `'diff a b'`, `[sys.executable, "-m", "py_compile", …`. */
+export const onlyReads = new RegExp(
+  String.raw`^\s*[[(]?\s*(?:["'\`](?:cat|cmp|diff|e?grep|file|head|jq|ls|md5sum|rg|sha\d+sum|stat|tail|wc)(?:["'\`]|\s)` +
+    String.raw`|(?:sys\.executable|process\.execPath|["'\`](?:python[\d.]*|node(?:js)?))["'\`]?[\s,[]+["'\`]?(?:--check|-m["'\`]?[\s,]+["'\`]?(?:${reading}))\b)`,
+);
 /** A quoted relative path below the folder in which a scenario starts, as a program or script. */
 const ownPath =
   /["'`](?:\.\/)?(?:bin|src|dist|build|lib|scripts|target)\/[\w./-]+["'`\s]|["'`]\.\/[\w.-]+["'`\s]/;

@@ -37,6 +37,7 @@ describe('in a shell', () => {
     'here=$(dirname "$0"); . "$here/lib.sh"; python3 "$here/check.py"',
     'work=$(mktemp -d); node "$work/checker.js"; bash "$work/x.sh"',
     'make --version; npm --version',
+    'python3 -m json.tool "$1/x.json"; python3 -m py_compile "$1/x.py"',
     'cat <<E\nnode bin/x.js\nE',
     '# node bin/x.js',
     "echo 'node bin/x.js'",

@@ -1,7 +1,15 @@
 /** How a scenario reaches the product, by its text: what decides which product that does nothing it can be shown. */
 import { readShell } from '../../core/policy/shell.ts';
 import type { Needs } from '../discover.ts';
-import { languageOf, productStarts, programOf, type ScriptFile, startCalls } from '../starts.ts';
+import {
+  languageOf,
+  onlyReads,
+  productStarts,
+  programOf,
+  readsOnly,
+  type ScriptFile,
+  startCalls,
+} from '../starts.ts';
 
 /** `launcher`: by APP_RUN only. `mixed`: by APP_RUN and otherwise. `direct`: otherwise only. `nothing`: it starts no program but common
  *  tools of the system. `unknown`: it may reach a product in a way that its text does not show. */
@@ -46,7 +54,7 @@ const keywords = words(
 const inline = /^-(?:[a-zA-Z]*[cepn]|-eval|-print|-check|-version|-)?$/;
 /** Text of a program in an argument or here-document that loads or starts something. */
 const loads =
-  /\b(?:require|import|from)\b\s*\(?\s*["'`]?(?!node:(?:fs|path|assert|util)|(?:fs|path|assert|util|json|re|sys|os)\b)[\w./$]|(?<!\.)\b(?:spawn|exec\w*|fork|popen|system|fetch|runpy)\b|\bsubprocess\b/i;
+  /\b(?:require|import|from)\b\s*\(?\s*["'`]?(?!node:(?:fs|path|assert|util)|(?:fs|path|assert|util|ast|csv|hashlib|json|os|pathlib|re|sys|tokenize)\b)[\w./$]|(?<!\.)\b(?:spawn|exec\w*|fork|popen|system|fetch|runpy)\b|\bsubprocess\b/i;
 const fedProgram =
   /\b(?:node|python[\d.]*|perl|ruby|(?:ba|da)?sh)\b[^\n]*<<-?[ \t]*["']?(\w+)["']?[^\n]*\n([\s\S]*?)\n\s*\1\b/g;
 
@@ -83,11 +91,11 @@ function isHarmless(all: readonly Word[], own: ReadonlySet<string>, mode: Readon
   const [first = ''] = program.text.trim().split(/\s+/);
   const name = first.split('/').at(-1) ?? '';
   if (name === '' || name === '-' || common.has(name) || own.has(name) || own.has(program.text)) return true;
-  // `node -e`, `python3 -c`, `bash -n`.
+  // `node -e`, `python3 -c`, `bash -n`, `python3 -m json.tool`.
   return (
     interpreter.test(name) &&
-    args.some(({ text }) => inline.test(text)) &&
-    !args.some(({ text }) => loads.test(text))
+    (readsOnly(args) ||
+      (args.some(({ text }) => inline.test(text)) && !args.some(({ text }) => loads.test(text))))
   );
 }
 
@@ -95,11 +103,17 @@ const interpreter = /^(?:ba|da)?sh$|^(?:node|python[\d.]*|perl|ruby)$/;
 
 /** Modules that start and reach nothing. */
 const pythonModules = words(
-  'argparse ast base64 collections configparser contextlib copy csv dataclasses datetime decimal difflib enum filecmp fnmatch ' +
-    'fractions functools glob hashlib io itertools json math operator os pathlib pprint random re secrets shlex shutil stat ' +
-    'statistics string subprocess sys tempfile textwrap time tomllib traceback types typing unicodedata unittest uuid zlib __future__',
+  'abc argparse array ast base64 binascii bisect bz2 calendar cmath codecs collections configparser contextlib copy csv dataclasses ' +
+    'datetime decimal difflib enum errno fcntl filecmp fnmatch fractions functools getopt getpass glob grp gzip hashlib heapq hmac ' +
+    'html inspect io ipaddress itertools json keyword linecache locale logging lzma math mimetypes numbers operator optparse os ' +
+    'pathlib pickle platform pprint pwd queue random re secrets shlex shutil signal sqlite3 stat statistics string struct ' +
+    'subprocess symtable sys tarfile tempfile textwrap threading time timeit token tokenize tomllib traceback types typing ' +
+    'unicodedata unittest uuid warnings weakref xml zipfile zlib zoneinfo __future__',
 );
-const nodeModules = words('assert child_process crypto fs module os path process timers url util zlib test');
+const nodeModules = words(
+  'assert buffer child_process console constants crypto events fs module os path perf_hooks process querystring readline stream ' +
+    'string_decoder timers tty url util zlib test',
+);
 
 function wayOfCode(text: string, language: 'python' | 'node', own: ReadonlySet<string>): OtherWay {
   const modules =
@@ -126,4 +140,4 @@ function wayOfCode(text: string, language: 'python' | 'node', own: ReadonlySet<s
 
 /** Whether the arguments of a call begin with the name of a common program: `["grep", …`, `"grep -q x"`. */
 const startsCommon = (call: string): boolean =>
-  common.has(/^\s*[[(]?\s*["'`]([\w.-]+)(?:["'`]|\s)/.exec(call)?.[1] ?? '');
+  onlyReads.test(call) || common.has(/^\s*[[(]?\s*["'`]([\w.-]+)(?:["'`]|\s)/.exec(call)?.[1] ?? '');
