@@ -78,6 +78,7 @@ describe('a suite that accepts a product that does nothing has failed', () => {
     const told = await run(it, {}, { FACTORY_OUTPUT: output });
     expect([told.code, told.err]).toEqual([1, 'failure_class=scenario\n']);
     expect(told.out).toContain(`floor: failed: judge_accepts_nothing: the only scenario also passes`);
+    expect(told.out).toMatch(/\n1 of 1 scenario pass, but the suite has failed: compare what .+\n$/);
     expect(await it.json('output.json')).toMatchObject({
       outcome: 'fail',
       failure_class: 'scenario',

@@ -26,8 +26,17 @@ export function scenarioTable(report: ScenarioReport, sealed: readonly string[])
   if (report.passed_over.length > 0)
     lines.push(`no scenarios by their names: ${report.passed_over.join(', ')}`);
   const first = report.status === 'none' ? [`${unjudged(report)}\n`] : [];
-  return `${[...first, ...lines, ...isolation(report), ...floorLines(report), count(report)].join('\n')}\n`;
+  return `${[...first, ...lines, ...isolation(report), ...floorLines(report), `${count(report)}${butFailed(report)}`].join('\n')}\n`;
 }
+
+/** What helps where each scenario passes, but not the suite. */
+const butFailed = ({ floor }: ScenarioReport): string =>
+  floor === null || floor.reason === null ? '' : `, but the suite has failed: ${helpOfFloor[floor.reason]}`;
+
+const helpOfFloor: Readonly<Record<NonNullable<FloorReport['reason']>, string>> = {
+  judge_accepts_nothing: 'compare what the product prints or writes with what is right',
+  work_not_asked_for: 'add a scenario that fails without this work',
+};
 
 /** Every scenario was skipped. */
 const unjudged = ({ results }: ScenarioReport): string =>
