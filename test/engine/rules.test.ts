@@ -63,7 +63,10 @@ describe('caps', () => {
     [spendHit(purse({ maxTokens: 600 }), undefined, next, { usd: 0, tokens: 100 }), '--max-tokens 2400'],
     ['stage a failed: its limit is 5 (--max-steps)', undefined],
     [spendHit(purse({ maxCostUsd: 2 }), undefined, next), '--max-cost-usd 4'],
-    [spendHit({ ...purse({ maxCostUsd: 9 }), spent: { ...spent, unknown_cost: 1 } }, undefined), undefined],
+    [
+      spendHit({ ...purse({ maxCostUsd: 9 }), spent: { ...spent, unknown_cost: 1 } }, undefined),
+      '--unknown-cost allow',
+    ],
     ['stage a failed', undefined],
   ])('the reason %j is answered with %j', ([reason, flag]) => {
     expect(reason).toBeDefined();
