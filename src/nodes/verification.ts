@@ -127,7 +127,8 @@ async function checkWorkdir(workdir: string, context: NodeContext): Promise<Outc
   const is = await context.workspace.stat(workdir);
   if (is === 'dir') return undefined;
   const why = is === 'file' ? 'is a file, not a folder' : 'does not exist in the workspace';
-  return failed(`verification.workdir "${workdir}" ${why}`, 'config', { broke: true });
+  // A builder may make the folder: an edge on outcome=fail takes it.
+  return failed(`verification.workdir "${workdir}" ${why}`, 'product', { broke: true });
 }
 
 /** Runs the commands in their order; the outcome of the first that is refused or fails. */

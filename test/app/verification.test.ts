@@ -101,7 +101,7 @@ test.for([
     { commands: ['true'] },
     'true',
     ', verification.workdir="app/a.txt"',
-    failure('config', 'verification.workdir "app/a.txt" is a file, not a folder'),
+    failure('product', 'verification.workdir "app/a.txt" is a file, not a folder'),
     { checked_files: [], commands: [] },
   ],
 ] as const)('%s', async ([, plan, allowed, attributes, wanted, evidence]) => {
