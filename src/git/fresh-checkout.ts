@@ -16,7 +16,7 @@ export type BorrowedHistory = {
 };
 
 /** Creates a repository in the new folder `dir` that reads the objects of the history in `historyDir`. Its branch is at
- *  `head`. Unlike the history it has no attributes of its own: those of the commits apply. */
+ *  `head`. Unlike the history it has no separate attributes: those of the commits apply. */
 export async function borrowHistory(
   historyDir: string,
   head: string,

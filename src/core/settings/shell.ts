@@ -4,7 +4,7 @@ import type { AttributeType, Read } from './types.ts';
 
 /** Shells that take their text after `-c` and read it as POSIX says: the guardrails rely on that. */
 const names: readonly string[] = ['sh', 'bash', 'dash', 'ash', 'ksh', 'mksh', 'zsh'];
-/** Not with `c`, `s` and `i`: the command follows by itself, and nobody types. `l` would load files of the home. */
+/** Not with `c`, `s` and `i`: the command follows by itself, without a terminal. `l` would load files of the home. */
 const letters = /^[-+](?!.*[csil])[A-Za-z]+$/;
 const optionName = /^[a-z]+$/;
 
