@@ -7,7 +7,7 @@ import { isCode, isMissing, writeFileAtomic } from '../platform/files/write.ts';
 import { usage } from './find-run.ts';
 
 /** What the output may not replace: absolute paths of the files and folders that the command has read. */
-export type OutputSources = { readonly inputs: readonly string[] };
+type OutputSources = { readonly inputs: readonly string[] };
 
 /** In every picture that we write as SVG or DOT, near its beginning. */
 const pictureMark = /\bclass ?= ?"factory-picture"/;

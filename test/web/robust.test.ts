@@ -150,7 +150,7 @@ test.for([
   expect(told.err).toMatch(why);
 });
 
-test('a token in the variable is used, and is not in the environment of runs', async () => {
+test('a token in the variable is used', async () => {
   await using other = await served(place.path, {}, { FACTORY_SERVE_TOKEN: token });
   expect(other.token).toBe(token);
 });
