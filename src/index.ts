@@ -11,7 +11,7 @@ export {
 } from './app/embedded.ts';
 export { kinds } from './app/kinds.ts';
 export { checkPipeline, type ReadPipeline, readPipeline } from './app/read-pipeline.ts';
-export type { ReplayRequest } from './app/replay.ts';
+export type { ReplayRequest } from './app/run/replay.ts';
 export type { Doors, Finished, RunFlags } from './app/types.ts';
 export { type Applied, applyProposal } from './builder/apply.ts';
 export { parseProposal } from './builder/proposal.ts';
@@ -60,10 +60,10 @@ export {
   toDiagnostic as planDiagnostic,
 } from './planner/findings.ts';
 export { realClock } from './platform/clock.ts';
-export { readRecords } from './store/journal-read.ts';
-export { findMoment, type Moment } from './store/moment.ts';
-export { readRun as readSoFar } from './store/run-journal.ts';
-export { findRun, listRuns, newRunId, type RunSummary } from './store/runs.ts';
+export { readRecords } from './run/journal-read.ts';
+export { findMoment, type Moment } from './run/moment.ts';
+export { readRun as readSoFar } from './run/run-journal.ts';
+export { findRun, listRuns, newRunId, type RunSummary } from './run/runs.ts';
 export {
   type ApiClient,
   ApiFailure,

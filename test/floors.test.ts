@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 
 const belowApp = [
-  ...['core', 'platform', 'dot', 'agents', 'git', 'store', 'workspace', 'lint', 'nodes', 'holdout', 'replay'],
+  ...['core', 'platform', 'dot', 'agents', 'git', 'run', 'workspace', 'lint', 'nodes', 'holdout'],
   ...['scenarios', 'planner', 'builder', 'engine', 'verify'],
 ];
 
@@ -16,17 +16,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   dot: ['core'],
   agents: ['platform', 'core'],
   git: ['platform', 'core'],
-  store: ['platform', 'core'],
   workspace: ['platform', 'core'],
+  run: ['workspace', 'platform', 'core'],
   lint: ['dot', 'core'],
   nodes: ['platform', 'core'],
-  holdout: ['workspace', 'store', 'platform', 'core'],
-  replay: ['agents', 'workspace', 'store', 'platform', 'core'],
+  holdout: ['workspace', 'run', 'platform', 'core'],
   scenarios: ['platform', 'core'],
   planner: ['platform', 'core'],
-  builder: ['git', 'workspace', 'store', 'platform', 'core'],
-  engine: ['holdout', 'replay', 'workspace', 'store', 'dot', 'platform', 'core'],
-  verify: ['holdout', 'git', 'workspace', 'store', 'dot', 'platform', 'core'],
+  builder: ['git', 'workspace', 'run', 'platform', 'core'],
+  engine: ['holdout', 'workspace', 'run', 'dot', 'platform', 'core'],
+  verify: ['holdout', 'git', 'workspace', 'run', 'dot', 'platform', 'core'],
   app: belowApp,
   web: ['app', ...belowApp],
   cli: ['web', 'app', ...belowApp],

@@ -76,7 +76,7 @@ test('docs/records.md names every field of the records, and no other', () => {
   expect([...new Set(fields)].filter((name) => !told.includes(name))).toEqual([]);
   const sources = readdirSync(join(root, 'src'), { recursive: true })
     .map(String)
-    .filter((name) => /^(?:core|store|git|replay|engine|planner|builder|app)\/.*\.ts$/.test(name))
+    .filter((name) => /^(?:core|run|git|engine|planner|builder|app)\/.*\.ts$/.test(name))
     .map((name) => readFileSync(join(root, 'src', name), 'utf8'));
   const known = new Set(sources.join('\n').match(/\w+/g));
   expect([...new Set(told)].filter((name) => !known.has(name))).toEqual([]);

@@ -4,7 +4,7 @@ import type { Checkpoint } from '../core/records/checkpoint.ts';
 import { inWorkspace, layout } from '../core/records/layout.ts';
 import { isSnapshotName, momentText, parsePoint } from '../core/records/names.ts';
 import type { RunRecord } from '../core/records/visit.ts';
-import { findMoment } from '../store/moment.ts';
+import { findMoment } from '../run/moment.ts';
 import { diff } from '../workspace/diff.ts';
 import type { Sides } from '../workspace/patch.ts';
 import type { Entry, Snapshots } from '../workspace/snapshot.ts';

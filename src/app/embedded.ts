@@ -10,14 +10,14 @@ import type { Graph } from '../core/graph.ts';
 import { workdirOf } from '../core/pipeline.ts';
 import { keepsTexts } from '../core/records/manifest.ts';
 import { realClock } from '../platform/clock.ts';
-import type { Moment } from '../store/moment.ts';
-import { newRunIdProblem, readManifest } from '../store/runs.ts';
+import type { Moment } from '../run/moment.ts';
+import { newRunIdProblem, readManifest } from '../run/runs.ts';
 import { checkDirs } from '../workspace/roots.ts';
-import { forkRun } from './fork.ts';
 import { readPipeline } from './read-pipeline.ts';
-import { type ReplayRequest, replayRun } from './replay.ts';
-import { resumeRun } from './resume.ts';
-import { startRun } from './start.ts';
+import { forkRun } from './run/fork.ts';
+import { type ReplayRequest, replayRun } from './run/replay.ts';
+import { resumeRun } from './run/resume.ts';
+import { startRun } from './run/start.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 
 /** The place of a new run: the folder `runsDir/runId`. Relative paths are relative to `doors.cwd`. */

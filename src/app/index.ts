@@ -2,9 +2,9 @@
 
 export type { Environment } from '../core/contracts/process.ts';
 export type { Refusal } from '../core/diagnostic.ts';
-export { forkRun } from './fork.ts';
 export { checkPipeline, readPipeline } from './read-pipeline.ts';
-export { replayRun } from './replay.ts';
-export { resumeRun } from './resume.ts';
-export { startRun } from './start.ts';
+export { forkRun } from './run/fork.ts';
+export { replayRun } from './run/replay.ts';
+export { resumeRun } from './run/resume.ts';
+export { startRun } from './run/start.ts';
 export type { Bounds, Doors, Finished, RunFlags } from './types.ts';

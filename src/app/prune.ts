@@ -3,9 +3,9 @@ import { statSync } from 'node:fs';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { layout } from '../core/records/layout.ts';
-import { listRuns, type RunSummary } from '../store/runs.ts';
+import { listRuns, type RunSummary } from '../run/runs.ts';
 import { bytesOf, type KeptFor, keptFor, removeRun } from './remove-run.ts';
-import { removeAbandoned } from './run-directory.ts';
+import { removeAbandoned } from './run/run-directory.ts';
 
 export type PruneRules = {
   /** Keep runs that changed within so many milliseconds. */

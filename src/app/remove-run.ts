@@ -10,14 +10,14 @@ import { commitSchema } from '../core/records/result.ts';
 import { sha256 } from '../core/sha256.ts';
 import { dropHoldoutKey } from '../holdout/vault.ts';
 import { removeTree } from '../platform/files/remove.ts';
-import { acquireLock, livingOwners } from '../store/lock.ts';
-import { readRun } from '../store/run-journal.ts';
-import { isAtWork, type RunSummary, readManifest } from '../store/runs.ts';
+import { acquireLock, livingOwners } from '../run/lock.ts';
+import { readRun } from '../run/run-journal.ts';
+import { isAtWork, type RunSummary, readManifest } from '../run/runs.ts';
 import { walk } from '../workspace/walk.ts';
 import { isDelivered } from './delivered.ts';
-import { buildingName } from './run-directory.ts';
-import { processMarker } from './run-state.ts';
-import { endLeftovers } from './unchanged-inputs.ts';
+import { buildingName } from './run/run-directory.ts';
+import { processMarker } from './run/run-state.ts';
+import { endLeftovers } from './run/unchanged-inputs.ts';
 
 /** Why a run is kept: a process works for it; its commits would be lost; its files do not show whether they would. */
 export type KeptFor = 'running' | 'undelivered' | 'unreadable';

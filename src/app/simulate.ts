@@ -10,7 +10,7 @@ import type { RunState } from '../core/records/checkpoint.ts';
 import { nextAttempt, retryPolicyOf } from '../core/retry.ts';
 import { plan, step } from '../core/step.ts';
 import { failureFacts } from '../engine/feedback.ts';
-import { stateAfter } from '../store/visits.ts';
+import { stateAfter } from '../run/visits.ts';
 import { kinds } from './kinds.ts';
 import { limitsOfGraph } from './limits.ts';
 

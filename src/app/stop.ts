@@ -5,8 +5,8 @@ import { isPaused } from '../core/outcome.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { interrupt } from '../platform/process/sweep.ts';
 import { isAlive } from '../platform/process/table.ts';
-import { type RunWorker, workerOf } from '../store/lock.ts';
-import { type RunSummary, summaryOf } from '../store/runs.ts';
+import { type RunWorker, workerOf } from '../run/lock.ts';
+import { type RunSummary, summaryOf } from '../run/runs.ts';
 import { readActs, recordAct } from './acts.ts';
 
 export type StopRequest = {

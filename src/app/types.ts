@@ -5,8 +5,8 @@ import type { Log, Watcher } from '../core/contracts/watcher.ts';
 import type { SandboxWord } from '../core/policy/confinement.ts';
 import type { RunResult } from '../core/records/result.ts';
 import type { OwnSteps } from '../engine/own-step.ts';
-import type { Called } from '../store/next-command.ts';
-import type { RunLeft } from './notify.ts';
+import type { Called } from '../run/next-command.ts';
+import type { RunLeft } from './run/notify.ts';
 
 /** The process that executes a run, as the run sees it. */
 export type Doors = {

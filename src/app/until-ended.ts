@@ -1,9 +1,9 @@
 /** Waits for runs of other processes. */
 import type { Clock } from '../core/contracts/clock.ts';
 import { isPaused } from '../core/outcome.ts';
-import { workerOf } from '../store/lock.ts';
-import { readRun } from '../store/run-journal.ts';
-import { isAtWork, type RunSummary, summaryOf } from '../store/runs.ts';
+import { workerOf } from '../run/lock.ts';
+import { readRun } from '../run/run-journal.ts';
+import { isAtWork, type RunSummary, summaryOf } from '../run/runs.ts';
 
 /** Milliseconds between two looks. */
 const lookMs = 250;

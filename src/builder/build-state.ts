@@ -10,7 +10,7 @@ import { type HistoryStart, readHistoryStart } from '../git/history.ts';
 import { isFolder } from '../platform/files/read.ts';
 import { isMissing } from '../platform/files/write.ts';
 import type { ToolState } from '../platform/tool-state.ts';
-import { type LoadedOrder, loadOrders } from '../store/orders.ts';
+import { type LoadedOrder, loadOrders } from '../run/orders.ts';
 import type { StepContext } from './step-context.ts';
 
 /** The state that a step finds; undefined before the first order. */

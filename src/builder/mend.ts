@@ -5,7 +5,7 @@ import { maxContextFiles, type WorkOrder } from '../core/orders/work-order.ts';
 import type { BuildState } from '../core/records/build.ts';
 import { inWorkspace } from '../core/records/layout.ts';
 import { filesInside } from '../platform/files/inside.ts';
-import { checkOrder } from '../store/orders.ts';
+import { checkOrder } from '../run/orders.ts';
 import { type Build, writeBuildState } from './build-state.ts';
 import type { StepContext } from './step-context.ts';
 

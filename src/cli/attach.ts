@@ -7,7 +7,7 @@ import { storedGraph } from '../app/read-pipeline.ts';
 import { untilEnded } from '../app/until-ended.ts';
 import { refused } from '../core/diagnostic.ts';
 import { type RunEvent, runEventSchema } from '../core/events.ts';
-import { namedRun, readManifest } from '../store/runs.ts';
+import { namedRun, readManifest } from '../run/runs.ts';
 import { findNamed, type NamedRun } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
 import { logsCommand } from './logs.ts';

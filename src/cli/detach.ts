@@ -1,7 +1,7 @@
 /** `--detach`: starts the same command line in the background and says how to reach its run. */
 import { basename } from 'node:path';
 import { startDetached } from '../app/detach.ts';
-import { namedRun } from '../store/runs.ts';
+import { namedRun } from '../run/runs.ts';
 import { usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
 import type { VerbResult } from './verb.ts';

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../core/contracts/clock.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
-import { type RunHistory, readRun } from '../store/run-journal.ts';
-import { findRun, namedRun, newRunId, newRunIdProblem } from '../store/runs.ts';
+import { type RunHistory, readRun } from '../run/run-journal.ts';
+import { findRun, namedRun, newRunId, newRunIdProblem } from '../run/runs.ts';
 import type { Io } from './io.ts';
 
 type Place = { readonly runsdir?: string };

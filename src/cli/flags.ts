@@ -78,7 +78,7 @@ export const doorsOf = (io: RunDoors, view: View, target?: string): Doors => {
   };
   if (target === undefined) return doors;
   const notify: Doors['notify'] = async (runDir, left) =>
-    (await import('../app/notify.ts')).notify(target, runDir, left, doors);
+    (await import('../app/run/notify.ts')).notify(target, runDir, left, doors);
   return { ...doors, notify };
 };
 

@@ -1,15 +1,15 @@
 /** `factory fork`: a new run from a checkpoint of an existing run. */
 import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { forkRun } from '../app/fork.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
+import { forkRun } from '../app/run/fork.ts';
 import type { Finished } from '../app/types.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import type { Graph } from '../core/graph.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import type { Point } from '../core/records/names.ts';
-import { findMoment } from '../store/moment.ts';
-import { readRun } from '../store/run-journal.ts';
+import { findMoment } from '../run/moment.ts';
+import { readRun } from '../run/run-journal.ts';
 import { isWithin, realOf } from '../workspace/roots.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
 import { doorsOf, flagsOf, type RunDoors, type RunOptions, warnOf } from './flags.ts';

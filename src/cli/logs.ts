@@ -9,7 +9,7 @@ import { runEventSchema } from '../core/events.ts';
 import type { JsonObject } from '../core/json.ts';
 import { layout } from '../core/records/layout.ts';
 import { toReader } from '../platform/streams.ts';
-import { type Cursor, cursorNearEnd } from '../store/journal-read.ts';
+import { type Cursor, cursorNearEnd } from '../run/journal-read.ts';
 import { findNamed } from './find-run.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { recordOf } from './report/events.ts';

@@ -8,7 +8,7 @@ import { type BatchItem, runBatch } from '../app/orders/run-plan.ts';
 import { type OrderSource, readRequest, readSource } from '../app/orders/sources.ts';
 import { type OrderDoors, type OrderRefusal, type OrderSettings, refusedOrder } from '../app/orders/types.ts';
 import { inspect } from '../git/repository.ts';
-import { orderFiles } from '../store/orders.ts';
+import { orderFiles } from '../run/orders.ts';
 import { isWithin, realOrSame } from '../workspace/roots.ts';
 import { newRun } from './find-run.ts';
 import { type BoundOptions, boundNames, boundsOf, type OrderRunIo, type RunOptions } from './flags.ts';

@@ -27,7 +27,7 @@ import { planStateIn } from '../planner/state.ts';
 import { DiskStop, diskError } from '../platform/files/disk-error.ts';
 import { readJsonRecord } from '../platform/files/json-record.ts';
 import { systemWords } from '../platform/files/write.ts';
-import { readRun } from '../store/run-journal.ts';
+import { readRun } from '../run/run-journal.ts';
 import type { RunDoors } from './flags.ts';
 import { compileDefaults } from './options.ts';
 import { refusedByFiles, usageWrong } from './plan-request.ts';

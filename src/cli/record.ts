@@ -1,10 +1,11 @@
 /** `factory record export`: the recorded answers of a run as an agent script. */
+
+import { exportScript } from '../app/export-script.ts';
 import { storedGraphInPlace } from '../app/read-pipeline.ts';
-import { readRecordedRun } from '../app/replay.ts';
+import { readRecordedRun } from '../app/run/replay.ts';
 import { backendOf } from '../core/pipeline.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { layout } from '../core/records/layout.ts';
-import { exportScript } from '../replay/export-script.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { findNamed } from './find-run.ts';
 import type { Io } from './io.ts';

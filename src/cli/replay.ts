@@ -1,16 +1,16 @@
 /** `factory replay`: repeats a run from its record, and on request compares the two. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { replayRun } from '../app/replay.ts';
+import { replayRun } from '../app/run/replay.ts';
 import type { Finished } from '../app/types.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { Point } from '../core/records/names.ts';
 import { isMissing, systemWords } from '../platform/files/write.ts';
-import { replayNormalForm } from '../replay/answers.ts';
-import { type ComparedRun, compareRuns, differenceText } from '../replay/compare-runs.ts';
-import { readRun } from '../store/run-journal.ts';
-import { readManifest } from '../store/runs.ts';
+import { replayNormalForm } from '../run/answers.ts';
+import { type ComparedRun, compareRuns, differenceText } from '../run/compare-runs.ts';
+import { readRun } from '../run/run-journal.ts';
+import { readManifest } from '../run/runs.ts';
 import { usage } from './find-run.ts';
 import { doorsOf, flagsOf, type RunDoors } from './flags.ts';
 import { copyTarget, type ForkOptions } from './fork.ts';

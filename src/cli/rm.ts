@@ -2,10 +2,10 @@
 import { dirname } from 'node:path';
 import { type Pruned, pruneRuns } from '../app/prune.ts';
 import { holdsRun, type KeptFor, keptFor, removeRun } from '../app/remove-run.ts';
-import { removeAbandoned } from '../app/run-directory.ts';
+import { removeAbandoned } from '../app/run/run-directory.ts';
 import { countedItems, sizeWords } from '../core/amounts.ts';
 import type { Refusal } from '../core/diagnostic.ts';
-import { namedRun, type RunSummary, summaryOf } from '../store/runs.ts';
+import { namedRun, type RunSummary, summaryOf } from '../run/runs.ts';
 import { findNamed, runsDirOf, usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
 import type { VerbResult } from './verb.ts';

@@ -6,7 +6,7 @@ import { costWords, countedItems, elapsedWords, localTime } from '../core/amount
 import type { Clock } from '../core/contracts/clock.ts';
 import { isPaused } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
-import { needsAttention } from '../store/next-command.ts';
+import { needsAttention } from '../run/next-command.ts';
 import { runsDirOf } from './find-run.ts';
 import { type Io, paints } from './io.ts';
 import { statusCell, statusPaint, statusWord, storyOf } from './report/inspect.ts';

@@ -1,15 +1,16 @@
 /** `factory show`: a run at a glance, as at its end, with each node; or one execution of a node. */
-import { pricesOf } from '../app/budget.ts';
+
 import { executionViewOf } from '../app/inspect/execution.ts';
 import { folderOf } from '../app/inspect/folder.ts';
 import { nodeRowsOf, sandboxesIn } from '../app/inspect/nodes.ts';
 import { type InspectedRun, readForViews } from '../app/inspect/read-run.ts';
 import { findExecution, viewOf } from '../app/inspect/run.ts';
 import type { RunView } from '../app/inspect/shapes.ts';
+import { pricesOf } from '../app/run/budget.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { toldOf } from '../core/records/manifest.ts';
 import { parsePoint } from '../core/records/names.ts';
-import { printed } from '../store/result.ts';
+import { printed } from '../run/result.ts';
 import { findNamed, usage } from './find-run.ts';
 import { type Io, paints } from './io.ts';
 import { executionText, nodeTable, orderTable, settingRows, standingText } from './report/inspect.ts';

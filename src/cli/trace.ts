@@ -2,8 +2,8 @@
 import { countedItems } from '../core/amounts.ts';
 import { layout } from '../core/records/layout.ts';
 import { toReader } from '../platform/streams.ts';
-import { readJournal } from '../store/journal-read.ts';
-import { completeRecords } from '../store/trace.ts';
+import { readJournal } from '../run/journal-read.ts';
+import { completeRecords } from '../run/trace.ts';
 import { findNamed } from './find-run.ts';
 import type { Io, Raw } from './io.ts';
 import type { VerbResult } from './verb.ts';

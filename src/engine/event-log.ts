@@ -10,8 +10,8 @@ import type { VisitFacts } from '../core/records/journal.ts';
 import type { TraceFacts } from '../core/records/trace.ts';
 import { present, type Value } from '../core/settings/types.ts';
 import { delta, recordedEnd } from '../core/step.ts';
-import type { ArtifactHashes } from '../store/artifacts.ts';
-import { inFull, type Told } from '../store/derived-records.ts';
+import type { ArtifactHashes } from '../run/artifacts.ts';
+import { inFull, type Told } from '../run/derived-records.ts';
 import { sandboxLevelOf } from './confinement.ts';
 import type { ExecutionEnd, PreparedRun, RunContext } from './run-context.ts';
 

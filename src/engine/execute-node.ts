@@ -6,7 +6,7 @@ import type { RunState } from '../core/records/checkpoint.ts';
 import { HoldoutLeak } from '../holdout/leak-guard.ts';
 import { scenariosOf, withheldFrom } from '../holdout/mount.ts';
 import { isDisks, isFull } from '../platform/files/disk-error.ts';
-import { Diverged } from '../replay/answers.ts';
+import { Diverged } from '../run/answers.ts';
 import { diff } from '../workspace/diff.ts';
 import { StoreTrouble, WorkspaceError } from '../workspace/errors.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';

@@ -7,7 +7,7 @@ import type { Exit } from '../core/contracts/process.ts';
 import type { RanCommand } from '../core/records/visit.ts';
 import { head } from '../platform/files/read.ts';
 import { writeFileAtomic, writeFresh } from '../platform/files/write.ts';
-import { keepText } from '../store/artifacts.ts';
+import { keepText } from '../run/artifacts.ts';
 
 /** Files that programs must not write. Any other file may be an answer. */
 const isRecord = (name: string): boolean =>

@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import type { Spawn } from '../core/contracts/process.ts';
 import { masker } from '../core/policy/mask.ts';
 import { runInProcess } from '../platform/process/in-process.ts';
-import { keepText } from '../store/artifacts.ts';
+import { keepText } from '../run/artifacts.ts';
 
 /** What a step gets of its process. */
 export type OwnStepIo = {

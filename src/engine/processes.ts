@@ -9,7 +9,7 @@ import { holdoutVariable } from '../core/policy/holdout-paths.ts';
 import { epochVariable } from '../core/records/layout.ts';
 import type { RanCommand } from '../core/records/visit.ts';
 import { pinnedIn, seesHoldout } from '../holdout/mount.ts';
-import { noteProcess } from '../store/node-directory.ts';
+import { noteProcess } from '../run/node-directory.ts';
 import { WorkspaceError } from '../workspace/errors.ts';
 import type { Lookout } from '../workspace/walk.ts';
 import { runAgentProgram } from './agent-process.ts';

@@ -28,8 +28,8 @@ import { type CallRecord, callRecordSchema } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
 import { readPlain, readSome } from '../platform/files/read.ts';
 import { removeNow, systemWords, writeJson } from '../platform/files/write.ts';
-import { type Journal, openJournal } from '../store/journal.ts';
-import { readRecords } from '../store/journal-read.ts';
+import { type Journal, openJournal } from '../run/journal.ts';
+import { readRecords } from '../run/journal-read.ts';
 import { type CostLedger, endedCalls, type Stamp } from './cost-ledger.ts';
 
 /** The variable that names the file of the remaining budget. */

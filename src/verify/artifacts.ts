@@ -7,8 +7,8 @@ import type { Manifest } from '../core/records/manifest.ts';
 import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { namesIn } from '../platform/files/read.ts';
 import { isCode } from '../platform/files/write.ts';
-import { hashArtifacts } from '../store/artifacts.ts';
-import { readStage } from '../store/node-directory.ts';
+import { hashArtifacts } from '../run/artifacts.ts';
+import { readStage } from '../run/node-directory.ts';
 import type { Findings } from './report.ts';
 
 /** Compares the folders of all executions with their records. An execution of the node `next` may have begun. */

@@ -9,7 +9,7 @@ import type { RunRecord } from '../core/records/visit.ts';
 import { type CommitFacts, lookAtBranch, lookAtHistory } from '../git/check-history.ts';
 import { readHistoryStart } from '../git/history.ts';
 import { recordedHead } from '../git/recorded-head.ts';
-import { loadOrders } from '../store/orders.ts';
+import { loadOrders } from '../run/orders.ts';
 import type { Findings } from './report.ts';
 
 const where = 'history.git';

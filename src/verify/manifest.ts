@@ -5,10 +5,10 @@ import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { sha256 } from '../core/sha256.ts';
 import { namesIn } from '../platform/files/read.ts';
-import { hashArtifact } from '../store/artifacts.ts';
-import { inputPath, keptPath, manifestPath } from '../store/inputs.ts';
-import type { RunHistory } from '../store/run-journal.ts';
-import { readManifest } from '../store/runs.ts';
+import { hashArtifact } from '../run/artifacts.ts';
+import { inputPath, keptPath, manifestPath } from '../run/inputs.ts';
+import type { RunHistory } from '../run/run-journal.ts';
+import { readManifest } from '../run/runs.ts';
 import type { Findings } from './report.ts';
 
 /** The manifest; undefined if it cannot be read. */

@@ -6,10 +6,10 @@ import type { Mark } from '../core/records/checkpoint.ts';
 import { exchangesLayout, layout } from '../core/records/layout.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { isCode } from '../platform/files/write.ts';
-import { linkOf, ownHashOf } from '../store/chain.ts';
-import { checkpointFileSchema, checkpointText, completedNodes } from '../store/checkpoint.ts';
-import { beginning, type Cursor, journalLines, readJournal } from '../store/journal-read.ts';
-import { type RunHistory, readRun } from '../store/run-journal.ts';
+import { linkOf, ownHashOf } from '../run/chain.ts';
+import { checkpointFileSchema, checkpointText, completedNodes } from '../run/checkpoint.ts';
+import { beginning, type Cursor, journalLines, readJournal } from '../run/journal-read.ts';
+import { type RunHistory, readRun } from '../run/run-journal.ts';
 import { type Findings, shortJson } from './report.ts';
 
 /** The journal of the run; undefined if it cannot be read. */

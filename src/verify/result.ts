@@ -9,11 +9,11 @@ import type { Manifest } from '../core/records/manifest.ts';
 import { type RunResult, runResultSchema } from '../core/records/result.ts';
 import { treesOf } from '../git/history.ts';
 import { readPlain } from '../platform/files/read.ts';
-import { hashArtifact } from '../store/artifacts.ts';
-import { ownHashOf } from '../store/chain.ts';
-import { visitsAmong } from '../store/evidence.ts';
-import { resultOf } from '../store/result.ts';
-import type { RunHistory } from '../store/run-journal.ts';
+import { hashArtifact } from '../run/artifacts.ts';
+import { ownHashOf } from '../run/chain.ts';
+import { visitsAmong } from '../run/evidence.ts';
+import { resultOf } from '../run/result.ts';
+import type { RunHistory } from '../run/run-journal.ts';
 import { type Findings, shortJson } from './report.ts';
 
 const where = 'result.json';

@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
 import { DiskStop, diskError } from '../platform/files/disk-error.ts';
 import { diskWords, inTheWay, isCode } from '../platform/files/write.ts';
-import { schemaProblems } from '../store/unreadable.ts';
+import { schemaProblems } from '../run/unreadable.ts';
 import { handlers } from './api/index.ts';
 import { answerAsset, type PageAssets } from './assets.ts';
 import { addressOf } from './page/text/address.ts';

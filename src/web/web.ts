@@ -7,7 +7,7 @@ import type { InspectDoors, OpenRunList } from '../app/inspect/rows.ts';
 import type { Every } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
-import { validRunId } from '../store/runs.ts';
+import { validRunId } from '../run/runs.ts';
 import type { ApiError, DeliverBody } from './contract.ts';
 import type { ApiRouteName, routes } from './routes.ts';
 

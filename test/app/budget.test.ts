@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openRunBudget } from '../../src/app/budget.ts';
-import { startRun } from '../../src/app/start.ts';
+import { openRunBudget } from '../../src/app/run/budget.ts';
+import { startRun } from '../../src/app/run/start.ts';
 import { defaultCaps } from '../../src/core/budget/limits.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { realClock } from '../../src/platform/clock.ts';
-import { openJournal } from '../../src/store/journal.ts';
+import { openJournal } from '../../src/run/journal.ts';
 import { temp } from '../platform/temp.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { freshState } from '../support/graph.ts';

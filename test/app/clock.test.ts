@@ -2,15 +2,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { resumeRun } from '../../src/app/resume.ts';
-import { lostTime } from '../../src/app/run-state.ts';
-import { startRun } from '../../src/app/start.ts';
+import { resumeRun } from '../../src/app/run/resume.ts';
+import { lostTime } from '../../src/app/run/run-state.ts';
+import { startRun } from '../../src/app/run/start.ts';
 import type { Doors } from '../../src/app/types.ts';
 import type { Clock } from '../../src/core/contracts/clock.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { realClock } from '../../src/platform/clock.ts';
-import { readRun } from '../../src/store/run-journal.ts';
-import { newRunId } from '../../src/store/runs.ts';
+import { readRun } from '../../src/run/run-journal.ts';
+import { newRunId } from '../../src/run/runs.ts';
 import { temp } from '../platform/temp.ts';
 import { pipelineIn } from '../support/doors.ts';
 

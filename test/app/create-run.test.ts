@@ -2,7 +2,7 @@
 import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createRun } from '../../src/app/create-run.ts';
+import { createRun } from '../../src/app/run/create-run.ts';
 import type { Manifest } from '../../src/core/records/manifest.ts';
 import { home } from '../support/cli.ts';
 import { noteDisk } from '../support/disk-notes.ts';
@@ -101,7 +101,7 @@ test.each([
     const runsDir = join(it.path, 'runs');
     const { historian: _h, ...plain } = wanted(runsDir, async () => {});
     using disk = noteDisk();
-    const prepare = await import('../../src/app/create-run.ts');
+    const prepare = await import('../../src/app/run/create-run.ts');
     const made = await prepare.createRun({
       ...plain,
       workdir: workdir && join(it.path, workdir),

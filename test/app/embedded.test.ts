@@ -15,8 +15,8 @@ import { readPipeline } from '../../src/app/read-pipeline.ts';
 import type { Doors, Finished } from '../../src/app/types.ts';
 import type { Refusal } from '../../src/core/diagnostic.ts';
 import type { RunEvent } from '../../src/core/events.ts';
-import { findMoment } from '../../src/store/moment.ts';
-import { readRun } from '../../src/store/run-journal.ts';
+import { findMoment } from '../../src/run/moment.ts';
+import { readRun } from '../../src/run/run-journal.ts';
 
 let folder: string;
 let told: string[];

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type NotifyDoors, notify, type RunLeft } from '../../src/app/notify.ts';
+import { type NotifyDoors, notify, type RunLeft } from '../../src/app/run/notify.ts';
 import { type Post, realPost } from '../../src/platform/http.ts';
 import { handClock } from '../support/clock.ts';
 import { call } from '../support/verb.ts';

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startRun } from '../../src/app/start.ts';
+import { startRun } from '../../src/app/run/start.ts';
 import { layout, nodeLayout } from '../../src/core/records/layout.ts';
-import { hashArtifacts } from '../../src/store/artifacts.ts';
-import { readRun } from '../../src/store/run-journal.ts';
+import { hashArtifacts } from '../../src/run/artifacts.ts';
+import { readRun } from '../../src/run/run-journal.ts';
 import { temp } from '../platform/temp.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 

@@ -2,11 +2,11 @@
 import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { completeResult } from '../../src/app/finish-run.ts';
-import { loadRunState } from '../../src/app/run-state.ts';
+import { completeResult } from '../../src/app/run/finish-run.ts';
+import { loadRunState } from '../../src/app/run/run-state.ts';
 import type { Clock } from '../../src/core/contracts/clock.ts';
 import { runResultSchema } from '../../src/core/records/result.ts';
-import { livingOwners } from '../../src/store/lock.ts';
+import { livingOwners } from '../../src/run/lock.ts';
 import { verifyRun } from '../../src/verify/index.ts';
 import { house } from '../support/house.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';

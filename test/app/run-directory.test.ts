@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { buildingName, removeAbandoned } from '../../src/app/run-directory.ts';
+import { buildingName, removeAbandoned } from '../../src/app/run/run-directory.ts';
 import { keyFileOf, writeSealed } from '../../src/holdout/vault.ts';
 import { home } from '../support/cli.ts';
 import { asHeldByModes } from '../workspace/folders.ts';

@@ -2,9 +2,9 @@
 import { cpSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { processMarker } from '../../src/app/run-state.ts';
+import { processMarker } from '../../src/app/run/run-state.ts';
 import { realClock } from '../../src/platform/clock.ts';
-import { acquireLock } from '../../src/store/lock.ts';
+import { acquireLock } from '../../src/run/lock.ts';
 import { temp } from '../platform/temp.ts';
 import { diskIn } from '../workspace/disks.ts';
 

@@ -9,7 +9,7 @@ import { readActs } from '../../src/app/acts.ts';
 import { stopRun } from '../../src/app/stop.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { processId, thisProcess } from '../../src/platform/process/table.ts';
-import { acquireLock } from '../../src/store/lock.ts';
+import { acquireLock } from '../../src/run/lock.ts';
 
 let run = '';
 beforeEach(() => {

@@ -1,18 +1,18 @@
 /** A resume that takes over other texts, and is cut anywhere while it does. */
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { restoreWorkspace } from '../../src/app/restore-workspace.ts';
-import { resumeRun } from '../../src/app/resume.ts';
-import { prepareResumeChange, type ResumeChange } from '../../src/app/resume-changes.ts';
-import { loadRunState } from '../../src/app/run-state.ts';
-import { startRun } from '../../src/app/start.ts';
+import { restoreWorkspace } from '../../src/app/run/restore-workspace.ts';
+import { resumeRun } from '../../src/app/run/resume.ts';
+import { prepareResumeChange, type ResumeChange } from '../../src/app/run/resume-changes.ts';
+import { loadRunState } from '../../src/app/run/run-state.ts';
+import { startRun } from '../../src/app/run/start.ts';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { sha256 } from '../../src/core/sha256.ts';
 import { fence } from '../../src/platform/files/fence.ts';
-import { settleChange } from '../../src/store/inputs.ts';
-import { openRunJournal, type RunHistory } from '../../src/store/run-journal.ts';
-import { readManifest } from '../../src/store/runs.ts';
+import { settleChange } from '../../src/run/inputs.ts';
+import { openRunJournal, type RunHistory } from '../../src/run/run-journal.ts';
+import { readManifest } from '../../src/run/runs.ts';
 import { verifyRun } from '../../src/verify/index.ts';
 import { temp } from '../platform/temp.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';

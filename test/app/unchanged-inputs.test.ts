@@ -3,14 +3,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { addedBefore, endLeftovers } from '../../src/app/unchanged-inputs.ts';
+import { addedBefore, endLeftovers } from '../../src/app/run/unchanged-inputs.ts';
 import type { Checkpoint } from '../../src/core/records/checkpoint.ts';
 import type { Manifest } from '../../src/core/records/manifest.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { fence, Superseded } from '../../src/platform/files/fence.ts';
 import { isAlive, processId } from '../../src/platform/process/table.ts';
-import { acquireLock } from '../../src/store/lock.ts';
-import { writeStage } from '../../src/store/node-directory.ts';
+import { acquireLock } from '../../src/run/lock.ts';
+import { writeStage } from '../../src/run/node-directory.ts';
 import { temp } from '../platform/temp.ts';
 import { graphOf } from '../support/graph.ts';
 

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { forkRun } from '../../src/app/fork.ts';
 import { readPipeline } from '../../src/app/read-pipeline.ts';
-import { resumeRun } from '../../src/app/resume.ts';
-import { startRun } from '../../src/app/start.ts';
-import { readRun } from '../../src/store/run-journal.ts';
+import { forkRun } from '../../src/app/run/fork.ts';
+import { resumeRun } from '../../src/app/run/resume.ts';
+import { startRun } from '../../src/app/run/start.ts';
+import { readRun } from '../../src/run/run-journal.ts';
 import { temp } from '../platform/temp.ts';
 import { plainFlags, quietDoors } from '../support/doors.ts';
 

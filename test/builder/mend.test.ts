@@ -6,7 +6,7 @@ import type { Build } from '../../src/builder/build-state.ts';
 import { createFixOrder } from '../../src/builder/mend.ts';
 import { orderState } from '../../src/builder/step-context.ts';
 import { buildStateIn } from '../../src/core/records/build.ts';
-import { checkOrder, loadOrders } from '../../src/store/orders.ts';
+import { checkOrder, loadOrders } from '../../src/run/orders.ts';
 import { folder, put } from './support.ts';
 
 const order = (id: string, more: Record<string, unknown>) => ({

@@ -6,7 +6,7 @@ import { nothingSpent } from '../../src/core/budget/usage.ts';
 import type { Json } from '../../src/core/json.ts';
 import { saidNothing } from '../../src/core/outcome.ts';
 import type { RunState } from '../../src/core/records/checkpoint.ts';
-import { openRunJournal, readRun, startJournal } from '../../src/store/run-journal.ts';
+import { openRunJournal, readRun, startJournal } from '../../src/run/run-journal.ts';
 import { beginRun, commitPaths, type Files, put, repository, toolIo, when } from '../builder/support.ts';
 import { call, type Flags } from '../support/verb.ts';
 

@@ -3,7 +3,7 @@ import fs, { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { readRun } from '../../src/store/run-journal.ts';
+import { readRun } from '../../src/run/run-journal.ts';
 import { house, treeOf } from '../support/house.ts';
 import { withoutSync } from '../support/without-sync.ts';
 

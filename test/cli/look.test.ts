@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { storedGraph } from '../../src/app/read-pipeline.ts';
 import { harmless } from '../../src/cli/io.ts';
 import { realClock } from '../../src/platform/clock.ts';
-import { acquireLock } from '../../src/store/lock.ts';
+import { acquireLock } from '../../src/run/lock.ts';
 import { auditRun } from '../../src/verify/audit/audit.ts';
 import { house } from '../support/house.ts';
 import { call } from '../support/verb.ts';

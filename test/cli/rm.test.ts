@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { recordDelivery } from '../../src/app/delivered.ts';
 import { realClock } from '../../src/platform/clock.ts';
-import { acquireLock } from '../../src/store/lock.ts';
+import { acquireLock } from '../../src/run/lock.ts';
 import { call, type Flags } from '../support/verb.ts';
 
 const commits =

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { countOf } from '../../src/cli/runs.ts';
 import { packageRoot } from '../../src/platform/package.ts';
-import { nextOf } from '../../src/store/next-command.ts';
-import type { RunSummary } from '../../src/store/runs.ts';
+import { nextOf } from '../../src/run/next-command.ts';
+import type { RunSummary } from '../../src/run/runs.ts';
 
 const plain = { offline: false, pipeline: 'p.dot' };
 

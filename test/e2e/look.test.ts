@@ -3,7 +3,7 @@ import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { realClock } from '../../src/platform/clock.ts';
-import { acquireLock } from '../../src/store/lock.ts';
+import { acquireLock } from '../../src/run/lock.ts';
 import { home } from '../support/in-process.ts';
 
 const pipeline =

@@ -10,7 +10,7 @@ import type { CallRecord } from '../../src/core/records/visit.ts';
 import { openBudgetGuard } from '../../src/engine/budget-guard.ts';
 import { endedCalls, openCostLedger } from '../../src/engine/cost-ledger.ts';
 import { collectNestedSpending } from '../../src/engine/shared-budget.ts';
-import { openJournal } from '../../src/store/journal.ts';
+import { openJournal } from '../../src/run/journal.ts';
 import { taskFor } from '../agents/contract.ts';
 
 const used = (model: string, cost_usd: number | null): Usage => ({

@@ -15,8 +15,8 @@ import { executeHere } from '../../src/engine/layers/index.ts';
 import { type Execute, surrounded } from '../../src/engine/layers/layer.ts';
 import { retry } from '../../src/engine/layers/retry.ts';
 import type { PreparedRun, RunContext } from '../../src/engine/run-context.ts';
-import { openJournal } from '../../src/store/journal.ts';
-import { openRunJournal, readRun, startJournal } from '../../src/store/run-journal.ts';
+import { openJournal } from '../../src/run/journal.ts';
+import { openRunJournal, readRun, startJournal } from '../../src/run/run-journal.ts';
 import type { Snapshots } from '../../src/workspace/snapshot.ts';
 import { freshState } from '../support/graph.ts';
 

@@ -1,7 +1,7 @@
 /** What a resume refuses without a flag: everything that differs from the start of the run. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { type ResumeFlags, whatChanged } from '../../src/app/unchanged-inputs.ts';
+import { type ResumeFlags, whatChanged } from '../../src/app/run/unchanged-inputs.ts';
 import type { Manifest } from '../../src/core/records/manifest.ts';
 import { sha256 } from '../../src/core/sha256.ts';
 import { temp } from '../platform/temp.ts';

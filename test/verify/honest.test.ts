@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withOwnHash } from '../../src/store/chain.ts';
+import { withOwnHash } from '../../src/run/chain.ts';
 import { type Told, treeOf } from '../support/house.ts';
 import { files, type Ground, ground } from './ground.ts';
 

@@ -16,8 +16,8 @@ import {
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
-import { withOwnHash } from '../../src/store/chain.ts';
-import { openRunJournal, readRun } from '../../src/store/run-journal.ts';
+import { withOwnHash } from '../../src/run/chain.ts';
+import { openRunJournal, readRun } from '../../src/run/run-journal.ts';
 import { type Ground, ground } from './ground.ts';
 
 let it: Ground;

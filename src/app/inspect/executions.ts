@@ -3,8 +3,8 @@ import type { Graph } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import { isPaused, reasonOf, toldReason } from '../../core/outcome.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
-import { readJournal } from '../../store/journal-read.ts';
-import type { RunHistory } from '../../store/run-journal.ts';
+import { readJournal } from '../../run/journal-read.ts';
+import type { RunHistory } from '../../run/run-journal.ts';
 import type { ExecutionRow, RunRow } from './shapes.ts';
 
 /** `NODE@VISIT`. */

@@ -1,7 +1,7 @@
 /** The folder of an execution: the latest of a node at the top of the node's folder, earlier ones below `visits/`. */
 import { join } from 'node:path';
 import { layout, nodeLayout } from '../../core/records/layout.ts';
-import { readStage } from '../../store/node-directory.ts';
+import { readStage } from '../../run/node-directory.ts';
 
 export async function folderOf(
   runDir: string,

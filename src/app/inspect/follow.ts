@@ -4,9 +4,9 @@ import type { JsonObject } from '../../core/json.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { LiveText } from '../../core/records/live.ts';
 import { watchFolder } from '../../platform/files/watch.ts';
-import { type Cursor, readJournal } from '../../store/journal-read.ts';
-import { liveTextReader, type ReadText } from '../../store/live-texts.ts';
-import { isAtWork, summaryOf } from '../../store/runs.ts';
+import { type Cursor, readJournal } from '../../run/journal-read.ts';
+import { liveTextReader, type ReadText } from '../../run/live-texts.ts';
+import { isAtWork, summaryOf } from '../../run/runs.ts';
 
 export type Followed =
   /** A record of `events.jsonl`, unchecked; `runEventSchema` (core/events.ts) types those of this version. */

@@ -2,8 +2,8 @@
 import type { Spent } from '../../core/budget/usage.ts';
 import { layout } from '../../core/records/layout.ts';
 import { openCostLedger } from '../../engine/cost-ledger.ts';
-import { readJournal } from '../../store/journal-read.ts';
-import { pricesOf } from '../budget.ts';
+import { readJournal } from '../../run/journal-read.ts';
+import { pricesOf } from '../run/budget.ts';
 import type { InspectedRun } from './read-run.ts';
 import type { ExecutionRow } from './shapes.ts';
 

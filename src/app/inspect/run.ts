@@ -2,8 +2,8 @@
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { layout } from '../../core/records/layout.ts';
 import { type RunResult, runResultSchema } from '../../core/records/result.ts';
-import { loadOrders } from '../../store/orders.ts';
-import { jsonOf, namedRun } from '../../store/runs.ts';
+import { loadOrders } from '../../run/orders.ts';
+import { jsonOf, namedRun } from '../../run/runs.ts';
 import { executionName } from './executions.ts';
 import { graphOfRun } from './graph.ts';
 import { groupsOf } from './groups.ts';

@@ -5,7 +5,7 @@ import { once } from '../../core/once.ts';
 import { layout } from '../../core/records/layout.ts';
 import { type Manifest, manifestSchema } from '../../core/records/manifest.ts';
 import { readSome } from '../../platform/files/read.ts';
-import { jsonOf, runIds } from '../../store/runs.ts';
+import { jsonOf, runIds } from '../../run/runs.ts';
 import { storedGraph } from '../read-pipeline.ts';
 
 /** Bytes of a spec that are searched for its heading. */

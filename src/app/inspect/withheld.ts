@@ -2,8 +2,8 @@
 import type { Graph } from '../../core/graph.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { seesHoldout } from '../../holdout/mount.ts';
-import { type RunHistory, readRun } from '../../store/run-journal.ts';
-import { readManifest } from '../../store/runs.ts';
+import { type RunHistory, readRun } from '../../run/run-journal.ts';
+import { readManifest } from '../../run/runs.ts';
 import { storedGraph } from '../read-pipeline.ts';
 
 /** Whether texts of a node are withheld. */

@@ -12,8 +12,8 @@ import { type FailureBrief, failureBriefSchema } from '../../core/records/build.
 import { type Layout, nodeLayout } from '../../core/records/layout.ts';
 import { readSome } from '../../platform/files/read.ts';
 import { removeNow, writeFileAtomic } from '../../platform/files/write.ts';
-import { readRecords } from '../../store/journal-read.ts';
-import { readStage } from '../../store/node-directory.ts';
+import { readRecords } from '../../run/journal-read.ts';
+import { readStage } from '../../run/node-directory.ts';
 
 /** Writes JSON with sorted keys, two-space indent, ASCII escapes and a final newline: all files except `run.json`. */
 export const writeSorted = (path: string, value: Json): Promise<void> =>

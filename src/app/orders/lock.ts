@@ -12,7 +12,7 @@ import { fence } from '../../platform/files/fence.ts';
 import { BadJsonRecord } from '../../platform/files/json-record.ts';
 import { isCode, makeFolder, systemWords } from '../../platform/files/write.ts';
 import { GitError } from '../../platform/git.ts';
-import { acquireLock } from '../../store/lock.ts';
+import { acquireLock } from '../../run/lock.ts';
 import type { OrderResult } from './land.ts';
 import { resumeOrder } from './run-order.ts';
 import { findRequest } from './sources.ts';

@@ -3,7 +3,7 @@ import { pausedWords } from '../../core/outcome.ts';
 import { commitNamed, inspect, type Repository } from '../../git/repository.ts';
 import { appliedOrders } from '../../git/start-history.ts';
 import { sourceGit } from '../../platform/git.ts';
-import { listRuns, newRunId } from '../../store/runs.ts';
+import { listRuns, newRunId } from '../../run/runs.ts';
 import { hadNoEffect, type OrderResult } from './land.ts';
 import { resumeOrder, runOrder } from './run-order.ts';
 import { findRequest, type OrderSource } from './sources.ts';

@@ -9,7 +9,7 @@ import { layout } from '../../core/records/layout.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { readJsonRecord } from '../../platform/files/json-record.ts';
 import { isCode, isMissing, readFailure } from '../../platform/files/write.ts';
-import { checkOrder, type LoadedOrder } from '../../store/orders.ts';
+import { checkOrder, type LoadedOrder } from '../../run/orders.ts';
 import { type OrderRefusal, refusedOrder } from './types.ts';
 
 export const requestFile = 'order-run.json';

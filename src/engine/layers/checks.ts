@@ -5,7 +5,7 @@ import { once } from '../../core/once.ts';
 import { isSource } from '../../core/policy/check-files.ts';
 import { isSourceCode } from '../../core/policy/test-files.ts';
 import { below } from '../../platform/files/names.ts';
-import { readRun } from '../../store/run-journal.ts';
+import { readRun } from '../../run/run-journal.ts';
 import { contentIn, diff } from '../../workspace/diff.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { type CheckSet, checkSetOf } from '../check-set.ts';

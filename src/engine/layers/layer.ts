@@ -9,7 +9,7 @@ import type { RunState } from '../../core/records/checkpoint.ts';
 import type { RanCommand } from '../../core/records/visit.ts';
 import type { HoldoutMount } from '../../holdout/mount.ts';
 import type { TakenOut } from '../../holdout/sealed-files.ts';
-import type { Hidden, Recorder } from '../../replay/record.ts';
+import type { Hidden, Recorder } from '../../run/record.ts';
 import type { Snapshot, Snapshots, Stray } from '../../workspace/snapshot.ts';
 import type { Lookout } from '../../workspace/walk.ts';
 import type { AttemptSecrets } from '../attempt-secrets.ts';

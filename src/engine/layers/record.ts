@@ -4,9 +4,9 @@ import type { Agent, AgentAction, CallWait } from '../../core/contracts/agent.ts
 import type { NodeAgent } from '../../core/contracts/node-kind.ts';
 import { nodeLayout } from '../../core/records/layout.ts';
 import { head } from '../../platform/files/read.ts';
-import { type Recorder, recorder } from '../../replay/record.ts';
-import { keepLists } from '../../store/artifacts.ts';
-import { unlockNodeDirectory } from '../../store/node-directory.ts';
+import { keepLists } from '../../run/artifacts.ts';
+import { unlockNodeDirectory } from '../../run/node-directory.ts';
+import { type Recorder, recorder } from '../../run/record.ts';
 import { diff } from '../../workspace/diff.ts';
 import { type Lookout, lookout } from '../../workspace/walk.ts';
 import { markingSecrets } from '../environment.ts';

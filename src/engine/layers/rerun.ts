@@ -8,7 +8,7 @@ import { diskError } from '../../platform/files/disk-error.ts';
 import { beforeWrite } from '../../platform/files/fence.ts';
 import { removeAside } from '../../platform/files/remove.ts';
 import { isCode, isMissing } from '../../platform/files/write.ts';
-import { keepJson } from '../../store/artifacts.ts';
+import { keepJson } from '../../run/artifacts.ts';
 import { WorkspaceError } from '../../workspace/errors.ts';
 import { contextInCopy } from '../copy-context.ts';
 import { lastOutputs } from '../feedback.ts';

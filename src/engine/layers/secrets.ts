@@ -2,7 +2,7 @@
 import { own } from '../../core/json.ts';
 import { failed, keptOfAttempt, type Outcome } from '../../core/outcome.ts';
 import { maskedObject } from '../../core/policy/mask.ts';
-import { maskFolder } from '../../store/artifacts.ts';
+import { maskFolder } from '../../run/artifacts.ts';
 import type { Layer, LayerContext } from './layer.ts';
 
 export const secrets: Layer = (next) => async (context) => {

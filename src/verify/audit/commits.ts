@@ -8,7 +8,7 @@ import { assertPlainHistory } from '../../git/guard.ts';
 import { historyGit, readHistoryStart } from '../../git/history.ts';
 import { fromBytes } from '../../platform/files/names.ts';
 import { type Git, GitError } from '../../platform/git.ts';
-import { loadOrders } from '../../store/orders.ts';
+import { loadOrders } from '../../run/orders.ts';
 
 /** The commits of a run, from its history: messages and changes. */
 export type AuditedCommit = {

@@ -9,7 +9,7 @@ import { once } from '../../core/once.ts';
 import { quoteArgument } from '../../core/policy/words.ts';
 import { innerPath } from '../../core/records/names.ts';
 import { staysInside } from '../../platform/files/inside.ts';
-import { newRunId } from '../../store/runs.ts';
+import { newRunId } from '../../run/runs.ts';
 import type { Acted, Delivered, ResumeBody, StartBody } from '../contract.ts';
 import { type Handlers, problem, refusal, type Web } from '../web.ts';
 

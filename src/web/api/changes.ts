@@ -14,7 +14,7 @@ import { textsToMask } from '../../core/policy/secrets.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
 import { ancestorsOf, shownPath } from '../../platform/files/names.ts';
 import { GitError } from '../../platform/git.ts';
-import { readRun } from '../../store/run-journal.ts';
+import { readRun } from '../../run/run-journal.ts';
 import { WorkspaceError } from '../../workspace/errors.ts';
 import type { Snapshots } from '../../workspace/snapshot.ts';
 import type { ChangeList, FilePatch } from '../contract.ts';

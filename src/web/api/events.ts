@@ -3,7 +3,7 @@ import { followRun } from '../../app/inspect/follow.ts';
 import { textsWithheld, type Withheld } from '../../app/inspect/withheld.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { layout } from '../../core/records/layout.ts';
-import { readJournal } from '../../store/journal-read.ts';
+import { readJournal } from '../../run/journal-read.ts';
 import type { EventPage, ShownLive, StoredEvent } from '../contract.ts';
 import { eventStream, message } from '../sse.ts';
 import type { AskedRun, Handlers, Web } from '../web.ts';

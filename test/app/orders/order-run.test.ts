@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { realClock } from '../../../src/platform/clock.ts';
-import { acquireLock } from '../../../src/store/lock.ts';
+import { acquireLock } from '../../../src/run/lock.ts';
 import { bareEnv, git, put, repository } from '../../builder/support.ts';
 import { cleanEnv, home, root } from '../../support/in-process.ts';
 import { startModelServer } from '../../support/model-server.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { succeeded } from '../../../src/core/outcome.ts';
 import { layout, nodeLayout } from '../../../src/core/records/layout.ts';
 import { record } from '../../../src/engine/layers/record.ts';
-import type { ExchangeLog } from '../../../src/store/exchanges.ts';
+import type { ExchangeLog } from '../../../src/run/exchanges.ts';
 import { temp } from '../../platform/temp.ts';
 import { rig, tree } from './rig.ts';
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { failed, succeeded } from '../../../src/core/outcome.ts';
 import { replay } from '../../../src/engine/layers/replay.ts';
-import type { Replay } from '../../../src/replay/answers.ts';
+import type { Replay } from '../../../src/run/answers.ts';
 import { temp } from '../../platform/temp.ts';
 import { rig } from './rig.ts';
 

@@ -1,0 +1,160 @@
+/** Executes a run: takes its lock, opens what it needs, runs the loop, and closes everything. */
+import { realpathSync } from 'node:fs';
+import { type Refusal, refused } from '../../core/diagnostic.ts';
+import type { Graph } from '../../core/graph.ts';
+import { isPaused } from '../../core/outcome.ts';
+import { quoteWord } from '../../core/policy/words.ts';
+import { layout } from '../../core/records/layout.ts';
+import { runLoop } from '../../engine/loop.ts';
+import { parkAbove } from '../../engine/shared-budget.ts';
+import { treesOf } from '../../git/history.ts';
+import { revealHoldout, revealHoldoutIfPossible } from '../../holdout/mount.ts';
+import { type DiskStop, diskError, isFull } from '../../platform/files/disk-error.ts';
+import { beforeRemaking, beforeWrite, fence, Superseded } from '../../platform/files/fence.ts';
+import { settleTree } from '../../platform/files/flush-tree.ts';
+import { removeTree } from '../../platform/files/remove.ts';
+import { writeFileAtomic } from '../../platform/files/write.ts';
+import { withOwnHash } from '../../run/chain.ts';
+import { closeAll } from '../../run/journal.ts';
+import { acquireLock } from '../../run/lock.ts';
+import { resultOf } from '../../run/result.ts';
+import { namedRun } from '../../run/runs.ts';
+import type { Doors, Finished, RunFlags } from '../types.ts';
+import { diskStop, flushed, releaseLock, settleRun } from './finish-run.ts';
+import { giveRoom, keepRoom, suspendForRoom } from './full-disk.ts';
+import type { RunLeft } from './notify.ts';
+import { openRun } from './open-run.ts';
+import type { OwnedRun } from './owned-run.ts';
+
+/** Milliseconds within which one signal may arrive twice: `npx` passes on the signal that the terminal sends to all processes. */
+const oneSignalMs = 100;
+
+const waitFor = (runDir: string, cwd: string): string => {
+  const run = namedRun(runDir, cwd);
+  return `wait for its end: factory wait ${run}; or stop it: factory stop ${run}`;
+};
+
+/** Takes the run's lock, restores its workspace to the checkpoint, and runs it to its end. */
+export async function executeRun(
+  graph: Graph,
+  runDir: string,
+  given: OwnedRun['given'],
+  flags: RunFlags,
+  doors: Doors,
+): Promise<Finished | Refusal> {
+  const takeOver = flags.takeOver === true;
+  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver }).catch((error: unknown) => {
+    throw diskStopOf(runDir, error, undefined) ?? error;
+  });
+  if (answer.kind === 'refused')
+    return refused('run-locked', answer.why, answer.fix ?? answer.takeOver ?? waitFor(runDir, doors.cwd));
+  const { lock } = answer;
+  const over = new AbortController();
+  const signal = AbortSignal.any([doors.signal, lock.lost]);
+  // After another process has taken over the run, this one changes nothing in it, not even with calls in progress.
+  const folders = new Set([runDir, realpathSync.native(runDir)]);
+  const fences = [...folders].map((folder) => fence(folder, lock.assertOwner, lock.successor));
+  reportStop(doors, over.signal);
+  keepRoom(runDir);
+  const run: OwnedRun = { graph, runDir, given, flags, doors, lock, signal, open: [] };
+  let left: RunLeft | undefined;
+  try {
+    const ended = await runToEnd(run);
+    if ('result' in ended) left = ended;
+    return ended;
+  } catch (error) {
+    const cause = causeOfError(run, error);
+    const ended = await suspendedBy(cause, run);
+    if (ended !== undefined) {
+      left = ended;
+      return ended;
+    }
+    left = brokenBy(cause, run);
+    throw cause;
+  } finally {
+    over.abort();
+    await closeAll(run.open);
+    giveRoom(runDir);
+    await releaseLock(lock, run.ending, doors);
+    for (const open of fences) open();
+    if (left !== undefined) await sendNotice(runDir, left, doors);
+  }
+}
+
+/** Of a suspended run at once: this process may wait for its time. Of any other right before the process ends, when the result is
+ *  printed and the lock released: a slow receiver delays neither. */
+async function sendNotice(runDir: string, left: RunLeft, { notify, atLast }: Doors): Promise<void> {
+  if (notify === undefined) return;
+  const send = () => notify(runDir, left);
+  const waits = 'result' in left && isPaused(left.result.status);
+  if (waits || atLast === undefined) await send();
+  else atLast(send);
+}
+
+/** What a notice says of a run that an error has ended; nothing of one that another process has taken over. */
+function brokenBy(cause: unknown, { again = '' }: OwnedRun): RunLeft | undefined {
+  if (cause instanceof Superseded) return undefined;
+  return { broke: cause instanceof Error ? cause.message : String(cause), next: again };
+}
+
+async function runToEnd(run: OwnedRun): Promise<Finished | Refusal> {
+  const opened = await openRun(run);
+  if (!('prepared' in opened)) return opened;
+  const { runDir, doors } = run;
+  const { cwd, called } = doors;
+  const at = layout(runDir);
+  const end = await runLoop(opened.prepared);
+  beforeWrite(at.scratch);
+  await removeTree(at.scratch);
+  const { parked } = end;
+  if (parked !== undefined) await parkAbove(doors.env, parked);
+  const written = opened.marks();
+  const visits = opened.visits();
+  for (const one of run.open.toReversed()) await one.close();
+  // The result takes it, and nothing of it needs a flush.
+  giveRoom(runDir);
+  revealHoldout(at.workspace, run.sealed);
+  run.sealed = undefined; // The files are placed; placing them again on a full disk would lose them.
+  // The workspace of an interrupted or suspended run is restored by its resume, so it need not be flushed.
+  if (end.interrupted || parked !== undefined)
+    await settleTree(runDir, [at.workspace, at.snapshots, at.history]);
+  else await settleRun(runDir);
+  const result = await resultOf(opened.manifest, runDir, treesOf, end, visits, cwd, called, written);
+  await writeFileAtomic(at.result, withOwnHash(result), flushed);
+  run.ending = result;
+  return { result, code: end.ending.code };
+}
+
+/** What ended the run: the loss of its lock or of its directory comes before the error that followed from it. */
+function causeOfError({ runDir, lock, sealed, again }: OwnedRun, error: unknown): unknown {
+  const at = layout(runDir);
+  lock.assertOwner();
+  if (!(error instanceof Superseded)) beforeRemaking(at.manifest);
+  if (diskError(error) !== undefined) revealHoldoutIfPossible(at.workspace, sealed);
+  return diskStopOf(runDir, error, again) ?? error;
+}
+
+function diskStopOf(runDir: string, error: unknown, again: string | undefined): DiskStop | undefined {
+  const trouble = diskError(error);
+  return trouble && diskStop(runDir, trouble, error, again ?? `factory resume ${quoteWord(runDir)}`);
+}
+
+/** The end of a run whose disk is full. A node of another run reports the disk to it. */
+async function suspendedBy(cause: unknown, run: OwnedRun): Promise<Finished | undefined> {
+  const trouble = isFull(cause) ? diskError(cause) : undefined;
+  const ended = trouble && (await suspendForRoom(run, trouble));
+  return run.doors.env['FACTORY_NODE_DIR'] === undefined ? ended : undefined;
+}
+
+/** Logs at the first signal what it does and what a second one would do. */
+function reportStop({ signal, clock, log }: Doors, over: AbortSignal): void {
+  const report = async () => {
+    await clock.sleep(oneSignalMs, over);
+    if (!over.aborted)
+      log('warn', 'stopping: ending the node and saving the run; a second signal stops at once', {
+        signal: String(signal.reason),
+      });
+  };
+  if (signal.aborted) return;
+  signal.addEventListener('abort', () => void report(), { once: true, signal: over });
+}

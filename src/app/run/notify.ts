@@ -1,0 +1,139 @@
+/** `--notify`: tells a command or a server how a run has ended, or that it needs attention. */
+import { createHmac, randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/contracts/clock.ts';
+import type { Environment, Spawn } from '../../core/contracts/process.ts';
+import type { Log } from '../../core/contracts/watcher.ts';
+import type { RunResult } from '../../core/records/result.ts';
+import { jittered } from '../../core/retry.ts';
+import { type Post, realPost } from '../../platform/http.ts';
+import { packageVersion } from '../../platform/package.ts';
+import { realSpawn } from '../../platform/process/spawn.ts';
+import { needsAttention } from '../../run/next-command.ts';
+import { readManifest } from '../../run/runs.ts';
+import { titleOf } from '../inspect/title.ts';
+import { storedGraph } from '../read-pipeline.ts';
+
+/** How a process has left a run: with a result, or by an error, with its message. */
+export type RunLeft = { readonly result: RunResult } | { readonly broke: string; readonly next: string };
+
+export type NotifyDoors = {
+  readonly cwd: string;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Once it fires, nothing is retried. */
+  readonly signal: AbortSignal;
+  /** Default: the real ones. */
+  readonly post?: Post;
+  readonly spawn?: Spawn;
+};
+
+/** Milliseconds between attempts, before jitter. */
+const waitsMs = [1000, 4000, 16_000];
+const postMs = 10_000;
+const commandMs = 30_000;
+
+/** Sends the notice to `target`, a command line or the URL of a server. Never rejects: a notice that cannot be delivered is a
+ *  warning. Waits for at most about two minutes. */
+export async function notify(
+  target: string,
+  runDir: string,
+  left: RunLeft,
+  doors: NotifyDoors,
+): Promise<void> {
+  const id = randomUUID();
+  const sentAt = doors.clock.now().toISOString();
+  try {
+    const facts = await factsOf(runDir, left);
+    const body = JSON.stringify({ schema_version: 1, delivery_id: id, sent_at: sentAt, ...facts });
+    const send = isUrl(target) ? toServer : toCommand;
+    for (let attempt = 0; ; attempt++) {
+      const failed = await send(target, { id, sentAt, body }, doors);
+      if (failed === undefined) return;
+      const wait = doors.signal.aborted || failed.final ? undefined : waitsMs[attempt];
+      if (wait === undefined) return doors.log('warn', 'notification was not delivered', { why: failed.why });
+      await doors.clock.sleep(jittered(wait, `${id}.${attempt}`), doors.signal);
+    }
+  } catch (error) {
+    doors.log('warn', 'notification was not delivered', { why: String(error) });
+  }
+}
+
+export const isUrl = (target: string): boolean => /^https?:\/\//i.test(target);
+
+/** The facts of the notice: nothing in it is a secret, and no text of a holdout. */
+async function factsOf(runDir: string, left: RunLeft) {
+  const read = await readManifest(runDir);
+  const manifest = read.ok ? read.manifest : undefined;
+  const title = manifest === undefined ? '' : await titleOf(runDir, manifest, storedGraph(manifest));
+  const about = { run_id: manifest?.run_id ?? '', title, pipeline: manifest?.pipeline_path ?? '' };
+  if ('broke' in left)
+    return {
+      ...about,
+      ...{ status: 'crashed', needs_attention: true, exit_code: 1, reason: left.broke, next: left.next },
+      run_dir: runDir,
+    };
+  const { status, exit_code, reason, next, wake_at, spent, elapsed_ms } = left.result;
+  return {
+    ...about,
+    ...{ status, needs_attention: needsAttention(status), exit_code, reason, next },
+    ...(wake_at === undefined ? {} : { wake_at }),
+    ...{ spent, elapsed_ms, run_dir: runDir },
+  };
+}
+
+type Notice = { readonly id: string; readonly sentAt: string; readonly body: string };
+/** `final`: another attempt would fail too. `why` names no secret: the target may hold one. */
+type NotSent = { readonly why: string; readonly final: boolean };
+
+async function toServer(
+  url: string,
+  { id, sentAt, body }: Notice,
+  { env, post = realPost }: NotifyDoors,
+): Promise<NotSent | undefined> {
+  const secret = env['FACTORY_NOTIFY_SECRET'];
+  const signature =
+    secret === undefined || secret === ''
+      ? {}
+      : { 'X-Factory-Signature': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}` };
+  const headers = {
+    'Content-Type': 'application/json',
+    'User-Agent': `factory/${packageVersion()}`,
+    'X-Factory-Delivery': id,
+    'X-Factory-Timestamp': sentAt,
+    ...signature,
+  };
+  const answer = await post({ url, headers, body, timeoutMs: postMs });
+  const { host } = new URL(url);
+  if ('unreachable' in answer) return { why: `${host}: ${answer.unreachable}`, final: false };
+  const { status } = answer;
+  if (status >= 200 && status < 300) return undefined;
+  return { why: `${host} answered ${status}`, final: status < 500 && status !== 408 && status !== 429 };
+}
+
+async function toCommand(
+  command: string,
+  { body }: Notice,
+  { cwd, env, spawn = realSpawn }: NotifyDoors,
+): Promise<NotSent | undefined> {
+  const given = Object.entries(env).filter((one): one is [string, string] => one[1] !== undefined);
+  const exit = await spawn.run({
+    argv: ['sh', '-c', command],
+    cwd,
+    env: Object.fromEntries(given),
+    stdin: `${body}\n`,
+    stdoutFile: '/dev/null',
+    stderrFile: '/dev/null',
+    timeoutMs: commandMs,
+  });
+  if (exit.kind === 'exited' && exit.code === 0) return undefined;
+  const why =
+    exit.kind === 'exited'
+      ? `the command exited with ${exit.code}`
+      : exit.kind === 'timed_out'
+        ? `the command took more than ${commandMs / 1000} s`
+        : exit.kind === 'not_found'
+          ? exit.why
+          : `the command was ended (${exit.kind})`;
+  return { why, final: exit.kind === 'exited' && (exit.code === 126 || exit.code === 127) };
+}

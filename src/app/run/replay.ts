@@ -1,0 +1,207 @@
+/** Replays a run: runs its pipeline again in a new directory, with nodes answered from its record. */
+import { dirname, resolve } from 'node:path';
+import { type Refusal, refused } from '../../core/diagnostic.ts';
+import type { Graph } from '../../core/graph.ts';
+import { nearest } from '../../core/nearest.ts';
+import { codergens } from '../../core/pipeline.ts';
+import { layout } from '../../core/records/layout.ts';
+import type { Manifest } from '../../core/records/manifest.ts';
+import type { Point } from '../../core/records/names.ts';
+import type { RunRecord } from '../../core/records/visit.ts';
+import {
+  bodiesOf,
+  DamagedExchange,
+  readBody,
+  readExchanges,
+  type StoredExchange,
+} from '../../run/exchanges.ts';
+import { findMoment, type Moment } from '../../run/moment.ts';
+import { WorkspaceError } from '../../workspace/errors.ts';
+import { openSnapshots } from '../../workspace/snapshots.ts';
+import { checkPipeline, storedGraphInPlace } from '../read-pipeline.ts';
+import type { Doors, Finished, RunFlags } from '../types.ts';
+import { forkRun } from './fork.ts';
+import { changedIn, loadRunState } from './run-state.ts';
+
+export type ReplayRequest = {
+  /** The first execution to replay; undefined for the whole run. */
+  readonly from?: Point | undefined;
+  /** Prompts in place of those of the pipeline, by node. */
+  readonly prompts?: Readonly<Record<string, string>>;
+  /** Run tools and verifications though the record has them. */
+  readonly runTools?: boolean;
+};
+
+/** Replays the run in `runDir` as a new run; the recorded run is only read. When it refuses, nothing is left behind. */
+export async function replayRun(
+  runDir: string,
+  request: ReplayRequest,
+  where: { readonly runsDir: string; readonly runId: string },
+  flags: RunFlags,
+  doors: Doors,
+): Promise<Finished | Refusal> {
+  const dir = resolve(runDir);
+  const record = await readRecordedRun(dir);
+  if ('problems' in record) return record;
+  const { manifest, records } = record;
+  const moment = replayedFrom(manifest, records, request.from);
+  if ('problems' in moment) return moment;
+  const stored = storedGraphInPlace(manifest);
+  const graph = stored === undefined ? undefined : withPrompts(manifest, stored, request.prompts ?? {});
+  if (graph !== undefined && 'problems' in graph) return graph;
+  const { forked_from: from } = manifest;
+  return forkRun(dir, moment, undefined, where, flags, doors, {
+    replayOf: {
+      run_id: manifest.run_id,
+      run_dir: dirname(manifest.workspace_path),
+      ...(from === undefined ? {} : { forked_from: { run_id: from.run_id, run_dir: from.run_dir } }),
+      live: flags.live === true,
+      prompts: { ...request.prompts },
+      ...(request.runTools === true ? { run_tools: true } : {}),
+    },
+    records,
+    graph,
+    isFork: request.from !== undefined,
+  });
+}
+
+/** The checkpoint right before the first execution to replay. */
+function replayedFrom(
+  manifest: Manifest,
+  records: readonly RunRecord[],
+  from: Point | undefined,
+): Moment | Refusal {
+  if (from !== undefined) {
+    const moment = findMoment(records, from, true);
+    return moment.ok ? moment : refused('no-visit', `run ${manifest.run_id}: ${moment.why}`, moment.fix);
+  }
+  const count = manifest.forked_from?.seq ?? 1;
+  const first = records[count];
+  if (first?.type !== 'Visit')
+    return refused(
+      'replay-empty',
+      `run ${manifest.run_id} has not finished an execution yet, so there is nothing to replay`,
+      'wait until it has, or continue it: factory resume',
+    );
+  return { ok: true, visit: first, before: true, snapshot: first.before, records: records.slice(0, count) };
+}
+
+/** The record of a run, every part of it checked against its hash; or what of it is missing or damaged. */
+export async function readRecordedRun(runDir: string): Promise<
+  | {
+      readonly manifest: Manifest;
+      readonly records: readonly RunRecord[];
+      readonly exchanges: readonly StoredExchange[];
+    }
+  | Refusal
+> {
+  const stands = await loadRunState(runDir);
+  if ('problems' in stands) return stands;
+  const { manifest, history } = stands;
+  const { records } = history;
+  const changed = await changedIn(runDir, manifest);
+  if (changed !== undefined) return changed;
+  const read = await readExchanges(layout(runDir).exchanges);
+  if (read.ok)
+    return (
+      (await damageIn(runDir, manifest.run_id, read.exchanges)) ?? {
+        manifest,
+        records,
+        exchanges: read.exchanges,
+      }
+    );
+  if (!read.missing) return refused('replay-damaged', read.why);
+  return records.some((record) => record.type === 'Visit' && record.calls > 0)
+    ? refused(
+        'replay-no-records',
+        `run ${manifest.run_id} has no record of the calls of its agents: ${layout(runDir).exchanges} is missing`,
+        'restore it from a copy, or run the pipeline again',
+      )
+    : { manifest, records, exchanges: [] };
+}
+
+/** Whether texts and files of the exchanges are damaged. */
+async function damageIn(
+  runDir: string,
+  run: string,
+  exchanges: readonly StoredExchange[],
+): Promise<Refusal | undefined> {
+  const at = layout(runDir);
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+  for (const { exchange } of exchanges)
+    try {
+      for (const body of bodiesOf(exchange)) await readBody(at.exchanges, body);
+      const { after, changes = [] } = exchange.files ?? {};
+      if (after !== undefined && changes.length > 0) await snapshots.load(after);
+      for (const { sha256 } of changes) if (sha256 !== undefined) await drain(snapshots.pieces(sha256));
+    } catch (error) {
+      if (!(error instanceof DamagedExchange || error instanceof WorkspaceError)) throw error;
+      return refused(
+        'replay-damaged',
+        `the record of call ${exchange.call} of node "${exchange.node}" in run ${run} is damaged: ${error.message}`,
+        'restore that file from a copy; nothing was replayed',
+      );
+    }
+  return undefined;
+}
+
+/** Reads a content to its end, which checks its hash. */
+async function drain(pieces: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of pieces);
+}
+
+/** The pipeline with prompts replaced by statements at its end; undefined where none is replaced. */
+function withPrompts(
+  manifest: Manifest,
+  graph: Graph,
+  prompts: Readonly<Record<string, string>>,
+): Graph | Refusal | undefined {
+  const wanted = Object.entries(prompts);
+  if (wanted.length === 0) return undefined;
+  for (const [id, text] of wanted) {
+    const problem = promptProblem(graph, id, text);
+    if (problem !== undefined) return refused('usage', `--set prompt.${id}: ${problem.what}`, problem.fix);
+  }
+  const statements = wanted.map(([id, text]) => `  ${id} [prompt="${quoted(text)}"]\n`).join('');
+  const { text } = manifest.pipeline;
+  const at = text.lastIndexOf('}');
+  const whole = `${text.slice(0, at)}\n${statements}${text.slice(at)}`;
+  const { graph: changed, found, counts } = checkPipeline(graph.file, whole);
+  if (changed === undefined && counts !== undefined)
+    return { problems: found.filter(({ severity }) => severity === 'error') };
+  if (wanted.every(([id, prompt]) => changed?.nodes.get(id)?.settings.prompt === prompt)) return changed;
+  return refused(
+    'usage',
+    'the prompts cannot be inserted into the pipeline that the run keeps',
+    'change the pipeline file, and fork: factory fork RUN --pipeline FILE',
+  );
+}
+
+/** Why a node cannot get this prompt. */
+function promptProblem(
+  graph: Graph,
+  id: string,
+  text: string,
+): { readonly what: string; readonly fix: string } | undefined {
+  const agents = codergens(graph);
+  const names = agents.map((one) => one.id);
+  const node = agents.find((one) => one.id === id);
+  if (node === undefined) {
+    const meant = nearest(id, names);
+    return {
+      what: graph.nodes.has(id) ? `node "${id}" is not an agent node` : `the pipeline has no node "${id}"`,
+      fix: `${meant === undefined ? '' : `did you mean "${meant}"? `}agent nodes: ${names.join(', ') || '(none)'}`,
+    };
+  }
+  if (node.settings.prompt_file !== undefined)
+    return {
+      what: 'the prompt of the node is the workspace file that prompt_file names, which an earlier node writes',
+      fix: 'change what writes that file: a variable (--var) or another prompt',
+    };
+  const fix = 'for example --set prompt.plan=@new-plan.md';
+  if (text.startsWith('@')) return { what: 'a prompt cannot begin with "@"', fix };
+  return text.trim() === '' ? { what: 'the text is empty', fix } : undefined;
+}
+
+const quoted = (text: string): string =>
+  text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\r', '\\r');

@@ -1,0 +1,279 @@
+/** Before a resume: checks that the inputs are unchanged, and ends processes that a killed engine left running. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Diagnostic, type Refusal, refused } from '../../core/diagnostic.ts';
+import type { Graph, Node } from '../../core/graph.ts';
+import { own } from '../../core/json.ts';
+import type { Checkpoint, RunState } from '../../core/records/checkpoint.ts';
+import { epochVariable, layout } from '../../core/records/layout.ts';
+import { keepsTexts, type Manifest } from '../../core/records/manifest.ts';
+import { sha256 } from '../../core/sha256.ts';
+import { beforeWrite, mayWrite } from '../../platform/files/fence.ts';
+import { endGroup, sweep } from '../../platform/process/sweep.ts';
+import { readStage, unlockNodeDirectory } from '../../run/node-directory.ts';
+import { realOrSame } from '../../workspace/roots.ts';
+import type { Doors, RunFlags } from '../types.ts';
+import { processMarker } from './run-state.ts';
+
+/** Flags of a resume that were set. */
+export type ResumeFlags = {
+  readonly vars: Readonly<Record<string, string>>;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly effort?: string;
+  readonly workdir?: string;
+  readonly script?: string;
+};
+
+/** The flags about the agent for the manifest, merged over the earlier ones; `script` is the text of the named script. */
+export function flagsOfAgent(
+  { agent, model, effort }: Pick<ResumeFlags, 'agent' | 'model' | 'effort'>,
+  script: string | undefined,
+  before: Manifest['agent']['flags'] = {},
+): Pick<Manifest['agent'], 'flags'> {
+  const flags = {
+    ...before,
+    ...(agent === undefined ? {} : { agent }),
+    ...(model === undefined ? {} : { model }),
+    ...(effort === undefined ? {} : { effort }),
+    ...(script === undefined ? {} : { script_sha256: sha256(script) }),
+  };
+  return Object.keys(flags).length === 0 ? {} : { flags };
+}
+
+/** A diagnostic for each input that differs from the manifest. */
+export async function whatChanged(
+  manifest: Manifest,
+  graph: Graph | undefined,
+  flags: ResumeFlags,
+  cwd: string,
+): Promise<Diagnostic[]> {
+  const fix = 'start a new run, or pass --accept-changes to resume with the changed inputs';
+  const changed = (message: string): Diagnostic => ({
+    code: 'resume-changed',
+    severity: 'error',
+    message,
+    fix,
+  });
+  const found: Diagnostic[] = [];
+  if (graph === undefined)
+    found.push(changed(`the pipeline ${manifest.pipeline_path} cannot be read, or has errors`));
+  else if (sha256(graph.text) !== manifest.pipeline.sha256)
+    found.push(changed(`the pipeline ${graph.file} has changed since the run began`));
+  for (const [reference, prompt] of Object.entries({ ...manifest.prompts, ...manifest.schemas })) {
+    const now = await readFile(prompt.path, 'utf8').catch(() => undefined);
+    if (now === undefined) found.push(changed(`the file ${reference} (${prompt.path}) cannot be read`));
+    else if (sha256(now) !== prompt.sha256)
+      found.push(changed(`the file ${reference} (${prompt.path}) has changed since the run began`));
+  }
+  for (const name of await otherVars(manifest, flags.vars, cwd))
+    found.push(changed(`--var ${name} differs from the run's`));
+  const { flags: before = {} } = manifest.agent;
+  if (flags.agent !== undefined && ![before.agent, manifest.agent.name].includes(flags.agent)) {
+    found.push(
+      changed(
+        `--agent ${flags.agent} differs from the run's agent, ${manifest.agent.name === '' ? 'none' : manifest.agent.name}`,
+      ),
+    );
+  }
+  if (flags.script !== undefined) {
+    const now = await readFile(resolve(cwd, flags.script), 'utf8').catch(() => '');
+    if (![before.script_sha256, manifest.agent.script?.sha256].includes(sha256(now)))
+      found.push(changed(`--script ${flags.script} differs from the run's`));
+  }
+  if (flags.model !== undefined && ![before.model, manifest.agent.model].includes(flags.model))
+    found.push(changed(`--model ${flags.model} differs from the run's`));
+  if (flags.effort !== undefined && ![before.effort, manifest.agent.effort].includes(flags.effort))
+    found.push(changed(`--effort ${flags.effort} differs from the run's`));
+  if (flags.workdir !== undefined && !isSame(resolve(cwd, flags.workdir), manifest.original_workdir)) {
+    found.push(
+      changed(
+        `--workdir ${flags.workdir} is not the workdir of the run, ${manifest.original_workdir === '' ? 'which had none' : manifest.original_workdir}`,
+      ),
+    );
+  }
+  return found;
+}
+
+/** The variables in `vars` whose values differ from the run's. */
+async function otherVars(
+  manifest: Manifest,
+  vars: ResumeFlags['vars'],
+  cwd: string,
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const [name, value] of Object.entries(vars)) {
+    const was = manifest.variables[name];
+    const path = resolve(cwd, value.replace(/^@/, ''));
+    const same =
+      was?.file === undefined
+        ? was?.value === value
+        : was.file.source === path && sha256(await readFile(path).catch(() => '')) === was.file.sha256;
+    if (!same) found.push(name);
+  }
+  return found;
+}
+
+/** Refuses a changed variable that a resume could not use: a replay keeps the inputs of the run that it follows, and without
+ *  its pipeline file a run keeps all its texts. */
+async function varNotTaken(
+  manifest: Manifest,
+  graph: Graph | undefined,
+  { vars }: ResumeFlags,
+  cwd: string,
+): Promise<Diagnostic | undefined> {
+  const replays = manifest.replay_of !== undefined;
+  if (graph !== undefined && !replays) return undefined;
+  const [name] = await otherVars(manifest, vars, cwd);
+  if (name === undefined) return undefined;
+  const why = replays
+    ? `run ${manifest.run_id} is a replay, which keeps the inputs of the run that it follows`
+    : `the pipeline ${manifest.pipeline_path} cannot be read, or has errors`;
+  return {
+    code: 'resume-changed',
+    severity: 'error',
+    message: `--var ${name} cannot be changed: ${why}`,
+    fix: `leave out --var${replays ? '' : ', or fix the pipeline'}`,
+  };
+}
+
+/** Whether two paths name one folder; a missing folder is compared by its name. */
+const isSame = (path: string, was: string): boolean =>
+  path === was || (was !== '' && realOrSame(path) === realOrSame(was));
+
+/** Ends processes that another engine left running: those with the run's marker, and the one in the node's `stage.json`.
+ *  `spare` names processes to leave alone: engines that are stopped (SIGSTOP), not killed. Returns how many it ended. */
+export async function endLeftovers(
+  runDir: string,
+  manifest: Manifest,
+  checkpoint: Checkpoint,
+  spare: readonly number[],
+): Promise<number> {
+  const marker = processMarker(runDir, manifest);
+  const dir = checkpoint.next_node === null ? undefined : layout(runDir).node(checkpoint.next_node);
+  beforeWrite(runDir);
+  if (dir !== undefined && existsSync(dir)) unlockNodeDirectory(dir);
+  const stage = dir === undefined ? undefined : await readStage(dir);
+  // Another process may have taken the run over since `stage.json` was read.
+  const mayEnd = () => mayWrite(runDir);
+  // In a copy of a run directory `stage.json` names a process of the original.
+  const noted = marker === manifest.marker ? stage?.process : undefined;
+  const group = noted != null && mayEnd() && (await endGroup(noted)) ? 1 : 0;
+  return (
+    group +
+    (await sweep(`FACTORY_RUN_MARKER=${marker}`, spare, mayEnd)) +
+    (await sweep(`${epochVariable(marker)}=`, spare, mayEnd))
+  );
+}
+
+/* Checks before a resume that the inputs of the run are unchanged; changes are refused without `--accept-changes`. */
+
+/** The accepted changes, or a refusal. `stored` is the pipeline in the manifest, `graph` the current file's. With `keeps`, the
+ *  run keeps its texts, and their files are not compared. */
+export async function checkUnchangedInputs(
+  manifest: Manifest,
+  texts: { readonly stored: Graph | undefined; readonly graph: Graph | undefined; readonly keeps: boolean },
+  flags: RunFlags,
+  doors: Pick<Doors, 'cwd'>,
+): Promise<{ readonly accepted: readonly Diagnostic[] } | Refusal> {
+  const { stored, graph } = texts;
+  const replays = manifest.replay_of !== undefined;
+  if (flags.live === true && !replays)
+    return refused('usage', `run ${manifest.run_id} is not a replay: it is live anyway`, 'leave out --live');
+  // A replay keeps the texts of the recorded run, a fork those of the forked run, unless it was given others.
+  const keeps =
+    texts.keeps ||
+    flags.keepsTexts === true ||
+    (graph === undefined && keepsTexts(manifest) && !flags.acceptChanges);
+  const differs =
+    replays || keeps
+      ? await whatChanged(
+          { ...manifest, prompts: {}, schemas: {} },
+          replays ? stored : (graph ?? stored),
+          flags,
+          doors.cwd,
+        )
+      : await whatChanged(manifest, graph, flags, doors.cwd);
+  if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
+  const lost = await varNotTaken(manifest, graph, flags, doors.cwd);
+  if (lost !== undefined) return { problems: [lost] };
+  const { holdout } = manifest;
+  if (flags.holdout !== undefined && resolve(doors.cwd, flags.holdout) !== holdout?.from)
+    return refused(
+      'resume-changed',
+      `--holdout ${flags.holdout} differs from the run's holdout: ${holdout === undefined ? 'none' : holdout.from === 'workdir' ? `${holdout.paths.join(', ')} of its workdir` : holdout.from}`,
+      'leave out the flag, or start a new run: the holdout of a run cannot be changed',
+    );
+  return { accepted: differs };
+}
+
+/** The finished nodes whose text a resume with accepted changes has edited: their results stay unchanged. Pure. */
+type Texts = Readonly<Record<string, { readonly sha256: string }>>;
+
+/** Ids of nodes that have run, whose attributes, prompt file or schema file differ. The next node runs with its new text. */
+export function editedAfterwards(
+  before: { readonly graph: Graph | undefined; readonly texts: Pick<Manifest, 'prompts' | 'schemas'> },
+  now: { readonly graph: Graph; readonly prompts: Texts; readonly schemas: Texts },
+  { visits, next_node }: Pick<RunState, 'visits' | 'next_node'>,
+): readonly string[] {
+  const old = before.graph;
+  if (old === undefined) return [];
+  const { prompts, schemas = {} } = before.texts;
+  const is = (graph: Graph, id: string, texts: readonly Texts[]) => described(graph.nodes.get(id), texts);
+  return [...now.graph.nodes.keys()].filter(
+    (id) =>
+      id !== next_node &&
+      (own(visits, id) ?? 0) > 0 &&
+      is(old, id, [prompts, schemas]) !== is(now.graph, id, [now.prompts, now.schemas]),
+  );
+}
+
+/** A node that the changed pipeline has in addition. */
+export type AddedNode = {
+  readonly id: string;
+  /** The nearest node before it that has run: started again, it leads to the new one. */
+  readonly after: string;
+  /** Whether the run can still come to it. */
+  readonly reachable: boolean;
+};
+
+/** New nodes that the run has passed: it cannot come to them any more, or only by a way back. */
+export function addedBefore(
+  stored: Graph | undefined,
+  now: Graph,
+  { visits, next_node }: Pick<RunState, 'visits' | 'next_node'>,
+): readonly AddedNode[] {
+  if (stored === undefined || next_node === null) return [];
+  const ran = (id: string) => (own(visits, id) ?? 0) > 0;
+  const added = [...now.nodes.keys()].filter((id) => !stored.nodes.has(id));
+  const ahead = added.length === 0 ? new Set() : new Set([next_node, ...walked(now, next_node, 'to')]);
+  return added.flatMap((id) => {
+    const after = [...walked(now, id, 'from', ran)].find(ran);
+    const reachable = ahead.has(id);
+    if (after === undefined || (reachable && ![...walked(now, id, 'to', ran)].some(ran))) return [];
+    return [{ id, after, reachable }];
+  });
+}
+
+/** The nodes behind (`to`) or before (`from`) one, the nearest first; the walk ends at those that `stops` accepts. */
+function walked(graph: Graph, id: string, way: 'to' | 'from', stops = (_: string) => false): Set<string> {
+  const found = new Set<string>();
+  let edge = [id];
+  while (edge.length > 0) {
+    const next = graph.edges
+      .filter((one) => edge.includes(way === 'to' ? one.from : one.to))
+      .map((one) => one[way])
+      .filter((one) => !found.has(one));
+    for (const one of next) found.add(one);
+    edge = [...new Set(next)].filter((one) => !stops(one));
+  }
+  return found;
+}
+
+/** A node's attributes, and the content of the files that they name. */
+function described(node: Node | undefined, texts: readonly Texts[]): string {
+  const attrs = [...(node?.attrs.values() ?? [])].map(({ key, value }) => [key, value.text] as const).sort();
+  const files = attrs.map(([, text]) => texts.map((some) => own(some, text)?.sha256));
+  return JSON.stringify([attrs, files]);
+}

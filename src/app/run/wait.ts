@@ -1,0 +1,127 @@
+/** Waits while a run is suspended. */
+import { defaultCaps } from '../../core/budget/limits.ts';
+import type { Clock } from '../../core/contracts/clock.ts';
+import type { Refusal } from '../../core/diagnostic.ts';
+import type { Graph } from '../../core/graph.ts';
+import { endsByTime, type SuspendedRun } from '../../core/outcome.ts';
+import { parkAbove } from '../../engine/shared-budget.ts';
+import { acquireLock, locksIn } from '../../run/lock.ts';
+import type { LockFile } from '../../run/lock-file.ts';
+import { readRun } from '../../run/run-journal.ts';
+import { readManifest } from '../../run/runs.ts';
+import { storedGraph } from '../read-pipeline.ts';
+import type { Doors, Finished, RunFlags } from '../types.ts';
+import { completeResult, endOf } from './finish-run.ts';
+import { checkRunOwner, loadRunState } from './run-state.ts';
+import { checkUnchangedInputs } from './unchanged-inputs.ts';
+
+/** Milliseconds between two looks at the clock during a wait: the machine may have been asleep. */
+const lookMs = 60_000;
+
+/** The result of a run that is suspended and may not resume yet; undefined if it may resume, `slept` if it may after a wait.
+ *  Waits if `flags.wait` is set; a signal ends the wait. On the first resume (`begins`), everything that would be refused after
+ *  the wait is refused before it. */
+export async function stillParked(
+  runDir: string,
+  begins: { readonly graph: Graph | undefined } | undefined,
+  flags: RunFlags,
+  doors: Doors,
+  patience: ReturnType<typeof outageClock>,
+): Promise<Finished | Refusal | 'slept' | undefined> {
+  let announced = false;
+  const alarm = wakeUpDelay(doors.clock);
+  const slept = () => (announced ? 'slept' : undefined);
+  for (;;) {
+    const loaded = await readRun(runDir);
+    if (!loaded.ok) return slept();
+    const state = loaded.checkpoint;
+    const { parked } = state;
+    if (!endsByTime(state.status) || parked?.wake_at == null || flags.now === true) return slept();
+    const isOutage = parked.status === 'paused_outage';
+    // The time is a guess of ours: who resumes such a run may know more.
+    if (isOutage && flags.wait !== true) return slept();
+    const left = alarm(parked);
+    if (left === 0) return slept();
+    const wrongOwner = announced || begins === undefined ? undefined : checkRunOwner(runDir);
+    if (wrongOwner !== undefined) return wrongOwner;
+    const spent = isOutage && patience(parked, left, flags.maxOutageMs ?? (await maxOutageOf(runDir)));
+    if (spent) doors.log('warn', 'the outage lasts longer than max_outage: the run stays suspended');
+    if (flags.wait !== true || spent || doors.signal.aborted) {
+      const read = await readManifest(runDir);
+      if (!read.ok) return undefined;
+      const { manifest } = read;
+      const end = await endOf(manifest, loaded, runDir, doors);
+      if (end === undefined) return undefined;
+      if (doors.signal.aborted) return { result: { ...end.result, exit_code: 130 }, code: 130 };
+      await completeResult(runDir, { manifest, state, result: end.result }, false, doors);
+      await parkAbove(doors.env, parked);
+      return end;
+    }
+    const stands = announced || begins === undefined ? undefined : await loadRunState(runDir);
+    if (stands !== undefined && 'manifest' in stands) {
+      const { manifest } = stands;
+      const texts = { stored: storedGraph(manifest), graph: begins?.graph, keeps: false };
+      const checked = await checkUnchangedInputs(manifest, texts, flags, doors);
+      if ('problems' in checked) return checked;
+    }
+    if (!announced && begins !== undefined) await announceWaiter(runDir, doors);
+    if (!announced) doors.begun?.(runDir);
+    if (!announced)
+      doors.log('info', `suspended; waiting for the ${isOutage ? 'provider' : 'quota'}`, {
+        wake_at: parked.wake_at,
+        node: parked.node,
+      });
+    announced = true;
+    await doors.clock.sleep(Math.min(left, lookMs), doors.signal);
+  }
+}
+
+/** The longest outage that the run waits for, in milliseconds. */
+async function maxOutageOf(runDir: string): Promise<number> {
+  const read = await readManifest(runDir);
+  return (read.ok ? read.manifest.caps.max_outage_ms : undefined) ?? defaultCaps.maxOutageMs;
+}
+
+/* How long a suspended run still waits. */
+
+/** Upper bound of the difference between the clocks of two machines. */
+const skewMs = 60_000;
+
+/** Returns a function for the milliseconds until a suspended run resumes; 0 if it can resume. A clock that is set back between
+ *  two calls does not lengthen the wait. A run that was suspended in the future, by a wrong clock, resumes at once. */
+function wakeUpDelay(clock: Clock): (parked: SuspendedRun) => number {
+  let set: { readonly wakeAt: string; readonly goesOff: number } | undefined;
+  return ({ wake_at: wakeAt, since }) => {
+    const now = clock.now().getTime();
+    if (wakeAt === null || Date.parse(since) - now > skewMs) return 0;
+    const byDate = Math.max(0, Date.parse(wakeAt) - now) || 0;
+    if (set?.wakeAt !== wakeAt) set = { wakeAt, goesOff: clock.monotonic() + byDate };
+    return Math.max(0, Math.min(byDate, set.goesOff - clock.monotonic()));
+  };
+}
+
+/** Returns a function that tells whether a wait of `leftMs` more would make an outage longer than `mostMs`. An outage begins
+ *  with the first suspension for it that this process sees, and ends when a node finishes. */
+export function outageClock(clock: Clock): (parked: SuspendedRun, leftMs: number, mostMs: number) => boolean {
+  let began: { readonly since: string; readonly at: number } | undefined;
+  return ({ since, again = 0 }, leftMs, mostMs) => {
+    const now = clock.monotonic();
+    if (began === undefined || (again === 0 && began.since !== since)) began = { since, at: now };
+    return now - began.at + leftMs > mostMs;
+  };
+}
+
+/* Marks this process as waiting for a suspended run. */
+
+/** Takes and releases the run's lock, so that other commands show this process as the one that waits. The lock of a killed
+ *  engine is left unchanged: the resume takes it over and reports that. */
+async function announceWaiter(runDir: string, { clock }: Doors): Promise<void> {
+  const last = locksIn(runDir).reduce<LockFile | undefined>(
+    (latest, lock) => (latest !== undefined && latest.epoch > lock.epoch ? latest : lock),
+    undefined,
+  );
+  if (last?.released == null) return;
+  const answer = await acquireLock(runDir, { clock }).catch(() => undefined);
+  // An error does not matter here: the resume itself reports it.
+  if (answer?.kind === 'acquired') await answer.lock.release().catch(() => {});
+}

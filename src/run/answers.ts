@@ -1,0 +1,226 @@
+/** Answers the agents of a run from the exchanges that another run recorded, until the two runs diverge. */
+import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
+import type { StateChange } from '../core/decision.ts';
+import type { Divergence, Exchange } from '../core/records/exchange.ts';
+import type { ReplayOf } from '../core/records/manifest.ts';
+import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
+import { sha256 } from '../core/sha256.ts';
+import { writeJson } from '../platform/files/write.ts';
+import { firstDifference, normalForm, runNames } from './comparable.ts';
+import { DamagedExchange, readBody, type StoredExchange } from './exchanges.ts';
+import type { Hidden } from './record.ts';
+import {
+  type ExecutionStart,
+  type RecordedAnswer,
+  type RecordedRun,
+  type RecordMismatch,
+  type ReplayingRun,
+  recordedExecutions,
+} from './recorded-executions.ts';
+
+/** Thrown through an attempt when the record has no answer and no live agent may give one. */
+export class Diverged extends Error {}
+
+/** One execution of an agent node, as its attempt describes it to the replay. */
+export type ReplayedNode = {
+  readonly node: string;
+  readonly visit: number;
+  /** The agent that answers after a divergence; undefined where none is configured. */
+  readonly live: Agent | undefined;
+  readonly hidden: Hidden;
+  readonly mask: (text: string) => string;
+  /** Called with the hash of the exchange that answers. */
+  readonly replayed: (sha256: string) => void;
+};
+
+export interface Replay {
+  /** False once the run has diverged from the record. */
+  readonly follows: boolean;
+  agentFor(node: ReplayedNode): Agent;
+  /** Before an execution begins. Returns why the run must stop, or undefined. */
+  checkNode(node: string, visit: number, step: number): Promise<string | undefined>;
+  /** The recorded execution of a tool or a verification, with workspace and node directory as it left them; or why it
+   *  does not fit, so that the node must run. Undefined where the record does not answer nodes (any more). */
+  answer(start: ExecutionStart): Promise<RecordedAnswer | RecordMismatch | undefined>;
+  /** When an execution has ended and its edge is chosen, before the checkpoint has it. Returns why the run must stop. */
+  checkRoute(change: StateChange): Promise<string | undefined>;
+}
+
+/** The exchanges that count: of each call the last complete one, of calls that finished executions made. */
+export function answersOf(
+  records: readonly RunRecord[],
+  exchanges: readonly StoredExchange[],
+): ReadonlyMap<string, StoredExchange> {
+  const calls = callsOf(records);
+  const found = new Map<string, StoredExchange>();
+  for (const stored of exchanges) {
+    const { node, call, complete } = stored.exchange;
+    if (complete && call <= (calls.get(node) ?? 0)) found.set(callKey(node, call), stored);
+  }
+  return found;
+}
+
+/** How many calls the finished executions of each node made. */
+export function callsOf(records: readonly RunRecord[]): ReadonlyMap<string, number> {
+  const calls = new Map<string, number>();
+  for (const record of records)
+    if (record.type === 'Visit' && record.calls > 0) calls.set(record.node, record.calls);
+  return calls;
+}
+
+export const callKey = (node: string, call: number): string => `${node} ${call}`;
+
+/** Brings texts of a replay and of the run that it replays to one form. Times count where an input was changed: what was
+ *  changed may read like one. */
+export function replayNormalForm(of: ReplayOf, here: { readonly runId: string; readonly runDir: string }) {
+  const { forked_from: from } = of;
+  const names = [runNames(of.run_id, of.run_dir), runNames(here.runId, here.runDir)];
+  if (from !== undefined) names.push(runNames(from.run_id, from.run_dir));
+  return normalForm(names, { exactTimes: of.changed.some((what) => /^(?:var|prompt) /.test(what)) });
+}
+
+export const createReplay = (recorded: RecordedRun, run: ReplayingRun): Replay =>
+  new RecordReplay(recorded, run);
+
+class RecordReplay implements Replay {
+  readonly #recorded: RecordedRun;
+  readonly #run: ReplayingRun;
+  readonly #answers: ReadonlyMap<string, StoredExchange>;
+  /** By the number of their step. */
+  readonly #executions = new Map<number, VisitRecord>();
+  readonly #normal: (text: string) => string;
+  readonly #answerFrom: ReturnType<typeof recordedExecutions>;
+  #follows: boolean;
+
+  constructor(recorded: RecordedRun, run: ReplayingRun) {
+    this.#recorded = recorded;
+    this.#run = run;
+    this.#answers = answersOf(recorded.records, recorded.exchanges);
+    for (const record of recorded.records)
+      if (record.type === 'Visit') this.#executions.set(record.steps, record);
+    const here = { runId: run.manifest.run_id, runDir: run.runDir };
+    this.#normal = replayNormalForm(recorded.replayOf, here);
+    this.#answerFrom = recordedExecutions(recorded, { ...run, normal: this.#normal });
+    this.#follows = !run.diverged;
+  }
+
+  get follows(): boolean {
+    return this.#follows;
+  }
+
+  agentFor(at: ReplayedNode): Agent {
+    const { agent } = this.#run.manifest;
+    return {
+      name: at.live?.name ?? agent.name,
+      describe: at.live?.describe ?? agent.describe,
+      work: (task, signal) => this.#work(at, task, signal).catch(stopOnDamage),
+    };
+  }
+
+  async answer(start: ExecutionStart): Promise<RecordedAnswer | RecordMismatch | undefined> {
+    const was = this.#executions.get(start.state.steps + 1);
+    const answers = this.#follows && this.#recorded.replayOf.run_tools !== true;
+    return answers && was !== undefined ? this.#answerFrom(start, was) : undefined;
+  }
+
+  async checkNode(node: string, visit: number, step: number): Promise<string | undefined> {
+    const was = this.#executions.get(step);
+    if (!this.#follows || (was?.node === node && was.visit === visit)) return undefined;
+    const why =
+      was === undefined
+        ? `the recorded run has ${this.#executions.size} executions, and this is number ${step}`
+        : `the recorded run was at ${was.node}@${was.visit}`;
+    return this.#diverge({ ...noCall, node, visit, kind: 'end_of_record', why });
+  }
+
+  async checkRoute({ node, visit, now }: Parameters<Replay['checkRoute']>[0]): Promise<string | undefined> {
+    const was = this.#executions.get(now.steps);
+    if (!this.#follows || was === undefined || was.next_node === now.next_node) return undefined;
+    const route = (next: string | null, outcome: string) =>
+      `${next === null ? 'the end' : `"${next}"`} (outcome ${outcome})`;
+    const then = route(was.next_node, was.outcome.status);
+    const why = `the route was to ${then} and is to ${route(now.next_node, now.last_outcome.status)}`;
+    return this.#diverge({ ...noCall, node, visit, kind: 'route', why });
+  }
+
+  /** Writes the divergence down; returns why the run must stop, or undefined where it continues live. */
+  async #diverge(divergence: Divergence): Promise<string | undefined> {
+    const { node, visit, call, why } = divergence;
+    const { run_id, live } = this.#recorded.replayOf;
+    await writeJson(this.#run.divergenceFile, divergence, { sync: true, syncFolder: true });
+    const at = `${node}@${visit}${call === null ? '' : `, call ${call}`}`;
+    if (!live) return `the replay of ${run_id} diverged from the record at ${at}: ${why}`;
+    this.#follows = false;
+    this.#run.log('warn', 'the replay diverged from the record; it continues live', { at, why });
+    return undefined;
+  }
+
+  async #work(at: ReplayedNode, task: AgentTask, signal: AbortSignal): Promise<AgentReport> {
+    const { node, visit, live } = at;
+    if (signal.aborted) return { kind: 'cancelled' };
+    if (this.#follows) {
+      const stored = this.#answers.get(callKey(node, task.call));
+      const differs = await this.#mismatch(task, at.mask, stored?.exchange);
+      if (differs === undefined && stored !== undefined) return this.#report(task, stored, at);
+      const stop =
+        differs === undefined ? undefined : await this.#diverge({ node, visit, call: task.call, ...differs });
+      if (stop !== undefined) throw new Diverged(stop);
+    }
+    if (live === undefined) throw new Diverged(`no agent is configured to continue live at ${node}@${visit}`);
+    return live.work(task, signal);
+  }
+
+  /** How this call is not the recorded one; undefined where it is. */
+  async #mismatch(task: AgentTask, mask: (text: string) => string, exchange: Exchange | undefined) {
+    if (exchange === undefined || exchange.files === null) {
+      const why =
+        exchange === undefined
+          ? 'there is no record of this call'
+          : 'the record does not have the files that this call changed';
+      const hashes = { recorded_sha256: null, sha256: sha256(task.prompt) };
+      return { kind: 'no_record' as const, why, ...hashes, diff: '' };
+    }
+    const prompt = mask(task.prompt);
+    const recorded = await readBody(this.#recorded.exchangesDir, exchange.prompt);
+    const [was, is] = [this.#normal(recorded), this.#normal(prompt)];
+    if (was === is) return undefined;
+    const { sentence, diff } = firstDifference(was, is);
+    const why = `the prompt is not the recorded one: ${sentence}`;
+    const hashes = { recorded_sha256: exchange.prompt_sha256, sha256: sha256(prompt) };
+    return { kind: 'prompt' as const, why, ...hashes, diff };
+  }
+
+  /** Repeats what the call did, and answers with its report. */
+  async #report(
+    task: AgentTask,
+    { exchange, sha256: line }: StoredExchange,
+    at: ReplayedNode,
+  ): Promise<AgentReport> {
+    const { exchangesDir } = this.#recorded;
+    const { snapshots } = this.#run;
+    const { files, hidden } = exchange;
+    const touched = new Set(files?.changes.map(({ path }) => path));
+    if (files !== null && touched.size > 0) {
+      const after = await snapshots.load(files.after);
+      // Build tools compare times: the files are written now.
+      await snapshots.restore(after, (path) => touched.has(path), { times: 'now' });
+    }
+    for (const { name, content } of exchange.artifacts)
+      await task.keep(name, await readBody(exchangesDir, content));
+    for (const action of exchange.actions) task.acted(action);
+    at.hidden.paths.push(...hidden.paths);
+    at.hidden.made.push(...hidden.made);
+    at.hidden.sealed.push(...(hidden.sealed ?? []));
+    at.replayed(line);
+    const report = JSON.parse(await readBody(exchangesDir, exchange.report ?? 'null')) as AgentReport | null;
+    if (report?.kind === 'answered') task.onText?.(report.text, 'answer');
+    return report ?? { kind: 'cancelled' };
+  }
+}
+
+const noCall = { call: null, recorded_sha256: null, sha256: null, diff: '' } as const;
+
+/** A record that is damaged while it is used ends the run as a missing one does. */
+const stopOnDamage = (error: unknown): never => {
+  throw error instanceof DamagedExchange ? new Diverged(`the record is damaged: ${error.message}`) : error;
+};

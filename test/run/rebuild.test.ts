@@ -1,0 +1,93 @@
+/** Files that are derived from the journal, after a crash or a power cut. */
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { layout } from '../../src/core/records/layout.ts';
+import { rebuildDerived } from '../../src/run/rebuild.ts';
+import { readRun } from '../../src/run/run-journal.ts';
+import { verifyRun } from '../../src/verify/index.ts';
+import { house } from '../support/house.ts';
+
+const pipeline = `digraph e { workdir="none"; start [shape=Mdiamond]; done [shape=Msquare]
+  a [shape=parallelogram, tool_command="true"]
+  b [shape=parallelogram, tool_command="exit 1"]
+  start -> a -> b; b -> done [condition="outcome=fail"] }`;
+const input = () => ({ node_type: '', node_shape: 'box', node_attrs: {}, workspace: '/w' });
+
+/** A run that has ended, and a function that rebuilds its files and answers what it has said. */
+async function ran() {
+  const it = await house({ 'p.dot': pipeline }, () => ({ FACTORY_SANDBOX: 'none' }));
+  await it.run('p.dot', { runId: 'r' });
+  const dir = join(it.path, '.factory/runs/r');
+  const rebuild = async () => {
+    const history = await readRun(dir);
+    if (!history.ok) throw new Error(history.why);
+    const { events, trace, rewritten } = await rebuildDerived(dir, history, { runId: 'r', epoch: 1 }, input);
+    for (const one of [events, trace]) await one.close();
+    return rewritten;
+  };
+  return { it, dir, at: layout(dir), rebuild };
+}
+
+const records = (path: string): Record<string, unknown>[] =>
+  readFileSync(path, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+/** What is said of executions, without what only a running engine knows. */
+const told = (path: string) =>
+  records(path).map(
+    ({
+      at: _,
+      elapsed_ms: __,
+      sandbox: ___,
+      node_attrs: ____,
+      node_type: _____,
+      workspace: ______,
+      node_shape: _______,
+      ...rest
+    }) => rest,
+  );
+
+test('nothing of a whole run is rewritten', async () => {
+  const { it, at, rebuild } = await ran();
+  await using _ = it;
+  const before = readFileSync(at.events, 'utf8');
+  expect(await rebuild()).toEqual([]);
+  expect(readFileSync(at.events, 'utf8')).toBe(before);
+});
+
+test('events and trace records of any number of executions are written again, wherever they were cut', async () => {
+  const { it, at, rebuild } = await ran();
+  await using _ = it;
+  for (const path of [at.events, at.trace]) {
+    const whole = readFileSync(path, 'utf8');
+    const should = told(path);
+    const lines = whole.trimEnd().split('\n');
+    // The lines before the first execution are no part of any.
+    for (let left = 3; left < lines.length; left++) {
+      writeFileSync(path, `${lines.slice(0, left).join('\n')}\n{"torn":`);
+      const [said] = await rebuild();
+      expect(said).toMatch(/^(?:events|trace)\.jsonl: \d+ lines? written from the journal$/);
+      expect(told(path)).toEqual(should);
+    }
+    writeFileSync(path, whole);
+  }
+});
+
+test('a late or torn checkpoint and a torn status are written again; a changed event is left for verify to name', async () => {
+  const { it, dir, at, rebuild } = await ran();
+  await using _ = it;
+  const before = readFileSync(at.checkpoint, 'utf8');
+  truncateSync(at.checkpoint, 100);
+  writeFileSync(`${at.node('b')}/status.json`, '');
+  const status = ['b/status.json rewritten from the journal', 'checkpoint.json rewritten from the journal'];
+  expect(await rebuild()).toEqual(status);
+  expect(readFileSync(at.checkpoint, 'utf8')).toBe(before);
+  expect((await verifyRun({ runDir: dir, env: {} })).problems).toEqual([]);
+  const events = readFileSync(at.events, 'utf8');
+  writeFileSync(at.events, events.replace('"node_id":"a"', '"node_id":"x"'));
+  expect(await rebuild()).toEqual([]);
+  const { problems } = await verifyRun({ runDir: dir, env: {} });
+  expect(problems.map(({ where }) => where)).toContain('events.jsonl');
+});
