@@ -18,14 +18,14 @@ import { forkRun } from './run/fork.ts';
 import { type ReplayRequest, replayRun } from './run/replay.ts';
 import { resumeRun } from './run/resume.ts';
 import { startRun } from './run/start.ts';
-import type { Doors, Finished, RunFlags } from './types.ts';
+import type { Finished, Host, RunFlags } from './types.ts';
 
-/** The place of a new run: the folder `runsDir/runId`. Relative paths are relative to `doors.cwd`. */
+/** The place of a new run: the folder `runsDir/runId`. Relative paths are relative to `host.cwd`. */
 export type Where = { readonly runsDir: string; readonly runId: string };
 
-/** Default doors, overridden by `given`: this process's working directory and environment, the real clock, a signal that never
+/** Default host, overridden by `given`: this process's working directory and environment, the real clock, a signal that never
  *  fires, and no watcher or log. The run directory has all records anyway. */
-export const plainDoors = (given: Partial<Doors> = {}): Doors => ({
+export const plainHost = (given: Partial<Host> = {}): Host => ({
   cwd: process.cwd(),
   env: process.env,
   clock: realClock,
@@ -49,14 +49,14 @@ export async function startLocalRun(
   graph: Graph,
   where: Where,
   flags: RunFlags = plainFlags(),
-  doors: Doors = plainDoors(),
+  host: Host = plainHost(),
 ): Promise<Finished | Refusal> {
-  const place = placed(where, doors);
+  const place = placed(where, host);
   if ('problems' in place) return place;
-  const workdir = workdirOf(graph, flags, doors.cwd);
+  const workdir = workdirOf(graph, flags, host.cwd);
   const wrong = workdir === undefined ? undefined : checkDirs({ workdir, runsdir: place.runsDir });
   if (wrong !== undefined) return refused(wrong.which, wrong.message, wrong.fix);
-  return startRun(graph, place, flags, doors);
+  return startRun(graph, place, flags, host);
 }
 
 /** Resumes the run in `runDir`; without `graph`, its pipeline file is read again. Refuses changed inputs unless
@@ -65,19 +65,19 @@ export async function resumeLocalRun(
   runDir: string,
   graph?: Graph,
   flags: RunFlags = plainFlags(),
-  doors: Doors = plainDoors(),
+  host: Host = plainHost(),
 ): Promise<Finished | Refusal> {
-  const dir = resolve(doors.cwd, runDir);
-  return resumeRun(dir, graph ?? (await graphOf(dir, flags, doors)), flags, doors);
+  const dir = resolve(host.cwd, runDir);
+  return resumeRun(dir, graph ?? (await graphOf(dir, flags, host)), flags, host);
 }
 
 /** Undefined if the run keeps its texts, or if nothing can be read: the resume itself reports that. */
-async function graphOf(runDir: string, flags: RunFlags, doors: Doors): Promise<Graph | undefined> {
+async function graphOf(runDir: string, flags: RunFlags, host: Host): Promise<Graph | undefined> {
   const read = await readManifest(runDir);
   if (!read.ok) return undefined;
   const { pipeline_file, pipeline_path } = read.manifest;
   if (keepsTexts(read.manifest) && !flags.acceptChanges) return undefined;
-  return (await readPipeline(pipeline_file ?? pipeline_path, doors.cwd)).graph;
+  return (await readPipeline(pipeline_file ?? pipeline_path, host.cwd)).graph;
 }
 
 /** Forks the run in `runDir` at `moment` (from `readSoFar`, `findMoment`) and runs the fork to its end. `graph` replaces the
@@ -88,11 +88,11 @@ export async function forkLocalRun(
   graph: Graph | undefined,
   where: Where,
   flags: RunFlags = plainFlags(),
-  doors: Doors = plainDoors(),
+  host: Host = plainHost(),
 ): Promise<Finished | Refusal> {
-  const place = placed(where, doors);
+  const place = placed(where, host);
   if ('problems' in place) return place;
-  return forkRun(resolve(doors.cwd, runDir), moment, graph, place, flags, doors);
+  return forkRun(resolve(host.cwd, runDir), moment, graph, place, flags, host);
 }
 
 /** Replays the run in `runDir` in a new directory, with the recorded answers of its agents. That run is only read. */
@@ -101,14 +101,14 @@ export async function replayLocalRun(
   request: ReplayRequest,
   where: Where,
   flags: RunFlags = plainFlags(),
-  doors: Doors = plainDoors(),
+  host: Host = plainHost(),
 ): Promise<Finished | Refusal> {
-  const place = placed(where, doors);
+  const place = placed(where, host);
   if ('problems' in place) return place;
-  return replayRun(resolve(doors.cwd, runDir), request, place, flags, doors);
+  return replayRun(resolve(host.cwd, runDir), request, place, flags, host);
 }
 
-function placed({ runsDir, runId }: Where, { cwd }: Doors): Where | Refusal {
+function placed({ runsDir, runId }: Where, { cwd }: Host): Where | Refusal {
   const bad = newRunIdProblem(runId);
   if (bad !== undefined) return refused('run-id', bad, 'newRunId(clock) creates one');
   const place = { runsDir: resolve(cwd, runsDir), runId };

@@ -7,4 +7,4 @@ export { forkRun } from './run/fork.ts';
 export { replayRun } from './run/replay.ts';
 export { resumeRun } from './run/resume.ts';
 export { startRun } from './run/start.ts';
-export type { Bounds, Doors, Finished, RunFlags } from './types.ts';
+export type { Bounds, Finished, Host, RunFlags } from './types.ts';

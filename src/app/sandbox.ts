@@ -44,13 +44,13 @@ export const sandboxOfRun = (
   { original_workdir: workdir, holdout, sandbox }: Manifest,
   runsDir: string,
   flag: SandboxWord | undefined,
-  doors: Parameters<typeof sandboxOf>[3],
+  host: Parameters<typeof sandboxOf>[3],
 ): Promise<Sandbox | Refusal> =>
   sandboxOf(
     graph,
     { runsDir, workdir, holdoutFrom: holdout?.from },
     flag ?? (sandbox?.by === '--sandbox' ? sandbox.asked : undefined),
-    doors,
+    host,
   );
 
 /** The sandbox for the nodes of `graph`. Paths are absolute; `workdir` is empty if there is none. */
@@ -63,9 +63,9 @@ export async function sandboxOf(
     readonly holdoutFrom?: string | undefined;
   },
   flag: SandboxWord | undefined,
-  doors: { readonly env: Environment },
+  host: { readonly env: Environment },
 ): Promise<Sandbox | Refusal> {
-  const { env } = doors;
+  const { env } = host;
   const homeless = homeProblem(env);
   if (homeless !== undefined) return { problems: [homeless] };
   const variable = env['FACTORY_SANDBOX']?.trim() ?? '';

@@ -9,7 +9,7 @@ import type { Called } from '../run/next-command.ts';
 import type { RunLeft } from './run/notify.ts';
 
 /** The process that executes a run, as the run sees it. */
-export type Doors = {
+export type Host = {
   readonly cwd: string;
   readonly env: Environment;
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 import type { readPipeline } from '../app/read-pipeline.ts';
-import type { Bounds, Doors, RunFlags } from '../app/types.ts';
+import type { Bounds, Host, RunFlags } from '../app/types.ts';
 import type { Spawn } from '../core/contracts/process.ts';
 import type { SandboxWord } from '../core/policy/confinement.ts';
 import type { CliIo } from './io.ts';
@@ -9,7 +9,7 @@ import type { View, ViewIo, ViewOptions } from './report/live.ts';
 export type OrderRunIo = ViewIo & {
   readonly spawn: Spawn;
   readonly signal: () => AbortSignal;
-  readonly ownSteps?: Doors['ownSteps'];
+  readonly ownSteps?: Host['ownSteps'];
 };
 
 /** Flags that bound what a run may do; every command that begins one has them. */
@@ -70,14 +70,14 @@ export function warnOf(
 }
 
 /** `target`: that of `--notify`. */
-export const doorsOf = (io: RunDoors, view: View, target?: string): Doors => {
+export const hostOf = (io: RunDoors, view: View, target?: string): Host => {
   const { log, watcher } = view;
   const doors = {
     ...given(io, ['cwd', 'env', 'clock', 'called', 'parting', 'begun', 'atLast', 'ownSteps']),
     ...{ signal: io.signal(), watcher, log },
   };
   if (target === undefined) return doors;
-  const notify: Doors['notify'] = async (runDir, left) =>
+  const notify: Host['notify'] = async (runDir, left) =>
     (await import('../app/run/notify.ts')).notify(target, runDir, left, doors);
   return { ...doors, notify };
 };

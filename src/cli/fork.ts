@@ -12,7 +12,7 @@ import { findMoment } from '../run/moment.ts';
 import { readRun } from '../run/run-journal.ts';
 import { isWithin, realOf } from '../workspace/roots.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
-import { doorsOf, flagsOf, type RunDoors, type RunOptions, warnOf } from './flags.ts';
+import { flagsOf, hostOf, type RunDoors, type RunOptions, warnOf } from './flags.ts';
 import { openView, type View } from './report/live.ts';
 import { report } from './run.ts';
 import type { VerbResult } from './verb.ts';
@@ -56,7 +56,7 @@ async function fork(
     if (graph === undefined)
       return { problems: pipeline.found.filter(({ severity }) => severity === 'error') };
   }
-  const doors = doorsOf(io, view, options.notify);
+  const doors = hostOf(io, view, options.notify);
   return forkRun(dir, moment, graph, where, flagsOf(options), doors);
 }
 

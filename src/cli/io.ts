@@ -35,7 +35,7 @@ export type CliIo = Io &
     readonly spawn: Spawn;
     /** Handles signals from the first call on; the answer fires at the first signal. */
     readonly signal: () => AbortSignal;
-    /** See `Doors` in app/types.ts. */
+    /** See `Host` in app/types.ts. */
     readonly parting: (command: string) => void;
     readonly begun?: (runDir: string) => void;
     readonly atLast: (work: () => Promise<void>) => void;

@@ -57,7 +57,7 @@ export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promis
 
 async function single(source: OrderSource, repo: string, options: OrderRunOptions, io: OrderRunIo) {
   // After the order is read: reading a pipe must stay interruptible.
-  const doors = await doorsOf(options, io);
+  const doors = await hostOf(options, io);
   const settings = settingsOf(repo, null, options, io);
   return withRepositoryLock<OrderResult | OrderRefusal>(repo, doors, async (interrupted) => {
     if (interrupted !== undefined) {
@@ -99,7 +99,7 @@ async function batch(
   io: OrderRunIo,
 ): Promise<VerbResult> {
   const repo = resolve(io.cwd, repository);
-  const doors = await doorsOf(options, io);
+  const doors = await hostOf(options, io);
   const progress = progressOf(items.length, options, io);
   const ended = await withRepositoryLock(repo, doors, (interrupted) => {
     if (interrupted !== undefined) printInterrupted(interrupted.result, options, io);
@@ -123,7 +123,7 @@ export async function resumeOrderRun(
     return refusedOrder(2, why, 'leave it out, or start a new run');
   }
   const request = await readRequest(runDir);
-  const doors = { ...(await doorsOf(options, io)), takeOver: options.takeOver === true };
+  const doors = { ...(await hostOf(options, io)), takeOver: options.takeOver === true };
   const ended = await withRepositoryLock<OrderResult | OrderRefusal>(
     request.repo,
     { ...doors, resumes: request.run_id },
@@ -192,7 +192,7 @@ function settingsOf(
   };
 }
 
-async function doorsOf(
+async function hostOf(
   options: ViewOptions & { readonly python?: string },
   io: OrderRunIo,
 ): Promise<OrderDoors> {

@@ -10,7 +10,7 @@ import { recordsDirectory, recordsProblem } from '../planner/artifacts.ts';
 import { type PlanRequest, planRequestFile } from '../planner/evidence.ts';
 import { packageRoot } from '../platform/package.ts';
 import { newRun, runsDirOf } from './find-run.ts';
-import { boundsOf, doorsOf, type RunDoors } from './flags.ts';
+import { boundsOf, hostOf, type RunDoors } from './flags.ts';
 import { paints } from './io.ts';
 import { type FinishedCompile, finishCompile, modelFailed } from './plan-end.ts';
 import {
@@ -82,7 +82,7 @@ async function start(
     keep: { [planRequestFile]: `${JSON.stringify(request, null, 2)}\n` },
     exclude: [request.artifacts],
   };
-  return startRun(read.graph, { runsDir, runId }, flags, doorsOf(io, view));
+  return startRun(read.graph, { runsDir, runId }, flags, hostOf(io, view));
 }
 
 const flagsOf = (

@@ -12,7 +12,7 @@ import { type ComparedRun, compareRuns, differenceText } from '../run/compare-ru
 import { readRun } from '../run/run-journal.ts';
 import { readManifest } from '../run/runs.ts';
 import { usage } from './find-run.ts';
-import { doorsOf, flagsOf, type RunDoors } from './flags.ts';
+import { flagsOf, hostOf, type RunDoors } from './flags.ts';
 import { copyTarget, type ForkOptions } from './fork.ts';
 import { openView } from './report/live.ts';
 import { report } from './run.ts';
@@ -33,7 +33,7 @@ export async function replayCommand(run: string, options: ReplayOptions, io: Run
   if ('problems' in request) return request;
   const where = await copyTarget(run, options, io);
   if ('problems' in where) return where;
-  const ended = await replayRun(where.dir, request, where, flagsOf(options), doorsOf(io, view));
+  const ended = await replayRun(where.dir, request, where, flagsOf(options), hostOf(io, view));
   if (options.check !== true || 'problems' in ended) return report(ended, options, io);
   return check(where.dir, ended, options, io);
 }

@@ -14,7 +14,7 @@ import { planRequestFile } from '../planner/evidence.ts';
 import { namedRun, readManifest } from '../run/runs.ts';
 import { checkDirs } from '../workspace/roots.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
-import { doorsOf, flagsOf, type RunDoors, type RunOptions, warnOf } from './flags.ts';
+import { flagsOf, hostOf, type RunDoors, type RunOptions, warnOf } from './flags.ts';
 import { type CliIo, paints } from './io.ts';
 import { openView, type View } from './report/live.ts';
 import { painter, summary } from './report/run.ts';
@@ -91,7 +91,7 @@ async function start(
   const workdir = workdirOf(read.graph, flags, io.cwd);
   const dirs = workdir === undefined ? undefined : checkDirs({ workdir, runsdir: runsDir });
   if (dirs !== undefined) return usage(dirs.message, dirs.fix);
-  return startRun(read.graph, place, flags, doorsOf(io, view, options.notify));
+  return startRun(read.graph, place, flags, hostOf(io, view, options.notify));
 }
 
 async function resumeNamed(
@@ -114,7 +114,7 @@ async function resumeNamed(
     found.dir,
     keeps ? undefined : read.graph,
     flags,
-    doorsOf(io, view, options.notify),
+    hostOf(io, view, options.notify),
   );
   return withRecords(found.dir, ended, io, view);
 }

@@ -2,7 +2,7 @@
 import type { Node } from '../core/graph.ts';
 import { type ByteMasker, masker, maskStream } from '../core/policy/mask.ts';
 import { addPassed, environmentOf, passedTo, secretsIn, withheldHint } from './environment.ts';
-import type { RunContext } from './run-context.ts';
+import type { Run } from './run-context.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -32,7 +32,7 @@ export interface AttemptSecrets {
   withheldHint(output: string): string | undefined;
 }
 
-export function attemptSecrets(run: RunContext, node: Node): AttemptSecrets {
+export function attemptSecrets(run: Run, node: Node): AttemptSecrets {
   const pass = passedTo(run, node);
   const own = environmentOf(run, pass);
   const values = new Set(own.values);

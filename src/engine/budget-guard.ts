@@ -17,7 +17,7 @@ import { type CallEnd, type CostLedger, estimatedTokens, inputCost, type Stamp }
 import { collectNestedSpending, moneyWords, share, sharePrices } from './shared-budget.ts';
 
 export type BudgetSetting = {
-  readonly books: CostLedger;
+  readonly costs: CostLedger;
   readonly caps: Caps;
   /** The node's own limits. */
   readonly nodeCaps: SpendCaps;
@@ -59,21 +59,21 @@ class CallDesk implements BudgetGuard {
   }
 
   async share(nodeDir: string): Promise<void> {
-    const { books, caps, nodeCaps, node, wallLeft } = this.at;
-    await sharePrices(nodeDir, books.prices);
+    const { costs, caps, nodeCaps, node, wallLeft } = this.at;
+    await sharePrices(nodeDir, costs.prices);
     await share(nodeDir, caps, nodeCaps, {
-      run: books.run(),
-      node: books.of(node),
+      run: costs.run(),
+      node: costs.of(node),
       wallLeftMs: wallLeft(),
     });
   }
 
   words(nodeDir: string): Readonly<Record<string, string>> {
-    return moneyWords(nodeDir, this.at.books.prices);
+    return moneyWords(nodeDir, this.at.costs.prices);
   }
 
   gather(nodeDir: string, attempt: number, mask?: Mask): Promise<void> {
-    return collectNestedSpending(nodeDir, this.stampOf(attempt), this.at.books, mask);
+    return collectNestedSpending(nodeDir, this.stampOf(attempt), this.at.costs, mask);
   }
 
   paying(agent: Agent, attempt: number, mask: Mask = plain): Agent {
@@ -88,18 +88,18 @@ class CallDesk implements BudgetGuard {
     attempt: number,
     mask: Mask,
   ): Promise<AgentReport> {
-    const { books, caps } = this.at;
+    const { costs, caps } = this.at;
     const stamp = () => this.stampOf(attempt);
     const clean = (usage: Usage) => maskedValue(usage as Json, mask) as unknown as Usage;
     const refused = agent.free === true ? undefined : await this.begin(agent, task, stamp);
     if (refused !== undefined) return refused;
-    const told = progressOf((usage, sends) => books.told(stamp(), clean(usage), sends));
+    const told = progressOf((usage, sends) => costs.told(stamp(), clean(usage), sends));
     const budget = this.budgetOf(agent, task, told.tell);
     const said = await agent.work({ ...allowing(task, caps), ...budget }, signal);
     const report = said.usage === undefined ? said : { ...said, usage: clean(said.usage) };
     await told.end();
     const how = endOf(agent, report);
-    const priced = how === undefined ? undefined : await books.end(stamp(), how);
+    const priced = how === undefined ? undefined : await costs.end(stamp(), how);
     return priced === undefined ? report : { ...report, usage: priced };
   }
 
@@ -110,7 +110,7 @@ class CallDesk implements BudgetGuard {
     const reason = this.forbidden(this.limits(), this.nextCall(agent, model, tokens)) ?? wallReserve(this.at);
     if (reason !== undefined) return { kind: 'failed', class: 'budget', reason, unbilled: true };
     const { unseen } = agent;
-    await this.at.books.begin(stamp(), {
+    await this.at.costs.begin(stamp(), {
       agent: agent.name,
       model: model ?? null,
       input_tokens: tokens,
@@ -148,19 +148,19 @@ class CallDesk implements BudgetGuard {
 
   private nextCall(agent: Agent, model: string | undefined, tokens: number): NextCall {
     const isKnown = model === undefined || agent.tellsCost === true;
-    const costUsd = isKnown ? undefined : inputCost(this.at.books.prices, model, tokens);
+    const costUsd = isKnown ? undefined : inputCost(this.at.costs.prices, model, tokens);
     return { tokens, costUsd, model: model ?? '' };
   }
 
   /** The limits of node and run; `used`: by the call that is open. */
   private limits(used?: Usage): Limits {
-    const { books, caps, node, nodeCaps } = this.at;
+    const { costs, caps, node, nodeCaps } = this.at;
     const soFar = (spent: Spent): Spent =>
-      used === undefined ? spent : withCall(spent, used, priced(used, books));
-    const open = used === undefined || costOf(used, books.prices) !== null ? [] : [used.model];
-    const unpriced = [...new Set([...books.unpriced(), ...open])];
-    const own = { node, caps: nodeCaps, spent: soFar(books.of(node)), unpriced };
-    return { own, run: { caps, spent: soFar(books.run()), unpriced } };
+      used === undefined ? spent : withCall(spent, used, priced(used, costs));
+    const open = used === undefined || costOf(used, costs.prices) !== null ? [] : [used.model];
+    const unpriced = [...new Set([...costs.unpriced(), ...open])];
+    const own = { node, caps: nodeCaps, spent: soFar(costs.of(node)), unpriced };
+    return { own, run: { caps, spent: soFar(costs.run()), unpriced } };
   }
 
   /** Why the call may not be made. A limit ends the run (`stop`), the reserve does not. */

@@ -12,7 +12,7 @@ import { closeVisit, openVisit } from '../run/node-directory.ts';
 import { workHash } from '../run/recorded-executions.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { type EventWriter, eventWriter, inputCaptured, visitOf } from './event-log.ts';
-import type { Execution, ExecutionEnd, PreparedRun } from './run-context.ts';
+import type { Execution, ExecutionEnd, Run } from './run-context.ts';
 
 /** Bytes of a failure's summary in the log. */
 const mostLogged = 2200;
@@ -41,28 +41,27 @@ export interface RunRecords {
   end(state: RunState, stop: Stop): Promise<RunEnd>;
 }
 
-export function openRecords(prepared: PreparedRun): RunRecords {
-  const { setting, books, journal } = prepared;
-  const { clock } = setting;
+export function openRecords(run: Run): RunRecords {
+  const { clock, costs, journal } = run;
   const began = clock.monotonic();
-  const elapsed = () => prepared.state.elapsed_ms + (clock.monotonic() - began);
-  const writer = eventWriter(prepared);
+  const elapsed = () => run.state.elapsed_ms + (clock.monotonic() - began);
+  const writer = eventWriter(run);
 
   return {
     writer,
     elapsed,
     async begin(next, contextBefore) {
       const { node, kind, visit, state } = next;
-      const nodeDir = layout(setting.runDir).node(node.id);
-      const earlierVisits = await openVisit(nodeDir, visit, setting.marker);
+      const nodeDir = layout(run.runDir).node(node.id);
+      const earlierVisits = await openVisit(nodeDir, visit, run.marker);
       const seen = { ...state, context: contextBefore };
       journal.note({ schema_version: 1, type: 'Began', at: clock.now().toISOString(), node: node.id, visit });
-      await writer.trace(inputCaptured(setting, node, visit, seen, nodeDir, kind.executable));
+      await writer.trace(inputCaptured(run, node, visit, seen, nodeDir, kind.executable));
       await writer.event({ type: 'StageStarted', node_id: node.id, visit, node_type: kind.type });
       return { ...next, nodeDir, earlierVisits, began: clock.monotonic(), contextBefore };
     },
     async close({ kind, nodeDir, visit, earlierVisits }, outcome) {
-      if (kind.executable) await closeVisit(nodeDir, visit, setting.marker, earlierVisits);
+      if (kind.executable) await closeVisit(nodeDir, visit, run.marker, earlierVisits);
       await keepJson(nodeLayout(nodeDir).status, statusOf(outcome));
     },
     async commit(decided) {
@@ -74,31 +73,31 @@ export function openRecords(prepared: PreparedRun): RunRecords {
         contextBefore,
         tookMs,
         elapsedMs: Math.round(elapsed()),
-        spent: books.run(),
-        asked: isReplayable ? workHash(node, setting.variables) : undefined,
+        spent: costs.run(),
+        asked: isReplayable ? workHash(node, run.variables) : undefined,
         artifacts: await hashArtifacts(nodeDir),
       });
       const seen = { context: contextBefore, elapsed_ms: before.state.elapsed_ms };
-      prepared.flusher?.add(nodeDir, visit);
+      run.flusher?.add(nodeDir, visit);
       // What the next node reads of a failure, and what an ended run has to show, must survive a power cut.
       if (step.change.now.last_outcome.status === 'fail' || step.decision.do === 'finish')
-        await prepared.flusher?.now();
+        await run.flusher?.now();
       // Events must not report an execution that a resume would repeat.
       const state = await journal.commit(line, { ...before.state, context: contextBefore });
-      logEnd(setting, decided);
+      logEnd(run, decided);
       await writer.tell(toldOfVisit(line, seen, nodeDir));
       return state;
     },
     async end(at, stop) {
-      const { line, end } = stopOf(stop, String(prepared.signal.reason));
+      const { line, end } = stopOf(stop, String(run.signal.reason));
       if (at.ended !== null) {
         // The line of its last execution has the end already.
         await writer.tell(toldOfEnd(at.ended));
         return { state: at, ...end };
       }
-      const now = { at: clock.now().toISOString(), elapsed_ms: Math.round(elapsed()), spent: books.run() };
+      const now = { at: clock.now().toISOString(), elapsed_ms: Math.round(elapsed()), spent: costs.run() };
       const cut = at.cut_ms === undefined ? {} : { cut_ms: at.cut_ms };
-      await prepared.flusher?.now();
+      await run.flusher?.now();
       const state = await journal.commit({ schema_version: 1, type: 'Stopped', ...now, ...cut, ...line }, at);
       await writer.tell(toldOfStop(line, at.next_node ?? ''));
       return { state, ...end };
@@ -106,7 +105,7 @@ export function openRecords(prepared: PreparedRun): RunRecords {
   };
 }
 
-function logEnd({ log }: PreparedRun['setting'], { execution, facts, step }: Decided): void {
+function logEnd({ log }: Run, { execution, facts, step }: Decided): void {
   const node = execution.node.id;
   if (step.change.now.last_outcome.status === 'fail') {
     const summary = head(String(facts.feedback['last_failure.summary'] ?? ''), mostLogged);

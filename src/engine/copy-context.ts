@@ -7,7 +7,7 @@ import { placeSealed } from '../holdout/sealed-files.ts';
 import { isMissing, makeFolder } from '../platform/files/write.ts';
 import type { LayerContext } from './layers/layer.ts';
 import { attemptContext } from './node-context.ts';
-import type { RunContext } from './run-context.ts';
+import type { Run } from './run-context.ts';
 
 /** The context of a node in a copy of the workspace of before the node, with the sealed files. */
 export async function contextInCopy(
@@ -29,7 +29,7 @@ export async function contextInCopy(
 
 /** An environment for git that shows the run's history to the copy and leaves git's index of the workspace unchanged. */
 async function historyFor(
-  { historyEnv }: RunContext,
+  { historyEnv }: Run,
   workspace: string,
   folder: string,
 ): Promise<Readonly<Record<string, string>>> {

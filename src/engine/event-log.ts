@@ -13,7 +13,7 @@ import { delta, recordedEnd } from '../core/step.ts';
 import type { ArtifactHashes } from '../run/artifacts.ts';
 import { inFull, type Told } from '../run/derived-records.ts';
 import { sandboxLevelOf } from './confinement.ts';
-import type { ExecutionEnd, PreparedRun, RunContext } from './run-context.ts';
+import type { ExecutionEnd, Run } from './run-context.ts';
 
 /** What the trace says of a node. */
 export const nodeInput = (node: ParsedNode, workspace: string) => ({
@@ -27,7 +27,7 @@ export const nodeInput = (node: ParsedNode, workspace: string) => ({
 
 /** The trace record of an execution's input. */
 export function inputCaptured(
-  setting: RunContext,
+  run: Run,
   node: Node,
   visit: number,
   state: RunState,
@@ -38,10 +38,10 @@ export function inputCaptured(
     type: 'NodeInputCaptured',
     node_id: node.id,
     visit,
-    ...nodeInput(node, setting.workspace),
+    ...nodeInput(node, run.workspace),
     ...(inFull(state.context, state.steps) ? { context_before: state.context } : {}),
     node_artifact_dir: nodeDir,
-    ...(executable ? { sandbox: sandboxLevelOf(setting, node) } : {}),
+    ...(executable ? { sandbox: sandboxLevelOf(run, node) } : {}),
   };
 }
 
@@ -122,19 +122,18 @@ export type EventWriter = ReturnType<typeof eventWriter>;
 
 /** Appends events and trace records with their time; passes events to the watcher. */
 export function eventWriter({
-  setting,
+  clock,
+  watcher,
   events,
   trace,
-}: Pick<PreparedRun, 'events' | 'trace'> & {
-  readonly setting: Pick<PreparedRun['setting'], 'clock' | 'watcher'>;
-}) {
-  const stamp = () => ({ schema_version: 1 as const, at: setting.clock.now().toISOString() });
+}: Pick<Run, 'clock' | 'watcher' | 'events' | 'trace'>) {
+  const stamp = () => ({ schema_version: 1 as const, at: clock.now().toISOString() });
   return {
     async event(facts: EventFacts): Promise<void> {
       const { type, ...rest } = facts;
       const record = { schema_version: 1, type, at: stamp().at, ...rest } as RunEvent;
       await events.append(record);
-      setting.watcher.event(record);
+      watcher.event(record);
     },
     async trace(facts: TraceFacts): Promise<void> {
       const { type, ...rest } = facts;

@@ -14,25 +14,25 @@ import type { RunRecords } from './commit.ts';
 import { environmentOf, passedTo } from './environment.ts';
 import { type LayerContext, LimitReached, layerContext } from './layers/layer.ts';
 import { nodeLog } from './node-context.ts';
-import type { Execution, ExecutionEnd, PreparedRun } from './run-context.ts';
+import type { Execution, ExecutionEnd, Run } from './run-context.ts';
 
 /** The suspension that this process has resumed with the execution that begins in this state: only the first can be that one. */
 export const resumedSuspension = (
-  { state, parkedBefore }: PreparedRun,
+  { state, parkedBefore }: Run,
   { steps }: Pick<RunState, 'steps'>,
 ): SuspendedRun | undefined => (steps === state.steps ? parkedBefore : undefined);
 
 /** Executes the node through the layers. */
 export async function executeNode(
-  prepared: PreparedRun,
+  run: Run,
   records: Pick<RunRecords, 'writer' | 'elapsed'>,
   execution: Execution,
   before: Snapshot,
 ): Promise<ExecutionEnd> {
-  const context = outermostContext(prepared, records, execution, before);
+  const context = outermostContext(run, records, execution, before);
   try {
-    const executed = await prepared.execute(context);
-    if (prepared.signal.aborted) return { kind: 'interrupted' };
+    const executed = await run.execute(context);
+    if (run.signal.aborted) return { kind: 'interrupted' };
     const { outcome, snapshot, usage, toolState, commands = [], replayed } = executed;
     const { counts = { retries: 0, calls: 0 } } = executed;
     const { context: seen = execution.state.context } = executed;
@@ -45,19 +45,18 @@ export async function executeNode(
 
 /** What the outermost layer is handed; the rest is added by the layers. */
 export function outermostContext(
-  prepared: PreparedRun,
+  run: Run,
   { writer, elapsed }: Pick<RunRecords, 'writer' | 'elapsed'>,
   { node, kind, visit, state, nodeDir }: Execution,
   before: Snapshot,
 ): LayerContext {
-  const { setting: run, caps, books, snapshots, signal } = prepared;
-  const { graph, runDir, clock } = run;
-  const suspended = resumedSuspension(prepared, state);
-  const probes = prepared.waited === true && suspended?.status === 'paused_outage';
+  const { graph, runDir, clock, caps, costs, snapshots, signal } = run;
+  const suspended = resumedSuspension(run, state);
+  const probes = run.waited === true && suspended?.status === 'paused_outage';
   const { mask } = environmentOf(run, passedTo(run, node));
   return layerContext({
     ...{ run, graph, runDir, clock, signal, node, kind, visit, state, nodeDir, before, snapshots, writer },
-    limits: { caps, books, elapsed, probes },
+    limits: { caps, costs, elapsed, probes },
     holdout: { ...withheldFrom(node, run.sealed), scenarios: scenariosOf(run) },
     changedInRun: once(() => changedSince(run.start, before, snapshots)),
     pathsBefore: () => before.tree.keys(),

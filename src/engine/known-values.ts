@@ -3,18 +3,18 @@ import { own } from '../core/json.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import type { nodeKeys } from '../core/references.ts';
 import { asText } from '../core/step.ts';
-import type { RunContext } from './run-context.ts';
+import type { Run } from './run-context.ts';
 
 /** The value of `${var.x}`, `${ctx.key}` or `${node.id.key}`; undefined if there is none. */
 export function known(
-  setting: Pick<RunContext, 'variables'>,
+  run: Pick<Run, 'variables'>,
   state: RunState,
   kind: 'var' | 'ctx' | 'node',
   key: string,
 ): string | undefined {
   switch (kind) {
     case 'var':
-      return own(setting.variables, key);
+      return own(run.variables, key);
     case 'ctx': {
       const value = own(state.context, key);
       return value === undefined ? undefined : asText(value);

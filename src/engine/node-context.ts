@@ -15,7 +15,7 @@ import { type AttemptSecrets, attemptSecrets } from './attempt-secrets.ts';
 import { known } from './known-values.ts';
 import type { AttemptFacts, LayerContext } from './layers/layer.ts';
 import { type AttemptRecords, stageRecords } from './node-records.ts';
-import type { RunContext } from './run-context.ts';
+import type { Run } from './run-context.ts';
 
 /** The context with everything that belongs to one attempt. Secrets are masked in all that it writes. */
 export function attemptContext(context: LayerContext, attempt: AttemptFacts): LayerContext {
@@ -37,7 +37,7 @@ export function attemptContext(context: LayerContext, attempt: AttemptFacts): La
 
 /** The run's log, for messages about a node. */
 export const nodeLog =
-  (run: RunContext, node: Node, mask: (text: string) => string): NodeContext['log'] =>
+  (run: Run, node: Node, mask: (text: string) => string): NodeContext['log'] =>
   (level, message, fields = {}) =>
     run.log(level, mask(message), { node: node.id, ...maskedObject(fields, mask) });
 

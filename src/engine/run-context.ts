@@ -1,4 +1,4 @@
-/** What a run is made of: its settings, its limits, its journals. Types only. */
+/** What a run is made of: its settings, state, limits and journals. Types only. */
 import type { Caps } from '../core/budget/limits.ts';
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent } from '../core/contracts/agent.ts';
@@ -26,8 +26,8 @@ import type { CostLedger } from './cost-ledger.ts';
 import type { Execute } from './layers/layer.ts';
 import type { OwnSteps } from './own-step.ts';
 
-/** The settings of a run, the same for all its nodes. */
-export type RunContext = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
+/** A run that is ready to execute. */
+export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly graph: Graph;
   readonly runId: string;
   readonly runDir: string;
@@ -71,11 +71,6 @@ export type RunContext = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly leaks?: LeakGuard | undefined;
   /** Answers in place of agents while this run replays another one. */
   readonly replay?: Replay | undefined;
-};
-
-/** A run that is ready to execute: its settings, state, limits and journals. */
-export type PreparedRun = {
-  readonly setting: RunContext;
   readonly kinds: readonly NodeKind[];
   /** Executes a node: the layers, around its kind. */
   readonly execute: Execute;
@@ -84,7 +79,7 @@ export type PreparedRun = {
   readonly state: RunState;
   readonly snapshot: Snapshot;
   readonly caps: Caps;
-  readonly books: CostLedger;
+  readonly costs: CostLedger;
   readonly events: Journal;
   readonly trace: Journal;
   /** Rejects if another process has taken over the run. */

@@ -98,7 +98,7 @@ export async function share(
 export async function collectNestedSpending(
   nodeDir: string,
   stamp: Stamp,
-  books: CostLedger,
+  costs: CostLedger,
   mask: (text: string) => string = (text) => text,
 ): Promise<void> {
   const path = join(nodeDir, spentName);
@@ -108,7 +108,7 @@ export async function collectNestedSpending(
   // The same lines give the same ids, so that a repeated read records no call twice.
   const id = sha256(JSON.stringify(records[0] ?? null)).slice(0, 16);
   for (const [n, call] of endedCalls(calls).entries())
-    await books.take({ ...call, ...stamp, run: call.run ?? '', told: `${id}.${n + 1}` });
+    await costs.take({ ...call, ...stamp, run: call.run ?? '', told: `${id}.${n + 1}` });
   removeNow(path);
 }
 

@@ -36,7 +36,7 @@ test.each(['a', 'constructor'])(
       { clock: realClock, env: { FACTORY_BUDGET: it.at('budget.json') } },
     );
     await money.close();
-    expect(money.books.run()).toMatchObject({ calls: 1 });
+    expect(money.costs.run()).toMatchObject({ calls: 1 });
     const told = readFileSync(it.at('spent.jsonl'), 'utf8').trim().split('\n');
     expect(told.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ type: 'CallEnded', run: 'r3', run_id: 'r2', node, visit: 1, cost_usd: 2 }),

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { resumeRun } from '../../src/app/run/resume.ts';
 import { lostTime } from '../../src/app/run/run-state.ts';
 import { startRun } from '../../src/app/run/start.ts';
-import type { Doors } from '../../src/app/types.ts';
+import type { Host } from '../../src/app/types.ts';
 import type { Clock } from '../../src/core/contracts/clock.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { realClock } from '../../src/platform/clock.ts';
@@ -41,8 +41,8 @@ const jumping = (hours: number): Clock => {
 const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
 
 const doorsIn =
-  (dir: string, clock: Doors['clock']) =>
-  (env: Doors['env']): Doors => ({
+  (dir: string, clock: Host['clock']) =>
+  (env: Host['env']): Host => ({
     cwd: dir,
     env: { PATH: process.env['PATH'], ...env },
     clock,

@@ -5,14 +5,14 @@ import { isAbsolute, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   forkLocalRun,
-  plainDoors,
   plainFlags,
+  plainHost,
   replayLocalRun,
   resumeLocalRun,
   startLocalRun,
 } from '../../src/app/embedded.ts';
 import { readPipeline } from '../../src/app/read-pipeline.ts';
-import type { Doors, Finished } from '../../src/app/types.ts';
+import type { Finished, Host } from '../../src/app/types.ts';
 import type { Refusal } from '../../src/core/diagnostic.ts';
 import type { RunEvent } from '../../src/core/events.ts';
 import { findMoment } from '../../src/run/moment.ts';
@@ -20,7 +20,7 @@ import { readRun } from '../../src/run/run-journal.ts';
 
 let folder: string;
 let told: string[];
-let doors: Doors;
+let doors: Host;
 const stop = { at: '' };
 
 beforeEach(() => {
@@ -33,7 +33,7 @@ beforeEach(() => {
     if ('node_id' in event && event.node_id === stop.at && event.type === 'StageStarted')
       controller.abort('test');
   };
-  doors = plainDoors({
+  doors = plainHost({
     cwd: folder,
     env: { ...process.env, FACTORY_SANDBOX: 'none' },
     signal: controller.signal,

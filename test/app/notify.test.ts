@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type NotifyDoors, notify, type RunLeft } from '../../src/app/run/notify.ts';
+import { type NotifyHost, notify, type RunLeft } from '../../src/app/run/notify.ts';
 import { type Post, realPost } from '../../src/platform/http.ts';
 import { handClock } from '../support/clock.ts';
 import { call } from '../support/verb.ts';
@@ -80,7 +80,7 @@ test('a run that is refused sends nothing', async () => {
 });
 
 const broke: RunLeft = { broke: 'the disk is full', next: 'factory resume r1' };
-const doorsWith = (post: Post, more: Partial<NotifyDoors> = {}) => {
+const doorsWith = (post: Post, more: Partial<NotifyHost> = {}) => {
   const clock = handClock();
   const warnings: unknown[] = [];
   const log = (...record: unknown[]) => void warnings.push(record.slice(1));

@@ -14,7 +14,7 @@ const patient = { timeout: 30_000, interval: 5 };
 const program = `
 import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
-const { plainDoors, plainFlags, readPipeline, startRun } = await import(process.argv[1]);
+const { plainHost, plainFlags, readPipeline, startRun } = await import(process.argv[1]);
 const cwd = process.cwd();
 let own;
 const event = ({ type, node_id }) => {
@@ -29,7 +29,7 @@ const event = ({ type, node_id }) => {
   }
 };
 const env = { ...process.env, CWD: cwd };
-const doors = plainDoors({ cwd, env, watcher: { event, streamed() {}, output() {}, spent() {} } });
+const doors = plainHost({ cwd, env, watcher: { event, streamed() {}, output() {}, spent() {} } });
 const { graph } = await readPipeline('p.dot', cwd);
 const { result } = await startRun(graph, { runsDir: '.factory/runs', runId: 'r' }, plainFlags(), doors);
 writeFileSync('ended', result.status);

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { plainDoors, plainFlags, startLocalRun } from '../../src/app/embedded.ts';
+import { plainHost, plainFlags, startLocalRun } from '../../src/app/embedded.ts';
 import { readPipeline } from '../../src/app/read-pipeline.ts';
 import { cleanEnv, cli, type Home, home } from '../support/in-process.ts';
 
@@ -169,7 +169,7 @@ test('the log of an ended run is complete and ends, although the program that st
     read.graph,
     { runsDir: join(it.path, '.factory/runs'), runId: 'r' },
     plainFlags(),
-    plainDoors({ cwd: it.path, env }),
+    plainHost({ cwd: it.path, env }),
   );
   const { texts, ended } = following(it);
   expect(await ended).toBe(0);

@@ -52,12 +52,12 @@ function counter(caps: Partial<Caps>, slow = async () => {}) {
       ['dear', { input: 100, output: 1 }],
     ]),
   };
-  const books = openCostLedger([], prices, async (record) => {
+  const costs = openCostLedger([], prices, async (record) => {
     records.push(record);
     await slow();
   });
   const desk = openBudgetGuard({
-    books,
+    costs,
     caps: { maxSteps: 9, maxWallMs: undefined, ...caps },
     nodeCaps: {},
     kept: { usd: 0, tokens: 0, ms: 0 },
@@ -68,11 +68,11 @@ function counter(caps: Partial<Caps>, slow = async () => {}) {
   });
   const ask = (agents: readonly Agent[]) =>
     desk.paying(fallbackAgent(agents), 1).work(taskFor(), new AbortController().signal);
-  return { records, books, desk, ask };
+  return { records, costs, desk, ask };
 }
 
 test('each agent of a list is paid by itself, under its own name and at its own price', async () => {
-  const { ask, books, records } = counter({ maxCostUsd: 200 });
+  const { ask, costs, records } = counter({ maxCostUsd: 200 });
   const first = saying('one', broken({ usage: used('cheap', null) }), { modelFor: () => 'cheap' });
   const second = saying('two', answered(used('dear', null)), { modelFor: () => 'dear' });
   const report = await ask([unusableAgent('zero', 'no key'), first.agent, second.agent]);
@@ -82,7 +82,7 @@ test('each agent of a list is paid by itself, under its own name and at its own 
     spentBefore: [{ agent: 'one', cost_usd: 1 }],
     by: { agent: 'two', tried: [{ agent: 'zero' }, { agent: 'one' }] },
   });
-  expect(books.run()).toMatchObject({ calls: 2, cost_usd: 101, unknown_cost: 0 });
+  expect(costs.run()).toMatchObject({ calls: 2, cost_usd: 101, unknown_cost: 0 });
   expect(records.flatMap((one) => (one.type === 'CallStarted' ? [one.agent] : []))).toEqual(['one', 'two']);
 });
 
@@ -96,10 +96,10 @@ test('a limit that the first agent of a list has used up keeps the next one from
 });
 
 test('an agent that failed without a word of what it used may have cost anything', async () => {
-  const { ask, books, desk } = counter({ maxCostUsd: 10 });
+  const { ask, costs, desk } = counter({ maxCostUsd: 10 });
   const second = saying('two', answered(used('cheap', 0)));
   await ask([saying('one', broken()).agent, second.agent]);
-  expect(books.run()).toMatchObject({ calls: 1, unknown_cost: 1 });
+  expect(costs.run()).toMatchObject({ calls: 1, unknown_cost: 1 });
   expect(desk.stop).toContain('the cost of 1 call is unknown');
   expect(second.asked).toEqual([]);
 });
@@ -189,25 +189,25 @@ test.for([
   ['what was sent, and the rest is unknown', { unseen: true }, [], 0.000001, 1],
   ['what was sent', {}, [], 0.000001, 0],
 ] as const)('an agent that is cut off in the midst counts %s', async ([, more, told, usd, unknown]) => {
-  const { desk, books, records } = counter({ maxCostUsd: 100 });
+  const { desk, costs, records } = counter({ maxCostUsd: 100 });
   await desk
     .paying(cutInTheMidst(more, ...told), 1)
     .work(taskFor({ prompt: 'abcd' }), new AbortController().signal);
   const spent = { calls: 1, cut: 1, cost_usd: usd, unknown_cost: unknown, unknown_tokens: unknown };
-  expect(books.run()).toMatchObject(spent);
-  // The same where the engine was cut off with it, and the books are opened again.
+  expect(costs.run()).toMatchObject(spent);
+  // The same where the engine was cut off with it, and the costs are opened again.
   const begun = records.filter(({ type }) => type !== 'CallEnded');
-  expect(openCostLedger(begun, books.prices, async () => {}).run()).toEqual(books.run());
-  expect(openCostLedger(records, books.prices, async () => {}).run()).toEqual(books.run());
+  expect(openCostLedger(begun, costs.prices, async () => {}).run()).toEqual(costs.run());
+  expect(openCostLedger(records, costs.prices, async () => {}).run()).toEqual(costs.run());
 });
 
 test('a call of which a part was not told counts at least what was', async () => {
-  const { ask, books, records } = counter({ unknownCost: 'allow', maxCostUsd: 5 });
+  const { ask, costs, records } = counter({ unknownCost: 'allow', maxCostUsd: 5 });
   await ask([saying('one', answered({ ...used('cheap', null), incomplete: true })).agent]);
-  expect(books.run()).toMatchObject({ cost_usd: 1, unknown_cost: 1, unknown_tokens: 1 });
+  expect(costs.run()).toMatchObject({ cost_usd: 1, unknown_cost: 1, unknown_tokens: 1 });
   await ask([saying('two', answered({ ...used('nobody-knows', 3), incomplete: true })).agent]);
-  expect(books.run()).toMatchObject({ cost_usd: 4, unknown_cost: 2, unknown_tokens: 2 });
-  expect(openCostLedger(records, books.prices, async () => {}).run()).toEqual(books.run());
+  expect(costs.run()).toMatchObject({ cost_usd: 4, unknown_cost: 2, unknown_tokens: 2 });
+  expect(openCostLedger(records, costs.prices, async () => {}).run()).toEqual(costs.run());
 });
 
 test('calls of other runs are distinguished, and one without an end was interrupted', () => {
@@ -236,22 +236,22 @@ test('what a run of a stage has spent is taken over once, also by who follows an
     journal.append({ ...stamp, type: 'CallEnded', ended: 'told', usage: used('m', 1), cost_usd: 1 });
   await journal.close();
   const records: CallRecord[] = [];
-  const books = () =>
+  const costs = () =>
     openCostLedger(records, { dated: '', from: '', models: new Map() }, async (record) => {
       records.push(record);
       if (records.length === 1) throw new Error('killed');
     });
-  await expect(collectNestedSpending(nodeDir, stamp, books())).rejects.toThrow('killed');
-  const later = books();
+  await expect(collectNestedSpending(nodeDir, stamp, costs())).rejects.toThrow('killed');
+  const later = costs();
   await collectNestedSpending(nodeDir, stamp, later);
   expect(later.run()).toMatchObject({ calls: 2, cost_usd: 2 });
-  expect(books().run()).toEqual(later.run());
+  expect(costs().run()).toEqual(later.run());
   expect(existsSync(join(nodeDir, 'spent.jsonl'))).toBe(false);
   rmSync(nodeDir, { recursive: true });
 });
 
 test('a secret that a program or a stage’s run calls its model by is in no book', async () => {
-  const { desk, records, books } = counter({});
+  const { desk, records, costs } = counter({});
   const mask = (text: string) => text.replaceAll('hush', '***');
   const usage = used('of hush', 1);
   const agent: Agent = {
@@ -269,7 +269,7 @@ test('a secret that a program or a stage’s run calls its model by is in no boo
   await journal.close();
   await desk.gather(nodeDir, 1, mask);
   rmSync(nodeDir, { recursive: true });
-  expect(books.run()).toMatchObject({ calls: 2, cost_usd: 2 });
+  expect(costs.run()).toMatchObject({ calls: 2, cost_usd: 2 });
   expect(JSON.stringify([told, records])).not.toContain('hush');
   expect(JSON.stringify(records)).toContain('of ***');
 });

@@ -29,7 +29,7 @@ test('a node can ask which paths the run has created, modified and deleted befor
   const node = await rig(it.dir, 'shape=parallelogram, tool_command="true"', {
     snapshots: counting,
     snapshot,
-    setting: { start: start.id },
+    run: { start: start.id },
   });
   const changed = await node.context.changedInRun();
   expect([...changed].sort()).toEqual([

@@ -14,7 +14,7 @@ import { budget } from '../../src/engine/layers/budget.ts';
 import { executeHere } from '../../src/engine/layers/index.ts';
 import { type Execute, surrounded } from '../../src/engine/layers/layer.ts';
 import { retry } from '../../src/engine/layers/retry.ts';
-import type { PreparedRun, RunContext } from '../../src/engine/run-context.ts';
+import type { Run } from '../../src/engine/run-context.ts';
 import { openJournal } from '../../src/run/journal.ts';
 import { openRunJournal, readRun, startJournal } from '../../src/run/run-journal.ts';
 import type { Snapshots } from '../../src/workspace/snapshot.ts';
@@ -44,14 +44,34 @@ export async function prepared(
     /** Default the real layers. */
     execute?: Execute;
     snapshots?: Snapshots;
-    setting?: Partial<RunContext>;
+    run?: Partial<Run>;
     saved?: (state: RunState) => void;
   },
-): Promise<PreparedRun & { close(): Promise<void> }> {
+): Promise<Run & { close(): Promise<void> }> {
   const at = layout(dir);
   await mkdir(at.workspace, { recursive: true });
   const clock = { now: () => new Date(0), monotonic: () => 0, sleep: async () => {} };
-  const setting: RunContext = {
+  const options = { runId: 'r1', epoch: 1, sync: false };
+  const events = await openJournal(at.events, options);
+  const trace = await openJournal(at.trace, options);
+  const first = [...graph.nodes.keys()][0] ?? '';
+  const { completed_nodes: _none, ...state } = freshState(first, { snapshot: 's0' });
+  // A test may prepare several runs in one directory.
+  await rm(at.journal, { force: true });
+  await startJournal(dir, 'r1', {
+    schema_version: 1,
+    type: 'Start',
+    at: state.at,
+    next_node: first,
+    context: {},
+    origins: {},
+    snapshot: 's0',
+    manifest_sha256: '',
+  });
+  const history = await readRun(dir);
+  if (!history.ok) throw new Error(history.why);
+  const journal = await openRunJournal(dir, options, history);
+  return {
     graph: withFlags(graph, { maxVisits: 8 }),
     runId: 'r1',
     runDir: dir,
@@ -74,37 +94,13 @@ export async function prepared(
     historyEnv: {},
     watcher: { event: () => {}, streamed: () => {}, output: () => {}, spent: () => {} },
     log: () => {},
-    ...more.setting,
-  };
-  const options = { runId: 'r1', epoch: 1, sync: false };
-  const events = await openJournal(at.events, options);
-  const trace = await openJournal(at.trace, options);
-  const first = [...graph.nodes.keys()][0] ?? '';
-  const { completed_nodes: _none, ...state } = freshState(first, { snapshot: 's0' });
-  // A test may prepare several runs in one directory.
-  await rm(at.journal, { force: true });
-  await startJournal(dir, 'r1', {
-    schema_version: 1,
-    type: 'Start',
-    at: state.at,
-    next_node: first,
-    context: {},
-    origins: {},
-    snapshot: 's0',
-    manifest_sha256: '',
-  });
-  const history = await readRun(dir);
-  if (!history.ok) throw new Error(history.why);
-  const journal = await openRunJournal(dir, options, history);
-  return {
-    setting,
     kinds: more.kinds,
     execute: more.execute ?? executeHere,
     snapshots: more.snapshots ?? noSnapshots,
     state,
     snapshot: { id: 's0', tree: new Map() },
     caps: { ...defaultCaps, maxSteps: 25, maxWallMs: undefined },
-    books: openCostLedger([], bundledPrices, async () => {}),
+    costs: openCostLedger([], bundledPrices, async () => {}),
     events,
     trace,
     journal: {
@@ -117,6 +113,7 @@ export async function prepared(
     },
     signal: new AbortController().signal,
     stopAfter: undefined,
+    ...more.run,
     close: async () => {
       for (const one of [events, trace, journal]) await one.close();
     },

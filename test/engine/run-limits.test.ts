@@ -4,7 +4,7 @@ import { nothingSpent } from '../../src/core/budget/usage.ts';
 import { type Outcome, succeeded } from '../../src/core/outcome.ts';
 import type { LayerContext } from '../../src/engine/layers/layer.ts';
 import { runLoop } from '../../src/engine/loop.ts';
-import type { PreparedRun } from '../../src/engine/run-context.ts';
+import type { Run } from '../../src/engine/run-context.ts';
 import { exit } from '../../src/nodes/exit.ts';
 import { temp } from '../platform/temp.ts';
 import { graphOf } from '../support/graph.ts';
@@ -16,7 +16,7 @@ const again: Outcome = { ...succeeded(), status: 'retry', reason: 'not yet' };
 async function ended(
   nodes: string,
   outcome: (attempts: number) => Outcome,
-  more: (ready: PreparedRun, attempts: () => number) => Partial<PreparedRun>,
+  more: (ready: Run, attempts: () => number) => Partial<Run>,
 ) {
   await using it = await temp();
   const made: LayerContext[] = [];
@@ -44,7 +44,7 @@ test('no attempt follows one that has spent more than the run may', async () => 
     () => again,
     (ready, attempts) => ({
       caps: { ...ready.caps, maxTokens: 10 },
-      books: Object.assign(Object.create(ready.books), {
+      costs: Object.assign(Object.create(ready.costs), {
         run: () => ({ ...nothingSpent, input_tokens: 6 * attempts() }),
       }),
     }),
@@ -61,9 +61,7 @@ test('no wait between attempts is longer than what is left of the time', async (
   const { ending } = await ended(
     'a [shape=parallelogram, max_retries=1, retry_delay="10s", max_wall="2s"]; b [shape=parallelogram]',
     (attempts) => (attempts === 1 ? again : succeeded()),
-    ({ setting }) => ({
-      setting: { ...setting, clock: { ...setting.clock, sleep: async (ms) => void waits.push(ms) } },
-    }),
+    ({ clock }) => ({ clock: { ...clock, sleep: async (ms) => void waits.push(ms) } }),
   );
   expect(ending.ok).toBe(true);
   expect(waits).toEqual([2000]);

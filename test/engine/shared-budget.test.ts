@@ -57,8 +57,8 @@ test('a call without an end counts also where the next one has begun behind it',
   const usage = { model: 'm', input_tokens: 2, output_tokens: 0, cost_usd: 1 };
   const ended = { ...at, type: 'CallEnded', ended: 'told', usage, cost_usd: 1 } as const;
   const prices = { dated: '2026-01-01', from: 'test', models: new Map() };
-  const books = openCostLedger([begun, begun, ended], prices, async () => {});
-  expect(books.run()).toMatchObject({ calls: 2, cut: 1, input_tokens: 9 });
+  const costs = openCostLedger([begun, begun, ended], prices, async () => {});
+  expect(costs.run()).toMatchObject({ calls: 2, cut: 1, input_tokens: 9 });
 });
 
 test('nested runs that follow each other share one budget, and a call of unknown cost uses it up', async () => {

@@ -2,14 +2,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPipeline } from '../../src/app/read-pipeline.ts';
-import type { Doors } from '../../src/app/types.ts';
+import type { Host } from '../../src/app/types.ts';
 import type { Graph } from '../../src/core/graph.ts';
 import { realClock } from '../../src/platform/clock.ts';
 
 export const plainFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
 
 /** The real clock, no watcher, and of the environment only PATH and `env`. */
-export const quietDoors = (cwd: string, env: Readonly<Record<string, string>> = {}): Doors => ({
+export const quietDoors = (cwd: string, env: Readonly<Record<string, string>> = {}): Host => ({
   cwd,
   env: { PATH: process.env['PATH'], ...env },
   clock: realClock,

@@ -24,7 +24,7 @@ export type NodeRow = {
 
 /** In the order in which the run came to them first. */
 export function nodeRowsOf({ executions, history, manifest }: InspectedRun): readonly NodeRow[] {
-  const books = openCostLedger(history.calls, pricesOf(manifest), () => {});
+  const costs = openCostLedger(history.calls, pricesOf(manifest), () => {});
   const rows = new Map<string, NodeRow>();
   const retries = new Map<string, number>(
     history.records.flatMap((one): [string, number][] =>
@@ -37,7 +37,7 @@ export function nodeRowsOf({ executions, history, manifest }: InspectedRun): rea
       ...{ node, type, visits: visit, outcome: state, failure_class: failureClass, failure_reason: reason },
       retries: retries.get(node) ?? 0,
       took_ms: (so?.took_ms ?? 0) + took_ms,
-      spent: books.of(node),
+      spent: costs.of(node),
     });
   }
   return [...rows.values()];

@@ -12,7 +12,7 @@ import { isCode, systemWords } from '../../platform/files/write.ts';
 import { needsAttention, nextCommand, nextOf } from '../../run/next-command.ts';
 import { jsonOf, namedRun, type RunSummary, runIds, summaryWithFiles } from '../../run/runs.ts';
 import { isDelivered } from '../delivered.ts';
-import type { Doors } from '../types.ts';
+import type { Host } from '../types.ts';
 import { headlineOf } from './headline.ts';
 import { latestToolState, progressIn } from './progress.ts';
 import type { RunRow } from './shapes.ts';
@@ -20,7 +20,7 @@ import { openGraphs, titleOf } from './title.ts';
 import { waitingFor } from './waiting.ts';
 
 /** Where commands that a view proposes are typed, and what time it is. */
-export type InspectDoors = Pick<Doors, 'cwd' | 'clock' | 'called'>;
+export type InspectDoors = Pick<Host, 'cwd' | 'clock' | 'called'>;
 
 const startSchema = once(() =>
   manifestSchema().pick({

@@ -1,7 +1,7 @@
 /** What the caller of an order run hands in, and how one is refused. */
 import type { Spawn } from '../../core/contracts/process.ts';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
-import type { Bounds, Doors } from '../types.ts';
+import type { Bounds, Host } from '../types.ts';
 
 /** `code`: 1 for the state of the repository or of the files, 2 for wrong usage, 130 for an interruption. */
 export type OrderRefusal = Refusal & { readonly code: number };
@@ -38,4 +38,4 @@ export type OrderSettings = {
 };
 
 /** `takeOver`: of a resume; see `RunFlags`. */
-export type OrderDoors = Doors & { readonly spawn: Spawn; readonly takeOver?: boolean };
+export type OrderDoors = Host & { readonly spawn: Spawn; readonly takeOver?: boolean };

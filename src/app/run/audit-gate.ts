@@ -6,7 +6,7 @@ import type { Manifest } from '../../core/records/manifest.ts';
 import { writeJson } from '../../platform/files/write.ts';
 import { WorkspaceError } from '../../workspace/errors.ts';
 import { storedGraph } from '../read-pipeline.ts';
-import type { Doors } from '../types.ts';
+import type { Host } from '../types.ts';
 
 /** The audit by the graph attribute `audit`; its default is `report` in a run with a holdout or work orders, else `off`: then
  *  undefined. The
@@ -16,19 +16,19 @@ export function auditOf(
   graph: Graph,
   runDir: string,
   manifest: Pick<Manifest, 'holdout' | 'git'>,
-  doors: Pick<Doors, 'env' | 'log'>,
+  host: Pick<Host, 'env' | 'log'>,
 ): (() => Promise<string | undefined>) | undefined {
   const mode =
     graph.settings.audit ?? (manifest.holdout === undefined && manifest.git === undefined ? 'off' : 'report');
   if (mode === 'off') return undefined;
   return async () => {
     const { auditRun } = await import('../../verify/audit/audit.ts');
-    const audited = await auditRun(runDir, doors.env, storedGraph).catch((error: unknown) => {
+    const audited = await auditRun(runDir, host.env, storedGraph).catch((error: unknown) => {
       if (error instanceof WorkspaceError) return { why: error.message };
       throw error;
     });
     if ('why' in audited) {
-      doors.log('warn', 'the run could not be audited', { why: audited.why });
+      host.log('warn', 'the run could not be audited', { why: audited.why });
       return mode === 'strict' ? `audit: ${audited.why}` : undefined;
     }
     const { report } = audited;
@@ -36,7 +36,7 @@ export function auditOf(
     const [first] = report.findings;
     const { errors, warnings } = report;
     if (first !== undefined)
-      doors.log('warn', 'the audit has findings', {
+      host.log('warn', 'the audit has findings', {
         errors,
         warnings,
         first: `${first.where}: ${first.message}`,

@@ -21,10 +21,10 @@ import { type CostLedger, openCostLedger } from '../../engine/cost-ledger.ts';
 import { collectNestedSpending, sharedBudget } from '../../engine/shared-budget.ts';
 import { readFailure } from '../../platform/files/write.ts';
 import type { RunJournal } from '../../run/run-journal.ts';
-import type { Doors } from '../types.ts';
+import type { Host } from '../types.ts';
 
 export type RunBudget = {
-  readonly books: CostLedger;
+  readonly costs: CostLedger;
   /** The run's limits, reduced to the remaining budget of the run that started it. */
   readonly caps: Caps;
   close(): Promise<void>;
@@ -41,14 +41,14 @@ export async function openRunBudget(
     readonly resumed: boolean;
     readonly caps: Caps;
   },
-  doors: Pick<Doors, 'clock' | 'env'>,
+  host: Pick<Host, 'clock' | 'env'>,
 ): Promise<RunBudget> {
   const { manifest, loaded, resumed } = run;
   const at = layout(runDir);
   let shared: Awaited<ReturnType<typeof sharedBudget>>;
   const unreported: CallRecord[] = [];
   let opened = false;
-  const books = openCostLedger(run.calls, pricesOf(manifest), (record) => {
+  const costs = openCostLedger(run.calls, pricesOf(manifest), (record) => {
     journal.note(record);
     if (!opened) unreported.push(record);
     return shared?.tell(record);
@@ -60,23 +60,23 @@ export async function openRunBudget(
       at.node(cut),
       {
         schema_version: 1,
-        at: doors.clock.now().toISOString(),
+        at: host.clock.now().toISOString(),
         node: cut,
         visit: (own(loaded.visits, cut) ?? 0) + 1,
         attempt: 1,
       },
-      books,
+      costs,
     );
   shared = await sharedBudget(
-    doors.env,
+    host.env,
     run.caps,
-    { spent: books.run(), elapsedMs: loaded.elapsed_ms, prices: books.prices },
+    { spent: costs.run(), elapsedMs: loaded.elapsed_ms, prices: costs.prices },
     manifest.run_id,
   );
   opened = true;
   for (const record of unreported) await shared?.tell(record);
   return {
-    books,
+    costs,
     caps: shared?.caps ?? run.caps,
     close: async () => shared?.close(),
   };

@@ -19,11 +19,11 @@ import { closeAll } from '../../run/journal.ts';
 import { acquireLock } from '../../run/lock.ts';
 import { resultOf } from '../../run/result.ts';
 import { namedRun } from '../../run/runs.ts';
-import type { Doors, Finished, RunFlags } from '../types.ts';
+import type { Finished, Host, RunFlags } from '../types.ts';
 import { diskStop, flushed, releaseLock, settleRun } from './finish-run.ts';
 import { giveRoom, keepRoom, suspendForRoom } from './full-disk.ts';
 import type { RunLeft } from './notify.ts';
-import { openRun } from './open-run.ts';
+import { openParts } from './open-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 
 /** Milliseconds within which one signal may arrive twice: `npx` passes on the signal that the terminal sends to all processes. */
@@ -40,23 +40,23 @@ export async function executeRun(
   runDir: string,
   given: OwnedRun['given'],
   flags: RunFlags,
-  doors: Doors,
+  host: Host,
 ): Promise<Finished | Refusal> {
   const takeOver = flags.takeOver === true;
-  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver }).catch((error: unknown) => {
+  const answer = await acquireLock(runDir, { clock: host.clock, takeOver }).catch((error: unknown) => {
     throw diskStopOf(runDir, error, undefined) ?? error;
   });
   if (answer.kind === 'refused')
-    return refused('run-locked', answer.why, answer.fix ?? answer.takeOver ?? waitFor(runDir, doors.cwd));
+    return refused('run-locked', answer.why, answer.fix ?? answer.takeOver ?? waitFor(runDir, host.cwd));
   const { lock } = answer;
   const over = new AbortController();
-  const signal = AbortSignal.any([doors.signal, lock.lost]);
+  const signal = AbortSignal.any([host.signal, lock.lost]);
   // After another process has taken over the run, this one changes nothing in it, not even with calls in progress.
   const folders = new Set([runDir, realpathSync.native(runDir)]);
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner, lock.successor));
-  reportStop(doors, over.signal);
+  reportStop(host, over.signal);
   keepRoom(runDir);
-  const run: OwnedRun = { graph, runDir, given, flags, doors, lock, signal, open: [] };
+  const run: OwnedRun = { graph, runDir, given, flags, host, lock, signal, open: [] };
   let left: RunLeft | undefined;
   try {
     const ended = await runToEnd(run);
@@ -75,15 +75,15 @@ export async function executeRun(
     over.abort();
     await closeAll(run.open);
     giveRoom(runDir);
-    await releaseLock(lock, run.ending, doors);
+    await releaseLock(lock, run.ending, host);
     for (const open of fences) open();
-    if (left !== undefined) await sendNotice(runDir, left, doors);
+    if (left !== undefined) await sendNotice(runDir, left, host);
   }
 }
 
 /** Of a suspended run at once: this process may wait for its time. Of any other right before the process ends, when the result is
  *  printed and the lock released: a slow receiver delays neither. */
-async function sendNotice(runDir: string, left: RunLeft, { notify, atLast }: Doors): Promise<void> {
+async function sendNotice(runDir: string, left: RunLeft, { notify, atLast }: Host): Promise<void> {
   if (notify === undefined) return;
   const send = () => notify(runDir, left);
   const waits = 'result' in left && isPaused(left.result.status);
@@ -98,16 +98,16 @@ function brokenBy(cause: unknown, { again = '' }: OwnedRun): RunLeft | undefined
 }
 
 async function runToEnd(run: OwnedRun): Promise<Finished | Refusal> {
-  const opened = await openRun(run);
+  const opened = await openParts(run);
   if (!('prepared' in opened)) return opened;
-  const { runDir, doors } = run;
-  const { cwd, called } = doors;
+  const { runDir, host } = run;
+  const { cwd, called } = host;
   const at = layout(runDir);
   const end = await runLoop(opened.prepared);
   beforeWrite(at.scratch);
   await removeTree(at.scratch);
   const { parked } = end;
-  if (parked !== undefined) await parkAbove(doors.env, parked);
+  if (parked !== undefined) await parkAbove(host.env, parked);
   const written = opened.marks();
   const visits = opened.visits();
   for (const one of run.open.toReversed()) await one.close();
@@ -143,11 +143,11 @@ function diskStopOf(runDir: string, error: unknown, again: string | undefined): 
 async function suspendedBy(cause: unknown, run: OwnedRun): Promise<Finished | undefined> {
   const trouble = isFull(cause) ? diskError(cause) : undefined;
   const ended = trouble && (await suspendForRoom(run, trouble));
-  return run.doors.env['FACTORY_NODE_DIR'] === undefined ? ended : undefined;
+  return run.host.env['FACTORY_NODE_DIR'] === undefined ? ended : undefined;
 }
 
 /** Logs at the first signal what it does and what a second one would do. */
-function reportStop({ signal, clock, log }: Doors, over: AbortSignal): void {
+function reportStop({ signal, clock, log }: Host, over: AbortSignal): void {
   const report = async () => {
     await clock.sleep(oneSignalMs, over);
     if (!over.aborted)

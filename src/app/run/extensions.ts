@@ -10,7 +10,7 @@ import type { Replay } from '../../run/answers.ts';
 import type { ExchangeLog } from '../../run/exchanges.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import type { Snapshots } from '../../workspace/snapshot.ts';
-import type { Doors } from '../types.ts';
+import type { Host } from '../types.ts';
 
 export type RunExtensions = {
   readonly exchanges: ExchangeLog | undefined;
@@ -29,12 +29,12 @@ export async function openRunExtensions(
     readonly snapshots: Snapshots;
     readonly sealed: SealedHoldout | undefined;
   },
-  doors: Doors,
+  host: Host,
 ): Promise<RunExtensions | Refusal> {
   const { graph, runDir, manifest, history, snapshots, sealed } = run;
   const asks = codergens(graph).length > 0 || manifest.replay_of !== undefined;
   const agents = asks ? await import('./open-replay.ts') : undefined;
-  const follows = await agents?.openReplay(runDir, manifest, run.variables, snapshots, doors);
+  const follows = await agents?.openReplay(runDir, manifest, run.variables, snapshots, host);
   if (follows !== undefined && 'problems' in follows) return follows;
   const guard =
     sealed === undefined

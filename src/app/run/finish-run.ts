@@ -29,7 +29,7 @@ import { rebuildDerived } from '../../run/rebuild.ts';
 import { resultOf } from '../../run/result.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
-import type { Doors, Finished } from '../types.ts';
+import type { Finished, Host } from '../types.ts';
 import { restoreProblem } from './restore-workspace.ts';
 import { checkRunOwner, loadRunState, type RunStanding } from './run-state.ts';
 
@@ -38,10 +38,10 @@ export async function finishedRun(
   manifest: Manifest,
   history: RunHistory,
   runDir: string,
-  doors: Pick<Doors, 'cwd' | 'called'>,
+  host: Pick<Host, 'cwd' | 'called'>,
 ): Promise<Finished | undefined> {
   const { ended } = history.checkpoint;
-  return ended?.exit_node == null ? undefined : endOf(manifest, history, runDir, doors);
+  return ended?.exit_node == null ? undefined : endOf(manifest, history, runDir, host);
 }
 
 /** The result of a run that ended at no exit, if its engine was killed before it could report it: this resume reports it, and
@@ -52,11 +52,11 @@ export async function unreportedEnd(
   manifest: Manifest,
   history: RunHistory,
   takeOver: boolean,
-  doors: Doors,
+  host: Host,
 ): Promise<Finished | Refusal | undefined> {
   const state = history.checkpoint;
   if (state.ended === null || state.ended.disk === true) return undefined;
-  const end = await endOf(manifest, history, runDir, doors);
+  const end = await endOf(manifest, history, runDir, host);
   if (end === undefined || end.result.reason === testStop.reason) return undefined;
   const isWritten = () => hasResult(layout(runDir).result, end.result);
   const written = await isWritten();
@@ -64,8 +64,8 @@ export async function unreportedEnd(
   if (written && !(await notReleased(runDir, state.epoch))) return undefined;
   const about = { manifest, state, result: end.result };
   const completed = written
-    ? await completeOwned(runDir, about, takeOver, doors)
-    : await completeResult(runDir, about, takeOver, doors);
+    ? await completeOwned(runDir, about, takeOver, host)
+    : await completeResult(runDir, about, takeOver, host);
   if (typeof completed === 'object') return completed;
   // Another engine may have completed it, or may still be running.
   return completed === undefined || (!written && (await isWritten())) ? end : undefined;
@@ -76,7 +76,7 @@ export async function endOf(
   manifest: Manifest,
   { checkpoint: state, records, calls, whole }: RunHistory,
   runDir: string,
-  doors: Pick<Doors, 'cwd' | 'called'>,
+  host: Pick<Host, 'cwd' | 'called'>,
 ): Promise<Finished | undefined> {
   const { ended, parked } = state;
   const ending =
@@ -86,7 +86,7 @@ export async function endOf(
   if (ending === undefined) return undefined;
   const end = { state, ending, interrupted: false, ...(ended === null ? { parked } : {}) };
   const visits = visitsAmong(records, calls).now(whole);
-  const result = await resultOf(manifest, runDir, treesOf, end, visits, doors.cwd, doors.called);
+  const result = await resultOf(manifest, runDir, treesOf, end, visits, host.cwd, host.called);
   return { result, code: ending.code };
 }
 
@@ -100,22 +100,22 @@ export async function completeResult(
   runDir: string,
   end: KnownEnd,
   takeOver: boolean,
-  doors: Doors,
+  host: Host,
 ): Promise<Refusal | 'theirs' | undefined> {
   const isWritten = await hasResult(layout(runDir).result, end.result);
   if (isWritten && !(await hasLeftovers(runDir))) return undefined;
   const wrongOwner = checkRunOwner(runDir);
   if (wrongOwner !== undefined) return isWritten ? undefined : wrongOwner;
-  return completeOwned(runDir, end, takeOver, doors);
+  return completeOwned(runDir, end, takeOver, host);
 }
 
 async function completeOwned(
   runDir: string,
   end: KnownEnd,
   takeOver: boolean,
-  doors: Doors,
+  host: Host,
 ): Promise<Refusal | 'theirs' | undefined> {
-  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver });
+  const answer = await acquireLock(runDir, { clock: host.clock, takeOver });
   if (answer.kind === 'refused') return 'theirs';
   const { lock } = answer;
   const open = fence(runDir, lock.assertOwner, lock.successor);
@@ -123,7 +123,7 @@ async function completeOwned(
   try {
     await removeLeftovers(runDir);
     if (await hasResult(layout(runDir).result, end.result)) return undefined;
-    const completed = await completeFiles(lock, runDir, end, doors);
+    const completed = await completeFiles(lock, runDir, end, host);
     if (completed === 'theirs') ending = undefined;
     return completed;
   } catch (error) {
@@ -131,7 +131,7 @@ async function completeOwned(
     if (trouble !== undefined) return trouble;
     throw error;
   } finally {
-    await releaseLock(lock, ending, doors);
+    await releaseLock(lock, ending, host);
     open();
   }
 }
@@ -140,7 +140,7 @@ async function completeFiles(
   lock: Lock,
   runDir: string,
   { manifest, state, result }: KnownEnd,
-  doors: Doors,
+  host: Host,
 ): Promise<Refusal | 'theirs' | undefined> {
   const at = layout(runDir);
   const stands = await loadRunState(runDir);
@@ -149,17 +149,17 @@ async function completeFiles(
   const { ended, snapshot } = state;
   // The workspace of a suspended run is restored by its resume.
   if (ended !== null) {
-    const holdout = await openHoldout(runDir, manifest, doors.env);
+    const holdout = await openHoldout(runDir, manifest, host.env);
     if ('problems' in holdout) return holdout;
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
     revealHoldout(at.workspace, holdout.sealed);
   }
-  const { events, trace } = await openEndRecords(runDir, stands, lock.epoch, doors);
+  const { events, trace } = await openEndRecords(runDir, stands, lock.epoch, host);
   await Promise.all([events.close(), trace.close()]);
   if (ended !== null) await settleRun(runDir);
   // Computed again: it contains the hashes of the completed journals.
-  const whole = await endOf(manifest, stands.history, runDir, doors);
+  const whole = await endOf(manifest, stands.history, runDir, host);
   await writeFileAtomic(at.result, withOwnHash(whole?.result ?? result), flushed);
   return undefined;
 }
@@ -169,7 +169,7 @@ export async function openEndRecords(
   runDir: string,
   { manifest, history }: RunStanding,
   epoch: number,
-  { log }: Pick<Doors, 'log'>,
+  { log }: Pick<Host, 'log'>,
 ): Promise<{ readonly events: Journal; readonly trace: Journal }> {
   let graph: ParsedGraph | undefined;
   const input = (id: string) => {
@@ -192,14 +192,14 @@ export async function settleRun(runDir: string): Promise<void> {
 
 /** Releases the run's lock; for a run that failed at no exit only after its result is printed, right before the process ends:
  *  a lock that was not released tells the next resume to report the end first instead of repeating the node. */
-export async function releaseLock(lock: Lock, end: RunResult | undefined, doors: Doors): Promise<void> {
+export async function releaseLock(lock: Lock, end: RunResult | undefined, host: Host): Promise<void> {
   // An error that broke the run may break this too, and is reported there. A lock that cannot be released is free as soon as
   // this process has ended.
   const release = () =>
     lock.release().catch((error: unknown) => {
-      doors.log('warn', 'could not release the lock of the run', { why: systemWords(error) });
+      host.log('warn', 'could not release the lock of the run', { why: systemWords(error) });
     });
-  if (end?.status === 'failed' && end.exit_node === null && doors.atLast !== undefined) doors.atLast(release);
+  if (end?.status === 'failed' && end.exit_node === null && host.atLast !== undefined) host.atLast(release);
   else await release();
 }
 

@@ -23,7 +23,7 @@ import { type Inputs, readInputs, textsOf } from '../inputs.ts';
 import { storedGraphInPlace } from '../read-pipeline.ts';
 import { scriptProblem } from '../resolve-agents.ts';
 import { type Sandbox, sandboxOfRun } from '../sandbox.ts';
-import { type Doors, type Finished, keptScript, type RunFlags } from '../types.ts';
+import { type Finished, type Host, keptScript, type RunFlags } from '../types.ts';
 import { createFork, hashOfRecords, type NewFork } from './fork-directory.ts';
 import { prepareResume, type ReadyResume } from './prepare-resume.ts';
 import { driveMade } from './resume.ts';
@@ -47,7 +47,7 @@ export async function forkRun(
   graph: Graph | undefined,
   where: { readonly runsDir: string; readonly runId: string },
   flags: RunFlags,
-  doors: Doors,
+  host: Host,
   replay?: ReplayStart,
 ): Promise<Finished | Refusal> {
   const read = await readManifest(runDir);
@@ -63,15 +63,15 @@ export async function forkRun(
   const unforkable = forkProblem(old, moment, current);
   if (unforkable !== undefined) return unforkable;
 
-  const inputs = await inputsOf(old, runDir, graph, current, flags, doors.cwd);
+  const inputs = await inputsOf(old, runDir, graph, current, flags, host.cwd);
   if ('problems' in inputs) return inputs;
   const given = {
     runDir,
     fresh: inputs,
-    script: scriptOf(old, graph, current, flags, doors.cwd),
+    script: scriptOf(old, graph, current, flags, host.cwd),
     offline: replay !== undefined && !replay.replayOf.live,
   };
-  const ready = await prepareResume(current, old, given, flags, doors);
+  const ready = await prepareResume(current, old, given, flags, host);
   if ('problems' in ready) return ready;
   const { casting, caps, answers } = ready;
   const mismatch =
@@ -80,9 +80,9 @@ export async function forkRun(
       : undefined;
   if (mismatch !== undefined) return { problems: [mismatch] };
 
-  const judge = await openHoldout(resolve(runDir), old, doors.env);
+  const judge = await openHoldout(resolve(runDir), old, host.env);
   if ('problems' in judge) return judge;
-  const sandbox = await sandboxOfRun(current, old, where.runsDir, flags.sandbox, doors);
+  const sandbox = await sandboxOfRun(current, old, where.runsDir, flags.sandbox, host);
   if ('problems' in sandbox) return sandbox;
   const history = await readRun(runDir);
   if (!history.ok) return refused('run-files', history.why);
@@ -90,12 +90,12 @@ export async function forkRun(
   const { account } = sandbox;
   const from = { old, runDir: resolve(runDir), moment, calls: history.calls, replay };
   const fork = { ...from, ...where, inputs, ready, graph, goal: goalOf(current), sealed, account };
-  const made = await createFork(forkOf(fork, flags, doors)).catch((error: unknown) => {
+  const made = await createFork(forkOf(fork, flags, host)).catch((error: unknown) => {
     if (error instanceof GitError) return historyProblem(old, error);
     throw error;
   });
   if ('problems' in made) return made;
-  return driveMade(made, current, { casting, inputs: textsOf(inputs), caps }, flags, doors);
+  return driveMade(made, current, { casting, inputs: textsOf(inputs), caps }, flags, host);
 }
 
 /** The run that is forked, and what the new one begins with. */
@@ -116,21 +116,21 @@ type Fork = {
 };
 
 /** Everything that the new run directory is created from. */
-function forkOf(fork: Fork, flags: RunFlags, doors: Doors): NewFork {
+function forkOf(fork: Fork, flags: RunFlags, host: Host): NewFork {
   const { old, runDir, moment, calls, replay, runsDir, runId, inputs, ready, goal, sealed } = fork;
-  const startedAt = doors.clock.now().toISOString();
-  const unique = sha256(`${runsDir}\0${startedAt}\0${doors.clock.monotonic()}`).slice(0, 16);
+  const startedAt = host.clock.now().toISOString();
+  const unique = sha256(`${runsDir}\0${startedAt}\0${host.clock.monotonic()}`).slice(0, 16);
   const { records } = moment;
   const kept = ready.manifest.agent.script;
   const script = ready.script ?? (kept === undefined ? undefined : ready.answers?.text);
   // Before the beginning of a forked run the workspace may have texts that were changed for it.
   const inherited = isFork(replay) && records.length <= (old.forked_from?.seq ?? 0);
-  const { env } = doors;
+  const { env } = host;
   const { tool_state: toolState } = stateAfter(records);
   const keepLater = replay !== undefined;
   return {
     startedAt,
-    signal: doors.signal,
+    signal: host.signal,
     runId,
     unique,
     runsDir,
@@ -146,7 +146,7 @@ function forkOf(fork: Fork, flags: RunFlags, doors: Doors): NewFork {
     sealed: sealed && old.holdout && { holdout: old.holdout, files: sealed.files() },
     env,
     manifest: (workspace, holdout) => ({
-      ...manifestOf(fork, flags, doors.cwd),
+      ...manifestOf(fork, flags, host.cwd),
       ...(holdout === undefined ? {} : { holdout }),
       workspace_path: workspace,
       started_at: startedAt,

@@ -38,7 +38,7 @@ export async function suspendForRoom(
   run: OwnedRun,
   { path, error }: { readonly path: string | undefined; readonly error: Error },
 ): Promise<Finished | undefined> {
-  const { runDir, doors, lock } = run;
+  const { runDir, host, lock } = run;
   try {
     await closeAll(run.open);
     giveRoom(runDir);
@@ -47,7 +47,7 @@ export async function suspendForRoom(
     if ('problems' in stands || stands.history.checkpoint.ended !== null) return undefined;
     const { history, manifest } = stands;
     const { completed_nodes: _, ...state } = history.checkpoint;
-    const at = doors.clock.now().toISOString();
+    const at = host.clock.now().toISOString();
     const parked: SuspendedRun = {
       status: 'paused_disk',
       node: history.begun?.node ?? state.next_node ?? '',
@@ -80,7 +80,7 @@ async function suspended(
 ): Promise<Finished | undefined> {
   const stands = await loadRunState(run.runDir);
   if ('problems' in stands) return undefined;
-  const end = await endOf(manifest, stands.history, run.runDir, run.doors);
+  const end = await endOf(manifest, stands.history, run.runDir, run.host);
   if (end !== undefined) run.ending = end.result;
   const path = layout(run.runDir).result;
   if (end !== undefined) await writeFileAtomic(path, withOwnHash(end.result), flushed).catch(() => {});

@@ -16,7 +16,7 @@ import { storedGraph } from '../read-pipeline.ts';
 /** How a process has left a run: with a result, or by an error, with its message. */
 export type RunLeft = { readonly result: RunResult } | { readonly broke: string; readonly next: string };
 
-export type NotifyDoors = {
+export type NotifyHost = {
   readonly cwd: string;
   readonly env: Environment;
   readonly clock: Clock;
@@ -35,27 +35,22 @@ const commandMs = 30_000;
 
 /** Sends the notice to `target`, a command line or the URL of a server. Never rejects: a notice that cannot be delivered is a
  *  warning. Waits for at most about two minutes. */
-export async function notify(
-  target: string,
-  runDir: string,
-  left: RunLeft,
-  doors: NotifyDoors,
-): Promise<void> {
+export async function notify(target: string, runDir: string, left: RunLeft, host: NotifyHost): Promise<void> {
   const id = randomUUID();
-  const sentAt = doors.clock.now().toISOString();
+  const sentAt = host.clock.now().toISOString();
   try {
     const facts = await factsOf(runDir, left);
     const body = JSON.stringify({ schema_version: 1, delivery_id: id, sent_at: sentAt, ...facts });
     const send = isUrl(target) ? toServer : toCommand;
     for (let attempt = 0; ; attempt++) {
-      const failed = await send(target, { id, sentAt, body }, doors);
+      const failed = await send(target, { id, sentAt, body }, host);
       if (failed === undefined) return;
-      const wait = doors.signal.aborted || failed.final ? undefined : waitsMs[attempt];
-      if (wait === undefined) return doors.log('warn', 'notification was not delivered', { why: failed.why });
-      await doors.clock.sleep(jittered(wait, `${id}.${attempt}`), doors.signal);
+      const wait = host.signal.aborted || failed.final ? undefined : waitsMs[attempt];
+      if (wait === undefined) return host.log('warn', 'notification was not delivered', { why: failed.why });
+      await host.clock.sleep(jittered(wait, `${id}.${attempt}`), host.signal);
     }
   } catch (error) {
-    doors.log('warn', 'notification was not delivered', { why: String(error) });
+    host.log('warn', 'notification was not delivered', { why: String(error) });
   }
 }
 
@@ -89,7 +84,7 @@ type NotSent = { readonly why: string; readonly final: boolean };
 async function toServer(
   url: string,
   { id, sentAt, body }: Notice,
-  { env, post = realPost }: NotifyDoors,
+  { env, post = realPost }: NotifyHost,
 ): Promise<NotSent | undefined> {
   const secret = env['FACTORY_NOTIFY_SECRET'];
   const signature =
@@ -114,7 +109,7 @@ async function toServer(
 async function toCommand(
   command: string,
   { body }: Notice,
-  { cwd, env, spawn = realSpawn }: NotifyDoors,
+  { cwd, env, spawn = realSpawn }: NotifyHost,
 ): Promise<NotSent | undefined> {
   const given = Object.entries(env).filter((one): one is [string, string] => one[1] !== undefined);
   const exit = await spawn.run({

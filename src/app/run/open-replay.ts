@@ -11,7 +11,7 @@ import { divergenceOf } from '../../run/result.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { readVisits } from '../../run/visits.ts';
 import type { Snapshots } from '../../workspace/snapshot.ts';
-import type { Doors } from '../types.ts';
+import type { Host } from '../types.ts';
 import { changedInFollowed } from './run-state.ts';
 
 /** Where the exchanges of a run are recorded; undefined for a pipeline without agents. */
@@ -30,7 +30,7 @@ export async function openReplay(
   manifest: Manifest,
   variables: Readonly<Record<string, string>>,
   snapshots: Snapshots,
-  doors: Doors,
+  host: Host,
 ): Promise<{ readonly replay: Replay | undefined } | Refusal> {
   const { replay_of: replayOf } = manifest;
   if (replayOf === undefined) return { replay: undefined };
@@ -52,14 +52,14 @@ export async function openReplay(
       followHistory:
         manifest.git === undefined
           ? undefined
-          : historyFollower({ historyDir: history, workspace, env: doors.env }),
+          : historyFollower({ historyDir: history, workspace, env: host.env }),
     },
     {
       manifest,
       runDir,
       variables,
       snapshots,
-      log: doors.log,
+      log: host.log,
       divergenceFile: at.divergence,
       diverged: replayOf.live && (await divergenceOf(runDir)).divergence !== undefined,
     },

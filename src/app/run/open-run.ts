@@ -12,7 +12,7 @@ import { withFlags } from '../../core/settings/typing.ts';
 import { allPassed } from '../../engine/environment.ts';
 import { eventWriter } from '../../engine/event-log.ts';
 import { executeHere } from '../../engine/layers/index.ts';
-import type { PreparedRun, RunContext } from '../../engine/run-context.ts';
+import type { Run } from '../../engine/run-context.ts';
 import { openHoldout } from '../../holdout/mount.ts';
 import { realEvery } from '../../platform/clock.ts';
 import { beforeWrite, Superseded } from '../../platform/files/fence.ts';
@@ -46,40 +46,58 @@ import { loadRunState, lostTime, processMarker, type RunStanding } from './run-s
 import { endLeftovers } from './unchanged-inputs.ts';
 import { writeStart } from './write-start.ts';
 
+/** What is the same for all nodes. */
+type RunSettings = Omit<
+  Run,
+  | 'kinds'
+  | 'execute'
+  | 'snapshots'
+  | 'state'
+  | 'snapshot'
+  | 'caps'
+  | 'costs'
+  | 'events'
+  | 'trace'
+  | 'journal'
+  | 'flusher'
+  | 'signal'
+  | 'stopAfter'
+>;
+
 type Opened<T extends (...args: never[]) => Promise<unknown>> = Exclude<Awaited<ReturnType<T>>, Refusal>;
 
 /** Opens the run for the loop, or tells its end if it has finished. */
-export async function openRun(run: OwnedRun) {
+export async function openParts(run: OwnedRun) {
   const begun = await openState(run);
   if (!('stands' in begun)) return begun;
   const place = await openPlace(run, begun);
   if ('problems' in place) return place;
-  const { graph, runDir, given, doors, sealed } = run;
+  const { graph, runDir, given, host, sealed } = run;
   const { stands, manifest } = begun;
   const { snapshots, snapshot } = place;
   const { variables } = given.inputs;
   const { history } = stands;
   const about = { graph, runDir, manifest, history, variables, snapshots, sealed };
-  const extensions = await openRunExtensions(about, doors);
+  const extensions = await openRunExtensions(about, host);
   if ('problems' in extensions) return extensions;
   const records = await openRecords(run, begun, extensions);
   const setting = await openSetting(run, begun, place, extensions);
   const state = await beginState(run, begun, place, records);
   const { events, trace, journal, money, marks } = records;
-  doors.begun?.(runDir);
-  const writer = eventWriter({ setting, events, trace });
+  host.begun?.(runDir);
+  const writer = eventWriter({ ...setting, events, trace });
   await writeStart(writer, run, begun, { ...place, state, replays: setting.replay !== undefined });
   const flusher = backgroundFlush([events, trace]);
   run.open.push(flusher);
-  const prepared: PreparedRun = {
-    setting,
+  const prepared: Run = {
+    ...setting,
     kinds,
     execute: executeHere,
     snapshots,
     state,
     snapshot,
     caps: money.caps,
-    books: money.books,
+    costs: money.costs,
     events,
     trace,
     journal: ownersJournal(run, manifest, journal),
@@ -87,43 +105,43 @@ export async function openRun(run: OwnedRun) {
     signal: run.signal,
     parkedBefore: history.checkpoint.parked,
     waited: given.waited,
-    audit: auditOf(graph, runDir, manifest, doors),
-    stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
+    audit: auditOf(graph, runDir, manifest, host),
+    stopAfter: host.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
   };
   return { prepared, manifest, marks, visits: () => journal.visits() };
 }
 
 async function openState(run: OwnedRun): Promise<Begun | Finished | Refusal> {
-  const { runDir, given, doors, lock } = run;
+  const { runDir, given, host, lock } = run;
   // With a later epoch another process has had the run in between.
   const made = lock.epoch === 1 ? given.made : undefined;
   const stands = made?.stands ?? (await loadRunState(runDir));
   if ('problems' in stands) return stands;
   const manifest = given.change?.manifest ?? stands.manifest;
-  const finished = await finishedRun(manifest, stands.history, runDir, doors);
+  const finished = await finishedRun(manifest, stands.history, runDir, host);
   if (finished !== undefined) return finished;
   const interrupted = { status: 'interrupted', exitNode: null, failed: undefined, byModel: false } as const;
-  const called = doors.called ?? { program: 'factory' };
-  run.again = await nextCommand(manifest, interrupted, runDir, doors.cwd, called);
-  doors.parting?.(run.again);
-  doors.watcher.opened?.({ dir: runDir, title: await titleOf(runDir, manifest, run.graph) });
+  const called = host.called ?? { program: 'factory' };
+  run.again = await nextCommand(manifest, interrupted, runDir, host.cwd, called);
+  host.parting?.(run.again);
+  host.watcher.opened?.({ dir: runDir, title: await titleOf(runDir, manifest, run.graph) });
   // Another process may have resumed the run between its creation and our lock.
   return { stands, taken: made?.taken, manifest, resumed: given.resumed || lock.epoch > 1 };
 }
 
 /** Opens the holdout, the sandbox and the workspace; on a resume after it has removed what an earlier engine left. */
 async function openPlace(run: OwnedRun, { stands, taken, manifest, resumed }: Begun) {
-  const { graph, runDir, given, flags, doors } = run;
-  const holdout = await openHoldout(runDir, manifest, doors.env);
+  const { graph, runDir, given, flags, host } = run;
+  const holdout = await openHoldout(runDir, manifest, host.env);
   if ('problems' in holdout) return holdout;
   run.sealed = holdout.sealed;
-  const sandbox = await sandboxOfRun(graph, manifest, dirname(runDir), flags.sandbox, doors);
+  const sandbox = await sandboxOfRun(graph, manifest, dirname(runDir), flags.sandbox, host);
   if ('problems' in sandbox) return sandbox;
   const { account } = sandbox;
   const marker = processMarker(runDir, manifest);
   const ended = resumed ? await clearLeftovers(run, stands, manifest) : 0;
   if (account.asked === 'auto' && account.used !== 'bwrap')
-    doors.log('warn', `nodes run without a sandbox: ${account.why}`, { missing: account.missing });
+    host.log('warn', `nodes run without a sandbox: ${account.why}`, { missing: account.missing });
   const enforcing = { ...manifest, sandbox: account, not_enforced: account.missing };
   const change = given.change && { ...given.change, manifest: enforcing };
   const restored = await restoreWorkspace(runDir, stands.history.checkpoint, { resumed, change }, taken);
@@ -131,18 +149,21 @@ async function openPlace(run: OwnedRun, { stands, taken, manifest, resumed }: Be
 }
 
 /** Ends processes and removes files of an earlier engine. Answers the number of processes. */
-async function clearLeftovers({ runDir, lock, doors }: OwnedRun, stands: RunStanding, manifest: Manifest) {
+async function clearLeftovers(
+  { runDir, lock, host: { log } }: OwnedRun,
+  stands: RunStanding,
+  manifest: Manifest,
+) {
   const { takenOver } = lock;
   if (takenOver !== undefined) {
     const { pid, host, how, heartbeat } = takenOver;
-    doors.log('warn', `took the run over: its previous owner ${ownersEnd[how]}`, { pid, host, heartbeat });
+    log('warn', `took the run over: its previous owner ${ownersEnd[how]}`, { pid, host, heartbeat });
   }
   const { history } = stands;
   const ended = await endLeftovers(runDir, manifest, history.checkpoint, livingOwners(runDir));
   await removeLeftovers(runDir);
   await settleChange(runDir, history.manifestSha256);
-  if (ended > 0)
-    doors.log('warn', 'ended processes that an earlier engine left running', { processes: ended });
+  if (ended > 0) log('warn', 'ended processes that an earlier engine left running', { processes: ended });
   const { scratch } = layout(runDir);
   beforeWrite(scratch);
   await removeTree(scratch);
@@ -157,11 +178,11 @@ const ownersEnd: Readonly<Record<FormerOwner['how'], string>> = {
 
 /** Opens the journals and the budget. */
 async function openRecords(run: OwnedRun, begun: Begun, { exchanges }: RunExtensions) {
-  const { runDir, given, doors, lock, open } = run;
+  const { runDir, given, host, lock, open } = run;
   const { stands, manifest, resumed } = begun;
   const { history } = stands;
   if (exchanges !== undefined) open.push(exchanges);
-  const { events, trace } = await openEndRecords(runDir, stands, lock.epoch, doors);
+  const { events, trace } = await openEndRecords(runDir, stands, lock.epoch, host);
   open.push(events, trace);
   const marks = () =>
     marksByPath({ events: events.mark(), trace: trace.mark(), exchanges: exchanges?.mark() });
@@ -170,26 +191,26 @@ async function openRecords(run: OwnedRun, begun: Begun, { exchanges }: RunExtens
   open.push(journal);
   const { calls, checkpoint: loaded } = history;
   const about = { manifest, calls, loaded, resumed, caps: given.caps };
-  const money = await openRunBudget(runDir, journal, about, doors);
+  const money = await openRunBudget(runDir, journal, about, host);
   open.push(money);
   return { events, trace, marks, journal, money };
 }
 
 async function openSetting(
-  { graph, runDir, given, flags, doors, lock, sealed, open }: OwnedRun,
+  { graph, runDir, given, flags, host, lock, sealed, open }: OwnedRun,
   { stands, manifest }: Begun,
   { sandbox, marker }: Opened<typeof openPlace>,
   extensions: RunExtensions,
-): Promise<RunContext> {
+): Promise<RunSettings> {
   const at = layout(runDir);
   const { maxVisits, commandTimeoutMs } = given.caps;
   const { variables, prompts, inputFiles, schemas } = given.inputs;
-  const { env, clock } = doors;
+  const { env, clock } = host;
   const readText = (path: string) => readFile(path, 'utf8');
   const live = openLiveTexts(runDir, clock);
   open.push(live);
   const agents = await createAgents(given.casting.plans, { env, clock, readFile: readText });
-  const setting: RunContext = {
+  const setting: RunSettings = {
     graph: withFlags(graph, { maxVisits, modelCallMs: commandTimeoutMs }),
     runId: manifest.run_id,
     runDir,
@@ -197,7 +218,7 @@ async function openSetting(
     start: startRecordIn(stands.history.records).snapshot,
     clock,
     spawn: confining(realSpawn, sandbox.ladder),
-    ownSteps: doors.ownSteps,
+    ownSteps: host.ownSteps,
     confinement: sandbox.confinement,
     env,
     envPass: [...manifest.env_pass, ...flags.envPass],
@@ -214,15 +235,15 @@ async function openSetting(
     schema: (reference) => schemaOf(reference, schemas),
     agentFor: (node) => agents.get(backendOf(node)),
     historyEnv: manifest.git === undefined ? {} : historyEnvironment(at.history, at.workspace),
-    watcher: live.watching(doors.watcher),
+    watcher: live.watching(host.watcher),
     every: realEvery,
-    log: doors.log,
+    log: host.log,
     outOfMemory: new OutOfMemory(),
     ...extensions,
     sealed,
   };
   for (const passed of allPassed(setting))
-    doors.log('warn', 'env_pass="*": all secrets of the environment are passed', passed);
+    host.log('warn', 'env_pass="*": all secrets of the environment are passed', passed);
   return setting;
 }
 
@@ -234,13 +255,13 @@ const historyEnvironment = (history: string, workspace: string): Readonly<Record
 
 /** The state that the loop begins with; a resume is committed, with its changes of the manifest. */
 async function beginState(
-  { runDir, doors, lock }: OwnedRun,
+  { runDir, host, lock }: OwnedRun,
   { stands, resumed }: Begun,
   { change, snapshot }: Opened<typeof openPlace>,
   { journal, money }: Opened<typeof openRecords>,
 ): Promise<RunState> {
   const { checkpoint: loaded, manifestSha256 } = stands.history;
-  const spent = money.books.run();
+  const spent = money.costs.run();
   const { completed_nodes, parked, ...before } = loaded;
   const state: RunState = { ...before, epoch: lock.epoch, spent };
   if (!resumed) return state;
@@ -253,7 +274,7 @@ async function beginState(
     {
       schema_version: 1,
       type: 'Resumed',
-      at: doors.clock.now().toISOString(),
+      at: host.clock.now().toISOString(),
       elapsed_ms: loaded.elapsed_ms + lost,
       ...(cut === 0 ? {} : { cut_ms: cut }),
       spent,
@@ -271,7 +292,7 @@ const ownersJournal = (
   { runDir, lock }: OwnedRun,
   { run_id }: Manifest,
   journal: Opened<typeof openRecords>['journal'],
-): PreparedRun['journal'] => ({
+): Run['journal'] => ({
   note: (line) => journal.note(line),
   commit: async (line, before) => {
     lock.assertOwner();

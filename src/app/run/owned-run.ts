@@ -8,7 +8,7 @@ import type { SealedHoldout } from '../../holdout/mount.ts';
 import type { Closing } from '../../run/journal.ts';
 import type { Lock } from '../../run/lock.ts';
 import type { AgentAssignment } from '../resolve-agents.ts';
-import type { Doors, RunFlags } from '../types.ts';
+import type { Host, RunFlags } from '../types.ts';
 import type { OpenSnapshots } from './restore-workspace.ts';
 import type { ResumeChange } from './resume-changes.ts';
 import type { MadeRun } from './run-directory.ts';
@@ -29,7 +29,7 @@ export type OwnedRun = {
     readonly change?: ResumeChange;
   };
   readonly flags: RunFlags;
-  readonly doors: Doors;
+  readonly host: Host;
   readonly lock: Lock;
   readonly signal: AbortSignal;
   /** What is open, in the order of opening; closed in reverse. */

@@ -19,7 +19,7 @@ import {
   selfContained,
 } from '../resolve-agents.ts';
 import { keptSecrets, secretsProblem } from '../secrets.ts';
-import { type Doors, keptScript, type RunFlags } from '../types.ts';
+import { type Host, keptScript, type RunFlags } from '../types.ts';
 import { readPriceFile } from './budget.ts';
 import { flagsOfAgent } from './unchanged-inputs.ts';
 
@@ -50,30 +50,30 @@ export async function prepareResume(
   manifest: Manifest,
   given: Given,
   flags: RunFlags,
-  doors: Doors,
+  host: Host,
 ): Promise<ReadyResume | Refusal> {
-  const budget = budgetGiven(doors.env);
+  const budget = budgetGiven(host.env);
   if (budget !== undefined && 'problems' in budget) return budget;
-  const misnamed = secretsProblem(doors.env);
+  const misnamed = secretsProblem(host.env);
   if (misnamed !== undefined) return misnamed;
   const script =
     given.script === undefined
       ? await keptScriptOf(manifest, given.runDir)
-      : await namedScript(current, given.script, doors.cwd);
+      : await namedScript(current, given.script, host.cwd);
   if ('problems' in script) return script;
-  const casting = castAgain(current, manifest, given, script, flags, doors);
+  const casting = castAgain(current, manifest, given, script, flags, host);
   if ('problems' in casting) return casting;
   const caps = limitsWith(flags, limitsNow(manifest, current));
   // Other prices change only how calls are counted, so they need no --accept-changes.
   const priced =
     flags.prices === undefined
       ? { kept: manifest.prices }
-      : await readPriceFile(undefined, flags.prices, {}, doors.cwd);
+      : await readPriceFile(undefined, flags.prices, {}, host.cwd);
   if ('problems' in priced) return priced;
   const next: Manifest = {
     ...withTexts(manifest, current, given.fresh),
     env_pass: [...new Set([...manifest.env_pass, ...flags.envPass])],
-    ...keptSecrets(doors.env, manifest),
+    ...keptSecrets(host.env, manifest),
     agent: agentNow(current, manifest.agent, casting, script, given.script !== undefined, flags),
     caps: limitsForManifest(caps),
     ...(priced.kept === undefined ? {} : { prices: priced.kept }),
@@ -116,7 +116,7 @@ function castAgain(
   given: Given,
   { script }: Script,
   flags: RunFlags,
-  { env }: Doors,
+  { env }: Host,
 ): AgentAssignment | Refusal {
   if (given.offline === true) return { plans: new Map(), main: undefined };
   const { name, model, effort, temperature } = manifest.agent;

@@ -19,7 +19,7 @@ import { findMoment, type Moment } from '../../run/moment.ts';
 import { WorkspaceError } from '../../workspace/errors.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import { checkPipeline, storedGraphInPlace } from '../read-pipeline.ts';
-import type { Doors, Finished, RunFlags } from '../types.ts';
+import type { Finished, Host, RunFlags } from '../types.ts';
 import { forkRun } from './fork.ts';
 import { changedIn, loadRunState } from './run-state.ts';
 
@@ -38,7 +38,7 @@ export async function replayRun(
   request: ReplayRequest,
   where: { readonly runsDir: string; readonly runId: string },
   flags: RunFlags,
-  doors: Doors,
+  host: Host,
 ): Promise<Finished | Refusal> {
   const dir = resolve(runDir);
   const record = await readRecordedRun(dir);
@@ -50,7 +50,7 @@ export async function replayRun(
   const graph = stored === undefined ? undefined : withPrompts(manifest, stored, request.prompts ?? {});
   if (graph !== undefined && 'problems' in graph) return graph;
   const { forked_from: from } = manifest;
-  return forkRun(dir, moment, undefined, where, flags, doors, {
+  return forkRun(dir, moment, undefined, where, flags, host, {
     replayOf: {
       run_id: manifest.run_id,
       run_dir: dirname(manifest.workspace_path),

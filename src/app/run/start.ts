@@ -23,7 +23,7 @@ import {
 } from '../resolve-agents.ts';
 import { type Sandbox, sandboxOf } from '../sandbox.ts';
 import { keptSecrets, secretsProblem } from '../secrets.ts';
-import { type Doors, type Finished, keptScript, type RunFlags } from '../types.ts';
+import { type Finished, type Host, keptScript, type RunFlags } from '../types.ts';
 import { readPriceFile } from './budget.ts';
 import { createRun, type Historian, type NewRun } from './create-run.ts';
 import { agentNow } from './prepare-resume.ts';
@@ -36,9 +36,9 @@ export async function startRun(
   graph: Graph,
   where: Where,
   flags: RunFlags,
-  doors: Doors,
+  host: Host,
 ): Promise<Finished | Refusal> {
-  const { cwd, env } = doors;
+  const { cwd, env } = host;
   const homeless = homeProblem(env);
   if (homeless !== undefined) return { problems: [homeless] };
   const misnamed = secretsProblem(env);
@@ -46,7 +46,7 @@ export async function startRun(
   const read = await readInputs(graph, flags.vars, cwd);
   if ('problems' in read) return read;
   const { inputs } = read;
-  const cast = await castRun(graph, inputs, flags, doors);
+  const cast = await castRun(graph, inputs, flags, host);
   if ('problems' in cast) return cast;
   const workdir = workdirOf(graph, flags, cwd);
   const { variables } = inputs;
@@ -55,7 +55,7 @@ export async function startRun(
   if ('problem' in found) return { problems: [found.problem] };
   const holdout = found.wanted;
   const places = { runsDir: where.runsDir, workdir: workdir ?? '', holdoutFrom: holdout?.from };
-  const sandbox = await sandboxOf(graph, places, flags.sandbox, doors);
+  const sandbox = await sandboxOf(graph, places, flags.sandbox, host);
   if ('problems' in sandbox) return sandbox;
   const caps = limitsWith(flags, limitsOfGraph(graph));
   const priced = await readPriceFile(graph, flags.prices, env, cwd);
@@ -63,9 +63,9 @@ export async function startRun(
   const budget = budgetGiven(env);
   if (budget !== undefined && 'problems' in budget) return budget;
   const prices = priced.kept;
-  const start = { graph, where, flags, doors, inputs, cast, workdir, holdout, sandbox, caps, prices };
+  const start = { graph, where, flags, host, inputs, cast, workdir, holdout, sandbox, caps, prices };
   const made = await createRun(await newRun(start));
-  return driveMade(made, graph, { casting: cast.casting, inputs: textsOf(inputs), caps }, flags, doors);
+  return driveMade(made, graph, { casting: cast.casting, inputs: textsOf(inputs), caps }, flags, host);
 }
 
 /** What a run starts with. */
@@ -73,7 +73,7 @@ type Start = {
   readonly graph: Graph;
   readonly where: Where;
   readonly flags: RunFlags;
-  readonly doors: Doors;
+  readonly host: Host;
   readonly inputs: Inputs;
   readonly cast: Cast;
   readonly workdir: string | undefined;
@@ -94,7 +94,7 @@ async function castRun(
   graph: Graph,
   inputs: Inputs,
   flags: RunFlags,
-  { env, cwd }: Doors,
+  { env, cwd }: Host,
 ): Promise<Cast | Refusal> {
   const none = codergens(graph).length === 0 && flags.script === undefined;
   const loaded = none ? { script: undefined } : await loadScript(graph, flags.script, cwd);
@@ -120,8 +120,8 @@ async function castRun(
 }
 
 async function newRun(start: Start): Promise<NewRun> {
-  const { graph, where, flags, doors, inputs, cast, workdir, holdout } = start;
-  const { clock, env, signal } = doors;
+  const { graph, where, flags, host, inputs, cast, workdir, holdout } = start;
+  const { clock, env, signal } = host;
   const { runId, runsDir } = where;
   const startedAt = clock.now().toISOString();
   const unique = sha256(`${runsDir}\0${startedAt}\0${clock.monotonic()}`).slice(0, 16);
@@ -146,7 +146,7 @@ async function newRun(start: Start): Promise<NewRun> {
   };
 }
 
-const historianOf = ({ where: { runId }, flags, doors: { env, clock } }: Start): Historian => ({
+const historianOf = ({ where: { runId }, flags, host: { env, clock } }: Start): Historian => ({
   begin: async (workdir, historyDir) => {
     const { startHistory } = await import('../../git/start-history.ts');
     const { allowDirty, base, redo = false } = flags;
@@ -160,7 +160,7 @@ const historianOf = ({ where: { runId }, flags, doors: { env, clock } }: Start):
 });
 
 function manifestOf(
-  { graph, where: { runId }, flags, doors, inputs, cast, workdir, sandbox, caps, prices }: Start,
+  { graph, where: { runId }, flags, host, inputs, cast, workdir, sandbox, caps, prices }: Start,
   facts: Parameters<NewRun['manifest']>[0] & {
     readonly startedAt: string;
     readonly unique: string;
@@ -175,7 +175,7 @@ function manifestOf(
     schema_version: 1,
     run_id: runId,
     pipeline_path: graph.file,
-    pipeline_file: resolve(doors.cwd, graph.file),
+    pipeline_file: resolve(host.cwd, graph.file),
     original_workdir: workdir ?? '',
     workspace_path: facts.workspace,
     started_at: facts.startedAt,
@@ -202,7 +202,7 @@ function manifestOf(
     ...(prices === undefined ? {} : { prices }),
     ...(holdout === undefined ? {} : { holdout }),
     env_pass: [...flags.envPass],
-    ...keptSecrets(doors.env),
+    ...keptSecrets(host.env),
     sandbox: sandbox.account,
     not_enforced: sandbox.account.missing,
   };

@@ -13,7 +13,7 @@ import { beforeWrite, mayWrite } from '../../platform/files/fence.ts';
 import { endGroup, sweep } from '../../platform/process/sweep.ts';
 import { readStage, unlockNodeDirectory } from '../../run/node-directory.ts';
 import { realOrSame } from '../../workspace/roots.ts';
-import type { Doors, RunFlags } from '../types.ts';
+import type { Host, RunFlags } from '../types.ts';
 import { processMarker } from './run-state.ts';
 
 /** Flags of a resume that were set. */
@@ -175,7 +175,7 @@ export async function checkUnchangedInputs(
   manifest: Manifest,
   texts: { readonly stored: Graph | undefined; readonly graph: Graph | undefined; readonly keeps: boolean },
   flags: RunFlags,
-  doors: Pick<Doors, 'cwd'>,
+  host: Pick<Host, 'cwd'>,
 ): Promise<{ readonly accepted: readonly Diagnostic[] } | Refusal> {
   const { stored, graph } = texts;
   const replays = manifest.replay_of !== undefined;
@@ -192,14 +192,14 @@ export async function checkUnchangedInputs(
           { ...manifest, prompts: {}, schemas: {} },
           replays ? stored : (graph ?? stored),
           flags,
-          doors.cwd,
+          host.cwd,
         )
-      : await whatChanged(manifest, graph, flags, doors.cwd);
+      : await whatChanged(manifest, graph, flags, host.cwd);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
-  const lost = await varNotTaken(manifest, graph, flags, doors.cwd);
+  const lost = await varNotTaken(manifest, graph, flags, host.cwd);
   if (lost !== undefined) return { problems: [lost] };
   const { holdout } = manifest;
-  if (flags.holdout !== undefined && resolve(doors.cwd, flags.holdout) !== holdout?.from)
+  if (flags.holdout !== undefined && resolve(host.cwd, flags.holdout) !== holdout?.from)
     return refused(
       'resume-changed',
       `--holdout ${flags.holdout} differs from the run's holdout: ${holdout === undefined ? 'none' : holdout.from === 'workdir' ? `${holdout.paths.join(', ')} of its workdir` : holdout.from}`,

@@ -10,7 +10,7 @@ import type { LockFile } from '../../run/lock-file.ts';
 import { readRun } from '../../run/run-journal.ts';
 import { readManifest } from '../../run/runs.ts';
 import { storedGraph } from '../read-pipeline.ts';
-import type { Doors, Finished, RunFlags } from '../types.ts';
+import type { Finished, Host, RunFlags } from '../types.ts';
 import { completeResult, endOf } from './finish-run.ts';
 import { checkRunOwner, loadRunState } from './run-state.ts';
 import { checkUnchangedInputs } from './unchanged-inputs.ts';
@@ -25,11 +25,11 @@ export async function stillParked(
   runDir: string,
   begins: { readonly graph: Graph | undefined } | undefined,
   flags: RunFlags,
-  doors: Doors,
+  host: Host,
   patience: ReturnType<typeof outageClock>,
 ): Promise<Finished | Refusal | 'slept' | undefined> {
   let announced = false;
-  const alarm = wakeUpDelay(doors.clock);
+  const alarm = wakeUpDelay(host.clock);
   const slept = () => (announced ? 'slept' : undefined);
   for (;;) {
     const loaded = await readRun(runDir);
@@ -45,34 +45,34 @@ export async function stillParked(
     const wrongOwner = announced || begins === undefined ? undefined : checkRunOwner(runDir);
     if (wrongOwner !== undefined) return wrongOwner;
     const spent = isOutage && patience(parked, left, flags.maxOutageMs ?? (await maxOutageOf(runDir)));
-    if (spent) doors.log('warn', 'the outage lasts longer than max_outage: the run stays suspended');
-    if (flags.wait !== true || spent || doors.signal.aborted) {
+    if (spent) host.log('warn', 'the outage lasts longer than max_outage: the run stays suspended');
+    if (flags.wait !== true || spent || host.signal.aborted) {
       const read = await readManifest(runDir);
       if (!read.ok) return undefined;
       const { manifest } = read;
-      const end = await endOf(manifest, loaded, runDir, doors);
+      const end = await endOf(manifest, loaded, runDir, host);
       if (end === undefined) return undefined;
-      if (doors.signal.aborted) return { result: { ...end.result, exit_code: 130 }, code: 130 };
-      await completeResult(runDir, { manifest, state, result: end.result }, false, doors);
-      await parkAbove(doors.env, parked);
+      if (host.signal.aborted) return { result: { ...end.result, exit_code: 130 }, code: 130 };
+      await completeResult(runDir, { manifest, state, result: end.result }, false, host);
+      await parkAbove(host.env, parked);
       return end;
     }
     const stands = announced || begins === undefined ? undefined : await loadRunState(runDir);
     if (stands !== undefined && 'manifest' in stands) {
       const { manifest } = stands;
       const texts = { stored: storedGraph(manifest), graph: begins?.graph, keeps: false };
-      const checked = await checkUnchangedInputs(manifest, texts, flags, doors);
+      const checked = await checkUnchangedInputs(manifest, texts, flags, host);
       if ('problems' in checked) return checked;
     }
-    if (!announced && begins !== undefined) await announceWaiter(runDir, doors);
-    if (!announced) doors.begun?.(runDir);
+    if (!announced && begins !== undefined) await announceWaiter(runDir, host);
+    if (!announced) host.begun?.(runDir);
     if (!announced)
-      doors.log('info', `suspended; waiting for the ${isOutage ? 'provider' : 'quota'}`, {
+      host.log('info', `suspended; waiting for the ${isOutage ? 'provider' : 'quota'}`, {
         wake_at: parked.wake_at,
         node: parked.node,
       });
     announced = true;
-    await doors.clock.sleep(Math.min(left, lookMs), doors.signal);
+    await host.clock.sleep(Math.min(left, lookMs), host.signal);
   }
 }
 
@@ -115,7 +115,7 @@ export function outageClock(clock: Clock): (parked: SuspendedRun, leftMs: number
 
 /** Takes and releases the run's lock, so that other commands show this process as the one that waits. The lock of a killed
  *  engine is left unchanged: the resume takes it over and reports that. */
-async function announceWaiter(runDir: string, { clock }: Doors): Promise<void> {
+async function announceWaiter(runDir: string, { clock }: Host): Promise<void> {
   const last = locksIn(runDir).reduce<LockFile | undefined>(
     (latest, lock) => (latest !== undefined && latest.epoch > lock.epoch ? latest : lock),
     undefined,

@@ -10,7 +10,7 @@ import type { Begun, OwnedRun } from './owned-run.ts';
 /** Writes to the journals and the log that the run starts, is resumed, or was forked. */
 export async function writeStart(
   writer: EventWriter,
-  { runDir, given, lock, doors: { log } }: OwnedRun,
+  { runDir, given, lock, host: { log } }: OwnedRun,
   { stands, manifest, resumed }: Begun,
   now: {
     readonly sandbox: Sandbox;

@@ -14,7 +14,7 @@ export const budget: Layer = (next) => async (context) => {
 };
 
 export function openBudget({ run, node, kind, visit, state, limits }: LayerContext): ExecutionBudget {
-  const { caps, books, elapsed } = limits;
+  const { caps, costs, elapsed } = limits;
   const wants = node.settings;
   const began = elapsed();
   const cutMs = state.cut_ms ?? 0;
@@ -30,7 +30,7 @@ export function openBudget({ run, node, kind, visit, state, limits }: LayerConte
   };
   return {
     calls: openBudgetGuard({
-      books,
+      costs,
       caps,
       nodeCaps: { maxCostUsd: wants.max_cost_usd, maxTokens: wants.max_tokens },
       kept,
@@ -42,7 +42,7 @@ export function openBudget({ run, node, kind, visit, state, limits }: LayerConte
     timeLeft: () => Math.min(runLeft() - kept.ms, leftOf(wants.max_wall, nodeElapsed())),
     outOfTime,
     reached: () =>
-      outOfTime() ?? spendHit({ caps, spent: books.run(), unpriced: books.unpriced() }, caps.unknownCost),
+      outOfTime() ?? spendHit({ caps, spent: costs.run(), unpriced: costs.unpriced() }, caps.unknownCost),
   };
 }
 

@@ -9,7 +9,7 @@ import { readRun } from '../../run/run-journal.ts';
 import { contentIn, diff } from '../../workspace/diff.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { type CheckSet, checkSetOf } from '../check-set.ts';
-import type { RunContext } from '../run-context.ts';
+import type { Run } from '../run-context.ts';
 import type { Executed, Layer, LayerContext } from './layer.ts';
 
 export const checks: Layer = (next) => async (context) => {
@@ -31,7 +31,7 @@ export const checks: Layer = (next) => async (context) => {
 };
 
 /** Work orders have a scope and commits: what their agents write is checked there. */
-const isOfOrders = ({ historyEnv }: RunContext): boolean => Object.keys(historyEnv).length > 0;
+const isOfOrders = ({ historyEnv }: Run): boolean => Object.keys(historyEnv).length > 0;
 
 /** Records the facts of the files; the returned function names those that are not as they were. */
 function guardOf(
@@ -118,10 +118,10 @@ type AgentWork = {
   paths(snapshots: Snapshots): Promise<ReadonlySet<string>>;
 };
 
-const works = new WeakMap<RunContext, AgentWork>();
+const works = new WeakMap<Run, AgentWork>();
 
 /** `steps`: how many executions the run had when this process met it; their records are read when they are needed. */
-function workOf(run: RunContext, steps: number): AgentWork {
+function workOf(run: Run, steps: number): AgentWork {
   const known = works.get(run);
   if (known !== undefined) return known;
   const found = new Set<string>();
@@ -142,7 +142,7 @@ function workOf(run: RunContext, steps: number): AgentWork {
   return work;
 }
 
-async function readEarlier(run: RunContext, snapshots: Snapshots, add: AgentWork['add']): Promise<void> {
+async function readEarlier(run: Run, snapshots: Snapshots, add: AgentWork['add']): Promise<void> {
   const read = await readRun(run.runDir);
   if (!read.ok) throw new Error(`Internal: ${read.why}`);
   for (const record of read.records)

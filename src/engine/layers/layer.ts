@@ -17,7 +17,7 @@ import type { BudgetGuard } from '../budget-guard.ts';
 import type { CostLedger } from '../cost-ledger.ts';
 import type { EventWriter } from '../event-log.ts';
 import type { AttemptRecords } from '../node-records.ts';
-import type { RunContext } from '../run-context.ts';
+import type { Run } from '../run-context.ts';
 
 /** The limits of an execution. */
 export type ExecutionBudget = {
@@ -76,7 +76,7 @@ export type AttemptFacts = NodeContext['attempt'] & {
 /** What a layer is handed. The parts that a layer adds are there for the layers further in; reading one too early is an internal
  *  error. */
 export interface LayerContext extends NodeContext {
-  readonly run: RunContext;
+  readonly run: Run;
   readonly kind: NodeKind;
   readonly visit: number;
   readonly nodeDir: string;
@@ -87,7 +87,7 @@ export interface LayerContext extends NodeContext {
   readonly snapshots: Snapshots;
   readonly limits: {
     readonly caps: Caps;
-    readonly books: CostLedger;
+    readonly costs: CostLedger;
     /** Milliseconds of the run so far, over all resumes. */
     elapsed(): number;
     /** The run was suspended for an outage, has waited, and only tries whether it is over. */

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { plainDoors } from '../../../src/app/embedded.ts';
+import { plainHost } from '../../../src/app/embedded.ts';
 import { runOrder } from '../../../src/app/orders/run-order.ts';
 import { readSource } from '../../../src/app/orders/sources.ts';
 import { inspect } from '../../../src/git/repository.ts';
@@ -91,7 +91,7 @@ test('a second run with the same id removes nothing of the first', async () => {
     ...{ model: 'm', temperature: undefined, maxAttempts: 1, timeoutSeconds: 9, batch: null },
     ...{ agent: 'scripted', script: join(it.path, 'script.json') },
   };
-  const doors = { ...plainDoors({ cwd: it.path, env }), spawn: realSpawn };
+  const doors = { ...plainHost({ cwd: it.path, env }), spawn: realSpawn };
   const told = await runOrder(repo, source, wish, doors);
   expect(told).toMatchObject({ problems: [{ message: expect.stringContaining('there is a run "A"') }] });
   expect(await it.read('artifacts/factory/A/attempt_1/x')).toBe('first');

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { plainDoors } from '../../../src/app/embedded.ts';
+import { plainHost } from '../../../src/app/embedded.ts';
 import { withRepositoryLock } from '../../../src/app/orders/lock.ts';
 import { beginLanding } from '../../../src/git/landing.ts';
 import { realSpawn } from '../../../src/platform/process/spawn.ts';
@@ -26,7 +26,7 @@ test('a landing whose run is gone is given up with a warning, and the work goes 
   await beginLanding(join(repo, '.git'), { run_id: 'R', digest: 'd', began_at, ...places }, env);
   const logged: unknown[] = [];
   const log = (...words: unknown[]) => void logged.push(words);
-  const doors = { ...plainDoors({ cwd: it.path, env }), spawn: realSpawn, log };
+  const doors = { ...plainHost({ cwd: it.path, env }), spawn: realSpawn, log };
   expect(await withRepositoryLock(repo, doors, async (interrupted) => ['done', interrupted])).toEqual([
     'done',
     undefined,

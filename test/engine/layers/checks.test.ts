@@ -49,7 +49,7 @@ async function tamperedBy(
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
   const start = await snapshots.take();
   const setting = { start: start.id, historyEnv: orders ? { GIT_DIR: 'x' } : {} };
-  const agent = await rig(it.dir, 'shape=box, prompt=x', { snapshot: start, snapshots, setting });
+  const agent = await rig(it.dir, 'shape=box, prompt=x', { snapshot: start, snapshots, run: setting });
   const { run } = agent.context;
   let before = start;
   await agent.through(checks, async () => {
@@ -58,7 +58,7 @@ async function tamperedBy(
     return { outcome: succeeded(), snapshot: before };
   });
   await agent.close();
-  const node = await rig(it.dir, attributes, { snapshot: before, snapshots, setting, parts: { run } });
+  const node = await rig(it.dir, attributes, { snapshot: before, snapshots, run: setting, parts: { run } });
   const { tampered = [] } = await node.through(checks, async () => {
     acts((path) => join(at.workspace, path));
     return { outcome: succeeded(), snapshot: await snapshots.take(before) };
@@ -159,7 +159,7 @@ test('what a check uses is read-only in the sandbox, and the folders above it ca
   const start = await snapshots.take();
   const seen = async (command: string) => {
     const setting = { start: start.id };
-    const node = await rig(it.dir, tool(command), { snapshot: start, snapshots, setting });
+    const node = await rig(it.dir, tool(command), { snapshot: start, snapshots, run: setting });
     let checked: LayerContext['checked'];
     await node.through(checks, async (context) => {
       checked = context.checked;
@@ -186,7 +186,7 @@ test('what a check uses is read-only in the sandbox, and the folders above it ca
   const many = await rig(it.dir, tool('npm test'), {
     snapshot: await snapshots.take(start),
     snapshots,
-    setting: { start: start.id },
+    run: { start: start.id },
   });
   await many.through(checks, async ({ before, checked: more }) => {
     expect(names(more?.frozen)).toEqual(['test/unit', 'Makefile', 'package.json', 'test/add.test.js']);

@@ -27,7 +27,7 @@ test.for<[string, string, boolean]>([
   ['an agent', 'shape=box', false],
 ])('%s finds it in the workspace: %s %s', async ([, attributes, sees]) => {
   await using it = await temp();
-  const node = await rig(it.dir, attributes, { setting: { sealed } });
+  const node = await rig(it.dir, attributes, { run: { sealed } });
   const place = join(layout(it.dir).workspace, file.path);
   const executed = await node.through(holdoutMount, async ({ before }) => {
     expect(existsSync(place)).toBe(sees);

@@ -21,7 +21,7 @@ async function shown(dir: string, attributes: string, more: { signal?: AbortSign
   const restore = async ({ id }: { id: string }) => void restored.push(id);
   const node = await rig(dir, attributes, {
     ...(more.signal === undefined ? {} : { signal: more.signal }),
-    setting: { leaks: { afterAttempt } as never },
+    run: { leaks: { afterAttempt } as never },
     parts: { snapshots: { ...noSnapshots, restore } },
   });
   const taken = { broken: [], blocked: [], linked: false, touched: [] };

@@ -31,7 +31,7 @@ test('saves the exchange with both snapshots, then lists what changed, with secr
     },
   };
   const node = await rig(it.dir, 'shape=box', {
-    setting: { agentFor: () => agent as never, exchanges: log as ExchangeLog, env: { API_TOKEN: secret } },
+    run: { agentFor: () => agent as never, exchanges: log as ExchangeLog, env: { API_TOKEN: secret } },
   });
   const usage = { model: 'm', input_tokens: 1, output_tokens: 1, cost_usd: 1 };
   const executed = await node.through(record, async (context) => {

@@ -26,7 +26,7 @@ async function judged(
   let now = 0;
   const clock = { now: () => new Date(0), monotonic: () => now, sleep: async () => {} };
   const historyEnv = { GIT_DIR: 'there', GIT_INDEX_FILE: index, GIT_WORK_TREE: at.workspace };
-  const it = await rig(dir, attributes, { setting: { historyEnv, clock } });
+  const it = await rig(dir, attributes, { run: { historyEnv, clock } });
   writeFileSync(index, 'staged');
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
   const before = await snapshots.take();

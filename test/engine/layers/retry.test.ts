@@ -24,7 +24,7 @@ async function attempted(
     monotonic: () => 0,
     sleep: async (ms: number) => void waits.push(ms),
   };
-  const node = await rig(dir, attributes, { setting: { clock } });
+  const node = await rig(dir, attributes, { run: { clock } });
   const attempts: LayerContext[] = [];
   const ended = node.through(retry, async (context) => {
     seen(context);
@@ -96,7 +96,7 @@ test('an attempt that was cut by the limit of its node ends the run', async () =
   await using it = await temp();
   let now = 0;
   const clock = { now: () => new Date(0), monotonic: () => now, sleep: async () => {} };
-  const node = await rig(it.dir, 'shape=parallelogram, max_wall="1s"', { setting: { clock } });
+  const node = await rig(it.dir, 'shape=parallelogram, max_wall="1s"', { run: { clock } });
   const ended = node.through(retry, async ({ before }) => {
     now = 1000;
     return { outcome: failed('timeout', 'timeout'), snapshot: before };

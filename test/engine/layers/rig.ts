@@ -9,7 +9,7 @@ import { outermostContext } from '../../../src/engine/execute-node.ts';
 import { openBudget } from '../../../src/engine/layers/budget.ts';
 import type { Execute, Executed, Layer, LayerContext } from '../../../src/engine/layers/layer.ts';
 import { attemptContext } from '../../../src/engine/node-context.ts';
-import type { PreparedRun, RunContext } from '../../../src/engine/run-context.ts';
+import type { Run } from '../../../src/engine/run-context.ts';
 import { graphOf } from '../../support/graph.ts';
 import { prepared } from '../prepared-run.ts';
 
@@ -33,8 +33,8 @@ export type Rig = {
 export async function rig(
   dir: string,
   attributes: string,
-  more: Partial<Pick<PreparedRun, 'caps' | 'signal' | 'snapshots' | 'snapshot'>> & {
-    readonly setting?: Partial<RunContext>;
+  more: Partial<Pick<Run, 'caps' | 'signal' | 'snapshots' | 'snapshot'>> & {
+    readonly run?: Partial<Run>;
     readonly parts?: Partial<LayerContext>;
   } = {},
 ): Promise<Rig> {
@@ -46,8 +46,9 @@ export async function rig(
     output() {},
     spent() {},
   };
-  const ready = await prepared(dir, graph, { kinds, setting: { watcher, ...more.setting } });
-  const run: PreparedRun = { ...ready, ...more, setting: ready.setting };
+  const ready = await prepared(dir, graph, { kinds, run: { watcher, ...more.run } });
+  const { run: _, parts: __, ...others } = more;
+  const run: Run = { ...ready, ...others };
   const node = graph.nodes.get('a');
   const kind = node === undefined ? undefined : kindOf(node, kinds);
   if (node === undefined || kind === undefined) throw new Error('no node a');

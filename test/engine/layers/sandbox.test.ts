@@ -27,7 +27,7 @@ test.for([
   async ([kills, how, reason, why]) => {
     await using it = await temp();
     let count = 7;
-    const node = await rig(it.dir, tool, { setting: { outOfMemory: new OutOfMemory(() => count) } });
+    const node = await rig(it.dir, tool, { run: { outOfMemory: new OutOfMemory(() => count) } });
     count += kills;
     const { outcome } = await node.through(sandbox, failed(reason.replace(/ .*/, ''), 'product', how));
     await node.close();
@@ -38,7 +38,7 @@ test.for([
 
 test('a failure names the variable that the program did not get, and its programs are listed', async () => {
   await using it = await temp();
-  const node = await rig(it.dir, tool, { setting: { env: { SERVICE_TOKEN: secret } } });
+  const node = await rig(it.dir, tool, { run: { env: { SERVICE_TOKEN: secret } } });
   const executed = await node.through(sandbox, async ({ processes, before }) => {
     const names = { stdoutName: 'tool.stdout.txt', stderrName: 'tool.stderr.txt' };
     await processes.run({ argv: ['sh', '-c', 'curl $SERVICE_TOKEN'], ...names });

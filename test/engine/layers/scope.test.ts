@@ -29,7 +29,7 @@ async function judged(
   const hidden = { paths: [], made: [], sealed: [], ...more.hidden };
   const node = await rig(dir, attributes, {
     ...(more.signal === undefined ? {} : { signal: more.signal }),
-    setting: { inputFiles: more.inputs ?? [], env: { API_KEY: 'verysecret1' } },
+    run: { inputFiles: more.inputs ?? [], env: { API_KEY: 'verysecret1' } },
     parts: { snapshots, before, hidden },
   });
   const executed = await node.through(scope, async () => {

@@ -12,7 +12,7 @@ const secret = 'tok-4711-verysecret';
 
 const masked = async (dir: string, outcome: Outcome) => {
   const node = await rig(dir, tool, {
-    setting: { env: { SERVICE_TOKEN: secret, PASSED_TOKEN: 'passed-4711' }, envPass: ['PASSED_TOKEN'] },
+    run: { env: { SERVICE_TOKEN: secret, PASSED_TOKEN: 'passed-4711' }, envPass: ['PASSED_TOKEN'] },
   });
   const artifact = join(node.context.nodeDir, 'left.txt');
   const executed = await node.through(secrets, async (context) => {
