@@ -57,7 +57,7 @@ export type RunRow = z.infer<ReturnType<typeof runRowSchema>>;
 export const executionRowSchema = once(() =>
   z.object({
     node: z.string(),
-    visit: z.int().positive().describe('The how-manieth execution of the node'),
+    visit: z.int().positive().describe('1 for the first execution of the node, 2 for the second'),
     type: z.string(),
     label: z.string().describe("The node's label; its id where it has none"),
     state: z
