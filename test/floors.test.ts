@@ -106,6 +106,24 @@ test.for(files)('%s imports from its own room and from those that the table allo
   }
 });
 
+test('no files import each other in a circle when they load', () => {
+  // Neither types nor what a function loads later.
+  const loads = (text: string) => importsOf(text.replace(/^(?:import|export) type [^;]*;|\bimport\(/gm, ''));
+  const left = new Map(
+    files.map((file) => [
+      file,
+      loads(textOf(file))
+        .filter((imported) => imported.startsWith('.'))
+        .map((imported) => join(dirname(file), imported)),
+    ]),
+  );
+  for (let before = 0; before !== left.size; ) {
+    before = left.size;
+    for (const [file, imported] of left) if (!imported.some((other) => left.has(other))) left.delete(file);
+  }
+  expect([...left.keys()], 'these files, or others that import them, form a circle').toEqual([]);
+});
+
 test.for(files)('%s reaches the world through its door', (file) => {
   const text = textOf(file);
   for (const imported of importsOf(text)) {

@@ -1,8 +1,8 @@
 /** Time, tokens and cost of a run by node and by model. */
 import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
 import { costWords, countedItems, usdWords } from '../../../core/amounts.ts';
+import { executionPath } from '../selection.ts';
 import { durationText, tokensText } from '../text/format.ts';
-import { executionPath } from './run.tsx';
 
 interface Sum {
   readonly name: string;

@@ -2,6 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import type { RunView } from '../../../app/inspect/shapes.ts';
 import type { StoredEvent } from '../../contract.ts';
+import { executionPath } from '../selection.ts';
 import { follow } from '../settings.ts';
 import { caughtUp, events } from '../store.ts';
 import { nodeNamed } from '../text/address.ts';
@@ -9,7 +10,6 @@ import { eventLine } from '../text/event-line.ts';
 import { clockTime, exactTime } from '../text/format.ts';
 import { lookOf } from '../text/looks.ts';
 import { Shape } from './icon.tsx';
-import { executionPath } from './run.tsx';
 import { Windowed } from './windowed.tsx';
 
 const search = signal('');

@@ -2,9 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import type { RunView } from '../../../app/inspect/shapes.ts';
 import { countedItems } from '../../../core/amounts.ts';
+import { executionPath } from '../selection.ts';
 import { State } from './icon.tsx';
 import { Command } from './parts.tsx';
-import { executionPath } from './run.tsx';
 
 type Result = NonNullable<RunView['result']>;
 

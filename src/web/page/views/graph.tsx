@@ -6,9 +6,9 @@ import { countedItems, usdWords } from '../../../core/amounts.ts';
 import { api, readProblem } from '../api.ts';
 import { reconnected } from '../live.ts';
 import { go } from '../place.ts';
+import { executionPath, selectedExecution } from '../selection.ts';
 import { durationText } from '../text/format.ts';
 import { lookOf } from '../text/looks.ts';
-import { executionPath, selectedExecution } from './run.tsx';
 import { useView, type ZoomView, zoomed } from './zoom.ts';
 
 export function GraphPanel({ run }: { run: RunView }) {

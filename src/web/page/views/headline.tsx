@@ -2,6 +2,7 @@
 import type { RunView } from '../../../app/inspect/shapes.ts';
 import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
+import { executionPath } from '../selection.ts';
 import { follow } from '../settings.ts';
 import { runViewAt } from '../store.ts';
 import { nodeNamed, pathOf } from '../text/address.ts';
@@ -10,7 +11,6 @@ import { lookOf } from '../text/looks.ts';
 import { ActButtons } from './acts.tsx';
 import { State } from './icon.tsx';
 import { Ago, Command, Elapsed } from './parts.tsx';
-import { executionPath } from './run.tsx';
 
 export function Headline({ run }: { run: RunView }) {
   const { cause } = run;

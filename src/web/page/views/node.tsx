@@ -7,6 +7,7 @@ import { api, readProblem } from '../api.ts';
 import { now } from '../clock.ts';
 import { reconnected } from '../live.ts';
 import { address } from '../place.ts';
+import { executionPath, selectedExecution } from '../selection.ts';
 import { follow } from '../settings.ts';
 import { liveTexts, runViewAt, server } from '../store.ts';
 import { type NodeTab, pathOf } from '../text/address.ts';
@@ -17,7 +18,6 @@ import { State } from './icon.tsx';
 import { ContextChanges, Conversation, Files } from './node-texts.tsx';
 import { Output, TextView } from './output.tsx';
 import { Tabs } from './parts.tsx';
-import { executionPath, selectedExecution } from './run.tsx';
 
 const nodePage = signal<{ readonly key: string; readonly view: ExecutionView } | null>(null);
 const problem = signal('');

@@ -4,12 +4,12 @@ import type { ExecutionGroup, ExecutionRow, RunView } from '../../../app/inspect
 import { countedItems } from '../../../core/amounts.ts';
 import { now } from '../clock.ts';
 import { address, go } from '../place.ts';
+import { executionPath, selectedExecution } from '../selection.ts';
 import { runViewAt } from '../store.ts';
 import { pathOf } from '../text/address.ts';
 import { durationText } from '../text/format.ts';
 import { lookOf } from '../text/looks.ts';
 import { Shape } from './icon.tsx';
-import { executionPath, selectedExecution } from './run.tsx';
 
 /** Groups that the reader has unfolded or folded; the others are unfolded while they run, or if they failed. */
 const unfolded = signal<ReadonlyMap<string, boolean>>(new Map());

@@ -1,13 +1,14 @@
 /** A run: what one needs to know, its executions on the left, the tabs, the selected node. */
-import { computed, effect } from '@preact/signals';
+import { effect } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import { addKeys } from '../keys.ts';
 import { connection } from '../live.ts';
 import { address, go } from '../place.ts';
+import { runAddress, selectedExecution } from '../selection.ts';
 import { follow } from '../settings.ts';
 import { runProblem, runView, watchRun } from '../store.ts';
-import { type Address, pathOf, type RunTab } from '../text/address.ts';
+import { pathOf, type RunTab } from '../text/address.ts';
 import { ChangesPanel } from './changes.tsx';
 import { CostPanel } from './costs.tsx';
 import { EventsPanel } from './events.tsx';
@@ -19,31 +20,6 @@ import { Orders } from './orders.tsx';
 import { Tabs } from './parts.tsx';
 import { Splitter, split } from './splitter.tsx';
 import { TimelinePanel } from './timeline.tsx';
-
-type RunAddress = Extract<Address, { view: 'run' }>;
-
-const here = (): RunAddress | undefined => (address.value.view === 'run' ? address.value : undefined);
-
-/** The execution that the address names; the latest of the node where it names none. */
-export const selectedExecution = computed<ExecutionRow | undefined>(() => {
-  const node = here()?.node;
-  if (node === undefined) return undefined;
-  return runView.value?.executions.findLast(
-    (one) => one.node === node.id && (node.visit === undefined || one.visit === node.visit),
-  );
-});
-
-/** Address of an execution in the run that is shown, with the tabs as they are. */
-export function executionPath(run: string, node: string, visit?: number): string {
-  const at = here();
-  const tab = at?.node?.tab;
-  return pathOf({
-    view: 'run',
-    run,
-    tab: at?.tab ?? 'graph',
-    node: { id: node, ...(visit === undefined ? {} : { visit }), ...(tab === undefined ? {} : { tab }) },
-  });
-}
 
 const tabs: readonly { readonly id: RunTab; readonly title: string }[] = [
   { id: 'graph', title: 'Graph' },
@@ -84,7 +60,7 @@ export function Run({ id }: { id: string }) {
 }
 
 function RunBody({ run }: { run: RunView }) {
-  const at = here();
+  const at = runAddress();
   if (at === undefined) return null;
   const tab = at.tab;
   return (
@@ -160,7 +136,7 @@ const moveFocus = (step: number) => () => {
 /** Selects an earlier or later execution of the node. */
 const otherVisit = (step: number) => () => {
   const one = selectedExecution.value;
-  const at = here();
+  const at = runAddress();
   if (one === undefined || at?.node === undefined) return false;
   const visit = one.visit + step;
   if (!runView.value?.executions.some((other) => other.node === one.node && other.visit === visit)) return;
@@ -183,7 +159,7 @@ const runKeys = {
     return true;
   },
   Escape: () => {
-    const at = here();
+    const at = runAddress();
     const focused = document.activeElement as HTMLElement | null;
     if (focused?.matches('[type=search]')) focused.blur();
     else if (at?.node !== undefined) go(pathOf({ view: 'run', run: at.run, tab: at.tab }));
