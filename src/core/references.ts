@@ -1,4 +1,5 @@
 /** References in prompts and commands: `$goal`, `${goal}`, `${var.x}`, `${ctx.key}`, `${node.id.key}`. */
+import { singleQuoted } from './policy/words.ts';
 
 export type ReferenceKind = 'goal' | 'var' | 'ctx' | 'node';
 export type Reference = {
@@ -31,15 +32,12 @@ export type ReferenceScope = {
 // Any other ${…} belongs to the shell or is plain text of a prompt.
 const form = /\$\$\{|\$\{goal\}|\$\{(var|ctx|node)\.([^\s{}]*)\}|\$goal(?![A-Za-z0-9_])/g;
 
-/** Any value as one single-quoted word of a POSIX shell. */
-export const shellWord = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
-
 /** The value quoted for its position. In backquotes the shell removes one level of backslashes before it reads quotes. A
  *  comment must not gain a line break. A here-document has no quotes: characters that the shell would expand are escaped,
  *  and a line that would end it gets a trailing blank. */
 function shellWordAt(value: string, where: Where | undefined): string {
-  if (where === 'comment') return shellWord(value.replace(/[\r\n]+/g, ' '));
-  const word = shellWord(value);
+  if (where === 'comment') return singleQuoted(value.replace(/[\r\n]+/g, ' '));
+  const word = singleQuoted(value);
   if (typeof where !== 'object') return where === 'backquoted' ? escaped(word) : word;
   const lines = word.split('\n').map((line) => (isEnd(line, where) ? `${line} ` : line));
   const text = where.expands ? escaped(lines.join('\n')) : lines.join('\n');

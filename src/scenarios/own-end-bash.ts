@@ -1,4 +1,5 @@
 /** The own end of a scenario in bash that sources the product, which could end the shell with exit code 0. */
+import { quoteWord } from '../core/policy/words.ts';
 import { productStarts, type ScriptFile } from './starts.ts';
 
 /** What behaves differently in a script that another one sources, or ends it without `exit`. */
@@ -11,8 +12,6 @@ export const isWatchedInBash = (files: readonly ScriptFile[]): boolean =>
     productStarts(name, text).some((start) => /^(?:source|\.)\s/.test(start.text)),
   ) && !files.some(({ text }) => unlike.test(text));
 
-const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
-
 /** The program that sources the script as if it were the main one: `$0`, `BASH_SOURCE` and error messages look as without it. */
 export const bashRunner = (
   variable: string,
@@ -21,14 +20,14 @@ export const bashRunner = (
 unset ${variable}
 if [ "\${BASH_VERSINFO[0]}" -lt 5 ] || [ -o posix ]; then
   printf 0 >"$__own_mark"
-  exec bash ${quoted(script)} "$@"
+  exec bash ${quoteWord(script)} "$@"
 fi
 readonly __own_mark
 __own_is() {
   case $1 in
-    ${quoted(app)}/* | ${quoted(helper)}) return 1 ;;
+    ${quoteWord(app)}/* | ${quoteWord(helper)}) return 1 ;;
     /*) return 0 ;;
-    *) [ -e ${quoted(folder)}/"$1" ] ;;
+    *) [ -e ${quoteWord(folder)}/"$1" ] ;;
   esac
 }
 exit() {
@@ -38,8 +37,8 @@ exit() {
   fi
   builtin exit "$__own_code"
 }
-BASH_ARGV0=${quoted(script)}
-source ${quoted(script)} "$@"
+BASH_ARGV0=${quoteWord(script)}
+source ${quoteWord(script)} "$@"
 __own_code=$?
 builtin printf %s "$__own_code" >"$__own_mark"
 builtin exit "$__own_code"

@@ -105,7 +105,7 @@ test('outcomes of one node in two flags are refused, with the flag that was mean
   );
   expect(code).toBe(2);
   expect(err).toContain('--outcome names check twice');
-  expect(err).toContain("write --outcome 'check=fail,success'");
+  expect(err).toContain('write --outcome check=fail,success');
 });
 
 test('an attempt that asks for a retry is followed by the next one of the same execution, as in a run', async () => {

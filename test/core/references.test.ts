@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { expand, quotedReferences, references, shellWord } from '../../src/core/references.ts';
+import { singleQuoted } from '../../src/core/policy/words.ts';
+import { expand, quotedReferences, references } from '../../src/core/references.ts';
 
 const values: Readonly<Record<string, string>> = {
   'var:spec': '.factory/in/spec.md',
@@ -57,7 +58,7 @@ test('a shell restores exactly the quoted value', () => {
   const value = fc.string({ unit: 'binary' }).filter((v) => !v.includes('\0'));
   fc.assert(
     fc.property(fc.array(value, { minLength: 10, maxLength: 30 }), (all) => {
-      const out = execFileSync('sh', ['-c', `printf '%s\\0' ${all.map(shellWord).join(' ')}`]);
+      const out = execFileSync('sh', ['-c', `printf '%s\\0' ${all.map(singleQuoted).join(' ')}`]);
       expect(out.equals(Buffer.from(all.map((v) => `${v}\0`).join('')))).toBe(true);
     }),
     { numRuns: 8 },

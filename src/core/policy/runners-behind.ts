@@ -6,7 +6,7 @@ import { readShell, type ShellCommand } from './shell.ts';
 import { startedProgram } from './started-program.ts';
 import { settingsIn } from './test-files.ts';
 import { runnerOf, type StartedRunner } from './test-summary.ts';
-import { quoteArgument } from './words.ts';
+import { quoteWord } from './words.ts';
 
 /** The text of a file of the workspace; undefined where there is none. */
 type Read = (path: string) => Promise<string | undefined>;
@@ -165,7 +165,7 @@ async function inPackage(
   const more = [...operands, ...words.slice(end + 1)];
   const script = settingsIn('package.json', await read('package.json')).get(`script ${name}`);
   if (script !== undefined)
-    return { commands: [{ command: [script, ...more.map(quoteArgument)].join(' '), folder, here: folder }] };
+    return { commands: [{ command: [script, ...more.map(quoteWord)].join(' '), folder, here: folder }] };
   return /^(?:yarn|pnpm)$/.test(program) && !isRun && name !== 'test'
     ? { commands: [{ command: [name, ...more], folder, here: folder }] }
     : nothing;

@@ -64,12 +64,10 @@ export function splitWords(source: string): Words {
   }
 }
 
-/** One POSIX shell word that evaluates to exactly `text`. */
-export function quoteWord(text: string): string {
-  // `=` must be quoted: at the start of a command a bare `a=b` would be an assignment.
-  return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
+/** Any text as one single-quoted word of a POSIX shell. */
+export const singleQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** As `quoteWord`, for a word that is not the first of a command: there `=` needs no quotes. */
-export const quoteArgument = (text: string): string =>
-  /^[\w@%+:,./=-]+$/.test(text) ? text : quoteWord(text);
+/** One word of a POSIX shell that evaluates to exactly `text`, quoted where it must be. Not for the first word of a command:
+ *  there a bare `a=b` would be an assignment. */
+export const quoteWord = (text: string): string =>
+  /^[\w@%+:,./-][\w@%+:,./=-]*$/.test(text) ? text : singleQuoted(text);

@@ -4,6 +4,7 @@ import { accessSync, closeSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Exit, ProcessId, Spawn, SpawnRequest } from '../../core/contracts/process.ts';
+import { quoteWord } from '../../core/policy/words.ts';
 import { after, monotonicMs } from '../clock.ts';
 import { beforeWrite, mayWrite, signOf } from '../files/fence.ts';
 import { registerCleanup } from './cleanup-registry.ts';
@@ -160,7 +161,7 @@ function guarded({ argv, stdoutFile }: SpawnRequest): SpawnRequest['argv'] {
   const [program, flag, text, ...rest] = argv;
   const sign = signOf(stdoutFile);
   if (program !== 'sh' || flag !== '-c' || text === undefined || sign === undefined) return argv;
-  return ['sh', '-c', `[ ! -e '${resolve(sign).replaceAll("'", "'\\''")}' ]||kill -9 $$;${text}`, ...rest];
+  return ['sh', '-c', `[ ! -e ${quoteWord(resolve(sign))} ]||kill -9 $$;${text}`, ...rest];
 }
 
 let shell: { readonly path: string; readonly file: string } | undefined;

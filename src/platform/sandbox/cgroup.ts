@@ -1,6 +1,7 @@
 /** A process limit that applies to root too: a control group for each node. Only root can create one. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { quoteWord } from '../../core/policy/words.ts';
 
 const prefix = 'factory-stage-';
 let count = 0;
@@ -73,7 +74,7 @@ export function inCgroup(
   argv: readonly [string, ...string[]],
 ): readonly [string, ...string[]] {
   // systemd escapes special characters in unit names with backslashes.
-  const join = `echo 0 > '${crowd.replaceAll("'", "'\\''")}/cgroup.procs'`;
+  const join = `echo 0 > ${quoteWord(`${crowd}/cgroup.procs`)}`;
   const [program, flag, text, ...rest] = argv;
   return program === 'sh' && flag === '-c' && text !== undefined
     ? ['sh', '-c', `${join};${text}`, ...rest]

@@ -1,17 +1,16 @@
 /** The files that a launcher consists of. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { quoteWord } from '../../core/policy/words.ts';
 import { type BrokerPlaces, brokerProgram } from '../../platform/embedded/broker.ts';
 import { type LauncherPlaces, launcherProgram } from '../../platform/embedded/launcher.ts';
 import { type NullProduct, nullLauncher } from '../floor/null-products.ts';
-
-const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** As in scripts/scenarios/preflight_scenario.sh. Without a sandbox: starts the program itself, in the same folder and with the same variables as the launcher does. */
 const plainLauncher = (app: string, temporary: string): string => `#!/bin/sh
 [ "$#" -gt 0 ] || { echo 'APP_RUN: no program is given: "$APP_RUN" PROGRAM ARGUMENTS…' >&2; exit 125; }
 unset APP_RUN SCENARIO_MODE REQUIRE_LIVE OLDPWD
-app=${quoted(app)} temporary=${quoted(temporary)}
+app=${quoteWord(app)} temporary=${quoteWord(temporary)}
 case $(pwd -P)/ in "$app"/* | "$temporary"/*) ;; *) cd "$app" || exit 126 ;; esac
 case $1 in
   /*) ;;
@@ -26,7 +25,7 @@ if [ -n "\${NODE_OPTIONS+x}" ]; then
   export SCENARIO_NODE_OPTIONS="$NODE_OPTIONS"
   unset NODE_OPTIONS
 fi
-exec ${quoted(node)} ${quoted(program)} "$@"
+exec ${quoteWord(node)} ${quoteWord(program)} "$@"
 `;
 
 /** Writes the launcher into the folder `tools`; answers with its path. */

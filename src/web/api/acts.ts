@@ -6,11 +6,17 @@ import { type OfferedPipeline, offeredPipelines } from '../../app/pipelines.ts';
 import { stopRun } from '../../app/stop.ts';
 import type { Json } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
-import { quoteArgument } from '../../core/policy/words.ts';
 import { innerPath } from '../../core/records/names.ts';
 import { staysInside } from '../../platform/files/inside.ts';
 import { newRunId } from '../../run/runs.ts';
-import type { Acted, Delivered, ResumeBody, StartBody } from '../contract.ts';
+import {
+  deliverArguments,
+  forkArguments,
+  resumeArguments,
+  startArguments,
+  typedCommand,
+} from '../command-line.ts';
+import type { Acted, Delivered, StartBody } from '../contract.ts';
 import { type Handlers, problem, refusal, type Web } from '../web.ts';
 
 /** Milliseconds that an answer waits for a run to stop. */
@@ -30,23 +36,22 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
     if (outside !== undefined)
       return problem(400, 'bad-request', `${outside} is no file of the folder`, 'see GET /api/v1/files');
     const id = newRunId(web.clock);
-    const argv = ['run', ...startWords(body), ...placeWords(web)];
+    const argv = [...startArguments(body), ...placeWords(web)];
     return begin(web, id, argv, [`--run-id=${id}`], { what: 'start', pipeline: body.pipeline });
   },
   stop: async ({ web, run }) => {
     const stopped = await stopRun(run.id, run.dir, { who, clock: web.clock, timeoutMs: stopMs });
     if (stopped.kind === 'refused') return problem(409, 'refused', stopped.why, stopped.fix);
     if (stopped.kind === 'not_running') return problem(409, 'refused', `run ${run.id} does not run`);
-    return { run_id: run.id, command: commandLine(web, ['stop', run.id, ...placeWords(web)]) };
+    return { run_id: run.id, command: commandOf(web, ['stop', run.id, ...placeWords(web)]) };
   },
   resume: async ({ web, run, body }) => {
-    const argv = ['resume', run.id, ...resumeWords(body), ...placeWords(web)];
+    const argv = [...resumeArguments(run.id, body), ...placeWords(web)];
     return begin(web, run.id, argv, [], { what: 'resume', ...body }, run.dir);
   },
   fork: async ({ web, run, body }) => {
     const id = newRunId(web.clock);
-    const before = body.before ? ['--before'] : [];
-    const argv = ['fork', run.id, `--at=${body.at}`, ...before, ...placeWords(web)];
+    const argv = [...forkArguments(run.id, body), ...placeWords(web)];
     return begin(web, id, argv, [`--run-id=${id}`], { what: 'fork', ...body, run_id: id }, run.dir);
   },
   deliver: async ({ web, run, body }) => {
@@ -54,7 +59,7 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
     if ('problems' in ended) return refusal(ended);
     const made = deliveredSchema().parse(JSON.parse(ended.printed));
     const { branch, to, head, commits, notes, pushed, next } = made;
-    const command = commandLine(web, ['deliver', run.id, ...flagWords(body), ...placeWords(web)]);
+    const command = commandOf(web, [...deliverArguments(run.id, body), ...placeWords(web)]);
     return {
       ...{ run_id: run.id, command, branch: to === null ? branch : null, to, head, next },
       notes: [...notes, ...ended.warned.split('\n').filter((line) => line.trim() !== '')],
@@ -89,7 +94,7 @@ async function begin(
   if (started.kind === 'ended' && started.code !== 0) return refused(started.stdout, started.stderr);
   const acted = dir ?? (started.kind === 'begun' ? started.runDir : resolve(web.runsDir, runId));
   record(web, acted, act);
-  return { run_id: runId, command: commandLine(web, argv) };
+  return { run_id: runId, command: commandOf(web, argv) };
 }
 
 const refusedSchema = once(() =>
@@ -128,42 +133,8 @@ const deliveredSchema = once(() =>
 const placeWords = ({ runsDir, cwd }: Web): readonly string[] =>
   runsDir === resolve(cwd, '.factory/runs') ? [] : [`--runsdir=${runsDir}`];
 
-/** As a user would type it. */
-const commandLine = ({ called }: Web, argv: readonly string[]): string =>
-  [called?.program ?? 'factory', ...argv.flatMap(typedWord)].join(' ');
-
-/** `--name=value` as two words where that means the same. */
-function typedWord(word: string): readonly string[] {
-  const [, flag, value] = /^(--[a-z-]+)=([^-].*)$/s.exec(word) ?? [];
-  return (flag === undefined || value === undefined ? [word] : [flag, value]).map(quoteArgument);
-}
-
-function startWords({ pipeline, vars, agent, model, limits }: StartBody): readonly string[] {
-  return [
-    pipeline.startsWith('-') ? `./${pipeline}` : pipeline,
-    ...Object.entries(vars).map(([name, value]) => `--var=${name}=${value}`),
-    ...flagWords({ agent, model }),
-    ...limitWords(limits),
-  ];
-}
-
-const resumeWords = ({ now, accept_changes, limits }: ResumeBody): readonly string[] => [
-  ...flagWords({ now, 'accept-changes': accept_changes }),
-  ...limitWords(limits),
-];
-
-const limitWords = (limits: StartBody['limits']): readonly string[] =>
-  flagWords(
-    Object.fromEntries(Object.entries(limits).map(([name, value]) => [name.replaceAll('_', '-'), value])),
-  );
-
-/** `--name=value` for each value, `--name` for true: a value is never read as another flag. */
-const flagWords = (
-  flags: Readonly<Record<string, string | number | boolean | undefined>>,
-): readonly string[] =>
-  Object.entries(flags).flatMap(([name, value]) =>
-    value === undefined || value === false ? [] : [value === true ? `--${name}` : `--${name}=${value}`],
-  );
+const commandOf = ({ called }: Web, argv: readonly string[]): string =>
+  typedCommand(called?.program ?? 'factory', argv);
 
 /** The first file that a variable names outside the folder, or below a name that begins with a dot: only files that the
  *  server offers are read. */

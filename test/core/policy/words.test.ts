@@ -87,7 +87,8 @@ test.for<[text: string, quoted: string]>([
   ['src/a-b_1.txt', 'src/a-b_1.txt'],
   ['', "''"],
   ['a b', "'a b'"],
-  ['a=b', "'a=b'"],
+  ['a=b', 'a=b'],
+  ['=b', "'=b'"],
   ["it's", "'it'\\''s'"],
 ])('%j is quoted as %s', ([text, quoted]) => {
   expect(quoteWord(text)).toBe(quoted);

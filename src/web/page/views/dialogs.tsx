@@ -3,12 +3,12 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { RunRow } from '../../../app/inspect/shapes.ts';
+import { deliverArguments, forkArguments, typedCommand } from '../../command-line.ts';
 import type { DeliverBody, Delivered } from '../../contract.ts';
 import { api, requestMessage } from '../api.ts';
 import { go } from '../place.ts';
 import { runView } from '../store.ts';
 import { pathOf } from '../text/address.ts';
-import { deliverLine, forkLine } from '../text/commands.ts';
 import { openDialog } from './acts.tsx';
 import { Command, Dialog } from './parts.tsx';
 
@@ -95,7 +95,7 @@ function DeliverDialog({ run }: { run: RunRow }) {
             </div>
           )}
         </fieldset>
-        <Command text={deliverLine(run.run_id, body)} />
+        <Command text={typedCommand('factory', deliverArguments(run.run_id, body))} />
         <p role="alert" class="tone-bad">
           {problem.value}
         </p>
@@ -200,7 +200,7 @@ function ForkDialog({ run, at }: { run: RunRow; at: string | undefined }) {
             }}
           />
         </fieldset>
-        <Command text={forkLine(run.run_id, body)} />
+        <Command text={typedCommand('factory', forkArguments(run.run_id, body))} />
         <p role="alert" class="tone-bad">
           {problem.value}
         </p>

@@ -3,12 +3,12 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { RunRow } from '../../../app/inspect/shapes.ts';
 import { costWords } from '../../../core/amounts.ts';
+import { startArguments, typedCommand } from '../../command-line.ts';
 import type { FolderFiles, PipelineList, StartBody } from '../../contract.ts';
 import { api, requestMessage } from '../api.ts';
 import { go } from '../place.ts';
 import { server } from '../store.ts';
 import { pathOf } from '../text/address.ts';
-import { startLine } from '../text/commands.ts';
 import { durationText, tokensText } from '../text/format.ts';
 import { Field } from './dialogs.tsx';
 import { Command } from './parts.tsx';
@@ -144,7 +144,7 @@ function PipelineForm({ pipeline, offer }: { pipeline: Pipeline; offer: Offer })
       </fieldset>
       <Limits limits={limits} last={last} />
       <p class="quiet">This command does the same:</p>
-      <Command text={startLine(body)} />
+      <Command text={typedCommand('factory', startArguments(body))} />
       <p role="alert" class="tone-bad">
         {problem.value}
       </p>
