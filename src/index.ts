@@ -2,8 +2,8 @@
 
 export {
   forkLocalRun as forkRun,
-  plainHost,
   plainFlags,
+  plainHost,
   replayLocalRun as replayRun,
   resumeLocalRun as resumeRun,
   startLocalRun as startRun,
@@ -12,7 +12,7 @@ export {
 export { kinds } from './app/kinds.ts';
 export { checkPipeline, type ReadPipeline, readPipeline } from './app/read-pipeline.ts';
 export type { ReplayRequest } from './app/run/replay.ts';
-export type { Host, Finished, RunFlags } from './app/types.ts';
+export type { Finished, Host, RunFlags } from './app/types.ts';
 export { type Applied, applyProposal } from './builder/apply.ts';
 export { parseProposal } from './builder/proposal.ts';
 export type { OrderScope } from './builder/scope.ts';

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { plainHost, plainFlags, startLocalRun } from '../../src/app/embedded.ts';
+import { plainFlags, plainHost, startLocalRun } from '../../src/app/embedded.ts';
 import { readPipeline } from '../../src/app/read-pipeline.ts';
 import { cleanEnv, cli, type Home, home } from '../support/in-process.ts';
 

@@ -7,7 +7,7 @@ import { address, startPlaces } from './place.ts';
 import { startTheme } from './settings.ts';
 import { loadServer } from './store.ts';
 import { Dialogs } from './views/dialogs.tsx';
-import { Run } from './views/run.tsx';
+import { RunPage } from './views/run.tsx';
 import { Runs } from './views/runs.tsx';
 import { Shell } from './views/shell.tsx';
 import { Start } from './views/start.tsx';
@@ -21,7 +21,7 @@ function View() {
     case 'runs':
       return <Runs />;
     case 'run':
-      return <Run id={at.run} />;
+      return <RunPage id={at.run} />;
     case 'new':
       return <Start />;
     default:

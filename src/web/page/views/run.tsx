@@ -30,7 +30,7 @@ const tabs: readonly { readonly id: RunTab; readonly title: string }[] = [
   { id: 'cost', title: 'Cost' },
 ];
 
-export function Run({ id }: { id: string }) {
+export function RunPage({ id }: { id: string }) {
   useEffect(() => watchRun(id), [id]);
   useEffect(() => addKeys(runKeys), []);
   useEffect(() => effect(followRunning), []);
