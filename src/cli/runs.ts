@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { inspectRows } from '../app/inspect/rows.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
+import { lookOf } from '../app/inspect/states.ts';
 import { costWords, countedItems, elapsedWords, localTime } from '../core/amounts.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { isPaused } from '../core/outcome.ts';
@@ -9,8 +10,9 @@ import { quoteWord } from '../core/policy/words.ts';
 import { needsAttention } from '../run/next-command.ts';
 import { runsDirOf } from './find-run.ts';
 import { type Io, paints } from './io.ts';
-import { statusCell, statusPaint, statusWord, storyOf } from './report/inspect.ts';
+import { storyOf } from './report/inspect.ts';
 import { columns, oneLine, type Paint, painter } from './report/run.ts';
+import { stateCell, statePaint } from './report/states.ts';
 
 export type RunsOptions = {
   readonly runsdir?: string;
@@ -75,7 +77,7 @@ function listing(
 export function countOf(runs: readonly Pick<RunRow, 'status'>[]): string {
   const counts = new Map<string, { many: number; waits: boolean }>();
   for (const { status } of runs) {
-    const word = statusWord(status);
+    const word = lookOf(status).word;
     counts.set(word, { many: 1 + (counts.get(word)?.many ?? 0), waits: needsAttention(status) });
   }
   const all = [...counts].map(([word, { many, waits }]) => ({ many, word, waits }));
@@ -107,7 +109,7 @@ function table(
   return all.map(({ cells, taken, last }, at) => {
     const run = runs[at - 1];
     if (run === undefined) return paint.dim(cells.join('  ').trimEnd());
-    const painted = cells.map((cell, column) => (column === 1 ? statusPaint(run.status, paint)(cell) : cell));
+    const painted = cells.map((cell, column) => (column === 1 ? statePaint(run.status, paint)(cell) : cell));
     const room = width === undefined ? 100 : width - taken - 1;
     const row = [...painted, room < 12 ? '' : oneLine(last, room)].join('  ').trimEnd();
     const below = wide || run.status === 'completed' ? '' : oneLine(storyOf(run), width - 3);
@@ -131,7 +133,7 @@ function cellsOf(runs: readonly RunRow[], wide: boolean, now: Date): readonly (r
     ['run', 'status', ...names],
     ...runs.map((run, at) => [
       ids[at] ?? run.run_id,
-      statusCell(run.status),
+      stateCell(run.status),
       ...(ordered ? [run.progress === null ? '' : `${run.progress.done}/${run.progress.total}`] : []),
       run.started_at === '' ? '?' : localTime(run.started_at, now),
       elapsedWords(run.elapsed_ms),

@@ -1,6 +1,7 @@
 /** What every picture has around its content: ground, heading, legend, signs, and the style for a dark ground. */
+import { alertShape, signShape } from '../inspect/states.ts';
 import type { PicturePoint } from './layout.ts';
-import { colours, type NodeState, stateLooks, stateSigns } from './marks.ts';
+import { colours, type NodeState, nodeStates, outlineOf } from './marks.ts';
 import { darkStyle } from './stylesheet.ts';
 import { escaped, textWidth } from './text.ts';
 
@@ -57,7 +58,7 @@ export const svgText = (at: PicturePoint, size: number, words: string, attribute
 
 /** The sign of a state; `at` is its upper left corner. */
 export const sign = (name: NodeState | 'problem', [x, y]: PicturePoint, size = 16): string =>
-  `<use class="sign" href="#sign-${name}" x="${coordinate(x)}" y="${coordinate(y)}" width="${size}" height="${size}" color="${colours[name === 'problem' ? 'fail' : stateLooks[name].line][0]}"/>`;
+  `<use class="sign" href="#sign-${name}" x="${coordinate(x)}" y="${coordinate(y)}" width="${size}" height="${size}" color="${colours[name === 'problem' ? 'fail' : outlineOf(name).line][0]}"/>`;
 
 /** A short line as the mark of a legend. */
 export const lineMark =
@@ -69,9 +70,10 @@ export const lineMark =
 const defs = (): string =>
   [
     '<defs>',
-    ...Object.entries(stateSigns).map(
-      ([name, shape]) => `<symbol id="sign-${name}" viewBox="0 0 16 16">${shape}</symbol>`,
-    ),
+    ...[
+      ...nodeStates.map((state) => [state, state === 'none' ? '' : signShape(state)]),
+      ['problem', alertShape],
+    ].map(([name, shape]) => `<symbol id="sign-${name}" viewBox="0 0 16 16">${shape}</symbol>`),
     `<pattern id="hatch" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M2 0v4" stroke="${colours.quiet[0]}" stroke-width="1.2"/></pattern>`,
     '</defs>',
   ].join('');

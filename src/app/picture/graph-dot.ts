@@ -11,7 +11,7 @@ import {
   type ViewEdge,
   type ViewNode,
 } from './card.ts';
-import { colours, kindLook, stateLooks } from './marks.ts';
+import { colours, kindLook, outlineOf } from './marks.ts';
 import { escaped } from './text.ts';
 
 const font = 'Helvetica,Arial,sans-serif';
@@ -51,7 +51,7 @@ export function graphDot(view: GraphView): string {
 }
 
 function nodeAttributes(node: ViewNode, { lines, details, width, height }: Card): NodeAttributesObject {
-  const { line, paper, width: penwidth, dashes } = stateLooks[node.state];
+  const { line, paper, width: penwidth, dashes } = outlineOf(node.state);
   const { style: own, ...shape } = kindLook(node.type).dot;
   const drawn = dashes === '' ? 'solid' : 'dashed';
   return {

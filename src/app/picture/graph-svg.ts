@@ -1,6 +1,7 @@
 /** Draws a laid-out graph as SVG. Colours, lines and signs are presentation attributes, so that a strict content-security
  *  policy allows them inline; rules of `stylesheet` for the same classes take precedence. */
 import type { GraphView } from '../inspect/shapes.ts';
+import { lookOf } from '../inspect/states.ts';
 import {
   type Card,
   cardOf,
@@ -24,7 +25,7 @@ import {
   svgText as text,
 } from './frame.ts';
 import type { GraphLayout, PicturePoint, Stroke } from './layout.ts';
-import { colours, edgeMarks, failureIcon, kindLook, stateLooks } from './marks.ts';
+import { colours, edgeMarks, failureIcon, kindLook, outlineOf } from './marks.ts';
 import { escaped } from './text.ts';
 
 export type GraphPicture = Picture & {
@@ -75,7 +76,7 @@ function nodeGroup(
   { signed, problem }: Marking,
 ): string {
   if (place === undefined) throw new Error(`Internal: no place for node ${node.id}`);
-  const { line, paper, width, dashes } = stateLooks[node.state];
+  const { line, paper, width, dashes } = outlineOf(node.state);
   const fails = node.ends === 'fail';
   const icon = fails ? failureIcon : kindLook(node.type).icon;
   const stroke = `stroke="${colours[line][0]}" stroke-width="${width}"${dashes === '' ? '' : ` stroke-dasharray="${dashes}"`}`;
@@ -171,7 +172,7 @@ function legendOf(view: GraphView, problems: boolean): readonly LegendEntry[] {
   return [
     ...[...states].map((state) => ({
       mark: (at: PicturePoint) => sign(state, at),
-      words: stateLooks[state].words,
+      words: lookOf(state).word,
     })),
     ...(problems ? [{ mark: (at: PicturePoint) => sign('problem', at), words: 'has findings' }] : []),
     ...(view.edges.some(({ taken }) => taken > 0)

@@ -1,5 +1,6 @@
-/** How states and node types look: colours, lines and signs that differ in grey too. */
+/** How states and node types look in pictures: colours, and lines that differ in grey too. */
 import type { GraphView } from '../inspect/shapes.ts';
+import { lookOf, type Tone } from '../inspect/states.ts';
 
 export type NodeState = GraphView['nodes'][number]['state'];
 
@@ -27,51 +28,39 @@ export const colours = {
 } as const satisfies Readonly<Record<string, Colour>>;
 export type ColourName = keyof typeof colours;
 
-type Look = {
-  readonly words: string;
-  readonly line: ColourName;
-  readonly paper: ColourName;
+type StrokeLook = {
   readonly width: number;
   /** `stroke-dasharray`; empty for a solid line. */
   readonly dashes: string;
 };
-/** A state's words and look. */
-export const stateLooks: Readonly<Record<NodeState, Look>> = {
-  none: { words: 'not reached', line: 'line', paper: 'paper', width: 1, dashes: '' },
-  success: { words: 'success', line: 'success', paper: 'success-paper', width: 1.5, dashes: '' },
-  partial_success: {
-    words: 'partial success',
-    line: 'partial',
-    paper: 'partial-paper',
-    width: 1.75,
-    dashes: '9 3',
-  },
-  retry: { words: 'retry', line: 'partial', paper: 'partial-paper', width: 1.75, dashes: '4 3' },
-  fail: { words: 'failed', line: 'fail', paper: 'fail-paper', width: 3, dashes: '' },
-  running: { words: 'running', line: 'running', paper: 'running-paper', width: 3, dashes: '12 3 3 3' },
-  suspended: { words: 'suspended', line: 'partial', paper: 'partial-paper', width: 1.75, dashes: '2 4' },
-  interrupted: { words: 'interrupted', line: 'stopped', paper: 'stopped-paper', width: 1.5, dashes: '6 4' },
-  skipped: { words: 'skipped', line: 'stopped', paper: 'stopped-paper', width: 1.5, dashes: '1.5 3' },
+const strokes: Readonly<Record<NodeState, StrokeLook>> = {
+  none: { width: 1, dashes: '' },
+  success: { width: 1.5, dashes: '' },
+  partial_success: { width: 1.75, dashes: '9 3' },
+  retry: { width: 1.75, dashes: '4 3' },
+  fail: { width: 3, dashes: '' },
+  running: { width: 3, dashes: '12 3 3 3' },
+  suspended: { width: 1.75, dashes: '2 4' },
+  interrupted: { width: 1.5, dashes: '6 4' },
+  skipped: { width: 1.5, dashes: '1.5 3' },
 };
+export const nodeStates = Object.keys(strokes) as readonly NodeState[];
+
+const toneColours: Readonly<Record<Tone, readonly [line: ColourName, paper: ColourName]>> = {
+  run: ['running', 'running-paper'],
+  good: ['success', 'success-paper'],
+  warn: ['partial', 'partial-paper'],
+  bad: ['fail', 'fail-paper'],
+  quiet: ['stopped', 'stopped-paper'],
+};
+
+/** How the outline of a node in this state is drawn. */
+export function outlineOf(state: NodeState): StrokeLook & Readonly<Record<'line' | 'paper', ColourName>> {
+  const [line, paper] = state === 'none' ? (['line', 'paper'] as const) : toneColours[lookOf(state).tone];
+  return { ...strokes[state], line, paper };
+}
 
 const stroke = 'fill="none" stroke="currentColor" stroke-width="1.75"';
-const inner =
-  'class="sign-inner" fill="none" stroke="#ffffff" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"';
-const ring = `<circle cx="8" cy="8" r="6.5" ${stroke}/>`;
-
-/** Signs of states, 16 by 16, in the current colour. */
-export const stateSigns: Readonly<Record<NodeState | 'problem', string>> = {
-  none: '',
-  success: `<circle cx="8" cy="8" r="7.5" fill="currentColor"/><path d="M4.6 8.4l2.4 2.4 4.5-5" ${inner}/>`,
-  fail: `<path d="M5 .5h6L15.5 5v6L11 15.5H5L.5 11V5z" fill="currentColor"/><path d="M5.3 5.3l5.4 5.4M10.7 5.3l-5.4 5.4" ${inner}/>`,
-  partial_success: `${ring}<path d="M8 1.500a6.5 6.5 0 0 0 0 13z" fill="currentColor"/>`,
-  running: `${ring}<circle cx="8" cy="8" r="3.5" fill="currentColor"/>`,
-  suspended: `${ring}<path d="M6.2 5.2v5.6M9.8 5.2v5.6" ${stroke}/>`,
-  interrupted: `${ring}<path d="M3.5 12.5l9-9" ${stroke}/>`,
-  skipped: `${ring}<path d="M4.5 8h7" ${stroke}/>`,
-  retry: `<path d="M13.5 8a5.5 5.5 0 1 1-1.8-4.1M12.2.8v3.4H8.8" ${stroke}/>`,
-  problem: `<path d="M8 1l7.5 13.5H.5z" fill="currentColor" stroke="currentColor" stroke-linejoin="round"/><path d="M8 6v4M8 12.2v.1" ${inner}/>`,
-};
 
 /** Signs at edges: `✓` for a success, `✗` for a failure; paths from their middle, because not every font has them. */
 export const edgeMarks: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 /** A graph as a Mermaid flowchart, which GitHub and many editors draw. */
 import type { GraphView } from '../inspect/shapes.ts';
 import { cardOf, edgeLines, hasRun, isFailureEdge } from './card.ts';
-import { colours, kindLook, stateLooks } from './marks.ts';
+import { colours, kindLook, outlineOf } from './marks.ts';
 
 /** Ids that Mermaid reads as words of its language. */
 const reserved =
@@ -53,7 +53,7 @@ export function mermaid(view: GraphView): string {
 
 const classes = (view: GraphView): readonly string[] =>
   [...new Set(view.nodes.map(({ state }) => state))].map((state) => {
-    const { line, paper, width, dashes } = stateLooks[state];
+    const { line, paper, width, dashes } = outlineOf(state);
     const dashed = dashes === '' ? '' : `,stroke-dasharray:${dashes}`;
     return `  classDef ${state} fill:${colours[paper][0]},stroke:${colours[line][0]},color:${colours.ink[0]},stroke-width:${width}px${dashed}`;
   });

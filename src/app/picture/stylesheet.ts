@@ -1,16 +1,18 @@
 /** The rules for the classes of a picture: for a page, whose variables choose the colours, and for a file on a dark ground. */
-import { type ColourName, colours, stateLooks } from './marks.ts';
+import { type ColourName, colours, nodeStates, outlineOf } from './marks.ts';
 
 type Paint = (name: ColourName) => string;
 
 /** Rules below `.factory-picture`. */
 function rules(paint: Paint): string {
-  const states = Object.entries(stateLooks).map(
-    ([state, { line, paper, width, dashes }]) =>
+  const states = nodeStates.map((state) => {
+    const { line, paper, width, dashes } = outlineOf(state);
+    return (
       `.node.${state} .outline{stroke:${paint(line)};stroke-width:${width};stroke-dasharray:${dashes === '' ? 'none' : dashes}}` +
       `.node.${state} .outline:not(.inner){fill:${paint(paper)}}` +
-      `.sign[href="#sign-${state}"]{color:${paint(line)}}`,
-  );
+      `.sign[href="#sign-${state}"]{color:${paint(line)}}`
+    );
+  });
   return [
     `.ground{fill:${paint('ground')}}`,
     `.label,.title,.count{fill:${paint('ink')}}`,

@@ -1,8 +1,9 @@
 /** A run as a timeline: a lane for each node, a bar for each execution. */
 import { costWords, elapsedWords, usdWords } from '../../core/amounts.ts';
 import type { ExecutionGroup, ExecutionRow, RunView } from '../inspect/shapes.ts';
+import { lookOf } from '../inspect/states.ts';
 import { coordinate, framed, type LegendEntry, type Picture, sign, svgText } from './frame.ts';
-import { colours, kindLook, stateLooks } from './marks.ts';
+import { colours, kindLook, outlineOf } from './marks.ts';
 import { cutToWidth, escaped, textWidth } from './text.ts';
 import { type TimeScale, type TimeSpan, ticks, timeScale } from './time-scale.ts';
 
@@ -64,7 +65,7 @@ function orderLane(
       if (own.length === 0) return '';
       const from = xOf(scale, Math.min(...own.map((bar) => bar.from)));
       const to = xOf(scale, Math.max(...own.map((bar) => bar.to)));
-      const look = stateLooks[state === 'failed' ? 'fail' : state === 'running' ? 'running' : 'success'];
+      const look = outlineOf(state === 'failed' ? 'fail' : state === 'running' ? 'running' : 'success');
       const width = Math.max(to - from, leastBar);
       const words = [
         `${order.id}${count > 1 ? ` (${count})` : ''}`,
@@ -132,7 +133,7 @@ function barMarks(bar: Bar, middle: number, scale: TimeScale): string {
   const { worked, waits } = partsOf(bar);
   const working = worked.reduce((sum, { from, to }) => sum + to - from, 0);
   const model = working === 0 ? 0 : Math.min(1, bar.model_ms / working);
-  const look = stateLooks[bar.state];
+  const look = outlineOf(bar.state);
   const calm = bar.state === 'success';
   return [
     `<g class="bar ${bar.state}" data-execution="${escaped(`${bar.node}@${bar.visit}`)}"><title>${escaped(factsOf(bar))}</title>`,
@@ -175,7 +176,7 @@ function partsOf({ from, to, waits }: Bar): { worked: readonly TimeSpan[]; waits
 function factsOf(bar: Bar): string {
   const { node, visit, label, state, took_ms, attempts, waited_ms, model_ms, cost_usd, reason } = bar;
   return [
-    `${node}@${visit}${label === node ? '' : ` ${label}`}: ${stateLooks[state].words}`,
+    `${node}@${visit}${label === node ? '' : ` ${label}`}: ${lookOf(state).word}`,
     `time: ${elapsedWords(took_ms)}`,
     ...(model_ms > 0 ? [`model: ${elapsedWords(model_ms)}`] : []),
     ...(attempts > 1 ? [`attempts: ${attempts}`] : []),
@@ -224,7 +225,7 @@ function legendOf(bars: readonly Bar[]): readonly LegendEntry[] {
       : []),
     ...[...states].map((state) => ({
       mark: (at: readonly [number, number]) => sign(state, at),
-      words: stateLooks[state].words,
+      words: lookOf(state).word,
     })),
   ];
 }

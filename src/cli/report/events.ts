@@ -5,6 +5,7 @@ import type { RunEvent } from '../../core/events.ts';
 import { toldReason, waitWords } from '../../core/outcome.ts';
 import { forkWords } from '../../core/records/names.ts';
 import { oneLine, type Paint, painter } from './run.ts';
+import { stateSign } from './states.ts';
 
 type Kind = RunEvent['type'];
 type Of<K extends Kind> = Extract<RunEvent, { type: K }>;
@@ -85,7 +86,7 @@ type Live = {
   readonly rest: string;
 };
 
-const again = (paint: Paint): string => paint.yellow('↻');
+const again = (paint: Paint): string => stateSign('retry', paint);
 const time =
   ({ visit, elapsed_ms }: Of<'StageCompleted' | 'StageFailed'>, word = '') =>
   (paint: Paint): string =>
@@ -113,12 +114,12 @@ const live: { readonly [K in Kind]?: (event: Of<K>) => Live } = {
     rest: `wrote outside its scope, put back: ${paths.join(', ')}`,
   }),
   StageCompleted: (event) => ({
-    sign: (paint) => paint.green('✓'),
+    sign: (paint) => stateSign('success', paint),
     more: time(event, event.outcome === 'success' ? '' : event.outcome),
     rest: event.notes,
   }),
   StageFailed: (event) => ({
-    sign: (paint) => paint.red('✗'),
+    sign: (paint) => stateSign('fail', paint),
     more: time(event),
     rest: event.failure_reason === '' ? 'failed' : toldReason(event.failure_reason, event.attribution),
   }),

@@ -1,52 +1,16 @@
 /** Runs, nodes and causes on the screen: pure functions of what app/inspect reads. */
 import { basename } from 'node:path';
 import type { NodeRow } from '../../app/inspect/nodes.ts';
-import type {
-  Cause,
-  ExecutionGroup,
-  ExecutionRow,
-  ExecutionView,
-  RunRow,
-  RunView,
-} from '../../app/inspect/shapes.ts';
+import type { Cause, ExecutionGroup, ExecutionView, RunRow, RunView } from '../../app/inspect/shapes.ts';
+import { lookOf, signCharacter } from '../../app/inspect/states.ts';
 import { costWords, countedItems, elapsedWords, usdWords } from '../../core/amounts.ts';
 import { isPaused } from '../../core/outcome.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { forkWords } from '../../core/records/names.ts';
 import { columns, foreign, oneLine, type Paint, rowsText, spentWords, tableRow } from './run.ts';
+import { stateCell, statePaint } from './states.ts';
 
 type Status = RunRow['status'];
-type Colour = 'green' | 'cyan' | 'yellow' | 'red';
-
-/** Sign, word and colour of a run. Suspended runs wait by themselves, interrupted ones were stopped by a user or a signal, crashed ones were not. */
-const statuses: Readonly<Record<Status, readonly [sign: string, word: string, colour: Colour]>> = {
-  running: ['●', 'running', 'cyan'],
-  completed: ['✓', 'completed', 'green'],
-  failed: ['✗', 'failed', 'red'],
-  interrupted: ['⊘', 'interrupted', 'yellow'],
-  crashed: ['!', 'crashed', 'red'],
-  paused_quota: ['‖', 'suspended', 'yellow'],
-  paused_outage: ['‖', 'suspended', 'yellow'],
-  paused_auth: ['‖', 'suspended', 'yellow'],
-  paused_billing: ['‖', 'suspended', 'yellow'],
-  paused_disk: ['‖', 'suspended', 'yellow'],
-  unreadable: ['?', 'unreadable', 'red'],
-};
-export const statusWord = (status: Status): string => statuses[status][1];
-export const statusCell = (status: Status): string => `${statuses[status][0]} ${statuses[status][1]}`;
-export const statusPaint = (status: Status, paint: Paint): ((text: string) => string) =>
-  paint[statuses[status][2]];
-
-const states: Readonly<Record<ExecutionRow['state'], readonly [sign: string, colour: Colour]>> = {
-  running: ['●', 'cyan'],
-  suspended: ['‖', 'yellow'],
-  interrupted: ['■', 'yellow'],
-  success: ['✓', 'green'],
-  partial_success: ['◐', 'yellow'],
-  retry: ['↻', 'yellow'],
-  fail: ['✗', 'red'],
-  skipped: ['–', 'yellow'],
-};
 
 /** The headline, and the run that this one repeats or began with. */
 export const storyOf = ({ headline, reason, status, replay_of, forked_from }: RunRow): string =>
@@ -61,7 +25,7 @@ export const storyOf = ({ headline, reason, status, replay_of, forked_from }: Ru
 /** How a run stands, and the command to run next on a second line; `row` is undefined for a run that was removed meanwhile. */
 export function runLine(head: string, row: RunRow | undefined): string {
   if (row === undefined) return `${head} removed`;
-  const word = statusWord(row.status);
+  const word = lookOf(row.status).word;
   const story = foreign(storyOf(row), '  ');
   const stands = story.startsWith(word) ? story : `${word}${story === '' ? '' : `: ${story}`}`;
   return `${head} ${stands}${row.next === '' ? '' : `\nnext: ${row.next}`}`;
@@ -78,7 +42,7 @@ export function nodeTable(rows: readonly NodeRow[], paint: Paint, width: number)
     ...(retried ? [row.retries === 0 ? '' : String(row.retries)] : []),
     elapsedWords(row.took_ms),
     ...(paid ? [row.spent.calls === 0 ? '' : costWords(row.spent)] : []),
-    [`${states[row.outcome][0]} ${row.outcome}`, row.failure_class ?? '', row.failure_reason]
+    [`${signCharacter(row.outcome)} ${row.outcome}`, row.failure_class ?? '', row.failure_reason]
       .filter((word) => word !== '')
       .join(' · '),
   ]);
@@ -96,17 +60,9 @@ export function nodeTable(rows: readonly NodeRow[], paint: Paint, width: number)
     const line = tableRow(row, width);
     return outcome === undefined
       ? paint.dim(line.text)
-      : `${line.before}${paint[states[outcome][1]](line.last)}`;
+      : `${line.before}${statePaint(outcome, paint)(line.last)}`;
   });
 }
-
-const groupSigns: Readonly<Record<ExecutionGroup['state'], readonly [sign: string, colour: Colour | 'dim']>> =
-  {
-    waiting: ['·', 'dim'],
-    running: ['●', 'cyan'],
-    done: ['✓', 'green'],
-    failed: ['✗', 'red'],
-  };
 
 /** Work orders and the parts next to them, each with its attempts and why the latest of them failed. */
 export function orderTable(
@@ -115,7 +71,7 @@ export function orderTable(
   width: number,
 ): readonly string[] {
   const cells = groups.map(({ id, kind, title, state, attempts, took_ms, commit }) => [
-    `${groupSigns[state][0]} ${kind === 'order' ? id : title}`,
+    `${signCharacter(state)} ${kind === 'order' ? id : title}`,
     attempts.length === 0 ? '' : countedItems(attempts.length, 'attempt'),
     took_ms === 0 ? '' : elapsedWords(took_ms),
     [
@@ -126,7 +82,7 @@ export function orderTable(
   ]);
   return columns(cells).map((row, at) => {
     const state = groups[at]?.state ?? 'waiting';
-    return paint[groupSigns[state][1]](tableRow(row, width).text);
+    return statePaint(state, paint)(tableRow(row, width).text);
   });
 }
 
@@ -136,10 +92,10 @@ export function standingText(view: RunView, steps: number, paint: Paint): string
   const time =
     status === 'running' ? `for ${elapsedWords(view.elapsed_ms)}` : `after ${elapsedWords(view.elapsed_ms)}`;
   return [
-    statusPaint(
+    statePaint(
       status,
       paint,
-    )(`${statusCell(status)} ${time}: ${foreign(withoutWord(headline, status), '  ')}`),
+    )(`${stateCell(status)} ${time}: ${foreign(withoutWord(headline, status), '  ')}`),
     ...rowsText(
       [
         ['nodes', `${steps}`],
@@ -155,7 +111,7 @@ export function standingText(view: RunView, steps: number, paint: Paint): string
 
 /** `crashed at check` follows the word `crashed`. */
 const withoutWord = (headline: string, status: Status): string =>
-  headline.startsWith(`${statusWord(status)} `) ? headline.slice(statusWord(status).length + 1) : headline;
+  headline.startsWith(`${lookOf(status).word} `) ? headline.slice(lookOf(status).word.length + 1) : headline;
 
 export const progressWords = ({ done, total, current }: NonNullable<RunRow['progress']>): string =>
   `${done} of ${total} done${current === null ? '' : `, ${current} is next`}`;
@@ -184,7 +140,7 @@ export const settingRows = (
 
 /** The cause in a few lines, its evidence and the next command. */
 export function causeText(cause: Cause, status: Status, paint: Paint): string {
-  const head = statusPaint(status, paint)(`${statusCell(status)}: ${withoutWord(cause.headline, status)}`);
+  const head = statePaint(status, paint)(`${stateCell(status)}: ${withoutWord(cause.headline, status)}`);
   return [
     head,
     ...cause.lines.map((line) => `  ${line}`),
@@ -195,9 +151,8 @@ export function causeText(cause: Cause, status: Status, paint: Paint): string {
 
 /** The page of one execution. */
 export function executionText(view: ExecutionView, folder: string, paint: Paint): string {
-  const [sign, colour] = states[view.state];
   const label = view.label === view.node ? '' : `  ${paint.dim(view.label)}`;
-  const head = `${paint[colour](`${sign} ${view.node}@${view.visit} ${view.state} in ${elapsedWords(view.took_ms)}`)}${label}`;
+  const head = `${statePaint(view.state, paint)(`${signCharacter(view.state)} ${view.node}@${view.visit} ${view.state} in ${elapsedWords(view.took_ms)}`)}${label}`;
   const indent = ' '.repeat(12);
   const rows = [
     ...(view.reason === '' ? [] : [['reason', foreign(view.reason, indent)] as const]),

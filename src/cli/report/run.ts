@@ -1,6 +1,7 @@
 /** All words for people about a run: pure functions of events and results. */
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
+import { signCharacter } from '../../app/inspect/states.ts';
 import { countedItems, elapsedWords, usdWords } from '../../core/amounts.ts';
 import { type Spent, tokensOf } from '../../core/budget/usage.ts';
 import { failureLines } from '../../core/failure-excerpt.ts';
@@ -9,6 +10,7 @@ import { auditWords } from '../../core/records/audit.ts';
 import { forkWords } from '../../core/records/names.ts';
 import type { Evidence, EvidenceCommand, RunResult } from '../../core/records/result.ts';
 import { columnsOf } from './diagnostics.ts';
+import { statePaint } from './states.ts';
 
 export type Paint = ReturnType<typeof pc.createColors>;
 export const painter = (colour: boolean): Paint => pc.createColors(colour);
@@ -97,13 +99,11 @@ export function summary(result: RunResult, paint: Paint): string {
 
 function headOf({ status, reason, elapsed_ms, wake_at, evidence }: RunResult, paint: Paint): string {
   const why = foreign(reason, column);
+  const head = (text: string) => statePaint(status, paint)(`${signCharacter(status)} ${text}`);
   const but = evidence?.unjudged === undefined ? '' : paint.yellow(`, but ${evidence.unjudged}`);
-  if (status === 'completed') return `${paint.green(`✓ success in ${elapsedWords(elapsed_ms)}`)}${but}`;
-  if (isPaused(status))
-    return paint.yellow(`■ suspended${wake_at === undefined ? '' : ` until ${wake_at}`}: ${why}`);
-  return status === 'interrupted'
-    ? paint.yellow(`■ ${why} after ${elapsedWords(elapsed_ms)}`)
-    : paint.red(`✗ failed: ${why}`);
+  if (status === 'completed') return `${head(`success in ${elapsedWords(elapsed_ms)}`)}${but}`;
+  if (isPaused(status)) return head(`suspended${wake_at === undefined ? '' : ` until ${wake_at}`}: ${why}`);
+  return status === 'interrupted' ? head(`${why} after ${elapsedWords(elapsed_ms)}`) : head(`failed: ${why}`);
 }
 
 function failureRows(result: RunResult): readonly Row[] {

@@ -5,6 +5,7 @@ import type { RunEvent } from '../../core/events.ts';
 import { columnsOf } from './diagnostics.ts';
 import { liveLine } from './events.ts';
 import { oneLine, type Paint, tail } from './run.ts';
+import { stateSign } from './states.ts';
 
 export type ScreenOptions = {
   readonly paint: Paint;
@@ -59,7 +60,7 @@ export function runScreen(options: ScreenOptions): RunScreen {
       ? undefined
       : // Of one that is tried again the last attempt is shown.
         { ...begun, now: change, lines: change.attempt > begun.now.attempt ? [] : begun.lines };
-    return change.done ? [head(begun, change, now, width, paint.green('✓'))] : [];
+    return change.done ? [head(begun, change, now, width, stateSign('done', paint))] : [];
   };
   /** The line of a work order that is not done when the run stops; of a failed run with its steps. */
   const left = (failed: boolean, now: number, width: number): readonly string[] => {
@@ -67,7 +68,7 @@ export function runScreen(options: ScreenOptions): RunScreen {
     order = undefined;
     node = undefined;
     if (open === undefined) return [];
-    const line = head(open, open.now, now, width, failed ? paint.red('✗') : paint.yellow('■'));
+    const line = head(open, open.now, now, width, stateSign(failed ? 'failed' : 'interrupted', paint));
     return failed && !unfolded ? [line, ...open.lines.map((step) => step(width))] : [line];
   };
   return {
@@ -108,7 +109,7 @@ export function runScreen(options: ScreenOptions): RunScreen {
       const running = node === undefined ? [] : runningLines(node, now, sinceStart(now), width, options);
       if (order === undefined) return running;
       const steps = unfolded ? [] : order.lines.slice(-mostUnfolded).map((step) => step(width));
-      const of = head(order, order.now, now, width, paint.cyan('●'));
+      const of = head(order, order.now, now, width, stateSign('running', paint));
       return [of, ...steps, ...running.map((line) => `${indent}${line}`)];
     },
   };

@@ -1,7 +1,7 @@
 /** An event in words, for the list of events. */
+import type { ShownState } from '../../../app/inspect/states.ts';
 import type { StoredEvent } from '../../contract.ts';
 import { durationText, exactTime } from './format.ts';
-import type { ShownState } from './looks.ts';
 
 export interface EventLine {
   readonly what: string;

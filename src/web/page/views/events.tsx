@@ -1,6 +1,7 @@
 /** The events of a run as they were written. */
 import { computed, signal } from '@preact/signals';
 import type { RunView } from '../../../app/inspect/shapes.ts';
+import { lookOf } from '../../../app/inspect/states.ts';
 import type { StoredEvent } from '../../contract.ts';
 import { executionPath } from '../selection.ts';
 import { follow } from '../settings.ts';
@@ -8,7 +9,6 @@ import { caughtUp, events } from '../store.ts';
 import { nodeNamed } from '../text/address.ts';
 import { eventLine } from '../text/event-line.ts';
 import { clockTime, exactTime } from '../text/format.ts';
-import { lookOf } from '../text/looks.ts';
 import { Shape } from './icon.tsx';
 import { Windowed } from './windowed.tsx';
 

@@ -2,13 +2,13 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { RunView } from '../../../app/inspect/shapes.ts';
+import { lookOf } from '../../../app/inspect/states.ts';
 import { countedItems, usdWords } from '../../../core/amounts.ts';
 import { api, readProblem } from '../api.ts';
 import { reconnected } from '../live.ts';
 import { go } from '../place.ts';
 import { executionPath, selectedExecution } from '../selection.ts';
 import { durationText } from '../text/format.ts';
-import { lookOf } from '../text/looks.ts';
 import { useView, type ZoomView, zoomed } from './zoom.ts';
 
 export function GraphPanel({ run }: { run: RunView }) {

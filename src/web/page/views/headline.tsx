@@ -1,5 +1,6 @@
 /** The head of a run: the cause before the state, and the next action with it. */
 import type { RunView } from '../../../app/inspect/shapes.ts';
+import { lookOf } from '../../../app/inspect/states.ts';
 import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
 import { executionPath } from '../selection.ts';
@@ -7,7 +8,6 @@ import { follow } from '../settings.ts';
 import { runViewAt } from '../store.ts';
 import { nodeNamed, pathOf } from '../text/address.ts';
 import { pathEnd, tokensText } from '../text/format.ts';
-import { lookOf } from '../text/looks.ts';
 import { ActButtons } from './acts.tsx';
 import { State } from './icon.tsx';
 import { Ago, Command, Elapsed } from './parts.tsx';

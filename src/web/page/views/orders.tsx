@@ -1,6 +1,7 @@
 /** The executions of a run by work order, or by part of the pipeline; those of a plain pipeline in one list. */
 import { signal } from '@preact/signals';
 import type { ExecutionGroup, ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
+import { lookOf } from '../../../app/inspect/states.ts';
 import { countedItems } from '../../../core/amounts.ts';
 import { now } from '../clock.ts';
 import { address, go } from '../place.ts';
@@ -8,7 +9,6 @@ import { executionPath, selectedExecution } from '../selection.ts';
 import { runViewAt } from '../store.ts';
 import { pathOf } from '../text/address.ts';
 import { durationText } from '../text/format.ts';
-import { lookOf } from '../text/looks.ts';
 import { Shape } from './icon.tsx';
 
 /** Groups that the reader has unfolded or folded; the others are unfolded while they run, or if they failed. */

@@ -2,6 +2,7 @@
 import { computed, effect, signal, useComputed } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { RunRow } from '../../../app/inspect/shapes.ts';
+import { lookOf } from '../../../app/inspect/states.ts';
 import { costWords, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
 import { addKeys } from '../keys.ts';
@@ -9,7 +10,6 @@ import { connection } from '../live.ts';
 import { go } from '../place.ts';
 import { runs, runsAt, watchRuns } from '../store.ts';
 import { pathOf } from '../text/address.ts';
-import { lookOf } from '../text/looks.ts';
 import { type RunFilter, runFilters, runSections, runsLike } from '../text/run-list.ts';
 import { NoRuns } from './empty.tsx';
 import { Shape } from './icon.tsx';
@@ -153,15 +153,18 @@ function Section({ title, rows }: { title: string; rows: readonly RunRow[] }) {
 
 /** How many of each state, where a section has several. */
 function Counts({ rows }: { rows: readonly RunRow[] }) {
-  const counts = new Map<RunRow['status'], number>();
-  for (const { status } of rows) counts.set(status, (counts.get(status) ?? 0) + 1);
+  const counts = new Map<string, { readonly status: RunRow['status']; count: number }>();
+  for (const { status } of rows) {
+    const { word } = lookOf(status);
+    counts.set(word, { status, count: (counts.get(word)?.count ?? 0) + 1 });
+  }
   if (counts.size < 2) return null;
   return (
     <span class="counts">
-      {[...counts].map(([status, count]) => (
-        <span key={status} title={`${count} ${lookOf(status).word}`}>
+      {[...counts].map(([word, { status, count }]) => (
+        <span key={word} title={`${count} ${word}`}>
           <Shape state={status} /> <span class="number">{count}</span>
-          <span class="hidden"> {lookOf(status).word}</span>
+          <span class="hidden"> {word}</span>
         </span>
       ))}
     </span>

@@ -2,12 +2,12 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
+import { lookOf } from '../../../app/inspect/states.ts';
 import { countedItems, usdWords } from '../../../core/amounts.ts';
 import { now } from '../clock.ts';
 import { executionPath, selectedExecution } from '../selection.ts';
 import { clockTime, durationText, exactTime, tokensText } from '../text/format.ts';
 import { axisMarks, type Bar, type LaneItem, type Lanes, laneItems, timelineLanes } from '../text/lanes.ts';
-import { lookOf } from '../text/looks.ts';
 import { Shape } from './icon.tsx';
 
 /** A part of the axis, 0 to 1. */
