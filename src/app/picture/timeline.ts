@@ -2,10 +2,16 @@
 import { costWords, elapsedWords, usdWords } from '../../core/amounts.ts';
 import type { ExecutionGroup, ExecutionRow, RunView } from '../inspect/shapes.ts';
 import { lookOf } from '../inspect/states.ts';
+import {
+  axisMarks,
+  type Timeline,
+  type TimelineBar,
+  type TimeSpan,
+  timelineOf,
+} from '../inspect/timeline.ts';
 import { coordinate, framed, type LegendEntry, type Picture, sign, svgText } from './frame.ts';
 import { colours, kindLook, outlineOf } from './marks.ts';
 import { cutToWidth, escaped, textWidth } from './text.ts';
-import { type TimeScale, type TimeSpan, ticks, timeScale } from './time-scale.ts';
 
 const columns = { label: 215, plot: 780, total: 115 } as const;
 const lane = { height: 26, bar: 14 } as const;
@@ -13,58 +19,67 @@ const axis = 24;
 /** A shorter bar could not be seen. */
 const leastBar = 2.5;
 
-type Bar = ExecutionRow & TimeSpan;
-
 /** An SVG text. Each execution is a group with `data-execution="NODE@VISIT"` and its state as a class. */
 export function timeline(run: RunView, picture: Picture = {}): string {
-  const bars = run.executions.map((row): Bar => {
-    const from = Date.parse(row.began_at);
-    return { ...row, from, to: row.ended_at === null ? from + row.took_ms : Date.parse(row.ended_at) };
-  });
-  const scale = timeScale(bars, columns.plot);
-  const nodes = [...new Set(bars.map(({ node }) => node))];
-  const lanes = nodes.map((node) => bars.filter((bar) => bar.node === node));
+  const time = timelineOf(run.executions);
   const orders = run.groups.filter(({ kind }) => kind === 'order');
   const top = axis + (orders.length === 0 ? 0 : lane.height);
-  const height = top + lanes.length * lane.height;
+  const height = top + time.lanes.length * lane.height;
   const content = [
-    ...grid(scale, height),
-    ...(orders.length === 0 ? [] : orderLane(orders, bars, scale)),
-    ...lanes.flatMap((row, at) => laneMarks(row, top + at * lane.height, scale)),
-    ...scale.cuts.map((cut) => cutMark(cut, scale, height)),
+    ...grid(time, height),
+    ...(orders.length === 0 ? [] : orderLane(orders, time)),
+    ...time.lanes.flatMap(({ bars }, at) => laneMarks(bars, top + at * lane.height, time)),
+    ...time.pauses.map((pause) => cutMark(pause, time, height)),
   ];
   return framed({
     ...picture,
-    ...{ name: `Timeline of ${run.title}`, content, height, legend: legendOf(bars) },
+    ...{ name: `Timeline of ${run.title}`, content, height, legend: legendOf(run.executions) },
     width: columns.label + columns.plot + columns.total,
   });
 }
 
-const xOf = (scale: TimeScale, time: number): number => columns.label + scale.x(time);
+const xOf = ({ at }: Timeline, time: number): number => columns.label + at(time) * columns.plot;
+const middleOf = (time: Timeline, { from, to }: TimeSpan): number => (xOf(time, from) + xOf(time, to)) / 2;
 
-const grid = (scale: TimeScale, height: number): readonly string[] =>
-  ticks(scale, 80).map(({ x, words }) => {
-    const at = columns.label + x;
-    return [
-      `<path class="grid" d="M${coordinate(at)} ${axis - 6}V${coordinate(height)}" fill="none" stroke="${colours.line[0]}" stroke-width="0.5" stroke-dasharray="1 3"/>`,
-      svgText([at, axis - 11], 10, words, `class="details" text-anchor="middle" fill="${colours.quiet[0]}"`),
-    ].join('');
-  });
+/** Points between two marks of the axis. */
+const apart = 80;
+
+const grid = (time: Timeline, height: number): readonly string[] =>
+  axisMarks(time, columns.plot / apart)
+    .map((mark) => ({ x: xOf(time, mark), words: tickWords(mark - time.from) }))
+    // The words of a mark next to a pause would lie on those of the pause.
+    .filter(({ x }) => time.pauses.every((pause) => Math.abs(x - middleOf(time, pause)) >= apart / 2))
+    .map(({ x, words }) =>
+      [
+        `<path class="grid" d="M${coordinate(x)} ${axis - 6}V${coordinate(height)}" fill="none" stroke="${colours.line[0]}" stroke-width="0.5" stroke-dasharray="1 3"/>`,
+        svgText([x, axis - 11], 10, words, `class="details" text-anchor="middle" fill="${colours.quiet[0]}"`),
+      ].join(''),
+    );
+
+/** `0`, `0.5s`, `15s`, `2m`, `1m30s`, `3h`, `3h05m`. */
+export function tickWords(ms: number): string {
+  if (ms === 0) return '0';
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))}s`;
+  const whole = Math.round(ms / 1000);
+  const [hours, minutes, seconds] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const after = seconds === 0 ? '' : `${two(seconds)}s`;
+  if (hours === 0) return `${minutes}m${after}`;
+  return minutes === 0 && seconds === 0 ? `${hours}h` : `${hours}h${two(minutes)}m${after}`;
+}
 
 /** The work orders above the nodes, each attempt with its name. */
-function orderLane(
-  orders: readonly ExecutionGroup[],
-  bars: readonly Bar[],
-  scale: TimeScale,
-): readonly string[] {
-  const named = new Map(bars.map((bar) => [`${bar.node}@${bar.visit}`, bar]));
+function orderLane(orders: readonly ExecutionGroup[], time: Timeline): readonly string[] {
+  const named = new Map(
+    time.lanes.flatMap(({ bars }) => bars.map((bar) => [nameOf(bar.execution), bar] as const)),
+  );
   const title = svgText([0, axis + 17], 12, 'Work orders', `class="label" fill="${colours.ink[0]}"`);
   const attempts = orders.flatMap((order) =>
     order.attempts.map(({ state, executions, number: count, why }) => {
       const own = executions.flatMap((name) => named.get(name) ?? []);
       if (own.length === 0) return '';
-      const from = xOf(scale, Math.min(...own.map((bar) => bar.from)));
-      const to = xOf(scale, Math.max(...own.map((bar) => bar.to)));
+      const from = xOf(time, Math.min(...own.map((bar) => bar.from)));
+      const to = xOf(time, Math.max(...own.map((bar) => bar.to)));
       const look = outlineOf(state === 'failed' ? 'fail' : state === 'running' ? 'running' : 'success');
       const width = Math.max(to - from, leastBar);
       const words = [
@@ -90,13 +105,14 @@ function orderLane(
   return [title, ...attempts];
 }
 
-function laneMarks(bars: readonly Bar[], top: number, scale: TimeScale): readonly string[] {
-  const [first] = bars;
+function laneMarks(bars: readonly TimelineBar[], top: number, time: Timeline): readonly string[] {
+  const rows = bars.map(({ execution }) => execution);
+  const [first] = rows;
   if (first === undefined) return [];
   const middle = top + lane.height / 2;
-  const spent = bars.reduce((sum, { took_ms }) => sum + took_ms, 0);
-  const cost_usd = bars.reduce((sum, bar) => sum + (bar.cost_usd ?? 0), 0);
-  const unknown_cost = bars.filter((bar) => bar.cost_usd === null).length;
+  const spent = rows.reduce((sum, { took_ms }) => sum + took_ms, 0);
+  const cost_usd = rows.reduce((sum, row) => sum + (row.cost_usd ?? 0), 0);
+  const unknown_cost = rows.filter((row) => row.cost_usd === null).length;
   const total = [
     ...(bars.length > 1 ? [`×${bars.length}`] : []),
     elapsedWords(spent),
@@ -112,7 +128,7 @@ function laneMarks(bars: readonly Bar[], top: number, scale: TimeScale): readonl
       cutToWidth(first.label, columns.label - 34, 12),
       `class="label" fill="${colours.ink[0]}"`,
     ),
-    ...bars.map((bar) => barMarks(bar, middle, scale)),
+    ...bars.map((bar) => barMarks(bar, middle, time)),
     svgText(
       [right + columns.total, middle + 4],
       10,
@@ -123,60 +139,45 @@ function laneMarks(bars: readonly Bar[], top: number, scale: TimeScale): readonl
 }
 
 /** One execution: its attempts, of each the share of model calls; the waits between them; a sign if it did not succeed. */
-function barMarks(bar: Bar, middle: number, scale: TimeScale): string {
+function barMarks(bar: TimelineBar, middle: number, time: Timeline): string {
   const top = middle - lane.bar / 2;
   const rect = (from: number, to: number, attributes: string, share: readonly [number, number] = [0, 1]) => {
-    const x = xOf(scale, from);
-    const width = Math.max(xOf(scale, to) - x, leastBar);
+    const x = xOf(time, from);
+    const width = Math.max(xOf(time, to) - x, leastBar);
     return `<rect x="${coordinate(x)}" y="${coordinate(top + share[0] * lane.bar)}" width="${coordinate(width)}" height="${coordinate((share[1] - share[0]) * lane.bar)}" ${attributes}/>`;
   };
-  const { worked, waits } = partsOf(bar);
-  const working = worked.reduce((sum, { from, to }) => sum + to - from, 0);
-  const model = working === 0 ? 0 : Math.min(1, bar.model_ms / working);
-  const look = outlineOf(bar.state);
-  const calm = bar.state === 'success';
+  const { execution, attempts, waits, model } = bar;
+  const { state } = execution;
   return [
-    `<g class="bar ${bar.state}" data-execution="${escaped(`${bar.node}@${bar.visit}`)}"><title>${escaped(factsOf(bar))}</title>`,
-    ...worked.flatMap(({ from, to }) => [
+    `<g class="bar ${state}" data-execution="${escaped(nameOf(execution))}"><title>${escaped(factsOf(execution))}</title>`,
+    ...attempts.flatMap(({ from, to }) => [
       ...(model < 1 ? [rect(from, to, `class="work" fill="${colours.work[0]}"`)] : []),
       ...(model > 0 ? [rect(from, to, `class="model" fill="${colours.model[0]}"`, [1 - model, 1])] : []),
     ]),
     ...waits.map(({ from, to }) =>
       rect(from, to, `class="wait" fill="url(#hatch)" stroke="${colours.quiet[0]}" stroke-width="0.5"`),
     ),
-    ...(calm
+    ...(state === 'success'
       ? []
       : [
           rect(
             bar.from,
             bar.to,
-            `class="edge-of-bar" fill="none" stroke="${colours[look.line][0]}" stroke-width="1.5"`,
+            `class="edge-of-bar" fill="none" stroke="${colours[outlineOf(state).line][0]}" stroke-width="1.5"`,
           ),
           // At its upper corner, where it covers no other bar.
-          sign(bar.state, [Math.max(xOf(scale, bar.to) - 6, xOf(scale, bar.from) - 3), top - 6], 11),
+          sign(state, [Math.max(xOf(time, bar.to) - 6, xOf(time, bar.from) - 3), top - 6], 11),
         ]),
     '</g>',
   ].join('');
 }
 
-/** When it worked and when it waited. */
-function partsOf({ from, to, waits }: Bar): { worked: readonly TimeSpan[]; waits: readonly TimeSpan[] } {
-  const pauses = waits.map(({ at, ms }) => {
-    const began = Math.min(Math.max(Date.parse(at), from), to);
-    return { from: began, to: Math.min(began + ms, to) };
-  });
-  const starts = [from, ...pauses.map((pause) => pause.to)];
-  const ends = [...pauses.map((pause) => pause.from), to];
-  return {
-    worked: starts.map((start, at) => ({ from: start, to: Math.max(ends[at] ?? to, start) })),
-    waits: pauses,
-  };
-}
+const nameOf = ({ node, visit }: ExecutionRow): string => `${node}@${visit}`;
 
-function factsOf(bar: Bar): string {
-  const { node, visit, label, state, took_ms, attempts, waited_ms, model_ms, cost_usd, reason } = bar;
+function factsOf(row: ExecutionRow): string {
+  const { node, label, state, took_ms, attempts, waited_ms, model_ms, cost_usd, reason } = row;
   return [
-    `${node}@${visit}${label === node ? '' : ` ${label}`}: ${lookOf(state).word}`,
+    `${nameOf(row)}${label === node ? '' : ` ${label}`}: ${lookOf(state).word}`,
     `time: ${elapsedWords(took_ms)}`,
     ...(model_ms > 0 ? [`model: ${elapsedWords(model_ms)}`] : []),
     ...(attempts > 1 ? [`attempts: ${attempts}`] : []),
@@ -187,31 +188,32 @@ function factsOf(bar: Bar): string {
 }
 
 /** A pause that is cut short, with its length. */
-function cutMark({ from, to }: TimeSpan, scale: TimeScale, height: number): string {
-  const x = (xOf(scale, from) + xOf(scale, to)) / 2;
+function cutMark(pause: TimeSpan, time: Timeline, height: number): string {
+  const x = middleOf(time, pause);
+  const length = elapsedWords(pause.to - pause.from);
   const zigzag = `M${coordinate(x - 3)} ${axis - 2}${'l6 6l-6 6'.repeat(Math.floor((height - axis) / 12) + 1)}`;
   return [
-    `<g class="cut"><title>${escaped(`no execution for ${elapsedWords(to - from)}`)}</title>`,
+    `<g class="cut"><title>${escaped(`no execution for ${length}`)}</title>`,
     `<path d="${zigzag}" class="grid" fill="none" stroke="${colours.line[0]}"/>`,
     svgText(
       [x, axis - 11],
       10,
-      elapsedWords(to - from),
+      length,
       `class="details" text-anchor="middle" font-style="italic" fill="${colours.quiet[0]}"`,
     ),
     '</g>',
   ].join('');
 }
 
-function legendOf(bars: readonly Bar[]): readonly LegendEntry[] {
+function legendOf(rows: readonly ExecutionRow[]): readonly LegendEntry[] {
   const box =
     (attributes: string) =>
     ([x, y]: readonly [number, number]) =>
       `<rect x="${coordinate(x)}" y="${coordinate(y + 3)}" width="16" height="10" ${attributes}/>`;
-  const states = new Set(bars.map(({ state }) => state).filter((state) => state !== 'success'));
-  const waited = bars.some(({ waits }) => waits.length > 0);
+  const states = new Set(rows.map(({ state }) => state).filter((state) => state !== 'success'));
+  const waited = rows.some(({ waits }) => waits.length > 0);
   return [
-    ...(bars.some(({ model_ms }) => model_ms > 0)
+    ...(rows.some(({ model_ms }) => model_ms > 0)
       ? [{ mark: box(`class="model" fill="${colours.model[0]}"`), words: 'model calls' }]
       : []),
     { mark: box(`class="work" fill="${colours.work[0]}"`), words: 'programs and the rest' },

@@ -3,18 +3,22 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
+import {
+  axisMarks,
+  type Timeline,
+  type TimelineBar,
+  type TimeSpan,
+  timelineOf,
+} from '../../../app/inspect/timeline.ts';
 import { countedItems, usdWords } from '../../../core/amounts.ts';
 import { now } from '../clock.ts';
 import { executionPath, selectedExecution } from '../selection.ts';
 import { clockTime, durationText, exactTime, tokensText } from '../text/format.ts';
-import { axisMarks, type Bar, type LaneItem, type Lanes, laneItems, timelineLanes } from '../text/lanes.ts';
+import { barParts, type LaneItem, laneItems } from '../text/lanes.ts';
 import { Shape } from './icon.tsx';
 
 /** A part of the axis, 0 to 1. */
-interface Part {
-  readonly from: number;
-  readonly to: number;
-}
+type Part = TimeSpan;
 
 const all: Part = { from: 0, to: 1 };
 
@@ -22,7 +26,7 @@ export function TimelinePanel({ run }: { run: RunView }) {
   const shown = useSignal<Part>(all);
   const pointed = useSignal<ExecutionRow | null>(null);
   if (run.executions.length === 0) return <p class="loading">Nothing has been executed.</p>;
-  const lanes = timelineLanes(run.executions, run.status === 'running' ? now.value : 0);
+  const timeline = timelineOf(run.executions, run.status === 'running' ? now.value : undefined);
   return (
     <div class="timeline">
       <p class="legend">
@@ -41,7 +45,7 @@ export function TimelinePanel({ run }: { run: RunView }) {
           </button>
         )}
       </p>
-      <Plot run={run} lanes={lanes} shown={shown} pointed={pointed} />
+      <Plot run={run} timeline={timeline} shown={shown} pointed={pointed} />
       <p class="figures" aria-live="off">
         {pointed.value === null ? (
           <span class="quiet">Point at a bar for its figures. Drag to zoom.</span>
@@ -55,16 +59,16 @@ export function TimelinePanel({ run }: { run: RunView }) {
 
 interface PlotProps {
   readonly run: RunView;
-  readonly lanes: Lanes;
+  readonly timeline: Timeline;
   readonly shown: { value: Part };
   readonly pointed: { value: ExecutionRow | null };
 }
 
-function Plot({ run, lanes, shown, pointed }: PlotProps) {
+function Plot({ run, timeline, shown, pointed }: PlotProps) {
   const plot = useRef<HTMLDivElement>(null);
   const chosen = useSignal<Part | null>(null);
   const { from, to } = shown.value;
-  const place = (time: number) => ((lanes.at(time) - from) / (to - from)) * 100;
+  const place = (time: number) => ((timeline.at(time) - from) / (to - from)) * 100;
   const drag = (event: PointerEvent) => {
     const edge = plot.current?.getBoundingClientRect();
     if (edge === undefined || event.button !== 0) return;
@@ -85,22 +89,24 @@ function Plot({ run, lanes, shown, pointed }: PlotProps) {
     addEventListener('pointermove', move);
     addEventListener('pointerup', end);
   };
-  const perLane = lanes.lanes.map((_, index) =>
-    lanes.bars.filter((bar) => bar.lane === index && lanes.at(bar.to) >= from && lanes.at(bar.from) <= to),
-  );
+  const lanes = timeline.lanes.map(({ node, bars }) => ({
+    node,
+    label: bars[0]?.execution.label ?? node,
+    bars: bars.filter((bar) => timeline.at(bar.to) >= from && timeline.at(bar.from) <= to),
+  }));
   return (
     <div class="plot">
-      <Axis lanes={lanes} shown={shown.value} place={place} />
+      <Axis timeline={timeline} shown={shown.value} place={place} />
       <div class="lanes">
         <ul class="lane-names">
-          {lanes.lanes.map(({ node, label }) => (
+          {lanes.map(({ node, label }) => (
             <li key={node} title={label}>
               {node}
             </li>
           ))}
         </ul>
         <div ref={plot} class="bars" onPointerDown={drag}>
-          {lanes.idle.map((gap) => (
+          {timeline.pauses.map((gap) => (
             <span
               key={gap.from}
               class="idle"
@@ -109,10 +115,10 @@ function Plot({ run, lanes, shown, pointed }: PlotProps) {
             />
           ))}
           <ul>
-            {perLane.map((bars, index) => (
-              <li key={lanes.lanes[index]?.node} class="lane">
-                {laneItems(bars, lanes.at, (to - from) / 500).map((item) => (
-                  <Item key={item[0]?.execution.visit} {...{ run, item, place, pointed, shown, lanes }} />
+            {lanes.map(({ node, bars }) => (
+              <li key={node} class="lane">
+                {laneItems(bars, timeline.at, (to - from) / 500).map((item) => (
+                  <Item key={item[0]?.execution.visit} {...{ run, item, place, pointed, shown, timeline }} />
                 ))}
               </li>
             ))}
@@ -132,16 +138,14 @@ function Plot({ run, lanes, shown, pointed }: PlotProps) {
   );
 }
 
-function Axis({ lanes, shown, place }: { lanes: Lanes; shown: Part; place: (time: number) => number }) {
-  const begin = lanes.bars[0]?.from ?? 0;
-  const [from, to] = [lanes.timeAt(shown.from), lanes.timeAt(shown.to)];
-  const marks = axisMarks({ begin, from, to }, lanes.idle, 8);
+function Axis({ timeline, shown, place }: { timeline: Timeline; shown: Part; place: Place }) {
+  const part = { from: timeline.timeAt(shown.from), to: timeline.timeAt(shown.to) };
   return (
     <div class="axis" aria-hidden="true">
       <div>
-        {marks.map((mark) => (
+        {axisMarks(timeline, 8, part).map((mark) => (
           <span key={mark} style={{ left: `${place(mark)}%` }} title={clockTime(iso(mark))}>
-            {durationText(mark - begin)}
+            {durationText(mark - timeline.from)}
           </span>
         ))}
       </div>
@@ -156,10 +160,10 @@ type Place = (time: number) => number;
 /** A bar, or a button that zooms to the time of several. */
 function Item({
   item,
-  lanes,
+  timeline,
   shown,
   ...rest
-}: Pick<PlotProps, 'run' | 'pointed' | 'shown' | 'lanes'> & { item: LaneItem; place: Place }) {
+}: Pick<PlotProps, 'run' | 'pointed' | 'shown' | 'timeline'> & { item: LaneItem; place: Place }) {
   const [first] = item;
   const last = item.at(-1);
   if (first === undefined || last === undefined) return null;
@@ -167,7 +171,7 @@ function Item({
   const failed = item.filter(({ execution }) => execution.state === 'fail').length;
   const words = `${item.length} executions of ${first.execution.node}${failed > 0 ? `, ${failed} failed` : ''}: zoom in`;
   const zoom = () => {
-    const [from, to] = [lanes.at(first.from), lanes.at(last.to)];
+    const [from, to] = [timeline.at(first.from), timeline.at(last.to)];
     const edge = (to - from) / 2;
     shown.value = { from: Math.max(0, from - edge), to: Math.min(1, to + edge) };
   };
@@ -191,7 +195,7 @@ function BarLink({
   bar,
   place,
   pointed,
-}: Pick<PlotProps, 'run' | 'pointed'> & { bar: Bar; place: Place }) {
+}: Pick<PlotProps, 'run' | 'pointed'> & { bar: TimelineBar; place: Place }) {
   const { execution, from, to } = bar;
   const { node, visit, state } = execution;
   const width = place(to) - place(from);
@@ -217,7 +221,7 @@ function BarLink({
       onPointerEnter={point}
       onFocus={point}
     >
-      {bar.parts.map((part) => (
+      {barParts(bar).map((part) => (
         <span
           key={part.from}
           class={`part-${part.kind}`}
