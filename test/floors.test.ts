@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 
 const belowApp = [
-  ...['core', 'platform', 'dot', 'agents', 'git', 'run', 'workspace', 'lint', 'nodes', 'holdout'],
+  ...['core', 'platform', 'dot', 'agents', 'git', 'run', 'workspace', 'contents', 'lint', 'nodes', 'holdout'],
   ...['scenarios', 'planner', 'builder', 'engine', 'verify'],
 ];
 
@@ -16,8 +16,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   dot: ['core'],
   agents: ['platform', 'core'],
   git: ['platform', 'core'],
-  workspace: ['platform', 'core'],
-  run: ['workspace', 'platform', 'core'],
+  contents: ['platform', 'core'],
+  workspace: ['contents', 'platform', 'core'],
+  run: ['workspace', 'contents', 'platform', 'core'],
   lint: ['dot', 'core'],
   nodes: ['platform', 'core'],
   holdout: ['workspace', 'run', 'platform', 'core'],

@@ -68,7 +68,7 @@ export async function loadSides(
   runDir: string,
   { from, to }: TwoMoments,
 ): Promise<{ readonly sides: Sides; readonly snapshots: Snapshots }> {
-  const { workspace, snapshots: dir } = layout(runDir);
+  const { workspace, contents: dir } = layout(runDir);
   const snapshots = await openSnapshots({ workspace, dir });
   return {
     sides: { before: await snapshots.load(from.snapshot), after: await snapshots.load(to.snapshot) },

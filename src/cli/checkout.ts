@@ -6,11 +6,11 @@ import { type Refusal, refused } from '../core/diagnostic.ts';
 import { layout } from '../core/records/layout.ts';
 import { isSnapshotName, momentText, parsePoint } from '../core/records/names.ts';
 import { diskError, fixDisk } from '../platform/files/disk-error.ts';
+import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { isCode, isMissing, systemWords } from '../platform/files/write.ts';
 import { findMoment } from '../run/moment.ts';
 import { readManifest } from '../run/runs.ts';
 import { messageOf } from '../run/unreadable.ts';
-import { WorkspaceError } from '../workspace/errors.ts';
 import { isWithin, realOf } from '../workspace/roots.ts';
 import type { Tree } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -77,7 +77,7 @@ export async function checkoutCommand(
 async function write({ runDir, snapshot }: Moment, folder: string): Promise<Tree | Refusal> {
   const at = layout(runDir);
   try {
-    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents });
     return await snapshots.checkout(snapshot, folder);
   } catch (error) {
     if (error instanceof WorkspaceError && diskError(error) !== undefined)
@@ -151,8 +151,8 @@ export async function liesInRun(folder: string, runDir: string, env: Io['env']):
 }
 
 async function isRunFolder(folder: string): Promise<boolean> {
-  const { manifest, snapshots } = layout(folder);
-  for (const path of [manifest, snapshots]) {
+  const { manifest, contents } = layout(folder);
+  for (const path of [manifest, contents]) {
     const there = await lstat(path).catch((error: unknown) => {
       if (isMissing(error) || isCode(error, 'EACCES', 'ELOOP', 'ENAMETOOLONG')) return undefined;
       throw error;

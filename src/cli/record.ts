@@ -22,7 +22,7 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
   const record = await readRecordedRun(dir);
   if ('problems' in record) return record;
   const at = layout(dir);
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents });
   const { script, unanswered } = await exportScript({ ...record, exchangesDir: at.exchanges }, snapshots);
   const text = `${JSON.stringify(script, null, 2)}\n`;
   const { output } = options;

@@ -7,9 +7,9 @@ import type { Exit, ProcessId, Spawn } from '../core/contracts/process.ts';
 import type { Confinement } from '../core/contracts/sandbox.ts';
 import { confinedEnvironment } from '../core/policy/confinement.ts';
 import { layout, nodeLayout } from '../core/records/layout.ts';
+import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { madeInCovers } from '../platform/sandbox/bwrap.ts';
 import { unlockNodeDirectory } from '../run/node-directory.ts';
-import { WorkspaceError } from '../workspace/errors.ts';
 import { bringBack, type HidingPlace, hide, type OutOfSight, pathsToHide } from '../workspace/hide.ts';
 import { look } from '../workspace/walk.ts';
 

@@ -1,6 +1,6 @@
 /** Undoes changes of the workspace until none is left. */
 import { shownPath } from '../platform/files/names.ts';
-import { WorkspaceError } from '../workspace/errors.ts';
+import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import type { Changes, Snapshot } from '../workspace/snapshot.ts';
 
 /** Repeats `once`, which undoes the changes at `wrong` and answers what is left of them. Writes of a program that outlived its

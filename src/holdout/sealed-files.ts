@@ -16,11 +16,12 @@ import {
   symlinkSync,
 } from 'node:fs';
 import type { SealedFile } from '../core/records/manifest.ts';
+import { largeFrom, writeWhole } from '../platform/files/bytes.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { ancestorsOf, below, toBytes } from '../platform/files/names.ts';
-import { largeFrom, writeWhole } from '../workspace/bytes.ts';
+import { trouble } from '../platform/files/workspace-error.ts';
 import { clearFolder, entriesBelow, removeEntry, setFolderMode } from '../workspace/clear.ts';
-import { assertWorkspaceRoot, trouble } from '../workspace/errors.ts';
+import { assertWorkspaceRoot } from '../workspace/roots.ts';
 import { type FoundEntry, look, targetOf } from '../workspace/walk.ts';
 
 /** What was put into a workspace. */

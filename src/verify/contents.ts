@@ -9,10 +9,10 @@ import { readForSealing } from '../holdout/seal.ts';
 import { sealedHash } from '../holdout/vault.ts';
 import { asListed, shownPath } from '../platform/files/names.ts';
 import { namesIn } from '../platform/files/read.ts';
+import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { hashArtifact } from '../run/artifacts.ts';
 import { bodiesOf, readExchanges } from '../run/exchanges.ts';
 import { readVisits } from '../run/visits.ts';
-import { WorkspaceError } from '../workspace/errors.ts';
 import { inspectStore, treeOf, unlike } from '../workspace/inspect.ts';
 import type { Findings } from './report.ts';
 
@@ -25,17 +25,17 @@ export async function checkSnapshots(
   latest: string | null,
   found: Findings,
 ): Promise<void> {
-  const { problems, trees, contents } = await inspectStore(layout(runDir).snapshots);
+  const { problems, trees, contents } = await inspectStore(layout(runDir).contents);
   found.count('snapshots', trees.size);
   found.count('contents', contents);
-  for (const { file, what, why } of problems) found.add(what, `snapshots/${file}`, why);
+  for (const { file, what, why } of problems) found.add(what, `contents/${file}`, why);
   const needed = new Set(
     records.flatMap((one) => (one.type === 'Start' ? [one.snapshot] : [one.before, one.after])),
   );
   if (latest !== null) needed.add(latest);
   const missing = problems.length > 0 ? [] : [...needed].filter((id) => !trees.has(id));
   if (missing.length > 0)
-    found.add('missing', 'snapshots', `executions name snapshots that are missing: ${missing.join(', ')}`);
+    found.add('missing', 'contents', `executions name snapshots that are missing: ${missing.join(', ')}`);
 }
 
 /** Compares the workspace with the snapshot of the last execution. `isDescribed`: `result.json` is of the run's latest
@@ -60,7 +60,7 @@ export async function checkWorkspace(
     return;
   }
   const at = layout(runDir);
-  const read = treeOf(at.snapshots, snapshot);
+  const read = treeOf(at.contents, snapshot);
   // A damaged snapshot is reported with the others.
   if ('why' in read) return;
   // The holdout, which is restored at the end, is in no snapshot.

@@ -1,14 +1,14 @@
 /** A snapshot put into a folder other than the workspace. */
 import { lstatSync, readdirSync, realpathSync, renameSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { ContentStore } from '../contents/store.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { below, shownPath, toBytes } from '../platform/files/names.ts';
 import { readNames } from '../platform/files/read.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeTemporary } from '../platform/files/temporary.ts';
+import { codeOf, trouble, WorkspaceError } from '../platform/files/workspace-error.ts';
 import { makeFolder } from '../platform/files/write.ts';
-import type { Store } from './contents.ts';
-import { codeOf, trouble, WorkspaceError } from './errors.ts';
 import { restoreTree } from './restore.ts';
 import { isWithin } from './roots.ts';
 import type { Tree } from './snapshot.ts';
@@ -17,7 +17,7 @@ import type { Tree } from './snapshot.ts';
  *  temporary folder and moved when it is complete; what a killed process has left of one, the next try removes. When it fails
  *  nothing stays, nor do folders above it that were not there before. Rejects with a WorkspaceError that names the path, or
  *  with what is wrong with the store. */
-export async function checkoutTree(tree: Tree, folder: string, store: Store): Promise<void> {
+export async function checkoutTree(tree: Tree, folder: string, store: ContentStore): Promise<void> {
   const path = resolve(folder);
   let temporary: string | undefined;
   let made: string | undefined;

@@ -2,7 +2,7 @@
 import { chmodSync, rmdirSync, unlinkSync } from 'node:fs';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { below } from '../platform/files/names.ts';
-import { trouble } from './errors.ts';
+import { trouble } from '../platform/files/workspace-error.ts';
 import { type FoundEntry, look, walk } from './walk.ts';
 
 /** What lies below a folder, opened on the way, with paths relative to the workspace. */

@@ -1,8 +1,8 @@
 /** Worker threads that copy batches of small files while the main thread copies the rest. */
 import { availableParallelism } from 'node:os';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { largeFrom } from '../platform/files/bytes.ts';
 import { toBytes } from '../platform/files/names.ts';
-import { largeFrom } from './bytes.ts';
 import type { FoundEntry } from './walk.ts';
 
 /** How many workers there are, from how many files on (for few, starting a worker takes longer than the copy), and the most

@@ -17,10 +17,11 @@ import {
 } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { pour, readSmall, writeWhole } from '../platform/files/bytes.ts';
 import { below, parentOf, shownPath, toBytes } from '../platform/files/names.ts';
 import { type Plain, readPlain } from '../platform/files/read.ts';
 import { hasSetId, withoutSetId } from '../platform/files/set-id.ts';
-import { pour, readSmall, writeWhole } from './bytes.ts';
+import { codeOf, isDenied, trouble, WorkspaceError } from '../platform/files/workspace-error.ts';
 import {
   type CopyFacts,
   type CopySource,
@@ -30,7 +31,6 @@ import {
   Pile,
   usualCopyWorkers,
 } from './copy-pool.ts';
-import { codeOf, isDenied, trouble, WorkspaceError } from './errors.ts';
 import { type Ignore, readIgnore } from './ignore.ts';
 import { isWithin, realOf } from './roots.ts';
 import type { Copied, CopyOptions } from './snapshot.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { once } from '../core/once.ts';
-import { DamagedStore } from './errors.ts';
+import { DamagedStore } from '../platform/files/workspace-error.ts';
 import type { Entry } from './snapshot.ts';
 import { Folder, fileEntry, type Item } from './tree.ts';
 
@@ -67,7 +67,7 @@ function parsed(bytes: Buffer): StoredFolder {
   try {
     return storedFolderSchema().parse(JSON.parse(bytes.toString()));
   } catch (error) {
-    throw new DamagedStore('the snapshot store is damaged: the record of a folder is none', { cause: error });
+    throw new DamagedStore('the content store is damaged: the record of a folder is none', { cause: error });
   }
 }
 

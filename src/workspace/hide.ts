@@ -8,9 +8,10 @@ import { innerPath } from '../core/records/names.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { ancestorsOf, below, fromBytes, parentOf, toBytes } from '../platform/files/names.ts';
 import { readPlain } from '../platform/files/read.ts';
+import { DamagedStore, trouble, WorkspaceError } from '../platform/files/workspace-error.ts';
 import { isMissing, writeJson } from '../platform/files/write.ts';
 import { clearFolder } from './clear.ts';
-import { assertWorkspaceRoot, DamagedStore, trouble, WorkspaceError } from './errors.ts';
+import { assertWorkspaceRoot } from './roots.ts';
 import { look, walk } from './walk.ts';
 
 /** Where hidden paths are kept, and the list of them; both outside the workspace, on the same file system. Absolute. */

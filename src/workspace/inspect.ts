@@ -1,14 +1,10 @@
-/** A store of snapshots checked without changing anything: every block, every tree, every content. */
-import { closeSync } from 'node:fs';
-import { join } from 'node:path';
-import { named } from '../platform/files/disk-error.ts';
+/** A store of snapshots checked without changing anything: every item, every tree, every content. */
+
+import { ContentStore, isPackName } from '../contents/store.ts';
+import { hashFile } from '../platform/files/bytes.ts';
 import { below } from '../platform/files/names.ts';
 import { namesIn } from '../platform/files/read.ts';
-import { hashFile } from './bytes.ts';
-import { Store } from './contents.ts';
-import { DamagedStore } from './errors.ts';
-import { blocksIn, isIntact, isTorn } from './pack.ts';
-import { packName } from './packs.ts';
+import { DamagedStore } from '../platform/files/workspace-error.ts';
 import type { Entry, Tree } from './snapshot.ts';
 import { FolderTree } from './tree.ts';
 import { Trees } from './trees.ts';
@@ -31,19 +27,18 @@ export type Inspected = {
 /** Checks all that is in `dir`. */
 export async function inspectStore(dir: string): Promise<Inspected> {
   const problems: StoreProblem[] = [];
-  const store = new Store(dir);
+  const store = new ContentStore(dir);
   const trees = new Trees(store);
   for (const file of namesIn(dir)) {
-    const why = packName.test(file) ? packProblem(store, file) : undefined;
+    const why = isPackName(file) ? store.problemOf(file) : undefined;
     if (why !== undefined) problems.push({ file, what: 'changed', why });
-    if (!packName.test(file))
-      problems.push({ file, what: 'added', why: 'the store has no file of this name' });
+    if (!isPackName(file)) problems.push({ file, what: 'added', why: 'the store has no file of this name' });
   }
-  store.packs.refresh();
+  store.refresh();
   const whole = new Set<string>();
   const contents = new Map<string, string | undefined>();
   let last = new FolderTree();
-  for (const id of store.packs.keys('snapshot')) {
+  for (const id of store.keys('snapshot')) {
     const why = message(() => {
       last = trees.load(id, last);
       for (const { hash } of last.values()) {
@@ -58,32 +53,13 @@ export async function inspectStore(dir: string): Promise<Inspected> {
       }
     });
     if (why === undefined) whole.add(id);
-    // A block that is damaged is reported already.
-    else if (problems.length === 0) problems.push({ file: store.packs.packOf(id), what: 'changed', why });
+    // An item that is damaged is reported already.
+    else if (problems.length === 0) problems.push({ file: store.packOf(id), what: 'changed', why });
   }
   return { problems, trees: whole, contents: contents.size };
 }
 
-/** Why a pack is not what was written; a block that ends too early was left by a process that was killed. */
-function packProblem({ packs, dir }: Store, name: string): string | undefined {
-  const file = packs.open(name);
-  if (file === undefined) return 'is no file';
-  try {
-    let end = 0;
-    for (const { block } of blocksIn(file, 0)) {
-      if (!isIntact(file, block))
-        return `holds other bytes than were written there (from byte ${block.start})`;
-      end = block.at + block.stored;
-    }
-    return isTorn(file, end) ? undefined : `holds other bytes than were written there (from byte ${end})`;
-  } catch (error) {
-    throw named(join(dir, name), error);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function readAll(store: Store, hash: string): void {
+function readAll(store: ContentStore, hash: string): void {
   for (const _ of store.pieces(hash));
 }
 
@@ -101,7 +77,7 @@ function message(act: () => void): string | undefined {
 export function treeOf(dir: string, id: string): { readonly tree: Tree } | { readonly why: string } {
   let tree: Tree | undefined;
   const why = message(() => {
-    tree = new Trees(new Store(dir)).load(id, new FolderTree());
+    tree = new Trees(new ContentStore(dir)).load(id, new FolderTree());
   });
   return tree === undefined ? { why: why ?? '' } : { tree };
 }

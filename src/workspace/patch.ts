@@ -3,12 +3,12 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
 import { namesGit } from '../core/policy/paths.ts';
+import { writeWhole } from '../platform/files/bytes.ts';
 import { about } from '../platform/files/disk-error.ts';
 import { ancestorsOf, toBytes } from '../platform/files/names.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
 import { makeRepository, ownGit } from '../platform/git.ts';
-import { writeWhole } from './bytes.ts';
 import { diff } from './diff.ts';
 import type { Entry, Snapshot, Snapshots } from './snapshot.ts';
 

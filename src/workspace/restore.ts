@@ -13,14 +13,15 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
+import type { ContentStore } from '../contents/store.ts';
 import { realClock } from '../platform/clock.ts';
+import { hashFile, largeFrom } from '../platform/files/bytes.ts';
 import { named } from '../platform/files/disk-error.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { below, fromBytes, liesBelow, orUndefined, parentOf, toBytes } from '../platform/files/names.ts';
 import { withoutSetId } from '../platform/files/set-id.ts';
-import { hashFile, largeFrom } from './bytes.ts';
-import type { Store } from './contents.ts';
-import { assertWorkspaceRoot, codeOf, isTooLong, trouble, WorkspaceError } from './errors.ts';
+import { codeOf, isTooLong, trouble, WorkspaceError } from '../platform/files/workspace-error.ts';
+import { assertWorkspaceRoot } from './roots.ts';
 import type { Entry, PathFilter, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import {
   type FileFacts,
@@ -38,7 +39,7 @@ export type Restore = {
   readonly to: Tree;
   /** Trees whose stat facts may identify a file's content without reading it. */
   readonly known: readonly Tree[];
-  readonly store: Store;
+  readonly store: ContentStore;
   /** Limits the restore to some paths. */
   readonly only: PathFilter | undefined;
   /** Files that are written get the present as their time, not the one that the tree has. */

@@ -1,8 +1,19 @@
-/** Where a workdir and a runs directory may lie, by their real paths. */
-import { existsSync, lstatSync, opendirSync, realpathSync, type Stats, statSync } from 'node:fs';
+/** Where a workdir and a runs directory may lie, by their real paths, and the top of a workspace. */
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  opendirSync,
+  realpathSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
+import { beforeRemaking, beforeWrite } from '../platform/files/fence.ts';
+import { codeOf, isDenied, trouble } from '../platform/files/workspace-error.ts';
 import { isMissing, systemWords } from '../platform/files/write.ts';
-import { codeOf, isDenied } from './errors.ts';
 
 export type DirProblem = {
   readonly which: 'workdir' | 'runsdir';
@@ -119,4 +130,21 @@ function isSame(path: string, other: string): boolean {
   // As numbers, inodes above 2^53 may look the same and be others.
   const [a, b] = [statSync(path, { bigint: true }), statSync(other, { bigint: true })];
   return a.ino === b.ino && a.dev === b.dev;
+}
+
+/** Makes the top of a workspace a folder that can be written in; a link or a file that took its place goes. Snapshots do not record the
+ *  mode of the top: a resume begins with it like this, and so must a run that continues without one. Throws a
+ *  WorkspaceError. */
+export function assertWorkspaceRoot(workspace: string): void {
+  const stat = lstatSync(workspace, { throwIfNoEntry: false });
+  if (stat?.isDirectory() === true && (stat.mode & 0o700) === 0o700) return;
+  beforeWrite(workspace);
+  beforeRemaking(workspace);
+  try {
+    if (stat !== undefined && !stat.isDirectory()) unlinkSync(workspace);
+    if (stat === undefined || !stat.isDirectory()) mkdirSync(workspace, { recursive: true });
+    else chmodSync(workspace, (stat.mode & 0o7777) | 0o700);
+  } catch (error) {
+    throw trouble('restore into', workspace, error);
+  }
 }

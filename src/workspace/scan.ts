@@ -3,8 +3,8 @@ import { chmodSync, lstatSync, type Stats } from 'node:fs';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { below, orUndefined } from '../platform/files/names.ts';
 import { dropSetId, hasSetId, withoutSetId } from '../platform/files/set-id.ts';
+import { isDenied, trouble } from '../platform/files/workspace-error.ts';
 import { isMissing } from '../platform/files/write.ts';
-import { isDenied, trouble } from './errors.ts';
 import type { Entry, Stray, Tree } from './snapshot.ts';
 import { Folder, FolderTree, fileEntry, type Item, sameEntry } from './tree.ts';
 import {

@@ -1,12 +1,12 @@
 /** Snapshots of one workspace: taken by a stat walk that reads only what may have changed. */
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import type { ContentBatch, StoredContent } from '../contents/batch.ts';
+import { ContentStore } from '../contents/store.ts';
+import { DamagedStore, StoreTrouble, trouble } from '../platform/files/workspace-error.ts';
 import { isCode, makeFolder, systemWords } from '../platform/files/write.ts';
-import type { Batch, Kept } from './batch.ts';
 import { checkoutTree } from './checkout.ts';
-import { Store } from './contents.ts';
 import { copyTree } from './copy.ts';
-import { DamagedStore, StoreTrouble, trouble } from './errors.ts';
 import { isOurs, namesPlace } from './own-place.ts';
 import { restoreTree } from './restore.ts';
 import { realOf } from './roots.ts';
@@ -41,7 +41,7 @@ class KeptSnapshots implements Snapshots {
   private readonly workspace: string;
   private readonly dir: string;
   private readonly inStage: true | undefined;
-  private readonly store: Store;
+  private readonly store: ContentStore;
   private readonly trees: Trees;
   private readonly scanner: Scanner;
   /** The tree that was taken last, to tell what a restore finds untouched. */
@@ -59,7 +59,7 @@ class KeptSnapshots implements Snapshots {
     this.dir = resolve(where.dir);
     this.inStage = where.inStage;
     makeStore(this.dir);
-    this.store = new Store(realpathSync.native(this.dir), where.sync, before?.store);
+    this.store = new ContentStore(realpathSync.native(this.dir), where.sync, before?.store);
     this.trees = new Trees(this.store, before?.trees);
     this.scanner = new Scanner(this.workspace);
     if (before === undefined) return;
@@ -161,7 +161,12 @@ class KeptSnapshots implements Snapshots {
     }
   }
 
-  private async keep(batch: Batch, place: string | Buffer, expected: number, goOn: GoOn): Promise<Kept> {
+  private async keep(
+    batch: ContentBatch,
+    place: string | Buffer,
+    expected: number,
+    goOn: GoOn,
+  ): Promise<StoredContent> {
     try {
       return await batch.addFile(place, expected, goOn);
     } catch (error) {

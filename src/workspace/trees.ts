@@ -1,8 +1,9 @@
 /** Snapshots in the store: a record for each folder, named by its hash, and for each snapshot the name of its top folder's. */
+
+import type { ContentBatch } from '../contents/batch.ts';
+import type { ContentStore } from '../contents/store.ts';
 import { sha256 } from '../core/sha256.ts';
-import type { Batch } from './batch.ts';
-import type { Store } from './contents.ts';
-import { DamagedStore } from './errors.ts';
+import { DamagedStore } from '../platform/files/workspace-error.ts';
 import { bootId, readFolder, writeFolder } from './folder-record.ts';
 import { Folder, FolderTree } from './tree.ts';
 
@@ -13,7 +14,7 @@ export class Trees {
 
   /** `before`: those of the same store under an earlier name. */
   constructor(
-    private readonly store: Store,
+    private readonly store: ContentStore,
     before?: Trees,
   ) {
     this.keys = before?.keys ?? new WeakMap();
@@ -26,7 +27,7 @@ export class Trees {
 
   /** Adds what the store does not have of a tree; `before` is one that differs in few folders. The returned function is to be called
    *  when the batch is on disk. A folder in which only the facts of files are others that a stat can tell again is not written. */
-  add(tree: FolderTree, before: FolderTree, batch: Batch): () => void {
+  add(tree: FolderTree, before: FolderTree, batch: ContentBatch): () => void {
     const added = new Map<Folder, string>();
     const keyOf = (folder: Folder, was: Folder | undefined): string => {
       const known = this.keys.get(folder) ?? added.get(folder);
@@ -58,21 +59,21 @@ export class Trees {
   /** The snapshot of that name; folders that it shares with `like` are taken from there. Throws a DamagedStore where it is missing,
    *  or not what was written. */
   load(id: string, like: FolderTree): FolderTree {
-    const { packs, dir } = this.store;
-    packs.refresh();
+    const { store } = this;
+    store.refresh();
     let failure: DamagedStore | undefined;
-    for (const { bytes, pack } of packs.versions('snapshot', id)) {
+    for (const { bytes, pack } of store.versions('snapshot', id)) {
       try {
         const top = bytes === undefined ? undefined : this.folder(bytes.toString('latin1'), like.top, 0);
         if (top?.id === id) return new FolderTree(top);
-        failure ??= this.store.wrong(pack, `snapshot ${id}`);
+        failure ??= store.wrong(pack, `snapshot ${id}`);
       } catch (error) {
         if (!(error instanceof DamagedStore)) throw error;
         failure ??= error;
       }
     }
-    const torn = packs.torn().map(({ path, from }) => `; ${path} is damaged from byte ${from} on`);
-    throw failure ?? new DamagedStore(`there is no snapshot ${id} in ${dir}${torn.join('')}`);
+    const torn = store.torn().map(({ path, from }) => `; ${path} is damaged from byte ${from} on`);
+    throw failure ?? new DamagedStore(`there is no snapshot ${id} in ${store.dir}${torn.join('')}`);
   }
 
   private folder(key: string, like: Folder | undefined, mode: number): Folder {

@@ -1,11 +1,11 @@
 /** What lies in a folder now: every path with its facts, links not followed, no content read. */
 import { chmodSync, lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
+import { hashFile } from '../platform/files/bytes.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { below, fromBytes, orUndefined, shownPath } from '../platform/files/names.ts';
 import { readNames } from '../platform/files/read.ts';
+import { isDenied, trouble, WorkspaceError } from '../platform/files/workspace-error.ts';
 import { isMissing } from '../platform/files/write.ts';
-import { hashFile } from './bytes.ts';
-import { isDenied, trouble, WorkspaceError } from './errors.ts';
 import type { Entry, EntryKind } from './snapshot.ts';
 
 /** One path. `special` is a socket, a pipe or a device. */

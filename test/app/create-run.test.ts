@@ -117,7 +117,7 @@ test.each([
     const lasting = all.filter((path) => !path.startsWith('workspace/')).map((path) => `flushed /${path}`);
     expect(lasting.length).toBeGreaterThan(8);
     expect(before).toEqual(expect.arrayContaining(['flushed ', ...lasting]));
-    expect(all).toContain('snapshots/pack');
+    expect(all).toContain('contents/pack');
     expect(disk.told.slice(named)).toContain(`flushed ${runsDir}`);
   },
 );

@@ -168,7 +168,7 @@ test.each([
     const { start, graph, doors, flags, dir, at } = await ground(it, dot);
     await start();
     rmSync(at.result);
-    writeFileSync(`${at.snapshots}/pack`, 'other bytes than a pack begins with');
+    writeFileSync(`${at.contents}/pack`, 'other bytes than a pack begins with');
     expect(await resumeRun(dir, graph, flags, doors)).toEqual({
       problems: [expect.objectContaining({ code: 'snapshot', message: expect.stringContaining('damaged') })],
     });

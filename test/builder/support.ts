@@ -152,7 +152,7 @@ export function toolIo(begun: Awaited<ReturnType<typeof beginRun>>, node = 'stag
       JSON.parse(readFileSync(output, 'utf8')),
     /** What the engine does before a node. */
     async snapshot(): Promise<string> {
-      const taken = await (await openSnapshots({ workspace: run.workspace, dir: run.snapshots })).take();
+      const taken = await (await openSnapshots({ workspace: run.workspace, dir: run.contents })).take();
       env['FACTORY_SNAPSHOT'] = taken.id;
       return taken.id;
     },

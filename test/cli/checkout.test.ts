@@ -134,7 +134,7 @@ test('a failed run, and one interrupted before its first node, can be checked ou
 test('a damaged snapshot is reported, and no folder is created', async () => {
   await using it = await house({ 'g.dot': pipeline });
   await it.run('g.dot', { workdir: '.', runId: 'r', quiet: true });
-  const pack = join(it.path, runs, 'r/snapshots/pack');
+  const pack = join(it.path, runs, 'r/contents/pack');
   writeFileSync(pack, 'x');
   const told = await it.checkout('r', 'out');
   expect(told).toMatchObject({ code: 1, out: '', err: expect.stringContaining('damaged') });

@@ -352,7 +352,7 @@ test('a node whose outcome no edge fits runs again in a fork after it', async ()
 test('a run with a damaged snapshot is not forked, and the message names the file', async () => {
   await using it = await house({ 'waits.dot': waits });
   expect((await it.run('waits.dot', { runId: 'base', var: ['mode=go'], quiet: true })).code).toBe(0);
-  const pack = join(it.path, runs, 'base/snapshots/pack');
+  const pack = join(it.path, runs, 'base/contents/pack');
   expect(existsSync(pack)).toBe(true);
   writeFileSync(pack, readFileSync(pack).fill(0));
   const told = await it.fork('base', { at: 'one' });

@@ -172,7 +172,7 @@ test('a node whose recorded files are damaged runs in the workspace of before', 
       t [shape=parallelogram, tool_command="${tool}"]; start -> t -> exit }`,
   });
   expect((await it.run('p.dot', { workdir: 'w', runId: 'base', quiet: true })).code).toBe(0);
-  const store = join(dirOf(it, 'base'), 'snapshots');
+  const store = join(dirOf(it, 'base'), 'contents');
   const three = readFileSync(join(dirOf(it, 'base'), 'workspace/z.txt'));
   for (const name of readdirSync(store).filter((one) => one.startsWith('pack'))) {
     const bytes = readFileSync(join(store, name));
@@ -182,7 +182,7 @@ test('a node whose recorded files are damaged runs in the workspace of before', 
   }
   const told = await it.replay('base', { runId: 'r' });
   expect(told.code, told.err).toBe(0);
-  expect(ran(it, 'r')).toEqual([expect.stringMatching(/^t@1: the snapshot store is damaged: /)]);
+  expect(ran(it, 'r')).toEqual([expect.stringMatching(/^t@1: the content store is damaged: /)]);
   expect(it.read(`${runs}/r/workspace/found`)).toBe('found\nnoise.mjs\ns.txt\n');
   expect(readFileSync(join(dirOf(it, 'r'), 'workspace/z.txt')).equals(three)).toBe(true);
 });

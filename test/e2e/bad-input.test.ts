@@ -252,10 +252,10 @@ test('a resume with a damaged snapshot is refused with the name of the file, and
   });
   expect((await at.factory(['run', 'p.dot', '--run-id', 'one'])).code).toBe(1);
   const run = join(at.path, '.factory/runs/one');
-  await writeFile(join(run, 'snapshots/pack'), 'm');
+  await writeFile(join(run, 'contents/pack'), 'm');
   const again = await at.factory(['resume', 'one']);
   expect(again.code).toBe(2);
-  expect(again.stderr).toContain('snapshots/pack is damaged from byte 0 on');
+  expect(again.stderr).toContain('contents/pack is damaged from byte 0 on');
   expect(again.stderr).toContain('start a new run');
   expect(await readFile(join(run, 'workspace/made'), 'utf8')).toBe('made\n');
 });

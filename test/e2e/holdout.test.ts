@@ -4,7 +4,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Packs } from '../../src/workspace/packs.ts';
+import { ContentStore } from '../../src/contents/store.ts';
 import { noBwrap } from '../platform/sandbox/machine.ts';
 import { cleanEnv, type Home, home, root } from '../support/in-process.ts';
 import { onDisk } from '../support/temporary.ts';
@@ -66,11 +66,11 @@ function holding(folder: string, text: string, but: (path: string) => boolean = 
 }
 /** Contents and folder records of a run's snapshots that have the text: on disk they are compressed. */
 function snapshotsHolding(run: string, text: string): readonly string[] {
-  const packs = new Packs(join(run, 'snapshots'));
-  packs.refresh();
-  const keys = [...packs.keys('bytes')];
+  const store = new ContentStore(join(run, 'contents'));
+  store.refresh();
+  const keys = [...store.keys('bytes')];
   expect(keys.length).toBeGreaterThan(1);
-  return keys.filter((key) => packs.versions('bytes', key).next().value?.bytes?.includes(text));
+  return keys.filter((key) => store.versions('bytes', key).next().value?.bytes?.includes(text));
 }
 const scenes = ['none', ...(noBwrap === undefined ? ['bwrap'] : [])];
 
@@ -217,7 +217,7 @@ test.skipIf(noBwrap !== undefined)(
 echo forty-two > answer.txt
 {
 cat ${it.path}/w/scripts/scenarios/judge.sh ${it.path}/${at}/.sealed ${it.path}/tools/keys/*
-cat ../../../../w/scripts/scenarios/judge.sh ../.sealed ../snapshots/pack
+cat ../../../../w/scripts/scenarios/judge.sh ../.sealed ../contents/pack
 ln -s ${it.path} out && grep -r SEALED-7319 out/
 ln ${it.path}/w/scripts/scenarios/judge.sh hard && cat hard
 for p in /proc/[0-9]*; do cat $p/cwd/scripts/scenarios/judge.sh $p/root${it.path}/w/scripts/scenarios/judge.sh; tr '\\0' '\\n' < $p/environ; cat $p/cmdline; done

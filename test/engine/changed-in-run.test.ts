@@ -12,7 +12,7 @@ test('a node can ask which paths the run has created, modified and deleted befor
   await using it = await temp();
   const at = layout(it.dir);
   make(at.workspace, { 'kept.txt': 'x', 'src/a.js': '1', 'gone/b.js': '2' });
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
   const start = await snapshots.take();
   make(at.workspace, { 'src/a.js': '10', 'tests/new.js': '3' });
   rmSync(`${at.workspace}/gone`, { recursive: true });

@@ -18,7 +18,7 @@ const text = `start [shape=Mdiamond]; a [shape=parallelogram, allowed_write_path
 
 /** A run whose stage writes `kept` out of its scope, which is written again after each of the first `times` restores. */
 async function ran(dir: string, times: number, stage: (kept: string) => void) {
-  const { workspace, snapshots: at } = layout(dir);
+  const { workspace, contents: at } = layout(dir);
   const kept = join(workspace, 'kept');
   mkdirSync(workspace, { recursive: true });
   writeFileSync(kept, 'the original');

@@ -46,7 +46,7 @@ test('a removed run is not recreated by its owner', async () => {
   await using it = await temp();
   const open = fence(it.at('run'), () => {}, it.at('run', 'lock', '000002.json'));
   await expect(writeFileAtomic(it.at('run', 'a', 'status.json'), '')).rejects.toThrow(/run was removed/);
-  expect(() => makeFolder(it.at('run', 'snapshots', 'trees'))).toThrow(/run was removed/);
+  expect(() => makeFolder(it.at('run', 'contents', 'trees'))).toThrow(/run was removed/);
   open();
   expect(existsSync(it.at('run'))).toBe(false);
 });

@@ -116,7 +116,7 @@ const named: readonly (readonly [string | (() => string), ...(readonly Change[])
   ['write/response.md', remove],
   ['plan/own.txt', flip],
   ['verify/verification.results.json', instead('"exit_code": 0', '"exit_code": 1')],
-  ['snapshots/pack', flip],
+  ['contents/pack', flip],
   ['workspace/keep.txt', flip, (path) => chmodSync(path, 0o755)],
   ['workspace/out.txt', remove],
   ['workspace/d', (path) => mkdirSync(path)],
@@ -137,7 +137,7 @@ test('every change of a file of a run is found under the name of that file', asy
 }, 120_000);
 
 const added = ['visits', 'stage.json', 'other', 'inputs/new.tmp', 'exchanges/bodies/more.txt'];
-added.push('check/other.txt', 'check/visits/9', 'verify/other.txt', 'snapshots/more.json');
+added.push('check/other.txt', 'check/visits/9', 'verify/other.txt', 'contents/more.json');
 added.push('.replay/visits.jsonl', 'workspace/more.txt', 'inputs/more.json');
 const linked = [
   'checkpoint.json',
@@ -157,7 +157,7 @@ const exact: readonly (readonly [string, string | (() => string), string, Change
   ...['new.json', 'proof.json', 'divergence.json'].map(
     (name) => ['again', `.replay/${name}`, 'added', add] as const,
   ),
-  ['r', 'snapshots/pack', 'missing snapshots', remove],
+  ['r', 'contents/pack', 'missing contents', remove],
   ['again', '.replay', 'changed', link],
   ['again', first('.replay/artifacts', 'again'), 'missing', remove],
   ['again', `.replay/artifacts/${zeros}`, 'changed', add],
@@ -261,7 +261,7 @@ test('one bit anywhere in any file is found, and the file is named', async () =>
 const notCovered = /^lock\/|^\.scratch\/|(?:^|\/)stage\.json$/;
 
 test('a file or folder that is a link to itself is found', async () => {
-  for (const name of ['check', 'check/visits', 'events.jsonl', 'lock', 'snapshots'])
+  for (const name of ['check', 'check/visits', 'events.jsonl', 'lock', 'contents'])
     expect((await it.changed('r', name, linkToItself)).found.join(), name).toContain(` ${name}`);
 });
 

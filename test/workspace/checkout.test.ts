@@ -10,9 +10,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { ContentStore } from '../../src/contents/store.ts';
 import { fence, Superseded } from '../../src/platform/files/fence.ts';
-import { Store } from '../../src/workspace/contents.ts';
-import { DamagedStore } from '../../src/workspace/errors.ts';
+import { DamagedStore } from '../../src/platform/files/workspace-error.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { Folder, FolderTree } from '../../src/workspace/tree.ts';
 import { Trees } from '../../src/workspace/trees.ts';
@@ -117,7 +117,7 @@ test('a foreign snapshot that names a path outside of its folder is refused', as
   await using it = await rig();
   const link = { kind: 'link', mode: 0o777, target: 'a' } as const;
   for (const name of ['../evil', `${it.path}/evil`, '..', '.', '', 'a//evil', 'evil/']) {
-    const store = new Store(join(it.path, 'snaps'));
+    const store = new ContentStore(join(it.path, 'snaps'));
     const tree = new FolderTree(new Folder(0, new Map([[name, link]])));
     const batch = store.begin();
     new Trees(store).add(tree, new FolderTree(), batch);

@@ -22,10 +22,10 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { ContentStore } from '../../src/contents/store.ts';
 import { diskError } from '../../src/platform/files/disk-error.ts';
 import { fence, Superseded } from '../../src/platform/files/fence.ts';
-import { Store } from '../../src/workspace/contents.ts';
-import { DamagedStore, StoreTrouble, WorkspaceError } from '../../src/workspace/errors.ts';
+import { DamagedStore, StoreTrouble, WorkspaceError } from '../../src/platform/files/workspace-error.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
 
@@ -231,7 +231,7 @@ test.for([
   { when: 'when contents are on their way', begun: true },
 ])('a process that lost the run $when writes none into the store', async ({ begun }) => {
   await using it = await rig({});
-  const store = new Store(it.dir);
+  const store = new ContentStore(it.dir);
   let lost = false;
   const open = fence(it.dir, () => {
     if (lost) throw new Superseded('taken');

@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { copyStore } from '../../src/workspace/contents.ts';
+import { copyStore } from '../../src/contents/store.ts';
 import { inspectStore } from '../../src/workspace/inspect.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { folder } from '../builder/support.ts';

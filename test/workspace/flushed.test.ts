@@ -34,7 +34,7 @@ test('what a killed process may have left unflushed is flushed before anything r
   using disk = noteDisk();
   const { openSnapshots } = await import('../../src/workspace/snapshots.ts');
   const first = await (await openSnapshots({ workspace, dir })).take();
-  appendFileSync(join(dir, 'pack'), 'the beginning of a block');
+  appendFileSync(join(dir, 'pack'), 'the beginning of an item');
   const other = await openSnapshots({ workspace, dir });
   let last = await other.load(first.id);
   disk.told.length = 0;
@@ -89,7 +89,7 @@ test('a copy of a store is on the disk, file by file and with its names', async 
   make(workspace, { small: 'small', large: 'x'.repeat(1_100_000) });
   using disk = noteDisk();
   const { openSnapshots } = await import('../../src/workspace/snapshots.ts');
-  const { copyStore } = await import('../../src/workspace/contents.ts');
+  const { copyStore } = await import('../../src/contents/store.ts');
   await (await openSnapshots({ workspace, dir })).take();
   disk.told.length = 0;
   await copyStore(dir, copy);

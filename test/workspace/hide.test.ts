@@ -13,7 +13,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fence, Superseded } from '../../src/platform/files/fence.ts';
-import { DamagedStore } from '../../src/workspace/errors.ts';
+import { DamagedStore } from '../../src/platform/files/workspace-error.ts';
 import { bringBack, hide, type OutOfSight } from '../../src/workspace/hide.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
 

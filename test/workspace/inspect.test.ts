@@ -3,14 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { ContentStore } from '../../src/contents/store.ts';
 import { sha256 } from '../../src/core/sha256.ts';
-import { BlockWriter } from '../../src/workspace/block-writer.ts';
 import { inspectStore, unlike } from '../../src/workspace/inspect.ts';
-import { Packs } from '../../src/workspace/packs.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { asHeldByModes, make, tempFolder } from './folders.ts';
 
-test('one bit anywhere in a pack is reported, and the beginning of a block at its end is not', async () => {
+test('one bit anywhere in a pack is reported, and the beginning of an item at its end is not', async () => {
   await using it = tempFolder();
   const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
   make(workspace, { a: 'a', 'd/b': 'b'.repeat(100) });
@@ -42,11 +41,11 @@ test('a snapshot under the name of another is reported, as is a pack that is non
   const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
   make(workspace, { a: 'a' });
   const { id } = await (await openSnapshots({ workspace, dir })).take();
-  const writer = new BlockWriter(new Packs(dir), true);
-  writer.add('snapshot', 'f'.repeat(64), Buffer.from(sha256('no folder')));
-  writer.add('snapshot', id, Buffer.from('e'.repeat(64)));
-  await writer.commit();
-  await writer.end();
+  const batch = new ContentStore(dir).begin();
+  batch.add('snapshot', 'f'.repeat(64), Buffer.from(sha256('no folder')));
+  batch.add('snapshot', id, Buffer.from('e'.repeat(64)));
+  await batch.commit();
+  await batch.end();
   const { problems, trees } = await inspectStore(dir);
   expect(problems).toMatchObject([{ file: 'pack', what: 'changed' }]);
   // An earlier one of the same name is good.

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hashFile } from '../../src/workspace/bytes.ts';
+import { hashFile } from '../../src/platform/files/bytes.ts';
 import { Scanner } from '../../src/workspace/scan.ts';
 import { make, tempFolder, type Wanted } from './folders.ts';
 

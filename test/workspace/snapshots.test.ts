@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DamagedStore } from '../../src/workspace/errors.ts';
+import { DamagedStore } from '../../src/platform/files/workspace-error.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { FolderTree } from '../../src/workspace/tree.ts';
 import { asHeldByModes, make, tempFolder, type Wanted } from './folders.ts';

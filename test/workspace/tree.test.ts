@@ -1,7 +1,7 @@
 /** Trees as folders within folders, and the form of a folder in the store. */
 import { expect, test } from 'vitest';
 import { sha256 } from '../../src/core/sha256.ts';
-import { DamagedStore } from '../../src/workspace/errors.ts';
+import { DamagedStore } from '../../src/platform/files/workspace-error.ts';
 import { readFolder, writeFolder } from '../../src/workspace/folder-record.ts';
 import type { Entry } from '../../src/workspace/snapshot.ts';
 import { Folder, FolderTree } from '../../src/workspace/tree.ts';

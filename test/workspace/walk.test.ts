@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { WorkspaceError } from '../../src/workspace/errors.ts';
+import { WorkspaceError } from '../../src/platform/files/workspace-error.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { rig } from './rig.ts';
 

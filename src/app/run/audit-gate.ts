@@ -3,8 +3,8 @@ import type { Graph } from '../../core/graph.ts';
 import { auditWords } from '../../core/records/audit.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
+import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { writeJson } from '../../platform/files/write.ts';
-import { WorkspaceError } from '../../workspace/errors.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import type { Host } from '../types.ts';
 

@@ -83,7 +83,7 @@ async function fill(
   const begun = await wanted.historian?.begin(wanted.workdir, at.history);
   if (begun !== undefined && 'problem' in begun) return begun;
   const notes: string[] = [...(begun?.notes ?? [])];
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
   const goOn = (): void => {
     if (wanted.signal.aborted) throw new InterruptedCreation();
   };

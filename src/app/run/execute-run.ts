@@ -117,7 +117,7 @@ async function runToEnd(run: OwnedRun): Promise<Finished | Refusal> {
   run.sealed = undefined; // The files are placed; placing them again on a full disk would lose them.
   // The workspace of an interrupted or suspended run is restored by its resume, so it need not be flushed.
   if (end.interrupted || parked !== undefined)
-    await settleTree(runDir, [at.workspace, at.snapshots, at.history]);
+    await settleTree(runDir, [at.workspace, at.contents, at.history]);
   else await settleRun(runDir);
   const result = await resultOf(opened.manifest, runDir, treesOf, end, visits, cwd, called, written);
   await writeFileAtomic(at.result, withOwnHash(result), flushed);

@@ -151,7 +151,7 @@ async function completeFiles(
   if (ended !== null) {
     const holdout = await openHoldout(runDir, manifest, host.env);
     if ('problems' in holdout) return holdout;
-    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents });
     if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
     revealHoldout(at.workspace, holdout.sealed);
   }
@@ -184,10 +184,10 @@ export async function openEndRecords(
   return { events, trace };
 }
 
-/** Flushes a run that has ended, except its snapshots and history, which are flushed already. */
+/** Flushes a run that has ended, except its contents and history, which are flushed already. */
 export async function settleRun(runDir: string): Promise<void> {
-  const { snapshots, history } = layout(runDir);
-  await settleTree(runDir, [snapshots, history]);
+  const { contents, history } = layout(runDir);
+  await settleTree(runDir, [contents, history]);
 }
 
 /** Releases the run's lock; for a run that failed at no exit only after its result is printed, right before the process ends:

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { constants, lstatSync, mkdirSync } from 'node:fs';
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { copyStore } from '../../contents/store.ts';
 import type { Diagnostic } from '../../core/diagnostic.ts';
 import { type Json, own } from '../../core/json.ts';
 import {
@@ -18,6 +19,7 @@ import { openCostLedger } from '../../engine/cost-ledger.ts';
 import { writeSealed } from '../../holdout/vault.ts';
 import { below } from '../../platform/files/names.ts';
 import { namesIn } from '../../platform/files/read.ts';
+import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { isMissing, makeFolder, writeFileAtomic, writeJson } from '../../platform/files/write.ts';
 import { answersOf } from '../../run/answers.ts';
 import { hashArtifact } from '../../run/artifacts.ts';
@@ -28,8 +30,6 @@ import { readStage, writeStage } from '../../run/node-directory.ts';
 import { openRunJournal } from '../../run/run-journal.ts';
 import { messageOf } from '../../run/unreadable.ts';
 import { stateAfter } from '../../run/visits.ts';
-import { copyStore } from '../../workspace/contents.ts';
-import { WorkspaceError } from '../../workspace/errors.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import { entryNames, walk } from '../../workspace/walk.ts';
@@ -101,9 +101,9 @@ async function fill(
     const problem = await copyRecord(wanted.from, building, replay.records, begins);
     if (problem !== undefined) return { problem };
   }
-  await copyStore(from.snapshots, at.snapshots);
+  await copyStore(from.contents, at.contents);
   await mkdir(at.workspace);
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
   const then = await loaded(snapshots, wanted.snapshot);
   await snapshots.restore(then);
   await wanted.history?.(from.history, at.history, at.workspace);

@@ -8,6 +8,7 @@ import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { Point } from '../../core/records/names.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
+import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import {
   bodiesOf,
   DamagedExchange,
@@ -16,7 +17,6 @@ import {
   type StoredExchange,
 } from '../../run/exchanges.ts';
 import { findMoment, type Moment } from '../../run/moment.ts';
-import { WorkspaceError } from '../../workspace/errors.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import { checkPipeline, storedGraphInPlace } from '../read-pipeline.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
@@ -127,7 +127,7 @@ async function damageIn(
   exchanges: readonly StoredExchange[],
 ): Promise<Refusal | undefined> {
   const at = layout(runDir);
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents });
   for (const { exchange } of exchanges)
     try {
       for (const body of bodiesOf(exchange)) await readBody(at.exchanges, body);

@@ -4,8 +4,8 @@ import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { inWorkspace, layout } from '../../core/records/layout.ts';
 import { hidingPlace } from '../../engine/agent-process.ts';
 import { isDisks } from '../../platform/files/disk-error.ts';
+import { DamagedStore, WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { writeFileAtomic } from '../../platform/files/write.ts';
-import { DamagedStore, WorkspaceError } from '../../workspace/errors.ts';
 import { bringBack } from '../../workspace/hide.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { movedSnapshots, openSnapshots } from '../../workspace/snapshots.ts';
@@ -24,7 +24,7 @@ export async function restoreWorkspace(
 ): Promise<OpenSnapshots | Refusal> {
   const at = layout(runDir);
   if (id === null) throw new Error('Internal: a checkpoint without a snapshot');
-  const where = { workspace: at.workspace, dir: at.snapshots };
+  const where = { workspace: at.workspace, dir: at.contents };
   try {
     if (taken !== undefined) return { ...taken, snapshots: movedSnapshots(taken.snapshots, where) };
     const snapshots = await openSnapshots(where);

@@ -12,10 +12,10 @@ import { settleTree } from '../../platform/files/flush-tree.ts';
 import { namesIn } from '../../platform/files/read.ts';
 import { removeTree } from '../../platform/files/remove.ts';
 import { creatorTag, isAbandoned } from '../../platform/files/temporary.ts';
+import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { isCode, makeFolder, syncFolders, systemWords } from '../../platform/files/write.ts';
 import { makingFolder } from '../../platform/process/cleanup-registry.ts';
 import { makeRunsDir } from '../../run/runs.ts';
-import { WorkspaceError } from '../../workspace/errors.ts';
 import type { OpenSnapshots } from './restore-workspace.ts';
 import type { RunStanding } from './run-state.ts';
 

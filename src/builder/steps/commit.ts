@@ -68,7 +68,7 @@ export const orderCommit = (options: StepOptions, io: CommandIo): Promise<StepVe
 async function beganWith(place: StepContext, snapshot: string): Promise<WorkspaceBefore> {
   const snapshots = await openSnapshots({
     workspace: place.workspace,
-    dir: place.run.snapshots,
+    dir: place.run.contents,
     inStage: true,
   });
   const { id, tree } = await snapshots.load(snapshot);

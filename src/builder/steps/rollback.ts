@@ -28,7 +28,7 @@ export const orderRollback = (
         `the attempt at ${current.id} has no snapshot to go back to: the prompt node needs access="run"`,
       );
     }
-    const snapshots = await openSnapshots({ workspace, dir: place.run.snapshots, inStage: true });
+    const snapshots = await openSnapshots({ workspace, dir: place.run.contents, inStage: true });
     await snapshots.restore(await snapshots.load(current.snapshot), isPutBack);
     // A check may have committed, or gone to another branch.
     await moveHead({ historyDir: place.run.history, workspace, env: io.env }, state.head);

@@ -35,7 +35,7 @@ export const layout = (run: string) => {
     events: `${at}events.jsonl`,
     trace: `${at}trace.jsonl`,
     checkpoint: `${at}checkpoint.json`,
-    /** The state of the run, line by line: the only file besides the snapshots that a resume reads it from. */
+    /** The state of the run, line by line: the only file besides the contents that a resume reads it from. */
     journal: `${at}journal.jsonl`,
     result: `${at}result.json`,
     /** Findings of the audit at the end of the run; missing without an audit. */
@@ -50,7 +50,8 @@ export const layout = (run: string) => {
     /** New texts of `inputs/` while a resume installs them, in a folder named by the hash of their manifest. No node can
      *  have this name. */
     change: `${at}.change`,
-    snapshots: `${at}snapshots`,
+    /** The content store: files of the workspace after every execution. */
+    contents: `${at}contents`,
     history: `${at}history.git`,
     /** Workspace files hidden from an agent, and the list of them. No node can have these names. */
     hidden: `${at}.hidden`,
@@ -80,7 +81,7 @@ export const reservedNodeIds: readonly string[] = [
   'workspace',
   'lock',
   'inputs',
-  'snapshots',
+  'contents',
   'exchanges',
   '__proto__',
 ];

@@ -5,7 +5,7 @@ import { runsScenarios } from '../../core/policy/holdout-paths.ts';
 import { layout } from '../../core/records/layout.ts';
 import { isDisks } from '../../platform/files/disk-error.ts';
 import { removeAside } from '../../platform/files/remove.ts';
-import { WorkspaceError } from '../../workspace/errors.ts';
+import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import type { Layer, LayerContext } from './layer.ts';
 
 export const baseTree: Layer = (next) => async (context) => {

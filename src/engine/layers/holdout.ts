@@ -2,7 +2,7 @@
 import { type HoldoutMount, sealingOf } from '../../holdout/mount.ts';
 import type { TakenOut } from '../../holdout/sealed-files.ts';
 import { isDisks } from '../../platform/files/disk-error.ts';
-import { StoreTrouble, WorkspaceError } from '../../workspace/errors.ts';
+import { StoreTrouble, WorkspaceError } from '../../platform/files/workspace-error.ts';
 import type { Executed, Layer } from './layer.ts';
 
 export const holdoutMount: Layer = (next) => async (context) => {

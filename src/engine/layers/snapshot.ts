@@ -1,7 +1,8 @@
 /** Records the workspace as the node left it. If that is impossible, every change is undone, because none could be checked. */
 import { isDisks } from '../../platform/files/disk-error.ts';
+import { StoreTrouble, WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { diff } from '../../workspace/diff.ts';
-import { assertWorkspaceRoot, StoreTrouble, WorkspaceError } from '../../workspace/errors.ts';
+import { assertWorkspaceRoot } from '../../workspace/roots.ts';
 import type { Snapshot, Stray } from '../../workspace/snapshot.ts';
 import { changedPaths, undo } from '../undo.ts';
 import type { Layer, LayerContext } from './layer.ts';

@@ -41,7 +41,7 @@ export async function auditRun(
   const [first] = records;
   if (first?.type !== 'Start') return { why: `the visits of ${runDir} have no start record` };
   const at = layout(runDir);
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents });
   const sealed = await canariesFor(runDir, manifest, snapshots, first.snapshot, env);
   const auditor = new Auditor(manifest, graphOf(manifest), runDir, sealed.canaries, snapshots);
   const start = await snapshots.load(first.snapshot);

@@ -6,9 +6,9 @@ import type { Exchange } from '../../core/records/exchange.ts';
 import { exchangesLayout, layout, nodeLayout, reservedNodeIds } from '../../core/records/layout.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
 import { isFolder, namesIn, readPlainBytes } from '../../platform/files/read.ts';
+import { DamagedStore } from '../../platform/files/workspace-error.ts';
 import { bodiesOf, DamagedExchange, readBody, readExchanges } from '../../run/exchanges.ts';
 import { contentIn, diff } from '../../workspace/diff.ts';
-import { DamagedStore } from '../../workspace/errors.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 
 export type AuditEvidence = {

@@ -2,8 +2,8 @@
 import type { Reached } from '../../core/policy/check-commands.ts';
 import { isLockFile, isOfChecks, isOutput } from '../../core/policy/check-files.ts';
 import { isInstalled, isSourceCode, isTestFile } from '../../core/policy/test-files.ts';
+import { DamagedStore } from '../../platform/files/workspace-error.ts';
 import { diff } from '../../workspace/diff.ts';
-import { DamagedStore } from '../../workspace/errors.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import type { Work } from './evidence.ts';
 import { mayReplace } from './replaced.ts';

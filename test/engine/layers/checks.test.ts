@@ -46,7 +46,7 @@ async function tamperedBy(
   await using it = await temp();
   const at = layout(it.dir);
   make(at.workspace, project);
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
   const start = await snapshots.take();
   const setting = { start: start.id, historyEnv: orders ? { GIT_DIR: 'x' } : {} };
   const agent = await rig(it.dir, 'shape=box, prompt=x', { snapshot: start, snapshots, run: setting });
@@ -155,7 +155,7 @@ test('what a check uses is read-only in the sandbox, and the folders above it ca
   await using it = await temp();
   const at = layout(it.dir);
   make(at.workspace, project);
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
   const start = await snapshots.take();
   const seen = async (command: string) => {
     const setting = { start: start.id };

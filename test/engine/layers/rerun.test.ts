@@ -28,7 +28,7 @@ async function judged(
   const historyEnv = { GIT_DIR: 'there', GIT_INDEX_FILE: index, GIT_WORK_TREE: at.workspace };
   const it = await rig(dir, attributes, { run: { historyEnv, clock } });
   writeFileSync(index, 'staged');
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
   const before = await snapshots.take();
   const timeout = { ms: 60_000, explicit: true, runLeftMs: 5000 };
   const context = it.context.with({ snapshots, before, attempt: { ...it.context.attempt, timeout } });

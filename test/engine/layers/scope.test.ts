@@ -24,7 +24,7 @@ async function judged(
 ) {
   const at = layout(dir);
   make(at.workspace, { kept: 'x' });
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
   const before = await snapshots.take();
   const hidden = { paths: [], made: [], sealed: [], ...more.hidden };
   const node = await rig(dir, attributes, {

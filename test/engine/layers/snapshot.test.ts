@@ -6,7 +6,7 @@ import { succeeded } from '../../../src/core/outcome.ts';
 import { layout } from '../../../src/core/records/layout.ts';
 import type { Executed } from '../../../src/engine/layers/layer.ts';
 import { snapshot } from '../../../src/engine/layers/snapshot.ts';
-import { StoreTrouble, WorkspaceError } from '../../../src/workspace/errors.ts';
+import { StoreTrouble, WorkspaceError } from '../../../src/platform/files/workspace-error.ts';
 import { openSnapshots } from '../../../src/workspace/snapshots.ts';
 import { temp } from '../../platform/temp.ts';
 import { noSnapshots } from '../prepared-run.ts';
@@ -51,7 +51,7 @@ test('snapshots that cannot be written end the run', async () => {
 test('what no snapshot can hold is removed', async () => {
   await using it = await temp();
   const at = layout(it.dir);
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
   const node = await rig(it.dir, tool, { parts: { snapshots } });
   const before = await snapshots.take();
   const { execFileSync } = await import('node:child_process');

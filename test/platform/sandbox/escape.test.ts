@@ -71,7 +71,7 @@ const reads: readonly (readonly [string, string])[] = [
   ['the checkpoint, by ..', 'cat ../checkpoint.json'],
   ['the checkpoint, by its path', 'cat "$AT/home/project/.factory/runs/R1/checkpoint.json"'],
   ["another node's folder", 'cat ../other/*'],
-  ['the snapshots', 'cat ../snapshots/*; cat "$OLDPWD"/../snapshots/*'],
+  ['the snapshots', 'cat ../contents/*; cat "$OLDPWD"/../contents/*'],
   ['the history of commits', 'cat ../history.git/HEAD'],
   ['another run', 'cat ../../R2/manifest.json'],
   ['the workdir', 'cat "$AT/home/project/source.txt" ../../../../source.txt'],

@@ -66,7 +66,7 @@ async function putSecrets(path: string): Promise<void> {
     ...'home/.ssh/id home/.npmrc home/project/source.txt'.split(' '),
     ...'home/project/.factory/runs/R2/manifest.json'.split(' '),
     ...'home/project/.factory/runs/R1/checkpoint.json'.split(' '),
-    ...'home/project/.factory/runs/R1/snapshots/blob'.split(' '),
+    ...'home/project/.factory/runs/R1/contents/blob'.split(' '),
     ...'home/project/.factory/runs/R1/other/response.md'.split(' '),
     ...'home/project/.factory/runs/R1/history.git/HEAD elsewhere/notes.txt'.split(' '),
   ]) {

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { chmod, copyFile, type FileHandle, open, rm } from 'node:fs/promises';
-import { sha256 } from '../core/sha256.ts';
-import { about, named } from '../platform/files/disk-error.ts';
-import { isCode, isMissing } from '../platform/files/write.ts';
+import { sha256 } from '../../core/sha256.ts';
+import { about, named } from './disk-error.ts';
+import { isCode, isMissing } from './write.ts';
 
 /** Contents above this many bytes are read and stored in pieces. */
 export const largeFrom = 1024 * 1024;

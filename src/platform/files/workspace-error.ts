@@ -1,7 +1,5 @@
-/** Errors of the file system about a workspace or its snapshots, with messages for people. */
-import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
-import { beforeRemaking, beforeWrite } from '../platform/files/fence.ts';
-import { shownPath } from '../platform/files/names.ts';
+/** Errors of the file system about a workspace or the contents of a run, with messages for people. */
+import { shownPath } from './names.ts';
 
 /** The file system refused something; the message names the path and the fix. Not an internal error. */
 export class WorkspaceError extends Error {
@@ -70,23 +68,4 @@ export function trouble(doing: string, path: string, error: unknown, Kind = Work
   return new Kind(`cannot ${doing} "${shownPath(path)}": ${said} (${code})`, {
     cause: error,
   });
-}
-
-/* The top of a workspace, which no snapshot records. */
-
-/** Makes the top a folder that can be written in; a link or a file that took its place goes. Snapshots do not record the
- *  mode of the top: a resume begins with it like this, and so must a run that continues without one. Throws a
- *  WorkspaceError. */
-export function assertWorkspaceRoot(workspace: string): void {
-  const stat = lstatSync(workspace, { throwIfNoEntry: false });
-  if (stat?.isDirectory() === true && (stat.mode & 0o700) === 0o700) return;
-  beforeWrite(workspace);
-  beforeRemaking(workspace);
-  try {
-    if (stat !== undefined && !stat.isDirectory()) unlinkSync(workspace);
-    if (stat === undefined || !stat.isDirectory()) mkdirSync(workspace, { recursive: true });
-    else chmodSync(workspace, (stat.mode & 0o7777) | 0o700);
-  } catch (error) {
-    throw trouble('restore into', workspace, error);
-  }
 }

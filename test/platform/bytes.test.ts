@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { hashFile, pour, readSmall } from '../../src/workspace/bytes.ts';
-import { make, tempFolder } from './folders.ts';
+import { hashFile, pour, readSmall } from '../../src/platform/files/bytes.ts';
+import { make, tempFolder } from '../workspace/folders.ts';
 
 test('a link that took a file’s place is not read through, whatever it leads to', async () => {
   await using it = tempFolder();
