@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { AgentProgram } from '../core/contracts/agent.ts';
 import type { NodeProcesses, StageProgram } from '../core/contracts/node-kind.ts';
 import type { Exit, ProcessId, Spawn, SpawnRequest } from '../core/contracts/process.ts';
-import type { Confinement } from '../core/contracts/sandbox.ts';
+import { type Confinement, homeAndTmpOf } from '../core/contracts/sandbox.ts';
 import { commandEnvironment } from '../core/policy/confinement.ts';
 import { holdoutVariable } from '../core/policy/holdout-paths.ts';
 import { epochVariable } from '../core/records/layout.ts';
@@ -36,6 +36,7 @@ export function openProcesses(context: LayerContext): OpenProcesses {
   return {
     started,
     ran,
+    homeAndTmp: homeAndTmpOf(sandboxLevelOf(run, node)),
     historyEnv: run.historyEnv,
     async run(program) {
       const left = timeLeft(context);

@@ -18,6 +18,7 @@ import { holdoutRule } from './rules/holdout.ts';
 import { holdoutAccess } from './rules/holdout-access.ts';
 import { holdoutBeside } from './rules/holdout-beside.ts';
 import { maskedFailure } from './rules/masked-failure.ts';
+import { needsSandbox } from './rules/needs-sandbox.ts';
 import { noHandler } from './rules/no-handler.ts';
 import { notGraphviz } from './rules/not-graphviz.ts';
 import { outcomeNotAsked } from './rules/outcome-not-asked.ts';
@@ -55,6 +56,7 @@ export const rules: readonly Rule[] = [
   reservedId,
   holdoutRule,
   refusedCommand,
+  needsSandbox,
   maskedFailure,
   barePrefix,
   conditionSyntax,

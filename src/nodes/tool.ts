@@ -70,13 +70,16 @@ export const tool = kind({
   async run({ tool_command, judge, access, shell }, context) {
     const command = commandOf(tool_command ?? '', context);
     if (typeof command !== 'string') return command;
+    // Without access to the run directory the step belongs into the sandbox.
+    const own = access === 'run' ? ownStepWords(command) : undefined;
+    const problem = toolCommandProblem(command, own === undefined ? context.processes.homeAndTmp : 'shared');
+    if (problem !== undefined) return failed(problem, 'guardrail');
     const { files } = context;
     const { last } = context.toolState;
     if (last !== undefined) await files.keep('state.json', `${JSON.stringify(last)}\n`);
     const ended = await context.processes.run({
       argv: startOf(shell, command),
-      // Without access to the run directory the step belongs into the sandbox.
-      own: access === 'run' ? ownStepWords(command) : undefined,
+      own,
       env: { FACTORY_STATE: nodeLayout(files.path).toolState },
       ...output,
     });
@@ -130,8 +133,7 @@ function commandOf(text: string, { inputs }: NodeContext): string | Outcome {
       'config',
       { broke: true },
     );
-  const problem = toolCommandProblem(expanded.text);
-  return problem === undefined ? expanded.text : failed(problem, 'guardrail');
+  return expanded.text;
 }
 
 /** What the command wrote to `$FACTORY_OUTPUT`; the file is rewritten with secrets masked. */

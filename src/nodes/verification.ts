@@ -146,8 +146,8 @@ async function runCommands(
     workdir === '.' ? context.workspace.path : `${context.workspace.path}/${workdir.replace(/\/+$/, '')}`;
   for (const [index, command] of commands.entries()) {
     const problem = allowed.includes('@plan')
-      ? plannedCommandProblem(command)
-      : verificationCommandProblem(command, allowed, by, workspace);
+      ? plannedCommandProblem(command, context.processes.homeAndTmp)
+      : verificationCommandProblem(command, allowed, by, workspace, context.processes.homeAndTmp);
     if (problem !== undefined) return failed(problem, 'guardrail');
     const parsed = parseVerificationCommand(command, cwd);
     if ('problem' in parsed) return failed(`verification command rejected: ${parsed.problem}`, 'guardrail');

@@ -163,6 +163,15 @@ const bad: readonly Row[] = [
   ['unknown-reference', around('prompt="${node.start.outcom}"'), '${node.start.outcom}'],
   ['unknown-reference', around('prompt="${goal}"'), '${goal}'],
   ['refused-command', around('shape=parallelogram, tool_command="cat ../x"'), '"cat ../x"'],
+  ['refused-command', around('shape=parallelogram, sandbox=none, tool_command="cat ~/x"'), '"cat ~/x"'],
+  ['refused-command', around('shape=parallelogram, tool_command="cat ~/../x"'), '"cat ~/../x"'],
+  ['needs-sandbox', around('shape=parallelogram, tool_command="make >/tmp/a"'), '"make >/tmp/a"'],
+  ['needs-sandbox', around('shape=parallelogram, tool_command="ls $HOME/.cargo"'), '"ls $HOME/.cargo"'],
+  [
+    'needs-sandbox',
+    around('type=verification, "verification.allowed_commands"="test -f /tmp/x"'),
+    '"test -f /tmp/x"',
+  ],
   [
     'refused-command',
     around('type=verification, "verification.allowed_commands"="npm test, go test | tee x"'),
@@ -354,6 +363,9 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['unknown-reference', around('shape=parallelogram, tool_command=true, comment="uses ${var.nope}"')],
   ['unknown-reference', around('prompt="the words ${var.nope}", prompt_expand=false')],
   ['refused-command', around('shape=parallelogram, tool_command="cat /x ${ctx.x} >/dev/stderr"')],
+  ['refused-command', around('shape=parallelogram, tool_command="cat ~/x > /tmp/y"')],
+  ['needs-sandbox', around('shape=parallelogram, tool_command="cat /etc/hosts > /tmp/y"')],
+  ['needs-sandbox', around('shape=parallelogram, sandbox=none, tool_command="ls /tmp"')],
   ['refused-command', around('shape=parallelogram, tool_command="cd ${X:-/x}; cat \'a /b\' >/dev/stderr"')],
   ['refused-command', around('type=verification, "verification.allowed_commands"="@plan, grep"')],
   ['quoted-reference', around('shape=parallelogram, tool_command="echo \\"$(cat ${ctx.x})\\" \'$goal\'"')],
@@ -644,7 +656,7 @@ test('a prompt file is searched for references if its text is given', () => {
   });
 });
 
-test('repeated nodes, empty prompts, agents with access to runs with a holdout, attributes without effect, unknown attributes and keys, gates without a target, unasked outcomes, tools that name a plan, hidden failures, prefixes that allow anything, variables of the shell and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
+test('repeated nodes, empty prompts, agents with access to runs with a holdout, attributes without effect, unknown attributes and keys, gates without a target, unasked outcomes, tools that name a plan, hidden failures, prefixes that allow anything, commands that need a sandbox, variables of the shell and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
   const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
   expect(
     [...severity]
@@ -658,7 +670,7 @@ test('repeated nodes, empty prompts, agents with access to runs with a holdout, 
       .sort(),
   ).toEqual([
     ...'attribute-kind bare-prefix condition-key duplicate-node edge-never-taken empty-prompt'.split(' '),
-    ...'endless-cycle failure-to-success gate-without-retry holdout-access masked-failure no-effect'.split(
+    ...'endless-cycle failure-to-success gate-without-retry holdout-access masked-failure needs-sandbox no-effect'.split(
       ' ',
     ),
     ...'outcome-not-asked outcome-uncovered sets-plan shell-variable unknown-attribute'.split(' '),

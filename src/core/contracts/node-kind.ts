@@ -9,7 +9,7 @@ import type { AttributeTable, Settings } from '../settings/types.ts';
 import type { AgentAction, AgentProgram, AgentReport, AgentTask, CallWait } from './agent.ts';
 import type { Clock } from './clock.ts';
 import type { Exit } from './process.ts';
-import type { SandboxLevel } from './sandbox.ts';
+import type { HomeAndTmp, SandboxLevel } from './sandbox.ts';
 
 /** A program started for a node; the engine provides cwd, environment, marker, masks, timeout and cancellation. */
 export type StageProgram = {
@@ -79,6 +79,7 @@ export interface NodeProcesses {
   runAgent(program: AgentProgram, stop?: AbortSignal): Promise<Exit>;
   /** The sandbox of this node's agent, and whether the agent's own sandbox works inside it. */
   agentSandbox(): Promise<{ readonly rung: SandboxLevel; readonly nests: boolean }>;
+  readonly homeAndTmp: HomeAndTmp;
   /** Environment that makes `git` use the run's history; empty without one. */
   readonly historyEnv: Readonly<Record<string, string>>;
 }

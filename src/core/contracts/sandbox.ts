@@ -3,6 +3,12 @@
 /** `bwrap`: bubblewrap's namespaces. `unshare`: only the network is removed. `group`: process group and limits. */
 export type SandboxLevel = 'bwrap' | 'unshare' | 'group';
 
+/** Whether a node's programs have `/tmp` and the home for themselves: what they leave there is gone after the node. */
+export type HomeAndTmp = 'private' | 'shared';
+
+/** Only bubblewrap puts other folders in their place. */
+export const homeAndTmpOf = (level: SandboxLevel): HomeAndTmp => (level === 'bwrap' ? 'private' : 'shared');
+
 /** Limits on file size, memory (bytes) and processes; undefined means the system's limit. */
 export type Limits = {
   readonly memory?: number | undefined;

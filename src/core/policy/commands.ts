@@ -1,4 +1,5 @@
 /** Commands of verification nodes: which may run, and what they run. They run without a shell. */
+import type { HomeAndTmp } from '../contracts/sandbox.ts';
 import type { PlannedFor } from './added-words.ts';
 import { type CommandParts, notAllowed, type PlanAuthor, takeApart } from './allowed-commands.ts';
 import { invocation, patternWords, programTexts } from './programs.ts';
@@ -8,16 +9,21 @@ import { readShell, type ShellCommand } from './shell.ts';
 const shellSyntax = ['&&', '||', ';', '|', '`', '$(', '>', '<', '\r', '\n'];
 
 /** Why a verification command is refused, undefined when it may run. `allowed` are the entries of
- *  `verification.allowed_commands`, `author` who set the plan, `workspace` what the plan is for. */
+ *  `verification.allowed_commands`, `author` who set the plan, `workspace` what the plan is for. Where it is not known
+ *  what the node sees, `/tmp` and the home are `shared`. */
 export function verificationCommandProblem(
   command: string,
   allowed: readonly string[],
   author: PlanAuthor,
   workspace?: PlannedFor,
+  homeAndTmp: HomeAndTmp = 'shared',
 ): string | undefined {
   const refused = (why: string) => `verification command rejected: ${why}: ${shownWord(command)}`;
   const parsed = takeApart(command);
-  const problem = 'problem' in parsed ? undefined : (wordProblem(parsed) ?? nestedProblem(parsed.words));
+  const problem =
+    'problem' in parsed
+      ? undefined
+      : (wordProblem(parsed, homeAndTmp) ?? nestedProblem(parsed.words, homeAndTmp));
   if (problem !== undefined) return guardrail(problem);
   const syntax = shellSyntax.find((piece) => command.trim().includes(piece));
   if (syntax !== undefined) {
@@ -33,7 +39,10 @@ const operators = '| || |& & && ; ;; > >> >| >& &> &>> < << <<< <& <>'.split(' '
 /** Why a work order's command is refused where `verification.allowed_commands="@plan"` allows the commands of the
  *  plan. Operators inside a program's text are part of it; a word that is an operator shows that a shell was
  *  expected. */
-export function plannedCommandProblem(command: string): string | undefined {
+export function plannedCommandProblem(
+  command: string,
+  homeAndTmp: HomeAndTmp = 'shared',
+): string | undefined {
   const parsed = takeApart(command);
   const refused = (why: string) => `verification command rejected: ${why}: ${shownWord(command)}`;
   if ('problem' in parsed) return refused(parsed.problem);
@@ -41,7 +50,7 @@ export function plannedCommandProblem(command: string): string | undefined {
   if (operator !== undefined) return refused(`it runs without a shell, so \`${operator}\` cannot be used`);
   const programs = new Set(programTexts(parsed.words).map(({ at }) => at));
   // A word with blanks is a text, not a path.
-  const problem = wordProblem(parsed, (word, at) => programs.has(at) || /\s/.test(word));
+  const problem = wordProblem(parsed, homeAndTmp, (word, at) => programs.has(at) || /\s/.test(word));
   return problem === undefined ? undefined : guardrail(problem);
 }
 
@@ -50,21 +59,22 @@ const guardrail = (problem: string) => `verification command rejected by guardra
 /** The problem in assignments and words, `isText` left out. */
 function wordProblem(
   { assignments, words }: CommandParts,
+  homeAndTmp: HomeAndTmp,
   isText: (word: string, at: number) => boolean = () => false,
 ): string | undefined {
   const patterns = patternWords(words);
   const paths = [...words, ...assignments.map(([name, value]) => `${name}=${value}`)];
   for (const [at, word] of paths.entries()) {
-    const problem = isText(word, at) ? undefined : pathProblem(word, patterns.has(at));
+    const problem = isText(word, at) ? undefined : pathProblem(word, homeAndTmp, patterns.has(at));
     if (problem !== undefined) return problem;
   }
   return loaderProblem([...assignments.map(([name]) => name), ...invocation(words).assigned]);
 }
 
-function nestedProblem(words: readonly string[]): string | undefined {
+function nestedProblem(words: readonly string[], homeAndTmp: HomeAndTmp): string | undefined {
   for (const { language, text } of programTexts(words)) {
     if (language !== 'shell') continue;
-    const problem = shellProblem(text, (inner) => loaderProblem(invocation(inner).assigned));
+    const problem = shellProblem(text, homeAndTmp, (inner) => loaderProblem(invocation(inner).assigned));
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -111,8 +121,8 @@ function loaderProblem(names: readonly string[]): string | undefined {
 /* The rules for `tool_command`, which a shell runs, and for other texts that a shell gets. */
 
 /** Why a `tool_command` (variables replaced) is refused, undefined when it is allowed. */
-export function toolCommandProblem(command: string): string | undefined {
-  const found = shellProblem(command);
+export function toolCommandProblem(command: string, homeAndTmp: HomeAndTmp = 'shared'): string | undefined {
+  const found = shellProblem(command, homeAndTmp);
   return found === undefined ? undefined : `tool_command rejected by guardrail: contains ${found}`;
 }
 
@@ -120,14 +130,14 @@ export function toolCommandProblem(command: string): string | undefined {
  *  additional rule for the words of each command. */
 function shellProblem(
   line: string,
+  homeAndTmp: HomeAndTmp,
   check: (words: readonly string[]) => string | undefined = () => undefined,
 ): string | undefined {
   for (const { words, targets } of commandsIn(line)) {
     const texts = words.map(({ text }) => text);
     const patterns = patternWords(texts);
     for (const [at, { text, home }] of [...words, ...targets].entries()) {
-      if (home) return `a home reference: ${shownWord(text)}`;
-      const problem = pathProblem(text, patterns.has(at));
+      const problem = pathProblem(text, homeAndTmp, patterns.has(at), home);
       if (problem !== undefined) return problem;
     }
     const problem = check(texts);
@@ -152,21 +162,33 @@ function commandsIn(line: string): readonly ShellCommand[] {
   return [...commands, ...nested.flatMap(commandsIn)];
 }
 
-/* Path rules for words: nodes work inside their workspace and name everything relative to it. */
+/* Path rules for words, as in the seed: nodes work inside their workspace and name everything relative to it. */
 
-/** `..` between the ends of a path component, whatever punctuation the path is embedded in. */
-const parent = /(?:^|[\s/;&|()'"`=:,{<>@])\.\.(?=$|[\s/;&|()'"`:,}<>])/;
-/** `-I/usr`, `-I../x`, `-cf/tmp/x`: a path in one word with its option. */
-const glued = /^-[A-Za-z]+(\/.+|\.\.(?:\/.*)?)$/s;
+/** `..` between the ends of a path component. */
+const parent = /(?:^|[\s/;&|()'"`=])\.\.(?=$|[\s/;&|()'"`])/;
+const home = /^~/;
+/** In a sandbox these are the node's own. `~name` is another user's. */
+const privatePlace = /^(?:\/tmp|~)(?:\/|$)/;
 
 /** The problem with a word (quotes removed), to follow "contains"; undefined when there is none. A `pattern` may
- *  begin with a slash. */
-function pathProblem(word: string, isPattern = false): string | undefined {
-  const inOption = isPattern ? '' : (glued.exec(word)?.[1] ?? '');
-  const paths = [...beginnings(word), inOption];
-  if (paths.some((path) => path.startsWith('~'))) return `a home reference: ${shownWord(word)}`;
-  if (parent.test(word) || parent.test(inOption)) return `a ".." path component: ${shownWord(word)}`;
-  if (!isPattern && paths.some(isAbsolute)) return `an absolute path: ${shownWord(word)}`;
+ *  begin with a slash; `expandsHome`: `$HOME` is in it. */
+function pathProblem(
+  word: string,
+  homeAndTmp: HomeAndTmp,
+  isPattern: boolean,
+  expandsHome = false,
+): string | undefined {
+  if (parent.test(word)) return `a ".." path component: ${shownWord(word)}`;
+  // After `name=` or `--flag=` too.
+  const [, value] = /^[\w.+\-[\]]+=(.*)$/s.exec(word) ?? [];
+  for (const path of [word, ...(value === undefined ? [] : [value])]) {
+    const isHome = expandsHome || home.test(path);
+    if (!isHome && (isPattern || !isAbsolute(path))) continue;
+    const isPrivate = expandsHome || privatePlace.test(path);
+    if (isPrivate && homeAndTmp === 'private') continue;
+    const found = `${isHome ? 'a home reference' : 'an absolute path'}: ${shownWord(word)}`;
+    return isPrivate ? `${found} (allowed only in a sandbox)` : found;
+  }
   return undefined;
 }
 
@@ -174,29 +196,7 @@ function pathProblem(word: string, isPattern = false): string | undefined {
  *  nothing there. */
 const isHarmless = (path: string): boolean =>
   /^\/(?:dev\/(?:null|stdin|stdout|stderr|fd\/\d+)|usr\/bin\/env)$/.test(path);
-const isAbsolute = (path: string): boolean =>
-  (path.startsWith('/') && !isHarmless(path)) || /^file:\//i.test(path);
-
-/** Where a path may begin in a word: at its start, after `name=` or `--flag=`, and in the lists of variables such
- *  as `PATH`. */
-function beginnings(word: string): readonly string[] {
-  const found = [word];
-  let rest = word;
-  for (let name = /^[\w.+\-[\]]+=/.exec(rest); name !== null; name = /^[\w.+\-[\]]+=/.exec(rest)) {
-    rest = rest.slice(name[0].length);
-    found.push(rest);
-  }
-  // The two slashes of `http://` begin no path.
-  const isAssignment = /^[A-Za-z_]\w*\+?=/.test(word);
-  if (isAssignment)
-    found.push(
-      ...rest
-        .split(':')
-        .slice(1)
-        .filter((part) => !part.startsWith('//')),
-    );
-  return found;
-}
+const isAbsolute = (path: string): boolean => path.startsWith('/') && !isHarmless(path);
 
 /** A word as messages show it: on one line and not too long. */
 export function shownWord(word: string): string {

@@ -176,7 +176,7 @@ export const exitAttributes = {
 export const toolAttributes = {
   tool_command: attr(
     text(),
-    'Shell text, run by `shell` in the workspace; absolute paths, `..` and `~` are refused (class `guardrail`).',
+    'Shell text, run by `shell` in the workspace; absolute paths and `..` are refused (class `guardrail`), `/tmp`, `~` and `$HOME` only without a sandbox.',
     { unset: 'required', example: 'npm test' },
   ),
   sets_plan: attr(

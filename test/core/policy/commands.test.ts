@@ -80,6 +80,16 @@ test.for<[command: string, why: RegExp]>([
   expect(problem).toMatch(why);
 });
 
+test('a verification command may use /tmp in a sandbox', () => {
+  for (const command of ['test -f /tmp/x', "sh -c 'cat $HOME/x ~/y'"]) {
+    const problem = (where: 'private' | 'shared') =>
+      verificationCommandProblem(command, ['test', 'sh -c'], 'tool', undefined, where);
+    expect(problem('shared')).toMatch(/allowed only in a sandbox/);
+    expect(problem('private')).toBeUndefined();
+  }
+  expect(plannedCommandProblem('test -f /tmp/x', 'private')).toBeUndefined();
+});
+
 test.for([
   ...'LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES PATH NODE_OPTIONS PYTHONPATH'.split(' '),
   ...'PYTHONSTARTUP GIT_SSH_COMMAND GIT_DIR BASH_ENV ENV PERL5LIB'.split(' '),

@@ -1,6 +1,7 @@
 /** The tool `run`: a program in the workspace, without a shell. */
 import * as z from 'zod';
 import type { Exit } from '../../../core/contracts/process.ts';
+import { homeAndTmpOf } from '../../../core/contracts/sandbox.ts';
 import { once } from '../../../core/once.ts';
 import { toolCommandProblem } from '../../../core/policy/commands.ts';
 import { readShell } from '../../../core/policy/shell.ts';
@@ -26,7 +27,8 @@ export const runTool = once(() =>
     async run({ command, timeout_seconds }, { task, root, scope, runMs, call }) {
       const words = wordsOf(command);
       if ('problem' in words) return refusedCall(words.problem);
-      const rule = toolCommandProblem(command);
+      const sandbox = await task.sandbox?.();
+      const rule = toolCommandProblem(command, homeAndTmpOf(sandbox?.rung ?? 'group'));
       if (rule !== undefined)
         return refusedCall(rule.replace(/^tool_command rejected/, 'the command is rejected'));
       const { hidden, only } = scope;
