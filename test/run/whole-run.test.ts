@@ -42,7 +42,7 @@ function listing(run: string, home: string): string {
       if (!lstatSync(path).isFile()) return [];
       // Names of contents depend on paths and times in them.
       const shown = name.replace(/[0-9a-f]{64}/, '<hash>');
-      if (/^snapshots\//.test(name)) return [`${'-'.repeat(12)} ${shown}`];
+      if (/^contents\//.test(name)) return [`${'-'.repeat(12)} ${shown}`];
       const text = plain(readFileSync(path, 'utf8'), home);
       return [`${createHash('sha256').update(text).digest('hex').slice(0, 12)} ${shown}`];
     });
