@@ -12,7 +12,7 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 
 /** Which moments, as users write them: `at` is one execution from its beginning to its end, and excludes the other two, which are
  *  `NODE[@VISIT]` (after that execution) or the name of a snapshot. Without any: the whole run. */
-type MomentNames = {
+export type MomentNames = {
   readonly at?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;

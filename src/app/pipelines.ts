@@ -3,30 +3,8 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { parseVars } from '../core/references.ts';
 import { packageRoot } from '../platform/package.ts';
+import type { OfferedPipeline, PipelineList } from './answers.ts';
 import { readPipeline } from './read-pipeline.ts';
-
-/** A variable of a pipeline. */
-export type OfferedVariable = {
-  readonly name: string;
-  /** Null: a run must set it. Of a file variable the path of its file, relative to the pipeline. */
-  readonly default: string | null;
-  /** Its value is the path of a file, which is read at the start. */
-  readonly file: boolean;
-};
-
-/** A pipeline that `factory run NAME` finds. */
-export type OfferedPipeline = {
-  /** What one types after `factory run`. */
-  readonly name: string;
-  /** Absolute path of the file. */
-  readonly file: string;
-  readonly from: 'folder' | 'bundled';
-  /** The label of the graph, else its goal, else empty. */
-  readonly title: string;
-  readonly variables: readonly OfferedVariable[];
-  /** False for a file in which `factory validate` finds errors. */
-  readonly valid: boolean;
-};
 
 const bundledFolder = (): string => join(packageRoot(), 'pipelines');
 const dotFiles = (folder: string): readonly string[] =>
@@ -53,6 +31,12 @@ export function pipelinePath(name: string, cwd: string): string {
   return own ?? (existsSync(bundled) ? bundled : name);
 }
 
+/** What `factory pipelines` answers with. */
+export const pipelineList = async (cwd: string): Promise<PipelineList> => ({
+  schema_version: 1,
+  pipelines: [...(await offeredPipelines(cwd))],
+});
+
 /** The pipelines in `cwd` and its folder `pipelines`, then the bundled ones that none of those hides; each list by name. */
 export async function offeredPipelines(cwd: string): Promise<readonly OfferedPipeline[]> {
   const own = [cwd, join(cwd, 'pipelines')].flatMap((folder) =>
@@ -73,17 +57,17 @@ async function offered(
   cwd: string,
 ): Promise<OfferedPipeline> {
   const { graph } = await readPipeline(file, cwd, { toRun: false });
-  if (graph === undefined) return { name, file, from, title: '', variables: [], valid: false };
+  const of = { name, file, from, source: from };
+  if (graph === undefined) return { ...of, title: '', label: '', variables: [], valid: false };
   const { label, goal, vars } = graph.settings;
+  const title = (label ?? String(goal?.value ?? '')).trim();
   return {
-    name,
-    file,
-    from,
-    title: (label ?? String(goal?.value ?? '')).trim(),
+    ...of,
+    title,
+    label: title,
     variables: parseVars(vars ?? '').vars.map((one) => ({
-      name: one.name,
-      default: one.value ?? null,
-      file: one.file,
+      ...{ name: one.name, default: one.value ?? null, required: one.value === undefined, file: one.file },
+      label: one.name.replaceAll('_', ' '),
     })),
     valid: true,
   };

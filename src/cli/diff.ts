@@ -1,5 +1,5 @@
 /** `factory diff`: what happened to a run's workspace between two of its moments. */
-import { posix } from 'node:path';
+import { changesAsked, listChanges } from '../app/change-list.ts';
 import {
   findMoments,
   isProduct,
@@ -11,14 +11,13 @@ import {
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { unreachable } from '../core/json.ts';
 import { inWorkspace } from '../core/records/layout.ts';
-import { liesIn, shownPath } from '../platform/files/names.ts';
+import { shownPath } from '../platform/files/names.ts';
 import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { GitError } from '../platform/git.ts';
 import { readManifest } from '../run/runs.ts';
 import { messageOf } from '../run/unreadable.ts';
 import { patchOf, type Sides, type Untold } from '../workspace/patch.ts';
-import type { Entry } from '../workspace/snapshot.ts';
-import { loadProgress, usage } from './find-run.ts';
+import { findNamed, loadProgress } from './find-run.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { type Paint, painter } from './report/run.ts';
 import type { VerbResult } from './verb.ts';
@@ -42,19 +41,27 @@ export async function diffCommand(
   options: DiffOptions,
   io: Io & Pick<Raw, 'bytes'>,
 ): Promise<VerbResult> {
+  const query = { ...options, paths };
+  const isOfProduct = paths.length === 0 && options.at === undefined;
+  if (options.json === true) {
+    const found = await findNamed(run, options, io);
+    if ('problems' in found) return found;
+    const list = await listChanges(found.dir, query, io.env);
+    if ('problems' in list) return list;
+    if (isOfProduct) printLeftOut(list.left_out, io);
+    io.out(`${JSON.stringify(list, null, 2)}\n`);
+    return 0;
+  }
   const moments = await momentsOf(run, options, io);
   if ('problems' in moments) return moments;
-  // Of a whole run it is the product that is asked for.
-  const isOfProduct = paths.length === 0 && options.at === undefined;
-  const only = isOfProduct ? isProduct : onlyAt(paths);
+  const only = changesAsked(query);
   if (typeof only !== 'function') return only;
   try {
     const { sides, snapshots } = await loadSides(moments.runDir, moments);
     if (isOfProduct) printLeftOut(pathChanges(sides, (path) => !isProduct(path)).length, io);
     const changes = pathChanges(sides, only);
     const { runId, from, to } = moments;
-    if (options.json === true) io.out(`${JSON.stringify(record(moments, changes), null, 2)}\n`);
-    else if (changes.length === 0) {
+    if (changes.length === 0) {
       const where = paths.length === 0 ? '' : ` in ${paths.join(', ')}`;
       io.err(`run ${runId}, ${from.words} to ${to.words}: nothing has changed${where}\n`);
     } else if (options.names === true) {
@@ -108,21 +115,6 @@ async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Mom
   return { ...moments, runId: progress.checkpoint.run_id, runDir: progress.runDir };
 }
 
-/** Whether a path is one of these or lies below one; without any, every path is. */
-function onlyAt(paths: readonly string[]): ((path: string) => boolean) | Refusal {
-  const wanted = paths.map((path) => posix.normalize(path).replace(/\/$/, ''));
-  const outside = wanted.findIndex((path) => path.startsWith('/') || path === '..' || path.startsWith('../'));
-  if (outside !== -1)
-    return usage(
-      `"${paths[outside]}" does not lie in the workspace`,
-      'name files and folders as the workspace has them, from its top on',
-    );
-  if (wanted.length === 0 || wanted.includes('.')) return () => true;
-  const these = new Set(wanted);
-  // A name that is no UTF-8 cannot be typed in any other way than as we show it.
-  return (path) => liesIn(these, path) || liesIn(these, shownPath(path));
-}
-
 function marked(what: PathChange['what'], paint: Paint): string {
   switch (what) {
     case 'created':
@@ -134,31 +126,6 @@ function marked(what: PathChange['what'], paint: Paint): string {
     default:
       return unreachable(what);
   }
-}
-
-function record({ runId, from, to }: Moments, changes: readonly PathChange[]): object {
-  const facts = (entry: Entry | undefined) =>
-    entry === undefined
-      ? null
-      : {
-          kind: entry.kind,
-          mode: entry.mode.toString(8).padStart(4, '0'),
-          ...(entry.size === undefined ? {} : { size: entry.size }),
-          ...(entry.hash === undefined ? {} : { sha256: entry.hash }),
-          ...(entry.target === undefined ? {} : { target: entry.target }),
-        };
-  return {
-    schema_version: 1,
-    run_id: runId,
-    from: { moment: from.words, snapshot: from.snapshot },
-    to: { moment: to.words, snapshot: to.snapshot },
-    changes: changes.map(({ path, what, before, after }) => ({
-      path,
-      what,
-      before: facts(before),
-      after: facts(after),
-    })),
-  };
 }
 
 /** Prints a patch for `git apply`; on a terminal without control characters. */

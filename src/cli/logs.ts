@@ -1,5 +1,6 @@
 /** `factory logs`: what happened in a run, event by event; with `--follow` also what happens from now on. */
 import { stripVTControlCharacters } from 'node:util';
+import { shownEvent } from '../app/inspect/events.ts';
 import { followRun } from '../app/inspect/follow.ts';
 import { inspectRow } from '../app/inspect/rows.ts';
 import { textsWithheld } from '../app/inspect/withheld.ts';
@@ -70,7 +71,7 @@ async function tellFrom(
   const reader = toReader(io);
   const teller = openTeller(options, { ...io, out: reader.out });
   const texts = options.output === true;
-  const isWithheld = texts ? await textsWithheld(dir) : () => true;
+  const isWithheld = texts || options.json === true ? await textsWithheld(dir) : () => true;
   const printer = outputPrinter(dir, (node, text) => teller.output(node, text), isWithheld);
   let isEmpty = true;
   let isCaughtUp = false;
@@ -82,7 +83,7 @@ async function tellFrom(
       const event = texts ? runEventSchema().safeParse(one.record).data : undefined;
       // Before the line that says how the execution ended.
       if (event !== undefined) await printer.event(event);
-      teller.tell(one.record);
+      teller.tell(options.json === true ? shownEvent(one.record, isWithheld) : one.record);
     } else if (!isCaughtUp) {
       isCaughtUp = true;
       if (from !== undefined && teller.told() < (options.last ?? 0)) return undefined;

@@ -1,5 +1,6 @@
 /** `factory pipelines`: what `factory run NAME` finds here, with the variables of each. */
-import { type OfferedPipeline, offeredPipelines } from '../app/pipelines.ts';
+import type { OfferedPipeline } from '../app/answers.ts';
+import { pipelineList } from '../app/pipelines.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
 import { columns, oneLine, painter } from './report/run.ts';
@@ -8,15 +9,15 @@ export async function pipelinesCommand(
   options: { readonly json?: boolean; readonly color?: boolean },
   io: Io,
 ): Promise<number> {
-  const found = await offeredPipelines(io.cwd);
+  const list = await pipelineList(io.cwd);
   if (options.json === true) {
-    io.out(`${JSON.stringify({ schema_version: 1, pipelines: found }, null, 2)}\n`);
+    io.out(`${JSON.stringify(list, null, 2)}\n`);
     return 0;
   }
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   const width = io.outIsTerminal ? io.width : 100;
   for (const from of ['folder', 'bundled'] as const) {
-    const some = found.filter((one) => one.from === from);
+    const some = list.pipelines.filter((one) => one.from === from);
     if (some.length === 0) continue;
     io.out(`${paint.dim(from === 'folder' ? 'in this folder' : 'bundled with factory')}\n`);
     for (const { cells, taken, last } of columns(some.map((one) => [`  ${one.name}`, aboutOf(one)])))

@@ -1,6 +1,5 @@
 /** `factory runs`: the runs, newest first, and which of them need attention. */
-import { join } from 'node:path';
-import { inspectRows } from '../app/inspect/rows.ts';
+import { inspectRows, runList } from '../app/inspect/rows.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
 import { lookOf } from '../app/inspect/states.ts';
 import { costWords, countedItems, elapsedWords, localTime } from '../core/amounts.ts';
@@ -30,16 +29,15 @@ export async function runsCommand(options: RunsOptions, io: RunsIo): Promise<num
     ...run,
     next: nextAsTyped(run, runsDir, options),
   }));
-  const isSuspended = (run: RunRow) => isPaused(run.status);
-  // Suspended runs come first.
-  const rows = [...runs.filter(isSuspended), ...runs.filter((run) => !isSuspended(run))].filter(
-    (run) => options.attention !== true || run.needs_attention,
-  );
-  if (options.json === true) {
-    const records = rows.map((run) => record(run, runsDir));
-    io.out(`${JSON.stringify({ schema_version: 1, runs_dir: runsDir, runs: records }, null, 2)}\n`);
-  } else if (runs.length === 0) io.out(`there are no runs in ${runsDir}\n`);
-  else io.out(`${listing(runs, rows, options, io).join('\n')}\n`);
+  const shown = runs.filter((run) => options.attention !== true || run.needs_attention);
+  if (options.json === true) io.out(`${JSON.stringify(runList(runsDir, runs, shown), null, 2)}\n`);
+  else if (runs.length === 0) io.out(`there are no runs in ${runsDir}\n`);
+  else {
+    const isSuspended = (run: RunRow) => isPaused(run.status);
+    // Suspended runs come first.
+    const rows = [...shown.filter(isSuspended), ...shown.filter((run) => !isSuspended(run))];
+    io.out(`${listing(runs, rows, options, io).join('\n')}\n`);
+  }
   return 0;
 }
 
@@ -48,13 +46,6 @@ const nextAsTyped = ({ next }: RunRow, runsDir: string, { runsdir }: RunsOptions
   runsdir === undefined
     ? next
     : next.replace(` --runsdir ${quoteWord(runsDir)}`, () => ` --runsdir ${quoteWord(runsdir)}`);
-
-const record = (run: RunRow, runsDir: string) => ({
-  ...run,
-  next_node: run.at_node ?? '',
-  failed_node: run.failed_node ?? '',
-  run_dir: join(runsDir, run.run_id),
-});
 
 /** The rows, how many runs there are, and the next command: of each row with `attention`, else of the first that needs one. */
 function listing(

@@ -1,6 +1,5 @@
 /** `factory why`: why a run failed or waits, with evidence and the next command. */
-import { readForViews } from '../app/inspect/read-run.ts';
-import { whyOf } from '../app/inspect/why.ts';
+import { inspectWhy } from '../app/inspect/why.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { findNamed } from './find-run.ts';
 import { type Io, paints } from './io.ts';
@@ -17,15 +16,12 @@ export async function whyCommand(
 ): Promise<VerbResult> {
   const found = await findNamed(run ?? 'latest', options, io);
   if ('problems' in found) return found;
-  const inspected = await readForViews(found.dir, io);
-  if ('problems' in inspected) return inspected;
-  const cause = await whyOf(inspected);
-  const { run_id, status } = inspected.row;
-  if (options.json === true)
-    io.out(`${JSON.stringify({ schema_version: 1, run_id, status, ...cause }, null, 2)}\n`);
+  const why = await inspectWhy(found.dir, io);
+  if ('problems' in why) return why;
+  if (options.json === true) io.out(`${JSON.stringify(why, null, 2)}\n`);
   else {
     const paint = painter(paints(io, io.outIsTerminal, options.color));
-    io.out(`${causeText(cause, status, paint)}\n`);
+    io.out(`${causeText(why, why.status, paint)}\n`);
   }
   return 0;
 }

@@ -1,7 +1,8 @@
 /** A client of the HTTP API for programs: one typed function per endpoint. */
 import type * as z from 'zod';
+import type { RunList, StoredEvent } from '../app/answers.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
-import { apiErrorSchema, type RunList, type ShownLive, type StoredEvent } from './contract.ts';
+import { apiErrorSchema, type ShownLive } from './contract.ts';
 import { type ApiRoute, type ApiRouteName, routes } from './routes.ts';
 
 export type ClientOptions = {

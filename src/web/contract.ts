@@ -1,6 +1,5 @@
-/** Bodies and parameters of the HTTP API, except those in app/inspect/shapes.ts. Fields are only ever added. */
+/** Bodies and parameters of the HTTP API, except what commands answer with too (app/answers.ts, app/inspect/shapes.ts). Fields are only ever added. */
 import * as z from 'zod';
-import { runRowSchema } from '../app/inspect/shapes.ts';
 import { once } from '../core/once.ts';
 import { liveTextSchema } from '../core/records/live.ts';
 import { nodeId, parsePoint, runId } from '../core/records/names.ts';
@@ -27,63 +26,6 @@ export const serverInfoSchema = once(() =>
 
 export type ServerInfo = z.infer<ReturnType<typeof serverInfoSchema>>;
 
-export const runListSchema = once(() =>
-  z.object({
-    runs_dir: z.string(),
-    counts: z.object({
-      all: z.int(),
-      needs_attention: z.int(),
-      by_status: z.record(z.string(), z.int()).describe('Only statuses that occur'),
-    }),
-    runs: z.array(runRowSchema()).describe('Newest first'),
-  }),
-);
-export type RunList = z.infer<ReturnType<typeof runListSchema>>;
-
-const filePatchSchema = once(() =>
-  z.object({
-    path: z.string().describe('In the workspace; bytes that are not UTF-8 as `\\xNN`'),
-    what: z.enum(['created', 'modified', 'deleted']),
-    kind: z.string().describe('`file`, `folder`, `symlink`, …: after the change, or before a deletion'),
-    patch: z.string().describe('Unified diff; empty if `why_not` says why there is none'),
-    added: z.int().describe('Lines'),
-    removed: z.int().describe('Lines'),
-    cut: z.boolean().describe('True: only the beginning of the patch'),
-    why_not: z.string().describe('Why there is no patch; else empty'),
-  }),
-);
-export type FilePatch = z.infer<ReturnType<typeof filePatchSchema>>;
-
-export const changeListSchema = once(() =>
-  z.object({
-    from: z.object({ moment: z.string(), snapshot: z.string() }),
-    to: z.object({ moment: z.string(), snapshot: z.string() }),
-    files: z.array(filePatchSchema()).describe('By path; at most 1,000'),
-    more: z.int().describe('Changed paths that are not in `files`'),
-    left_out: z.int().describe("Changed paths of the engine's own folder `.factory`"),
-    withheld: z
-      .boolean()
-      .describe(
-        'True: some patches are withheld, because the run is unfinished and they may show the holdout',
-      ),
-  }),
-);
-export type ChangeList = z.infer<ReturnType<typeof changeListSchema>>;
-
-/** A line of `events.jsonl`. Events of other versions may have other types. */
-export const storedEventSchema = once(() =>
-  z.looseObject({
-    seq: z.int().positive(),
-    run_id: z.string(),
-    epoch: z.int().describe('Number of the owner that wrote it'),
-    at: z.string().describe('RFC 3339, UTC'),
-    type: z
-      .string()
-      .describe('`StageStarted`, `StageCompleted`, …: each type and its fields are listed in pipelines.md'),
-  }),
-);
-export type StoredEvent = z.infer<ReturnType<typeof storedEventSchema>>;
-
 export const shownLiveSchema = once(() =>
   liveTextSchema().extend({
     begins: z
@@ -92,38 +34,6 @@ export const shownLiveSchema = once(() =>
   }),
 );
 export type ShownLive = z.infer<ReturnType<typeof shownLiveSchema>>;
-
-export const eventPageSchema = once(() =>
-  z.object({
-    events: z.array(storedEventSchema()),
-    last: z.int().describe('`seq` of the last event in `events`; `after` if there are none'),
-    more: z.boolean().describe('True: there are more; ask again with `after` = `last`'),
-  }),
-);
-export type EventPage = z.infer<ReturnType<typeof eventPageSchema>>;
-
-export const pipelineListSchema = once(() =>
-  z.object({
-    pipelines: z.array(
-      z.object({
-        name: z.string().describe('The value for `pipeline` of a new run'),
-        source: z.enum(['folder', 'bundled']),
-        label: z.string().describe("The graph's label or goal; else its name"),
-        valid: z.boolean().describe('False: `factory validate` finds errors, and it cannot be started'),
-        variables: z.array(
-          z.object({
-            name: z.string(),
-            default: z.string().nullable().describe('Null if it must be set'),
-            required: z.boolean(),
-            file: z.boolean().describe('Its value is the path of a file'),
-            label: z.string().describe('The name, for people'),
-          }),
-        ),
-      }),
-    ),
-  }),
-);
-export type PipelineList = z.infer<ReturnType<typeof pipelineListSchema>>;
 
 export const folderFilesSchema = once(() =>
   z.object({

@@ -1,5 +1,6 @@
 /** The API as an OpenAPI 3.1 document, made from the table of routes. */
 import * as z from 'zod';
+import * as answers from '../app/answers.ts';
 import * as shapes from '../app/inspect/shapes.ts';
 import { packageVersion } from '../platform/package.ts';
 import * as contract from './contract.ts';
@@ -12,12 +13,13 @@ const named = {
   ExecutionView: shapes.executionViewSchema,
   ApiError: contract.apiErrorSchema,
   ServerInfo: contract.serverInfoSchema,
-  RunList: contract.runListSchema,
-  ChangeList: contract.changeListSchema,
-  StoredEvent: contract.storedEventSchema,
-  EventPage: contract.eventPageSchema,
+  Why: answers.whySchema,
+  RunList: answers.runListSchema,
+  ChangeList: answers.changeListSchema,
+  StoredEvent: answers.storedEventSchema,
+  EventPage: answers.eventPageSchema,
   LiveText: contract.shownLiveSchema,
-  PipelineList: contract.pipelineListSchema,
+  PipelineList: answers.pipelineListSchema,
   FolderFiles: contract.folderFilesSchema,
   StartBody: contract.startBodySchema,
   StopBody: contract.stopBodySchema,

@@ -1,6 +1,7 @@
 /** Every endpoint of the HTTP API: what it takes and what it answers. The server, the OpenAPI document and the client are
  *  made from this table. */
 import type * as z from 'zod';
+import * as answers from '../app/answers.ts';
 import { executionViewSchema, runViewSchema } from '../app/inspect/shapes.ts';
 import * as contract from './contract.ts';
 
@@ -31,7 +32,7 @@ export const routes = {
     method: 'get',
     path: '/api/v1/runs',
     about: 'All runs, newest first, with counts',
-    answers: contract.runListSchema,
+    answers: answers.runListSchema,
   },
   runsStream: {
     method: 'get',
@@ -45,6 +46,13 @@ export const routes = {
     about: 'A run: its executions, work orders, graph, cause of failure and result',
     params: run,
     answers: runViewSchema,
+  },
+  why: {
+    method: 'get',
+    path: '/api/v1/runs/:id/why',
+    about: 'Why a run failed or waits, with evidence and the next command',
+    params: run,
+    answers: answers.whySchema,
   },
   execution: {
     method: 'get',
@@ -67,7 +75,7 @@ export const routes = {
     about: 'What the run, or one execution, changed in its workspace, as unified diffs',
     params: run,
     query: contract.changesQuery,
-    answers: contract.changeListSchema,
+    answers: answers.changeListSchema,
   },
   events: {
     method: 'get',
@@ -75,7 +83,7 @@ export const routes = {
     about: 'The events of a run',
     params: run,
     query: contract.eventsQuery,
-    answers: contract.eventPageSchema,
+    answers: answers.eventPageSchema,
   },
   stream: {
     method: 'get',
@@ -105,7 +113,7 @@ export const routes = {
     method: 'get',
     path: '/api/v1/pipelines',
     about: 'Pipelines that can be started, with their variables',
-    answers: contract.pipelineListSchema,
+    answers: answers.pipelineListSchema,
   },
   files: {
     method: 'get',

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { PipelineList } from '../../src/app/answers.ts';
 import type { RunRow } from '../../src/app/inspect/shapes.ts';
-import type { PipelineList } from '../../src/web/contract.ts';
 import { madeChanges, madeEvents, madeExecution, madeOutput, madeRuns, madeView } from './runs.ts';
 
 const page = join(import.meta.dirname, '../../dist/page');
@@ -20,13 +20,17 @@ const policy =
 
 const pipelines: PipelineList['pipelines'] = [
   {
-    ...{ name: 'my.dot', source: 'folder', label: 'Build the docs', valid: true },
+    ...{ name: 'my.dot', file: '/w/my.dot', from: 'folder', source: 'folder', valid: true },
+    ...{ title: 'Build the docs', label: 'Build the docs' },
     variables: [
       { name: 'spec', default: null, required: true, file: true, label: 'spec' },
       { name: 'tries', default: '3', required: false, file: false, label: 'tries' },
     ],
   },
-  { name: 'compile-and-build', source: 'bundled', label: 'Plan and build', valid: true, variables: [] },
+  {
+    ...{ name: 'compile-and-build', file: '/f/compile-and-build.dot', from: 'bundled', source: 'bundled' },
+    ...{ title: 'Plan and build', label: 'Plan and build', valid: true, variables: [] },
+  },
 ];
 
 export interface MadeServer extends AsyncDisposable {

@@ -1,4 +1,6 @@
 /** Runs in all states, made up: what the API would answer for them. */
+
+import type { ChangeList, StoredEvent } from '../../src/app/answers.ts';
 import type {
   ExecutionGroup,
   ExecutionRow,
@@ -7,7 +9,6 @@ import type {
   RunView,
 } from '../../src/app/inspect/shapes.ts';
 import { nothingSpent, type Spent } from '../../src/core/budget/usage.ts';
-import type { ChangeList, StoredEvent } from '../../src/web/contract.ts';
 
 const started = Date.now() - 40 * 60_000;
 const iso = (time: number): string => new Date(time).toISOString();
@@ -31,6 +32,7 @@ const plain: RunRow = {
   spent: nothingSpent,
   progress: null,
   at_node: null,
+  next_node: '',
   failed_node: null,
   wake_at: null,
   delivered: null,
@@ -38,6 +40,7 @@ const plain: RunRow = {
   replay_of: null,
   next: '',
   acts: [],
+  run_dir: '/runs/r',
 };
 
 const wants = { needs_attention: true, acts: ['resume', 'fork'] } satisfies Partial<RunRow>;
@@ -289,10 +292,15 @@ export function madeView(row: RunRow, orders: number): RunView {
   const bad = row.status !== 'running' && row.status !== 'completed';
   return {
     ...row,
+    schema_version: 1,
     agent: 'scripted',
-    sandbox: 'bubblewrap',
+    sandbox: {
+      ...{ asked: 'auto', by: 'the default', used: 'bwrap', why: 'bubblewrap is there' },
+      ...{ enforces: [], missing: [] },
+    },
     not_enforced: bad ? ['network'] : [],
     spec: 'docs/link-checker.md',
+    ...{ holdout: null, prices: { dated: '2026-11-01', from: 'bundled' }, nodes: [], failure: null },
     groups,
     executions,
     graph: {
@@ -355,6 +363,7 @@ export function madeExecution(row: ExecutionRow, output: string): ExecutionView 
   const failed = row.state === 'fail';
   const text = (name: string, whole: string) => ({ name, text: whole, bytes: whole.length, from: 0 });
   return {
+    schema_version: 1,
     ...row,
     excerpt: failed ? "not ok 3 - finds a broken anchor\n    expected [ 'archive/2023.md' ]" : '',
     commands: row.usage === null ? [{ command: 'npm test', exit_code: failed ? 1 : 0 }] : [],
@@ -395,6 +404,9 @@ const patch = `diff --git a/src/links.js b/src/links.js
 `;
 
 export const madeChanges: ChangeList = {
+  schema_version: 1,
+  run_id: 'r',
+  changes: [],
   from: { moment: 'the start', snapshot: 'a' },
   to: { moment: 'the end', snapshot: 'b' },
   files: [

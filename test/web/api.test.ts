@@ -126,7 +126,8 @@ test('events are served from any seq on, page by page', async () => {
 test('pipelines of the folder and bundled ones are offered with their variables', async () => {
   const { pipelines } = await client.pipelines();
   expect(pipelines.find(({ name }) => name === 'pipelines/p.dot')).toEqual({
-    ...{ name: 'pipelines/p.dot', source: 'folder', label: 'Make things', valid: true },
+    ...{ name: 'pipelines/p.dot', source: 'folder', label: 'Make things', valid: true, from: 'folder' },
+    ...{ title: 'Make things', file: join(place.path, 'pipelines/p.dot') },
     variables: [
       { name: 'spec', default: 'spec.md', required: false, file: true, label: 'spec' },
       { name: 'greeting', default: 'hello', required: false, file: false, label: 'greeting' },

@@ -2,9 +2,12 @@
 import { lstatSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import * as z from 'zod';
+import type { Environment } from '../../core/contracts/process.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { failureExcerpt, mostReadOfStream } from '../../core/failure-excerpt.ts';
 import { once } from '../../core/once.ts';
+import { masker } from '../../core/policy/mask.ts';
+import { textsToMask } from '../../core/policy/secrets.ts';
 import { layout, nodeLayout } from '../../core/records/layout.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { assertNoLinkAbove } from '../../platform/files/inside.ts';
@@ -16,25 +19,35 @@ import { jsonOf } from '../../run/runs.ts';
 import { folderOf } from './folder.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectDoors } from './rows.ts';
-import { findExecution, viewOf } from './run.ts';
-import type { ExecutionRow, ExecutionView, ShownText } from './shapes.ts';
+import { findExecution, groupedExecutions } from './run.ts';
+import type { ExecutionRow, ExecutionView, RunRow, ShownText } from './shapes.ts';
 
 /** Bytes of one text, and texts of the programs of one execution. */
 const most = { bytes: 256 * 1024, texts: 40, files: 1000 } as const;
 
-/** The execution `visit` of `node`, by default the latest; or why there is none. */
+/** What `factory show RUN NODE` answers with: the execution `visit` of `node`, by default the latest; or why there is none. Secrets
+ *  of `env` are masked in what its programs printed. */
 export async function inspectExecution(
   dir: string,
   node: string,
   visit: number | undefined,
-  doors: InspectDoors,
+  doors: InspectDoors & { readonly env: Environment },
 ): Promise<ExecutionView | Refusal> {
   const run = await readForViews(dir, doors);
   if ('problems' in run) return run;
-  const { executions } = await viewOf(run, doors);
+  const { executions } = await groupedExecutions(run);
   const row = findExecution(executions, node, visit);
-  return 'problems' in row ? row : executionViewOf(run, row);
+  if ('problems' in row) return row;
+  const view = await executionViewOf(run, row);
+  if (!areMasked(view.state, run.row.status)) return { ...view, excerpt: '', output: [] };
+  const mask = masker(textsToMask(doors.env));
+  return { ...view, output: view.output.map((one) => ({ ...one, text: mask(one.text) })) };
 }
+
+/** Whether the files of an execution are as its engine has left them at its end: it masks secrets in what programs have written when
+ *  they end, and a killed one does not. */
+export const areMasked = (state: ExecutionRow['state'], run: RunRow['status'] | undefined): boolean =>
+  state !== 'running' && (state !== 'interrupted' || run !== 'crashed');
 
 export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Promise<ExecutionView> {
   const folder = await folderOf(run.dir, row);
@@ -49,6 +62,7 @@ export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Pro
   const files = filesIn(folder);
   const text = (path: string) => (withheld ? null : shownText(folder, path));
   return {
+    schema_version: 1,
     ...row,
     excerpt: await excerptOf(run, row, folder, visit, withheld),
     commands: (visit?.commands ?? []).map(({ argv, exit_code }) => ({

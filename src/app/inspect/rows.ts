@@ -11,6 +11,7 @@ import { DiskStop } from '../../platform/files/disk-error.ts';
 import { isCode, systemWords } from '../../platform/files/write.ts';
 import { needsAttention, nextCommand, nextOf } from '../../run/next-command.ts';
 import { jsonOf, namedRun, type RunSummary, runIds, summaryWithFiles } from '../../run/runs.ts';
+import type { RunList } from '../answers.ts';
 import { isDelivered } from '../delivered.ts';
 import type { Host } from '../types.ts';
 import { headlineOf } from './headline.ts';
@@ -80,7 +81,7 @@ export function openRunList(runsDir: string, doors: InspectDoors): OpenRunList {
     if (is === undefined) return undefined;
     if (before !== undefined && before.is === is && before.row.status !== 'running') return before.row;
     const read = await readRow(name, dir, doors, graphs).catch((error: unknown) =>
-      unreadableRow(name, error),
+      unreadableRow(name, dir, error),
     );
     known.set(name, { is: identityOf(dir) ?? '', row: read });
     return read;
@@ -102,6 +103,15 @@ export function openRunList(runsDir: string, doors: InspectDoors): OpenRunList {
   };
 }
 
+/** What `factory runs` answers with: the rows `shown`, by default all, and how many there are. */
+export function runList(runsDir: string, rows: readonly RunRow[], shown = rows): RunList {
+  const by_status: Record<string, number> = {};
+  for (const { status } of rows) by_status[status] = (by_status[status] ?? 0) + 1;
+  const needs_attention = rows.filter((run) => run.needs_attention).length;
+  const counts = { all: rows.length, needs_attention, by_status };
+  return { schema_version: 1, runs_dir: runsDir, counts, runs: [...shown] };
+}
+
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Changes with every change of what a row says; undefined where there is no run. */
@@ -115,7 +125,7 @@ function identityOf(dir: string): string | undefined {
 }
 
 /** A run with a file that no run has (a folder or a device in its place, one that is too large) does not hide the others. */
-function unreadableRow(name: string, error: unknown): RunRow {
+function unreadableRow(name: string, dir: string, error: unknown): RunRow {
   const reason = error instanceof DiskStop ? error.message : systemReason(error);
   if (reason === undefined) throw error;
   return {
@@ -128,8 +138,8 @@ function unreadableRow(name: string, error: unknown): RunRow {
       elapsed_ms: 0,
       spent: nothingSpent,
     },
-    ...{ progress: null, at_node: null, failed_node: null, wake_at: null, delivered: null },
-    ...{ forked_from: null, replay_of: null, next: '', acts: [] },
+    ...{ progress: null, at_node: null, next_node: '', failed_node: null, wake_at: null, delivered: null },
+    ...{ forked_from: null, replay_of: null, next: '', acts: [], run_dir: dir },
   };
 }
 
@@ -180,6 +190,7 @@ async function readRow(name: string, dir: string, doors: InspectDoors, graphs: G
     spent: summary.spent,
     progress,
     at_node: summary.nextNode === '' ? null : summary.nextNode,
+    next_node: summary.nextNode,
     failed_node: summary.failedNode === '' ? null : summary.failedNode,
     wake_at: summary.wakeAt,
     delivered,
@@ -187,6 +198,7 @@ async function readRow(name: string, dir: string, doors: InspectDoors, graphs: G
     replay_of: summary.replayOf,
     next: await nextIn(dir, summary, delivered === false ? start : undefined, doors),
     acts: actsOf(summary, standing.steps, commits > 0),
+    run_dir: dir,
   };
   return row;
 }

@@ -1,12 +1,16 @@
 /** A run as one view: its executions, groups, graph, cause and result. */
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { layout } from '../../core/records/layout.ts';
+import { toldOf } from '../../core/records/manifest.ts';
 import { type RunResult, runResultSchema } from '../../core/records/result.ts';
 import { loadOrders } from '../../run/orders.ts';
+import { printed } from '../../run/result.ts';
 import { jsonOf, namedRun } from '../../run/runs.ts';
+import { pricesOf } from '../run/budget.ts';
 import { executionName } from './executions.ts';
 import { graphOfRun } from './graph.ts';
 import { groupsOf } from './groups.ts';
+import { nodeRowsOf } from './nodes.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectDoors } from './rows.ts';
 import type { ExecutionRow, RunView } from './shapes.ts';
@@ -23,29 +27,45 @@ export async function viewOf(
   doors: Pick<InspectDoors, 'cwd' | 'called'>,
 ): Promise<RunView> {
   const { dir, row, manifest, graph, history, events, executions } = run;
-  const visits = history.records.filter((record) => record.type === 'Visit');
-  const { groups, of } = groupsOf({
-    ...{ rows: executions, visits, graph, title: row.title },
-    titles: row.progress === null ? new Map() : await orderTitles(dir),
-    ended: row.status !== 'running' && row.status !== 'completed',
-  });
-  const spec = manifest.variables['spec']?.file?.source ?? null;
+  const { holdout } = manifest;
+  const { dated, from } = pricesOf(manifest);
+  const { context } = history.checkpoint;
+  const failed = String(context['last_failure.node_id'] ?? '');
   return {
+    schema_version: 1,
     ...row,
     agent: manifest.agent.describe || 'none',
-    sandbox: manifest.sandbox === undefined ? 'none' : `${manifest.sandbox.used} (${manifest.sandbox.why})`,
+    sandbox: manifest.sandbox ?? null,
     not_enforced: [...(manifest.sandbox?.missing ?? manifest.not_enforced)],
-    spec,
-    groups: [...groups],
-    executions: executions.map((one) => ({ ...one, group: of.get(executionName(one)) ?? '' })),
+    spec: manifest.variables['spec']?.file?.source ?? null,
+    ...(await groupedExecutions(run)),
     graph:
       graph === undefined
         ? { name: '', direction: 'TB', nodes: [], edges: [] }
-        : graphOfRun(graph, { executions, visits, calls: history.calls }),
+        : graphOfRun(graph, { executions, visits: visitsOf(run), calls: history.calls }),
     cause: row.status === 'running' || row.status === 'completed' ? null : await whyOf(run),
     result: row.status === 'running' ? null : resultIn(dir, doors),
     last_event: events.seq,
-    run_dir: dir,
+    holdout: holdout === undefined ? null : toldOf(holdout),
+    prices: { dated, from },
+    nodes: await nodeRowsOf(run),
+    failure: failed === '' ? null : { node: failed, output: printed({ context }, failed) },
+  };
+}
+
+const visitsOf = ({ history }: InspectedRun) => history.records.filter((record) => record.type === 'Visit');
+
+/** The executions, each with the group that it belongs to. */
+export async function groupedExecutions(run: InspectedRun): Promise<Pick<RunView, 'groups' | 'executions'>> {
+  const { dir, row, graph, executions } = run;
+  const { groups, of } = groupsOf({
+    ...{ rows: executions, visits: visitsOf(run), graph, title: row.title },
+    titles: row.progress === null ? new Map() : await orderTitles(dir),
+    ended: row.status !== 'running' && row.status !== 'completed',
+  });
+  return {
+    groups: [...groups],
+    executions: executions.map((one) => ({ ...one, group: of.get(executionName(one)) ?? '' })),
   };
 }
 

@@ -4,6 +4,7 @@ import { spentSchema, usageSchema } from '../../core/budget/usage.ts';
 import type { Json } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { failureClasses, outcomeWords, pausedWords } from '../../core/outcome.ts';
+import { manifestSchema } from '../../core/records/manifest.ts';
 import { runResultSchema } from '../../core/records/result.ts';
 
 const time = once(() => z.string().describe('RFC 3339, UTC'));
@@ -40,6 +41,7 @@ export const runRowSchema = once(() =>
       .nullable()
       .describe('Work orders; null where there are none'),
     at_node: z.string().nullable().describe('The node that runs, or that a resume continues with'),
+    next_node: z.string().describe('As `at_node`; empty where that is null'),
     failed_node: z.string().nullable().describe('The node of the latest failure'),
     wake_at: time().nullable().describe('When a suspended run can resume'),
     delivered: z.boolean().nullable().describe('Null for a run that has nothing to deliver'),
@@ -49,6 +51,7 @@ export const runRowSchema = once(() =>
     replay_of: z.string().nullable(),
     next: z.string().describe('The command to run next; empty if there is none'),
     acts: z.array(z.enum(['stop', 'resume', 'fork', 'deliver'])).describe('What can be done with it now'),
+    run_dir: z.string(),
   }),
 );
 export type RunRow = z.infer<ReturnType<typeof runRowSchema>>;
@@ -149,11 +152,29 @@ export const causeSchema = once(() =>
 );
 export type Cause = z.infer<ReturnType<typeof causeSchema>>;
 
+/** A node of a run, with what its executions took together. */
+const nodeRowSchema = once(() =>
+  z.object({
+    node: z.string(),
+    type: z.string(),
+    visits: z.int().describe('Executions, the unfinished one included'),
+    outcome: executionRowSchema().shape.state.describe('Of the latest execution'),
+    failure_class: z.enum(failureClasses).nullable(),
+    failure_reason: z.string(),
+    retries: z.int().describe('Over all executions'),
+    took_ms: ms(),
+    spent: spentSchema(),
+    sandbox: z.string().nullable().describe('What confined the programs of its latest execution'),
+  }),
+);
+export type NodeRow = z.infer<ReturnType<typeof nodeRowSchema>>;
+
 /** A run, whole. */
 export const runViewSchema = once(() =>
   runRowSchema().extend({
+    schema_version: z.literal(1),
     agent: z.string(),
-    sandbox: z.string(),
+    sandbox: manifestSchema().shape.sandbox.unwrap().nullable().describe('Null: the nodes have none'),
     not_enforced: z.array(z.string()),
     spec: z.string().nullable().describe('Path of the spec, if a variable of that name is a file'),
     groups: z.array(executionGroupSchema()),
@@ -162,7 +183,16 @@ export const runViewSchema = once(() =>
     cause: causeSchema().nullable().describe('Null for a run that runs or completed'),
     result: runResultSchema().nullable().describe('Null until it has ended'),
     last_event: z.int().describe('`seq` of the last event that this view contains'),
-    run_dir: z.string(),
+    holdout: manifestSchema()
+      .shape.holdout.unwrap()
+      .pick({ paths: true, files: true, from: true, sha256: true })
+      .nullable(),
+    prices: z.object({ dated: z.string(), from: z.string() }).describe('Date and file of the price list'),
+    nodes: z.array(nodeRowSchema()).describe('Each node, in the order in which the run came to them first'),
+    failure: z
+      .object({ node: z.string(), output: z.string() })
+      .nullable()
+      .describe('The node of the latest failure, and what later nodes were given of its output'),
   }),
 );
 export type RunView = z.infer<ReturnType<typeof runViewSchema>>;
@@ -181,6 +211,7 @@ export type ShownText = z.infer<ReturnType<typeof shownTextSchema>>;
 /** The page of one execution. */
 export const executionViewSchema = once(() =>
   executionRowSchema().extend({
+    schema_version: z.literal(1),
     excerpt: z.string().describe('The lines of its output that say what failed; else empty'),
     commands: z.array(z.object({ command: z.string(), exit_code: z.int().nullable() })),
     prompt: shownTextSchema().nullable(),

@@ -1,18 +1,29 @@
 /** Why a run stands as it does: in at most five lines, with evidence and the next command. */
 import { existsSync, statSync } from 'node:fs';
 import { localTime } from '../../core/amounts.ts';
+import type { Refusal } from '../../core/diagnostic.ts';
 import { failureLine } from '../../core/failure-excerpt.ts';
 import { unreachable } from '../../core/json.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { locksIn } from '../../run/lock.ts';
 import { printed } from '../../run/result.ts';
+import type { Why } from '../answers.ts';
 import { executionName } from './executions.ts';
 import { folderOf } from './folder.ts';
-import type { InspectedRun } from './read-run.ts';
+import { type InspectedRun, readForViews } from './read-run.ts';
+import type { InspectDoors } from './rows.ts';
 import type { Cause } from './shapes.ts';
 
 const most = { lines: 5, characters: 400 } as const;
+
+/** What `factory why` answers with, of the run in `dir`. */
+export async function inspectWhy(dir: string, doors: InspectDoors): Promise<Why | Refusal> {
+  const run = await readForViews(dir, doors);
+  if ('problems' in run) return run;
+  const { run_id, status } = run.row;
+  return { schema_version: 1, run_id, status, ...(await whyOf(run)) };
+}
 
 /** The cause; of a run that runs or completed, what it does or has done. */
 export async function whyOf(run: InspectedRun): Promise<Cause> {

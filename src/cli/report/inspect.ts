@@ -1,7 +1,13 @@
 /** Runs, nodes and causes on the screen: pure functions of what app/inspect reads. */
 import { basename } from 'node:path';
-import type { NodeRow } from '../../app/inspect/nodes.ts';
-import type { Cause, ExecutionGroup, ExecutionView, RunRow, RunView } from '../../app/inspect/shapes.ts';
+import type {
+  Cause,
+  ExecutionGroup,
+  ExecutionView,
+  NodeRow,
+  RunRow,
+  RunView,
+} from '../../app/inspect/shapes.ts';
 import { lookOf, signCharacter } from '../../app/inspect/states.ts';
 import { costWords, countedItems, elapsedWords, usdWords } from '../../core/amounts.ts';
 import { isPaused } from '../../core/outcome.ts';

@@ -2,7 +2,8 @@
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { recordAct } from '../../app/acts.ts';
-import { type OfferedPipeline, offeredPipelines } from '../../app/pipelines.ts';
+import type { OfferedPipeline } from '../../app/answers.ts';
+import { offeredPipelines } from '../../app/pipelines.ts';
 import { stopRun } from '../../app/stop.ts';
 import type { Json } from '../../core/json.ts';
 import { once } from '../../core/once.ts';

@@ -1,47 +1,20 @@
 /** The events of a run: a page of them, and all of them as they come. */
+import { listEvents, shownEvent } from '../../app/inspect/events.ts';
 import { followRun } from '../../app/inspect/follow.ts';
-import { textsWithheld, type Withheld } from '../../app/inspect/withheld.ts';
-import type { JsonObject } from '../../core/json.ts';
-import { layout } from '../../core/records/layout.ts';
-import { readJournal } from '../../run/journal-read.ts';
-import type { EventPage, ShownLive, StoredEvent } from '../contract.ts';
+import { textsWithheld } from '../../app/inspect/withheld.ts';
+import type { ShownLive } from '../contract.ts';
 import { eventStream, message } from '../sse.ts';
 import type { AskedRun, Handlers, Web } from '../web.ts';
 import { rowIdentity, servedActs } from './runs.ts';
 
 export const eventsApi: Pick<Handlers, 'events' | 'stream'> = {
-  events: async ({ run, query }) => eventsAfter(run.dir, query.after, query.limit),
+  events: async ({ run, query }) => listEvents(run.dir, query.after, query.limit),
   stream: async ({ web, run, query, request }) => {
     const last = request.headers.get('Last-Event-ID') ?? '';
     const after = /^\d{1,15}$/.test(last) ? Number(last) : (query.after ?? 0);
     return eventStream((signal) => runChanges(web, run, after, signal), web, request);
   },
 };
-
-async function eventsAfter(dir: string, after: number, limit: number): Promise<EventPage> {
-  const withheld = await textsWithheld(dir);
-  const events: StoredEvent[] = [];
-  let more = false;
-  for await (const entry of readJournal(layout(dir).events)) {
-    if (entry.kind !== 'record' || !(Number(entry.record['seq']) > after)) continue;
-    more = events.length === limit;
-    if (more) break;
-    events.push(shownEvent(entry.record, withheld));
-  }
-  return { events, last: events.at(-1)?.seq ?? after, more };
-}
-
-/** Fields in which an event quotes what a node has printed or said. */
-const quoting = ['failure_reason', 'error', 'notes', 'reason', 'detail'] as const;
-
-/** An event of a node whose texts are withheld has them empty. */
-function shownEvent(record: JsonObject, withheld: Withheld): StoredEvent {
-  const node = record['node_id'];
-  const hidden = typeof node === 'string' && withheld(node) ? quoting.filter((key) => key in record) : [];
-  const shown = { ...record, ...Object.fromEntries(hidden.map((key) => [key, ''])) };
-  // The journal gives each record these fields.
-  return shown as StoredEvent;
-}
 
 /** Characters of one piece of a stream: a page takes many events at once faster than one by one. */
 const pieceLength = 64 * 1024;

@@ -1,12 +1,12 @@
 /** One execution of a node, and its files. */
 import { join, relative } from 'node:path';
-import { inspectExecution } from '../../app/inspect/execution.ts';
+import { areMasked, inspectExecution } from '../../app/inspect/execution.ts';
 import { folderOf } from '../../app/inspect/folder.ts';
-import { masker, maskStream } from '../../core/policy/mask.ts';
+import { maskStream } from '../../core/policy/mask.ts';
 import { textsToMask } from '../../core/policy/secrets.ts';
 import { assertNoLinkAbove } from '../../platform/files/inside.ts';
 import { readPart } from '../../platform/files/read.ts';
-import { type AskedRun, type Handlers, notFound, problem, type Web } from '../web.ts';
+import { type Handlers, notFound, problem, type Web } from '../web.ts';
 
 /** Bytes of one answer. */
 const largestPart = 1024 * 1024;
@@ -14,20 +14,13 @@ const largestPart = 1024 * 1024;
 export const executionsApi: Pick<Handlers, 'execution' | 'file'> = {
   execution: async ({ web, run, params }) => {
     const view = await inspectExecution(run.dir, params.node, params.visit, web);
-    if ('problems' in view) return noExecution(params);
-    const mask = masker(textsToMask(web.env));
-    const isMasked = await areMasked(view, run, web);
-    return {
-      ...view,
-      ...(isMasked ? {} : { excerpt: '' }),
-      output: isMasked ? view.output.map((one) => ({ ...one, text: mask(one.text) })) : [],
-    };
+    return 'problems' in view ? noExecution(params) : view;
   },
   file: async ({ web, run, params, query, request }) => {
     const view = await inspectExecution(run.dir, params.node, params.visit, web);
     if ('problems' in view) return noExecution(params);
     if (view.withheld) return problem(403, 'withheld', withheldWords, 'ask again when the run has ended');
-    if (!(await areMasked(view, run, web)))
+    if (!areMasked(view.state, (await web.runs.row(run.id))?.status))
       return problem(
         403,
         'withheld',
@@ -57,18 +50,7 @@ export const executionsApi: Pick<Handlers, 'execution' | 'file'> = {
 /** Said in place of texts of a node that sees the holdout. */
 const withheldWords = 'the file may contain the holdout, and the run is unfinished';
 
-/** The engine masks secrets in what programs have written into the folder of their node when they end; a killed one does not. */
 const unmaskedWords = 'secrets in the files of a node are masked when it ends, and it has not ended';
-
-/** Whether the files of an execution are as its engine has left them at its end. */
-async function areMasked(
-  { state }: { readonly state: string },
-  { id }: AskedRun,
-  { runs }: Web,
-): Promise<boolean> {
-  if (state === 'running') return false;
-  return state !== 'interrupted' || (await runs.row(id))?.status !== 'crashed';
-}
 
 type Params = { readonly node: string; readonly visit: number; readonly name?: string };
 

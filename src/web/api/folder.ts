@@ -2,7 +2,7 @@
 import type { Dirent } from 'node:fs';
 import { lstatSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { offeredPipelines } from '../../app/pipelines.ts';
+import { pipelineList } from '../../app/pipelines.ts';
 import { isCode, isMissing } from '../../platform/files/write.ts';
 import type { FolderFiles } from '../contract.ts';
 import { type Handlers, problem } from '../web.ts';
@@ -14,15 +14,7 @@ const mostFolders = 500;
 const passedOver = ['node_modules', '__pycache__', 'target', 'dist', 'build', 'venv'];
 
 export const folderApi: Pick<Handlers, 'pipelines' | 'files'> = {
-  pipelines: async ({ web }) => ({
-    pipelines: (await offeredPipelines(web.cwd)).map(({ name, from, title, valid, variables }) => ({
-      ...{ name, source: from, label: title, valid },
-      variables: variables.map((one) => ({
-        ...{ name: one.name, default: one.default, required: one.default === null, file: one.file },
-        label: one.name.replaceAll('_', ' '),
-      })),
-    })),
-  }),
+  pipelines: ({ web }) => pipelineList(web.cwd),
   files: async ({ web, query }) => {
     const under = posix.normalize(query.under === '' ? '.' : query.under).replace(/\/$/, '');
     const isInside = under === '.' || under.split('/').every((name) => name !== '' && !name.startsWith('.'));

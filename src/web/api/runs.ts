@@ -1,16 +1,17 @@
 /** The server, the list of runs and its changes, and one run. */
 import { agentNames } from '../../agents/index.ts';
+import { runList } from '../../app/inspect/rows.ts';
 import { inspectRun } from '../../app/inspect/run.ts';
 import type { RunRow } from '../../app/inspect/shapes.ts';
+import { inspectWhy } from '../../app/inspect/why.ts';
 import { packageVersion } from '../../platform/package.ts';
-import type { RunList as Listed } from '../contract.ts';
 import { eventStream, message } from '../sse.ts';
 import { type Handlers, refusal, servedRun, type Web } from '../web.ts';
 
 /** Milliseconds between two looks at the list. */
 const lookMs = 1000;
 
-export const runsApi: Pick<Handlers, 'server' | 'runs' | 'runsStream' | 'run'> = {
+export const runsApi: Pick<Handlers, 'server' | 'runs' | 'runsStream' | 'run' | 'why'> = {
   server: async ({ web }) => ({
     version: packageVersion(),
     folder: web.cwd,
@@ -18,11 +19,15 @@ export const runsApi: Pick<Handlers, 'server' | 'runs' | 'runsStream' | 'run'> =
     read_only: web.readOnly,
     agents: [...agentNames],
   }),
-  runs: async ({ web }) => listOf(web, await servedRows(web)),
+  runs: async ({ web }) => runList(web.runsDir, await servedRows(web)),
   runsStream: async ({ web, request }) => eventStream((signal) => listChanges(web, signal), web, request),
   run: async ({ web, run }) => {
     const view = await inspectRun(run.dir, web);
     return 'problems' in view ? refusal(view) : { ...view, ...servedActs(view, web) };
+  },
+  why: async ({ web, run }) => {
+    const why = await inspectWhy(run.dir, web);
+    return 'problems' in why ? refusal(why) : why;
   },
 };
 
@@ -36,13 +41,6 @@ async function servedRows(web: Web): Promise<readonly RunRow[]> {
   return rows.map((row) => ({ ...row, ...servedActs(row, web) }));
 }
 
-function listOf({ runsDir }: Web, runs: readonly RunRow[]): Listed {
-  const by_status: Record<string, number> = {};
-  for (const { status } of runs) by_status[status] = (by_status[status] ?? 0) + 1;
-  const needs_attention = runs.filter((run) => run.needs_attention).length;
-  return { runs_dir: runsDir, counts: { all: runs.length, needs_attention, by_status }, runs: [...runs] };
-}
-
 /** Equal for two rows that differ only in the time that the run has taken. */
 export const rowIdentity = (row: RunRow): string => JSON.stringify({ ...row, elapsed_ms: 0 });
 
@@ -50,7 +48,7 @@ export const rowIdentity = (row: RunRow): string => JSON.stringify({ ...row, ela
 async function* listChanges(web: Web, signal: AbortSignal): AsyncGenerator<string> {
   const first = await servedRows(web);
   const known = new Map(first.map((row) => [row.run_id, rowIdentity(row)]));
-  yield message('runs', listOf(web, first));
+  yield message('runs', runList(web.runsDir, first));
   for (let took = 0; !signal.aborted; ) {
     // Of thousands of runs the reading alone would keep a processor busy.
     await web.clock.sleep(Math.max(lookMs, 10 * took), signal);

@@ -1,17 +1,15 @@
 /** The HTTP API as this page uses it. */
+
+import type { ChangeList, EventPage, PipelineList, RunList } from '../../app/answers.ts';
 import type { ExecutionView, RunView } from '../../app/inspect/shapes.ts';
 import type {
   Acted,
   ApiError,
-  ChangeList,
   DeliverBody,
   Delivered,
-  EventPage,
   FolderFiles,
   ForkBody,
-  PipelineList,
   ResumeBody,
-  RunList,
   ServerInfo,
   StartBody,
 } from '../contract.ts';

@@ -1,7 +1,8 @@
 /** What the page knows of the server and its runs: signals, filled by one stream at a time. */
 import { batch, signal } from '@preact/signals';
+import type { RunList, StoredEvent } from '../../app/answers.ts';
 import type { RunRow, RunView } from '../../app/inspect/shapes.ts';
-import type { RunList, ServerInfo, StoredEvent } from '../contract.ts';
+import type { ServerInfo } from '../contract.ts';
 import { api, listStream, RequestError, readProblem, runStream } from './api.ts';
 import { connection, openFeed } from './live.ts';
 

@@ -30,7 +30,7 @@ const straight = `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shap
   start -> a; a -> exit [condition="outcome=success"] }`;
 
 let it: Awaited<ReturnType<typeof house>>;
-const doors = () => ({ cwd: it.path, clock: realClock });
+const doors = () => ({ cwd: it.path, clock: realClock, env: {} });
 const dirOf = (id: string) => join(it.path, '.factory/runs', id);
 
 beforeAll(async () => {

@@ -22,7 +22,7 @@ test('of a node that sees the holdout nothing that it wrote is shown while the r
   });
   const ran = await it.run('p.dot', { runId: 'r', workdir: 'w', quiet: true });
   const dir = join(it.path, '.factory/runs/r');
-  const doors = { cwd: it.path, clock: realClock };
+  const doors = { cwd: it.path, clock: realClock, env: {} };
   expect(it.read('.factory/runs/r/tool/tool.stderr.txt'), ran.err).toContain(secret);
   expect(it.json('.factory/runs/r/result.json').reason).toBe(
     'no route from node tool for outcome fail: [a line of the scenario itself is left out]',
@@ -46,6 +46,6 @@ test('after an exit the output is shown', async () => {
   });
   const ran = await it.run('p.dot', { runId: 'r', workdir: 'w', quiet: true });
   const dir = join(it.path, '.factory/runs/r');
-  const shown = await inspectExecution(dir, 'tool', undefined, { cwd: it.path, clock: realClock });
+  const shown = await inspectExecution(dir, 'tool', undefined, { cwd: it.path, clock: realClock, env: {} });
   expect(shown, ran.err).toMatchObject({ withheld: false, output: [{ text: 'judged\n' }] });
 });

@@ -17,6 +17,7 @@ const run = (facts: Partial<RunRow>): RunRow => ({
   spent: nothingSpent,
   progress: null,
   at_node: null,
+  next_node: '',
   failed_node: null,
   wake_at: null,
   delivered: null,
@@ -24,6 +25,7 @@ const run = (facts: Partial<RunRow>): RunRow => ({
   replay_of: null,
   next: '',
   acts: [],
+  run_dir: '/runs/r',
   ...facts,
 });
 

@@ -1,6 +1,6 @@
 /** An event in words, for the list of events. */
+import type { StoredEvent } from '../../../app/answers.ts';
 import type { ShownState } from '../../../app/inspect/states.ts';
-import type { StoredEvent } from '../../contract.ts';
 import { durationText, exactTime } from './format.ts';
 
 export interface EventLine {

@@ -1,9 +1,9 @@
 /** Changed files of a run, of a work order or of an execution, as diffs. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import type { ChangeList } from '../../../app/answers.ts';
 import type { RunView } from '../../../app/inspect/shapes.ts';
 import { countedItems } from '../../../core/amounts.ts';
-import type { ChangeList } from '../../contract.ts';
 import { api, readProblem } from '../api.ts';
 import { reconnected } from '../live.ts';
 import { diffLayout } from '../settings.ts';

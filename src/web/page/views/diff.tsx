@@ -1,6 +1,6 @@
 /** The diff of a file, unified or side by side. */
 import { useSignal } from '@preact/signals';
-import type { FilePatch } from '../../contract.ts';
+import type { FilePatch } from '../../../app/answers.ts';
 import { api, requestMessage } from '../api.ts';
 import { diffLayout } from '../settings.ts';
 import { type DiffLine, patchLines, sideBySide } from '../text/diff-rows.ts';

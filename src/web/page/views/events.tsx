@@ -1,8 +1,8 @@
 /** The events of a run as they were written. */
 import { computed, signal } from '@preact/signals';
+import type { StoredEvent } from '../../../app/answers.ts';
 import type { RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
-import type { StoredEvent } from '../../contract.ts';
 import { executionPath } from '../selection.ts';
 import { follow } from '../settings.ts';
 import { caughtUp, events } from '../store.ts';

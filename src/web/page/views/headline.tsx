@@ -62,13 +62,18 @@ function Meta({ run }: { run: RunView }) {
         </span>
       )}
       <span title={run.agent}>{short(run.agent)}</span>
-      <span title={[run.sandbox, ...run.not_enforced.map((what) => `not enforced: ${what}`)].join('\n')}>
-        sandbox {short(run.sandbox)}
+      <span
+        title={[sandboxWords(run), ...run.not_enforced.map((what) => `not enforced: ${what}`)].join('\n')}
+      >
+        sandbox {run.sandbox?.used ?? 'none'}
         {run.not_enforced.length > 0 && ' (in part)'}
       </span>
     </p>
   );
 }
+
+const sandboxWords = ({ sandbox }: RunView): string =>
+  sandbox === null ? 'none' : `${sandbox.used} (${sandbox.why})`;
 
 /** A text without the explanation in brackets that follows it. */
 const short = (text: string): string => text.replace(/ \(.*$/s, '');

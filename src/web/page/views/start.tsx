@@ -1,10 +1,11 @@
 /** The form that starts a run: made from the variables of the chosen pipeline. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import type { PipelineList } from '../../../app/answers.ts';
 import type { RunRow } from '../../../app/inspect/shapes.ts';
 import { costWords } from '../../../core/amounts.ts';
 import { startArguments, typedCommand } from '../../command-line.ts';
-import type { FolderFiles, PipelineList, StartBody } from '../../contract.ts';
+import type { FolderFiles, StartBody } from '../../contract.ts';
 import { api, requestMessage } from '../api.ts';
 import { go } from '../place.ts';
 import { server } from '../store.ts';

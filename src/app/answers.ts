@@ -1,0 +1,137 @@
+/** What commands answer with: `--json` prints it, and the endpoint of the same name serves it. Fields are only ever added. */
+import * as z from 'zod';
+import { once } from '../core/once.ts';
+import { causeSchema, runRowSchema } from './inspect/shapes.ts';
+
+const version = { schema_version: z.literal(1) };
+
+/** `factory runs` */
+export const runListSchema = once(() =>
+  z.object({
+    ...version,
+    runs_dir: z.string(),
+    counts: z
+      .object({
+        all: z.int(),
+        needs_attention: z.int(),
+        by_status: z.record(z.string(), z.int()).describe('Only statuses that occur'),
+      })
+      .describe('Of all runs of the directory'),
+    runs: z.array(runRowSchema()).describe('Newest first'),
+  }),
+);
+export type RunList = z.infer<ReturnType<typeof runListSchema>>;
+
+/** `factory why` */
+export const whySchema = once(() =>
+  causeSchema().extend({ ...version, ...runRowSchema().pick({ run_id: true, status: true }).shape }),
+);
+export type Why = z.infer<ReturnType<typeof whySchema>>;
+
+const filePatchSchema = once(() =>
+  z.object({
+    path: z.string().describe('In the workspace; bytes that are not UTF-8 as `\\xNN`'),
+    what: z.enum(['created', 'modified', 'deleted']),
+    kind: z.string().describe('`file`, `folder`, `symlink`, …: after the change, or before a deletion'),
+    patch: z.string().describe('Unified diff; empty if `why_not` says why there is none'),
+    added: z.int().describe('Lines'),
+    removed: z.int().describe('Lines'),
+    cut: z.boolean().describe('True: only the beginning of the patch'),
+    why_not: z.string().describe('Why there is no patch; else empty'),
+  }),
+);
+export type FilePatch = z.infer<ReturnType<typeof filePatchSchema>>;
+
+const pathFactsSchema = once(() =>
+  z.object({
+    kind: z.string(),
+    mode: z.string().describe('Octal'),
+    size: z.int().exactOptional(),
+    sha256: z.string().exactOptional(),
+    target: z.string().exactOptional().describe('Of a symbolic link'),
+  }),
+);
+export type PathFacts = z.infer<ReturnType<typeof pathFactsSchema>>;
+
+/** `factory diff` */
+export const changeListSchema = once(() =>
+  z.object({
+    ...version,
+    run_id: z.string(),
+    from: z.object({ moment: z.string(), snapshot: z.string() }),
+    to: z.object({ moment: z.string(), snapshot: z.string() }),
+    changes: z
+      .array(
+        filePatchSchema()
+          .pick({ path: true, what: true })
+          .extend({ before: pathFactsSchema().nullable(), after: pathFactsSchema().nullable() }),
+      )
+      .describe("Every changed path; of one execution, or of named paths, also in the engine's own folder"),
+    files: z.array(filePatchSchema()).describe('By path, of the product; at most 1,000'),
+    more: z.int().describe('Changed paths that are not in `files`'),
+    left_out: z.int().describe("Changed paths of the engine's own folder `.factory`"),
+    withheld: z
+      .boolean()
+      .describe(
+        'True: some patches are withheld, because the run is unfinished and they may show the holdout',
+      ),
+  }),
+);
+export type ChangeList = z.infer<ReturnType<typeof changeListSchema>>;
+
+/** A line of `events.jsonl`. Events of other versions may have other types. */
+export const storedEventSchema = once(() =>
+  z.looseObject({
+    seq: z.int().positive(),
+    run_id: z.string(),
+    epoch: z.int().describe('Number of the owner that wrote it'),
+    at: z.string().describe('RFC 3339, UTC'),
+    type: z
+      .string()
+      .describe('`StageStarted`, `StageCompleted`, …: each type and its fields are listed in pipelines.md'),
+  }),
+);
+export type StoredEvent = z.infer<ReturnType<typeof storedEventSchema>>;
+
+/** `factory logs`: `--json` prints each event as a line */
+export const eventPageSchema = once(() =>
+  z.object({
+    events: z.array(storedEventSchema()),
+    last: z.int().describe('`seq` of the last event in `events`; `after` if there are none'),
+    more: z.boolean().describe('True: there are more; ask again with `after` = `last`'),
+  }),
+);
+export type EventPage = z.infer<ReturnType<typeof eventPageSchema>>;
+
+/** `factory pipelines` */
+export const pipelineListSchema = once(() =>
+  z.object({
+    ...version,
+    pipelines: z.array(
+      z.object({
+        name: z.string().describe('What one types after `factory run`, and `pipeline` of a new run'),
+        file: z.string().describe('Absolute path'),
+        from: z.enum(['folder', 'bundled']),
+        source: z.enum(['folder', 'bundled']).describe('As `from`'),
+        title: z.string().describe("The graph's label, else its goal, else empty"),
+        label: z.string().describe('As `title`'),
+        valid: z.boolean().describe('False: `factory validate` finds errors, and it cannot be started'),
+        variables: z.array(
+          z.object({
+            name: z.string(),
+            default: z
+              .string()
+              .nullable()
+              .describe('Null if it must be set; of a file its path, relative to the pipeline'),
+            required: z.boolean(),
+            file: z.boolean().describe('Its value is the path of a file, which is read at the start'),
+            label: z.string().describe('The name, for people'),
+          }),
+        ),
+      }),
+    ),
+  }),
+);
+export type PipelineList = z.infer<ReturnType<typeof pipelineListSchema>>;
+/** A pipeline that `factory run NAME` finds. */
+export type OfferedPipeline = PipelineList['pipelines'][number];
