@@ -1,6 +1,7 @@
 /** What people asked for from outside of a run: `acts.jsonl` in its directory. No lock is needed, no hash covers it. */
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../core/contracts/clock.ts';
 import { type Json, parseJson } from '../core/json.ts';
@@ -8,6 +9,8 @@ import { once } from '../core/once.ts';
 import { layout } from '../core/records/layout.ts';
 import { named } from '../platform/files/disk-error.ts';
 import { readPlain } from '../platform/files/read.ts';
+import { typedCommand } from './typed-command.ts';
+import type { Host } from './types.ts';
 
 const actSchema = once(() =>
   z.looseObject({
@@ -72,3 +75,14 @@ export function thisUser(): string {
     return String(process.getuid?.() ?? 'unknown');
   }
 }
+
+/** Where a run is that is not in the default directory. */
+export const placeWords = (runsDir: string, cwd: string): readonly string[] =>
+  runsDir === resolve(cwd, '.factory/runs') ? [] : [`--runsdir=${runsDir}`];
+
+/** The command line that does `argv` with the run in `dir`. */
+export const commandFor = (
+  dir: string,
+  argv: readonly string[],
+  { cwd, called }: Pick<Host, 'cwd' | 'called'>,
+): string => typedCommand(called?.program ?? 'factory', [...argv, ...placeWords(dirname(dir), cwd)]);

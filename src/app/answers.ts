@@ -23,10 +23,10 @@ export const runListSchema = once(() =>
 export type RunList = z.infer<ReturnType<typeof runListSchema>>;
 
 /** `factory why` */
-export const whySchema = once(() =>
+export const whyReportSchema = once(() =>
   causeSchema().extend({ ...version, ...runRowSchema().pick({ run_id: true, status: true }).shape }),
 );
-export type Why = z.infer<ReturnType<typeof whySchema>>;
+export type WhyReport = z.infer<ReturnType<typeof whyReportSchema>>;
 
 const filePatchSchema = once(() =>
   z.object({
@@ -135,3 +135,62 @@ export const pipelineListSchema = once(() =>
 export type PipelineList = z.infer<ReturnType<typeof pipelineListSchema>>;
 /** A pipeline that `factory run NAME` finds. */
 export type OfferedPipeline = PipelineList['pipelines'][number];
+
+/** `command`: the command line that does the same. */
+const act = {
+  ...version,
+  run_id: z.string(),
+  command: z.string().describe('The command line that does the same'),
+};
+
+/** `factory run --detach`, `factory resume --detach` and `factory fork --detach` */
+export const startReportSchema = once(() =>
+  z.object({
+    ...act,
+    status: z.enum(['running', 'ended']).describe('`ended`: there was nothing left to run'),
+    run_dir: z.string(),
+    log: z.string().nullable().describe('The file with what it prints'),
+    pid: z.int().nullable(),
+  }),
+);
+export type StartReport = z.infer<ReturnType<typeof startReportSchema>>;
+
+/** `factory stop` */
+export const stopReportSchema = once(() =>
+  z.object({
+    ...act,
+    answer: z
+      .enum(['stopped', 'not_running', 'stopping'])
+      .describe('`stopping`: it was asked to, and has not yet'),
+    ...runRowSchema().pick({ status: true, next: true }).shape,
+  }),
+);
+export type StopReport = z.infer<ReturnType<typeof stopReportSchema>>;
+
+/** `factory deliver` */
+export const deliveryReportSchema = once(() =>
+  z.object({
+    ...act,
+    branch: z.string(),
+    source: z.string().nullable().describe('The repository that the run began with'),
+    to: z.string().nullable().describe('The new repository; null for a branch of the source'),
+    base: z.string().nullable(),
+    head: z.string().nullable(),
+    commits: z.array(z.object({ commit: z.string(), subject: z.string() })),
+    needed: z.array(z.string()).describe('Files in no commit without which the checks failed'),
+    notes: z.array(z.string()),
+    pushed: z
+      .object({
+        ok: z.boolean(),
+        remote: z.string().describe('Empty where the repository has none'),
+        stdout: z.string(),
+        stderr: z.string(),
+        why: z.string().describe('Why it was not pushed; else empty'),
+        by_hand: z.string().describe('The command that pushes it'),
+      })
+      .nullable()
+      .describe('Null if nothing was to be pushed'),
+    next: z.string().describe('The command to run next; empty if there is none'),
+  }),
+);
+export type DeliveryReport = z.infer<ReturnType<typeof deliveryReportSchema>>;

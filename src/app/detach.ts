@@ -1,7 +1,9 @@
 /** Starts runs in the background, where they outlive the process and the terminal that started them. */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { packageRoot } from '../platform/package.ts';
 import { type BackgroundStart, startInBackground } from '../platform/process/background.ts';
+import type { StartReport } from './answers.ts';
+import { typedCommand } from './typed-command.ts';
 
 export type DetachedStart = BackgroundStart & {
   /** What it printed until it began or ended. */
@@ -16,6 +18,18 @@ export type DetachOptions = {
   readonly out?: (text: string) => void;
   readonly err?: (text: string) => void;
   readonly signal?: AbortSignal;
+};
+
+/** What such a command answers with. `argv`: the command line that does the same; `dir` is of the run, if nothing has begun. */
+export const reportOfStart = (
+  started: DetachedStart,
+  argv: readonly string[],
+  { dir, program = 'factory' }: { readonly dir: string; readonly program?: string | undefined },
+): StartReport => {
+  const { runDir, log, pid } = started.kind === 'begun' ? started : { runDir: dir, log: null, pid: null };
+  const command = typedCommand(program, argv);
+  const status = started.kind === 'begun' ? 'running' : 'ended';
+  return { schema_version: 1, status, run_id: basename(runDir), run_dir: runDir, log, pid, command };
 };
 
 /** Runs `factory …argv` (`run`, `resume` or `fork` with their flags) in the background. Settles as soon as the run has begun; what

@@ -1,4 +1,5 @@
 /** Stops a run from outside, in order: its owner ends the node, saves the run and exits with 130, as after Ctrl-C. */
+import { basename } from 'node:path';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { ProcessId } from '../core/contracts/process.ts';
 import { isPaused } from '../core/outcome.ts';
@@ -7,7 +8,9 @@ import { interrupt } from '../platform/process/sweep.ts';
 import { isAlive } from '../platform/process/table.ts';
 import { type RunWorker, workerOf } from '../run/lock.ts';
 import { type RunSummary, summaryOf } from '../run/runs.ts';
-import { readActs, recordAct } from './acts.ts';
+import { commandFor, readActs, recordAct } from './acts.ts';
+import type { StopReport } from './answers.ts';
+import type { Host } from './types.ts';
 
 export type StopRequest = {
   /** The user, or where the request came from: for the line in `acts.jsonl`. */
@@ -28,6 +31,17 @@ export type StopAnswer = { readonly run: RunSummary } & (
   /** It cannot be asked from here; `why` says who has the run. */
   | { readonly kind: 'refused'; readonly why: string; readonly fix: string }
 );
+
+/** What `factory stop` answers with, where the run could be asked. */
+export const reportOfStop = (
+  runDir: string,
+  { kind, run }: Exclude<StopAnswer, { kind: 'refused' }>,
+  next: string,
+  doors: Pick<Host, 'cwd' | 'called'>,
+): StopReport => ({
+  ...{ schema_version: 1, run_id: basename(runDir), answer: kind, status: run.status, next },
+  command: commandFor(runDir, ['stop', basename(runDir)], doors),
+});
 
 /** Milliseconds between two looks. */
 const lookMs = 100;

@@ -1,17 +1,17 @@
 /** `factory checkout`: writes the workspace of a run at any node to a separate directory. */
-import { lstat, readdir, realpath } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { lstat, readdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { countedItems } from '../core/amounts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { layout } from '../core/records/layout.ts';
 import { isSnapshotName, momentText, parsePoint } from '../core/records/names.ts';
 import { diskError, fixDisk } from '../platform/files/disk-error.ts';
 import { WorkspaceError } from '../platform/files/workspace-error.ts';
-import { isCode, isMissing, systemWords } from '../platform/files/write.ts';
+import { isCode, systemWords } from '../platform/files/write.ts';
 import { findMoment } from '../run/moment.ts';
 import { readManifest } from '../run/runs.ts';
 import { messageOf } from '../run/unreadable.ts';
-import { isWithin, realOf } from '../workspace/roots.ts';
+import { liesInRun } from '../workspace/roots.ts';
 import type { Tree } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { loadProgress, usage } from './find-run.ts';
@@ -135,29 +135,4 @@ async function dirProblem(folder: string, runDir: string, env: Io['env']): Promi
       return `${folder} cannot be reached: ${systemWords(error)}`;
     throw error;
   }
-}
-
-/** Why nothing may be written to `folder`, as the end of a sentence: it is inside `runDir` or another run, whose records would
- *  not hold any more. Undefined if it is not, or if the calling node may write there. */
-export async function liesInRun(folder: string, runDir: string, env: Io['env']): Promise<string | undefined> {
-  const real = realOf(folder);
-  if (isWithin(await realpath(runDir), real)) return 'lies in the folder of the run';
-  const stage = env['FACTORY_WORKSPACE'];
-  const own = stage === undefined || stage === '' ? undefined : realOf(stage);
-  for (let above = real; above !== dirname(above) && above !== own; above = dirname(above)) {
-    if (await isRunFolder(above)) return `lies in the folder of another run, ${above}`;
-  }
-  return undefined;
-}
-
-async function isRunFolder(folder: string): Promise<boolean> {
-  const { manifest, contents } = layout(folder);
-  for (const path of [manifest, contents]) {
-    const there = await lstat(path).catch((error: unknown) => {
-      if (isMissing(error) || isCode(error, 'EACCES', 'ELOOP', 'ENAMETOOLONG')) return undefined;
-      throw error;
-    });
-    if (there === undefined) return false;
-  }
-  return true;
 }

@@ -1,6 +1,6 @@
 /** `--detach`: starts the same command line in the background and says how to reach its run. */
 import { basename } from 'node:path';
-import { startDetached } from '../app/detach.ts';
+import { reportOfStart, startDetached } from '../app/detach.ts';
 import { namedRun } from '../run/runs.ts';
 import { usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
@@ -38,8 +38,9 @@ export async function detachCommand(
   const { pid, runDir, log } = started;
   const id = basename(runDir);
   if (options.json === true) {
-    const record = { schema_version: 1, status: 'running', run_id: id, run_dir: runDir, log, pid };
-    out(`${JSON.stringify(record, null, 2)}\n`);
+    const typed = words.filter((word) => !/^--?json$/.test(word));
+    const answer = reportOfStart(started, typed, { dir: runDir, program: io.called?.program });
+    out(`${JSON.stringify(answer, null, 2)}\n`);
     return 0;
   }
   if (quiet) {

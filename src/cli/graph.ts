@@ -4,10 +4,11 @@ import { basename, resolve } from 'node:path';
 import { pipelineGraph } from '../app/inspect/pipeline-graph.ts';
 import { inspectRun } from '../app/inspect/run.ts';
 import type { GraphView, RunView } from '../app/inspect/shapes.ts';
+import { runHeading } from '../app/picture/frame.ts';
 import { problemNodes } from '../app/picture/problem-nodes.ts';
 import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
-import { costWords, countedItems, elapsedWords } from '../core/amounts.ts';
+import { countedItems } from '../core/amounts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { isCode } from '../platform/files/write.ts';
@@ -107,24 +108,10 @@ async function drawableOf(what: string, options: GraphOptions, io: CliIo): Promi
     name: options.timeline === true ? `${found.id}-timeline` : found.id,
     source: found.dir,
     view: run.graph,
-    heading: headingOf(run),
+    heading: runHeading(run),
     marked: new Set(),
     ...(options.timeline === true ? { timeline: run } : {}),
   };
-}
-
-/** The title of a run, and a line with its state, time, cost and start. */
-function headingOf(run: RunView): readonly string[] {
-  const { title, status, elapsed_ms, spent, started_at, run_id } = run;
-  const cost = spent.calls === 0 ? [] : [costWords(spent)];
-  const facts = [
-    run_id,
-    status,
-    elapsedWords(elapsed_ms),
-    ...cost,
-    `${started_at.slice(0, 16).replace('T', ' ')} UTC`,
-  ];
-  return [title, facts.join(' · ')];
 }
 
 async function pipelineDrawable(what: string, path: string, io: Io): Promise<Drawable | Refusal> {

@@ -6,7 +6,6 @@ import { type OpenRunList, openRunList } from '../app/inspect/rows.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { packageRoot } from '../platform/package.ts';
-import type { DeliverBody } from '../web/contract.ts';
 import type { Web } from '../web/web.ts';
 import { runsDirOf, usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
@@ -113,21 +112,20 @@ async function serve(
 }
 
 function webOf(
-  options: Pick<ServeOptions, 'runsdir' | 'readOnly'>,
+  options: Pick<ServeOptions, 'readOnly'>,
   runsDir: string,
   closing: AbortSignal,
   io: CliIo,
 ): Web {
-  const { cwd, clock, every, called } = io;
+  const { cwd, clock, every, spawn, called } = io;
   // Runs and their nodes do not get it.
   const { [tokenVariable]: _, ...env } = io.env;
   const doors = { cwd, clock, ...(called === undefined ? {} : { called }) };
   return {
     ...doors,
-    ...{ runsDir, env, every, closing, readOnly: options.readOnly === true },
+    ...{ runsDir, env, every, spawn, closing, readOnly: options.readOnly === true },
     runs: sharingReads(openRunList(runsDir, doors)),
     start: (argv) => startDetached(argv, { cwd, env }),
-    deliver: (run, body) => deliverIn(run, body, options, io),
   };
 }
 
@@ -143,26 +141,4 @@ function sharingReads({ row, rows }: OpenRunList): OpenRunList {
       return reading;
     },
   };
-}
-
-/** `factory deliver --json` in this process. */
-async function deliverIn(run: string, body: DeliverBody, options: Pick<ServeOptions, 'runsdir'>, io: CliIo) {
-  const { deliverCommand } = await import('./deliver.ts');
-  let printed = '';
-  let warned = '';
-  const out = (text: string): void => {
-    printed += text;
-  };
-  const err = (text: string): void => {
-    warned += text;
-  };
-  const place = options.runsdir === undefined ? {} : { runsdir: options.runsdir };
-  // A push that has begun is not stopped with the server.
-  const signal = () => new AbortController().signal;
-  const ended = await deliverCommand(
-    run,
-    { ...body, ...place, json: true, who: 'page' },
-    { ...io, out, err, signal },
-  );
-  return typeof ended === 'number' ? { printed, warned } : ended;
 }

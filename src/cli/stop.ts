@@ -1,7 +1,7 @@
 /** `factory stop`: stops a run from any terminal of its host. */
 import { thisUser } from '../app/acts.ts';
 import { inspectRow } from '../app/inspect/rows.ts';
-import { stopRun } from '../app/stop.ts';
+import { reportOfStop, stopRun } from '../app/stop.ts';
 import { refused } from '../core/diagnostic.ts';
 import { findNamed } from './find-run.ts';
 import type { CliIo } from './io.ts';
@@ -33,12 +33,11 @@ export async function stopCommand(run: string, options: StopOptions, io: CliIo):
   });
   if (answer.kind === 'refused')
     return refused('stop', `run ${found.id} cannot be stopped from here: ${answer.why}`, answer.fix, 1);
-  const { kind, run: stands } = answer;
+  const { kind } = answer;
   const row = await inspectRow(found.dir, io);
-  if (options.json === true) {
-    const record = { run_id: found.id, answer: kind, status: stands.status, next: row?.next ?? '' };
-    io.out(`${JSON.stringify({ schema_version: 1, ...record }, null, 2)}\n`);
-  } else if (kind === 'stopping') io.out(`run ${found.id} is still stopping\n`);
+  if (options.json === true)
+    io.out(`${JSON.stringify(reportOfStop(found.dir, answer, row?.next ?? '', io), null, 2)}\n`);
+  else if (kind === 'stopping') io.out(`run ${found.id} is still stopping\n`);
   else io.out(`${runLine(`run ${found.id}${kind === 'stopped' ? ':' : ' is not running:'}`, row)}\n`);
   if (kind !== 'stopping') return 0;
   return signal.aborted ? 130 : timedOutCode;

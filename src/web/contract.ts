@@ -121,28 +121,6 @@ export const deliverBodySchema = once(() =>
 );
 export type DeliverBody = z.infer<ReturnType<typeof deliverBodySchema>>;
 
-/** The answer to start, resume and fork: the run works in the background from now on. */
-export const actedSchema = once(() =>
-  z.object({
-    run_id: z.string().describe('Of the run that was started, resumed, stopped or forked'),
-    command: z.string().describe('The command line that does the same'),
-  }),
-);
-export type Acted = z.infer<ReturnType<typeof actedSchema>>;
-
-export const deliveredSchema = once(() =>
-  actedSchema().extend({
-    branch: z.string().nullable(),
-    to: z.string().nullable(),
-    head: z.string().nullable(),
-    commits: z.array(z.object({ commit: z.string(), subject: z.string() })),
-    notes: z.array(z.string()),
-    pushed: z.boolean().nullable().describe('Null if nothing was to be pushed'),
-    next: z.string().describe('The command to run next; empty if there is none'),
-  }),
-);
-export type Delivered = z.infer<ReturnType<typeof deliveredSchema>>;
-
 /** Parameters in paths. */
 export const runParams = once(() => z.object({ id: runId() }));
 export const executionParams = once(() =>

@@ -13,7 +13,7 @@ const named = {
   ExecutionView: shapes.executionViewSchema,
   ApiError: contract.apiErrorSchema,
   ServerInfo: contract.serverInfoSchema,
-  Why: answers.whySchema,
+  WhyReport: answers.whyReportSchema,
   RunList: answers.runListSchema,
   ChangeList: answers.changeListSchema,
   StoredEvent: answers.storedEventSchema,
@@ -26,8 +26,9 @@ const named = {
   ResumeBody: contract.resumeBodySchema,
   ForkBody: contract.forkBodySchema,
   DeliverBody: contract.deliverBodySchema,
-  Acted: contract.actedSchema,
-  Delivered: contract.deliveredSchema,
+  StartReport: answers.startReportSchema,
+  StopReport: answers.stopReportSchema,
+  DeliveryReport: answers.deliveryReportSchema,
 } as const;
 
 const refOf = (id: string): string => `#/components/schemas/${id}`;

@@ -52,7 +52,7 @@ export const routes = {
     path: '/api/v1/runs/:id/why',
     about: 'Why a run failed or waits, with evidence and the next command',
     params: run,
-    answers: answers.whySchema,
+    answers: answers.whyReportSchema,
   },
   execution: {
     method: 'get',
@@ -127,7 +127,7 @@ export const routes = {
     path: '/api/v1/runs',
     about: 'Start a run in the background',
     body: contract.startBodySchema,
-    answers: contract.actedSchema,
+    answers: answers.startReportSchema,
     status: 202,
   },
   stop: {
@@ -136,7 +136,7 @@ export const routes = {
     about: 'Ask a run to stop, as Ctrl-C does; it can be resumed',
     params: run,
     body: contract.stopBodySchema,
-    answers: contract.actedSchema,
+    answers: answers.stopReportSchema,
     status: 202,
   },
   resume: {
@@ -145,7 +145,7 @@ export const routes = {
     about: 'Resume a run in the background',
     params: run,
     body: contract.resumeBodySchema,
-    answers: contract.actedSchema,
+    answers: answers.startReportSchema,
     status: 202,
   },
   fork: {
@@ -154,7 +154,7 @@ export const routes = {
     about: 'Fork a run at an execution, in the background',
     params: run,
     body: contract.forkBodySchema,
-    answers: contract.actedSchema,
+    answers: answers.startReportSchema,
     status: 202,
   },
   deliver: {
@@ -163,7 +163,7 @@ export const routes = {
     about: "Put a run's commits on a branch or into a new repository",
     params: run,
     body: contract.deliverBodySchema,
-    answers: contract.deliveredSchema,
+    answers: answers.deliveryReportSchema,
   },
 } as const satisfies Readonly<Record<string, ApiRoute>>;
 export type ApiRouteName = keyof typeof routes;

@@ -5,10 +5,10 @@ import type * as z from 'zod';
 import type { DetachedStart } from '../app/detach.ts';
 import type { InspectDoors, OpenRunList } from '../app/inspect/rows.ts';
 import type { Every } from '../core/contracts/clock.ts';
-import type { Environment } from '../core/contracts/process.ts';
+import type { Environment, Spawn } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { validRunId } from '../run/runs.ts';
-import type { ApiError, DeliverBody } from './contract.ts';
+import type { ApiError } from './contract.ts';
 import type { ApiRouteName, routes } from './routes.ts';
 
 /** The server's surroundings. `cwd` is the folder that pipelines and files are offered from. */
@@ -21,11 +21,7 @@ export type Web = InspectDoors & {
   readonly every: Every;
   /** Runs `factory …argv` in the background. */
   readonly start: (argv: readonly string[]) => Promise<DetachedStart>;
-  /** Delivers a run as `factory deliver --json`; `printed` is its standard output, `warned` its standard error. */
-  readonly deliver: (
-    run: string,
-    body: DeliverBody,
-  ) => Promise<{ readonly printed: string; readonly warned: string } | Refusal>;
+  readonly spawn: Spawn;
   /** Fires when the server stops: streams end. */
   readonly closing: AbortSignal;
 };

@@ -10,10 +10,13 @@ import {
   statSync,
   unlinkSync,
 } from 'node:fs';
+import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
+import type { Environment } from '../core/contracts/process.ts';
+import { layout } from '../core/records/layout.ts';
 import { beforeRemaking, beforeWrite } from '../platform/files/fence.ts';
 import { codeOf, isDenied, trouble } from '../platform/files/workspace-error.ts';
-import { isMissing, systemWords } from '../platform/files/write.ts';
+import { isCode, isMissing, systemWords } from '../platform/files/write.ts';
 
 export type DirProblem = {
   readonly which: 'workdir' | 'runsdir';
@@ -147,4 +150,33 @@ export function assertWorkspaceRoot(workspace: string): void {
   } catch (error) {
     throw trouble('restore into', workspace, error);
   }
+}
+
+/** Why nothing may be written to `folder`, as the end of a sentence: it is inside `runDir` or another run, whose records would
+ *  not hold any more. Undefined if it is not, or if the calling node may write there. */
+export async function liesInRun(
+  folder: string,
+  runDir: string,
+  env: Environment,
+): Promise<string | undefined> {
+  const real = realOf(folder);
+  if (isWithin(await realpath(runDir), real)) return 'lies in the folder of the run';
+  const stage = env['FACTORY_WORKSPACE'];
+  const own = stage === undefined || stage === '' ? undefined : realOf(stage);
+  for (let above = real; above !== dirname(above) && above !== own; above = dirname(above)) {
+    if (await isRunFolder(above)) return `lies in the folder of another run, ${above}`;
+  }
+  return undefined;
+}
+
+async function isRunFolder(folder: string): Promise<boolean> {
+  const { manifest, contents } = layout(folder);
+  for (const path of [manifest, contents]) {
+    const there = await lstat(path).catch((error: unknown) => {
+      if (isMissing(error) || isCode(error, 'EACCES', 'ELOOP', 'ENAMETOOLONG')) return undefined;
+      throw error;
+    });
+    if (there === undefined) return false;
+  }
+  return true;
 }

@@ -1,12 +1,7 @@
 /** The command lines that the page shows and the API starts. */
 import { expect, test } from 'vitest';
-import {
-  deliverArguments,
-  forkArguments,
-  resumeArguments,
-  startArguments,
-  typedCommand,
-} from '../../src/web/command-line.ts';
+import { deliverArguments, typedCommand } from '../../src/app/typed-command.ts';
+import { forkArguments, resumeArguments, startArguments } from '../../src/web/command-line.ts';
 
 test.for<[argv: readonly string[], typed: string]>([
   [

@@ -8,7 +8,7 @@ import { layout } from '../../core/records/layout.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { locksIn } from '../../run/lock.ts';
 import { printed } from '../../run/result.ts';
-import type { Why } from '../answers.ts';
+import type { WhyReport } from '../answers.ts';
 import { executionName } from './executions.ts';
 import { folderOf } from './folder.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
@@ -18,7 +18,7 @@ import type { Cause } from './shapes.ts';
 const most = { lines: 5, characters: 400 } as const;
 
 /** What `factory why` answers with, of the run in `dir`. */
-export async function inspectWhy(dir: string, doors: InspectDoors): Promise<Why | Refusal> {
+export async function inspectWhy(dir: string, doors: InspectDoors): Promise<WhyReport | Refusal> {
   const run = await readForViews(dir, doors);
   if ('problems' in run) return run;
   const { run_id, status } = run.row;

@@ -1,4 +1,6 @@
 /** What every picture has around its content: ground, heading, legend, signs, and the style for a dark ground. */
+import { costWords, elapsedWords } from '../../core/amounts.ts';
+import type { RunView } from '../inspect/shapes.ts';
 import { alertShape, signShape } from '../inspect/states.ts';
 import type { PicturePoint } from './layout.ts';
 import { colours, type NodeState, nodeStates, outlineOf } from './marks.ts';
@@ -48,6 +50,20 @@ export function framed({ inline = false, name, width, height, content, ...more }
     ...legendMarks(legend, whole[1] - margin - 10),
     '</svg>\n',
   ].join('\n');
+}
+
+/** The title of a run, and a line with its state, time, cost and start. */
+export function runHeading(run: RunView): readonly string[] {
+  const { title, status, elapsed_ms, spent, started_at, run_id } = run;
+  const cost = spent.calls === 0 ? [] : [costWords(spent)];
+  const facts = [
+    run_id,
+    status,
+    elapsedWords(elapsed_ms),
+    ...cost,
+    `${started_at.slice(0, 16).replace('T', ' ')} UTC`,
+  ];
+  return [title, facts.join(' · ')];
 }
 
 /** A coordinate with at most one decimal. */

@@ -1,23 +1,19 @@
 /** What the page can do: start, stop, resume, fork and deliver runs. Each leaves a line in `acts.jsonl`. */
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { recordAct } from '../../app/acts.ts';
-import type { OfferedPipeline } from '../../app/answers.ts';
+import { placeWords, recordAct } from '../../app/acts.ts';
+import type { OfferedPipeline, StartReport } from '../../app/answers.ts';
+import { deliverRun } from '../../app/deliver.ts';
+import { reportOfStart } from '../../app/detach.ts';
 import { offeredPipelines } from '../../app/pipelines.ts';
-import { stopRun } from '../../app/stop.ts';
+import { reportOfStop, stopRun } from '../../app/stop.ts';
 import type { Json } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { innerPath } from '../../core/records/names.ts';
 import { staysInside } from '../../platform/files/inside.ts';
 import { newRunId } from '../../run/runs.ts';
-import {
-  deliverArguments,
-  forkArguments,
-  resumeArguments,
-  startArguments,
-  typedCommand,
-} from '../command-line.ts';
-import type { Acted, Delivered, StartBody } from '../contract.ts';
+import { forkArguments, resumeArguments, startArguments } from '../command-line.ts';
+import type { StartBody } from '../contract.ts';
 import { type Handlers, problem, refusal, type Web } from '../web.ts';
 
 /** Milliseconds that an answer waits for a run to stop. */
@@ -37,36 +33,28 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
     if (outside !== undefined)
       return problem(400, 'bad-request', `${outside} is no file of the folder`, 'see GET /api/v1/files');
     const id = newRunId(web.clock);
-    const argv = [...startArguments(body), ...placeWords(web)];
+    const argv = [...startArguments(body), ...placeWords(web.runsDir, web.cwd)];
     return begin(web, id, argv, [`--run-id=${id}`], { what: 'start', pipeline: body.pipeline });
   },
   stop: async ({ web, run }) => {
     const stopped = await stopRun(run.id, run.dir, { who, clock: web.clock, timeoutMs: stopMs });
     if (stopped.kind === 'refused') return problem(409, 'refused', stopped.why, stopped.fix);
     if (stopped.kind === 'not_running') return problem(409, 'refused', `run ${run.id} does not run`);
-    return { run_id: run.id, command: commandOf(web, ['stop', run.id, ...placeWords(web)]) };
+    return reportOfStop(run.dir, stopped, (await web.runs.row(run.id))?.next ?? '', web);
   },
   resume: async ({ web, run, body }) => {
-    const argv = [...resumeArguments(run.id, body), ...placeWords(web)];
-    return begin(web, run.id, argv, [], { what: 'resume', ...body }, run.dir);
+    const argv = [...resumeArguments(run.id, body), ...placeWords(web.runsDir, web.cwd)];
+    return begin(web, run.id, argv, [], { what: 'resume', ...body });
   },
   fork: async ({ web, run, body }) => {
     const id = newRunId(web.clock);
-    const argv = [...forkArguments(run.id, body), ...placeWords(web)];
+    const argv = [...forkArguments(run.id, body), ...placeWords(web.runsDir, web.cwd)];
     return begin(web, id, argv, [`--run-id=${id}`], { what: 'fork', ...body, run_id: id }, run.dir);
   },
   deliver: async ({ web, run, body }) => {
-    const ended = await web.deliver(run.id, body);
-    if ('problems' in ended) return refusal(ended);
-    const made = deliveredSchema().parse(JSON.parse(ended.printed));
-    const { branch, to, head, commits, notes, pushed, next } = made;
-    const command = commandOf(web, [...deliverArguments(run.id, body), ...placeWords(web)]);
-    return {
-      ...{ run_id: run.id, command, branch: to === null ? branch : null, to, head, next },
-      notes: [...notes, ...ended.warned.split('\n').filter((line) => line.trim() !== '')],
-      commits: commits.map(({ commit, subject }) => ({ commit, subject })),
-      pushed: pushed?.ok ?? null,
-    } satisfies Delivered;
+    // A push that has begun is not stopped with the server.
+    const done = await deliverRun(run.dir, body, { ...web, who, signal: () => new AbortController().signal });
+    return 'problems' in done ? refusal(done) : done;
   },
 };
 
@@ -82,20 +70,22 @@ function record(web: Web, dir: string, act: Fact): void {
   } catch {}
 }
 
-/** Starts `argv` in the background; `hidden` is left out of the command that is shown. */
+/** Starts `argv` in the background; `hidden` is left out of the command that is shown. The act is recorded in `source`, by default in
+ *  the run itself. */
 async function begin(
   web: Web,
   runId: string,
   argv: readonly string[],
   hidden: readonly string[],
   act: Fact,
-  dir?: string,
-): Promise<Acted | Response> {
+  source?: string,
+): Promise<StartReport | Response> {
   const started = await web.start([...argv, ...hidden, '--json']);
   if (started.kind === 'ended' && started.code !== 0) return refused(started.stdout, started.stderr);
-  const acted = dir ?? (started.kind === 'begun' ? started.runDir : resolve(web.runsDir, runId));
-  record(web, acted, act);
-  return { run_id: runId, command: commandOf(web, argv) };
+  const dir = resolve(web.runsDir, runId);
+  const answer = reportOfStart(started, argv, { dir, program: web.called?.program });
+  record(web, source ?? answer.run_dir, act);
+  return answer;
 }
 
 const refusedSchema = once(() =>
@@ -117,25 +107,6 @@ function jsonOf(text: string): unknown {
     return undefined;
   }
 }
-
-/** What `factory deliver --json` prints. */
-const deliveredSchema = once(() =>
-  z.object({
-    branch: z.string(),
-    to: z.string().nullable(),
-    head: z.string().nullable(),
-    commits: z.array(z.object({ commit: z.string(), subject: z.string() })),
-    notes: z.array(z.string()),
-    pushed: z.object({ ok: z.boolean() }).nullable(),
-    next: z.string(),
-  }),
-);
-
-const placeWords = ({ runsDir, cwd }: Web): readonly string[] =>
-  runsDir === resolve(cwd, '.factory/runs') ? [] : [`--runsdir=${runsDir}`];
-
-const commandOf = ({ called }: Web, argv: readonly string[]): string =>
-  typedCommand(called?.program ?? 'factory', argv);
 
 /** The first file that a variable names outside the folder, or below a name that begins with a dot: only files that the
  *  server offers are read. */

@@ -1,7 +1,7 @@
 /** A run as pictures. */
 import { inspectRun } from '../../app/inspect/run.ts';
 import type { RunView } from '../../app/inspect/shapes.ts';
-import type { Picture } from '../../app/picture/frame.ts';
+import { type Picture, runHeading } from '../../app/picture/frame.ts';
 import { timeline } from '../../app/picture/timeline.ts';
 import { picturePolicy } from '../security.ts';
 import { type AskedRun, type Handlers, refusal, type Web } from '../web.ts';
@@ -26,7 +26,7 @@ async function picture(
 ): Promise<Response> {
   const view = await inspectRun(run.dir, web);
   if ('problems' in view) return refusal(view);
-  return new Response(await drawn(view, { inline: query.inline === '1' }), {
+  return new Response(await drawn(view, { inline: query.inline === '1', heading: runHeading(view) }), {
     headers: { 'Content-Type': 'image/svg+xml; charset=utf-8', 'Content-Security-Policy': picturePolicy },
   });
 }

@@ -1,12 +1,18 @@
 /** The HTTP API as this page uses it. */
 
-import type { ChangeList, EventPage, PipelineList, RunList } from '../../app/answers.ts';
+import type {
+  ChangeList,
+  DeliveryReport,
+  EventPage,
+  PipelineList,
+  RunList,
+  StartReport,
+  StopReport,
+} from '../../app/answers.ts';
 import type { ExecutionView, RunView } from '../../app/inspect/shapes.ts';
 import type {
-  Acted,
   ApiError,
   DeliverBody,
-  Delivered,
   FolderFiles,
   ForkBody,
   ResumeBody,
@@ -67,11 +73,11 @@ export const api = {
   graph: async (run: string) => (await request(`${runPath(run)}/graph.svg?inline=1`)).text(),
   pipelines: () => json<PipelineList>('/api/v1/pipelines'),
   files: () => json<FolderFiles>('/api/v1/files'),
-  start: (body: Partial<StartBody>) => json<Acted>('/api/v1/runs', body),
-  stop: (run: string) => json<Acted>(`${runPath(run)}/stop`, {}),
-  resume: (run: string, body: Partial<ResumeBody>) => json<Acted>(`${runPath(run)}/resume`, body),
-  fork: (run: string, body: ForkBody) => json<Acted>(`${runPath(run)}/fork`, body),
-  deliver: (run: string, body: Partial<DeliverBody>) => json<Delivered>(`${runPath(run)}/deliver`, body),
+  start: (body: Partial<StartBody>) => json<StartReport>('/api/v1/runs', body),
+  stop: (run: string) => json<StopReport>(`${runPath(run)}/stop`, {}),
+  resume: (run: string, body: Partial<ResumeBody>) => json<StartReport>(`${runPath(run)}/resume`, body),
+  fork: (run: string, body: ForkBody) => json<StartReport>(`${runPath(run)}/fork`, body),
+  deliver: (run: string, body: Partial<DeliverBody>) => json<DeliveryReport>(`${runPath(run)}/deliver`, body),
 };
 
 /** Address of a file of an execution. `whole` downloads it; otherwise its first MiB is shown. */

@@ -2,9 +2,11 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import type { DeliveryReport } from '../../../app/answers.ts';
 import type { RunRow } from '../../../app/inspect/shapes.ts';
-import { deliverArguments, forkArguments, typedCommand } from '../../command-line.ts';
-import type { DeliverBody, Delivered } from '../../contract.ts';
+import { deliverArguments, typedCommand } from '../../../app/typed-command.ts';
+import { forkArguments } from '../../command-line.ts';
+import type { DeliverBody } from '../../contract.ts';
 import { api, requestMessage } from '../api.ts';
 import { go } from '../place.ts';
 import { runView } from '../store.ts';
@@ -53,7 +55,7 @@ function DeliverDialog({ run }: { run: RunRow }) {
   const to = useSignal(offered ?? '');
   const reuse = useSignal(false);
   const push = useSignal(false);
-  const { busy, problem, answer, send } = useRequest<Delivered>();
+  const { busy, problem, answer, send } = useRequest<DeliveryReport>();
   const body: Partial<DeliverBody> =
     where.value === 'to'
       ? { to: to.value.trim() }
@@ -109,15 +111,15 @@ function DeliverDialog({ run }: { run: RunRow }) {
   );
 }
 
-function DeliveredDialog({ run, result }: { run: RunRow; result: Delivered }) {
+function DeliveredDialog({ run, result }: { run: RunRow; result: DeliveryReport }) {
   return (
     <Dialog title={`Delivered ${run.title}`} closed={close}>
       <div class="form" role="status">
         <p>
           {result.commits.length} {result.commits.length === 1 ? 'commit is' : 'commits are'} on{' '}
-          <code>{result.branch ?? result.to}</code>
-          {result.pushed === true && ', pushed'}
-          {result.pushed === false && ', not pushed'}.
+          <code>{result.to ?? result.branch}</code>
+          {result.pushed?.ok === true && ', pushed'}
+          {result.pushed?.ok === false && `, not pushed: ${result.pushed.why}`}.
         </p>
         <ul class="bullets">
           {result.commits.map(({ commit, subject }) => (
@@ -129,6 +131,14 @@ function DeliveredDialog({ run, result }: { run: RunRow; result: Delivered }) {
         {result.notes.map((note) => (
           <p key={note}>{note}</p>
         ))}
+        {result.needed.length > 0 && (
+          <p>
+            The checks need files that no commit has, so they are not delivered: {result.needed.join(', ')}
+          </p>
+        )}
+        {result.pushed?.ok === false && (
+          <Command text={result.pushed.by_hand} label="Copy the command that pushes it" />
+        )}
         {result.next !== '' && <Command text={result.next} label="Copy the next command" />}
         <p class="buttons">
           <button type="button" onClick={close}>
