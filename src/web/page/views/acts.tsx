@@ -11,7 +11,7 @@ export const openDialog = signal<{
   readonly at?: string;
 } | null>(null);
 
-/** Buttons for `acts`: what goes on first. A read-only server has none. */
+/** Buttons for `acts`: the one that continues the run first. A read-only server has none. */
 export function ActButtons({ run }: { run: RunRow }) {
   const busy = useSignal('');
   // What came of an act, until the run changes.

@@ -82,7 +82,7 @@ function show(frame: HTMLElement, text: string, view: ZoomView): void {
   zoomed(frame, view);
 }
 
-/** States, the selected node and its edges, on the drawing as it is. */
+/** Marks states, the selected node and its edges on the drawing. */
 function mark(frame: HTMLElement, run: RunView, selected: string | undefined): void {
   const states = new Map(run.graph.nodes.map(({ id, state }) => [id, state]));
   for (const node of frame.querySelectorAll('[data-node]')) {

@@ -47,7 +47,7 @@ export function Command({ text, label = 'Copy the command' }: { text: string; la
   );
 }
 
-/** A modal dialog that is open as long as it is drawn. `closed` is called on Esc and the button. */
+/** A modal dialog, open while it is drawn. `closed` is called on Esc and the button. */
 export function Dialog({
   title,
   closed,

@@ -88,7 +88,7 @@ function ConnectionBar() {
   return (
     <div role="status" class={what === null ? 'bar empty' : 'bar'}>
       {what?.kind === 'lost' &&
-        `No connection to the server since ${clockTime(new Date(what.since).toISOString())}. Runs go on without it; the page tries again by itself.`}
+        `No connection to the server since ${clockTime(new Date(what.since).toISOString())}. Runs continue without it; the page tries again by itself.`}
       {what?.kind === 'token' &&
         'This browser has no access, or its access has expired. Open the address that factory serve has printed.'}
     </div>
