@@ -7,6 +7,7 @@ import type { Graph, Node } from '../core/graph.ts';
 import { type Outcome, succeeded } from '../core/outcome.ts';
 import { startOf } from '../core/pipeline.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
+import { journalVersion } from '../core/records/visit.ts';
 import { nextAttempt, retryPolicyOf } from '../core/retry.ts';
 import { plan, step } from '../core/step.ts';
 import { failureFacts } from '../engine/feedback.ts';
@@ -76,7 +77,7 @@ export function simulate(
 const begun = (graph: Graph): RunState =>
   stateAfter([
     {
-      schema_version: 1,
+      schema_version: journalVersion,
       ...{ type: 'Start', run_id: 'simulated', seq: 1, epoch: 1, prev: '', at, manifest_sha256: '' },
       ...{ next_node: startOf(graph).id, context: {}, origins: {}, snapshot: 'none' },
     },

@@ -1,4 +1,4 @@
-/** `events.jsonl`: the events of a run, one record per line. The journal adds `seq`, `run_id` and `epoch`. */
+/** `events.jsonl`: the events of a run, one record per line. The view adds `run_id`, `seq`, `epoch` and `line`. */
 import * as z from 'zod';
 import { usageSchema } from './budget/usage.ts';
 import { once } from './once.ts';

@@ -172,7 +172,7 @@ class CallDesk implements BudgetGuard {
 
   private stampOf(attempt: number): Stamp {
     const { clock, node, visit } = this.at;
-    return { schema_version: 1, at: clock.now().toISOString(), node, visit, attempt };
+    return { at: clock.now().toISOString(), node, visit, attempt };
   }
 }
 

@@ -7,11 +7,11 @@ import { layout, nodeLayout } from '../core/records/layout.ts';
 import { failing, recordedEnd } from '../core/step.ts';
 import { head } from '../platform/files/read.ts';
 import { hashArtifacts, keepJson } from '../run/artifacts.ts';
-import { statusOf, toldOfEnd, toldOfStop, toldOfVisit } from '../run/derived-records.ts';
 import { closeVisit, openVisit } from '../run/node-directory.ts';
 import { workHash } from '../run/recorded-executions.ts';
+import { statusOf, viewRecordsOf } from '../run/view-records.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
-import { type EventWriter, eventWriter, inputCaptured, visitOf } from './event-log.ts';
+import { type EventWriter, eventWriter, viewPlaces, visitOf } from './event-log.ts';
 import type { Execution, ExecutionEnd, Run } from './run-context.ts';
 
 /** Bytes of a failure's summary in the log. */
@@ -27,7 +27,7 @@ export type Decided = {
   readonly step: Step;
 };
 
-/** The records of a run: the journal first, then what is derived from it. */
+/** The records of a run: the journal first, then its views. */
 export interface RunRecords {
   readonly writer: EventWriter;
   /** Milliseconds of the run so far, over all resumes. */
@@ -36,7 +36,7 @@ export interface RunRecords {
   begin(next: NextExecution, contextBefore: RunState['context']): Promise<Execution>;
   /** After all processes of the execution have ended: closes the node's directory, and writes its `status.json`. */
   close(execution: Execution, outcome: Outcome): Promise<void>;
-  /** Commits the execution, then writes its events and trace. Returns the new state. */
+  /** Commits the execution, then writes its records of the views. Returns the new state. */
   commit(decided: Decided): Promise<RunState>;
   end(state: RunState, stop: Stop): Promise<RunEnd>;
 }
@@ -46,6 +46,7 @@ export function openRecords(run: Run): RunRecords {
   const began = clock.monotonic();
   const elapsed = () => run.state.elapsed_ms + (clock.monotonic() - began);
   const writer = eventWriter(run);
+  const places = viewPlaces(run);
 
   return {
     writer,
@@ -54,10 +55,10 @@ export function openRecords(run: Run): RunRecords {
       const { node, kind, visit, state } = next;
       const nodeDir = layout(run.runDir).node(node.id);
       const earlierVisits = await openVisit(nodeDir, visit, run.marker);
-      const seen = { ...state, context: contextBefore };
-      journal.note({ schema_version: 1, type: 'Began', at: clock.now().toISOString(), node: node.id, visit });
-      await writer.trace(inputCaptured(run, node, visit, seen, nodeDir, kind.executable));
-      await writer.event({ type: 'StageStarted', node_id: node.id, visit, node_type: kind.type });
+      const at = clock.now().toISOString();
+      const line = { type: 'Began', at, node: node.id, node_type: kind.type, visit } as const;
+      journal.note(line);
+      writer.append(viewRecordsOf(line, { ...state, context: contextBefore }, places));
       return { ...next, nodeDir, earlierVisits, began: clock.monotonic(), contextBefore };
     },
     async close({ kind, nodeDir, visit, earlierVisits }, outcome) {
@@ -77,29 +78,27 @@ export function openRecords(run: Run): RunRecords {
         asked: isReplayable ? workHash(node, run.variables) : undefined,
         artifacts: await hashArtifacts(nodeDir),
       });
-      const seen = { context: contextBefore, elapsed_ms: before.state.elapsed_ms };
+      const stateBefore = { ...before.state, context: contextBefore };
       run.flusher?.add(nodeDir, visit);
       // What the next node reads of a failure, and what an ended run has to show, must survive a power cut.
       if (step.change.now.last_outcome.status === 'fail' || step.decision.do === 'finish')
         await run.flusher?.now();
       // Events must not report an execution that a resume would repeat.
-      const state = await journal.commit(line, { ...before.state, context: contextBefore });
+      const state = await journal.commit(line, stateBefore);
       logEnd(run, decided);
-      await writer.tell(toldOfVisit(line, seen, nodeDir));
+      writer.append(viewRecordsOf(line, stateBefore, places));
       return state;
     },
     async end(at, stop) {
       const { line, end } = stopOf(stop, String(run.signal.reason));
-      if (at.ended !== null) {
-        // The line of its last execution has the end already.
-        await writer.tell(toldOfEnd(at.ended));
-        return { state: at, ...end };
-      }
+      // The line of its last execution has the end already.
+      if (at.ended !== null) return { state: at, ...end };
       const now = { at: clock.now().toISOString(), elapsed_ms: Math.round(elapsed()), spent: costs.run() };
       const cut = at.cut_ms === undefined ? {} : { cut_ms: at.cut_ms };
       await run.flusher?.now();
-      const state = await journal.commit({ schema_version: 1, type: 'Stopped', ...now, ...cut, ...line }, at);
-      await writer.tell(toldOfStop(line, at.next_node ?? ''));
+      const stopped = { type: 'Stopped', ...now, ...cut, ...line } as const;
+      const state = await journal.commit(stopped, at);
+      writer.append(viewRecordsOf(stopped, at, places));
       return { state, ...end };
     },
   };

@@ -8,7 +8,7 @@ import type { CallRecord } from '../core/records/visit.ts';
 type Started = Extract<CallRecord, { type: 'CallStarted' }>;
 type Told = Extract<CallRecord, { type: 'CallTold' }>;
 type Ended = Extract<CallRecord, { type: 'CallEnded' }>;
-export type Stamp = Pick<Started, 'schema_version' | 'at' | 'node' | 'visit' | 'attempt'>;
+export type Stamp = Pick<Started, 'at' | 'node' | 'visit' | 'attempt'>;
 
 /** How a call ended. `cut`: by a signal or an outage, with the usage known so far; `untold`: its cost is unknown. */
 export type CallEnd =
@@ -173,8 +173,8 @@ export function endedCalls(records: Iterable<{ readonly run: string; readonly ca
   const cutOff = (run: string): void => {
     const call = open.get(run);
     if (call === undefined) return;
-    const { schema_version, at, node, visit, attempt } = call.started;
-    const stamp = { schema_version, at, node, visit, attempt };
+    const { at, node, visit, attempt } = call.started;
+    const stamp = { at, node, visit, attempt };
     ended.push({ ...stamp, type: 'CallEnded', ended: 'cut', usage: leastOf(call), cost_usd: null, run });
     open.delete(run);
   };

@@ -2,16 +2,16 @@
 import type { Spent } from '../core/budget/usage.ts';
 import type { Step } from '../core/decision.ts';
 import type { EventFacts, RunEvent } from '../core/events.ts';
-import type { Node, ParsedNode } from '../core/graph.ts';
+import type { ParsedNode } from '../core/graph.ts';
 import { type Json, own, put } from '../core/json.ts';
 import type { Context } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import type { VisitFacts } from '../core/records/journal.ts';
-import type { TraceFacts } from '../core/records/trace.ts';
+import type { TraceFacts, TraceRecord } from '../core/records/trace.ts';
 import { present, type Value } from '../core/settings/types.ts';
 import { delta, recordedEnd } from '../core/step.ts';
 import type { ArtifactHashes } from '../run/artifacts.ts';
-import { inFull, type Told } from '../run/derived-records.ts';
+import type { ViewPlaces, ViewRecords } from '../run/view-records.ts';
 import { sandboxLevelOf } from './confinement.ts';
 import type { ExecutionEnd, Run } from './run-context.ts';
 
@@ -25,25 +25,19 @@ export const nodeInput = (node: ParsedNode, workspace: string) => ({
   workspace,
 });
 
-/** The trace record of an execution's input. */
-export function inputCaptured(
-  run: Run,
-  node: Node,
-  visit: number,
-  state: RunState,
-  nodeDir: string,
-  executable: boolean,
-): TraceFacts {
-  return {
-    type: 'NodeInputCaptured',
-    node_id: node.id,
-    visit,
-    ...nodeInput(node, run.workspace),
-    ...(inFull(state.context, state.steps) ? { context_before: state.context } : {}),
-    node_artifact_dir: nodeDir,
-    ...(executable ? { sandbox: sandboxLevelOf(run, node) } : {}),
-  };
-}
+/** What the records of the views need of a run that is executed. */
+export const viewPlaces = (run: Run): ViewPlaces => ({
+  runDir: run.runDir,
+  input(id) {
+    const node = run.graph.nodes.get(id);
+    if (node === undefined) throw new Error(`Internal: no node ${id} in a linted graph`);
+    const isExecutable = run.kinds.find(({ type }) => type === node.type)?.executable === true;
+    return {
+      ...nodeInput(node, run.workspace),
+      ...(isExecutable ? { sandbox: sandboxLevelOf(run, node) } : {}),
+    };
+  },
+});
 
 /** An attribute's value in JSON; durations in nanoseconds, as trace readers expect. */
 function plain(value: Value): Json {
@@ -74,7 +68,6 @@ export function visitOf(
   const { counts, commands, artifacts, tookMs } = left;
   const { last_failure, next_node, arrived, steps, at, last_outcome: outcome } = change.now;
   return {
-    schema_version: 1,
     type: 'Visit',
     at,
     node: change.node,
@@ -120,28 +113,33 @@ function changes(before: Context, after: Context): VisitFacts['context'] {
 /** Writes the events and trace records of a run. */
 export type EventWriter = ReturnType<typeof eventWriter>;
 
-/** Appends events and trace records with their time; passes events to the watcher. */
+/** Appends records to the views, with the journal's last line; passes events to the watcher. */
 export function eventWriter({
   clock,
   watcher,
   events,
   trace,
-}: Pick<Run, 'clock' | 'watcher' | 'events' | 'trace'>) {
-  const stamp = () => ({ schema_version: 1 as const, at: clock.now().toISOString() });
-  return {
-    async event(facts: EventFacts): Promise<void> {
-      const { type, ...rest } = facts;
-      const record = { schema_version: 1, type, at: stamp().at, ...rest } as RunEvent;
-      await events.append(record);
+  journal,
+}: Pick<Run, 'clock' | 'watcher' | 'events' | 'trace'> & { readonly journal: Pick<Run['journal'], 'mark'> }) {
+  const stamped = <T extends { readonly type: string }>({ type, ...rest }: T) =>
+    ({ schema_version: 1, type, at: clock.now().toISOString(), ...rest }) as const;
+  const append = (records: ViewRecords): void => {
+    const line = journal.mark().records;
+    for (const record of records.events) {
+      events.append(record, line);
       watcher.event(record);
+    }
+    for (const record of records.trace) trace.append(record, line);
+  };
+  return {
+    /** What no line of the journal gives. */
+    async event(facts: EventFacts): Promise<void> {
+      append({ events: [stamped(facts) as RunEvent], trace: [] });
     },
     async trace(facts: TraceFacts): Promise<void> {
-      const { type, ...rest } = facts;
-      await trace.append({ schema_version: 1, type, at: stamp().at, ...rest });
+      append({ events: [], trace: [stamped(facts) as TraceRecord] });
     },
-    async tell(told: Told): Promise<void> {
-      for (const facts of told.events) await this.event(facts);
-      for (const facts of told.trace) await this.trace(facts);
-    },
+    /** What the journal's last line gives. */
+    append,
   };
 }

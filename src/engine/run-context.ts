@@ -18,8 +18,8 @@ import type { OutOfMemory } from '../platform/process/spawn-error.ts';
 import type { Replay } from '../run/answers.ts';
 import type { BackgroundFlush } from '../run/background.ts';
 import type { ExchangeLog } from '../run/exchanges.ts';
-import type { Journal } from '../run/journal.ts';
 import type { RunJournal } from '../run/run-journal.ts';
+import type { ViewFile } from '../run/view-file.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import type { RunConfinement } from './confinement.ts';
 import type { CostLedger } from './cost-ledger.ts';
@@ -80,10 +80,10 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly snapshot: Snapshot;
   readonly caps: Caps;
   readonly costs: CostLedger;
-  readonly events: Journal;
-  readonly trace: Journal;
+  readonly events: ViewFile;
+  readonly trace: ViewFile;
   /** Rejects if another process has taken over the run. */
-  readonly journal: Pick<RunJournal, 'note' | 'commit'>;
+  readonly journal: Pick<RunJournal, 'note' | 'commit' | 'mark'>;
   /** Flushes the files of executions within a second or so, while the run continues. */
   readonly flusher?: Pick<BackgroundFlush, 'add' | 'now'>;
   readonly signal: AbortSignal;

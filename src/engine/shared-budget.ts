@@ -234,7 +234,7 @@ export async function sharedBudget(
     },
     async tell(record) {
       journal ??= await openJournal(spentFile, { runId, epoch: 1 });
-      journal.append(record);
+      journal.append({ schema_version: 1, ...record });
     },
     close: async () => journal?.close(),
   };

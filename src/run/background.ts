@@ -1,11 +1,11 @@
-/** Flushes what a run writes while it goes on: artifacts of nodes, events, trace. A commit does not wait for it; a power cut may
+/** Flushes the artifacts of nodes during a run. A commit does not wait for it; a power cut may
  *  lose what is not flushed yet, about the last second. */
 import { join } from 'node:path';
 import type { Every } from '../core/contracts/clock.ts';
 import { nodeLayout } from '../core/records/layout.ts';
 import { realEvery } from '../platform/clock.ts';
 import { settleTree } from '../platform/files/flush-tree.ts';
-import type { Closing, Journal } from './journal.ts';
+import type { Closing } from './journal.ts';
 
 /** Milliseconds between two flushes. */
 const periodMs = 1000;
@@ -13,15 +13,12 @@ const periodMs = 1000;
 export interface BackgroundFlush extends Closing {
   /** The files of a node's execution, which has ended. Throws the disk's error of an earlier flush. */
   add(nodeDir: string, visit: number): void;
-  /** Settles when everything that was added, the events and the trace are flushed. */
+  /** Settles when everything that was added is flushed. */
   now(): Promise<void>;
 }
 
 /** Closing it flushes nothing: the end of the run flushes everything. */
-export function backgroundFlush(
-  journals: readonly Pick<Journal, 'flush'>[],
-  every: Every = realEvery,
-): BackgroundFlush {
+export function backgroundFlush(every: Every = realEvery): BackgroundFlush {
   let pending: { readonly dir: string; readonly visit: number }[] = [];
   let running: Promise<void> | undefined;
   let failed: { readonly error: unknown } | undefined;
@@ -29,7 +26,6 @@ export function backgroundFlush(
     const places = placesOf(pending);
     pending = [];
     await settleTree(...places);
-    for (const journal of journals) await journal.flush();
   };
   const stop = every(periodMs, () => {
     if (pending.length === 0 || running !== undefined) return;

@@ -12,7 +12,6 @@ import {
 } from '../core/records/checkpoint.ts';
 import { layout } from '../core/records/layout.ts';
 import { writeFileAtomic } from '../platform/files/write.ts';
-import { withOwnHash } from './chain.ts';
 
 /** Longer lists are only in the journal, so that writing stays cheap. */
 const mostInline = 1000;
@@ -28,7 +27,6 @@ export const checkpointFileSchema = once(() =>
       .shape.retry_counts.optional()
       .describe('Left out where there are more than 1,000'),
     journal: journalMarkSchema().describe('The lines of journal.jsonl that it was written from'),
-    sha256: z.string().optional().describe('Of the text up to here, as if it ended there'),
   }),
 );
 
@@ -71,9 +69,9 @@ export async function writeCheckpoint(
 }
 
 /** The text of the file. */
-export function checkpointText(state: RunState, completed: Completed, journal: JournalMark): Buffer {
+export function checkpointText(state: RunState, completed: Completed, journal: JournalMark): string {
   const count = typeof completed === 'number' ? completed : completed.length;
-  return withOwnHash({
+  const checkpoint = {
     schema_version: state.schema_version,
     run_id: state.run_id,
     epoch: state.epoch,
@@ -97,7 +95,8 @@ export function checkpointText(state: RunState, completed: Completed, journal: J
     ...(state.parked === undefined ? {} : { parked: state.parked }),
     at: state.at,
     journal,
-  });
+  };
+  return `${JSON.stringify(checkpoint, null, 2)}\n`;
 }
 
 /** Whether a record has at most that many entries, without counting more. */

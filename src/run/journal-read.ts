@@ -1,7 +1,6 @@
 /** Reads journals: whole records of the run's owners, in order. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type JsonObject, parseJson } from '../core/json.ts';
-import type { JournalMark } from '../core/records/checkpoint.ts';
 import { DiskStop, named } from '../platform/files/disk-error.ts';
 import { isCode, isMissing } from '../platform/files/write.ts';
 import { LineChain } from './chain.ts';
@@ -75,34 +74,21 @@ export async function readRecords(path: string): Promise<{
   return { records, unreadable };
 }
 
-/** Where a writer goes on: the end of the last whole record, and what of the journal precedes it. */
+/** Where a writer continues: the end of the last whole record, and what of the journal precedes it. */
 export type JournalEnd = {
   readonly bytes: number;
   readonly torn: boolean;
   readonly seq: number;
   readonly epoch: number;
   readonly chain: LineChain;
-  /** The records after the place where reading began. */
-  readonly tail: readonly JsonObject[];
 };
 
 /** Reads a journal to its end. */
-export const scan = (path: string): JournalEnd => scanned(path, undefined);
-
-/** As `scan`, but does not read the records of the mark again. Undefined when no line of the file ends there. */
-export const scanFrom = (
-  path: string,
-  mark: JournalMark & { readonly epoch: number },
-): JournalEnd | undefined => (endsLineAt(path, mark.bytes) ? scanned(path, mark) : undefined);
-
-function scanned(path: string, from: (JournalMark & { readonly epoch: number }) | undefined): JournalEnd {
-  const chain = new LineChain(from);
-  const tail: JsonObject[] = [];
-  let { bytes: end = 0, records: seq = 0, epoch = 0 } = from ?? {};
-  let size = end;
-  let lastStart = end;
+export function scan(path: string): JournalEnd {
+  const chain = new LineChain();
+  let [end, seq, epoch, size, lastStart] = [0, 0, 0, 0, 0];
   let lastIsRecord = true;
-  for (const line of journalLines(path, { offset: end, line: seq, epoch })) {
+  for (const line of journalLines(path)) {
     size = line.end;
     if (!line.whole) break;
     lastStart = end;
@@ -112,11 +98,10 @@ function scanned(path: string, from: (JournalMark & { readonly epoch: number }) 
     if ('why' in read) continue;
     epoch = Math.max(epoch, numberOf(read.record['epoch']) ?? 0);
     seq = Math.max(seq, numberOf(read.record['seq']) ?? 0);
-    if (from !== undefined) tail.push(read.record);
     chain.add(line.bytes, numberOf(read.record['seq']) ?? seq, numberOf(read.record['epoch']) ?? epoch);
   }
   if (!lastIsRecord) end = lastStart;
-  return { bytes: end, torn: end < size, seq, epoch, chain, tail };
+  return { bytes: end, torn: end < size, seq, epoch, chain };
 }
 
 /** A cursor at the beginning of a line, about that many bytes before the end; undefined for a file that is not longer. Its line
@@ -130,19 +115,6 @@ export function cursorNearEnd(path: string, bytes: number): Cursor | undefined {
     const piece = Buffer.alloc(Math.min(bytes, chunkBytes));
     const end = piece.subarray(0, readSync(file, piece, 0, piece.length, from)).indexOf(10);
     return end === -1 ? undefined : { offset: from + end + 1, line: 0, epoch: 0 };
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Whether a line of the file ends at that offset; true for the beginning of any file, missing or not. */
-function endsLineAt(path: string, offset: number): boolean {
-  if (offset === 0) return true;
-  const file = openIfFile(path);
-  if (file === undefined) return false;
-  try {
-    const last = Buffer.alloc(1);
-    return readSync(file, last, 0, 1, offset - 1) === 1 && last[0] === 10;
   } finally {
     closeSync(file);
   }

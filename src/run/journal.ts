@@ -1,5 +1,4 @@
-/** Append-only journals (`journal.jsonl`, `events.jsonl`, `trace.jsonl`, …): one JSON object a line, in the order things
- *  happened. */
+/** Append-only journals (`journal.jsonl`, `spent.jsonl`): one JSON object a line, in the order things happened. */
 import { closeSync, constants, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { JournalMark } from '../core/records/checkpoint.ts';
@@ -102,18 +101,7 @@ export async function openJournal(
       if (!open) throw new Error(`Internal: ${path} is closed`);
       const prev = options.chained === true ? { prev: chain.mark().sha256 } : {};
       const stamped = { ...record, run_id: runId, seq: seq + 1, epoch, ...prev };
-      const line = Buffer.from(`${JSON.stringify(stamped)}\n`);
-      let written = 0;
-      beforeWrite(path);
-      try {
-        while (written < line.length) written += writeSync(file, line, written);
-      } catch (error) {
-        // Half a line would corrupt the next one.
-        if (written > 0) ftruncateSync(file, fstatSync(file).size - written);
-        throw new Error(`cannot write ${path}: ${error instanceof Error ? error.message : String(error)}`, {
-          cause: named(path, error),
-        });
-      }
+      const line = appendLine(file, path, stamped);
       seq += 1;
       bytes += line.length;
       chain.add(line.subarray(0, -1), seq, epoch);
@@ -134,14 +122,31 @@ export async function openJournal(
   };
 }
 
-/** Opening a pipe would block; a node without a sandbox may have created one. */
-function openToAppend(path: string): number {
-  const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
+/** Appends one line as a whole, and answers its bytes. Throws if it cannot be written, and leaves no part of it. */
+export function appendLine(file: number, path: string, record: object): Buffer {
+  const line = Buffer.from(`${JSON.stringify(record)}\n`);
+  let written = 0;
+  beforeWrite(path);
+  try {
+    while (written < line.length) written += writeSync(file, line, written);
+  } catch (error) {
+    // Half a line would corrupt the next one.
+    if (written > 0) ftruncateSync(file, fstatSync(file).size - written);
+    throw new Error(`cannot write ${path}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: named(path, error),
+    });
+  }
+  return line;
+}
+
+/** For reading too. Opening a pipe would block; a node without a sandbox may have created one. */
+export function openToAppend(path: string): number {
+  const { O_RDWR, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
   // Data written to it would not reach the disk.
   const noFile = () => Object.assign(new Error(`${path} is no file`), { code: 'EPERM', path });
   let file: number;
   try {
-    file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o644);
+    file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, 0o644);
   } catch (error) {
     throw isCode(error, 'EISDIR', 'ENXIO', 'ELOOP') ? noFile() : error;
   }

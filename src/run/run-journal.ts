@@ -12,7 +12,7 @@ import {
   type VisitFacts,
 } from '../core/records/journal.ts';
 import { layout } from '../core/records/layout.ts';
-import type { CallRecord, RunRecord } from '../core/records/visit.ts';
+import { type CallRecord, journalVersion, type RunRecord } from '../core/records/visit.ts';
 import { DiskStop } from '../platform/files/disk-error.ts';
 import { LineChain, linkOf } from './chain.ts';
 import { completedNodes, writeCheckpoint } from './checkpoint.ts';
@@ -36,8 +36,10 @@ export type RunHistory = {
   readonly begun: { readonly node: string; readonly visit: number } | undefined;
   /** Of the manifest that counts, as JSON with sorted keys. */
   readonly manifestSha256: string;
-  /** Marks of the other journals at `last`, with the epoch of their writer. */
-  readonly marks: Readonly<Record<string, JournalMark & { readonly epoch: number }>>;
+  /** Its lines. */
+  readonly lines: readonly JournalLine[];
+  /** The mark of the exchanges at `last`. */
+  readonly marks: Readonly<Record<string, JournalMark>>;
   /** The journal up to `last`, and all of it. */
   readonly committed: JournalMark;
   readonly whole: JournalMark;
@@ -140,7 +142,7 @@ function readLines(
     }
     const line = journalLineSchema().safeParse(read.record);
     if (!line.success) {
-      const other = otherVersion(read.record);
+      const other = otherVersion(read.record, journalVersion);
       if (other !== undefined) return refused(`${other.what}: line ${number}`, other.fix);
       return refused(
         `has a line ${number} that is no record of this version (${schemaProblems(line.error)})`,
@@ -197,7 +199,6 @@ function historyOf(kept: readonly Kept[], late: readonly number[]): RunHistory {
   if (last === undefined || end === undefined || execution === undefined)
     throw new Error('Internal: a journal without a beginning');
   const marks = 'marks' in last.line ? last.line.marks : undefined;
-  const { epoch } = last.line;
   return {
     ok: true,
     checkpoint: since.reduce(changedBy, committedState(records, execution)),
@@ -206,7 +207,8 @@ function historyOf(kept: readonly Kept[], late: readonly number[]): RunHistory {
     last: since.at(-1) ?? execution,
     begun,
     manifestSha256,
-    marks: Object.fromEntries(Object.entries(marks ?? {}).map(([path, mark]) => [path, { ...mark, epoch }])),
+    lines: kept.map(({ line }) => line),
+    marks: marks ?? {},
     committed: last.mark,
     whole: end.mark,
     epoch: end.line.epoch,
@@ -233,10 +235,11 @@ const endOfVisit = ({ spent, ended }: VisitFacts): Partial<RunState> => ({
   ...(ended === undefined ? {} : { status: ended.ok ? 'completed' : 'failed', ended }),
 });
 
-type Facts<T> = Omit<T, 'run_id' | 'seq' | 'prev' | 'marks'>;
-
 /** The state after a stop or a resume. Why a run was suspended is kept until an execution is committed. */
-function changedBy<S extends RunState>(state: S, line: Facts<StoppedRecord> | Facts<ResumedRecord>): S {
+function changedBy<S extends RunState>(
+  state: S,
+  line: Extract<Commit, { type: 'Stopped' | 'Resumed' }> & { readonly epoch: number },
+): S {
   const { epoch, at, elapsed_ms, spent, cut_ms } = line;
   const { cut_ms: _, parked, ...before } = state;
   const now = { ...before, epoch, at, elapsed_ms, spent, ...(cut_ms === undefined ? {} : { cut_ms }) };
@@ -247,12 +250,8 @@ function changedBy<S extends RunState>(state: S, line: Facts<StoppedRecord> | Fa
   return next as unknown as S;
 }
 
-/** Facts of the lines that are flushed and change the state; the journal adds the marks. */
-type Commit =
-  | Extract<LineFacts, { type: 'Start' | 'Visit' }>
-  | CommitOf<StoppedRecord>
-  | CommitOf<ResumedRecord>;
-type CommitOf<T> = Omit<T, 'run_id' | 'seq' | 'epoch' | 'prev' | 'marks'>;
+/** The lines that are flushed and change the state. */
+type Commit = Extract<LineFacts, { type: 'Start' | 'Visit' | 'Stopped' | 'Resumed' }>;
 
 /** The journal of a run that is executed, and its checkpoint. */
 export interface RunJournal {
@@ -267,7 +266,7 @@ export interface RunJournal {
   close(): Promise<void>;
 }
 
-/** Opens the journal of a run after what `readRun` has read; without that a run begins. `marks`: how long the other journals
+/** Opens the journal of a run after what `readRun` has read; without that a run begins. `marks`: how long the exchanges
  *  are. */
 export async function openRunJournal(
   runDir: string,
@@ -287,7 +286,7 @@ export async function openRunJournal(
   const completed = completedNodes(from?.checkpoint.completed_nodes ?? []);
   const visits = visitsAmong(from?.records ?? [], from?.calls ?? []);
   const note = (line: LineFacts): void => {
-    journal.append(line);
+    journal.append({ schema_version: journalVersion, ...line });
     if (line.type === 'CallStarted') visits.call(line);
     if (line.type !== 'Visit') return;
     completed.add(line.node, line.visit);
@@ -320,10 +319,11 @@ export async function startJournal(
 ): Promise<RunHistory> {
   const options = { runId, epoch: 1, sync: false };
   const journal = await openJournal(layout(runDir).journal, { ...options, chained: true });
-  journal.append(start);
+  const line = { schema_version: journalVersion, ...start } as const;
+  journal.append(line);
   await journal.close();
   const mark = journal.mark();
-  const history = historyOf([{ line: { ...start, run_id: runId, seq: 1, epoch: 1, prev: '' }, mark }], []);
+  const history = historyOf([{ line: { ...line, run_id: runId, seq: 1, epoch: 1, prev: '' }, mark }], []);
   const { completed_nodes, ...state } = history.checkpoint;
   await writeCheckpoint(layout(runDir).checkpoint, state, completed_nodes, mark);
   return history;
@@ -338,6 +338,5 @@ function endOf(path: string, { whole, epoch }: RunHistory): JournalEnd {
     seq: whole.records,
     epoch,
     chain: new LineChain({ ...whole, epoch }),
-    tail: [],
   };
 }

@@ -16,9 +16,11 @@ import { journalMarkSchema } from '../core/records/checkpoint.ts';
 import { layout } from '../core/records/layout.ts';
 import { type Manifest, manifestSchema } from '../core/records/manifest.ts';
 import { nodeId, runIdForm } from '../core/records/names.ts';
+import { journalVersion } from '../core/records/visit.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { isCode, isMissing, makeFolder } from '../platform/files/write.ts';
 import { manifestHash, manifestPath } from './inputs.ts';
+import { journalLines, readLine } from './journal-read.ts';
 import { livingOwners, ownerOf } from './lock.ts';
 import { type RunHistory, readRun } from './run-journal.ts';
 import { messageOf, otherVersion, schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
@@ -317,10 +319,14 @@ const isOwnedBySomebody = (dir: string, clock: Clock): Promise<boolean | 'unknow
     () => 'unknown',
   );
 
-/** Message for a run whose manifest and checkpoint are both of another version; if only one is, it is damaged. */
+/** Message for a run whose journal begins with a line of another version, or whose manifest and checkpoint are both of one; if
+ *  only one is, it is damaged. */
 export async function otherVersionOf(runDir: string): Promise<ReturnType<typeof otherVersion>> {
-  const { manifest, checkpoint } = layout(runDir);
-  return otherVersion(jsonOf(checkpoint)) && otherVersion(jsonOf(manifest));
+  const { manifest, checkpoint, journal } = layout(runDir);
+  const [first] = journalLines(journal);
+  const line = first === undefined ? { why: '' } : readLine(first.bytes);
+  const other = 'record' in line ? otherVersion(line.record, journalVersion) : undefined;
+  return other ?? (otherVersion(jsonOf(checkpoint)) && otherVersion(jsonOf(manifest)));
 }
 
 /** A plain file as JSON; undefined if it is none. */

@@ -9,14 +9,17 @@ export const unreadableFile = (what: string, fix: string): Unreadable => ({
   why: `${what}; ${fix}`,
 });
 
-/** For a record of another version: `is of …`, and the fix. */
-export function otherVersion(value: unknown): { readonly what: string; readonly fix: string } | undefined {
+/** For a record of another version than `known`: `has the form …`, and the fix. */
+export function otherVersion(
+  value: unknown,
+  known = 1,
+): { readonly what: string; readonly fix: string } | undefined {
   if (typeof value !== 'object' || value === null || !('schema_version' in value)) return undefined;
   const { schema_version: version } = value;
-  if (typeof version !== 'number' || version === 1) return undefined;
+  if (typeof version !== 'number' || version === known) return undefined;
   return {
-    what: `has the form ${version} (schema_version), and this version of factory reads form 1`,
-    fix: `use ${version > 1 ? 'the newer' : 'the'} version of factory that made the run`,
+    what: `has the form ${version} (schema_version), and this version of factory reads form ${known}`,
+    fix: `use ${version > known ? 'the newer' : 'the'} version of factory that made the run`,
   };
 }
 

@@ -1,7 +1,7 @@
 /** The state of a run from its executions. */
 import { own, put } from '../core/json.ts';
 import { type Checkpoint, nodeOutcome, type RunState } from '../core/records/checkpoint.ts';
-import { type RunRecord, runRecordSchema, type VisitRecord } from '../core/records/visit.ts';
+import { journalVersion, type RunRecord, runRecordSchema, type VisitRecord } from '../core/records/visit.ts';
 import { readRecords } from './journal-read.ts';
 import { otherVersion, schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
 
@@ -20,7 +20,7 @@ export async function readVisits(path: string): Promise<ReadVisits> {
   const records: RunRecord[] = [];
   for (const [index, record] of read.entries()) {
     const parsed = runRecordSchema().safeParse(record);
-    const other = parsed.success ? undefined : otherVersion(record);
+    const other = parsed.success ? undefined : otherVersion(record, journalVersion);
     if (other !== undefined) return unreadableFile(`${path} ${other.what}: line ${index + 1}`, other.fix);
     if (!parsed.success)
       return damaged(
@@ -91,7 +91,7 @@ export function statesOf(records: readonly RunRecord[]): (count: number) => Chec
 /** Changes `state` to the one after one more execution. */
 export function addVisit(
   state: { -readonly [K in keyof RunState]: RunState[K] },
-  record: Omit<VisitRecord, 'run_id' | 'seq' | 'prev'>,
+  record: Omit<VisitRecord, 'schema_version' | 'run_id' | 'seq' | 'prev'>,
 ): void {
   const { node } = record;
   put(state.visits, node, record.visit);

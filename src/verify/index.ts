@@ -53,7 +53,7 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
       is: manifest.run_id,
     });
   const result = readResult(runDir, checkpoint, found);
-  await checkJournals(runDir, history, countedBy(result), found);
+  await checkJournals(runDir, manifest, history, countedBy(result), found);
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
   const underWay = history.begun !== undefined;
   const isDescribed = result?.isLatest === true;

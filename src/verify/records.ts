@@ -1,16 +1,17 @@
-/** Checks the checkpoint and the other journals against the journal of the run. */
+/** Checks the records of a run against its journal. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalHash, type Json, parseJson } from '../core/json.ts';
 import type { Mark } from '../core/records/checkpoint.ts';
 import { exchangesLayout, layout } from '../core/records/layout.ts';
+import type { Manifest } from '../core/records/manifest.ts';
 import { readPlain } from '../platform/files/read.ts';
-import { isCode } from '../platform/files/write.ts';
-import { linkOf, ownHashOf } from '../run/chain.ts';
+import { linkOf } from '../run/chain.ts';
 import { checkpointFileSchema, checkpointText, completedNodes } from '../run/checkpoint.ts';
-import { beginning, type Cursor, journalLines, readJournal } from '../run/journal-read.ts';
+import { journalLines } from '../run/journal-read.ts';
 import { type RunHistory, readRun } from '../run/run-journal.ts';
 import { type Findings, shortJson } from './report.ts';
+import { checkViews } from './views.ts';
 
 /** The journal of the run; undefined if it cannot be read. */
 export async function checkJournal(runDir: string, found: Findings): Promise<RunHistory | undefined> {
@@ -31,7 +32,7 @@ export async function checkJournal(runDir: string, found: Findings): Promise<Run
   return history;
 }
 
-/** Compares the checkpoint with the state that the journal gives. */
+/** Compares the checkpoint with the text that the journal gives. */
 function checkCheckpoint(runDir: string, history: RunHistory, found: Findings): void {
   const where = 'checkpoint.json';
   const file = readPlain(layout(runDir).checkpoint);
@@ -47,24 +48,24 @@ function checkCheckpoint(runDir: string, history: RunHistory, found: Findings): 
     found.add('unreadable', where, `it is not the JSON of a checkpoint; ${late}`);
     return;
   }
-  found.ownHash(where, ownHashOf(file.text));
-  const { journal } = read.data;
   const { committed } = history;
-  if (journal.records < committed.records) {
+  if (read.data.journal.records < committed.records) {
     // A process that is killed between the two leaves the older one.
     found.cannot(`${where}: the journal has more lines; ${late}`);
     return;
   }
-  if (journal.records !== committed.records || journal.sha256 !== committed.sha256)
-    found.add('changed', 'journal.jsonl', 'it is not the journal that checkpoint.json was written from', {
-      should: journal.sha256,
-      is: committed.sha256,
-    });
   const { completed_nodes, ...state } = history.checkpoint;
-  const should = JSON.parse(
-    checkpointText(state, completedNodes(completed_nodes).now(), committed).toString(),
+  const should = checkpointText(state, completedNodes(completed_nodes).now(), committed);
+  if (should === file.text) return;
+  const wrong = Object.entries(JSON.parse(should) as Record<string, Json>).filter(
+    ([key, value]) => canonicalHash((says as Record<string, Json>)[key] ?? null) !== canonicalHash(value),
   );
-  compareState(says as Record<string, Json>, should, found);
+  for (const [key, value] of wrong)
+    found.add('contradiction', where, `"${key}" is not the value that the journal gives`, {
+      should: shortJson(value),
+      is: shortJson((says as Record<string, Json>)[key] ?? null),
+    });
+  if (wrong.length === 0) found.add('changed', where, 'it is not the text that the journal gives');
 }
 
 function jsonIn(text: string): unknown {
@@ -75,32 +76,20 @@ function jsonIn(text: string): unknown {
   }
 }
 
-function compareState(
-  says: Readonly<Record<string, Json>>,
-  should: Record<string, Json>,
-  found: Findings,
-): void {
-  for (const [key, value] of Object.entries(should)) {
-    const is = says[key] ?? null;
-    if (key === 'sha256' || key === 'journal' || canonicalHash(is) === canonicalHash(value)) continue;
-    found.add('contradiction', 'checkpoint.json', `"${key}" is not the value that the journal gives`, {
-      should: shortJson(value),
-      is: shortJson(is),
-    });
-  }
-}
-
-/** Compares the journals with their lengths and hashes in the journal of the run and in `counted`, the result of its latest
- *  end. */
+/** Compares the journal and the exchanges with their lengths and hashes in `counted`, the result of the latest end, and the
+ *  views with what the journal gives. */
 export async function checkJournals(
   runDir: string,
-  { marks, whole, checkpoint }: RunHistory,
+  manifest: Manifest,
+  history: RunHistory,
   counted: Readonly<Record<string, Mark>> | undefined,
   found: Findings,
 ): Promise<void> {
-  const all = await readJournals(runDir, found);
-  for (const [where, mark] of Object.entries(marks))
-    checkMark(all[where] ?? none, where, mark, 'the journal', found);
+  const { marks, whole, checkpoint } = history;
+  const { calls } = exchangesLayout(layout('').exchanges);
+  const exchanges = hashesIn(join(runDir, calls));
+  found.count('records', exchanges.hashes.length);
+  for (const mark of Object.values(marks)) checkMark(exchanges, calls, mark, 'the journal', found);
   // A run that has reached an exit is not resumed.
   const mayResume = checkpoint.status !== 'completed' && checkpoint.ended?.exit_node == null;
   const torn = statSync(layout(runDir).journal).size - whole.bytes;
@@ -114,20 +103,18 @@ export async function checkJournals(
       });
     checkEnd(whole.records, torn, 'journal.jsonl', records, mayResume, found);
   }
-  for (const [where, journal] of Object.entries(all)) {
-    found.count('records', journal.hashes.length);
-    if (counted === undefined) continue;
-    const mark = counted[where] ?? { records: 0, sha256: '' };
-    checkMark(journal, where, mark, 'result.json', found);
-    if (isOver) checkEnd(journal.hashes.length, journal.torn, where, mark.records, mayResume, found);
+  await checkViews(
+    { runDir, manifest, history, isOver: isOver && whole.records === counted['journal.jsonl']?.records },
+    found,
+  );
+  if (counted === undefined) {
+    found.cannot('the end of the records: the process ended before it wrote result.json');
+    return;
   }
-  if (counted === undefined)
-    found.cannot(
-      'the last lines of the journals: the process ended before it recorded their hashes in result.json',
-    );
+  const mark = counted[calls] ?? { records: 0, sha256: '' };
+  checkMark(exchanges, calls, mark, 'result.json', found);
+  if (isOver) checkEnd(exchanges.hashes.length, exchanges.torn, calls, mark.records, mayResume, found);
 }
-
-const none: ReadFacts = { hashes: [], torn: 0 };
 
 /** No record may follow the end of a run, except what a resume that was killed at once has left. */
 function checkEnd(
@@ -149,63 +136,13 @@ function checkEnd(
   else found.add('added', where, `${what}, and the run was not interrupted`);
 }
 
-/** The journals of a run: their lengths and hashes as recorded by the checkpoint and the result. */
+/** The records of a file. */
 type ReadFacts = {
   /** After each record, the hash of all so far. */
   readonly hashes: readonly string[];
   /** Bytes after the last complete record. */
   readonly torn: number;
 };
-
-const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
-
-/** The journals besides `journal.jsonl`, by their paths in the run directory. */
-async function readJournals(runDir: string, found: Findings): Promise<Readonly<Record<string, ReadFacts>>> {
-  const { events, trace } = layout('');
-  const exchanges = exchangesLayout(layout('').exchanges).calls;
-  const all: Record<string, ReadFacts> = {};
-  for (const path of [events, trace]) all[path] = await readFacts(join(runDir, path), path, found);
-  all[exchanges] = hashesIn(join(runDir, exchanges));
-  return all;
-}
-
-/** Reads a journal as its readers do: a record of an earlier owner after one of a later owner is ignored, and the later
- *  owner's record replaces one with the same number. */
-async function readFacts(path: string, where: string, found: Findings): Promise<ReadFacts> {
-  const kept: Numbered[] = [];
-  const hashes: string[] = [];
-  let end = 0;
-  let replaced = 0;
-  const late = ({ line, epoch, offset }: Cursor) => {
-    end = offset;
-    if (Number.isInteger(epoch) && epoch > 0) replaced += 1;
-    else found.add('added', where, `line ${line} belongs to no owner of the run`, { is: `epoch ${epoch}` });
-  };
-  for await (const entry of readJournal(path, beginning, late)) {
-    end = entry.cursor.offset;
-    // A damaged line is missing from the hash.
-    if (entry.kind === 'unreadable') continue;
-    const line = { seq: number(entry.record['seq']), epoch: number(entry.record['epoch']) };
-    for (let last = kept.at(-1); last !== undefined && supersedes(line, last); last = kept.at(-1)) {
-      kept.pop();
-      hashes.pop();
-      replaced += 1;
-    }
-    kept.push(line);
-    hashes.push(linkOf(hashes.at(-1) ?? '', entry.bytes));
-  }
-  if (replaced > 0)
-    found.cannot(
-      `${replaced} ${replaced === 1 ? 'line' : 'lines'} of ${where} that an owner wrote while a later one had the run`,
-    );
-  const size = sizeOf(path);
-  return { hashes, torn: Math.max(0, size - end) };
-}
-
-type Numbered = { readonly seq: number; readonly epoch: number };
-
-const supersedes = (later: Numbered, earlier: Numbered): boolean =>
-  later.epoch > earlier.epoch && later.seq <= earlier.seq;
 
 /** The exchanges, whose lines carry hashes instead of numbers. */
 function hashesIn(path: string): ReadFacts {
@@ -216,16 +153,6 @@ function hashesIn(path: string): ReadFacts {
     else torn = bytes.length;
   }
   return { hashes, torn };
-}
-
-/** 0 if there is no file; circular links are reported elsewhere. */
-function sizeOf(path: string): number {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  } catch (error) {
-    if (isCode(error, 'ELOOP')) return 0;
-    throw error;
-  }
 }
 
 /** Compares the first records of a journal with the count and hash in `by`. */

@@ -19,7 +19,7 @@ async function writeState(
 ) {
   const at = when.toISOString();
   const begun = { context: {}, origins: {}, next_node: 'commit', snapshot: 's', manifest_sha256: '' };
-  await startJournal(dir, 'RUN1', { schema_version: 1, type: 'Start', at, ...begun });
+  await startJournal(dir, 'RUN1', { type: 'Start', at, ...begun });
   const history = await readRun(dir);
   if (!history.ok) throw new Error(history.why);
   const journal = await openRunJournal(dir, { runId: 'RUN1', epoch: 1, sync: false }, history);
@@ -28,14 +28,14 @@ async function writeState(
   const ended = { exit_node: null, ok: status === 'completed', reason: 'because', code: 0 };
   const after = await journal.commit(
     {
-      ...{ schema_version: 1, type: 'Visit', node: 'commit', node_type: 'tool', visit: 1, before: 's' },
+      ...{ type: 'Visit', node: 'commit', node_type: 'tool', visit: 1, before: 's' },
       ...{ after: 's', outcome, retries: 0, calls: 0, context: { set, unset: [] }, origins: { set: {} } },
       ...{ next_node: null, arrived: null, steps: 1, elapsed_ms: 1, at, tool_state: { order } },
       ...(status === 'completed' || status === 'failed' ? { ended } : {}),
     },
     history.checkpoint,
   );
-  const stopped = { schema_version: 1, type: 'Stopped', at, elapsed_ms: 1, spent: nothingSpent } as const;
+  const stopped = { type: 'Stopped', at, elapsed_ms: 1, spent: nothingSpent } as const;
   if (status === 'interrupted') await journal.commit({ ...stopped, status, ended: null }, after);
   await journal.close();
 }

@@ -206,7 +206,7 @@ async function inGround(at: Ground, base: Baseline, point: Point, seed: number):
       const all = differences(base.digest, found);
       wrong.push(...all.filter((one) => !mayDiffer || !/^(\S+ )?artifact /.test(one)));
     }
-    wrong.push(...(await wrongRoute(at, base, powerCut, disturbances)));
+    wrong.push(...(await wrongRoute(at, base)));
     wrong.push(...wrongLedger(base.ledger, await at.ledger(), disturbances));
     // An equal run must also pass verification against its records.
     for (const run of ['r1', ...(base.story.runs ?? [])]) {
@@ -220,14 +220,12 @@ async function inGround(at: Ground, base: Baseline, point: Point, seed: number):
   return { fired, wrong };
 }
 
-/** Whether only artifacts are not as they were, or events and trace were rewritten: a power cut may take those of the last
- *  second. */
+/** Whether only artifacts are not as they were: a power cut may take those of the last second. */
 const isLoss = (said: string): boolean => {
   const problems = said
     .split('\n')
     .filter((line) => /^ {2}(?:changed|missing|added|unreadable|contradiction) /.test(line));
-  const lost =
-    /^ {2}(?:changed|missing) +(?:\S+: what visit \d+ of|(?:events|trace)\.jsonl: one of the first|\S+\/stage\.json: it names|exchanges\/)/;
+  const lost = /^ {2}(?:changed|missing) +(?:\S+: what visit \d+ of|\S+\/stage\.json: it names|exchanges\/)/;
   return problems.length > 0 && problems.every((line) => lost.test(line));
 };
 
@@ -313,12 +311,7 @@ async function nothingListed(at: Ground): Promise<string[]> {
   return listed.code === 0 && JSON.parse(listed.said).runs.length === 0 ? [] : [`runs lists: ${listed.said}`];
 }
 
-async function wrongRoute(
-  at: Ground,
-  base: Baseline,
-  mayLose: boolean,
-  disturbances: number,
-): Promise<string[]> {
+async function wrongRoute(at: Ground, base: Baseline): Promise<string[]> {
   const { began, ended, repeated } = await routeOf(at.runDir);
   const wrong: string[] = [];
   if (repeated.length > 0)
@@ -327,11 +320,9 @@ async function wrongRoute(
   const inOrder = base.route.filter((visit) => began.includes(visit));
   if (inOrder.join(' ') !== began.join(' '))
     wrong.push(`route ${base.route.join(' ')} -> ${began.join(' ')}`);
-  if (missing.length > (mayLose ? disturbances : 0))
-    wrong.push(`events tell nothing of ${missing.join(', ')}`);
+  if (missing.length > 0) wrong.push(`events tell nothing of ${missing.join(', ')}`);
   const untold = base.route.filter((visit) => !ended.includes(visit));
-  if (untold.length > (mayLose ? disturbances : 0))
-    wrong.push(`events do not tell the end of ${untold.join(', ')}`);
+  if (untold.length > 0) wrong.push(`events do not tell the end of ${untold.join(', ')}`);
   return wrong;
 }
 

@@ -50,7 +50,7 @@ test('a tool that sees the scenarios passes nothing on in a compressed file or i
     expect(ran.stdout + ran.stderr).toMatch(new RegExp(`holdout_leak: ${where}`));
   }
   // The workspace is restored, so only the records of the run show it.
-  const story = { code: 'holdout-canary', node: 't', visit: 1, where: 'events.jsonl' };
+  const story = { code: 'holdout-canary', node: 't', visit: 1, where: 'journal.jsonl' };
   const ended = await it.factory(['audit', 'named', '--json']);
   expect(JSON.parse(ended.stdout).findings).toMatchObject([{ ...story, severity: 'error' }]);
   await writeFile(join(it.path, '.factory/runs/named/workspace.go'), '');
@@ -268,7 +268,7 @@ test('a changed test file is a warning, and a spec with text of the scenarios is
   const audited = await it.factory(['audit', 'r2', '--json']);
   expect(JSON.parse(audited.stdout).findings).toMatchObject([
     { code: 'holdout-canary', severity: 'error', where: 'the file of the variable "spec"', line: 1 },
-    { code: 'holdout-canary', severity: 'error', where: 'events.jsonl' },
+    { code: 'holdout-canary', severity: 'error', where: 'journal.jsonl' },
   ]);
 });
 

@@ -15,8 +15,8 @@ import { executeHere } from '../../src/engine/layers/index.ts';
 import { type Execute, surrounded } from '../../src/engine/layers/layer.ts';
 import { retry } from '../../src/engine/layers/retry.ts';
 import type { Run } from '../../src/engine/run-context.ts';
-import { openJournal } from '../../src/run/journal.ts';
 import { openRunJournal, readRun, startJournal } from '../../src/run/run-journal.ts';
+import { openViewFile } from '../../src/run/view-file.ts';
 import type { Snapshots } from '../../src/workspace/snapshot.ts';
 import { freshState } from '../support/graph.ts';
 
@@ -52,14 +52,11 @@ export async function prepared(
   await mkdir(at.workspace, { recursive: true });
   const clock = { now: () => new Date(0), monotonic: () => 0, sleep: async () => {} };
   const options = { runId: 'r1', epoch: 1, sync: false };
-  const events = await openJournal(at.events, options);
-  const trace = await openJournal(at.trace, options);
   const first = [...graph.nodes.keys()][0] ?? '';
   const { completed_nodes: _none, ...state } = freshState(first, { snapshot: 's0' });
   // A test may prepare several runs in one directory.
   await rm(at.journal, { force: true });
   await startJournal(dir, 'r1', {
-    schema_version: 1,
     type: 'Start',
     at: state.at,
     next_node: first,
@@ -70,6 +67,8 @@ export async function prepared(
   });
   const history = await readRun(dir);
   if (!history.ok) throw new Error(history.why);
+  const view = (path: string) => openViewFile(path, options, history.lines).view;
+  const [events, trace] = [view(at.events), view(at.trace)];
   const journal = await openRunJournal(dir, options, history);
   return {
     graph: withFlags(graph, { maxVisits: 8 }),
@@ -105,6 +104,7 @@ export async function prepared(
     trace,
     journal: {
       note: (line) => journal.note(line),
+      mark: () => journal.mark(),
       commit: async (line, before) => {
         const after = await journal.commit(line, before);
         if (line.type === 'Visit') more.saved?.(structuredClone(after));

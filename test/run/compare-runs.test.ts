@@ -8,7 +8,7 @@ const names = (runId: string) => ({ runId, dirs: [`/runs/${runId}`] });
 const normal = normalForm([names('one'), names('two')]);
 
 const execution = (node: string, seq: number, notes = 'x'): VisitRecord => ({
-  schema_version: 1,
+  schema_version: 2,
   run_id: 'any',
   seq,
   epoch: 1,

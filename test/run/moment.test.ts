@@ -4,7 +4,7 @@ import type { RunRecord } from '../../src/core/records/visit.ts';
 import { findMoment } from '../../src/run/moment.ts';
 
 const stamp = (seq: number) => ({
-  schema_version: 1 as const,
+  schema_version: 2 as const,
   run_id: 'r',
   seq,
   epoch: 1,

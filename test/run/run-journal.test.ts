@@ -10,7 +10,6 @@ import { temp } from '../platform/temp.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 const start = {
-  schema_version: 1,
   type: 'Start',
   at,
   next_node: 'a',
@@ -21,7 +20,6 @@ const start = {
 } as const;
 
 const visitOf = (node: string, steps: number, more: Partial<VisitFacts> = {}): VisitFacts => ({
-  schema_version: 1,
   type: 'Visit',
   at,
   node,
@@ -71,9 +69,9 @@ const write = (lines: readonly string[], end = '\n') => writeFileSync(path(), `$
 /** Two executions. */
 async function two() {
   const { journal, state } = await owner(1);
-  journal.note({ schema_version: 1, type: 'Began', at, node: 'a', visit: 1 });
+  journal.note({ type: 'Began', at, node: 'a', node_type: 'tool', visit: 1 });
   const after = await journal.commit(visitOf('a', 1), state);
-  journal.note({ schema_version: 1, type: 'Began', at, node: 'b', visit: 1 });
+  journal.note({ type: 'Began', at, node: 'b', node_type: 'tool', visit: 1 });
   const last = await journal.commit(visitOf('b', 2, { outcome: failed('no', 'product') }), after);
   await journal.close();
   return last;
@@ -96,7 +94,7 @@ test('the state that a commit answers is the one that the journal gives', async 
 test('a stop and a resume change what they say; why a run was suspended is kept until an execution ends', async () => {
   const parked = { status: 'paused_quota', node: 'next', reason: 'full', wake_at: null, since: at } as const;
   const { journal, state } = await owner(1);
-  const about = { schema_version: 1, at, elapsed_ms: 50, spent: nothingSpent } as const;
+  const about = { at, elapsed_ms: 50, spent: nothingSpent } as const;
   const stopped = {
     ...about,
     type: 'Stopped',

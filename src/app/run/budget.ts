@@ -59,7 +59,6 @@ export async function openRunBudget(
     await collectNestedSpending(
       at.node(cut),
       {
-        schema_version: 1,
         at: host.clock.now().toISOString(),
         node: cut,
         visit: (own(loaded.visits, cut) ?? 0) + 1,

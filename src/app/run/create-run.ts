@@ -107,7 +107,6 @@ async function fill(
   const manifest = { ...facts, files: await immutableFiles(building) };
   await writeJson(at.manifest, manifest);
   const history = await startJournal(building, wanted.runId, {
-    schema_version: 1,
     type: 'Start',
     at: wanted.startedAt,
     next_node: wanted.startNode,

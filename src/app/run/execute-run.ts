@@ -11,7 +11,6 @@ import { treesOf } from '../../git/history.ts';
 import { revealHoldout, revealHoldoutIfPossible } from '../../holdout/mount.ts';
 import { type DiskStop, diskError, isFull } from '../../platform/files/disk-error.ts';
 import { beforeRemaking, beforeWrite, fence, Superseded } from '../../platform/files/fence.ts';
-import { settleTree } from '../../platform/files/flush-tree.ts';
 import { removeTree } from '../../platform/files/remove.ts';
 import { writeFileAtomic } from '../../platform/files/write.ts';
 import { withOwnHash } from '../../run/chain.ts';
@@ -116,9 +115,7 @@ async function runToEnd(run: OwnedRun): Promise<Finished | Refusal> {
   revealHoldout(at.workspace, run.sealed);
   run.sealed = undefined; // The files are placed; placing them again on a full disk would lose them.
   // The workspace of an interrupted or suspended run is restored by its resume, so it need not be flushed.
-  if (end.interrupted || parked !== undefined)
-    await settleTree(runDir, [at.workspace, at.contents, at.history]);
-  else await settleRun(runDir);
+  await settleRun(runDir, end.interrupted || parked !== undefined ? [at.workspace] : []);
   const result = await resultOf(opened.manifest, runDir, treesOf, end, visits, cwd, called, written);
   await writeFileAtomic(at.result, withOwnHash(result), flushed);
   run.ending = result;

@@ -22,12 +22,12 @@ import { hasTempSiblings, removeGitLocks, removeTempSiblings } from '../../platf
 import { systemWords, writeFileAtomic } from '../../platform/files/write.ts';
 import { withOwnHash } from '../../run/chain.ts';
 import { visitsAmong } from '../../run/evidence.ts';
-import type { Journal } from '../../run/journal.ts';
 import { removeLiveTexts } from '../../run/live-texts.ts';
 import { acquireLock, type Lock, notReleased } from '../../run/lock.ts';
-import { rebuildDerived } from '../../run/rebuild.ts';
+import { rebuildViews } from '../../run/rebuild.ts';
 import { resultOf } from '../../run/result.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
+import type { ViewFile } from '../../run/view-file.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import type { Finished, Host } from '../types.ts';
 import { restoreProblem } from './restore-workspace.ts';
@@ -156,21 +156,23 @@ async function completeFiles(
     revealHoldout(at.workspace, holdout.sealed);
   }
   const { events, trace } = await openEndRecords(runDir, stands, lock.epoch, host);
-  await Promise.all([events.close(), trace.close()]);
-  if (ended !== null) await settleRun(runDir);
-  // Computed again: it contains the hashes of the completed journals.
+  events.close();
+  trace.close();
+  await settleRun(runDir, ended === null ? [at.workspace] : []);
+  // Computed again: it contains the hashes of the journals.
   const whole = await endOf(manifest, stands.history, runDir, host);
   await writeFileAtomic(at.result, withOwnHash(whole?.result ?? result), flushed);
   return undefined;
 }
 
-/** Opens the events and the trace of a run after what is derived from its journal was brought up to date. */
+/** Opens the events and the trace of a run after the views of its journal were brought up to date. */
 export async function openEndRecords(
   runDir: string,
-  { manifest, history }: RunStanding,
+  stands: RunStanding,
   epoch: number,
   { log }: Pick<Host, 'log'>,
-): Promise<{ readonly events: Journal; readonly trace: Journal }> {
+): Promise<{ readonly events: ViewFile; readonly trace: ViewFile }> {
+  const { manifest } = stands;
   let graph: ParsedGraph | undefined;
   const input = (id: string) => {
     graph ??= readGraph(manifest.pipeline_path, manifest.pipeline.text).graph;
@@ -178,16 +180,16 @@ export async function openEndRecords(
     const unknown = { node_type: '', node_shape: '', node_attrs: {}, workspace: manifest.workspace_path };
     return node === undefined ? unknown : nodeInput(node, manifest.workspace_path);
   };
-  const options = { runId: manifest.run_id, epoch };
-  const { events, trace, rewritten } = await rebuildDerived(runDir, history, options, input);
+  const owner = { runId: manifest.run_id, epoch };
+  const { events, trace, rewritten } = await rebuildViews(stands, owner, { runDir, input });
   for (const line of rewritten) log('info', line);
   return { events, trace };
 }
 
-/** Flushes a run that has ended, except its contents and history, which are flushed already. */
-export async function settleRun(runDir: string): Promise<void> {
+/** Flushes a run that has ended or is suspended, except its contents and history, which are flushed already, and `others`. */
+export async function settleRun(runDir: string, others: readonly string[] = []): Promise<void> {
   const { contents, history } = layout(runDir);
-  await settleTree(runDir, [contents, history]);
+  await settleTree(runDir, [contents, history, ...others]);
 }
 
 /** Releases the run's lock; for a run that failed at no exit only after its result is printed, right before the process ends:

@@ -166,7 +166,7 @@ async function writeRecords(
   const { elapsed_ms } = state;
   const resumed = { type: 'Resumed', at: state.at, elapsed_ms, spent, snapshot } as const;
   await journal.commit(
-    { schema_version: 1, ...resumed, manifest_sha256: manifestHash(manifest) },
+    { ...resumed, manifest_sha256: manifestHash(manifest) },
     { ...state, run_id: wanted.runId },
   );
   await journal.close();

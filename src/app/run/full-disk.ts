@@ -60,7 +60,7 @@ export async function suspendForRoom(
     const { status } = parked;
     const { elapsed_ms, spent = nothingSpent, cut_ms } = state;
     const cut = cut_ms === undefined ? {} : { cut_ms };
-    const stop = { schema_version: 1, type: 'Stopped', at, elapsed_ms, ...cut, spent, status } as const;
+    const stop = { type: 'Stopped', at, elapsed_ms, ...cut, spent, status } as const;
     try {
       await journal.commit({ ...stop, ended: null, parked }, state);
     } finally {

@@ -85,9 +85,9 @@ export async function openParts(run: OwnedRun) {
   const state = await beginState(run, begun, place, records);
   const { events, trace, journal, money, marks } = records;
   host.begun?.(runDir);
-  const writer = eventWriter({ ...setting, events, trace });
+  const writer = eventWriter({ ...setting, events, trace, journal });
   await writeStart(writer, run, begun, { ...place, state, replays: setting.replay !== undefined });
-  const flusher = backgroundFlush([events, trace]);
+  const flusher = backgroundFlush();
   run.open.push(flusher);
   const prepared: Run = {
     ...setting,
@@ -184,8 +184,7 @@ async function openRecords(run: OwnedRun, begun: Begun, { exchanges }: RunExtens
   if (exchanges !== undefined) open.push(exchanges);
   const { events, trace } = await openEndRecords(runDir, stands, lock.epoch, host);
   open.push(events, trace);
-  const marks = () =>
-    marksByPath({ events: events.mark(), trace: trace.mark(), exchanges: exchanges?.mark() });
+  const marks = () => marksByPath(exchanges?.mark());
   const options = { runId: manifest.run_id, epoch: lock.epoch };
   const journal = await openRunJournal(runDir, options, history, marks);
   open.push(journal);
@@ -272,7 +271,6 @@ async function beginState(
     change === undefined ? manifestSha256 : await prepareResumeChange(runDir, change, manifestSha256);
   const next = await journal.commit(
     {
-      schema_version: 1,
       type: 'Resumed',
       at: host.clock.now().toISOString(),
       elapsed_ms: loaded.elapsed_ms + lost,
@@ -294,6 +292,7 @@ const ownersJournal = (
   journal: Opened<typeof openRecords>['journal'],
 ): Run['journal'] => ({
   note: (line) => journal.note(line),
+  mark: () => journal.mark(),
   commit: async (line, before) => {
     lock.assertOwner();
     if (!(await lock.stillOwner())) {

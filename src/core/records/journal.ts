@@ -1,5 +1,5 @@
 /** `journal.jsonl`: the state of a run, line by line. Each line has the hash of all lines before it; the lines up to any
- *  point, applied in order, give the state there. Everything else that tells how a run stands is written from it. */
+ *  point, applied in order, give the state there. Everything else that tells how a run stands is a view, written from it. */
 import * as z from 'zod';
 import { spentSchema } from '../budget/usage.ts';
 import { once } from '../once.ts';
@@ -15,6 +15,7 @@ const beganRecordSchema = once(() =>
     type: z.literal('Began'),
     at: z.string(),
     node: nodeId(),
+    node_type: z.string(),
     visit: z.int().positive(),
   }),
 );
@@ -69,10 +70,11 @@ export type BeganRecord = z.infer<ReturnType<typeof beganRecordSchema>>;
 export type StoppedRecord = z.infer<ReturnType<typeof stoppedRecordSchema>>;
 export type ResumedRecord = z.infer<ReturnType<typeof resumedRecordSchema>>;
 
-/** A line before the journal adds the run, its number, its owner and the hash of the lines before. */
+/** A line before the journal adds its version, the run, its number, its owner and the hash of the lines before,
+ *  and the marks. */
 export type LineFacts = JournalLine extends infer L
   ? L extends JournalLine
-    ? Omit<L, 'run_id' | 'seq' | 'epoch' | 'prev'>
+    ? Omit<L, 'schema_version' | 'run_id' | 'seq' | 'epoch' | 'prev' | 'marks'>
     : never
   : never;
 export type VisitFacts = Extract<LineFacts, { type: 'Visit' }>;

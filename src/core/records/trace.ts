@@ -21,7 +21,7 @@ export type ContextDelta = {
   readonly removed: readonly string[];
 };
 
-/** Trace records; the journal adds `seq`, `run_id` and `epoch`, the writer `schema_version` and `at`. */
+/** Trace records without version and time; the view adds `run_id`, `seq`, `epoch` and `line`. */
 export type TraceFacts =
   | {
       readonly type: 'SessionInitialized';
@@ -117,3 +117,5 @@ export type TraceFacts =
       readonly reason: string;
       readonly wake_at: string | null;
     };
+
+export type TraceRecord = TraceFacts & { readonly schema_version: 1; readonly at: string };

@@ -15,9 +15,12 @@ const origins = once(() =>
   z.record(z.string(), z.enum(['engine', 'agent', 'tool'])).describe('Who set a context key'),
 );
 const snapshot = once(() => fileName().describe('Name of a snapshot of the workspace'));
+/** Of the lines of `journal.jsonl`, and of copies of them. */
+export const journalVersion = 2;
+
 /** Fields of every journal line. */
 export const stamp = once(() => ({
-  schema_version: z.literal(1),
+  schema_version: z.literal(journalVersion),
   run_id: z.string(),
   seq: z.int(),
   epoch: z.int(),
@@ -26,9 +29,7 @@ export const stamp = once(() => ({
 
 /** By path in the run directory. */
 export const marks = once(() =>
-  z
-    .record(z.string(), journalMarkSchema())
-    .describe('The other journals as they were when the line was written'),
+  z.record(z.string(), journalMarkSchema()).describe('The exchanges as they were when the line was written'),
 );
 
 /** Which edge was taken, and what became of each. */
@@ -145,7 +146,6 @@ export type RunRecord = z.infer<ReturnType<typeof runRecordSchema>>;
 /** Lines of the journal: start, usage and end of every model call that has a cost. A call without an end was interrupted by a
  *  crash. */
 const about = once(() => ({
-  schema_version: z.literal(1),
   at: z.string(),
   node: z.string(),
   visit: z.int(),

@@ -3,6 +3,7 @@
 import type { Graph } from '../../core/graph.ts';
 import type { AuditFinding, AuditReport } from '../../core/records/audit.ts';
 import type { Exchange } from '../../core/records/exchange.ts';
+import type { JournalLine } from '../../core/records/journal.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
@@ -10,7 +11,6 @@ import { sha256 } from '../../core/sha256.ts';
 import { fileVariables, mayReadIn } from '../../holdout/access.ts';
 import { type Canaries, leakFix, leaksIn } from '../../holdout/leak-scan.ts';
 import { GitError } from '../../platform/git.ts';
-import { readJournal } from '../../run/journal-read.ts';
 import { readRun } from '../../run/run-journal.ts';
 import { readManifest } from '../../run/runs.ts';
 import { contentIn } from '../../workspace/diff.ts';
@@ -50,7 +50,7 @@ export async function auditRun(
   await auditor.texts(records);
   const inVisits = await auditor.visits(records, start, end, about);
   const inCommits = await auditor.commits(env);
-  await auditor.stopped();
+  auditor.leaksThatFailed(soFar.lines);
   auditor.add(narrowedChecks(records, graphOf(manifest), about.start));
   auditor.tampering(inVisits, inCommits, about);
   return { report: auditor.report(records, sealed) };
@@ -209,23 +209,17 @@ class Auditor {
   }
 
   /** The leaks that failed the run: their changes were undone, so that other evidence may be missing. */
-  async stopped(): Promise<void> {
-    let node: string | null = null;
-    let visit: number | null = null;
+  leaksThatFailed(lines: readonly JournalLine[]): void {
+    let began: { readonly node: string; readonly visit: number } | undefined;
     let last: AuditFinding | undefined;
-    // One record at a time: the records of agents may exceed the memory.
-    for await (const entry of readJournal(layout(this.runDir).events)) {
-      if (entry.kind !== 'record') continue;
-      const { record } = entry;
+    for (const line of lines) {
       // The run was resumed and the node executed again.
       if (last !== undefined) this.findings.push({ ...last, severity: 'warning' });
       last = undefined;
-      if (record['type'] === 'StageStarted') {
-        node = String(record['node_id']);
-        visit = Number(record['visit']);
-      }
-      const error = record['type'] === 'PipelineFailed' ? String(record['error']) : '';
-      const leak = /^holdout_leak: (.*) shows line (\d+) of a sealed file$/s.exec(error);
+      if (line.type === 'Began') began = line;
+      const { node = null, visit = null } = began ?? {};
+      const reason = line.type === 'Stopped' ? (line.ended?.reason ?? '') : '';
+      const leak = /^holdout_leak: (.*) shows line (\d+) of a sealed file$/s.exec(reason);
       const known = (one: AuditFinding) =>
         one.code.startsWith('holdout-') && one.node === node && one.visit === visit;
       if (leak === null || this.findings.some(known)) continue;
@@ -235,7 +229,7 @@ class Auditor {
         sure: 'certain',
         node,
         visit,
-        where: 'events.jsonl',
+        where: 'journal.jsonl',
         path: null,
         line: null,
         message: `failed the run: ${leak[1]} showed line ${leak[2]} of a sealed file; the changes of the node were undone`,

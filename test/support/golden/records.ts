@@ -13,6 +13,7 @@ const left = new Set([
     'run_id',
     'at',
     'seq',
+    'line',
     'elapsed_ms',
     'sha256',
     'verify',

@@ -1,15 +1,82 @@
-/** The events and trace records that an execution and the end of a run leave: written after the journal's line, from what it
- *  says. */
-import type { EventFacts } from '../core/events.ts';
+/** What each line of the journal gives to the views `events.jsonl` and `trace.jsonl`. Pure. */
+import type { EventFacts, RunEvent } from '../core/events.ts';
 import { type Json, type JsonObject, own, put } from '../core/json.ts';
 import { type Context, type Outcome, reasonOf } from '../core/outcome.ts';
 import { buildStateIn } from '../core/records/build.ts';
-import type { StoppedRecord } from '../core/records/journal.ts';
-import { nodeLayout } from '../core/records/layout.ts';
-import type { ContextDelta, TraceFacts } from '../core/records/trace.ts';
-import type { VisitRecord } from '../core/records/visit.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
+import type { JournalLine, LineFacts, StoppedRecord, VisitFacts } from '../core/records/journal.ts';
+import { layout, nodeLayout } from '../core/records/layout.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import type { ContextDelta, TraceFacts, TraceRecord } from '../core/records/trace.ts';
+import { addVisit, stateAfter } from './visits.ts';
 
-export type Told = { readonly events: readonly EventFacts[]; readonly trace: readonly TraceFacts[] };
+/** Records of both views. */
+export type ViewRecords = { readonly events: readonly RunEvent[]; readonly trace: readonly TraceRecord[] };
+
+/** What the trace has of a node that the journal does not know. */
+export type NodeInput = Pick<
+  Extract<TraceFacts, { type: 'NodeInputCaptured' }>,
+  'node_type' | 'node_shape' | 'node_attrs' | 'workspace' | 'sandbox'
+>;
+
+/** What the records need besides the journal. */
+export type ViewPlaces = {
+  /** As the run calls its directory. */
+  readonly runDir: string;
+  readonly input: (node: string) => NodeInput;
+};
+
+type StateBefore = Pick<RunState, 'context' | 'elapsed_ms' | 'steps' | 'next_node'>;
+type Facts = { readonly events: readonly EventFacts[]; readonly trace: readonly TraceFacts[] };
+const nothing: Facts = { events: [], trace: [] };
+
+/** The records of one line, with its time. `before`: the state before it. */
+export function viewRecordsOf(line: LineFacts, before: StateBefore, places: ViewPlaces): ViewRecords {
+  const { events, trace } = factsOf(line, before, places);
+  const stamp = { schema_version: 1, at: line.at } as const;
+  const stamped = <T extends { readonly type: string }>({ type, ...rest }: T) => ({
+    schema_version: stamp.schema_version,
+    type,
+    at: stamp.at,
+    ...rest,
+  });
+  return {
+    events: events.map((one) => stamped(one) as RunEvent),
+    trace: trace.map((one) => stamped(one) as TraceRecord),
+  };
+}
+
+function factsOf(line: LineFacts, before: StateBefore, { runDir, input }: ViewPlaces): Facts {
+  switch (line.type) {
+    case 'Began':
+      return startOf(line, before, layout(runDir).node(line.node), input(line.node));
+    case 'Visit':
+      return executionOf(line, before, layout(runDir).node(line.node));
+    case 'Stopped':
+      return stopOf(line, before.next_node ?? '');
+    default:
+      return nothing;
+  }
+}
+
+/** The records of all lines from the one with the number `from` on, each with its line. Executions that a fork has copied give
+ *  none. */
+export function* viewRecordsFrom(
+  from: number,
+  lines: readonly JournalLine[],
+  { forked_from }: Pick<Manifest, 'forked_from'>,
+  places: ViewPlaces,
+): Generator<{ readonly line: JournalLine; readonly records: ViewRecords }> {
+  const copied = forked_from === undefined ? 0 : forked_from.seq - 1;
+  let state: RunState | undefined;
+  for (const line of lines) {
+    if (line.type === 'Start') state = stateAfter([line]);
+    if (state === undefined) continue;
+    const isCopied = line.type === 'Visit' && line.steps <= copied;
+    if (line.seq >= from && !isCopied) yield { line, records: viewRecordsOf(line, state, places) };
+    if (line.type === 'Visit') addVisit(state, line);
+  }
+}
 
 /** Bytes of a context that every trace record repeats, and steps between two full records of a larger one. */
 const smallContext = 4096;
@@ -47,17 +114,34 @@ const attributed = (outcome: Outcome) =>
 /** The agent that answered, where the node names several agents or models. */
 const answeredBy = (outcome: Outcome) => (outcome.by === undefined ? {} : { answered_by: outcome.by });
 
-type Line = Omit<VisitRecord, 'run_id' | 'seq' | 'epoch' | 'prev'>;
-/** What the state was before the execution. */
-type Before = { readonly context: Context; readonly elapsed_ms: number };
+type Visit = VisitFacts;
 
-/** What an execution leaves when it is committed. `nodeDir`: as the run calls its folder. */
-export function toldOfVisit(record: Line, before: Before, nodeDir: string): Told {
+function startOf(
+  { node: node_id, node_type, visit }: Extract<LineFacts, { type: 'Began' }>,
+  { context, steps }: StateBefore,
+  node_artifact_dir: string,
+  { sandbox, ...input }: NodeInput,
+): Facts {
+  const whole = inFull(context, steps) ? { context_before: { ...context } } : {};
+  const about = { node_id, visit };
+  const confined = sandbox === undefined ? {} : { sandbox };
+  return {
+    events: [{ type: 'StageStarted', ...about, node_type }],
+    trace: [{ type: 'NodeInputCaptured', ...about, ...input, ...whole, node_artifact_dir, ...confined }],
+  };
+}
+
+function executionOf(record: Visit, before: StateBefore, nodeDir: string): Facts {
   const { node, outcome, route } = record;
   const after = contextAfter(before.context, record.context);
   const broke = outcome.status === 'fail' && outcome.broke;
+  const end = record.ended === undefined ? nothing : endOf(record.ended);
   return {
-    events: [stageEnded(record, before, after), { type: 'CheckpointSaved', last_completed_node: node }],
+    events: [
+      stageEnded(record, before, after),
+      { type: 'CheckpointSaved', last_completed_node: node },
+      ...end.events,
+    ],
     trace: [
       ...(broke ? [{ type: 'NodeExecutionErrored', node_id: node, error: reasonOf(outcome) } as const] : []),
       outputCaptured(record, before.context, after, nodeDir),
@@ -73,11 +157,12 @@ export function toldOfVisit(record: Line, before: Before, nodeDir: string): Told
               candidates: route.candidates,
             } as const,
           ]),
+      ...end.trace,
     ],
   };
 }
 
-function stageEnded(record: Line, before: Before, after: Context): EventFacts {
+function stageEnded(record: Visit, before: StateBefore, after: Context): EventFacts {
   const { node: node_id, visit, outcome, usage } = record;
   const elapsed_ms = Math.round(record.took_ms ?? record.elapsed_ms - before.elapsed_ms);
   const spent = {
@@ -110,13 +195,13 @@ function stageEnded(record: Line, before: Before, after: Context): EventFacts {
 }
 
 /** Keys that conditions after the node have read, and that nothing has set. */
-function unsetKeysOf({ route }: Line): { readonly unset_keys?: string[] } {
+function unsetKeysOf({ route }: Visit): { readonly unset_keys?: string[] } {
   const keys = [...new Set((route?.candidates ?? []).flatMap(({ unset = [] }) => unset))];
   return keys.length === 0 ? {} : { unset_keys: keys };
 }
 
 /** The current work order of a build, from the state that its step has left. */
-function workOrderOf({ tool_state }: Line, after: Context) {
+function workOrderOf({ tool_state }: Visit, after: Context) {
   const build = buildStateIn(tool_state);
   const id = own(after, 'order.id');
   if (build === undefined || typeof id !== 'string') return {};
@@ -141,7 +226,7 @@ function numberIn(context: Context, key: string): number {
   return typeof value === 'number' ? value : 0;
 }
 
-function outputCaptured(record: Line, before: Context, after: Context, nodeDir: string): TraceFacts {
+function outputCaptured(record: Visit, before: Context, after: Context, nodeDir: string): TraceFacts {
   const { node: node_id, visit, outcome, usage } = record;
   return {
     type: 'NodeOutputCaptured',
@@ -161,14 +246,14 @@ function outputCaptured(record: Line, before: Context, after: Context, nodeDir: 
   };
 }
 
-function contextAfter(before: Context, { set, unset }: Line['context']): Context {
+function contextAfter(before: Context, { set, unset }: Visit['context']): Context {
   const after: Record<string, Json> = { ...before };
   for (const [key, value] of Object.entries(set)) put(after, key, value);
   for (const key of unset) delete after[key];
   return after;
 }
 
-function deltaOf(before: Context, { set, unset }: Line['context']): ContextDelta {
+function deltaOf(before: Context, { set, unset }: Visit['context']): ContextDelta {
   const added: Record<string, Json> = {};
   const updated: Record<string, Json> = {};
   for (const [key, value] of Object.entries(set)) {
@@ -179,23 +264,23 @@ function deltaOf(before: Context, { set, unset }: Line['context']): ContextDelta
   return { added, updated, removed: unset };
 }
 
-/** What the end of a run leaves. */
-export function toldOfEnd(end: { readonly ok: boolean; readonly reason: string }): Told {
-  const told = end.ok
+/** Of a run that has ended. */
+function endOf(end: { readonly ok: boolean; readonly reason: string }): Facts {
+  const fact = end.ok
     ? ({ type: 'PipelineCompleted' } as const)
     : ({ type: 'PipelineFailed', error: end.reason } as const);
-  return { events: [told], trace: [told] };
+  return { events: [fact], trace: [fact] };
 }
 
-/** What a run leaves that has stopped before its next node. */
-export function toldOfStop(
+/** Of a run that has stopped before its next node. */
+function stopOf(
   { ended, parked, signal = '' }: Pick<StoppedRecord, 'ended' | 'parked' | 'signal'>,
   next: string,
-): Told {
-  if (ended !== null) return toldOfEnd(ended);
+): Facts {
+  if (ended !== null) return endOf(ended);
   if (parked === undefined) {
-    const told = { type: 'PipelineInterrupted', signal } as const;
-    return { events: [{ ...told, next_node: next }], trace: [told] };
+    const fact = { type: 'PipelineInterrupted', signal } as const;
+    return { events: [{ ...fact, next_node: next }], trace: [fact] };
   }
   const { status, node: node_id, reason, wake_at } = parked;
   return {
