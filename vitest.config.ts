@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { programTextsOfTests } from './scripts/program-text.mjs';
 
 const report = process.env['FACTORY_TEST_REPORT'];
 
@@ -38,6 +39,7 @@ class InOrder extends BaseSequencer {
 }
 
 export default defineConfig({
+  plugins: [programTextsOfTests],
   test: {
     setupFiles: ['test/support/setup.ts'],
     sequence: { sequencer: InOrder },

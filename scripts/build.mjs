@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build as esbuild } from 'esbuild';
+import { programTexts } from './program-text.mjs';
 
 // Built in a temporary folder and then swapped, so that a failing build leaves the last one intact.
 const out = `dist.${process.pid}.tmp`;
@@ -78,6 +79,7 @@ try {
     charset: 'ascii',
     define: { 'import.meta.url': 'place' },
     plugins: [
+      programTexts,
       whenCalled('node:fs/promises', 'node:worker_threads', 'node:zlib', 'acorn'),
       await schemasWhenCalled(),
       apart,
@@ -99,7 +101,7 @@ try {
     format: 'esm',
     entryPoints: { index: 'src/index.ts' },
     packages: 'external',
-    plugins: [whenCalled('acorn')],
+    plugins: [programTexts, whenCalled('acorn')],
     outExtension: { '.js': '.mjs' },
   });
   await writeFile(`${out}/licenses.txt`, await licenses());

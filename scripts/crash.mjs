@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { programTexts } from './program-text.mjs';
 
 const root = resolve(import.meta.dirname, '..');
 // In the repository, so that the bundle finds its packages.
@@ -16,6 +17,7 @@ try {
     platform: 'node',
     target: 'node20.19',
     packages: 'external',
+    plugins: [programTexts],
     logLevel: 'warning',
   });
   const { main } = await import(pathToFileURL(outfile).href);

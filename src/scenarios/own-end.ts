@@ -2,8 +2,10 @@
  *  process with exit code 0 before any check has failed, or change the exit code of one that has. */
 import { open, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { markEnd } from '../platform/embedded/own-end.ts';
+import type { OwnEndPlaces } from '../platform/embedded/own-end.ts';
+import ownEndText from '../platform/embedded/own-end.ts?program';
 import type { Phase, ScenarioVerdict } from './classify.ts';
+import { programWith } from './launch/files.ts';
 import { bashRunner, isWatchedInBash } from './own-end-bash.ts';
 import type { ScriptFile } from './starts.ts';
 
@@ -34,12 +36,8 @@ export async function withOwnEnd(
   if (!isKnown.test(basename(program))) return undefined;
   const { tools, folder, app, mark } = where;
   const helper = join(tools, language === 'node' ? 'own-end.cjs' : 'own-end.py');
-  await writeFile(
-    helper,
-    language === 'node'
-      ? `(${markEnd})(require, ${JSON.stringify({ folder, app, variable })});\n`
-      : pythonRunner(folder, app),
-  );
+  const places: OwnEndPlaces = { folder, app, variable };
+  await writeFile(helper, language === 'node' ? programWith(places, ownEndText) : pythonRunner(folder, app));
   const [first = program, ...rest] = [
     ...before,
     ...(language === 'node' ? ['--require', helper] : [helper]),

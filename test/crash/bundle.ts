@@ -2,6 +2,7 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { programTexts } from '../../scripts/program-text.mjs';
 
 /** Returns the path of the `cli.js` to run. `root` is the repository, `folder` is made. */
 export async function bundle(root: string, folder: string): Promise<string> {
@@ -17,6 +18,7 @@ export async function bundle(root: string, folder: string): Promise<string> {
     target: 'node20.19',
     // Native code, which no story runs.
     external: ['@resvg/resvg-js'],
+    plugins: [programTexts],
     logLevel: 'warning',
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",

@@ -3,6 +3,11 @@
  *  A launch has four connections on the socket `s` in the folder `socket`. Each begins with a line of JSON: `{id, stream}`, or for the
  *  control connection `{id, argv, cwd, env}`. The others then carry the bytes of one standard stream, ended by its end of file. On the
  *  control connection the launcher sends `{signal}`, and the broker `{code, signal, consumed}` or `{failed}`. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import net, { type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 
 export type BrokerPlaces = { readonly socket: string; readonly app: string; readonly temporary: string };
 
@@ -18,264 +23,258 @@ export type LaunchEnd =
   | { readonly code: number | null; readonly signal: string | null; readonly consumed: number }
   | { readonly failed: string };
 
-/** The broker's whole program. It is started from its own text, so it uses nothing from outside except what `require` gives: no
- *  import, no enum, no helper of a compiler. */
-export function brokerProgram(require: NodeJS.Require, { socket, app }: BrokerPlaces): void {
-  const fs: typeof import('node:fs') = require('node:fs');
-  const net: typeof import('node:net') = require('node:net');
-  const os: typeof import('node:os') = require('node:os');
-  const path: typeof import('node:path') = require('node:path');
-  const processes: typeof import('node:child_process') = require('node:child_process');
-  type Socket = import('node:net').Socket;
-  type Launch = { request?: LaunchRequest; readonly streams: Map<string, Socket> };
+/** Defined before the program's text: see `programWith`. */
+declare const places: BrokerPlaces;
+const { socket, app } = places;
 
-  const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
-  const launches = new Map<string, Launch>();
-  const ignore = () => {};
-  // What a product does to its broker must not end the other programs of the product.
-  process.on('uncaughtException', ignore);
-  for (const signal of ['SIGINT', 'SIGHUP', 'SIGPIPE'] as const) process.on(signal, ignore);
+type Launch = { request?: LaunchRequest; readonly streams: Map<string, Socket> };
 
-  /** Real pipes: a program that opens `/dev/stdin` or `/dev/stderr` fails on the sockets that Node makes. */
-  const pipes = () => {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), '.pipes-'));
-    try {
-      const [input = '', output = '', errors = ''] = ['0', '1', '2'].map((name) => path.join(folder, name));
-      const made = processes.spawnSync('mkfifo', ['-m', '600', input, output, errors]);
-      if (made.status !== 0) throw Object.assign(new Error('no pipes'), { code: 'ENFILE' });
-      const open = (name: string) => ({
-        reader: fs.openSync(name, O_RDONLY | O_NONBLOCK),
-        writer: fs.openSync(name, O_WRONLY),
-      });
-      const left = fs.openSync(input, O_RDONLY | O_NONBLOCK);
-      const stdin = {
-        writer: fs.openSync(input, O_WRONLY | O_NONBLOCK),
-        reader: fs.openSync(input, O_RDONLY),
-      };
-      return { left, stdin, stdout: open(output), stderr: open(errors) };
-    } finally {
-      fs.rmSync(folder, { recursive: true, force: true });
-    }
-  };
+const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
+const launches = new Map<string, Launch>();
+const ignore = () => {};
+// What a product does to its broker must not end the other programs of the product.
+process.on('uncaughtException', ignore);
+for (const signal of ['SIGINT', 'SIGHUP', 'SIGPIPE'] as const) process.on(signal, ignore);
 
-  /** Writes what arrives into the pipe, in pieces that are written whole or not at all. `left` is another reader of the pipe. The
-   *  answer stops it, and says how much was written. */
-  const feed = (from: Socket, fd: number, left: number) => {
-    const to = new net.Socket({ fd, readable: false, writable: true });
-    to.on('error', ignore);
-    let written = 0;
-    let waiting = false;
-    let ended = false;
-    let again: NodeJS.Timeout | undefined;
-    // A program that opens `/dev/stdin` after the end of file waits for a writer: these pipes have names, unlike a shell's.
-    const reopen = () => {
-      try {
-        fs.closeSync(fs.openSync(`/proc/self/fd/${left}`, O_WRONLY | O_NONBLOCK));
-      } catch {
-        // It has ended.
-      }
-    };
-    const close = () => {
-      ended = true;
-      if (waiting || again !== undefined) return;
-      to.end();
-      again = setInterval(reopen, 20);
-    };
-    const whole = 4096;
-    const put = (bytes: Buffer, at: number): void => {
-      if (at >= bytes.length) {
-        waiting = false;
-        if (ended) close();
-        else from.resume();
-        return;
-      }
-      const piece = bytes.subarray(at, at + whole);
-      to.write(piece, (error) => {
-        if (error) return;
-        written += piece.length;
-        put(bytes, at + whole);
-      });
-    };
-    from.on('data', (bytes: Buffer) => {
-      waiting = true;
-      from.pause();
-      put(bytes, 0);
+/** Real pipes: a program that opens `/dev/stdin` or `/dev/stderr` fails on the sockets that Node makes. */
+const pipes = () => {
+  const folder = fs.mkdtempSync(path.join(tmpdir(), '.pipes-'));
+  try {
+    const [input = '', output = '', errors = ''] = ['0', '1', '2'].map((name) => path.join(folder, name));
+    const made = spawnSync('mkfifo', ['-m', '600', input, output, errors]);
+    if (made.status !== 0) throw Object.assign(new Error('no pipes'), { code: 'ENFILE' });
+    const open = (name: string) => ({
+      reader: fs.openSync(name, O_RDONLY | O_NONBLOCK),
+      writer: fs.openSync(name, O_WRONLY),
     });
-    from.once('end', close);
-    from.once('close', close);
-    from.resume();
-    return () => {
-      clearInterval(again);
-      to.destroy();
-      return written;
+    const left = fs.openSync(input, O_RDONLY | O_NONBLOCK);
+    const stdin = {
+      writer: fs.openSync(input, O_WRONLY | O_NONBLOCK),
+      reader: fs.openSync(input, O_RDONLY),
     };
-  };
+    return { left, stdin, stdout: open(output), stderr: open(errors) };
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+};
 
-  /** The bytes in the pipe that were not read. */
-  const unread = (fd: number): number => {
-    const room = Buffer.allocUnsafe(65_536);
-    let count = 0;
+/** Writes what arrives into the pipe, in pieces that are written whole or not at all. `left` is another reader of the pipe. The
+ *  answer stops it, and says how much was written. */
+const feed = (from: Socket, fd: number, left: number) => {
+  const to = new net.Socket({ fd, readable: false, writable: true });
+  to.on('error', ignore);
+  let written = 0;
+  let waiting = false;
+  let ended = false;
+  let again: NodeJS.Timeout | undefined;
+  // A program that opens `/dev/stdin` after the end of file waits for a writer: these pipes have names, unlike a shell's.
+  const reopen = () => {
     try {
-      for (let got = 1; got > 0; count += got) got = fs.readSync(fd, room, 0, room.length, null);
+      fs.closeSync(fs.openSync(`/proc/self/fd/${left}`, O_WRONLY | O_NONBLOCK));
     } catch {
-      // It is empty.
+      // It has ended.
     }
-    fs.closeSync(fd);
-    return count;
   };
-
-  /** Sends what arrives from the pipe. The answer settles when all that was written before the call is sent; a program in the
-   *  background may keep the pipe, which is then read to nowhere. */
-  const drain = (fd: number, to: Socket) => {
-    const from = new net.Socket({ fd, readable: true, writable: false });
-    from.on('error', ignore);
-    from.pipe(to);
-    // The reader has closed the stream: the program must notice.
-    to.once('close', () => from.destroy());
-    return () =>
-      new Promise<void>((settled) => {
-        let over = false;
-        const finish = () => {
-          if (over) return;
-          over = true;
-          from.unpipe(to);
-          from.resume();
-          to.removeAllListeners('close');
-          to.end();
-          settled();
-        };
-        if (from.destroyed || from.readableEnded) return finish();
-        from.once('close', finish);
-        let seen = -1;
-        let quiet = 0;
-        const look = () => {
-          if (over) return;
-          if (to.writableNeedDrain && !to.destroyed) {
-            to.once('drain', look);
-            return;
-          }
-          quiet = from.bytesRead === seen && from.readableLength === 0 ? quiet + 1 : 0;
-          seen = from.bytesRead;
-          if (quiet >= 3) finish();
-          else setImmediate(look);
-        };
-        look();
-      });
+  const close = () => {
+    ended = true;
+    if (waiting || again !== undefined) return;
+    to.end();
+    again = setInterval(reopen, 20);
   };
-
-  const run = ({ argv, cwd, env }: LaunchRequest, streams: Map<string, Socket>, control: Socket): void => {
-    const [given = '', ...args] = argv;
-    const isPath = given.includes('/') && !given.startsWith('/');
-    const program = !isPath || fs.existsSync(path.join(cwd, given)) ? given : path.join(app, given);
-    const answer = (end: LaunchEnd) => {
-      control.end(`${JSON.stringify(end)}\n`);
-      for (const stream of streams.values()) stream.destroySoon();
-    };
-    const codeOf = (error: unknown) =>
-      error instanceof Error && 'code' in error ? String(error.code) : 'ENOENT';
-    let ends: ReturnType<typeof pipes>;
-    try {
-      ends = pipes();
-    } catch (error) {
-      answer({ failed: codeOf(error) });
+  const whole = 4096;
+  const put = (bytes: Buffer, at: number): void => {
+    if (at >= bytes.length) {
+      waiting = false;
+      if (ended) close();
+      else from.resume();
       return;
     }
-    const { left, stdin, stdout, stderr } = ends;
-    const given3 = [stdin.reader, stdout.writer, stderr.writer];
-    let child: import('node:child_process').ChildProcess;
-    // By this variable the harness finds what the product leaves behind.
-    const marked = { ...env, SCENARIO_RUN_ID: process.env['SCENARIO_RUN_ID'] };
-    try {
-      child = processes.spawn(program, args, {
-        cwd,
-        env: marked,
-        stdio: given3 as [number, number, number],
-        detached: true,
-      });
-    } catch (error) {
-      for (const fd of [...given3, left, stdin.writer, stdout.reader, stderr.reader]) fs.closeSync(fd);
-      answer({ failed: codeOf(error) });
+    const piece = bytes.subarray(at, at + whole);
+    to.write(piece, (error) => {
+      if (error) return;
+      written += piece.length;
+      put(bytes, at + whole);
+    });
+  };
+  from.on('data', (bytes: Buffer) => {
+    waiting = true;
+    from.pause();
+    put(bytes, 0);
+  });
+  from.once('end', close);
+  from.once('close', close);
+  from.resume();
+  return () => {
+    clearInterval(again);
+    to.destroy();
+    return written;
+  };
+};
+
+/** The bytes in the pipe that were not read. */
+const unread = (fd: number): number => {
+  const room = Buffer.allocUnsafe(65_536);
+  let count = 0;
+  try {
+    for (let got = 1; got > 0; count += got) got = fs.readSync(fd, room, 0, room.length, null);
+  } catch {
+    // It is empty.
+  }
+  fs.closeSync(fd);
+  return count;
+};
+
+/** Sends what arrives from the pipe. The answer settles when all that was written before the call is sent; a program in the
+ *  background may keep the pipe, which is then read to nowhere. */
+const drain = (fd: number, to: Socket) => {
+  const from = new net.Socket({ fd, readable: true, writable: false });
+  from.on('error', ignore);
+  from.pipe(to);
+  // The reader has closed the stream: the program must notice.
+  to.once('close', () => from.destroy());
+  return () =>
+    new Promise<void>((settled) => {
+      let over = false;
+      const finish = () => {
+        if (over) return;
+        over = true;
+        from.unpipe(to);
+        from.resume();
+        to.removeAllListeners('close');
+        to.end();
+        settled();
+      };
+      if (from.destroyed || from.readableEnded) return finish();
+      from.once('close', finish);
+      let seen = -1;
+      let quiet = 0;
+      const look = () => {
+        if (over) return;
+        if (to.writableNeedDrain && !to.destroyed) {
+          to.once('drain', look);
+          return;
+        }
+        quiet = from.bytesRead === seen && from.readableLength === 0 ? quiet + 1 : 0;
+        seen = from.bytesRead;
+        if (quiet >= 3) finish();
+        else setImmediate(look);
+      };
+      look();
+    });
+};
+
+const run = ({ argv, cwd, env }: LaunchRequest, streams: Map<string, Socket>, control: Socket): void => {
+  const [given = '', ...args] = argv;
+  const isPath = given.includes('/') && !given.startsWith('/');
+  const program = !isPath || fs.existsSync(path.join(cwd, given)) ? given : path.join(app, given);
+  const answer = (end: LaunchEnd) => {
+    control.end(`${JSON.stringify(end)}\n`);
+    for (const stream of streams.values()) stream.destroySoon();
+  };
+  const codeOf = (error: unknown) =>
+    error instanceof Error && 'code' in error ? String(error.code) : 'ENOENT';
+  let ends: ReturnType<typeof pipes>;
+  try {
+    ends = pipes();
+  } catch (error) {
+    answer({ failed: codeOf(error) });
+    return;
+  }
+  const { left, stdin, stdout, stderr } = ends;
+  const given3 = [stdin.reader, stdout.writer, stderr.writer];
+  let child: ChildProcess;
+  // By this variable the harness finds what the product leaves behind.
+  const marked = { ...env, SCENARIO_RUN_ID: process.env['SCENARIO_RUN_ID'] };
+  try {
+    child = spawn(program, args, {
+      cwd,
+      env: marked,
+      stdio: given3 as [number, number, number],
+      detached: true,
+    });
+  } catch (error) {
+    for (const fd of [...given3, left, stdin.writer, stdout.reader, stderr.reader]) fs.closeSync(fd);
+    answer({ failed: codeOf(error) });
+    return;
+  }
+  for (const fd of given3) fs.closeSync(fd);
+  const [input, output, errors] = ['in', 'out', 'err'].map((name) => streams.get(name));
+  if (input === undefined || output === undefined || errors === undefined) return;
+  const fed = feed(input, stdin.writer, left);
+  const drained = [drain(stdout.reader, output), drain(stderr.reader, errors)];
+  let over = false;
+  child.once('error', (error) => {
+    if (child.pid !== undefined) return;
+    over = true;
+    fed();
+    fs.closeSync(left);
+    answer({ failed: codeOf(error) });
+  });
+  child.once('exit', async (code, signal) => {
+    over = true;
+    const consumed = Math.max(0, fed() - unread(left));
+    await Promise.all(drained.map((one) => one()));
+    answer({ code, signal, consumed });
+  });
+  onLines(control, (line) => {
+    const { signal } = JSON.parse(line) as { signal: NodeJS.Signals };
+    if (!over) child.kill(signal);
+  });
+  // The launcher was killed, and so is what it launched.
+  const lost = () => {
+    if (!over && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  };
+  if (control.destroyed) lost();
+  else control.once('close', lost);
+};
+
+/** Calls `take` with each line, from what has arrived already. */
+const onLines = (from: Socket, take: (line: string) => void): void => {
+  let text = '';
+  from.setEncoding('utf8');
+  from.on('data', (more: string) => {
+    text += more;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+      const line = text.slice(0, end);
+      text = text.slice(end + 1);
+      take(line);
+    }
+  });
+  from.resume();
+};
+
+const begin = (connection: Socket): void => {
+  connection.on('error', ignore);
+  let head = Buffer.alloc(0);
+  const read = () => {
+    for (let bytes = connection.read() as Buffer | null; bytes !== null; bytes = connection.read()) {
+      head = Buffer.concat([head, bytes]);
+      const end = head.indexOf(10);
+      if (end < 0) continue;
+      connection.off('readable', read);
+      connection.pause();
+      if (end + 1 < head.length) connection.unshift(head.subarray(end + 1));
+      join(connection, head.toString('utf8', 0, end));
       return;
     }
-    for (const fd of given3) fs.closeSync(fd);
-    const [input, output, errors] = ['in', 'out', 'err'].map((name) => streams.get(name));
-    if (input === undefined || output === undefined || errors === undefined) return;
-    const fed = feed(input, stdin.writer, left);
-    const drained = [drain(stdout.reader, output), drain(stderr.reader, errors)];
-    let over = false;
-    child.once('error', (error) => {
-      if (child.pid !== undefined) return;
-      over = true;
-      fed();
-      fs.closeSync(left);
-      answer({ failed: codeOf(error) });
-    });
-    child.once('exit', async (code, signal) => {
-      over = true;
-      const consumed = Math.max(0, fed() - unread(left));
-      await Promise.all(drained.map((one) => one()));
-      answer({ code, signal, consumed });
-    });
-    onLines(control, (line) => {
-      const { signal } = JSON.parse(line) as { signal: NodeJS.Signals };
-      if (!over) child.kill(signal);
-    });
-    // The launcher was killed, and so is what it launched.
-    const lost = () => {
-      if (!over && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    };
-    if (control.destroyed) lost();
-    else control.once('close', lost);
   };
+  connection.on('readable', read);
+};
 
-  /** Calls `take` with each line, from what has arrived already. */
-  const onLines = (from: Socket, take: (line: string) => void): void => {
-    let text = '';
-    from.setEncoding('utf8');
-    from.on('data', (more: string) => {
-      text += more;
-      for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
-        const line = text.slice(0, end);
-        text = text.slice(end + 1);
-        take(line);
-      }
-    });
-    from.resume();
-  };
+const join = (connection: Socket, line: string): void => {
+  const said = JSON.parse(line) as LaunchRequest & { stream?: string };
+  const launch: Launch & { control?: Socket } = launches.get(said.id) ?? { streams: new Map() };
+  launches.set(said.id, launch);
+  if (said.stream === undefined) Object.assign(launch, { request: said, control: connection });
+  else launch.streams.set(said.stream, connection);
+  const { request, control, streams } = launch;
+  if (request === undefined || control === undefined || streams.size < 3) return;
+  launches.delete(said.id);
+  run(request, streams, control);
+};
 
-  const begin = (connection: Socket): void => {
-    connection.on('error', ignore);
-    let head = Buffer.alloc(0);
-    const read = () => {
-      for (let bytes = connection.read() as Buffer | null; bytes !== null; bytes = connection.read()) {
-        head = Buffer.concat([head, bytes]);
-        const end = head.indexOf(10);
-        if (end < 0) continue;
-        connection.off('readable', read);
-        connection.pause();
-        if (end + 1 < head.length) connection.unshift(head.subarray(end + 1));
-        join(connection, head.toString('utf8', 0, end));
-        return;
-      }
-    };
-    connection.on('readable', read);
-  };
-
-  const join = (connection: Socket, line: string): void => {
-    const said = JSON.parse(line) as LaunchRequest & { stream?: string };
-    const launch: Launch & { control?: Socket } = launches.get(said.id) ?? { streams: new Map() };
-    launches.set(said.id, launch);
-    if (said.stream === undefined) Object.assign(launch, { request: said, control: connection });
-    else launch.streams.set(said.stream, connection);
-    const { request, control, streams } = launch;
-    if (request === undefined || control === undefined || streams.size < 3) return;
-    launches.delete(said.id);
-    run(request, streams, control);
-  };
-
-  // A relative name: the whole path may be longer than a socket's name may be.
-  process.chdir(socket);
-  net
-    .createServer({ allowHalfOpen: true, pauseOnConnect: false }, begin)
-    .listen('s', () => process.stdout.write('ready\n'));
-}
+// A relative name: the whole path may be longer than a socket's name may be.
+process.chdir(socket);
+net
+  .createServer({ allowHalfOpen: true, pauseOnConnect: false }, begin)
+  .listen('s', () => process.stdout.write('ready\n'));

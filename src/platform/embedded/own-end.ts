@@ -1,20 +1,22 @@
-/** Marks that a script reached its own end, and with which exit code. */
-
-/** The program that Node loads before the script. It is loaded from its own text: see `brokerProgram`. A call of `process.exit` is the
+/** Marks that a script reached its own end, and with which exit code: Node loads it before the script. A call of `process.exit` is the
  *  scenario's end if the innermost of its callers in the scenario or the product is the scenario. */
-export function markEnd(
-  require: NodeJS.Require,
-  places: { readonly folder: string; readonly app: string; readonly variable: string },
-): void {
-  const fs: typeof import('node:fs') = require('node:fs');
-  const url: typeof import('node:url') = require('node:url');
-  const util: typeof import('node:util') = require('node:util');
-  const modules: typeof import('node:module') = require('node:module');
-  const { folder, app, variable: name } = places;
-  const mark = process.env[name];
-  delete process.env[name];
-  // Programs that the script starts inherit this file, but not the variable.
-  if (mark === undefined) return;
+import fs from 'node:fs';
+import modules from 'node:module';
+import url from 'node:url';
+import util from 'node:util';
+
+export type OwnEndPlaces = { readonly folder: string; readonly app: string; readonly variable: string };
+
+/** Defined before the program's text: see `programWith`. */
+declare const places: OwnEndPlaces;
+
+const { folder, app, variable: name } = places;
+const mark = process.env[name];
+delete process.env[name];
+// Programs that the script starts inherit this file, but not the variable.
+if (mark !== undefined) watch(mark);
+
+function watch(mark: string): void {
   const write = fs.writeFileSync;
   const leave = (code: unknown, note = '') => {
     try {

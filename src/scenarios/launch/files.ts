@@ -2,8 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { quoteWord } from '../../core/policy/words.ts';
-import { type BrokerPlaces, brokerProgram } from '../../platform/embedded/broker.ts';
-import { type LauncherPlaces, launcherProgram } from '../../platform/embedded/launcher.ts';
+import type { BrokerPlaces } from '../../platform/embedded/broker.ts';
+import brokerText from '../../platform/embedded/broker.ts?program';
+import type { LauncherPlaces } from '../../platform/embedded/launcher.ts';
+import launcherText from '../../platform/embedded/launcher.ts?program';
 import { type NullProduct, nullLauncher } from '../floor/null-products.ts';
 
 /** As in scripts/scenarios/preflight_scenario.sh. Without a sandbox: starts the program itself, in the same folder and with the same variables as the launcher does. */
@@ -28,10 +30,14 @@ fi
 exec ${quoteWord(node)} ${quoteWord(program)} "$@"
 `;
 
+/** A program for another process, with its places. */
+export const programWith = (places: object, text: string): string =>
+  `const places = ${JSON.stringify(places)};\n${text}`;
+
 /** Writes the launcher into the folder `tools`; answers with its path. */
 export async function writeLauncher(tools: string, node: string, places: LauncherPlaces): Promise<string> {
   const [start, program] = [join(tools, 'app-run'), join(tools, 'app-run.cjs')];
-  await writeFile(program, `(${launcherProgram})(require, ${JSON.stringify(places)});\n`);
+  await writeFile(program, programWith(places, launcherText));
   await writeFile(start, startLauncher(node, program), { mode: 0o755 });
   return start;
 }
@@ -46,7 +52,7 @@ export async function writePlainLauncher(tools: string, app: string, temporary: 
 /** Writes the broker into the existing folder `place`; answers with its path. */
 export async function writeBroker(place: string, places: BrokerPlaces): Promise<string> {
   const program = join(place, 'broker.cjs');
-  await writeFile(program, `(${brokerProgram})(require, ${JSON.stringify(places)});\n`);
+  await writeFile(program, programWith(places, brokerText));
   return program;
 }
 
