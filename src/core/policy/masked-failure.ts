@@ -51,13 +51,13 @@ class Search {
   }
 
   private inStatement(
-    { pipelines, explicit, end }: ListStatement,
+    { pipelines, operators, end }: ListStatement,
     decides: boolean,
     next: ListStatement | undefined,
   ): Masked | undefined {
     // What runs in the background is waited for, or not, on purpose.
     if (end === '&') return undefined;
-    const isSeen = explicit || this.options.e || (decides && next === undefined);
+    const isSeen = operators.includes('||') || this.options.e || (decides && next === undefined);
     for (const nodes of pipelines) {
       const hidden = this.options.pipefail ? undefined : inPipe(nodes);
       if (hidden !== undefined) return hidden;
@@ -81,6 +81,7 @@ class Search {
         return isSeen ? inText(words) : undefined;
       }
       case 'group':
+      case 'subshell':
         return this.inList(node.body, isSeen);
       case 'loop':
         // Only the last round counts.
@@ -120,7 +121,8 @@ function inPipe(nodes: readonly ListNode[]): Masked | undefined {
 
 /** The command that gives a group its status. */
 function lastOf(node: ListNode): ShellCommand | undefined {
-  const last = node.is === 'group' ? node.body.at(-1)?.pipelines.at(-1)?.at(-1) : undefined;
+  const last =
+    node.is === 'group' || node.is === 'subshell' ? node.body.at(-1)?.pipelines.at(-1)?.at(-1) : undefined;
   return last === undefined ? undefined : last.is === 'command' ? last.command : lastOf(last);
 }
 

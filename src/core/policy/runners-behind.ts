@@ -2,7 +2,9 @@
  *  alone. What may or may not run (in a condition, a loop, a function) does not count. */
 import { posix } from 'node:path';
 import type { CheckCommand } from './check-words.ts';
-import { readShell, type ShellCommand } from './shell.ts';
+import { makeSettings, recipeOf, targetsNeeded } from './makefile.ts';
+import type { ShellCommand } from './shell.ts';
+import { type ListStatement, readLists, shellCommandsOf } from './shell-lists.ts';
 import { startedProgram } from './started-program.ts';
 import { settingsIn } from './test-files.ts';
 import { runnerOf, type StartedRunner } from './test-summary.ts';
@@ -42,73 +44,75 @@ const words = ({ command, folder }: Command): Started => ({
   decides: true,
 });
 
-/** Words of commands after which another command may not run, or that begin and end what may not run. */
-const opening = /^(?:if|case|for|while|until|select)$/;
-const closing = /^(?:fi|esac|done)$/;
-const asks = /^(?:\[|\[\[|test|grep|command|which|type|hash|!|diff|cmp)$/;
-/** A failure that follows is the failure of the text. */
-const orFails = /\|\|\s*(?:exit\s+[1-9]\d*|false|return\s+[1-9]\d*)\b/g;
-
 /** The commands of a shell text that run if it ends with exit code 0, and whose output is the text's. */
 function inText(text: string, { folder, here }: Command): readonly Started[] {
-  const found: Started[] = [];
-  let at = folder;
-  let depth = 0;
-  if (text.includes('<<')) return [];
-  const lines = text.replace(/\\\n/g, ' ').split('\n');
-  const last = lines.findLastIndex((line) => !/^\s*(?:#.*)?$/.test(line));
-  const stops = /^\s*set -\w*e|^#!.*\s-\w*e/m.test(text);
-  for (const [nth, line] of lines.entries()) {
-    const plain = withoutSubstitutions(line, here).replace(orFails, '');
-    if (!isWhole(plain)) return found;
-    const { commands, operators } = readShell(plain);
-    const texts = commands.map((one) => one.words.map((word) => word.text));
-    if (/^\s*(?:function\s+)?[\w-]+\s*\(\)/.test(plain)) depth++;
-    const opened = texts.flat().filter((word) => opening.test(word)).length;
-    const closed = texts.flat().filter((word) => closing.test(word)).length;
-    depth += opened;
-    const isCertain = depth === 0 && !operators.some((one) => one === '||' || one === '&');
-    for (const [index, argv] of texts.entries()) {
-      if (endsText(argv, commands[index])) return found;
-      if (!isCertain || argv.length === 0) continue;
-      if (argv[0] === 'cd') at = movedTo(at, argv);
-      else if (isPlain(commands[index]) && !texts.slice(0, index).some(([first = '']) => asks.test(first)))
-        found.push({
-          argv,
-          folder: at,
-          decides: stops || (nth === last && (index === texts.length - 1 || !operators.includes(';'))),
-        });
+  const ownFolder = /\$\(dirname (?:-- )?"?\$(?:0|\{?BASH_SOURCE(?:\[0\]\})?)"?\)/g;
+  const certain = new CertainCommands(folder, /^\s*set -\w*e|^#!.*\s-\w*e/m.test(text));
+  certain.inList(readLists(text.replace(ownFolder, `/here/${here}`)), true);
+  return certain.found;
+}
+
+/** Commands that only answer a question: what follows in their list may not run. */
+const asks = /^(?:\[|\[\[|test|grep|command|which|type|hash|!|diff|cmp)$/;
+
+class CertainCommands {
+  readonly found: Started[] = [];
+  private isOver = false;
+
+  /** `stops`: the first failure ends the text (`-e`). */
+  constructor(
+    private folder: string,
+    private readonly stops: boolean,
+  ) {}
+
+  /** `decides`: the status of the list is that of the text. */
+  inList(list: readonly ListStatement[], decides: boolean): void {
+    for (const [at, statement] of list.entries()) {
+      if (this.isOver) return;
+      this.inStatement(statement, this.stops || (decides && at === list.length - 1));
     }
-    // A folder that a group enters is left with it.
-    if (plain.includes('(')) at = folder;
-    depth = Math.max(0, depth - closed - (/(?:^|[;\s])\}\s*;?\s*$/.test(plain) ? 1 : 0));
   }
-  return found;
+
+  private inStatement(statement: ListStatement, decides: boolean): void {
+    const pipelines = certainOf(statement);
+    let asked = false;
+    for (const node of (pipelines ?? statement.pipelines).flat()) {
+      const isCertain = pipelines !== undefined && !asked;
+      if (node.is === 'command') {
+        const argv = node.command.words.map(({ text }) => text);
+        if (endsText(node.command)) this.isOver = true;
+        else if (pipelines !== undefined && argv[0] === 'cd') this.folder = movedTo(this.folder, argv);
+        else if (isCertain && isPlain(node.command) && argv.length > 0)
+          this.found.push({ argv, folder: this.folder, decides });
+        asked ||= asks.test(argv[0] ?? '');
+      } else if (isCertain && (node.is === 'group' || node.is === 'subshell')) {
+        const { folder } = this;
+        this.inList(node.body, decides);
+        if (node.is === 'subshell') this.folder = folder;
+      } else this.isOver ||= shellCommandsOf(node).some(endsText);
+      if (this.isOver) return;
+    }
+  }
 }
 
-function withoutSubstitutions(line: string, here: string): string {
-  let text = line.replace(/\$\(dirname (?:-- )?"?\$(?:0|\{?BASH_SOURCE(?:\[0\]\})?)"?\)/g, `/here/${here}`);
-  text = text.replace(/`[^`]*`/g, '?');
-  for (let left = 10; left > 0 && /\$\([^()]*\)/.test(text); left--)
-    text = text.replace(/\$\([^()]*\)/g, '?');
-  return text;
+/** The pipelines that run if the statement succeeds, without a failure that follows (`|| exit 1`); undefined where that is
+ *  not certain. */
+function certainOf({ pipelines, operators, end }: ListStatement): ListStatement['pipelines'] | undefined {
+  const [last] = pipelines.at(-1) ?? [];
+  const fails = operators.at(-1) === '||' && last?.is === 'command' && isFailure(last.command);
+  const left = fails ? operators.slice(0, -1) : operators;
+  return end === '&' || left.includes('||') ? undefined : pipelines.slice(0, left.length + 1);
 }
 
-/** Whether each quote of the line is closed in it. */
-const isWhole = (line: string): boolean =>
-  !/['"]/.test(
-    line
-      .replace(/\\./g, '')
-      .replace(/'[^']*'|"[^"]*"/g, '')
-      .replace(/(?:^|\s)#.*/, ''),
-  );
+const isFailure = ({ words }: ShellCommand): boolean =>
+  /^(?:(?:exit|return) [1-9]\d*|false)$/.test(words.map(({ text }) => text).join(' '));
 
-const isPlain = (command: ShellCommand | undefined): boolean =>
-  command !== undefined && !command.piped && command.targets.length === 0;
+const isPlain = ({ piped, targets }: ShellCommand): boolean => !piped && targets.length === 0;
 
 /** Whether nothing after a command runs, or its output goes elsewhere. */
-function endsText([first = '', code = '0']: readonly string[], command: ShellCommand | undefined): boolean {
-  if (first === 'exec') return command?.words.length === 1;
+function endsText({ words }: ShellCommand): boolean {
+  const [first = '', code = '0'] = words.map(({ text }) => text);
+  if (first === 'exec') return words.length === 1;
   return (first === 'exit' || first === 'return') && !/^[1-9]/.test(code);
 }
 
@@ -181,51 +185,30 @@ async function inMakefile(words: readonly string[], folder: string, read: Read):
     const text = await read(posix.join(at, name));
     if (text === undefined) continue;
     if (/^\s*(?:ifeq|ifneq|ifdef|ifndef|include|-include|\.ONESHELL|SHELL)\b/m.test(text)) return nothing;
-    const targets = settingsIn('Makefile', text);
-    const first = firstTarget(targets, text);
-    const wanted =
-      others.length > 0 ? others.map((word) => `target ${word}`) : first === undefined ? [] : [first];
-    const lines = wanted.flatMap((key) => recipeOf(key, targets, text, new Set()));
-    return { commands: lines.map((command) => ({ command, folder: at, here: at })) };
+    const first = /^(?!\.)([\w./@+-]+)[^:=\n]*:(?!=)/m.exec(text)?.[1];
+    const targets = others.length > 0 ? others : first === undefined ? [] : [first];
+    const lines = linesOf(targets, makeSettings(name, text), new Set());
+    return {
+      commands: lines.map((line) => ({ command: withVariables(line, text), folder: at, here: at })),
+    };
   }
   return nothing;
 }
 
-/** The target whose rule comes first. */
-function firstTarget(targets: ReadonlyMap<string, string>, text: string): string | undefined {
-  const places = [...targets.keys()]
-    .filter((key) => /^target [^.]/.test(key))
-    .map((key) => ({ key, at: text.indexOf(ruleOf(targets.get(key))) }));
-  return places.sort((a, b) => a.at - b.at)[0]?.key;
-}
-
-/** The first line of a target that is no mark such as `.PHONY`. */
-const ruleOf = (block = ''): string => block.split('\n').find((line) => line.includes(':')) ?? block;
-
-/** The lines of a target and of the targets that it needs, variables of the makefile replaced. */
-function recipeOf(
-  key: string,
-  targets: ReadonlyMap<string, string>,
-  text: string,
+/** The lines of targets and of those that they need. */
+const linesOf = (
+  targets: readonly string[],
+  rules: ReadonlyMap<string, string>,
   seen: Set<string>,
-): readonly string[] {
-  const block = targets.get(key);
-  if (block === undefined || seen.has(key)) return [];
-  seen.add(key);
-  const whole = block.replace(/\\\n/g, ' ');
-  const lines = whole.split('\n');
-  const head = ruleOf(whole);
-  const needs = head
-    .slice(head.indexOf(':') + 1)
-    .replace(/[#;].*/, '')
-    .split(/\s+/);
-  const own = lines.filter((line) => line.startsWith('\t')).map((line) => line.trim().replace(/^[@+-]+/, ''));
-  return [
-    ...needs.flatMap((need) => recipeOf(`target ${need}`, targets, text, seen)),
-    ...own.map((line) => withVariables(line, text)),
-  ];
-}
+): readonly string[] =>
+  targets.flatMap((target) => {
+    const rule = rules.get(`target ${target}`);
+    if (rule === undefined || seen.has(target)) return [];
+    seen.add(target);
+    return [...linesOf(targetsNeeded(rule).split(/\s+/), rules, seen), ...recipeOf(rule)];
+  });
 
+/** Variables of the makefile replaced. */
 const withVariables = (line: string, text: string): string =>
   line
     .replace(/\$[({](\w+)[)}]/g, (whole, name: string) =>

@@ -2,21 +2,29 @@
  *  nothing is looked at. */
 import { readShell, type ShellCommand, type ShellStep } from './shell.ts';
 
-/** Pipelines joined by `&&` and `||`, and the operator after them; `explicit`: there is an `||`. */
+/** Pipelines, the operators between them, and the one after them. */
 export type ListStatement = {
   readonly pipelines: readonly ListNode[][];
-  readonly explicit: boolean;
+  readonly operators: readonly ('&&' | '||')[];
   readonly end: string;
 };
 export type ListNode =
   | { readonly is: 'command'; readonly command: ShellCommand }
-  | { readonly is: 'group' | 'loop'; readonly body: readonly ListStatement[] }
+  | { readonly is: 'group' | 'subshell' | 'loop'; readonly body: readonly ListStatement[] }
   | { readonly is: 'if'; readonly bodies: readonly (readonly ListStatement[])[] }
-  | { readonly is: 'unknown' };
+  | { readonly is: 'unknown'; readonly commands: readonly ShellCommand[] };
 
 /** The statements of a text. */
 export const readLists = (text: string): readonly ListStatement[] =>
   new ListReader(readShell(text).steps).list([]);
+
+/** All commands of a node, except those that decide whether others run. */
+export function shellCommandsOf(node: ListNode): readonly ShellCommand[] {
+  if (node.is === 'command') return [node.command];
+  if (node.is === 'unknown') return node.commands;
+  const bodies = node.is === 'if' ? node.bodies : [node.body];
+  return bodies.flat().flatMap(({ pipelines }) => pipelines.flat().flatMap(shellCommandsOf));
+}
 
 /** Reads steps as lists, pipes and compound commands. What it does not know is `unknown`, in which nothing is found. */
 class ListReader {
@@ -41,7 +49,7 @@ class ListReader {
 
   private statement(): ListStatement {
     const pipelines: ListNode[][] = [[this.node()]];
-    let explicit = false;
+    const operators: ('&&' | '||')[] = [];
     for (;;) {
       const step = this.steps[this.at];
       if (step === '|' || step === '|&') {
@@ -49,18 +57,18 @@ class ListReader {
         this.newLines();
         pipelines.at(-1)?.push(this.node());
       } else if (step === '&&' || step === '||') {
-        explicit ||= step === '||';
+        operators.push(step);
         this.next();
         this.newLines();
         pipelines.push([this.node()]);
-      } else return { pipelines, explicit, end: typeof step === 'string' ? step : '' };
+      } else return { pipelines, operators, end: typeof step === 'string' ? step : '' };
     }
   }
 
   private node(): ListNode {
     const word = this.word();
     if (word === '(' && this.steps[this.at + 1] === ')') return this.definition();
-    if (word === '(') return this.compound('group', [')']);
+    if (word === '(') return this.compound('subshell', [')']);
     if (word === '{') return this.compound('group', ['}']);
     if (word === 'if') return this.choice();
     if (word === 'while' || word === 'until') {
@@ -76,7 +84,7 @@ class ListReader {
     }
     if (word === 'case') return this.unknownUpTo('esac');
     const step = this.steps[this.at];
-    if (step === undefined || typeof step === 'string') return { is: 'unknown' };
+    if (step === undefined || typeof step === 'string') return { is: 'unknown', commands: [] };
     const command = { ...step, words: step.words.slice(this.skipped) };
     this.next();
     return { is: 'command', command };
@@ -88,11 +96,10 @@ class ListReader {
     this.next();
     this.keyword();
     this.newLines();
-    this.node();
-    return { is: 'unknown' };
+    return { is: 'unknown', commands: shellCommandsOf(this.node()) };
   }
 
-  private compound(is: 'group' | 'loop', closers: readonly string[]): ListNode {
+  private compound(is: 'group' | 'subshell' | 'loop', closers: readonly string[]): ListNode {
     this.keyword();
     const body = this.list(closers);
     this.close();
@@ -116,9 +123,13 @@ class ListReader {
   }
 
   private unknownUpTo(closer: string): ListNode {
-    while (this.at < this.steps.length && this.word() !== closer) this.next();
+    const commands: ShellCommand[] = [];
+    for (; this.at < this.steps.length && this.word() !== closer; this.next()) {
+      const step = this.steps[this.at];
+      if (typeof step === 'object') commands.push(step);
+    }
     this.close();
-    return { is: 'unknown' };
+    return { is: 'unknown', commands };
   }
 
   /** The next word or sign; empty at the end. */

@@ -62,6 +62,9 @@ test.for([
   ['cd app && npm test', ['jest']],
   ['(cd app && npm test)\nnpm test', ['jest', 'node']],
   ['sh tools/deep.sh', ['node']],
+  ['{ cd app; }; npm test', ['jest']],
+  ['echo "two\nlines"; npm test', ['node']],
+  ['cat <<E\nx\nE\nnpm test', ['node']],
   ['pytest 2>&1', ['pytest']],
 ] as const)('%s starts %j', async ([command, runners]) => {
   expect((await behind(command)).sort()).toEqual([...runners].sort());
@@ -100,6 +103,12 @@ test.for([
     'if npm test; then echo ok; fi',
     'echo pytest',
     'cat x.sh',
+  ],
+  ...[
+    'case $1 in a) exit 0;; esac; npm test',
+    'until npm test; do sleep 1; done',
+    'a || b && npm test',
+    'npm test || (if x; then exit 1; fi)',
   ],
   ...['cat <<E\nnpm test\nE', 'factory scenario run scripts/scenarios', 'true', ''],
 ])('nothing is certain about %j', async (command) => {
