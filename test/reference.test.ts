@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { kinds } from '../src/app/kinds.ts';
 import { attributeReference, lintCodes } from '../src/app/reference.ts';
+import { verbGroups, verbName, verbs } from '../src/cli/index.ts';
 import { rules } from '../src/lint/index.ts';
 import { findingCodes, planCode } from '../src/planner/findings.ts';
 import { findingsOf } from './support/graph.ts';
@@ -79,6 +80,33 @@ test('the table of docs/plan-codes.md is what the checks say', async () => {
     join(docs, 'plan-codes.md'),
   );
 });
+
+test('the commands of README are those of the command line', async () => {
+  const rows = Object.entries(verbGroups).flatMap(([group, all]) => [
+    [`**${group}**`, '', ''],
+    ...all.map(({ usage, about, examples = [] }) => [
+      code(`factory ${usage}`),
+      cell(about),
+      examples
+        .slice(0, 1)
+        .map((words) => code(`factory ${words}`))
+        .join(''),
+    ]),
+  ]);
+  const page = withTable('../README.md', table(['Command', '', 'For example'], rows));
+  await expect(page).toMatchFileSnapshot(join(docs, '../README.md'));
+});
+
+test.for(verbs)(
+  'the examples of $usage have only flags that it knows',
+  ({ usage, examples = [], ...verb }) => {
+    const all = 'verbs' in verb ? [...verb.verbs, ...(verb.self === undefined ? [] : [verb.self])] : [verb];
+    const known = all.flatMap(({ options }) => options().flatMap(({ long, short }) => [long, short]));
+    const flags = examples.flatMap((words) => words.match(/(?<= )--?[a-z-]+/g) ?? []);
+    expect(flags.filter((flag) => !known.includes(flag))).toEqual([]);
+    expect(examples.filter((words) => !words.startsWith(verbName({ usage })))).toEqual([]);
+  },
+);
 
 test('every file of lint/rules is a rule of that name', () => {
   const files = readdirSync(join(docs, '../src/lint/rules')).map((name) => name.replace(/\.ts$/, ''));

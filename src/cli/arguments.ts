@@ -2,9 +2,10 @@
 import { constants, realpathSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 import type { Command, CommanderError } from 'commander';
-import type { Diagnostic } from '../core/diagnostic.ts';
+import { type Diagnostic, wrong } from '../core/diagnostic.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { allows } from '../platform/files/read.ts';
+import { verbName, verbs } from './index.ts';
 
 const anywhere: readonly string[] = ['-q', '--quiet', '-v', '--verbose', '--json', '--no-color'];
 
@@ -60,21 +61,14 @@ export function usageProblem(
   const [flag = '', ...rest] = unknown?.split('=') ?? [];
   const takesNone = rest.length > 0 && last?.options.some((one) => one.long === flag || one.short === flag);
   const help = `${['factory', ...names].join(' ')} --help tells ${names.length === 0 ? 'the commands' : 'its arguments and flags'}`;
-  const wrong = (message: string, fix: string): Diagnostic => ({
-    code: 'usage',
-    severity: 'error',
-    message,
-    fix,
-  });
-  if (takesNone === true) return wrong(`option '${flag}' takes no value`, `write ${flag}; ${help}`);
+  if (takesNone === true) return wrong('usage', `option '${flag}' takes no value`, `write ${flag}; ${help}`);
   if (unknown !== undefined && isThere(unknown))
-    return wrong(first, `as a name it is written ./${unknown}; ${help}`);
-  return {
-    code: 'usage',
-    severity: 'error',
-    message: first.replace(/\.$/, ''),
-    fix: meant === undefined ? help : `did you mean ${meant}? ${help}`,
-  };
+    return wrong('usage', first, `as a name it is written ./${unknown}; ${help}`);
+  return wrong(
+    'usage',
+    first.replace(/\.$/, ''),
+    meant === undefined ? help : `did you mean ${meant}? ${help}`,
+  );
 }
 
 /** How the user called us, so that a command we print can be typed as it stands. */
@@ -116,9 +110,7 @@ export function sameAgain(program: string, argv: readonly string[]): string | un
   return [program, ...words].join(' ');
 }
 
-const verbs =
-  'run|runs|build|pipelines|simulate|init|graph|serve|attach|stop|wait|rm|prune|why|completion|resume|fork|replay|record|checkout|diff|deliver|doctor|show|logs|trace|audit|verify|validate|fmt|explain|plan|order|scenario';
-const commands = new RegExp(`(?<![\\w/.-])factory (?=(?:${verbs})\\b|--help)`, 'g');
+const commands = new RegExp(`(?<![\\w/.-])factory (?=(?:${verbs.map(verbName).join('|')})\\b|--help)`, 'g');
 
 /** A text with the commands it names put as the user must type them. */
 export const invocationOf = (text: string, program: string | undefined): string =>

@@ -6,6 +6,7 @@ export const authorVerbs: readonly Verb[] = [
   {
     usage: 'init [name]',
     about: 'Create a project: a pipeline, prompts, scenarios and prepared answers',
+    examples: ['init my-pipeline --template build'],
     options: () => [
       option('--template <name>', 'fix-loop (default), build or review').choices([
         'fix-loop',
@@ -24,6 +25,8 @@ export const authorVerbs: readonly Verb[] = [
   {
     usage: 'validate <pipelines...>',
     about: 'Check pipelines without running them',
+    examples: ['validate greet.dot'],
+    exits: { 0: 'no errors; there may be warnings', 2: 'errors' },
     options: () => [
       option('--strict', 'treat attributes without effect as errors'),
       json('print findings as JSON'),
@@ -34,6 +37,8 @@ export const authorVerbs: readonly Verb[] = [
   {
     usage: 'simulate <pipeline>',
     about: 'Show the way of a run through a pipeline for given outcomes; nothing is executed',
+    examples: ['simulate greet.dot --outcome greet=fail'],
+    exits: { 0: 'the run would succeed', 1: 'it would not', 2: 'the pipeline cannot run' },
     options: () => [
       option(
         '--outcome <node=outcomes>',
@@ -49,6 +54,8 @@ export const authorVerbs: readonly Verb[] = [
   {
     usage: 'graph <pipeline-or-run>',
     about: 'Draw a pipeline or a run as SVG, PNG, DOT or a Mermaid flowchart',
+    examples: ['graph greet.dot -o greet.svg', 'graph latest --timeline'],
+    exits: { 1: 'the picture could not be opened' },
     options: () => [
       option(
         '-o, --output <file>',
@@ -67,6 +74,12 @@ export const authorVerbs: readonly Verb[] = [
   {
     usage: 'fmt <pipelines...>',
     about: 'Format pipeline files in place, as DOT that Graphviz reads too',
+    examples: ['fmt --check pipelines/*.dot'],
+    exits: {
+      0: 'the files are formatted',
+      1: '--check found a file to change',
+      2: 'a file is no pipeline, and was not changed',
+    },
     options: () => [
       option(
         '--check',
@@ -79,6 +92,7 @@ export const authorVerbs: readonly Verb[] = [
   {
     usage: 'explain [word]',
     about: 'Explain an attribute, a node type, or a code of validate or plan check',
+    examples: ['explain max_retries'],
     options: () => [json('print it as JSON'), noColor()],
     load: async () => (await import('./explain.ts')).explainCommand,
   },

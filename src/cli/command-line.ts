@@ -8,7 +8,7 @@ import type { OwnSteps } from '../engine/own-step.ts';
 import { Superseded } from '../platform/files/fence.ts';
 import { packageVersion } from '../platform/package.ts';
 import { missingValue, usageProblem } from './arguments.ts';
-import { verbs } from './index.ts';
+import { verbGroups, verbName } from './index.ts';
 import { type CliIo, harmless } from './io.ts';
 import { BadValue, withOptions } from './options.ts';
 import type { Verb } from './verb.ts';
@@ -65,11 +65,17 @@ async function refuseUsage(problem: Diagnostic, argv: readonly string[], io: Cli
 function register(program: Command, argv: readonly string[], io: CliIo, exit: (code: number) => void): void {
   const [first, ...more] = argv.filter((word) => !word.startsWith('-'));
   const [wanted, step = ''] = first === 'help' ? more : [first, ...more];
-  for (const one of verbs) {
-    const name = one.usage.split(' ', 1)[0] ?? '';
+  for (const [group, one] of Object.entries(verbGroups).flatMap(([name, all]) =>
+    all.map((verb) => [name, verb] as const),
+  )) {
+    const name = verbName(one);
     const isWanted = name === wanted;
-    const command = program.command(isWanted && 'verbs' in one ? name : one.usage).description(one.about);
+    const command = program
+      .command(isWanted && 'verbs' in one ? name : one.usage)
+      .description(one.about)
+      .helpGroup(`${group}:`);
     if (!isWanted) continue;
+    command.addHelpText('after', afterHelp(one));
     if ('load' in one) carryOut(command, one, argv, io, exit);
     else {
       for (const verb of one.verbs)
@@ -79,6 +85,16 @@ function register(program: Command, argv: readonly string[], io: CliIo, exit: (c
         carryOut(command.enablePositionalOptions().arguments(one.self.usage), one.self, argv, io, exit);
     }
   }
+}
+
+/** Its examples and exit codes, as the end of its help. */
+function afterHelp({ examples = [], exits = {} }: Pick<Verb, 'examples' | 'exits'>): string {
+  const lines = examples.map((words) => `  factory ${words}`);
+  const codes = Object.entries(exits).map(([code, what]) => `  ${code.padEnd(5)}${what}`);
+  return [
+    ...(lines.length === 0 ? [] : ['', 'Examples:', ...lines]),
+    ...(codes.length === 0 ? [] : ['', 'Exit codes:', ...codes]),
+  ].join('\n');
 }
 
 function carryOut(

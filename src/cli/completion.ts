@@ -1,7 +1,7 @@
 /** `factory completion`: scripts by which a shell completes commands, flags, pipelines and runs. */
 import { bundledPipelines } from '../app/pipelines.ts';
 import { usage } from './find-run.ts';
-import { verbs } from './index.ts';
+import { verbName, verbs } from './index.ts';
 import type { Io } from './io.ts';
 import type { Group, Verb, VerbResult } from './verb.ts';
 
@@ -29,8 +29,6 @@ export async function completionCommand(shell: string, _options: object, io: Io)
   return 0;
 }
 
-const nameOf = (usage: string): string => usage.split(' ', 1)[0] ?? '';
-
 function wordOf(one: Verb | Group): Word {
   const all = 'verbs' in one ? [...one.verbs, ...(one.self === undefined ? [] : [one.self])] : [one];
   const flags = new Map(
@@ -46,7 +44,7 @@ function wordOf(one: Verb | Group): Word {
     : /[<[]pipelines?\b/.test(one.usage)
       ? 'pipeline'
       : 'file';
-  const name = nameOf(one.usage);
+  const name = verbName(one);
   const values = name === 'completion' ? shells : [];
   return {
     name,
@@ -55,7 +53,7 @@ function wordOf(one: Verb | Group): Word {
     takes,
     steps:
       'verbs' in one
-        ? one.verbs.map(({ usage, about }) => ({ name: nameOf(usage), about }))
+        ? one.verbs.map((verb) => ({ name: verbName(verb), about: verb.about }))
         : values.map((value) => ({ name: value, about: '' })),
   };
 }

@@ -2,11 +2,10 @@
 
 import { kinds } from '../app/kinds.ts';
 import { allWords, attributeReference, lintCodes, type Meaning, meaningsOf } from '../app/reference.ts';
-import type { Diagnostic } from '../core/diagnostic.ts';
+import { type Diagnostic, wrong } from '../core/diagnostic.ts';
 import { unreachable } from '../core/json.ts';
 import { findingCodes } from '../planner/findings.ts';
 import type { Io } from './io.ts';
-import { wrong } from './report/errors.ts';
 
 /** Prints every meaning of `word`; without one, all words. */
 export async function explainCommand(

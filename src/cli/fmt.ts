@@ -1,12 +1,14 @@
 /** `factory fmt`: pipeline files in one layout, readable by Graphviz too. */
+
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pipelineText } from '../app/read-pipeline.ts';
+import { wrong } from '../core/diagnostic.ts';
 import { printGraph } from '../dot/format.ts';
 import { readGraph } from '../dot/read.ts';
 import { systemWords, writeFileAtomic } from '../platform/files/write.ts';
 import type { Io } from './io.ts';
-import { reportError, wrong } from './report/errors.ts';
+import { reportError } from './report/errors.ts';
 
 /** Formats each file in place, and prints the names of those that it changed; with `check` it changes nothing, and prints
  *  the names of those that it would change. A file that cannot be read as a pipeline stays unchanged. Exit code 2 when

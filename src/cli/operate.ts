@@ -1,12 +1,17 @@
-/** The verbs that operate runs from outside: stop, wait, remove. */
-
-import { json, milliseconds, option, runsdir, wholeNumber } from './options.ts';
+/** The verbs that operate runs from outside: stop, wait, remove; and what is done with one that has ended. */
+import { json, looking, milliseconds, notEmpty, option, runsdir, wholeNumber } from './options.ts';
 import type { Verb } from './verb.ts';
 
 export const operateVerbs: readonly Verb[] = [
   {
     usage: 'stop <run>',
     about: 'Stop a running run, as Ctrl-C does; it can be resumed',
+    examples: ['stop latest'],
+    exits: {
+      0: 'it has stopped, or did not run',
+      1: 'it cannot be stopped from here',
+      124: 'it has not stopped within the time',
+    },
     options: () => [
       option(
         '--timeout <duration>',
@@ -21,6 +26,8 @@ export const operateVerbs: readonly Verb[] = [
   {
     usage: 'wait <runs...>',
     about: 'Wait until runs have ended or are suspended; the exit code is that of the run',
+    examples: ['wait latest --timeout 1h'],
+    exits: { 0: 'all succeeded; else as the first run that did not', 124: 'the time is up' },
     options: () => [
       option(
         '--timeout <duration>',
@@ -35,6 +42,7 @@ export const operateVerbs: readonly Verb[] = [
   {
     usage: 'rm <runs...>',
     about: 'Remove runs that are not running',
+    examples: ['rm -2'],
     options: () => [
       option('--force', 'remove also runs with undelivered commits, and damaged ones'),
       runsdir(),
@@ -45,6 +53,7 @@ export const operateVerbs: readonly Verb[] = [
   {
     usage: 'prune',
     about: 'Remove old runs',
+    examples: ['prune --older 14d --keep-failed'],
     options: () => [
       option('--older <duration>', 'keep runs that changed within this time', milliseconds('--older', '14d')),
       option('--keep <n>', 'keep the n newest runs', wholeNumber(0)),
@@ -55,5 +64,44 @@ export const operateVerbs: readonly Verb[] = [
       json(),
     ],
     load: async () => (await import('./rm.ts')).pruneCommand,
+  },
+];
+
+export const endVerbs: readonly Verb[] = [
+  {
+    usage: 'deliver <run>',
+    about: "Put a run's commits on a branch or into a new repository",
+    examples: ['deliver latest --branch work/x --push'],
+    exits: { 1: 'something failed on the way, perhaps only the push' },
+    options: () => [
+      option('--branch <name>', 'new branch in the source repository (default: factory/<run id>)', notEmpty),
+      option('--to <dir>', 'create a repository in this new or empty directory', notEmpty),
+      option('--reuse', 'fast-forward an existing branch to the commits'),
+      option('--push', 'push the branch to the first remote'),
+      runsdir(),
+      json(),
+    ],
+    load: async () => (await import('./deliver.ts')).deliverCommand,
+  },
+  {
+    usage: 'verify <run>',
+    about: 'Check a run directory against its own hashes, from the spec to the commits, offline',
+    examples: ['verify latest --repo ../my-project'],
+    exits: { 0: 'the records hold', 1: 'they do not' },
+    options: () => [
+      option('--repo <dir>', 'repository that the commits were delivered to'),
+      option('--branch <name>', 'branch in that repository (default: factory/RUN)'),
+      option('--chain <hash>', 'expected hash of the executions (or a prefix), from the summary of the run'),
+      ...looking('print the report as JSON'),
+    ],
+    load: async () => (await import('./verify.ts')).verifyCommand,
+  },
+  {
+    usage: 'audit <run>',
+    about: 'Check a run for holdout leaks and changed tests',
+    examples: ['audit latest'],
+    exits: { 0: 'no errors', 1: 'errors, or the key of the holdout is missing' },
+    options: () => looking('print findings as JSON'),
+    load: async () => (await import('./audit.ts')).auditCommand,
   },
 ];

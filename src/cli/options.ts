@@ -1,11 +1,10 @@
 /** The options of the verbs: how each is written, what its help says, and what its value becomes. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Diagnostic } from '../core/diagnostic.ts';
+import { type Diagnostic, wrong } from '../core/diagnostic.ts';
 import { sandboxWords } from '../core/policy/confinement.ts';
 import { passesAll } from '../core/policy/secrets.ts';
 import { parsePoint } from '../core/records/names.ts';
 import { duration, isVariableName, tooLarge } from '../core/settings/types.ts';
-import { wrong } from './report/errors.ts';
 
 /** A value that an option cannot have; the command line prints it. */
 export class BadValue extends Error {

@@ -2,7 +2,7 @@
 import { readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { type Diagnostic, type Refusal, refused } from '../core/diagnostic.ts';
+import { type Diagnostic, type Refusal, refused, wrong } from '../core/diagnostic.ts';
 import type { JsonObject } from '../core/json.ts';
 import { visibleFailure, withoutSealed } from '../core/policy/visible-failure.ts';
 import { isolations } from '../core/records/result.ts';
@@ -22,7 +22,6 @@ import { sandboxHere } from '../scenarios/sandbox.ts';
 import { helpersOf, productStarts } from '../scenarios/starts.ts';
 import { copyTree } from '../workspace/copy.ts';
 import type { CliIo } from './io.ts';
-import { wrong } from './report/errors.ts';
 import { scenarioNotes, scenarioTable } from './report/scenarios.ts';
 import type { VerbResult } from './verb.ts';
 

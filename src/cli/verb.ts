@@ -5,10 +5,27 @@ import type { Refusal } from '../core/diagnostic.ts';
 /** What a verb answers with: an exit code, or why it did nothing. */
 export type VerbResult = number | (Refusal & { readonly more?: object });
 
+type ExitCodes = Readonly<Record<number, string>>;
+
+/** Of verbs that execute a run. */
+export const exitsOfRun: ExitCodes = {
+  0: 'success',
+  1: 'the run failed',
+  2: 'invalid text, flags or missing prerequisite; nothing was started',
+  3: "the run failed because of the model's API or network",
+  4: 'the run failed because of unparseable model output',
+  75: 'suspended (quota, outage, key, full disk): factory resume RUN --wait',
+  130: 'interrupted',
+};
+
 export type Verb = {
   /** Its name and arguments. */
   readonly usage: string;
   readonly about: string;
+  /** Command lines behind `factory`. */
+  readonly examples?: readonly string[];
+  /** Its exit codes, where they mean something else than 0 success and 2 nothing was done. */
+  readonly exits?: ExitCodes;
   readonly options: () => readonly Option[];
   /** The function that carries it out: it receives the arguments, the options and the process. */
   readonly load: () => Promise<(...given: never[]) => Promise<VerbResult>>;
@@ -18,6 +35,8 @@ export type Verb = {
 export type Group = {
   readonly usage: string;
   readonly about: string;
+  readonly examples?: readonly string[];
+  readonly exits?: ExitCodes;
   readonly verbs: readonly Verb[];
   /** What the word does by itself. */
   readonly self?: Verb;

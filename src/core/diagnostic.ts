@@ -12,9 +12,17 @@ export const errorText = (error: unknown): string =>
 /** `code` is the exit code where it is not 2. */
 export type Refusal = { readonly problems: readonly Diagnostic[]; readonly code?: number };
 
+/** An error with its fix, without a place in a text. */
+export const wrong = (code: string, message: string, fix?: string): Diagnostic => ({
+  code,
+  severity: 'error',
+  message,
+  ...(fix === undefined ? {} : { fix }),
+});
+
 /** A refusal with one diagnostic; `exit` is the exit code, by default 2. */
 export const refused = (code: string, message: string, fix?: string, exit?: number): Refusal => ({
-  problems: [{ code, severity: 'error', message, ...(fix === undefined ? {} : { fix }) }],
+  problems: [wrong(code, message, fix)],
   ...(exit === undefined ? {} : { code: exit }),
 });
 

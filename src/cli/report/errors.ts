@@ -1,7 +1,7 @@
 /** What ends a command from outside of it, told as everything else that is wrong. */
 import { readFile } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
-import type { Diagnostic } from '../../core/diagnostic.ts';
+import { type Diagnostic, wrong } from '../../core/diagnostic.ts';
 import {
   codeToldBy,
   DiskStop,
@@ -109,14 +109,6 @@ function mending(code: string, path: string | undefined, env: Io['env']): string
 }
 
 /* Says why nothing was done, with the text that is wrong. */
-
-/** An error with its fix, without a place in a text. */
-export const wrong = (code: string, message: string, fix?: string): Diagnostic => ({
-  code,
-  severity: 'error',
-  message,
-  ...(fix === undefined ? {} : { fix }),
-});
 
 /** Prints what is wrong on standard error; with `json` the result on standard output has it too, and `more`. Answers with
  *  the exit code. */
