@@ -31,7 +31,7 @@ import { recordDelivery } from './delivered.ts';
 import type { InspectDoors } from './inspect/rows.ts';
 import { type DeliveryFlags, deliverArguments } from './typed-command.ts';
 
-export type DeliveryDoors = InspectDoors & {
+export type DeliveryHost = InspectDoors & {
   readonly env: Environment;
   readonly spawn: Spawn;
   /** Called when the push begins: what fires ends it. */
@@ -47,7 +47,7 @@ const no = (message: string, fix: string, exit = 2): Refusal => refused('deliver
 export async function deliverRun(
   dir: string,
   options: DeliveryFlags,
-  doors: DeliveryDoors,
+  host: DeliveryHost,
 ): Promise<DeliveryReport | Refusal> {
   if (options.branch !== undefined && options.to !== undefined)
     return no('--branch and --to exclude each other', 'give one of them');
@@ -55,9 +55,9 @@ export async function deliverRun(
     return no('--reuse and --push need a branch of the source, not --to', 'leave out --to');
   const read = await readManifest(dir);
   if (!read.ok) return no(read.why, 'a run without its manifest cannot be delivered');
-  const typed = namedRun(dir, doors.cwd);
+  const typed = namedRun(dir, host.cwd);
   try {
-    return await deliverRead({ typed, dir, manifest: read.manifest }, options, doors);
+    return await deliverRead({ typed, dir, manifest: read.manifest }, options, host);
   } catch (error) {
     if (error instanceof BadJsonRecord)
       return no(error.message, `restore that file; factory verify ${typed} checks the run`);
@@ -81,12 +81,12 @@ type Run = { readonly typed: string; readonly dir: string; readonly manifest: Ma
 async function deliverRead(
   run: Run,
   options: DeliveryFlags,
-  doors: DeliveryDoors,
+  host: DeliveryHost,
 ): Promise<DeliveryReport | Refusal> {
-  const { env, cwd, clock, who } = doors;
+  const { env, cwd, clock, who } = host;
   const { run_id, original_workdir } = run.manifest;
   const files = layout(run.dir);
-  const finished = await stateOf(run, doors);
+  const finished = await stateOf(run, host);
   if ('problems' in finished) return finished;
   const start = await startOf(run, options.to !== undefined);
   if ('problems' in start) return start;
@@ -105,7 +105,7 @@ async function deliverRead(
   const inRun = to === null ? undefined : await liesInRun(to, run.dir, env);
   if (inRun !== undefined) return no(`${to} ${inRun}`, 'name a directory outside of all runs');
   const source = start.kind === 'none' ? null : original_workdir;
-  const command = commandFor(run.dir, deliverArguments(run_id, options), doors);
+  const command = commandFor(run.dir, deliverArguments(run_id, options), host);
   const nothing: DeliveryReport = {
     ...{ schema_version: 1, run_id, command, branch, source, to, base, head },
     ...{ commits: [], needed: [], notes: [], pushed: null, next: '' },
@@ -116,7 +116,7 @@ async function deliverRead(
   const trusted = await trustedSource(source, run.dir);
   const done =
     to === null
-      ? await toBranch(request, trusted, options, doors)
+      ? await toBranch(request, trusted, options, host)
       : await toFolder({ ...request, source: trusted, to }, options.to ?? to);
   if ('problems' in done) return done;
   const { already, ...result } = done;
@@ -147,7 +147,7 @@ async function trustedSource(source: string | null, runDir: string): Promise<str
 }
 
 /** The state of a run that succeeded; any other is refused. */
-async function stateOf(run: Run, { clock }: DeliveryDoors): Promise<Checkpoint | Refusal> {
+async function stateOf(run: Run, { clock }: DeliveryHost): Promise<Checkpoint | Refusal> {
   const read = await readRun(run.dir);
   if (!read.ok && existsSync(layout(run.dir).checkpoint)) throw new BadJsonRecord(read.why);
   const checkpoint = read.ok ? read.checkpoint : undefined;
@@ -193,7 +193,7 @@ async function toBranch(
   request: Request,
   source: string | undefined,
   options: DeliveryFlags,
-  doors: DeliveryDoors,
+  host: DeliveryHost,
 ): Promise<Done | Refusal> {
   const { branch, base, head, env } = request;
   const instead = 'pass --to DIR for a new repository';
@@ -201,7 +201,7 @@ async function toBranch(
   const wrongSource = await sourceProblem(source, env);
   if (wrongSource !== undefined) return no(wrongSource, instead);
   const git = sourceGit(source, env);
-  const there = relative(doors.cwd, source) === '' ? '' : `-C ${quoteWord(source)} `;
+  const there = relative(host.cwd, source) === '' ? '' : `-C ${quoteWord(source)} `;
   const next = `git ${there}switch ${quoteWord(branch)}`;
   const already = (await commitNamed(git, `refs/heads/${branch}`)) === head;
   if (already && options.push !== true) {
@@ -214,16 +214,16 @@ async function toBranch(
   if (problem !== undefined) return no(problem.problem, problem.fix);
   const filtered = base === null ? [] : await filterWarning(git, { base, head }, env);
   const notes = [...bytes.warnings, ...filtered];
-  const pushed = options.push === true ? await pushedFrom(source, branch, doors) : null;
+  const pushed = options.push === true ? await pushedFrom(source, branch, host) : null;
   return { already: false, notes, pushed, next };
 }
 
 async function pushedFrom(
   repo: string,
   branch: string,
-  { env, spawn, ...doors }: DeliveryDoors,
+  { env, spawn, ...host }: DeliveryHost,
 ): Promise<DeliveryReport['pushed']> {
-  const signal = doors.signal();
+  const signal = host.signal();
   const result = await push({ repo, branch, env, signal }, spawn);
   const why = result.ok ? '' : signal.aborted ? 'interrupted' : pushFailure(result.stderr);
   return { ...result, why, by_hand: pushCommand(repo, result, branch) };
