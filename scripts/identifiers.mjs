@@ -69,6 +69,7 @@ export const namesToRename = [
   'Beside',
   'CallBooks',
   'CommandDoors',
+  'DeliveryDoors',
   'InspectDoors',
   'LintDoors',
   'Mend',

@@ -63,7 +63,7 @@ const fields = {
   holdout_beside: ['src/'],
   holdoutBeside: ['src/lint/'],
   class_said: ['src/core/'],
-  told: ['src/core/records/'],
+  told: ['src/core/records/', 'src/engine/cost-ledger.ts', 'src/engine/shared-budget.ts'],
   // Of an edge in a picture: how often the run took it.
   taken: ['src/app/inspect/', 'src/app/picture/', 'src/web/page/views/graph.tsx'],
   said: ['src/cli/scenario.ts'],
