@@ -7,11 +7,10 @@ export {
   replayLocalRun as replayRun,
   resumeLocalRun as resumeRun,
   startLocalRun as startRun,
-  type Where,
 } from './app/embedded.ts';
 export { kinds } from './app/kinds.ts';
 export { checkPipeline, type ReadPipeline, readPipeline } from './app/read-pipeline.ts';
-export type { ReplayRequest } from './app/run/replay.ts';
+export type { ReplayRequest } from './app/run/replay-seed.ts';
 export type { Finished, Host, RunFlags } from './app/types.ts';
 export { type Applied, applyProposal } from './builder/apply.ts';
 export { parseProposal } from './builder/proposal.ts';

@@ -14,14 +14,9 @@ import type { Moment } from '../run/moment.ts';
 import { newRunIdProblem, readManifest } from '../run/runs.ts';
 import { checkDirs } from '../workspace/roots.ts';
 import { readPipeline } from './read-pipeline.ts';
-import { forkRun } from './run/fork.ts';
-import { type ReplayRequest, replayRun } from './run/replay.ts';
-import { resumeRun } from './run/resume.ts';
-import { startRun } from './run/start.ts';
-import type { Finished, Host, RunFlags } from './types.ts';
-
-/** The place of a new run: the folder `runsDir/runId`. Relative paths are relative to `host.cwd`. */
-export type Where = { readonly runsDir: string; readonly runId: string };
+import { forkRun, replayRun, resumeRun, startRun } from './run/index.ts';
+import type { ReplayRequest } from './run/replay-seed.ts';
+import type { Finished, Host, RunFlags, Where } from './types.ts';
 
 /** Default host, overridden by `given`: this process's working directory and environment, the real clock, a signal that never
  *  fires, and no watcher or log. The run directory has all records anyway. */

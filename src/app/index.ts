@@ -3,8 +3,5 @@
 export type { Environment } from '../core/contracts/process.ts';
 export type { Refusal } from '../core/diagnostic.ts';
 export { checkPipeline, readPipeline } from './read-pipeline.ts';
-export { forkRun } from './run/fork.ts';
-export { replayRun } from './run/replay.ts';
-export { resumeRun } from './run/resume.ts';
-export { startRun } from './run/start.ts';
+export { forkRun, replayRun, resumeRun, startRun } from './run/index.ts';
 export type { Bounds, Finished, Host, RunFlags } from './types.ts';

@@ -265,18 +265,11 @@ const values = (record: Manifest['variables']) =>
 const filesOf = (record: Manifest['variables']) =>
   Object.values(record).flatMap(({ value, file }) => (file === undefined ? [] : [value]));
 
-export const textsOf = (inputs: Inputs): Texts => ({
+export const textsOf = (inputs: Pick<Inputs, 'variables' | 'prompts' | 'schemas'>): Texts => ({
   variables: values(inputs.variables),
   prompts: texts(inputs.prompts),
   schemas: texts(inputs.schemas),
   inputFiles: filesOf(inputs.variables),
-});
-
-export const textsOfManifest = (manifest: Manifest): Texts => ({
-  variables: values(manifest.variables),
-  prompts: texts(manifest.prompts),
-  schemas: texts(manifest.schemas ?? {}),
-  inputFiles: filesOf(manifest.variables),
 });
 
 /** A response schema by its registered name or by its file. */

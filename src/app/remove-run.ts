@@ -15,9 +15,9 @@ import { readRun } from '../run/run-journal.ts';
 import { isAtWork, type RunSummary, readManifest } from '../run/runs.ts';
 import { walk } from '../workspace/walk.ts';
 import { isDelivered } from './delivered.ts';
+import { endLeftovers } from './run/leftovers.ts';
 import { buildingName } from './run/run-directory.ts';
 import { processMarker } from './run/run-state.ts';
-import { endLeftovers } from './run/unchanged-inputs.ts';
 
 /** Why a run is kept: a process works for it; its commits would be lost; its files do not show whether they would. */
 export type KeptFor = 'running' | 'undelivered' | 'unreadable';

@@ -91,6 +91,13 @@ export function resolveAgents(
   return { plans, main: plans.get('') ?? [...plans.values()][0] };
 }
 
+/** Whether one of the agents answers from the script. */
+export const usesScript = ({ plans }: AgentAssignment): boolean =>
+  [...plans.values()].some(
+    (plan) =>
+      plan.name === 'scripted' || ('agents' in plan && plan.agents.some((one) => one.name === 'scripted')),
+  );
+
 /** The script that a flag names, else the one that the pipeline bundles. */
 export async function loadScript(
   graph: Graph,

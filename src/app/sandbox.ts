@@ -41,15 +41,19 @@ export type Sandbox = {
 /** The sandbox of a run with this manifest; without a flag, the run keeps the one that a flag set. */
 export const sandboxOfRun = (
   graph: Graph,
-  { original_workdir: workdir, holdout, sandbox }: Manifest,
+  run: {
+    readonly original_workdir: string;
+    readonly holdout?: { readonly from: string } | undefined;
+    readonly sandbox?: Manifest['sandbox'];
+  },
   runsDir: string,
   flag: SandboxWord | undefined,
   host: Parameters<typeof sandboxOf>[3],
 ): Promise<Sandbox | Refusal> =>
   sandboxOf(
     graph,
-    { runsDir, workdir, holdoutFrom: holdout?.from },
-    flag ?? (sandbox?.by === '--sandbox' ? sandbox.asked : undefined),
+    { runsDir, workdir: run.original_workdir, holdoutFrom: run.holdout?.from },
+    flag ?? (run.sandbox?.by === '--sandbox' ? run.sandbox.asked : undefined),
     host,
   );
 

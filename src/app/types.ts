@@ -28,6 +28,9 @@ export type Host = {
   readonly ownSteps?: OwnSteps | undefined;
 };
 
+/** The place of a new run: the folder `runsDir/runId`. Relative paths are relative to the host's `cwd`. */
+export type Where = { readonly runsDir: string; readonly runId: string };
+
 /** The flags that were set. */
 export type RunFlags = {
   readonly workdir?: string;

@@ -2,7 +2,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readPipeline } from '../app/read-pipeline.ts';
-import { forkRun } from '../app/run/fork.ts';
+import { forkRun } from '../app/run/index.ts';
 import type { Finished } from '../app/types.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import type { Graph } from '../core/graph.ts';

@@ -1,7 +1,7 @@
 /** `factory plan SPEC`: compiles a spec into work orders by the pipeline `compile.dot`, and writes a report. */
 import { join } from 'node:path';
 import { readPipeline } from '../app/read-pipeline.ts';
-import { startRun } from '../app/run/start.ts';
+import { startRun } from '../app/run/index.ts';
 import type { Finished, RunFlags } from '../app/types.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import type { JsonObject } from '../core/json.ts';

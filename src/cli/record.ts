@@ -2,7 +2,7 @@
 
 import { exportScript } from '../app/export-script.ts';
 import { storedGraphInPlace } from '../app/read-pipeline.ts';
-import { readRecordedRun } from '../app/run/replay.ts';
+import { readRecordedRun } from '../app/run/replay-seed.ts';
 import { backendOf } from '../core/pipeline.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { layout } from '../core/records/layout.ts';

@@ -1,7 +1,7 @@
 /** `factory replay`: repeats a run from its record, and on request compares the two. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { replayRun } from '../app/run/replay.ts';
+import { replayRun } from '../app/run/index.ts';
 import type { Finished } from '../app/types.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import type { Manifest } from '../core/records/manifest.ts';

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRunBudget } from '../../src/app/run/budget.ts';
-import { startRun } from '../../src/app/run/start.ts';
+import { startRun } from '../../src/app/run/index.ts';
 import { defaultCaps } from '../../src/core/budget/limits.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { realClock } from '../../src/platform/clock.ts';

@@ -2,9 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { resumeRun } from '../../src/app/run/resume.ts';
+import { resumeRun, startRun } from '../../src/app/run/index.ts';
 import { lostTime } from '../../src/app/run/run-state.ts';
-import { startRun } from '../../src/app/run/start.ts';
 import type { Host } from '../../src/app/types.ts';
 import type { Clock } from '../../src/core/contracts/clock.ts';
 import { layout } from '../../src/core/records/layout.ts';

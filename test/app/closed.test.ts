@@ -2,8 +2,7 @@
 import fs, { readdirSync, readlinkSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { expect, test } from 'vitest';
-import { resumeRun } from '../../src/app/run/resume.ts';
-import { startRun } from '../../src/app/run/start.ts';
+import { resumeRun, startRun } from '../../src/app/run/index.ts';
 import { DiskStop } from '../../src/platform/files/disk-error.ts';
 import { temp } from '../platform/temp.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';

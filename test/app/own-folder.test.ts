@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startRun } from '../../src/app/run/start.ts';
+import { startRun } from '../../src/app/run/index.ts';
 import { layout, nodeLayout } from '../../src/core/records/layout.ts';
 import { hashArtifacts } from '../../src/run/artifacts.ts';
 import { readRun } from '../../src/run/run-journal.ts';

@@ -2,7 +2,7 @@
 import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { completeResult } from '../../src/app/run/finish-run.ts';
+import { completeResult } from '../../src/app/run/complete-run.ts';
 import { loadRunState } from '../../src/app/run/run-state.ts';
 import type { Clock } from '../../src/core/contracts/clock.ts';
 import { runResultSchema } from '../../src/core/records/result.ts';

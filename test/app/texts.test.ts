@@ -1,11 +1,10 @@
 /** A resume that takes over other texts, and is cut anywhere while it does. */
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { resumeRun, startRun } from '../../src/app/run/index.ts';
 import { restoreWorkspace } from '../../src/app/run/restore-workspace.ts';
-import { resumeRun } from '../../src/app/run/resume.ts';
 import { prepareResumeChange, type ResumeChange } from '../../src/app/run/resume-changes.ts';
 import { loadRunState } from '../../src/app/run/run-state.ts';
-import { startRun } from '../../src/app/run/start.ts';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { sha256 } from '../../src/core/sha256.ts';

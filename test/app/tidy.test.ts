@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { removeLeftovers } from '../../src/app/run/finish-run.ts';
+import { removeLeftovers } from '../../src/app/run/leftovers.ts';
 import { home } from '../support/cli.ts';
 import { asHeldByModes } from '../workspace/folders.ts';
 

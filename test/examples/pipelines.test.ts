@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { readPipeline } from '../../src/app/read-pipeline.ts';
-import { startRun } from '../../src/app/run/start.ts';
+import { startRun } from '../../src/app/run/index.ts';
 import type { RunFlags } from '../../src/app/types.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { present } from '../../src/core/settings/types.ts';

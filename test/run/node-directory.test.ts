@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { copyArtifacts } from '../../src/app/run/fork-directory.ts';
+import { copyArtifacts } from '../../src/app/run/copy-artifacts.ts';
 import type { VisitRecord } from '../../src/core/records/visit.ts';
 import { fence, Superseded } from '../../src/platform/files/fence.ts';
 import { closeVisit, openVisit } from '../../src/run/node-directory.ts';

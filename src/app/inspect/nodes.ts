@@ -1,15 +1,14 @@
 /** The nodes that a run has executed, each once with what its executions took together. */
 import { layout } from '../../core/records/layout.ts';
-import { openCostLedger } from '../../engine/cost-ledger.ts';
 import { readJournal } from '../../run/journal-read.ts';
-import { pricesOf } from '../run/budget.ts';
+import { costsIn } from '../run/budget.ts';
 import type { InspectedRun } from './read-run.ts';
 import type { NodeRow } from './shapes.ts';
 
 /** In the order in which the run came to them first. */
 export async function nodeRowsOf({ dir, executions, history, manifest }: InspectedRun): Promise<NodeRow[]> {
   const sandboxes = await sandboxesIn(dir);
-  const costs = openCostLedger(history.calls, pricesOf(manifest), () => {});
+  const costs = costsIn(history.calls, manifest);
   const rows = new Map<string, NodeRow>();
   const retries = new Map<string, number>(
     history.records.flatMap((one): [string, number][] =>

@@ -127,6 +127,10 @@ export async function readPriceFile(
   return { kept: { path, sha256: sha256(text), table: parsed.prices } };
 }
 
+/** What calls have cost, by the prices of a run with this manifest. */
+export const costsIn = (calls: Iterable<CallRecord>, manifest: Pick<Manifest, 'prices'>): CostLedger =>
+  openCostLedger(calls, pricesOf(manifest), () => {});
+
 /** The prices of a run with this manifest. */
 export const pricesOf = ({ prices }: Pick<Manifest, 'prices'>): Prices =>
   prices === undefined ? bundledPrices : pricesWith(prices.table, prices.path);

@@ -1,29 +1,24 @@
 /** Executes a run: takes its lock, opens what it needs, runs the loop, and closes everything. */
 import { realpathSync } from 'node:fs';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
-import type { Graph } from '../../core/graph.ts';
 import { isPaused } from '../../core/outcome.ts';
-import { quoteWord } from '../../core/policy/words.ts';
 import { layout } from '../../core/records/layout.ts';
 import { runLoop } from '../../engine/loop.ts';
 import { parkAbove } from '../../engine/shared-budget.ts';
-import { treesOf } from '../../git/history.ts';
 import { revealHoldout, revealHoldoutIfPossible } from '../../holdout/mount.ts';
-import { type DiskStop, diskError, isFull } from '../../platform/files/disk-error.ts';
+import { diskError } from '../../platform/files/disk-error.ts';
 import { beforeRemaking, beforeWrite, fence, Superseded } from '../../platform/files/fence.ts';
 import { removeTree } from '../../platform/files/remove.ts';
-import { writeFileAtomic } from '../../platform/files/write.ts';
-import { withOwnHash } from '../../run/chain.ts';
 import { closeAll } from '../../run/journal.ts';
 import { acquireLock } from '../../run/lock.ts';
-import { resultOf } from '../../run/result.ts';
 import { namedRun } from '../../run/runs.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
-import { diskStop, flushed, releaseLock, settleRun } from './finish-run.ts';
-import { giveRoom, keepRoom, suspendForRoom } from './full-disk.ts';
+import type { NewRun } from './create.ts';
+import { diskStopOf, giveRoom, keepRoom, suspendedByDisk } from './full-disk.ts';
 import type { RunLeft } from './notify.ts';
-import { openParts } from './open-run.ts';
-import type { OwnedRun } from './owned-run.ts';
+import type { OwnRun, ResumedRun } from './own-run.ts';
+import { releaseLock, resultNow, settleRun, writeResult } from './run-end.ts';
+import { runParts } from './run-parts.ts';
 
 /** Milliseconds within which one signal may arrive twice: `npx` passes on the signal that the terminal sends to all processes. */
 const oneSignalMs = 100;
@@ -35,12 +30,11 @@ const waitFor = (runDir: string, cwd: string): string => {
 
 /** Takes the run's lock, restores its workspace to the checkpoint, and runs it to its end. */
 export async function executeRun(
-  graph: Graph,
-  runDir: string,
-  given: OwnedRun['given'],
+  task: NewRun | ResumedRun,
   flags: RunFlags,
   host: Host,
 ): Promise<Finished | Refusal> {
+  const { runDir } = task;
   const takeOver = flags.takeOver === true;
   const answer = await acquireLock(runDir, { clock: host.clock, takeOver }).catch((error: unknown) => {
     throw diskStopOf(runDir, error, undefined) ?? error;
@@ -55,7 +49,7 @@ export async function executeRun(
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner, lock.successor));
   reportStop(host, over.signal);
   keepRoom(runDir);
-  const run: OwnedRun = { graph, runDir, given, flags, host, lock, signal, open: [] };
+  const run: OwnRun = { runDir, task, flags, host, lock, signal, open: [] };
   let left: RunLeft | undefined;
   try {
     const ended = await runToEnd(run);
@@ -63,7 +57,7 @@ export async function executeRun(
     return ended;
   } catch (error) {
     const cause = causeOfError(run, error);
-    const ended = await suspendedBy(cause, run);
+    const ended = await suspendedByDisk(cause, run);
     if (ended !== undefined) {
       left = ended;
       return ended;
@@ -91,18 +85,17 @@ async function sendNotice(runDir: string, left: RunLeft, { notify, atLast }: Hos
 }
 
 /** What a notice says of a run that an error has ended; nothing of one that another process has taken over. */
-function brokenBy(cause: unknown, { again = '' }: OwnedRun): RunLeft | undefined {
+function brokenBy(cause: unknown, { again = '' }: OwnRun): RunLeft | undefined {
   if (cause instanceof Superseded) return undefined;
   return { broke: cause instanceof Error ? cause.message : String(cause), next: again };
 }
 
-async function runToEnd(run: OwnedRun): Promise<Finished | Refusal> {
-  const opened = await openParts(run);
-  if (!('prepared' in opened)) return opened;
+async function runToEnd(run: OwnRun): Promise<Finished | Refusal> {
+  const opened = await runParts.open(run);
+  if ('problems' in opened || 'result' in opened) return opened;
   const { runDir, host } = run;
-  const { cwd, called } = host;
   const at = layout(runDir);
-  const end = await runLoop(opened.prepared);
+  const end = await runLoop(opened);
   beforeWrite(at.scratch);
   await removeTree(at.scratch);
   const { parked } = end;
@@ -114,33 +107,20 @@ async function runToEnd(run: OwnedRun): Promise<Finished | Refusal> {
   giveRoom(runDir);
   revealHoldout(at.workspace, run.sealed);
   run.sealed = undefined; // The files are placed; placing them again on a full disk would lose them.
-  // The workspace of an interrupted or suspended run is restored by its resume, so it need not be flushed.
-  await settleRun(runDir, end.interrupted || parked !== undefined ? [at.workspace] : []);
-  const result = await resultOf(opened.manifest, runDir, treesOf, end, visits, cwd, called, written);
-  await writeFileAtomic(at.result, withOwnHash(result), flushed);
+  await settleRun(runDir, end.interrupted || parked !== undefined);
+  const result = await resultNow(runDir, opened.manifest, end, visits, host, written);
+  await writeResult(runDir, result);
   run.ending = result;
   return { result, code: end.ending.code };
 }
 
 /** What ended the run: the loss of its lock or of its directory comes before the error that followed from it. */
-function causeOfError({ runDir, lock, sealed, again }: OwnedRun, error: unknown): unknown {
+function causeOfError({ runDir, lock, sealed, again }: OwnRun, error: unknown): unknown {
   const at = layout(runDir);
   lock.assertOwner();
   if (!(error instanceof Superseded)) beforeRemaking(at.manifest);
   if (diskError(error) !== undefined) revealHoldoutIfPossible(at.workspace, sealed);
   return diskStopOf(runDir, error, again) ?? error;
-}
-
-function diskStopOf(runDir: string, error: unknown, again: string | undefined): DiskStop | undefined {
-  const trouble = diskError(error);
-  return trouble && diskStop(runDir, trouble, error, again ?? `factory resume ${quoteWord(runDir)}`);
-}
-
-/** The end of a run whose disk is full. A node of another run reports the disk to it. */
-async function suspendedBy(cause: unknown, run: OwnedRun): Promise<Finished | undefined> {
-  const trouble = isFull(cause) ? diskError(cause) : undefined;
-  const ended = trouble && (await suspendForRoom(run, trouble));
-  return run.host.env['FACTORY_NODE_DIR'] === undefined ? ended : undefined;
 }
 
 /** Logs at the first signal what it does and what a second one would do. */

@@ -1,17 +1,18 @@
-/** A run whose disk is full: it is suspended, and its records say so, in room that was kept for them. */
+/** A run that the disk stops: one that is full suspends it, and its records say so, in room that was kept for them. */
 import { nothingSpent } from '../../core/budget/usage.ts';
 import type { SuspendedRun } from '../../core/outcome.ts';
+import { quoteWord } from '../../core/policy/words.ts';
 import { layout } from '../../core/records/layout.ts';
+import { DiskStop, diskError, isFull } from '../../platform/files/disk-error.ts';
 import { mayWrite } from '../../platform/files/fence.ts';
 import { removeTree } from '../../platform/files/remove.ts';
-import { removeFile, systemWords, writeFileAtomic, writeFresh } from '../../platform/files/write.ts';
-import { withOwnHash } from '../../run/chain.ts';
+import { removeFile, systemWords, writeFresh } from '../../platform/files/write.ts';
 import { closeAll } from '../../run/journal.ts';
 import { marksIn } from '../../run/marks.ts';
 import { openRunJournal } from '../../run/run-journal.ts';
 import type { Finished } from '../types.ts';
-import { endOf, flushed } from './finish-run.ts';
-import type { OwnedRun } from './owned-run.ts';
+import type { OwnRun } from './own-run.ts';
+import { endOf, writeResult } from './run-end.ts';
 import { loadRunState } from './run-state.ts';
 
 /** For the line of the journal, the checkpoint, the lock and the result, in bytes. */
@@ -32,10 +33,39 @@ export function giveRoom(runDir: string): void {
   } catch {}
 }
 
+/** The message about an error of the disk; undefined for any other error. `again` is the command that resumes the run. */
+export function diskStopOf(runDir: string, error: unknown, again: string | undefined): DiskStop | undefined {
+  const trouble = diskError(error);
+  return trouble && diskStop(runDir, trouble, error, again ?? `factory resume ${quoteWord(runDir)}`);
+}
+
+/** The message about a disk error: the file, the error, and how to resume. `next` is the command. A full disk needs only space. */
+function diskStop(
+  runDir: string,
+  { path, error }: { readonly path: string | undefined; readonly error: Error },
+  cause: unknown,
+  next: string,
+): DiskStop {
+  const what = `${path ?? runDir}: ${systemWords(error)}; the run can be resumed from its checkpoint`;
+  return new DiskStop(
+    what,
+    `fix that (space, permissions, the disk or its mount), then: ${next}`,
+    cause,
+    isFull(error) ? 75 : undefined,
+  );
+}
+
+/** The end of a run whose disk is full. A node of another run reports the disk to it. */
+export async function suspendedByDisk(cause: unknown, run: OwnRun): Promise<Finished | undefined> {
+  const trouble = isFull(cause) ? diskError(cause) : undefined;
+  const ended = trouble && (await suspendForRoom(run, trouble));
+  return run.host.env['FACTORY_NODE_DIR'] === undefined ? ended : undefined;
+}
+
 /** Suspends the run at the node that the full disk has stopped; undefined where it has ended, or where other writers have
  *  taken the room: then a resume finds it as a kill would have left it. */
-export async function suspendForRoom(
-  run: OwnedRun,
+async function suspendForRoom(
+  run: OwnRun,
   { path, error }: { readonly path: string | undefined; readonly error: Error },
 ): Promise<Finished | undefined> {
   const { runDir, host, lock } = run;
@@ -43,9 +73,9 @@ export async function suspendForRoom(
     await closeAll(run.open);
     giveRoom(runDir);
     await removeTree(layout(runDir).scratch);
-    const stands = await loadRunState(runDir);
-    if ('problems' in stands || stands.history.checkpoint.ended !== null) return undefined;
-    const { history, manifest } = stands;
+    const recorded = await loadRunState(runDir);
+    if ('problems' in recorded || recorded.history.checkpoint.ended !== null) return undefined;
+    const { history, manifest } = recorded;
     const { completed_nodes: _, ...state } = history.checkpoint;
     const at = host.clock.now().toISOString();
     const parked: SuspendedRun = {
@@ -74,15 +104,11 @@ export async function suspendForRoom(
 }
 
 /** The result of the run, which is written where there is room. */
-async function suspended(
-  run: OwnedRun,
-  manifest: Parameters<typeof endOf>[0],
-): Promise<Finished | undefined> {
-  const stands = await loadRunState(run.runDir);
-  if ('problems' in stands) return undefined;
-  const end = await endOf(manifest, stands.history, run.runDir, run.host);
+async function suspended(run: OwnRun, manifest: Parameters<typeof endOf>[0]): Promise<Finished | undefined> {
+  const recorded = await loadRunState(run.runDir);
+  if ('problems' in recorded) return undefined;
+  const end = await endOf(manifest, recorded.history, run.runDir, run.host);
   if (end !== undefined) run.ending = end.result;
-  const path = layout(run.runDir).result;
-  if (end !== undefined) await writeFileAtomic(path, withOwnHash(end.result), flushed).catch(() => {});
+  if (end !== undefined) await writeResult(run.runDir, end.result).catch(() => {});
   return end;
 }

@@ -3,7 +3,7 @@
 import { chmodSync, renameSync } from 'node:fs';
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { Diagnostic } from '../../core/diagnostic.ts';
+import type { Diagnostic, Refusal } from '../../core/diagnostic.ts';
 import { quoteWord } from '../../core/policy/words.ts';
 import { layout } from '../../core/records/layout.ts';
 import { dropKey, keyFileOf } from '../../holdout/vault.ts';
@@ -16,8 +16,6 @@ import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { isCode, makeFolder, syncFolders, systemWords } from '../../platform/files/write.ts';
 import { makingFolder } from '../../platform/process/cleanup-registry.ts';
 import { makeRunsDir } from '../../run/runs.ts';
-import type { OpenSnapshots } from './restore-workspace.ts';
-import type { RunStanding } from './run-state.ts';
 
 /** The run to create, and where. */
 export type RunDirectoryRequest = {
@@ -31,25 +29,14 @@ export type RunDirectoryRequest = {
   readonly signal: AbortSignal;
 };
 
-export type MadeRun = { readonly stands: RunStanding; readonly taken: OpenSnapshots };
-export type CreatedRun = {
-  readonly runDir: string;
-  readonly notes: readonly string[];
-  /** Its state, where that need not be read. */
-  readonly made?: MadeRun;
-};
-export type FilledRun = Omit<CreatedRun, 'runDir'>;
-/** Why no run directory was created; `code` is the exit code where it is not 2. */
-export type NotCreated = { readonly problem: Diagnostic; readonly code?: number };
-
 /** Creates a run directory with `fillIn`, which receives the temporary folder and the final path; nothing is left behind when
  *  it refuses or fails. A WorkspaceError that it throws becomes a refusal with this code. */
-export async function createAtomically(
-  wanted: RunDirectoryRequest,
+export async function createAtomically<Filled extends object>(
+  request: RunDirectoryRequest,
   code: 'workdir' | 'snapshots',
-  fillIn: (building: string, final: string) => Promise<FilledRun | { problem: Diagnostic }>,
-): Promise<CreatedRun | NotCreated> {
-  const { runId, unique, runsDir, startedAt, env, signal } = wanted;
+  fillIn: (building: string, final: string) => Promise<Filled | { readonly problem: Diagnostic }>,
+): Promise<(Filled & { readonly runDir: string }) | Refusal> {
+  const { runId, unique, runsDir, startedAt, env, signal } = request;
   const final = join(runsDir, runId);
   // Unique to this process: two processes that want the same run id must not fill one folder.
   const building = join(runsDir, buildingName(runId, unique));
@@ -57,7 +44,7 @@ export async function createAtomically(
   try {
     first = makeFolder(runsDir);
   } catch (error) {
-    return { problem: unwritable(runsDir, 'cannot be made', error) };
+    return { problems: [unwritable(runsDir, 'cannot be made', error)] };
   }
   const settling: (() => void)[] = [];
   const settled = () => {
@@ -81,18 +68,18 @@ export async function createAtomically(
     if (signal.aborted) throw new InterruptedCreation();
     if ('problem' in made) {
       await clear();
-      return made;
+      return { problems: [made.problem] };
     }
     if (!(await named(building, final, first))) {
       await clear();
-      return { problem: nameTaken(wanted, final) };
+      return { problems: [nameTaken(request, final)] };
     }
     settled();
-    return { runDir: final, ...made };
+    return { ...made, runDir: final };
   } catch (error) {
     await clear();
-    if (error instanceof InterruptedCreation) return { problem: cutShort(signal), code: 130 };
-    return { problem: refusal(error, runsDir, building, code) };
+    if (error instanceof InterruptedCreation) return { problems: [cutShort(signal)], code: 130 };
+    return { problems: [refusal(error, runsDir, building, code)] };
   }
 }
 

@@ -47,11 +47,11 @@ async function changedFile(
   return undefined;
 }
 
-/** Loads the state of a run from its records. */
-export type RunStanding = { readonly manifest: Manifest; readonly history: RunHistory };
+/** A run as its records have it. */
+export type StoredRun = { readonly manifest: Manifest; readonly history: RunHistory };
 
 /** The manifest of a run and its state, or why it cannot be resumed from them: a file is damaged or was changed. */
-export async function loadRunState(runDir: string): Promise<RunStanding | Refusal> {
+export async function loadRunState(runDir: string): Promise<StoredRun | Refusal> {
   const history = await readRun(runDir);
   if (!history.ok) return refused(history.missing ? 'run-files' : 'records-changed', history.why);
   const read = await readManifest(runDir, history);

@@ -1,20 +1,14 @@
-/** Before a resume: checks that the inputs are unchanged, and ends processes that a killed engine left running. */
-import { existsSync } from 'node:fs';
+/** Before a resume: checks that the inputs are unchanged. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Diagnostic, type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph, Node } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
-import type { Checkpoint, RunState } from '../../core/records/checkpoint.ts';
-import { epochVariable, layout } from '../../core/records/layout.ts';
+import type { RunState } from '../../core/records/checkpoint.ts';
 import { keepsTexts, type Manifest } from '../../core/records/manifest.ts';
 import { sha256 } from '../../core/sha256.ts';
-import { beforeWrite, mayWrite } from '../../platform/files/fence.ts';
-import { endGroup, sweep } from '../../platform/process/sweep.ts';
-import { readStage, unlockNodeDirectory } from '../../run/node-directory.ts';
 import { realOrSame } from '../../workspace/roots.ts';
 import type { Host, RunFlags } from '../types.ts';
-import { processMarker } from './run-state.ts';
 
 /** Flags of a resume that were set. */
 export type ResumeFlags = {
@@ -141,31 +135,6 @@ async function varNotTaken(
 /** Whether two paths name one folder; a missing folder is compared by its name. */
 const isSame = (path: string, was: string): boolean =>
   path === was || (was !== '' && realOrSame(path) === realOrSame(was));
-
-/** Ends processes that another engine left running: those with the run's marker, and the one in the node's `stage.json`.
- *  `spare` names processes to leave alone: engines that are stopped (SIGSTOP), not killed. Returns how many it ended. */
-export async function endLeftovers(
-  runDir: string,
-  manifest: Manifest,
-  checkpoint: Checkpoint,
-  spare: readonly number[],
-): Promise<number> {
-  const marker = processMarker(runDir, manifest);
-  const dir = checkpoint.next_node === null ? undefined : layout(runDir).node(checkpoint.next_node);
-  beforeWrite(runDir);
-  if (dir !== undefined && existsSync(dir)) unlockNodeDirectory(dir);
-  const stage = dir === undefined ? undefined : await readStage(dir);
-  // Another process may have taken the run over since `stage.json` was read.
-  const mayEnd = () => mayWrite(runDir);
-  // In a copy of a run directory `stage.json` names a process of the original.
-  const noted = marker === manifest.marker ? stage?.process : undefined;
-  const group = noted != null && mayEnd() && (await endGroup(noted)) ? 1 : 0;
-  return (
-    group +
-    (await sweep(`FACTORY_RUN_MARKER=${marker}`, spare, mayEnd)) +
-    (await sweep(`${epochVariable(marker)}=`, spare, mayEnd))
-  );
-}
 
 /* Checks before a resume that the inputs of the run are unchanged; changes are refused without `--accept-changes`. */
 

@@ -11,7 +11,8 @@ import { readRun } from '../../run/run-journal.ts';
 import { readManifest } from '../../run/runs.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
-import { completeResult, endOf } from './finish-run.ts';
+import { completeResult } from './complete-run.ts';
+import { endOf } from './run-end.ts';
 import { checkRunOwner, loadRunState } from './run-state.ts';
 import { checkUnchangedInputs } from './unchanged-inputs.ts';
 
@@ -57,9 +58,9 @@ export async function stillParked(
       await parkAbove(host.env, parked);
       return end;
     }
-    const stands = announced || begins === undefined ? undefined : await loadRunState(runDir);
-    if (stands !== undefined && 'manifest' in stands) {
-      const { manifest } = stands;
+    const recorded = announced || begins === undefined ? undefined : await loadRunState(runDir);
+    if (recorded !== undefined && 'manifest' in recorded) {
+      const { manifest } = recorded;
       const texts = { stored: storedGraph(manifest), graph: begins?.graph, keeps: false };
       const checked = await checkUnchangedInputs(manifest, texts, flags, host);
       if ('problems' in checked) return checked;

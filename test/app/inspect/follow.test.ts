@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Followed, type FollowOptions, followRun } from '../../../src/app/inspect/follow.ts';
-import { startRun } from '../../../src/app/run/start.ts';
+import { startRun } from '../../../src/app/run/index.ts';
 import type { RunEvent } from '../../../src/core/events.ts';
 import { layout } from '../../../src/core/records/layout.ts';
 import { realClock } from '../../../src/platform/clock.ts';

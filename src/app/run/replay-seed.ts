@@ -1,4 +1,4 @@
-/** Replays a run: runs its pipeline again in a new directory, with nodes answered from its record. */
+/** The seed of a replay: the pipeline of a run runs again in a new directory, with nodes answered from its record. */
 import { dirname, resolve } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
@@ -19,8 +19,9 @@ import {
 import { findMoment, type Moment } from '../../run/moment.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import { checkPipeline, storedGraphInPlace } from '../read-pipeline.ts';
-import type { Finished, Host, RunFlags } from '../types.ts';
-import { forkRun } from './fork.ts';
+import type { Host, RunFlags } from '../types.ts';
+import type { RunSeed } from './create.ts';
+import { runSeed } from './run-seed.ts';
 import { changedIn, loadRunState } from './run-state.ts';
 
 export type ReplayRequest = {
@@ -32,14 +33,13 @@ export type ReplayRequest = {
   readonly runTools?: boolean;
 };
 
-/** Replays the run in `runDir` as a new run; the recorded run is only read. When it refuses, nothing is left behind. */
-export async function replayRun(
+/** The run in `runDir` up to where it is replayed, with the answers of its record; it is only read. */
+export async function replaySeed(
   runDir: string,
   request: ReplayRequest,
-  where: { readonly runsDir: string; readonly runId: string },
   flags: RunFlags,
   host: Host,
-): Promise<Finished | Refusal> {
+): Promise<RunSeed | Refusal> {
   const dir = resolve(runDir);
   const record = await readRecordedRun(dir);
   if ('problems' in record) return record;
@@ -50,7 +50,7 @@ export async function replayRun(
   const graph = stored === undefined ? undefined : withPrompts(manifest, stored, request.prompts ?? {});
   if (graph !== undefined && 'problems' in graph) return graph;
   const { forked_from: from } = manifest;
-  return forkRun(dir, moment, undefined, where, flags, host, {
+  return runSeed(dir, moment, undefined, flags, host, {
     replayOf: {
       run_id: manifest.run_id,
       run_dir: dirname(manifest.workspace_path),
@@ -95,9 +95,9 @@ export async function readRecordedRun(runDir: string): Promise<
     }
   | Refusal
 > {
-  const stands = await loadRunState(runDir);
-  if ('problems' in stands) return stands;
-  const { manifest, history } = stands;
+  const recorded = await loadRunState(runDir);
+  if ('problems' in recorded) return recorded;
+  const { manifest, history } = recorded;
   const { records } = history;
   const changed = await changedIn(runDir, manifest);
   if (changed !== undefined) return changed;

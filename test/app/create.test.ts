@@ -2,42 +2,48 @@
 import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createRun } from '../../src/app/run/create-run.ts';
-import type { Manifest } from '../../src/core/records/manifest.ts';
+import { checkPipeline } from '../../src/app/read-pipeline.ts';
+import type { RunSeed } from '../../src/app/run/create.ts';
 import { home } from '../support/cli.ts';
 import { noteDisk } from '../support/disk-notes.ts';
+import { plainFlags, quietDoors } from '../support/doors.ts';
 import { diskIn } from '../workspace/disks.ts';
 import { asHeldByModes } from '../workspace/folders.ts';
 
-const wanted = (runsDir: string, begin: () => Promise<unknown>) => ({
-  runId: 'r1',
-  unique: 'x',
-  runsDir,
-  workdir: undefined,
-  exclude: [],
-  signal: new AbortController().signal,
-  inputs: { variables: {}, files: {}, prompts: {}, schemas: {} },
-  holdout: undefined,
-  env: {},
-  historian: {
-    begin: async () => {
-      await begin();
-      return { problem: { code: 'x', severity: 'error' as const, message: 'no' } };
-    },
-    recordBase: async () => ({}),
-  },
-  goal: undefined,
-  startNode: 'start',
-  startedAt: '2026-01-01T00:00:00.000Z',
-  keep: {},
-  manifest: () => {
-    throw new Error('not reached');
+/** Creates the run `r1` with a copy of `workdir`, or with an empty tree; `more` replaces parts of its seed. */
+async function created(
+  dir: string,
+  runsDir: string,
+  { workdir, signal, more }: { workdir?: string; signal?: AbortSignal; more?: Partial<RunSeed> } = {},
+) {
+  const from = workdir === undefined ? 'workdir="none"' : '';
+  const dot = `digraph g { ${from}; start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit }`;
+  const { graph } = checkPipeline('p.dot', dot);
+  if (graph === undefined) throw new Error('the pipeline has errors');
+  const quiet = quietDoors(dir, { FACTORY_SANDBOX: 'none' });
+  const host = signal === undefined ? quiet : { ...quiet, signal };
+  const flags = workdir === undefined ? plainFlags : { ...plainFlags, workdir };
+  const where = { runsDir, runId: 'r1' };
+  // Anew for a test that notes what the disk does.
+  const { create } = await import('../../src/app/run/create.ts');
+  const { workdirSeed } = await import('../../src/app/run/workdir-seed.ts');
+  const seed = await workdirSeed(graph, where, flags, host);
+  return 'problems' in seed ? seed : create(where, { ...seed, ...more }, flags, host);
+}
+
+/** A seed that is refused after `before`. */
+const refusing = (before: () => Promise<unknown> = async () => {}): Partial<RunSeed> => ({
+  workspace: async () => {
+    await before();
+    return { problem: { code: 'x', severity: 'error', message: 'no' } };
   },
 });
 
 test('the folders it made go again', async () => {
   await using it = await home();
-  expect(await createRun(wanted(join(it.path, '.factory/runs'), async () => {}))).toHaveProperty('problem');
+  expect(await created(it.path, join(it.path, '.factory/runs'), { more: refusing() })).toHaveProperty(
+    'problems',
+  );
   expect(await it.list('.')).toEqual([]);
 });
 
@@ -48,7 +54,7 @@ test('another run that was made meanwhile stays', async () => {
     await mkdir(join(runsDir, 'other'));
     await writeFile(join(runsDir, 'other/manifest.json'), '{}');
   };
-  expect(await createRun(wanted(runsDir, other))).toHaveProperty('problem');
+  expect(await created(it.path, runsDir, { more: refusing(other) })).toHaveProperty('problems');
   expect(await it.list('.factory/runs')).toEqual(['other']);
   expect(await it.list('.factory')).toEqual(['.gitignore', 'runs']);
 });
@@ -58,10 +64,9 @@ test('a disk that keeps no modes is refused as the place of runs, and not the wo
   using disk = diskIn(it.path, 'FAT (FUSE)');
   if (disk === undefined) return context.skip();
   await symlink('x', join(it.path, 'l/to'));
-  const refused = async (workdir: string | undefined) => {
-    const run = wanted(join(disk.path, 'runs'), async () => {});
-    const made = await createRun({ ...run, workdir, historian: undefined });
-    return 'problem' in made ? made.problem : undefined;
+  const refused = async (workdir: string) => {
+    const run = await created(it.path, join(disk.path, 'runs'), { workdir });
+    return 'problems' in run ? run.problems[0] : undefined;
   };
   const fix = 'name another folder with --runsdir';
   expect(await refused(join(it.path, 'w'))).toMatchObject({ code: 'runsdir', fix });
@@ -81,12 +86,10 @@ test("the package around the runs directory does not reach the product's files",
 
 test('a signal while the workdir is copied ends the copy, and nothing of the run is left', async () => {
   await using it = await home({ 'work/a.txt': 'a', 'work/b.txt': 'b' });
-  const { historian: _, ...plain } = wanted(join(it.path, '.factory/runs'), async () => {});
-  const run = { ...plain, historian: undefined, workdir: join(it.path, 'work') };
-  const made = await createRun({ ...run, signal: AbortSignal.abort('SIGINT') });
-  expect(made).toMatchObject({
+  const options = { workdir: 'work', signal: AbortSignal.abort('SIGINT') };
+  expect(await created(it.path, join(it.path, '.factory/runs'), options)).toMatchObject({
     code: 130,
-    problem: { message: expect.stringContaining('by SIGINT before') },
+    problems: [{ message: expect.stringContaining('by SIGINT before') }],
   });
   expect(await it.list('.')).toEqual(['work']);
 });
@@ -99,17 +102,10 @@ test.each([
   async (_, workdir, content) => {
     await using it = await home({ 'work/a.txt': content });
     const runsDir = join(it.path, 'runs');
-    const { historian: _h, ...plain } = wanted(runsDir, async () => {});
     using disk = noteDisk();
-    const prepare = await import('../../src/app/run/create-run.ts');
-    const made = await prepare.createRun({
-      ...plain,
-      workdir: workdir && join(it.path, workdir),
-      keep: { 'kept.json': '{}' },
-      historian: undefined,
-      manifest: () => ({}) as Manifest,
-    });
-    expect(made).toHaveProperty('runDir');
+    const more = { keep: { 'kept.json': '{}' } };
+    const run = await created(it.path, runsDir, workdir === undefined ? { more } : { workdir, more });
+    expect(run).toHaveProperty('runDir');
     const named = disk.told.findLastIndex((what) => what.startsWith('moved') && what.endsWith('.new'));
     const before = disk.told.slice(0, named).map((what) => what.replace(/^.*\.new/, 'flushed '));
     // The workspace is there in its snapshot.
@@ -127,9 +123,10 @@ test('what it copied goes again also where a folder of it may not be written in'
   await symlink('elsewhere', join(it.path, 'work/.factory'));
   await chmod(join(it.path, 'work/locked'), 0o555);
   await asHeldByModes(it.path, async () => {
-    const { historian: _, ...plain } = wanted(join(it.path, 'runs'), async () => {});
-    const made = await createRun({ ...plain, historian: undefined, workdir: join(it.path, 'work') });
-    expect(made).toMatchObject({ problem: { message: expect.stringContaining('.factory in the workdir') } });
+    const run = await created(it.path, join(it.path, 'runs'), { workdir: 'work' });
+    expect(run).toMatchObject({
+      problems: [{ message: expect.stringContaining('.factory in the workdir') }],
+    });
     expect(await it.list('.')).toEqual(['work']);
   });
   await chmod(join(it.path, 'work/locked'), 0o755);
@@ -138,8 +135,8 @@ test('what it copied goes again also where a folder of it may not be written in'
 test.for(['nowhere', 'work'])('a link to %s with the run’s name counts as an existing run', async (to) => {
   await using it = await home({ 'work/a.txt': 'a', 'runs/other/a.txt': 'a' });
   await symlink(to, join(it.path, 'runs/r1'));
-  const { historian: _, ...plain } = wanted(join(it.path, 'runs'), async () => {});
-  const made = await createRun({ ...plain, historian: undefined, manifest: () => ({}) as Manifest });
-  expect(made).toMatchObject({ problem: { code: 'usage', message: expect.stringContaining('a run "r1"') } });
+  expect(await created(it.path, join(it.path, 'runs'))).toMatchObject({
+    problems: [{ code: 'usage', message: expect.stringContaining('a run "r1"') }],
+  });
   expect(await it.list('runs')).toEqual(['other', 'r1']);
 });

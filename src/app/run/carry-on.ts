@@ -1,96 +1,68 @@
-/** Resumes runs: waits for the time of a suspended one, checks for changes, and executes it. */
-import type { Caps } from '../../core/budget/limits.ts';
+/** Carries runs on to their end: new ones, and those that are resumed. */
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { endsByTime } from '../../core/outcome.ts';
 import { quoteWord } from '../../core/policy/words.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
-import type { Texts } from '../../engine/run-context.ts';
 import { namedRun } from '../../run/runs.ts';
-import { type Inputs, readInputs, textsOf, textsOfManifest } from '../inputs.ts';
+import { type Inputs, readInputs } from '../inputs.ts';
 import { storedGraph } from '../read-pipeline.ts';
-import type { AgentAssignment } from '../resolve-agents.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
+import { completeResult, unreportedEnd } from './complete-run.ts';
+import type { NewRun } from './create.ts';
 import { executeRun } from './execute-run.ts';
-import { completeResult, finishedRun, unreportedEnd } from './finish-run.ts';
-import { prepareResume } from './prepare-resume.ts';
-import type { CreatedRun, NotCreated } from './run-directory.ts';
-import { checkRunOwner, loadRunState, type RunStanding } from './run-state.ts';
+import { finishedRun } from './run-end.ts';
+import { checkRunOwner, loadRunState, type StoredRun } from './run-state.ts';
+import { type TermsRequest, termsOf, withTerms } from './terms.ts';
 import { type AddedNode, addedBefore, checkUnchangedInputs, editedAfterwards } from './unchanged-inputs.ts';
 import { outageClock, stillParked } from './wait.ts';
 
-/** Resumes a run from its checkpoint. `graph` is the present pipeline, if it can be read (undefined for a fork that
- *  keeps its texts). A suspended run is resumed at its time: with `flags.wait` after waiting for that, each time. */
-export async function resumeRun(
-  runDir: string,
-  graph: Graph | undefined,
+/** A run that has begun earlier. `graph` is the present pipeline, if it can be read; undefined for one that keeps its texts. */
+export type ExistingRun = { readonly runDir: string; readonly graph: Graph | undefined };
+
+/** Executes the run from its checkpoint to its end. A suspended run is resumed at its time: with `flags.wait` after waiting for
+ *  that, each time. */
+export async function carryOn(
+  run: NewRun | ExistingRun,
   flags: RunFlags,
   host: Host,
 ): Promise<Finished | Refusal> {
   const patience = outageClock(host.clock);
-  const sleeping = await stillParked(runDir, { graph }, flags, host, patience);
-  if (typeof sleeping === 'object') return sleeping;
-  const waited = sleeping === 'slept' && !flags.acceptChanges;
-  const ended = await resumeOnce(runDir, graph, flags, host, waited);
-  return resumeAfterWaits(runDir, graph, ended, flags, host, patience);
-}
-
-/** Executes a new run to its end, or returns why it could not be created. */
-export async function driveMade(
-  made: CreatedRun | NotCreated,
-  graph: Graph,
-  given: { readonly casting: AgentAssignment; readonly inputs: Texts; readonly caps: Caps },
-  flags: RunFlags,
-  host: Host,
-): Promise<Finished | Refusal> {
-  if ('problem' in made) {
-    const { problem, code } = made;
-    return { problems: [problem], ...(code === undefined ? {} : { code }) };
-  }
-  for (const note of made.notes) host.log('warn', note);
-  const { runDir } = made;
-  const ended = await executeRun(graph, runDir, { ...given, resumed: false, made: made.made }, flags, host);
-  return resumeAfterWaits(made.runDir, graph, ended, flags, host);
-}
-
-/** With `flags.wait`: resumes a suspended run until it ends otherwise. */
-async function resumeAfterWaits(
-  runDir: string,
-  graph: Graph | undefined,
-  ended: Finished | Refusal,
-  flags: RunFlags,
-  host: Host,
-  patience = outageClock(host.clock),
-): Promise<Finished | Refusal> {
-  let last = ended;
+  const isNew = 'terms' in run;
+  const existing = isNew ? { runDir: run.runDir, graph: run.terms.graph } : run;
   // These flags count once: the manifest keeps their values, or they were meant for the first resume.
   const later: RunFlags = { ...flags, vars: {}, acceptChanges: false, takeOver: false, now: false };
   const { script: _, prices: __, ...again } = later;
-  while (flags.wait === true && 'result' in last && endsByTime(last.result.status) && !host.signal.aborted) {
-    const sleeping = await stillParked(runDir, undefined, again, host, patience);
+  let ended = isNew ? await executeRun(run, flags, host) : undefined;
+  while (ended === undefined || resumesAgain(ended, flags, host)) {
+    const [begins, now] = ended === undefined ? [existing, flags] : [undefined, again];
+    const sleeping = await stillParked(existing.runDir, begins, now, host, patience);
     if (typeof sleeping === 'object') return sleeping;
-    last = await resumeOnce(runDir, graph, again, host, true);
+    // This process checked the inputs before it waited, so the run keeps the texts of that time.
+    const waited = ended !== undefined || (sleeping === 'slept' && !flags.acceptChanges);
+    ended = await resume(existing, now, host, waited);
   }
-  return last;
+  return ended;
 }
 
-/** `waited`: this process checked the inputs before it waited, so that the run keeps the texts of that time. */
-async function resumeOnce(
-  runDir: string,
-  graph: Graph | undefined,
+const resumesAgain = (ended: Finished | Refusal, flags: RunFlags, { signal }: Host): boolean =>
+  flags.wait === true && 'result' in ended && endsByTime(ended.result.status) && !signal.aborted;
+
+async function resume(
+  run: ExistingRun,
   flags: RunFlags,
   host: Host,
-  waited = false,
+  waited: boolean,
 ): Promise<Finished | Refusal> {
-  const stands = await loadRunState(runDir);
-  if ('problems' in stands) return stands;
-  const { manifest, history } = stands;
+  const { runDir, graph } = run;
+  const recorded = await loadRunState(runDir);
+  if ('problems' in recorded) return recorded;
+  const { manifest, history } = recorded;
   const stored = storedGraph(manifest);
-  const { checkpoint } = history;
   const takeOver = flags.takeOver === true;
   const finished = await finishedRun(manifest, history, runDir, host);
   if (finished !== undefined) {
-    const end = { manifest, state: checkpoint, result: finished.result };
+    const end = { manifest, state: history.checkpoint, result: finished.result };
     const completed = await completeResult(runDir, end, takeOver, host);
     return typeof completed === 'object' ? completed : finished;
   }
@@ -103,27 +75,39 @@ async function resumeOnce(
     if (unreported !== undefined) return unreported;
   }
   for (const change of checked.accepted) host.log('warn', `accepted: ${change.message}`);
-  const texts = await textsNow(stands, { runDir, stored, graph }, flags, host);
+  const texts = await textsNow(recorded, run, stored, flags, host);
   if ('problems' in texts) return texts;
   const { current, inputs, fresh } = texts;
   const { replay_of: of } = manifest;
   const offline = of?.live === false && flags.live !== true;
-  const given = { runDir, fresh, script: flags.acceptChanges ? flags.script : undefined, offline };
-  const ready = await prepareResume(current, manifest, given, flags, host);
-  if ('problems' in ready) return ready;
-  const { casting, caps, script } = ready;
+  const script = flags.acceptChanges ? flags.script : undefined;
+  const former = { runDir, manifest };
+  const terms = await termsOf({ graph: current, former, inputs, script, offline }, flags, host);
+  if ('problems' in terms) return terms;
   const live = of !== undefined && flags.live === true ? { replay_of: { ...of, live: true } } : {};
-  const change = { manifest: { ...ready.manifest, ...live }, files: fresh?.files ?? {}, script };
-  return executeRun(current, runDir, { casting, inputs, caps, resumed: true, waited, change }, flags, host);
+  const forked = fresh === undefined ? {} : comparedWithItsFile(manifest);
+  const change = {
+    manifest: { ...withTerms(manifest, terms), ...forked, ...live },
+    files: fresh?.files ?? {},
+    script: terms.script.text,
+  };
+  return executeRun({ runDir, terms, change, waited }, flags, host);
 }
+
+/** A fork that accepted the texts of its pipeline file is compared with that file from then on. */
+const comparedWithItsFile = ({ forked_from: fork }: Manifest): Pick<Manifest, 'forked_from'> =>
+  fork === undefined
+    ? {}
+    : { forked_from: { ...fork, changed: [...new Set([...fork.changed, 'pipeline'])] } };
 
 /** The pipeline and the texts that the run continues with: its own, or with `--accept-changes` those of the files. */
 async function textsNow(
-  { manifest, history: { checkpoint } }: RunStanding,
-  { runDir, stored, graph }: { runDir: string; stored: Graph | undefined; graph: Graph | undefined },
+  { manifest, history: { checkpoint } }: StoredRun,
+  { runDir, graph }: ExistingRun,
+  stored: Graph | undefined,
   flags: RunFlags,
   host: Host,
-): Promise<{ current: Graph; inputs: Texts; fresh: Inputs | undefined } | Refusal> {
+): Promise<{ current: Graph; inputs: TermsRequest['inputs']; fresh: Inputs | undefined } | Refusal> {
   const accepts = flags.acceptChanges && manifest.replay_of === undefined;
   if (accepts && graph === undefined)
     host.log('warn', 'the run keeps its texts: the pipeline file cannot be read');
@@ -137,7 +121,8 @@ async function textsNow(
       `the next node of the run is "${checkpoint.next_node}", which the changed pipeline does not have`,
       'restore the node under that id, or start a new run',
     );
-  if (changed === undefined) return { current, inputs: textsOfManifest(manifest), fresh: undefined };
+  if (changed === undefined)
+    return { current, inputs: { ...manifest, schemas: manifest.schemas ?? {} }, fresh: undefined };
   // Variables that are not set again keep the run's values, whatever their files contain now.
   const kept = { variables: manifest.variables, files: {} };
   const read = await readInputs(changed, flags.vars, host.cwd, kept);
@@ -148,7 +133,7 @@ async function textsNow(
     host.log('warn', againWith(id, changed, runDir, host));
   for (const added of addedBefore(stored, changed, checkpoint))
     host.log('warn', passedBy(added, changed, runDir, host));
-  return { current, inputs: textsOf(fresh), fresh };
+  return { current, inputs: fresh, fresh };
 }
 
 /** The change of a finished node has no effect: how to run it again with its new text. */

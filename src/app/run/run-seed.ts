@@ -1,35 +1,28 @@
-/** Starts a run from a checkpoint of another run, which is only read. */
+/** The seed of a run that begins at a checkpoint of another run, which is only read. */
 import { dirname, resolve } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
-import { type Json, own } from '../../core/json.ts';
+import { own } from '../../core/json.ts';
 import { buildsHistory, goalOf } from '../../core/pipeline.ts';
 import type { ForkedFrom, Manifest, ReplayOf } from '../../core/records/manifest.ts';
 import { momentText } from '../../core/records/names.ts';
 import type { CallRecord, RunRecord } from '../../core/records/visit.ts';
-import { sha256 } from '../../core/sha256.ts';
-import { forkHistory } from '../../git/fork-history.ts';
-import { ForeignHistory, foreignHistoryText } from '../../git/guard.ts';
 import { openHoldout, type SealedHoldout } from '../../holdout/mount.ts';
 import { readPlain } from '../../platform/files/read.ts';
-import { GitError } from '../../platform/git.ts';
-import { packageVersion } from '../../platform/package.ts';
 import { inputPath } from '../../run/inputs.ts';
 import type { Moment } from '../../run/moment.ts';
 import { readRun } from '../../run/run-journal.ts';
 import { readManifest } from '../../run/runs.ts';
 import { stateAfter } from '../../run/visits.ts';
-import { type Inputs, readInputs, textsOf } from '../inputs.ts';
+import { type Inputs, readInputs } from '../inputs.ts';
 import { storedGraphInPlace } from '../read-pipeline.ts';
-import { scriptProblem } from '../resolve-agents.ts';
-import { type Sandbox, sandboxOfRun } from '../sandbox.ts';
-import { type Finished, type Host, keptScript, type RunFlags } from '../types.ts';
-import { createFork, hashOfRecords, type NewFork } from './fork-directory.ts';
-import { prepareResume, type ReadyResume } from './prepare-resume.ts';
-import { driveMade } from './resume.ts';
+import type { Host, RunFlags } from '../types.ts';
+import { copyRun, hashOfRecords, sealAgain, writeCopiedJournal } from './copy-run.ts';
+import type { RunSeed } from './create.ts';
+import type { RunTerms } from './terms.ts';
 
-/** What makes a fork a replay. */
-export type ReplayStart = {
+/** The answers that a replay gets from the record of another run. */
+export type RecordedAnswers = {
   readonly replayOf: Omit<ReplayOf, 'changed'>;
   /** All records of the recorded run. */
   readonly records: readonly RunRecord[];
@@ -39,21 +32,19 @@ export type ReplayStart = {
   readonly isFork: boolean;
 };
 
-/** Starts a run from the checkpoint `moment` of the run in `runDir` and runs it to its end; `graph` replaces that run's
- *  pipeline. The other run is only read. When it refuses, nothing is left behind. */
-export async function forkRun(
+/** The run in `runDir` up to the checkpoint `moment`; `graph` replaces its pipeline. */
+export async function runSeed(
   runDir: string,
   moment: Moment,
   graph: Graph | undefined,
-  where: { readonly runsDir: string; readonly runId: string },
   flags: RunFlags,
-  host: Host,
-  replay?: ReplayStart,
-): Promise<Finished | Refusal> {
+  { cwd, env }: Host,
+  answers?: RecordedAnswers,
+): Promise<RunSeed | Refusal> {
   const read = await readManifest(runDir);
   if (!read.ok) return refused('manifest', read.why);
   const old = read.manifest;
-  const current = replay?.graph ?? graph ?? storedGraphInPlace(old);
+  const current = answers?.graph ?? graph ?? storedGraphInPlace(old);
   if (current === undefined)
     return refused(
       'fork-pipeline',
@@ -62,143 +53,87 @@ export async function forkRun(
     );
   const unforkable = forkProblem(old, moment, current);
   if (unforkable !== undefined) return unforkable;
-
-  const inputs = await inputsOf(old, runDir, graph, current, flags, host.cwd);
+  const inputs = await inputsOf(old, runDir, graph, current, flags, cwd);
   if ('problems' in inputs) return inputs;
-  const given = {
-    runDir,
-    fresh: inputs,
-    script: scriptOf(old, graph, current, flags, host.cwd),
-    offline: replay !== undefined && !replay.replayOf.live,
-  };
-  const ready = await prepareResume(current, old, given, flags, host);
-  if ('problems' in ready) return ready;
-  const { casting, caps, answers } = ready;
-  const mismatch =
-    casting.main?.name === 'scripted' && answers !== undefined
-      ? scriptProblem(answers.script, inputs)
-      : undefined;
-  if (mismatch !== undefined) return { problems: [mismatch] };
-
-  const judge = await openHoldout(resolve(runDir), old, host.env);
-  if ('problems' in judge) return judge;
-  const sandbox = await sandboxOfRun(current, old, where.runsDir, flags.sandbox, host);
-  if ('problems' in sandbox) return sandbox;
+  const opened = await openHoldout(resolve(runDir), old, env);
+  if ('problems' in opened) return opened;
   const history = await readRun(runDir);
   if (!history.ok) return refused('run-files', history.why);
-  const { sealed } = judge;
-  const { account } = sandbox;
-  const from = { old, runDir: resolve(runDir), moment, calls: history.calls, replay };
-  const fork = { ...from, ...where, inputs, ready, graph, goal: goalOf(current), sealed, account };
-  const made = await createFork(forkOf(fork, flags, host)).catch((error: unknown) => {
-    if (error instanceof GitError) return historyProblem(old, error);
-    throw error;
-  });
-  if ('problems' in made) return made;
-  return driveMade(made, current, { casting, inputs: textsOf(inputs), caps }, flags, host);
+  const { sealed } = opened;
+  const from = { old, runDir: resolve(runDir), moment, calls: history.calls, answers };
+  const prefix: Prefix = { ...from, inputs, graph, current, flags, cwd, env, sealed };
+  return {
+    graph: current,
+    former: { runDir, manifest: old },
+    inputs,
+    script: scriptOf(old, graph, current, flags, cwd),
+    offline: answers !== undefined && !answers.replayOf.live,
+    code: 'snapshots',
+    workdir: old.original_workdir,
+    holdout: old.holdout,
+    keep: {},
+    // Before the beginning of a forked run the workspace may have texts that were changed for it.
+    isNew: newTexts(old, inputs, isFork(answers) && moment.records.length <= (old.forked_from?.seq ?? 0)),
+    ...fillingOf(prefix),
+  };
 }
 
-/** The run that is forked, and what the new one begins with. */
-type Fork = {
+/** The beginning of a run, and what the new one has instead. */
+type Prefix = {
   readonly old: Manifest;
   readonly runDir: string;
   readonly moment: Moment;
   readonly calls: readonly CallRecord[];
-  readonly replay: ReplayStart | undefined;
-  readonly runsDir: string;
-  readonly runId: string;
+  readonly answers: RecordedAnswers | undefined;
   readonly inputs: Inputs;
-  readonly ready: ReadyResume;
   readonly graph: Graph | undefined;
-  readonly goal: Json | undefined;
+  readonly current: Graph;
+  readonly flags: RunFlags;
+  readonly cwd: string;
+  readonly env: Host['env'];
   readonly sealed: SealedHoldout | undefined;
-  readonly account: Sandbox['account'];
 };
 
-/** Everything that the new run directory is created from. */
-function forkOf(fork: Fork, flags: RunFlags, host: Host): NewFork {
-  const { old, runDir, moment, calls, replay, runsDir, runId, inputs, ready, goal, sealed } = fork;
-  const startedAt = host.clock.now().toISOString();
-  const unique = sha256(`${runsDir}\0${startedAt}\0${host.clock.monotonic()}`).slice(0, 16);
-  const { records } = moment;
-  const kept = ready.manifest.agent.script;
-  const script = ready.script ?? (kept === undefined ? undefined : ready.answers?.text);
-  // Before the beginning of a forked run the workspace may have texts that were changed for it.
-  const inherited = isFork(replay) && records.length <= (old.forked_from?.seq ?? 0);
-  const { env } = host;
-  const { tool_state: toolState } = stateAfter(records);
-  const keepLater = replay !== undefined;
+/** A replay of a whole run begins where that one began: with its fork, if it was one. */
+const isFork = (answers: RecordedAnswers | undefined): boolean => answers === undefined || answers.isFork;
+
+/** How the new run's directory is filled. */
+function fillingOf(prefix: Prefix): Pick<RunSeed, 'workspace' | 'seal' | 'journal'> {
+  const { old, runDir, moment, calls, answers, current, env, sealed } = prefix;
+  const { records, snapshot } = moment;
+  const replayed = answers && { records: answers.records, tools: answers.replayOf.run_tools !== true };
   return {
-    startedAt,
-    signal: host.signal,
-    runId,
-    unique,
-    runsDir,
-    from: runDir,
-    otherPaths: [dirname(old.workspace_path)],
-    records,
-    calls,
-    replay: replay && { records: replay.records, tools: replay.replayOf.run_tools !== true },
-    snapshot: moment.snapshot,
-    ...filesOf(old, inputs, inherited),
-    goal,
-    keep: script === undefined ? {} : { [kept?.stored ?? keptScript]: script },
-    sealed: sealed && old.holdout && { holdout: old.holdout, files: sealed.files() },
-    env,
-    manifest: (workspace, holdout) => ({
-      ...manifestOf(fork, flags, host.cwd),
-      ...(holdout === undefined ? {} : { holdout }),
-      workspace_path: workspace,
-      started_at: startedAt,
-      marker: `${runId}.${unique}`,
-    }),
-    history:
-      old.git &&
-      ((copied, to, workspace) => forkHistory({ from: copied, to, workspace, toolState, env, keepLater })),
+    async workspace(at, terms) {
+      const copied = await copyRun(runDir, at, { old, records, snapshot, replayed, env });
+      return 'problem' in copied ? copied : { ...copied, origin: originOf(prefix, terms) };
+    },
+    seal: (at) => sealAgain(old, sealed, at.root, env),
+    journal: (building, manifest, { snapshot: taken, final }) =>
+      writeCopiedJournal(
+        { dir: runDir, paths: [runDir, dirname(old.workspace_path)], records, calls, goal: goalOf(current) },
+        { building, final, manifest, snapshot: taken },
+      ),
   };
 }
 
-/** A replay of a whole run begins where that one began: with its fork, if it was one. */
-const isFork = (replay: ReplayStart | undefined): boolean => replay === undefined || replay.isFork;
-
-/** The manifest of the new run, without what only its directory knows. */
-function manifestOf(
-  { old, runDir, moment, replay, runId, inputs, ready, graph, goal, account }: Fork,
-  flags: RunFlags,
-  cwd: string,
-): Omit<Manifest, 'holdout'> {
-  const changed = changesOf(old, ready.manifest, inputs, flags, Object.keys(replay?.replayOf.prompts ?? {}));
+/** Where the new run comes from. */
+function originOf({ old, runDir, moment, answers, inputs, graph, flags, cwd }: Prefix, { facts }: RunTerms) {
+  const changed = changesOf(old, facts, inputs, flags, Object.keys(answers?.replayOf.prompts ?? {}));
   const { records, before } = moment;
   const { node, visit } = moment.visit;
   const at = { node, visit, before, seq: records.length, sha256: hashOfRecords(records) };
   const forked: ForkedFrom = { run_id: old.run_id, run_dir: runDir, ...at, changed };
-  const link = isFork(replay) ? forked : old.forked_from;
-  const { goal: _, forked_from: __, replay_of: ___, holdout: ____, ...base } = ready.manifest;
+  const link = isFork(answers) ? forked : old.forked_from;
+  const { pipeline_path, pipeline_file, original_workdir, base_commit, workdir_kind, git } = old;
   return {
-    ...base,
-    ...(goal === undefined ? {} : { goal }),
-    run_id: runId,
-    ...(graph === undefined ? {} : { pipeline_path: graph.file, pipeline_file: resolve(cwd, graph.file) }),
-    factory_version: packageVersion(),
-    node_version: process.version,
-    env_pass: [...new Set([...old.env_pass, ...flags.envPass])],
-    sandbox: account,
-    not_enforced: account.missing,
+    ...(graph === undefined
+      ? { pipeline_path, pipeline_file }
+      : { pipeline_path: graph.file, pipeline_file: resolve(cwd, graph.file) }),
+    ...{ original_workdir, base_commit, workdir_kind, git },
     ...(link === undefined ? {} : { forked_from: link }),
-    ...(replay === undefined ? {} : { replay_of: { ...replay.replayOf, changed } }),
+    ...(answers === undefined ? {} : { replay_of: { ...answers.replayOf, changed } }),
   };
 }
-
-const historyProblem = (old: Manifest, error: GitError): Refusal =>
-  refused(
-    'git-history',
-    `the history of run ${old.run_id} cannot be copied: ${error.message}`,
-    error instanceof ForeignHistory
-      ? foreignHistoryText
-      : error.missing
-        ? 'install git'
-        : 'restore the run directory from a copy if there is one',
-  );
 
 /** Why a run cannot begin at `moment` with the pipeline `current`, or undefined. */
 function forkProblem(old: Manifest, moment: Moment, current: Graph): Refusal | undefined {
@@ -283,25 +218,22 @@ async function inputsOf(
   return 'problems' in read ? { problems: read.problems } : read.inputs;
 }
 
-/** Texts of file variables by the name of their file, and which of them are to be written to the workspace: those that were
- *  changed, or all where the workspace is `inherited`. */
-function filesOf(old: Manifest, inputs: Inputs, inherited: boolean) {
-  const files: Record<string, string> = {};
-  const changed = new Set<string>();
-  for (const [name, { file }] of Object.entries(inputs.variables)) {
-    const text = inputs.files[name];
-    if (file === undefined || text === undefined) continue;
-    files[file.stored] = text;
+/** Whether the run gets other texts of file variables than the old one, by the names of their files; all are `inherited` with a
+ *  workspace that may have others. */
+function newTexts(old: Manifest, inputs: Inputs, inherited: boolean): (stored: string) => boolean {
+  const changed = Object.entries(inputs.variables).flatMap(([name, { file }]) => {
     const was = old.variables[name]?.file;
-    if (inherited || was?.sha256 !== file.sha256 || was.stored !== file.stored) changed.add(file.stored);
-  }
-  return { files, changed };
+    return file !== undefined && (inherited || was?.sha256 !== file.sha256 || was.stored !== file.stored)
+      ? [file.stored]
+      : [];
+  });
+  return (stored) => changed.includes(stored);
 }
 
 /** How the new run differs from the other one, for its manifest. `replaced`: nodes with another prompt than the pipeline's. */
 function changesOf(
   old: Manifest,
-  now: Manifest,
+  now: RunTerms['facts'],
   inputs: Inputs,
   flags: RunFlags,
   replaced: readonly string[],

@@ -1,0 +1,67 @@
+/** Opens what the nodes of a run are executed with: its agents, programs, texts and secrets. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createAgents } from '../../agents/index.ts';
+import { backendOf } from '../../core/pipeline.ts';
+import { historyLayout, layout } from '../../core/records/layout.ts';
+import { startRecordIn } from '../../core/records/visit.ts';
+import { withFlags } from '../../core/settings/typing.ts';
+import { allPassed } from '../../engine/environment.ts';
+import { executeHere } from '../../engine/layers/index.ts';
+import { realEvery } from '../../platform/clock.ts';
+import { packageRoot } from '../../platform/package.ts';
+import { realSpawn } from '../../platform/process/spawn.ts';
+import { OutOfMemory } from '../../platform/process/spawn-error.ts';
+import { confining } from '../../platform/sandbox/spawn.ts';
+import { openLiveTexts } from '../../run/live-texts.ts';
+import { schemaOf } from '../inputs.ts';
+import { kinds } from '../kinds.ts';
+import type { Sandbox } from '../sandbox.ts';
+import { keptSecrets } from '../secrets.ts';
+import type { LoadedRun } from './own-run.ts';
+
+export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox }) {
+  const { runDir, task, recorded, manifest, sandbox, flags, host, lock } = run;
+  const { graph, texts, agents: plans, caps } = task.terms;
+  const { maxVisits, commandTimeoutMs } = caps;
+  const { variables, prompts, inputFiles, schemas } = texts;
+  const { env, clock, log, ownSteps } = host;
+  const { workspace, history } = layout(runDir);
+  const readText = (path: string) => readFile(path, 'utf8');
+  const agents = await createAgents(plans.plans, { env, clock, readFile: readText });
+  const live = openLiveTexts(runDir, clock);
+  const value = {
+    graph: withFlags(graph, { maxVisits, modelCallMs: commandTimeoutMs }),
+    runId: manifest.run_id,
+    workspace,
+    start: startRecordIn(recorded.history.records).snapshot,
+    ...{ clock, env, log, ownSteps, variables, prompts, inputFiles, commandTimeoutMs },
+    spawn: confining(realSpawn, sandbox.ladder),
+    confinement: sandbox.confinement,
+    envPass: [...manifest.env_pass, ...flags.envPass],
+    secrets: keptSecrets(env, manifest).secrets,
+    marker: manifest.marker,
+    epoch: lock.epoch,
+    factoryBin: join(packageRoot(), 'dist', 'bin'),
+    node: process.execPath,
+    schema: (reference: string) => schemaOf(reference, schemas),
+    agentFor: (node: Parameters<typeof backendOf>[0]) => agents.get(backendOf(node)),
+    historyEnv: manifest.git === undefined ? {} : historyEnvironment(history, workspace),
+    watcher: live.watching(host.watcher),
+    every: realEvery,
+    outOfMemory: new OutOfMemory(),
+    kinds,
+    execute: executeHere,
+    waited: 'change' in task && task.waited,
+    stopAfter: env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
+  };
+  for (const passed of allPassed(value))
+    log('warn', 'env_pass="*": all secrets of the environment are passed', passed);
+  return { value, close: () => live.close() };
+}
+
+const historyEnvironment = (history: string, workspace: string): Readonly<Record<string, string>> => ({
+  GIT_DIR: history,
+  GIT_WORK_TREE: workspace,
+  GIT_INDEX_FILE: historyLayout(history).index,
+});

@@ -1,0 +1,106 @@
+/** Opens the records of a run: the exchanges with agents, the events and the trace, the journal, the costs. */
+import type { ParsedGraph } from '../../core/graph.ts';
+import { codergens } from '../../core/pipeline.ts';
+import { layout } from '../../core/records/layout.ts';
+import { readGraph } from '../../dot/read.ts';
+import { nodeInput } from '../../engine/event-log.ts';
+import type { Run } from '../../engine/run-context.ts';
+import { Superseded } from '../../platform/files/fence.ts';
+import type { ExchangeLog } from '../../run/exchanges.ts';
+import { marksByPath } from '../../run/marks.ts';
+import { rebuildViews } from '../../run/rebuild.ts';
+import { openRunJournal, type RunJournal } from '../../run/run-journal.ts';
+import type { ViewFile } from '../../run/view-file.ts';
+import type { Snapshots } from '../../workspace/snapshot.ts';
+import type { Host } from '../types.ts';
+import { openRunBudget } from './budget.ts';
+import type { LoadedRun } from './own-run.ts';
+import type { StoredRun } from './run-state.ts';
+
+/** What only some runs have, loaded for them only: the record of exchanges with agents, and a replay's answers. */
+export async function exchangesOfRun(run: LoadedRun & { readonly snapshots: Snapshots }) {
+  const { runDir, task, recorded, manifest, snapshots, host } = run;
+  const { graph, texts } = task.terms;
+  if (codergens(graph).length === 0 && manifest.replay_of === undefined)
+    return { value: { exchanges: undefined, replay: undefined } };
+  const { exchangesOf, openReplay } = await import('./open-replay.ts');
+  const follows = await openReplay(runDir, manifest, texts.variables, snapshots, host);
+  if ('problems' in follows) return follows;
+  const exchanges = exchangesOf(graph, runDir, recorded.history);
+  return { value: { exchanges, replay: follows.replay }, close: exchanges && (() => exchanges.close()) };
+}
+
+/** The guard against leaks of the holdout. */
+export async function leakGuard(run: LoadedRun & { readonly snapshots: Snapshots }) {
+  const { runDir, recorded, manifest, snapshots, sealed } = run;
+  if (sealed === undefined) return { value: { leaks: undefined } };
+  const { openLeaks } = await import('../../holdout/leak-guard.ts');
+  const { leaks } = await openLeaks(runDir, manifest, recorded.history.records, snapshots, sealed);
+  return { value: { leaks } };
+}
+
+export async function eventsAndTrace({ runDir, recorded, lock, host }: LoadedRun) {
+  const { events, trace } = await openEndRecords(runDir, recorded, lock.epoch, host);
+  return { value: { events, trace }, close: () => Promise.all([events.close(), trace.close()]) };
+}
+
+/** The journal. A commit is refused as soon as another process has the run. */
+export async function journalOfRun(run: LoadedRun & { readonly exchanges: ExchangeLog | undefined }) {
+  const { runDir, recorded, manifest, lock, exchanges } = run;
+  const marks = () => marksByPath(exchanges?.mark());
+  const options = { runId: manifest.run_id, epoch: lock.epoch };
+  const written = await openRunJournal(runDir, options, recorded.history, marks);
+  const journal: Run['journal'] = {
+    note: (line) => written.note(line),
+    mark: () => written.mark(),
+    commit: async (line, before) => {
+      lock.assertOwner();
+      if (!(await lock.stillOwner())) {
+        const { locks } = layout(runDir);
+        throw new Superseded(
+          `the lock of run ${manifest.run_id} is gone: ${locks} was removed or taken over; this process stops`,
+        );
+      }
+      return written.commit(line, before);
+    },
+  };
+  return { value: { journal, marks, visits: () => written.visits() }, close: () => written.close() };
+}
+
+type Writable = { readonly journal: Pick<RunJournal, 'note' | 'commit'> };
+
+export async function costsOfRun({
+  runDir,
+  task,
+  recorded,
+  manifest,
+  resumed,
+  journal,
+  host,
+}: LoadedRun & Writable) {
+  const { calls, checkpoint: loaded } = recorded.history;
+  const about = { manifest, calls, loaded, resumed, caps: task.terms.caps };
+  const { costs, caps, close } = await openRunBudget(runDir, journal, about, host);
+  return { value: { costs, caps }, close };
+}
+
+/** Opens the events and the trace of a run after the views of its journal were brought up to date. */
+export async function openEndRecords(
+  runDir: string,
+  recorded: StoredRun,
+  epoch: number,
+  { log }: Pick<Host, 'log'>,
+): Promise<{ readonly events: ViewFile; readonly trace: ViewFile }> {
+  const { manifest } = recorded;
+  let graph: ParsedGraph | undefined;
+  const input = (id: string) => {
+    graph ??= readGraph(manifest.pipeline_path, manifest.pipeline.text).graph;
+    const node = graph?.nodes.get(id);
+    const unknown = { node_type: '', node_shape: '', node_attrs: {}, workspace: manifest.workspace_path };
+    return node === undefined ? unknown : nodeInput(node, manifest.workspace_path);
+  };
+  const owner = { runId: manifest.run_id, epoch };
+  const { events, trace, rewritten } = await rebuildViews(recorded, owner, { runDir, input });
+  for (const line of rewritten) log('info', line);
+  return { events, trace };
+}

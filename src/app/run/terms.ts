@@ -1,0 +1,217 @@
+/** What a run is executed with, whether it starts, is forked, replays or resumes: agents, limits and prices, and how the manifest
+ *  records them. */
+import type { Caps } from '../../core/budget/limits.ts';
+import { type Refusal, refused } from '../../core/diagnostic.ts';
+import type { Graph } from '../../core/graph.ts';
+import { codergens, goalOf } from '../../core/pipeline.ts';
+import type { Manifest } from '../../core/records/manifest.ts';
+import { sha256 } from '../../core/sha256.ts';
+import type { Texts } from '../../engine/run-context.ts';
+import { budgetGiven } from '../../engine/shared-budget.ts';
+import { readPlain } from '../../platform/files/read.ts';
+import { inputPath } from '../../run/inputs.ts';
+import { type Inputs, textsOf } from '../inputs.ts';
+import { limitsForManifest, limitsNow, limitsOfGraph, limitsWith } from '../limits.ts';
+import {
+  type AgentAssignment,
+  describeAgent,
+  type LoadedScript,
+  loadScript,
+  resolveAgents,
+  selfContained,
+  usesScript,
+} from '../resolve-agents.ts';
+import { keptSecrets, secretsProblem } from '../secrets.ts';
+import { type Host, keptScript, type RunFlags } from '../types.ts';
+import { readPriceFile } from './budget.ts';
+import { flagsOfAgent } from './unchanged-inputs.ts';
+
+/** From what the terms follow. */
+export type TermsRequest = {
+  readonly graph: Graph;
+  /** The run that is resumed or forked, which keeps its terms; undefined for one that begins with a workdir. */
+  readonly former: { readonly runDir: string; readonly manifest: Manifest } | undefined;
+  readonly inputs: Pick<Inputs, 'variables' | 'prompts' | 'schemas'>;
+  /** Path of the agent's script as typed; undefined for that of the former run, or of the pipeline. */
+  readonly script: string | undefined;
+  /** Uses recorded answers only: no agent is created. */
+  readonly offline: boolean;
+};
+
+export type RunTerms = {
+  readonly graph: Graph;
+  readonly texts: Texts;
+  readonly agents: AgentAssignment;
+  readonly script: Script;
+  readonly caps: Caps;
+  /** What the manifest has of them. */
+  readonly facts: Pick<
+    Manifest,
+    | 'goal'
+    | 'pipeline'
+    | 'prompts'
+    | 'schemas'
+    | 'variables'
+    | 'agent'
+    | 'caps'
+    | 'prices'
+    | 'env_pass'
+    | 'secrets'
+  >;
+};
+
+/** The script of a run: loaded, and its text for the run directory if that has another one or none. */
+type Script = { readonly script: LoadedScript | undefined; readonly text: string | undefined };
+
+export async function termsOf(
+  request: TermsRequest,
+  flags: RunFlags,
+  host: Host,
+): Promise<RunTerms | Refusal> {
+  const { graph, inputs } = request;
+  const before = request.former?.manifest;
+  const { env, cwd } = host;
+  const budget = budgetGiven(env);
+  if (budget !== undefined && 'problems' in budget) return budget;
+  const misnamed = secretsProblem(env);
+  if (misnamed !== undefined) return misnamed;
+  const cast = await castRun(request, flags, host);
+  if ('problems' in cast) return cast;
+  const caps = limitsWith(flags, before === undefined ? limitsOfGraph(graph) : limitsNow(before, graph));
+  // Other prices change only how calls are counted, so they need no --accept-changes.
+  const priced =
+    before !== undefined && flags.prices === undefined
+      ? { kept: before.prices }
+      : await readPriceFile(graph, flags.prices, env, cwd);
+  if ('problems' in priced) return priced;
+  const { variables, prompts, schemas } = inputs;
+  const goal = goalOf(graph);
+  return {
+    graph,
+    texts: textsOf(inputs),
+    ...cast,
+    caps,
+    facts: {
+      ...(goal === undefined ? {} : { goal }),
+      pipeline: { text: graph.text, sha256: sha256(graph.text) },
+      prompts: { ...prompts },
+      schemas: { ...schemas },
+      variables,
+      agent: agentFacts(request, cast, flags),
+      caps: limitsForManifest(caps),
+      ...(priced.kept === undefined ? {} : { prices: priced.kept }),
+      env_pass: [...new Set([...(before?.env_pass ?? []), ...flags.envPass])],
+      ...keptSecrets(env, before),
+    },
+  };
+}
+
+/** The manifest of a run with other terms. */
+export function withTerms({ goal: _, ...manifest }: Manifest, { facts }: RunTerms): Manifest {
+  return { ...manifest, ...facts };
+}
+
+type Cast = Pick<RunTerms, 'agents' | 'script'>;
+
+/** The agents of the run, and their script. A former run keeps its agent, whatever the environment sets now. */
+async function castRun(request: TermsRequest, flags: RunFlags, host: Host): Promise<Cast | Refusal> {
+  const { graph, former, script: path, offline } = request;
+  const found = await scriptOf(request, host.cwd);
+  if ('problems' in found) return found;
+  const { script } = found;
+  const { name, model, effort, temperature } = agentBefore(request, flags);
+  const scriptNamed = flags.script !== undefined && path !== undefined;
+  const choice = {
+    env: former === undefined ? host.env : { ...host.env, ...override(former.manifest, flags.agent) },
+    flag: flags.agent ?? (scriptNamed || name === '' ? undefined : name),
+    ...(former !== undefined && flags.agent === undefined ? { flagBy: 'the run' } : {}),
+    model: flags.model ?? model,
+    effort: flags.effort ?? effort,
+    temperature,
+    scriptNamed,
+  };
+  const cast = (answers: LoadedScript | undefined): AgentAssignment | Refusal =>
+    offline ? { plans: new Map(), main: undefined } : resolveAgents(graph, { ...choice, script: answers });
+  const agents = cast(script);
+  if ('problems' in agents) return agents;
+  const isKept = former !== undefined && path === undefined;
+  if (script === undefined || isKept || (former === undefined && !usesScript(agents)))
+    return { agents, script: { script, text: undefined } };
+  const whole = await selfContained(script);
+  if ('problems' in whole) return whole;
+  // The run uses the stored copy, as a resume does, so that later changes of the answer files have no effect.
+  const stored = cast({ ...script, script: whole });
+  if ('problems' in stored) return stored;
+  return { agents: stored, script: { script, text: `${JSON.stringify(whole, null, 2)}\n` } };
+}
+
+/** The script that a flag names; else that of the former run, or the one that the pipeline bundles for its agents. */
+async function scriptOf(
+  { graph, former, script: path }: TermsRequest,
+  cwd: string,
+): Promise<{ readonly script: LoadedScript | undefined } | Refusal> {
+  if (former !== undefined && path === undefined) return keptScriptOf(former.manifest, former.runDir);
+  if (path === undefined && codergens(graph).length === 0) return { script: undefined };
+  return loadScript(graph, path, cwd);
+}
+
+async function keptScriptOf(
+  manifest: Manifest,
+  runDir: string,
+): Promise<{ readonly script: LoadedScript | undefined } | Refusal> {
+  const { script: kept } = manifest.agent;
+  if (kept === undefined) return { script: undefined };
+  const path = inputPath(runDir, manifest, kept.stored);
+  const read = readPlain(path);
+  if (read.kind !== 'text')
+    return refused(
+      'agent-script-file',
+      `the agent script of run ${manifest.run_id} is missing (${path})`,
+      'restore the file, or name one with --script (a resume also needs --accept-changes)',
+    );
+  const { text } = read;
+  const { parseAgentScript } = await import('../../agents/script.ts');
+  const parsed = parseAgentScript(path, text);
+  if ('diagnostics' in parsed) return { problems: parsed.diagnostics };
+  // The original path, so that outcomes name the same file before and after a resume.
+  return { script: { path: kept.path, script: parsed.script, text } };
+}
+
+/** The variables that replace every node's agent, as they were when the run started. */
+function override({ agent: { name, chosen_by, flags } }: Manifest, flag: string | undefined) {
+  const FACTORY_EFFORT = undefined;
+  if (name === '') return { FACTORY_EFFORT };
+  const asBegun = name === 'fake' && /^ATTRACT(?:ION|OR)_BACKEND$/.test(chosen_by);
+  const isFake = asBegun && [undefined, name, flags?.agent].includes(flag);
+  return { FACTORY_EFFORT, ATTRACTION_BACKEND: isFake ? name : undefined, ATTRACTOR_BACKEND: undefined };
+}
+
+const agentBefore = ({ former }: TermsRequest, { temperature }: RunFlags): Manifest['agent'] =>
+  former?.manifest.agent ?? {
+    ...{ name: '', describe: '', chosen_by: '' },
+    ...(temperature === undefined ? {} : { temperature }),
+  };
+
+/** The agent in the manifest. */
+function agentFacts(
+  request: TermsRequest,
+  { agents: { main, plans }, script: { script, text } }: Cast,
+  flags: RunFlags,
+): Manifest['agent'] {
+  const agent = agentBefore(request, flags);
+  const named = request.former === undefined ? flags.script : request.script;
+  const same =
+    main === undefined || (main.name === 'scripted' && agent.name === 'scripted' && text === undefined);
+  return {
+    ...agent,
+    name: main?.name ?? agent.name,
+    describe: same ? agent.describe : describeAgent(main, request.graph, plans),
+    ...(main === undefined || main.name === agent.name ? {} : { chosen_by: main.chosenBy }),
+    ...(main !== undefined && 'model' in main ? { model: main.model } : {}),
+    ...(main !== undefined && 'effort' in main ? { effort: main.effort } : {}),
+    ...(text === undefined || script === undefined
+      ? {}
+      : { script: { path: script.path, sha256: sha256(script.text), stored: keptScript } }),
+    ...flagsOfAgent(flags, named === undefined ? undefined : script?.text, agent.flags),
+  };
+}

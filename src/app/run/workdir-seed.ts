@@ -1,0 +1,204 @@
+/** The seed of a run that begins with a workdir, or with an empty tree. */
+import { lstatSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Diagnostic, Refusal } from '../../core/diagnostic.ts';
+import type { Graph } from '../../core/graph.ts';
+import { buildsHistory, goalOf, startOf, workdirOf } from '../../core/pipeline.ts';
+import { isAtOrBelow } from '../../core/policy/holdout-paths.ts';
+import { inWorkspace, type Layout } from '../../core/records/layout.ts';
+import type { Holdout, SealedFile } from '../../core/records/manifest.ts';
+import { type ChosenHoldout, chooseHoldout, readForSealing } from '../../holdout/seal.ts';
+import { placeSealed, takeOutSealed } from '../../holdout/sealed-files.ts';
+import { homeProblem, keysFolder, mostSealedBytes, writeSealed } from '../../holdout/vault.ts';
+import { makeFolder } from '../../platform/files/write.ts';
+import { headCommit } from '../../platform/git.ts';
+import { manifestHash } from '../../run/inputs.ts';
+import { startJournal } from '../../run/run-journal.ts';
+import { noteOf } from '../../workspace/own-place.ts';
+import type { Snapshots } from '../../workspace/snapshot.ts';
+import { openSnapshots } from '../../workspace/snapshots.ts';
+import { readInputs } from '../inputs.ts';
+import type { Host, RunFlags, Where } from '../types.ts';
+import type { RunSeed } from './create.ts';
+
+type Problem = { readonly problem: Diagnostic };
+
+/** What the seed is made from. */
+type Begin = {
+  readonly graph: Graph;
+  readonly where: Where;
+  readonly flags: RunFlags;
+  readonly host: Host;
+  readonly workdir: string | undefined;
+  readonly holdout: ChosenHoldout | undefined;
+};
+
+/** Reads the inputs and the holdout of a new run of `graph`, once: what was checked is what the run gets. */
+export async function workdirSeed(
+  graph: Graph,
+  where: Where,
+  flags: RunFlags,
+  host: Host,
+): Promise<RunSeed | Refusal> {
+  const { cwd, env } = host;
+  const homeless = homeProblem(env);
+  if (homeless !== undefined) return { problems: [homeless] };
+  const read = await readInputs(graph, flags.vars, cwd);
+  if ('problems' in read) return read;
+  const { inputs } = read;
+  const { variables } = inputs;
+  const workdir = workdirOf(graph, flags, cwd);
+  const choice = { flag: flags.holdout, cwd, variables, workdir, runsDir: where.runsDir, env };
+  const chosen = await chooseHoldout(graph, choice);
+  if ('problem' in chosen) return { problems: [chosen.problem] };
+  const { wanted: holdout } = chosen;
+  const begin: Begin = { graph, where, flags, host, workdir, holdout };
+  return {
+    graph,
+    former: undefined,
+    inputs,
+    script: flags.script,
+    offline: false,
+    code: 'workdir',
+    workdir: workdir ?? '',
+    holdout,
+    keep: flags.keep ?? {},
+    isNew: () => true,
+    workspace: (at, _, goOn) => fillWorkspace(begin, at, goOn),
+    seal: (at) => sealHoldout(begin, at),
+    journal: async (building, manifest, { at, snapshot }) => {
+      const goal = goalOf(graph);
+      const history = await startJournal(building, manifest.run_id, {
+        type: 'Start',
+        at,
+        next_node: startOf(graph).id,
+        context: goal === undefined ? {} : { 'graph.goal': goal },
+        origins: goal === undefined ? {} : { 'graph.goal': 'engine' },
+        snapshot,
+        manifest_sha256: manifestHash(manifest),
+      });
+      return { history, notes: [] };
+    },
+  };
+}
+
+async function fillWorkspace(begin: Begin, at: Layout, goOn: () => void) {
+  const { graph, host, workdir } = begin;
+  const started = await startHistory(begin, at.history);
+  if (started !== undefined && 'problem' in started) return started;
+  const headOf = workdir === undefined || started !== undefined ? null : await headCommit(workdir, host.env);
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
+  const notes = await copyWorkdir(begin, snapshots, at.workspace, goOn);
+  const link = linkedFolder(at.workspace);
+  if (link !== undefined) return { problem: linkProblem(link) };
+  const git = started && { base_commit: started.baseCommit, author: started.author };
+  return {
+    snapshots,
+    before: undefined,
+    notes: [...(started?.notes ?? []), ...notes],
+    origin: {
+      pipeline_path: graph.file,
+      pipeline_file: resolve(host.cwd, graph.file),
+      original_workdir: workdir ?? '',
+      base_commit: git?.base_commit ?? headOf,
+      workdir_kind: started?.kind ?? (workdir === undefined ? ('none' as const) : ('folder' as const)),
+      ...(git === undefined ? {} : { git }),
+    },
+  };
+}
+
+/** Creates the git history of a pipeline that makes commits; refuses a workdir that cannot be built upon. */
+async function startHistory(
+  { graph, where: { runId }, flags, host: { env }, workdir }: Begin,
+  historyDir: string,
+) {
+  if (!buildsHistory(graph)) return undefined;
+  const git = await import('../../git/start-history.ts');
+  const { allowDirty, base, redo = false } = flags;
+  const based = base === undefined ? {} : { base };
+  return git.startHistory({ workdir, historyDir, allowDirty, ...based, redo, runId, env });
+}
+
+/** Fills the workspace; answers with notes on what is not copied unchanged. */
+async function copyWorkdir(
+  { where: { runsDir }, flags: { exclude = [] }, host: { env }, workdir, holdout }: Begin,
+  snapshots: Snapshots,
+  workspace: string,
+  goOn: () => void,
+): Promise<readonly string[]> {
+  if (workdir === undefined) {
+    makeFolder(workspace);
+    return [];
+  }
+  const keys = keysFolder(env);
+  const left = [runsDir, ...exclude, ...(holdout?.leaveOut ?? []), ...(keys === undefined ? [] : [keys])];
+  const copied = await snapshots.copyIn(workdir, { exclude: left, goOn });
+  return [
+    ...copied.skipped.map(({ path, why }) => `not copied: ${path} (${why})`),
+    ...copied.outsideLinks.map((path) => `copied as a link, which leads out of the workdir: ${path}`),
+    ...noteOf(copied.namingPlace ?? [], workdir),
+  ];
+}
+
+const linkProblem = (path: string): Diagnostic => ({
+  code: 'workdir',
+  severity: 'error',
+  message: `${path} in the workdir is a link, and a run would write through it`,
+  fix: 'make it a folder, or exclude it with a line in .factoryignore',
+});
+
+/** Makes the first commit of a run with history, and seals the holdout. */
+async function sealHoldout({ graph, where: { runId }, host: { clock, env }, holdout }: Begin, at: Layout) {
+  let { own = [] } = holdout ?? {};
+  if (buildsHistory(graph)) {
+    // The first commit contains the workdir's scenarios; the workspace does not.
+    if (holdout !== undefined) placeSealed(at.workspace, holdout.paths, own);
+    const { recordBase } = await import('../../git/start-history.ts');
+    const place = { historyDir: at.history, workspace: at.workspace, sealed: holdout?.paths ?? [] };
+    const recorded = await recordBase({ ...place, runId, now: clock.now(), env });
+    if ('problem' in recorded) return recorded;
+    // The history may have checked out another commit than the copy.
+    if (holdout !== undefined) own = takeOutOwn(at.workspace, holdout.paths);
+  }
+  if (holdout === undefined) return { files: [], notes: [], holdout: undefined };
+  const files = toSeal(holdout, own);
+  const sealed = await seal(at.root, holdout, files);
+  if ('problem' in sealed) return sealed;
+  const replaced = sealed.from !== 'workdir' && own.some(({ path }) => isFirst(path, sealed));
+  const note = `the workdir's ${sealed.paths[0]} is neither copied nor sealed: ${sealed.from} replaces it`;
+  return { files, notes: replaced ? [note] : [], holdout: sealed };
+}
+
+/** Removes the files at the holdout paths of a new workspace, and returns them. */
+function takeOutOwn(workspace: string, paths: readonly string[]): SealedFile[] {
+  const own = paths.flatMap((path) =>
+    readForSealing(workspace, path, { as: path, leaveOut: () => false, most: mostSealedBytes }),
+  );
+  takeOutSealed(workspace, paths, [], undefined, () => true);
+  return own;
+}
+
+const isFirst = (path: string, { paths: [first] }: { readonly paths: readonly string[] }): boolean =>
+  first !== undefined && isAtOrBelow(path, first);
+
+const toSeal = ({ paths, given }: ChosenHoldout, own: readonly SealedFile[]): readonly SealedFile[] =>
+  given === undefined ? own : [...given, ...own.filter(({ path }) => !isFirst(path, { paths }))];
+
+/** Seals the holdout files; returns their description for the manifest. */
+async function seal(
+  building: string,
+  { paths, from, env }: ChosenHoldout,
+  files: readonly SealedFile[],
+): Promise<Holdout | Problem> {
+  const written = await writeSealed(building, files, env);
+  return 'problem' in written ? written : { paths: [...paths], from, ...written };
+}
+
+/** The first of the engine's folders that the workdir has as something other than a folder. */
+function linkedFolder(workspace: string): string | undefined {
+  for (const name of [inWorkspace.factory, inWorkspace.inputs]) {
+    const is = lstatSync(join(workspace, name), { throwIfNoEntry: false });
+    if (is !== undefined && !is.isDirectory()) return name;
+  }
+  return undefined;
+}
