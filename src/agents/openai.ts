@@ -98,7 +98,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
       ...settings,
       shown,
       idleMs: Math.min(settings.idleMs, task.idleMs ?? settings.idleMs),
-      ...(task.parkAfterMs === undefined ? {} : { parkAfterMs: task.parkAfterMs }),
+      ...(task.park_after === undefined ? {} : { park_after: task.park_after }),
       ...(task.outageMs === undefined ? {} : { outageMs: task.outageMs }),
       model: task.model ?? settings.model,
       effort: task.settings.reasoning_effort ?? settings.effort,

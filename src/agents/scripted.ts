@@ -1,13 +1,14 @@
 /** The scripted agent: replays prepared answers in place of a single-turn model. */
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { lstat, readFile, realpath } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { agentWord, reportOfText, unknownOutcomeIn, wordsFor } from '../core/agent-answer.ts';
 import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import { isDisks } from '../platform/files/disk-error.ts';
 import { Superseded } from '../platform/files/fence.ts';
 import { isMissing, removeNow, systemWords, writeFileAtomic } from '../platform/files/write.ts';
+import { type AgentKind, agentProblem } from './plan.ts';
 import type { AgentScript, FileEffect } from './script.ts';
 
 export type ScriptedOptions = {
@@ -17,6 +18,18 @@ export type ScriptedOptions = {
   /** Reads a file as UTF-8; rejects when it cannot. */
   readonly readFile: (path: string) => Promise<string>;
 };
+
+export const planScripted: AgentKind['plan'] = ({ script }, chosenBy) =>
+  script === undefined
+    ? agentProblem(
+        'agent-script-missing',
+        `${chosenBy} asks for the agent "scripted", and there is no script`,
+        'give the pipeline an agent script, or choose another agent',
+      )
+    : {
+        describe: `scripted (${basename(dirname(resolve(script.path)))}/${basename(script.path)}: prepared answers, no model)`,
+        create: ({ readFile }) => scriptedAgent({ script: script.script, scriptPath: script.path, readFile }),
+      };
 
 type Prepared = AgentScript['answers'][string][number];
 type Usage = { readonly usage: NonNullable<Prepared['usage']> } | { readonly unbilled?: true };

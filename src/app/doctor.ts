@@ -11,9 +11,9 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { chooseAgent } from '../agents/choose.ts';
 import { readClaudeSettings } from '../agents/claude-settings.ts';
 import { readCodexSettings } from '../agents/codex-settings.ts';
-import { chooseAgent } from '../agents/index.ts';
 import { findExecutable } from '../agents/program/executable.ts';
 import { sizeWords } from '../core/amounts.ts';
 import { proxyVariables } from '../core/contracts/agent.ts';
@@ -29,7 +29,6 @@ import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
 import { isCode, systemWords, writeFileAtomic } from '../platform/files/write.ts';
 import { gitMissing, sourceGit } from '../platform/git.ts';
 import { sandboxCapabilities } from '../platform/sandbox/capabilities.ts';
-import { describePlan } from './resolve-agents.ts';
 import { ableBy } from './sandbox.ts';
 
 /** `good`: nothing to do · `less`: runs work with restrictions · `bad`: runs fail · `absent`: only nodes that use it fail. */
@@ -260,7 +259,7 @@ function agent(env: Environment): EnvironmentFinding {
   const chosen = chooseAgent({ env });
   if ('plan' in chosen) {
     const { plan } = chosen;
-    const says = `${describePlan(plan)}, by ${plan.chosenBy}`;
+    const says = `${plan.describe}, by ${plan.chosenBy}`;
     const proxy = proxyVariables.find((name) => (env[name]?.trim() ?? '') !== '');
     const direct = `${proxy} is set: the agent openai connects directly, without it`;
     // With NODE_USE_ENV_PROXY, Node.js may use it.

@@ -33,7 +33,6 @@ export const plainHost = (given: Partial<Host> = {}): Host => ({
 /** The flags of an empty command line, overridden by `given`. */
 export const plainFlags = (given: Partial<RunFlags> = {}): RunFlags => ({
   vars: {},
-  envPass: [],
   allowDirty: false,
   acceptChanges: false,
   ...given,

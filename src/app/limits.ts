@@ -1,62 +1,51 @@
 /** The limits of a run: those of its flags, else those of its graph. */
-import { type Caps, spendCapsOf } from '../core/budget/limits.ts';
 import type { Graph } from '../core/graph.ts';
 import type { Manifest } from '../core/records/manifest.ts';
-import { storedGraph } from './read-pipeline.ts';
-import type { RunFlags } from './types.ts';
+import {
+  type Caps,
+  type LimitFlags,
+  type LimitName,
+  limitNames,
+  limitRecorded,
+  recordedName,
+} from '../core/settings/limits.ts';
+import { sourceOf } from '../core/settings/typing.ts';
 
-/** Flags count before `otherwise`. */
-export function limitsWith(flags: RunFlags, otherwise: Caps): Caps {
-  const maxVisits = flags.maxVisits ?? otherwise.maxVisits;
-  return {
-    maxSteps: flags.maxSteps ?? otherwise.maxSteps,
-    maxWallMs: flags.maxWallMs ?? otherwise.maxWallMs,
-    ...(maxVisits === undefined ? {} : { maxVisits }),
-    commandTimeoutMs: flags.commandTimeoutMs ?? otherwise.commandTimeoutMs,
-    maxCostUsd: flags.maxCostUsd ?? otherwise.maxCostUsd,
-    maxTokens: flags.maxTokens ?? otherwise.maxTokens,
-    unknownCost: flags.unknownCost ?? otherwise.unknownCost,
-    parkAfterMs: flags.parkAfterMs ?? otherwise.parkAfterMs,
-    parkPassing: flags.parkPassing,
-    maxOutageMs: flags.maxOutageMs ?? otherwise.maxOutageMs,
-  };
+type Flags = LimitFlags & Pick<Caps, 'park_passing'>;
+type Limit = {
+  readonly name: LimitName;
+  readonly value: unknown;
+  readonly origin: 'flag' | 'graph' | 'default';
+};
+
+/** Of a run with the manifest `before`, limits that a flag has set stay; those of its graph follow the current graph. */
+function eachLimit(flags: Flags, { settings }: Pick<Graph, 'settings'>, before?: Manifest): readonly Limit[] {
+  return limitNames.map((name): Limit => {
+    if (flags[name] !== undefined) return { name, value: flags[name], origin: 'flag' };
+    if (before?.origins?.[name] === 'flag')
+      return { name, value: limitRecorded(before.caps, name), origin: 'flag' };
+    const value = (settings as { readonly [name in LimitName]?: unknown })[name];
+    return { name, value, origin: sourceOf(settings, name) === 'graph' ? 'graph' : 'default' };
+  });
 }
 
-export const limitsOfGraph = ({ settings }: Pick<Graph, 'settings'>): Caps => ({
-  maxSteps: settings.max_steps,
-  maxWallMs: settings.max_wall,
-  maxCostUsd: settings.max_cost_usd,
-  maxTokens: settings.max_tokens,
-  unknownCost: settings.unknown_cost,
-  parkAfterMs: settings.park_after,
-  maxOutageMs: settings.max_outage,
+/** The limits of a run that starts, or that continues after `before`. */
+export const limitsOf = (flags: Flags, graph: Pick<Graph, 'settings'>, before?: Manifest): Caps => ({
+  ...(Object.fromEntries(eachLimit(flags, graph, before).map(({ name, value }) => [name, value])) as Caps),
+  park_passing: flags.park_passing,
 });
 
-/** The limits of a run that goes on: those that the graph set follow the current graph; those that a flag set stay. */
-export function limitsNow(manifest: Manifest, current: Graph): Caps {
-  const { caps } = manifest;
-  const now = limitsOfGraph(current);
-  const before = current.text === manifest.pipeline.text ? undefined : storedGraph(manifest);
-  const was = before === undefined ? now : limitsOfGraph(before);
-  const of = <T>(kept: T, before: T, is: T): T => (kept === before ? is : kept);
+/** The same for the manifest. */
+export function limitsForManifest(
+  flags: Flags,
+  graph: Pick<Graph, 'settings'>,
+  before?: Manifest,
+): Pick<Manifest, 'caps' | 'origins'> {
+  const limits = eachLimit(flags, graph, before);
   return {
-    maxSteps: of(caps.max_steps, was.maxSteps, now.maxSteps),
-    maxWallMs: of(caps.max_wall_ms ?? undefined, was.maxWallMs, now.maxWallMs),
-    ...(caps.max_visits === undefined ? {} : { maxVisits: caps.max_visits }),
-    commandTimeoutMs: caps.command_timeout_ms,
-    maxCostUsd: of(caps.max_cost_usd, was.maxCostUsd, now.maxCostUsd),
-    maxTokens: of(caps.max_tokens, was.maxTokens, now.maxTokens),
-    unknownCost: of(caps.unknown_cost, was.unknownCost, now.unknownCost),
-    parkAfterMs: of(caps.park_after_ms, was.parkAfterMs, now.parkAfterMs),
-    maxOutageMs: of(caps.max_outage_ms, was.maxOutageMs, now.maxOutageMs),
+    caps: Object.fromEntries(
+      limits.map(({ name, value }) => [recordedName(name), (value as number | string | undefined) ?? null]),
+    ),
+    origins: Object.fromEntries(limits.map(({ name, origin }) => [name, origin])),
   };
 }
-
-/** The limits as the manifest has them. */
-export const limitsForManifest = (caps: Caps): Manifest['caps'] => ({
-  max_steps: caps.maxSteps,
-  max_wall_ms: caps.maxWallMs ?? null,
-  ...(caps.maxVisits === undefined ? {} : { max_visits: caps.maxVisits }),
-  ...(caps.commandTimeoutMs === undefined ? {} : { command_timeout_ms: caps.commandTimeoutMs }),
-  ...spendCapsOf(caps),
-});

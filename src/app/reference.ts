@@ -1,6 +1,7 @@
 /** What `factory explain` and the reference pages say about attributes, node types and codes: read from the tables that
  *  pipelines are read with. */
-import { agentNames, agentTables } from '../agents/index.ts';
+import { agentKinds } from '../agents/index.ts';
+import { agentNames } from '../core/contracts/agent.ts';
 import type { CodeDescription } from '../core/diagnostic.ts';
 import { nearest } from '../core/nearest.ts';
 import { isDrawing, noEffectOf, widerKinds } from '../core/settings/foreign.ts';
@@ -31,8 +32,6 @@ export type ReferenceGroup = {
   readonly entries: readonly ReferenceEntry[];
 };
 
-type Table = Readonly<Record<string, AttributeSpec>>;
-
 /** All attributes, by the elements that read them. */
 export function attributeReference(): readonly ReferenceGroup[] {
   const groups = new Map<string, Map<string, AttributeSpec>>();
@@ -52,13 +51,11 @@ export function attributeReference(): readonly ReferenceGroup[] {
 
 /** The nodes that read an attribute in this sense. */
 function readersOf(key: string, spec: AttributeSpec): string {
-  const agent = agentNames.find((name) => tables[name]?.[key] === spec);
+  const agent = agentNames.find((name) => agentKinds[name].attributes?.[key] === spec);
   if (agent !== undefined) return `codergen nodes with the agent ${agent}`;
   const types = kinds.filter(({ attributes }) => attributes[key] === spec).map(({ type }) => type);
   return types.length === kinds.length ? 'every node' : `${listed(types)} nodes`;
 }
-
-const tables: Readonly<Record<string, Table>> = agentTables;
 
 const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
@@ -72,7 +69,7 @@ function entryOf(on: string, name: string, spec: AttributeSpec): ReferenceEntry 
     does: spec.does,
     value: spec.wants,
     default: spec.graph === undefined ? silent : `${spec.graph} of the graph, else ${silent}`,
-    ...(spec.flag === undefined ? {} : { flag: spec.flag }),
+    ...(spec.flag === undefined ? {} : { flag: spec.flag.replace(/ .*/, '') }),
     synonyms: Object.entries(synonyms).flatMap(([other, key]) => (key === name ? [other] : [])),
     example: on === 'the graph' ? said : on === 'an edge' ? `a -> b [${said}]` : `a [${said}]`,
   };

@@ -1,8 +1,8 @@
 /** Chooses the agents of a pipeline's nodes before the run. */
 import { readFile } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
-import { type AgentPlan, chooseAgent } from '../agents/index.ts';
-import { showURL } from '../agents/openai/settings.ts';
+import { resolve } from 'node:path';
+import { chooseAgent } from '../agents/choose.ts';
+import type { AgentPlan, AgentRequest } from '../agents/plan.ts';
 import type { AgentScript } from '../agents/script.ts';
 import { scriptMatchesInputs } from '../agents/scripted.ts';
 import { withModels } from '../core/agent-words.ts';
@@ -11,8 +11,6 @@ import type { Graph, Node } from '../core/graph.ts';
 import { backendOf, codergens } from '../core/pipeline.ts';
 import { isMissing, readFailure } from '../platform/files/write.ts';
 import type { Inputs } from './inputs.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 export type LoadedScript = { readonly path: string; readonly script: AgentScript; readonly text: string };
 
@@ -47,44 +45,21 @@ export function unknownAgentNames(graph: Graph): readonly Diagnostic[] {
 
 export function resolveAgents(
   graph: Graph,
-  choice: {
-    env: Environment;
-    flag: string | undefined;
-    flagBy?: string;
-    model: string | undefined;
-    effort: string | undefined;
-    temperature?: number | undefined;
-    script: LoadedScript | undefined;
-    /** Whether a flag names the script. */
-    scriptNamed: boolean;
-  },
+  choice: Omit<AgentRequest, 'nodeBackend'>,
 ): AgentAssignment | Refusal {
   const plans = new Map<string, AgentPlan>();
   const problems: Diagnostic[] = [];
   for (const node of codergens(graph)) {
     const backend = backendOf(node);
     if (plans.has(backend)) continue;
-    const chosen = chooseAgent({
-      env: choice.env,
-      ...(backend === '' ? {} : { nodeBackend: backend }),
-      ...(choice.flag === undefined ? {} : { flag: choice.flag }),
-      ...(choice.flagBy === undefined ? {} : { flagBy: choice.flagBy }),
-      ...(choice.model === undefined ? {} : { model: choice.model }),
-      ...(choice.effort === undefined ? {} : { effort: choice.effort }),
-      ...(choice.temperature === undefined ? {} : { temperature: choice.temperature }),
-      ...(choice.script === undefined ? {} : { script: choice.script, scriptNamed: choice.scriptNamed }),
-    });
+    const chosen = chooseAgent({ ...choice, nodeBackend: backend });
     if ('plan' in chosen) plans.set(backend, chosen.plan);
     else problems.push({ ...chosen.problem, place: placeOf(graph, node) });
   }
   // A wrong flag is an error also where no node uses it.
   if (plans.size === 0 && problems.length === 0) {
     const { flag, effort } = choice;
-    const chosen = chooseAgent({
-      env: {},
-      ...(flag === undefined ? {} : { flag }),
-      ...(effort === undefined ? {} : { effort }),
-    });
+    const chosen = chooseAgent({ env: {}, flag, effort });
     if ('problem' in chosen && misspelt.includes(chosen.problem.code)) problems.push(chosen.problem);
   }
   if (problems.length > 0) return { problems: problems.slice(0, 1) };
@@ -193,53 +168,17 @@ export function scriptProblem(script: AgentScript, inputs: Inputs): Diagnostic |
 /** Describes the agent of the graph's nodes, for records and people: with the models that they ask. */
 export function describeAgent(plan: AgentPlan, graph: Graph, plans: AgentAssignment['plans']): string {
   const nodes = codergens(graph).filter((node) => plans.get(backendOf(node)) === plan);
-  return 'agents' in plan
-    ? plan.agents
-        .map((one) =>
-          one.name === 'unusable'
-            ? `${one.word} (cannot answer here)`
-            : withModels(describePlan(one), modelsAsked(one, nodes)),
-        )
-        .join(', else ')
-    : withModels(describePlan(plan), modelsAsked(plan, nodes));
+  return (plan.agents ?? [plan])
+    .map((one) => withModels(one.describe, one.name === 'unusable' ? [] : modelsAsked(one, nodes)))
+    .join(', else ');
 }
 
 /** The models that the nodes name, and the agent's own where one names none. */
-function modelsAsked(
-  plan: Exclude<AgentPlan, { agents: unknown }>,
-  nodes: readonly Node[],
-): readonly string[] {
-  const own = 'model' in plan && plan.model !== undefined ? [plan.model] : [];
-  const named = (node: Node): readonly string[] => {
-    const settings: Node['settings'] & { readonly [key in 'codex.model' | 'claude.model']?: string } =
-      node.settings;
-    const special =
-      plan.name === 'codex' || plan.name === 'claude' ? settings[`${plan.name}.model`] : undefined;
-    return special === undefined ? (settings.llm_model ?? own) : [special];
+function modelsAsked({ name, model }: AgentPlan, nodes: readonly Node[]): readonly string[] {
+  const named = ({ settings }: Node): readonly string[] => {
+    const special = (settings as { readonly [key: string]: unknown })[`${name}.model`];
+    if (typeof special === 'string') return [special];
+    return settings.llm_model ?? (model === undefined ? [] : [model]);
   };
   return [...new Set(nodes.flatMap(named))];
-}
-
-/** Describes an agent with its default model. */
-export function describePlan(plan: AgentPlan): string {
-  if ('agents' in plan) {
-    return plan.agents
-      .map((one) => (one.name === 'unusable' ? `${one.word} (cannot answer here)` : describePlan(one)))
-      .join(', else ');
-  }
-  switch (plan.name) {
-    case 'openai':
-      return `openai ${plan.model} at ${showURL(plan.baseURL)}${plan.effort === undefined ? '' : `, effort ${plan.effort}`}`;
-    case 'codex':
-    case 'claude':
-      return `${plan.name}${plan.model === undefined ? '' : ` ${plan.model}`} (the agent program, with its own login or key)`;
-    case 'command':
-      return 'command (the program that the node names)';
-    case 'scripted':
-      return `scripted (${basename(resolve(plan.script.path, '..'))}/${basename(plan.script.path)}: prepared answers, no model)`;
-    case 'fake':
-      return 'fake (test attributes, no model)';
-    case 'stub':
-      return 'stub (does nothing)';
-  }
 }

@@ -1,5 +1,5 @@
 /** A run without any execution: outcomes are given, the router and the gates of real runs decide. */
-import { defaultCaps } from '../core/budget/limits.ts';
+
 import { nothingSpent } from '../core/budget/usage.ts';
 import type { RunEnding, Step } from '../core/decision.ts';
 import { truthGate } from '../core/gates.ts';
@@ -9,11 +9,12 @@ import { startOf } from '../core/pipeline.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import { journalVersion } from '../core/records/visit.ts';
 import { nextAttempt, retryPolicyOf } from '../core/retry.ts';
+import { graphLimits } from '../core/settings/limits.ts';
 import { plan, step } from '../core/step.ts';
 import { failureFacts } from '../engine/feedback.ts';
 import { stateAfter } from '../run/visits.ts';
 import { kinds } from './kinds.ts';
-import { limitsOfGraph } from './limits.ts';
+import { limitsOf } from './limits.ts';
 
 export type SimulatedStep = {
   readonly node: Node;
@@ -43,7 +44,7 @@ export function simulate(
   outcomes: ReadonlyMap<string, readonly Outcome[]>,
   most: number,
 ): Simulation {
-  const caps = limitsOfGraph(graph);
+  const caps = limitsOf({}, graph);
   const facts = { kinds, caps, elapsedMs: 0, spent: nothingSpent, unpriced: [], interrupted: false };
   const steps: SimulatedStep[] = [];
   const used = new Map<string, number>();
@@ -92,7 +93,7 @@ function ending(
 ): Pick<SimulatedStep, 'outcome' | 'attempts'> {
   if (node.type === 'conditional')
     return { outcome: last === null ? succeeded() : { ...last, updates: {}, notes: '' }, attempts: 1 };
-  const policy = retryPolicyOf(node, defaultCaps.parkAfterMs);
+  const policy = retryPolicyOf(node, graphLimits.park_after.otherwise);
   for (let attempt = 1; ; attempt++) {
     const outcome = given[Math.min(used + attempt, given.length) - 1] ?? succeeded();
     const next = nextAttempt(policy, attempt < mostAttempts ? attempt : Number.POSITIVE_INFINITY, outcome);

@@ -2,8 +2,9 @@
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Log, Watcher } from '../core/contracts/watcher.ts';
-import type { SandboxWord } from '../core/policy/confinement.ts';
 import type { RunResult } from '../core/records/result.ts';
+import type { LimitName } from '../core/settings/limits.ts';
+import type { SettingFlags } from '../core/settings/run.ts';
 import type { OwnSteps } from '../engine/own-step.ts';
 import type { Called } from '../run/next-command.ts';
 import type { RunLeft } from './run/notify.ts';
@@ -31,33 +32,17 @@ export type Host = {
 /** The place of a new run: the folder `runsDir/runId`. Relative paths are relative to the host's `cwd`. */
 export type Where = { readonly runsDir: string; readonly runId: string };
 
-/** The flags that were set. */
-export type RunFlags = {
-  readonly workdir?: string;
+/** The flags that were set: settings by their names, and how this process works. Durations are milliseconds, paths as typed. */
+export type RunFlags = SettingFlags & {
+  /** Whether the run waits for what passes at an unknown time. Default true. */
+  readonly park_passing?: boolean;
   readonly vars: Readonly<Record<string, string>>;
-  readonly agent?: string;
-  readonly model?: string;
-  readonly effort?: string;
   /** Sampling temperature of the model. */
   readonly temperature?: number;
-  readonly script?: string;
-  readonly envPass: readonly string[];
   readonly allowDirty: boolean;
   readonly acceptChanges: boolean;
   /** Resume with the run's stored texts, and do not compare their files. */
   readonly keepsTexts?: boolean;
-  readonly maxSteps?: number;
-  readonly maxVisits?: number;
-  readonly maxWallMs?: number;
-  readonly maxCostUsd?: number;
-  readonly maxTokens?: number;
-  /** Whether an unknown cost passes under a limit. */
-  readonly unknownCost?: 'stop' | 'allow';
-  readonly parkAfterMs?: number;
-  readonly parkPassing?: boolean;
-  readonly maxOutageMs?: number;
-  /** A price file, as typed. */
-  readonly prices?: string;
   /** Wait while the run is suspended for a quota or an outage, then resume it. */
   readonly wait?: boolean;
   /** Resume a suspended run before its time. */
@@ -66,16 +51,10 @@ export type RunFlags = {
   readonly base?: string;
   /** Execute work orders again that commits of the workdir have already executed. */
   readonly redo?: boolean;
-  /** Milliseconds that each command of a verification and each model call may take. */
-  readonly commandTimeoutMs?: number;
   /** Absolute folders in the workdir that are not copied. */
   readonly exclude?: readonly string[];
   /** Resume although the run's owner is stopped or not visible, without waiting until its heartbeat is overdue. */
   readonly takeOver?: boolean;
-  /** `--sandbox`: for nodes where neither node nor pipeline sets a sandbox. */
-  readonly sandbox?: SandboxWord;
-  /** The folder of the holdout, as typed. */
-  readonly holdout?: string;
   /** Let agents answer where a replay has no recorded answer. */
   readonly live?: boolean;
   /** Files for the run's `inputs/`, by name. */
@@ -83,19 +62,7 @@ export type RunFlags = {
 };
 
 /** Flags of every command that starts a run: budget, sandbox, waiting. */
-export type Bounds = Pick<
-  RunFlags,
-  | 'maxCostUsd'
-  | 'maxTokens'
-  | 'unknownCost'
-  | 'prices'
-  | 'parkAfterMs'
-  | 'maxOutageMs'
-  | 'sandbox'
-  | 'wait'
-  | 'now'
-> &
-  Partial<Pick<RunFlags, 'envPass'>>;
+export type Bounds = Pick<RunFlags, LimitName | 'prices' | 'sandbox' | 'env_pass' | 'wait' | 'now'>;
 
 export type Finished = { readonly result: RunResult; readonly code: number };
 

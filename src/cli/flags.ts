@@ -1,7 +1,8 @@
 import type { readPipeline } from '../app/read-pipeline.ts';
 import type { Bounds, Host, RunFlags } from '../app/types.ts';
 import type { Spawn } from '../core/contracts/process.ts';
-import type { SandboxWord } from '../core/policy/confinement.ts';
+import { limitNames } from '../core/settings/limits.ts';
+import { type SettingFlags, settingNames } from '../core/settings/run.ts';
 import type { CliIo } from './io.ts';
 import { fewOfEach } from './report/diagnostics.ts';
 import type { View, ViewIo, ViewOptions } from './report/live.ts';
@@ -12,44 +13,21 @@ export type OrderRunIo = ViewIo & {
   readonly ownSteps?: Host['ownSteps'];
 };
 
-/** Flags that bound what a run may do; every command that begins one has them. */
-export type BoundOptions = {
-  readonly maxCostUsd?: number;
-  readonly maxTokens?: number;
-  readonly unknownCost?: 'stop' | 'allow';
-  readonly prices?: string;
-  /** Milliseconds. */
-  readonly parkAfter?: number;
-  readonly maxOutage?: number;
-  readonly sandbox?: SandboxWord;
-  readonly envPass?: readonly string[];
-  readonly wait?: boolean;
-  readonly now?: boolean;
-};
-
 /** Flags of the commands that run the nodes of a pipeline. */
 export type RunOptions = ViewOptions &
-  BoundOptions & {
-    readonly workdir?: string;
+  SettingFlags & {
+    readonly wait?: boolean;
+    readonly now?: boolean;
     readonly runsdir?: string;
     readonly runId?: string;
     readonly resume?: boolean;
     readonly var?: Readonly<Record<string, string>>;
-    readonly agent?: string;
-    readonly model?: string;
-    readonly effort?: string;
-    readonly script?: string;
     readonly allowDirty?: boolean;
-    readonly holdout?: string;
     readonly strict?: boolean;
     readonly acceptChanges?: boolean;
     readonly takeOver?: boolean;
     readonly live?: boolean;
     readonly notify?: string;
-    readonly maxSteps?: number;
-    readonly maxVisits?: number;
-    /** Milliseconds. */
-    readonly maxWall?: number;
     readonly json?: boolean;
   };
 
@@ -82,37 +60,16 @@ export const hostOf = (io: RunDoors, view: View, target?: string): Host => {
   return { ...doors, notify };
 };
 
-export const boundNames = [
-  'maxCostUsd',
-  'maxTokens',
-  'unknownCost',
-  'prices',
-  'parkAfter',
-  'maxOutage',
-  'sandbox',
-  'envPass',
-  'wait',
-  'now',
-] as const satisfies readonly (keyof BoundOptions)[];
+export const boundNames = [...limitNames, 'prices', 'sandbox', 'env_pass', 'wait', 'now'] as const;
 
 /** The flags about money, tokens, confinement and waiting. */
-export const boundsOf = ({ parkAfter, maxOutage, ...options }: BoundOptions): Bounds => ({
-  ...given(options, [
-    ...(['maxCostUsd', 'maxTokens', 'unknownCost', 'prices', 'sandbox', 'envPass', 'wait', 'now'] as const),
-  ]),
-  ...(parkAfter === undefined ? {} : { parkAfterMs: parkAfter }),
-  ...(maxOutage === undefined ? {} : { maxOutageMs: maxOutage }),
-});
+export const boundsOf = (options: Bounds): Bounds => given(options, boundNames);
 
 export const flagsOf = (options: RunOptions): RunFlags => ({
-  ...boundsOf(options),
-  ...given(options, ['workdir', 'holdout', 'agent', 'model', 'effort', 'script', 'takeOver', 'live']),
-  ...given(options, ['maxSteps', 'maxVisits']),
+  ...given(options, [...settingNames, 'wait', 'now', 'takeOver', 'live']),
   vars: options.var ?? {},
-  envPass: options.envPass ?? [],
   allowDirty: options.allowDirty === true,
   acceptChanges: options.acceptChanges === true,
-  ...(options.maxWall === undefined ? {} : { maxWallMs: options.maxWall }),
 });
 
 /** Those of the named properties that are set. */

@@ -14,6 +14,7 @@ import {
   runningOptions,
   runOptions,
   runsdir,
+  settingOption,
 } from './options.ts';
 import { orderVerbs } from './order-verbs.ts';
 import { exitsOfRun, type Group, type Verb } from './verb.ts';
@@ -33,7 +34,7 @@ const runVerbs: readonly (Verb | Group)[] = [
       option('--resume', 'resume the run --run-id'),
       option('--strict', 'treat attributes without effect as errors'),
       option('--allow-dirty', 'commit uncommitted changes of the workdir first'),
-      option('--holdout <dir>', 'directory of holdout scenarios, hidden from agents'),
+      settingOption('holdout_from'),
     ],
     load: async () => (await import('./run.ts')).runCommand,
   },
@@ -46,7 +47,7 @@ const runVerbs: readonly (Verb | Group)[] = [
       ...runOptions(),
       runIdOption(),
       option('--allow-dirty', 'commit uncommitted changes of the workdir first'),
-      option('--holdout <dir>', 'directory of holdout scenarios, hidden from agents'),
+      settingOption('holdout_from'),
     ],
     load: async () => (await import('./run.ts')).buildCommand,
   },

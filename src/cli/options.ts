@@ -1,10 +1,9 @@
 /** The options of the verbs: how each is written, what its help says, and what its value becomes. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Diagnostic, wrong } from '../core/diagnostic.ts';
-import { sandboxWords } from '../core/policy/confinement.ts';
-import { passesAll } from '../core/policy/secrets.ts';
 import { parsePoint } from '../core/records/names.ts';
-import { duration, isVariableName, tooLarge } from '../core/settings/types.ts';
+import { flagOfSetting, runSettings, type SettingName, settingNames } from '../core/settings/run.ts';
+import { type AttributeSpec, type AttributeType, duration } from '../core/settings/types.ts';
 
 /** A value that an option cannot have; the command line prints it. */
 export class BadValue extends Error {
@@ -46,54 +45,50 @@ export const wholeNumber =
     throw new InvalidArgumentError(`It must be a whole number${range}.`);
   };
 
-const whole = (flag: string, least: number, example: number) => (value: string) => {
-  const text = value.trim();
-  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isSafeInteger(number) && number >= least) return number;
-  const why = number > Number.MAX_SAFE_INTEGER ? tooLarge : `is not a whole number of at least ${least}`;
-  throw new BadValue(`${flag} ${value} ${why}`, `for example ${flag} ${example}`);
-};
-
-export const milliseconds = (flag: string, example: string) => (value: string) => {
-  const read = duration().read({ kind: 'string', text: value });
-  if (read.ok) return read.value;
-  throw new BadValue(`${flag} ${value} ${read.why}`, `for example ${flag} ${example}`);
-};
-
-function dollars(value: string): number {
-  const flag = '--max-cost-usd';
-  const number = /^\d+(?:\.\d+)?$/.test(value.trim()) ? Number(value) : Number.NaN;
-  if (Number.isFinite(number)) return number;
-  const why = Number.isNaN(number) ? 'is not a number of at least 0' : 'is too large';
-  throw new BadValue(`${flag} ${value} ${why}`, `for example ${flag} 2.50`);
+/** The flag of a setting: its text is read like the attribute's, and its value has the setting's name. */
+export function settingOption(name: SettingName): Option {
+  const spec: AttributeSpec = runSettings[name];
+  const { flag = '', help = spec.does, variable } = spec;
+  const more = [
+    ...(spec.default === undefined ? [] : [`(default: ${spec.default})`]),
+    ...(variable === undefined ? [] : [`(also: ${variable})`]),
+  ];
+  const read = readAs(flagOfSetting(spec), spec, spec.example);
+  const made = option<unknown>(flag, [help, ...more].join(' '), (typed, before) => {
+    const value = read(notEmpty(typed));
+    return Array.isArray(value) && Array.isArray(before) ? [...before, ...value] : value;
+  });
+  made.attributeName = () => name;
+  if (spec.words !== undefined) made.argChoices = [...spec.words];
+  return made;
 }
 
-function sandboxWord(value: string): string {
-  if (sandboxWords.some((word) => word === value)) return value;
-  throw new BadValue(
-    `--sandbox ${value} is none of ${sandboxWords.join(', ')}`,
-    'for example --sandbox bwrap, which refuses to run where nodes cannot be confined',
-  );
-}
+/** The flag of an option with this name. */
+export const flagOfOption = (name: string): string =>
+  name in runSettings
+    ? flagOfSetting(runSettings[name as SettingName])
+    : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-function unknownCost(value: string): string {
-  if (value === 'stop' || value === 'allow') return value;
-  throw new BadValue(`--unknown-cost ${value} is neither stop nor allow`, 'for example --unknown-cost allow');
-}
+/** Reads the value of a flag. */
+const readAs =
+  <T>(flag: string, type: AttributeType<T>, example: string) =>
+  (typed: string): T => {
+    const read = type.read({ kind: 'string', text: typed });
+    if (read.ok) return read.value;
+    throw new BadValue(`${flag} ${typed} ${read.why}`, `for example ${flag} ${example}`);
+  };
 
-/** Names of variables, with commas between them. */
-function variableNames(value: string, before: readonly string[] = []): readonly string[] {
-  const names = value
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-  const bad = names.find((name) => name !== passesAll && !isVariableName(name));
-  if (bad === undefined) return [...before, ...names];
-  throw new BadValue(
-    `--env-pass: "${bad}" is no name of a variable`,
-    'names stand alone or with commas between them: --env-pass A_KEY,B_TOKEN; * is all of them',
-  );
-}
+export const milliseconds = (flag: string, example: string) => readAs(flag, duration(), example);
+
+/** Of every verb that starts a run. */
+const boundSettings: readonly SettingName[] = [
+  ...(['sandbox', 'env_pass', 'max_cost_usd', 'max_tokens', 'unknown_cost', 'prices'] as const),
+];
+/** Those that only some of these verbs have. */
+const someSettings: readonly SettingName[] = ['workdir', 'holdout_from'];
+const runningSettings = settingNames.filter(
+  (name) => 'flag' in runSettings[name] && !boundSettings.includes(name) && !someSettings.includes(name),
+);
 
 function variable(value: string, before: Readonly<Record<string, string>> = {}) {
   const at = value.indexOf('=');
@@ -116,10 +111,6 @@ export const noColor = () => option('--no-color', 'disable colors (also: NO_COLO
 /** Of a verb that reads one run. */
 export const looking = (about?: string) => [runsdir(), json(about), noColor()];
 
-/** Values of `--agent`. */
-export const everyAgent =
-  'openai, codex, claude, command, scripted, fake, stub; a comma-separated list is tried in order';
-
 /** How much a verb that runs nodes prints, and how; `quiet` and `verbose` say what the two flags do there. */
 export const logOptions = (quiet = 'print errors only', verbose = 'print debug records too') => [
   option('-q, --quiet', quiet).conflicts('verbose'),
@@ -138,52 +129,13 @@ export const logOptions = (quiet = 'print errors only', verbose = 'print debug r
 ];
 
 /** What a run may spend and reach: of every verb that starts one. */
-export const boundOptions = () => [
-  option('--sandbox <word>', 'sandbox of the nodes: auto, bwrap, none (default: auto)', sandboxWord),
-  option('--env-pass <names>', 'secrets that nodes may read, by name (* for all); repeatable', variableNames),
-  option('--max-cost-usd <usd>', 'cost limit of the model calls, in US dollars', dollars),
-  option(
-    '--max-tokens <n>',
-    'token limit of the model calls, input and output together',
-    whole('--max-tokens', 0, 500_000),
-  ),
-  option(
-    '--unknown-cost <word>',
-    'under a cost limit: stop (default) or allow calls of unknown cost',
-    unknownCost,
-  ),
-  option('--prices <file>', 'file with prices that replace bundled ones (also: FACTORY_PRICES)', notEmpty),
-];
+export const boundOptions = () => boundSettings.map(settingOption);
 
 /** Of every verb that runs the nodes of a pipeline: variables, agents, limits, output. */
 export const runningOptions = () => [
   ...boundOptions(),
   option('--var <name=value>', 'set a variable of the pipeline; repeatable', variable),
-  option('--agent <name>', `agent to use: ${everyAgent}`, notEmpty),
-  option('--model <name>', 'model for nodes without llm_model', notEmpty),
-  option(
-    '--effort <word>',
-    'reasoning effort for nodes without one: none, minimal, low, medium, high, xhigh',
-    notEmpty,
-  ),
-  option('--script <file>', 'agent script with prepared answers (implies --agent scripted)'),
-  option('--max-steps <n>', 'limit of node executions in the run', whole('--max-steps', 1, 500)),
-  option(
-    '--max-visits <n>',
-    'limit of executions per node, instead of the limits in the graph',
-    whole('--max-visits', 1, 100),
-  ),
-  option('--max-wall <duration>', 'time limit of the run, such as 2h', milliseconds('--max-wall', '2h')),
-  option(
-    '--park-after <duration>',
-    'longest wait for a quota or an outage before the run is suspended (default: 2m)',
-    milliseconds('--park-after', '10m'),
-  ),
-  option(
-    '--max-outage <duration>',
-    'with --wait: longest outage that is waited for (default: 8h)',
-    milliseconds('--max-outage', '12h'),
-  ),
+  ...runningSettings.map(settingOption),
   option('--wait', 'wait while the run is suspended, then resume it'),
   json(),
   ...logOptions(),
@@ -207,8 +159,8 @@ export const compileOptions = () => [
   option('--model <name>', `model to use (default: ${compileDefaults.model})`),
   option('--effort <level>', `reasoning effort (default: ${compileDefaults.effort})`),
   option('--max-attempts <n>', `answers to check before giving up (default: ${compileDefaults.attempts})`),
-  option('--agent <name>', `agent to use: ${everyAgent}`),
-  option('--script <file>', 'agent script with prepared answers for the nodes plan and revise'),
+  settingOption('agent'),
+  settingOption('agent_script'),
   runsdir(),
   runIdOption(),
   json('print the run record as JSON'),
@@ -241,11 +193,7 @@ export const detachOptions = () => [
 /** Of the verbs that start or resume a run. */
 export const runOptions = () => [
   runsdir(),
-  option(
-    '--workdir <dir>',
-    'directory to copy into the run (default: the graph attribute workdir, else .)',
-    notEmpty,
-  ),
+  settingOption('workdir'),
   ...detachOptions(),
   ...runningOptions(),
   option('--accept-changes', 'resume with a changed pipeline, prompts or flags'),

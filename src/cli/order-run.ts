@@ -7,19 +7,20 @@ import { resumeOrder, runOrder } from '../app/orders/run-order.ts';
 import { type BatchItem, runBatch } from '../app/orders/run-plan.ts';
 import { type OrderSource, readRequest, readSource } from '../app/orders/sources.ts';
 import { type OrderDoors, type OrderRefusal, type OrderSettings, refusedOrder } from '../app/orders/types.ts';
+import type { Bounds } from '../app/types.ts';
 import { inspect } from '../git/repository.ts';
 import { orderFiles } from '../run/orders.ts';
 import { isWithin, realOrSame } from '../workspace/roots.ts';
 import { newRun } from './find-run.ts';
-import { type BoundOptions, boundNames, boundsOf, type OrderRunIo, type RunOptions } from './flags.ts';
-import { defaultModel } from './options.ts';
+import { boundNames, boundsOf, type OrderRunIo, type RunOptions } from './flags.ts';
+import { defaultModel, flagOfOption } from './options.ts';
 import { openView, type ViewOptions } from './report/live.ts';
 import { printEnd, printInterrupted, progressOf } from './report/order.ts';
 import type { VerbResult } from './verb.ts';
 
 /** Options as typed, and commander's defaults. */
 export type OrderRunOptions = ViewOptions &
-  Omit<BoundOptions, 'wait' | 'now' | 'parkAfter' | 'maxOutage'> & {
+  Omit<Bounds, 'wait' | 'now'> & {
     readonly repo?: string;
     readonly workOrder?: string;
     readonly workdir?: string;
@@ -40,7 +41,7 @@ export type OrderRunOptions = ViewOptions &
     readonly allowVerifyExempt?: boolean;
     readonly python?: string;
     readonly agent?: string;
-    readonly script?: string;
+    readonly agent_script?: string;
     readonly json?: boolean;
   };
 
@@ -118,7 +119,7 @@ export async function resumeOrderRun(
     ([name, value]) => value !== undefined && !resumeFlags.has(name),
   )?.[0];
   if (fixed !== undefined) {
-    const flag = `--${fixed.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const flag = flagOfOption(fixed);
     const why = `a resume of a work order cannot change ${flag}`;
     return refusedOrder(2, why, 'leave it out, or start a new run');
   }
@@ -186,7 +187,7 @@ function settingsOf(
     maxAttempts: options.maxAttempts,
     timeoutSeconds: options.timeoutSeconds,
     agent: options.agent,
-    script: options.script,
+    script: options.agent_script,
     bounds: boundsOf(options),
     batch,
   };

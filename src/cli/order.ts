@@ -3,12 +3,12 @@ import { InvalidArgumentError } from 'commander';
 import {
   boundOptions,
   defaultModel,
-  everyAgent,
   json,
   logOptions,
   notEmpty,
   option,
   runsdir,
+  settingOption,
 } from './options.ts';
 
 const whole = (word: string): number => {
@@ -51,8 +51,8 @@ export const orderOptions = () => [
   option('--no-push', 'do not push to the first remote'),
   option('--allow-verify-exempt', 'honor verify_exempt in any work order'),
   option('--python <path>', 'ignored, for compatibility'),
-  option('--agent <name>', `agent to use: ${everyAgent}`, notEmpty),
-  option('--script <file>', 'agent script with prepared answers'),
+  settingOption('agent'),
+  settingOption('agent_script'),
   json(),
   ...logOptions('print only the result and errors'),
 ];

@@ -1,6 +1,7 @@
 /** Makes the request of `factory plan SPEC` from its flags, or says why it cannot be carried out. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { Bounds } from '../app/types.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { sha256 } from '../core/sha256.ts';
 import { artifactsRoot, exportConflict, exportProblem } from '../planner/artifacts.ts';
@@ -10,13 +11,13 @@ import { readUserText } from '../planner/files.ts';
 import { bundled, hasPlaceholder, readDoctrine, withDoctrine } from '../planner/prompt.ts';
 import { ownCommit } from '../platform/own-commit.ts';
 import { checkDirs } from '../workspace/roots.ts';
-import type { BoundOptions, RunDoors } from './flags.ts';
+import type { RunDoors } from './flags.ts';
 import { compileDefaults } from './options.ts';
 import type { ViewOptions } from './report/live.ts';
 
 /** Options as typed. */
 export type CompileOptions = ViewOptions &
-  Omit<BoundOptions, 'wait' | 'now' | 'parkAfter' | 'maxOutage'> & {
+  Omit<Bounds, 'wait' | 'now'> & {
     readonly spec?: string;
     readonly outdir?: string;
     readonly template?: string;
@@ -29,7 +30,7 @@ export type CompileOptions = ViewOptions &
     readonly strict?: boolean;
     readonly maxAttempts?: string;
     readonly agent?: string;
-    readonly script?: string;
+    readonly agent_script?: string;
     readonly runsdir?: string;
     readonly runId?: string;
     readonly json?: boolean;

@@ -90,16 +90,15 @@ const flagsOf = (
   vars: Readonly<Record<string, string>>,
   workdir: string | undefined,
 ): RunFlags => ({
-  envPass: [],
   ...boundsOf(options),
   vars,
   // A plan is cheap to repeat, so it fails at once instead of being suspended.
-  parkPassing: false,
+  park_passing: false,
   allowDirty: false,
   acceptChanges: false,
   ...(workdir === undefined ? {} : { workdir }),
   ...(options.agent === undefined ? {} : { agent: options.agent }),
-  ...(options.script === undefined ? {} : { script: options.script }),
+  ...(options.agent_script === undefined ? {} : { agent_script: options.agent_script }),
 });
 
 /** Without an agent the model could not be asked. */
@@ -107,7 +106,7 @@ function codeOfRefusal({ problems }: Refusal, options: CompileOptions): number {
   const noModel = [
     'agent-none',
     'agent-key',
-    ...(options.script === undefined ? ['agent-script-inputs'] : []),
+    ...(options.agent_script === undefined ? ['agent-script-inputs'] : []),
   ];
   return problems.some((found) => noModel.includes(found.code)) ? modelFailed : usageWrong;
 }

@@ -14,6 +14,7 @@ import { readManifest } from '../run/runs.ts';
 import { usage } from './find-run.ts';
 import { flagsOf, hostOf, type RunDoors } from './flags.ts';
 import { copyTarget, type ForkOptions } from './fork.ts';
+import { flagOfOption } from './options.ts';
 import { openView } from './report/live.ts';
 import { report } from './run.ts';
 import type { VerbResult } from './verb.ts';
@@ -39,12 +40,14 @@ export async function replayCommand(run: string, options: ReplayOptions, io: Run
 }
 
 async function requestOf(options: ReplayOptions, cwd: string) {
-  for (const name of ['agent', 'model', 'effort', 'script'] as const)
+  for (const name of ['agent', 'model', 'effort', 'agent_script'] as const) {
+    const flag = flagOfOption(name);
     if (options.live !== true && options[name] !== undefined)
       return usage(
-        `--${name} has no effect without --live: the record answers`,
-        `add --live, or leave out --${name}`,
+        `${flag} has no effect without --live: the record answers`,
+        `add --live, or leave out ${flag}`,
       );
+  }
   const prompts = await promptsOf(options.set ?? [], cwd);
   if ('problems' in prompts) return prompts;
   return { from: options.from, prompts: prompts.texts, runTools: options.runTools === true };

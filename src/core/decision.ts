@@ -1,5 +1,5 @@
 /** What a run does next, and the facts that decide it. Types only. */
-import type { Caps } from './budget/limits.ts';
+
 import type { Spent } from './budget/usage.ts';
 import type { NodeKind } from './contracts/node-kind.ts';
 import type { Node } from './graph.ts';
@@ -7,6 +7,7 @@ import type { Json } from './json.ts';
 import type { Outcome, RepeatedFailure, SuspendedRun } from './outcome.ts';
 import type { Checkpoint, NodeOutcome, RunState } from './records/checkpoint.ts';
 import type { Route } from './routing.ts';
+import type { Caps } from './settings/limits.ts';
 
 /** How a run ends. `code` is the process's exit code. */
 export type RunEnding = {

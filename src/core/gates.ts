@@ -31,7 +31,7 @@ export type NodeEntry = {
 /** Why the run ends before a node, in the order in which they are asked. */
 export const gatesBefore: readonly ((entry: NodeEntry) => string | undefined)[] = [
   visitsStepsAndTime,
-  ({ facts: { caps, spent, unpriced } }) => spendHit({ caps, spent, unpriced }, caps.unknownCost),
+  ({ facts: { caps, spent, unpriced } }) => spendHit({ caps, spent, unpriced }, caps.unknown_cost),
   unfixableFailure,
   ({ facts }) => facts.replay,
 ];
@@ -42,9 +42,9 @@ function visitsStepsAndTime({ state, node, facts }: NodeEntry): string | undefin
     caps,
     {
       id: node.id,
-      maxVisits: node.settings.max_visits,
+      max_visits: node.settings.max_visits,
       visits: own(state.visits, node.id) ?? 0,
-      maxWallMs: node.settings.max_wall,
+      max_wall: node.settings.max_wall,
       elapsedMs: (own(state.node_ms ?? {}, node.id) ?? 0) + (state.cut_ms ?? 0),
     },
     { steps: state.steps, elapsedMs },

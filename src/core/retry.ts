@@ -25,7 +25,7 @@ export type RetryPolicy = {
   /** A codergen node: a failure of class `infra` gets two retries unless `maxRetries` is given. */
   readonly isAgent: boolean;
   /** Milliseconds; a longer wait that a server asks for suspends the run. */
-  readonly parkAfterMs: number;
+  readonly park_after: number;
   /** A goal gate was already asked again in this execution, since its answer had no verdict. */
   readonly askedAgain?: boolean;
 };
@@ -33,7 +33,7 @@ export type RetryPolicy = {
 /** The policy of a node's executions. */
 export const retryPolicyOf = (
   { settings, type }: Pick<Node, 'settings' | 'type'>,
-  parkAfterMs: number,
+  park_after: number,
 ): RetryPolicy => ({
   maxRetries: settings.max_retries,
   delayMs: settings.retry_delay,
@@ -42,7 +42,7 @@ export const retryPolicyOf = (
   onFail: settings.retry_on === 'fail',
   allowPartial: settings.allow_partial,
   isAgent: type === 'codergen',
-  parkAfterMs,
+  park_after,
 });
 
 export type Retry =
@@ -80,14 +80,14 @@ export function nextAttempt(policy: RetryPolicy, attempt: number, answered: Outc
     if (outcome.class === 'guardrail' || outcome.class === 'cancelled' || outcome.class === 'budget')
       return done;
     if (isFinalConfig(outcome)) return done;
-    if (outcome.park !== undefined && isLong(outcome.park, outcome.retryAfterMs, policy.parkAfterMs))
+    if (outcome.park !== undefined && isLong(outcome.park, outcome.retryAfterMs, policy.park_after))
       return done;
     if (!infra && !policy.onFail) return done;
     const own = infra && policy.isAgent && policy.maxRetries === undefined;
     if (attempt > (own ? infraRetries : (policy.maxRetries ?? 0))) return done;
     const planned = own ? infraDelayMs * 2 ** (attempt - 1) : backedOff(policy, attempt);
     // A wait that the server asks for counts, up to the longest that a run waits.
-    const requested = Math.min(outcome.retryAfterMs ?? 0, Math.max(policy.parkAfterMs, policy.maxDelayMs));
+    const requested = Math.min(outcome.retryAfterMs ?? 0, Math.max(policy.park_after, policy.maxDelayMs));
     return { again: true, delayMs: Math.max(Math.min(planned, policy.maxDelayMs), requested) };
   }
   if (outcome.status !== 'retry') return done;
@@ -112,17 +112,17 @@ const mostMs = 365 * 86_400_000;
 /** Lower bound of the wait after `again` waits in vain; it grows, so that a server is not asked at the same pace all night. */
 const leastMs = (again: number): number => (again === 0 ? 0 : Math.min(60_000 * 2 ** (again - 1), guessMs));
 
-/** Normalizes what an outcome says about waiting: a server's wait longer than `parkAfterMs` becomes a quota, and the wait of a
- *  quota is in `retryAfterMs`. Without `parkPassing`, neither a rate limit without a time nor an outage suspends the run. */
-export function withWait(outcome: Outcome, now: Date, parkAfterMs: number, parkPassing = true): Outcome {
+/** Normalizes what an outcome says about waiting: a server's wait longer than `park_after` becomes a quota, and the wait of a
+ *  quota is in `retryAfterMs`. Without `park_passing`, neither a rate limit without a time nor an outage suspends the run. */
+export function withWait(outcome: Outcome, now: Date, park_after: number, park_passing = true): Outcome {
   if (outcome.status !== 'fail') return outcome;
   const { park, retryAfterMs, class: failureClass } = outcome;
   if (park?.unsaid === true || (park?.kind === 'outage' && park.within !== true)) {
     const { park: _, ...passing } = outcome;
-    return parkPassing ? outcome : passing;
+    return park_passing ? outcome : passing;
   }
   if (park === undefined) {
-    return failureClass === 'infra' && (retryAfterMs ?? 0) > parkAfterMs
+    return failureClass === 'infra' && (retryAfterMs ?? 0) > park_after
       ? { ...outcome, park: { kind: 'quota' } }
       : outcome;
   }
@@ -174,8 +174,8 @@ function outageWait(
 }
 
 /** Whether the wait is too long for a retry within the run. */
-const isLong = (park: Park, retryAfterMs: number | undefined, parkAfterMs: number): boolean =>
-  park.kind !== 'quota' || (park.unsaid !== true && (retryAfterMs ?? guessMs) > parkAfterMs);
+const isLong = (park: Park, retryAfterMs: number | undefined, park_after: number): boolean =>
+  park.kind !== 'quota' || (park.unsaid !== true && (retryAfterMs ?? guessMs) > park_after);
 
 function namesClass(condition: EdgeCondition): boolean {
   switch (condition.op) {

@@ -1,18 +1,12 @@
 /** Checks the limits before each model call of an execution, and records what it spends. */
-import {
-  type Caps,
-  defaultCaps,
-  type Limited,
-  type NextCall,
-  type SpendCaps,
-  spendHit,
-} from '../core/budget/limits.ts';
+import { type Limited, type NextCall, type SpendCaps, spendHit } from '../core/budget/limits.ts';
 import { costOf, leastCostOf } from '../core/budget/prices.ts';
 import { type Spent, tokensOf, type Usage, withCall } from '../core/budget/usage.ts';
 import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Json } from '../core/json.ts';
 import { maskedValue } from '../core/policy/mask.ts';
+import type { Caps } from '../core/settings/limits.ts';
 import { type CallEnd, type CostLedger, estimatedTokens, inputCost, type Stamp } from './cost-ledger.ts';
 import { collectNestedSpending, moneyWords, share, sharePrices } from './shared-budget.ts';
 
@@ -137,8 +131,8 @@ class CallDesk implements BudgetGuard {
         if (used !== undefined && !(await told(used, sends)))
           return { empty: 'its usage cannot be recorded' };
         const left = [
-          (own.caps.maxTokens ?? Number.POSITIVE_INFINITY) - tokensOf(own.spent),
-          (caps.maxTokens ?? Number.POSITIVE_INFINITY) - kept.tokens - tokensOf(run.spent),
+          (own.caps.max_tokens ?? Number.POSITIVE_INFINITY) - tokensOf(own.spent),
+          (caps.max_tokens ?? Number.POSITIVE_INFINITY) - kept.tokens - tokensOf(run.spent),
         ];
         const least = Math.min(...left);
         return { tokens: Number.isFinite(least) ? least : undefined };
@@ -166,8 +160,8 @@ class CallDesk implements BudgetGuard {
   /** Why the call may not be made. A limit ends the run (`stop`), the reserve does not. */
   private forbidden({ own, run }: Limits, next: NextCall): string | undefined {
     const { caps, kept } = this.at;
-    this.stopped = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);
-    return this.stopped ?? spendHit(run, caps.unknownCost, next, kept);
+    this.stopped = spendHit(own, caps.unknown_cost, next) ?? spendHit(run, caps.unknown_cost, next);
+    return this.stopped ?? spendHit(run, caps.unknown_cost, next, kept);
   }
 
   private stampOf(attempt: number): Stamp {
@@ -200,11 +194,11 @@ function progressOf(write: (usage: Usage, sends: number) => Promise<void>) {
 }
 
 /** Hands an agent the run's settings for unknown costs and for waiting. */
-const allowing = (task: AgentTask, { unknownCost, parkAfterMs, parkPassing }: Caps): AgentTask => ({
-  ...(parkPassing === false ? {} : { outageMs: parkAfterMs ?? defaultCaps.parkAfterMs }),
+const allowing = (task: AgentTask, { unknown_cost, park_after, park_passing }: Caps): AgentTask => ({
+  ...(park_passing === false ? {} : { outageMs: park_after }),
   ...task,
-  ...(unknownCost === 'allow' ? { uncounted: true } : {}),
-  ...(parkAfterMs === undefined ? {} : { parkAfterMs }),
+  ...(unknown_cost === 'allow' ? { uncounted: true } : {}),
+  park_after,
 });
 
 /** Why no call may be made in the time that is reserved for verification. */

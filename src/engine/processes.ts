@@ -139,7 +139,7 @@ async function runTool(
   },
 ): Promise<Exit> {
   const { run, node, secrets, attempt, signal, records } = context;
-  const limit = Math.min(left, (program.check === true ? run.commandTimeoutMs : undefined) ?? left);
+  const limit = Math.min(left, (program.check === true ? run.command_timeout : undefined) ?? left);
   const { env, mask } = secrets.forTool(program.argv.join(' '));
   const live = liveOutput(context, [stdoutFile, stderrFile]);
   const isSpawned = spawned(context);

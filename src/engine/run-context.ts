@@ -1,5 +1,4 @@
 /** What a run is made of: its settings, state, limits and journals. Types only. */
-import type { Caps } from '../core/budget/limits.ts';
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent } from '../core/contracts/agent.ts';
 import type { Clock, Every } from '../core/contracts/clock.ts';
@@ -12,6 +11,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { Context, Outcome, SuspendedRun } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import type { RanCommand } from '../core/records/visit.ts';
+import type { Caps } from '../core/settings/limits.ts';
 import type { LeakGuard } from '../holdout/leak-guard.ts';
 import type { SealedHoldout } from '../holdout/mount.ts';
 import type { OutOfMemory } from '../platform/process/spawn-error.ts';
@@ -52,7 +52,7 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly factoryBin: string;
   readonly node: string;
   /** Milliseconds for one command of a verification, within the node's timeout. */
-  readonly commandTimeoutMs?: number | undefined;
+  readonly command_timeout?: number | undefined;
   readonly schema: NodeContext['inputs']['schema'];
   readonly agentFor: (node: Node) => Agent | undefined;
   readonly historyEnv: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import type { Caps, SpendCaps } from '../core/budget/limits.ts';
+import type { SpendCaps } from '../core/budget/limits.ts';
 import {
   bundledPrices,
   leastCostOf,
@@ -25,6 +25,7 @@ import {
 } from '../core/outcome.ts';
 import { maskedValue } from '../core/policy/mask.ts';
 import { type CallRecord, callRecordSchema } from '../core/records/visit.ts';
+import type { Caps } from '../core/settings/limits.ts';
 import { sha256 } from '../core/sha256.ts';
 import { readPlain, readSome } from '../platform/files/read.ts';
 import { removeNow, systemWords, writeJson } from '../platform/files/write.ts';
@@ -85,10 +86,13 @@ export async function share(
   const rest = (cap: number | undefined, used: number) => (cap === undefined ? undefined : cap - used);
   const budget: z.infer<ReturnType<typeof budgetSchema>> = {
     schema_version: 1,
-    usd: least(rest(caps.maxCostUsd, spent.run.cost_usd), rest(nodeCaps.maxCostUsd, spent.node.cost_usd)),
-    tokens: least(rest(caps.maxTokens, tokensOf(spent.run)), rest(nodeCaps.maxTokens, tokensOf(spent.node))),
+    usd: least(rest(caps.max_cost_usd, spent.run.cost_usd), rest(nodeCaps.max_cost_usd, spent.node.cost_usd)),
+    tokens: least(
+      rest(caps.max_tokens, tokensOf(spent.run)),
+      rest(nodeCaps.max_tokens, tokensOf(spent.node)),
+    ),
     ms: Number.isFinite(spent.wallLeftMs) ? Math.max(0, Math.round(spent.wallLeftMs)) : null,
-    unknown_cost: caps.unknownCost ?? 'stop',
+    unknown_cost: caps.unknown_cost ?? 'stop',
   };
   if (budget.usd === null && budget.tokens === null && budget.ms === null) return;
   await writeJson(budgetFile(nodeDir), budget);
@@ -121,14 +125,14 @@ function callOf(record: unknown): readonly { readonly run: string; readonly call
 
 /** What earlier nested runs of the node have spent, and this run before a resume: its budget is the rest. A call without a
  *  known cost may have used all of it. */
-async function spentBefore(path: string, prices: Prices, unknownCost: Caps['unknownCost']) {
+async function spentBefore(path: string, prices: Prices, unknown_cost: Caps['unknown_cost']) {
   const records = statSync(path, { throwIfNoEntry: false })?.isFile()
     ? (await readRecords(path)).records
     : [];
   const sum = { usd: 0, tokens: 0 };
   for (const { ended, usage, cost_usd } of endedCalls(records.flatMap(callOf))) {
     if (ended === 'free') continue;
-    const isUnknown = ended !== 'cut' && unknownCost !== 'allow';
+    const isUnknown = ended !== 'cut' && unknown_cost !== 'allow';
     const isWhole = usage !== null && usage.input_tokens !== null && usage.output_tokens !== null;
     sum.usd +=
       cost_usd ?? (isUnknown ? Number.POSITIVE_INFINITY : usage === null ? 0 : leastCostOf(usage, prices));
@@ -227,10 +231,10 @@ export async function sharedBudget(
   return {
     caps: {
       ...own,
-      maxCostUsd: least(own.maxCostUsd, budget?.usd, soFar.spent.cost_usd, before.usd),
-      maxTokens: least(own.maxTokens, budget?.tokens, tokensOf(soFar.spent), before.tokens),
-      maxWallMs: least(own.maxWallMs, budget?.ms, soFar.elapsedMs),
-      unknownCost: budget?.unknown_cost === 'stop' ? 'stop' : (own.unknownCost ?? budget?.unknown_cost),
+      max_cost_usd: least(own.max_cost_usd, budget?.usd, soFar.spent.cost_usd, before.usd),
+      max_tokens: least(own.max_tokens, budget?.tokens, tokensOf(soFar.spent), before.tokens),
+      max_wall: least(own.max_wall, budget?.ms, soFar.elapsedMs),
+      unknown_cost: budget?.unknown_cost === 'stop' ? 'stop' : (own.unknown_cost ?? budget?.unknown_cost),
     },
     async tell(record) {
       journal ??= await openJournal(spentFile, { runId, epoch: 1 });

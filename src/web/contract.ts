@@ -3,6 +3,9 @@ import * as z from 'zod';
 import { once } from '../core/once.ts';
 import { liveTextSchema } from '../core/records/live.ts';
 import { nodeId, parsePoint, runId } from '../core/records/names.ts';
+import { limitNames, runLimits } from '../core/settings/limits.ts';
+import { runSettings, type SettingName } from '../core/settings/run.ts';
+import type { AttributeSpec } from '../core/settings/types.ts';
 
 /** Every answer with a status of 400 or more. */
 export const apiErrorSchema = once(() =>
@@ -57,18 +60,29 @@ const variableName = once(() =>
   z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]*$/, 'is not the name of a variable'),
 );
 
-/** What a run may spend. */
+/** A setting as a request has it. */
+function settingSchema<Z extends z.ZodType>(name: SettingName, plain: Z) {
+  const spec: AttributeSpec = runSettings[name];
+  if (spec.http !== true) throw new Error(`Internal: ${name} cannot be set over HTTP`);
+  return plain
+    .superRefine((value, issues) => {
+      const read = spec.read({ kind: 'string', text: String(value) });
+      if (!read.ok) issues.addIssue({ code: 'custom', message: read.why });
+    })
+    .exactOptional()
+    .describe(`${spec.does} The value is ${spec.wants}`);
+}
+
 const limitsSchema = once(() =>
-  z.strictObject({
-    max_cost_usd: z.number().nonnegative().exactOptional(),
-    max_tokens: z.int().nonnegative().exactOptional(),
-    max_steps: z.int().positive().exactOptional(),
-    max_wall: z
-      .string()
-      .regex(/^\d+(?:ms|s|m|h|d)$/, 'is not a duration such as 2h')
-      .exactOptional()
-      .describe('Such as `2h`'),
-  }),
+  z.strictObject(
+    Object.fromEntries(
+      limitNames.flatMap((name) => {
+        const { http, json }: AttributeSpec = runLimits[name];
+        const plain = json === undefined ? flagText() : json === 'integer' ? z.int() : z.number();
+        return http === true ? [[name, settingSchema<z.ZodType<string | number>>(name, plain)]] : [];
+      }),
+    ),
+  ),
 );
 
 export const startBodySchema = once(() =>
@@ -78,8 +92,8 @@ export const startBodySchema = once(() =>
       .record(variableName(), z.string().max(100_000))
       .default({})
       .describe('A value that begins with @ is the path of a file, relative to the folder'),
-    agent: flagText().exactOptional(),
-    model: flagText().exactOptional(),
+    agent: settingSchema('agent', flagText()),
+    model: settingSchema('model', flagText()),
     limits: limitsSchema().default({}),
   }),
 );

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AgentRequest, agentNames, chooseAgent, createAgent } from '../../src/agents/index.ts';
+import { chooseAgent } from '../../src/agents/choose.ts';
+import type { AgentRequest } from '../../src/agents/plan.ts';
 import { agentScriptSchema } from '../../src/agents/script.ts';
+import { agentNames } from '../../src/core/contracts/agent.ts';
 import { handClock } from '../support/clock.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { taskFor } from './contract.ts';
@@ -73,7 +75,7 @@ describe('several agents', () => {
     const chosen = chooseAgent(request);
     if ('problem' in chosen) return chosen.problem.code;
     const { plan } = chosen;
-    return 'agents' in plan ? [plan.name, plan.agents.map((one) => one.name)] : plan.name;
+    return plan.agents === undefined ? plan.name : [plan.name, plan.agents.map(({ name }) => name)];
   };
 
   test.for([
@@ -165,11 +167,8 @@ test.for<[Record<string, string>, object]>([
   ],
 ])('the waits for answers in the background are those of the environment: %j', ([more, waits]) => {
   const chosen = chooseAgent({ env: { ...key, ...more } });
-  const { pollMs, pollDeadlineMs } =
-    'plan' in chosen && chosen.plan.name === 'openai'
-      ? chosen.plan
-      : { pollMs: 'no plan', pollDeadlineMs: '' };
-  expect({ pollMs, pollDeadlineMs }).toEqual({ pollMs: undefined, pollDeadlineMs: undefined, ...waits });
+  const unset = { pollMs: undefined, pollDeadlineMs: undefined };
+  expect({ ...unset, ...('plan' in chosen ? chosen.plan : {}) }).toMatchObject({ ...unset, ...waits });
 });
 
 test.for(['soon', '0s', '-1s', '5'])('a wait of %j is refused by its name', (said) => {
@@ -219,7 +218,7 @@ test('each plan makes the agent of its name', async () => {
   for (const name of agentNames) {
     const chosen = chooseAgent({ env, flag: name, script });
     if (!('plan' in chosen)) throw new Error(chosen.problem.message);
-    const agent = await createAgent(chosen.plan, deps);
+    const agent = await chosen.plan.create(deps);
     expect(agent.name).toBe(name);
     // Its program must not be started; another test finds it.
     const task = taskFor({ attributes: { 'codex.path': '/nowhere/x', 'claude.path': '/nowhere/x' } });

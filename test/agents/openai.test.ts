@@ -228,7 +228,7 @@ test.for<Reaction>([
 
 test('a wait that is longer than the run waits for is reported at once', async () => {
   const limits = [7, 8].map((wait): Reaction => ({ status: 429, headers: { 'retry-after': `${wait}` } }));
-  const { report, requests, waits } = await tell([...limits, { text: 'ok' }], {}, { parkAfterMs: 7000 });
+  const { report, requests, waits } = await tell([...limits, { text: 'ok' }], {}, { park_after: 7000 });
   expect([waits, requests.length]).toEqual([[7000], 2]);
   expect(report).toMatchObject({ kind: 'failed', retryAfterMs: 8000, park: { kind: 'quota' } });
 });

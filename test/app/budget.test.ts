@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRunBudget } from '../../src/app/run/budget.ts';
 import { startRun } from '../../src/app/run/index.ts';
-import { defaultCaps } from '../../src/core/budget/limits.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { openJournal } from '../../src/run/journal.ts';
 import { temp } from '../platform/temp.ts';
+import { defaultCaps } from '../support/caps.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { freshState } from '../support/graph.ts';
 
@@ -31,7 +31,7 @@ test.each(['a', 'constructor'])(
         calls: [],
         loaded: freshState(node),
         resumed: true,
-        caps: { ...defaultCaps, maxWallMs: undefined },
+        caps: defaultCaps,
       },
       { clock: realClock, env: { FACTORY_BUDGET: it.at('budget.json') } },
     );

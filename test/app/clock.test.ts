@@ -37,7 +37,7 @@ const jumping = (hours: number): Clock => {
   };
 };
 
-const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
+const flags = { vars: {}, allowDirty: false, acceptChanges: false };
 
 const doorsIn =
   (dir: string, clock: Host['clock']) =>

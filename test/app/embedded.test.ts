@@ -107,7 +107,7 @@ describe('a run from a program', () => {
     if (!read.ok) throw new Error(read.why);
     const moment = findMoment(read.records, { node: 'one' });
     if (!moment.ok) throw new Error(moment.why);
-    const flags = plainFlags({ commandTimeoutMs: 7000 });
+    const flags = plainFlags({ command_timeout: 7000 });
     const fork = ran(await forkLocalRun('runs/a', moment, undefined, where('b'), flags, doors));
     expect([fork.status, steps(fork.workspace)]).toEqual(['completed', 'one\ntwo\n']);
     // A resume has the same limits without flags.

@@ -52,7 +52,7 @@ test('an end at no exit that was not reported is reported first; only the next r
   // A resume with raised limits continues; the manifest has the sandbox of its nodes.
   rmSync(at.result);
   const bare = { ...doors, env: { ...doors.env, FACTORY_SANDBOX: 'none' } };
-  expect(await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, bare)).toMatchObject({
+  expect(await resumeRun(dir, graph, { ...flags, max_visits: 9 }, bare)).toMatchObject({
     result: { stages: 4 },
   });
   expect(JSON.parse(readFileSync(at.manifest, 'utf8')).sandbox).toMatchObject({ by: 'FACTORY_SANDBOX' });
@@ -97,7 +97,7 @@ test('a run that was resumed after its end at no exit continues, even if that re
   const had: Buffer[] = [];
   const event = () => void had.push(readFileSync(at.checkpoint), readFileSync(at.result));
   const watched = { ...ended, watcher: { ...doors.watcher, event } };
-  const asked = await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, watched);
+  const asked = await resumeRun(dir, graph, { ...flags, max_visits: 9 }, watched);
   expect(asked).toMatchObject({ result: { stages: 3 } });
   // As if that one had been killed before its node ended.
   killed(at.locks, 2);

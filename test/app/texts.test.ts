@@ -95,7 +95,7 @@ test('after a crash at any write the run continues with all old texts or with al
         'new\n',
       ]);
     // With another limit, which changes the manifest again.
-    const resumed = await resumeRun(dir, graph, { ...plainFlags, maxSteps: 50 }, doors);
+    const resumed = await resumeRun(dir, graph, { ...plainFlags, max_steps: 50 }, doors);
     expect(resumed).toMatchObject({ code: 0 });
     const after = await readManifest(dir);
     const kept = readFileSync(`${at.inputs}/spec.txt`, 'utf8');

@@ -30,7 +30,7 @@ async function begun(dir: string) {
     return forkRun(old, moment, undefined, { runsDir, runId: 'new' }, plainFlags, quietDoors(dir, env));
   };
   const resume = (env: Readonly<Record<string, string>>) =>
-    resumeRun(old, graph, { ...plainFlags, maxSteps: 9 }, quietDoors(dir, env));
+    resumeRun(old, graph, { ...plainFlags, max_steps: 9 }, quietDoors(dir, env));
   return { start: (env: Readonly<Record<string, string>>) => start('new', env), fork, resume, runsDir };
 }
 

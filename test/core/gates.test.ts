@@ -7,11 +7,12 @@ import type { PlanFacts, StepFacts } from '../../src/core/decision.ts';
 import { failed, type Outcome, outcomeWords, saidNothing, succeeded } from '../../src/core/outcome.ts';
 import type { RunState } from '../../src/core/records/checkpoint.ts';
 import { plan, step } from '../../src/core/step.ts';
+import { defaultCaps } from '../support/caps.ts';
 import { freshState, graphOf } from '../support/graph.ts';
 
 const now: PlanFacts = {
   kinds,
-  caps: { maxSteps: 10_000, maxWallMs: undefined },
+  caps: defaultCaps,
   elapsedMs: 0,
   spent: nothingSpent,
   unpriced: [],
@@ -52,12 +53,12 @@ describe('before a node', () => {
   test.for<[RegExp, Partial<RunState>, Partial<PlanFacts>]>([
     [/^max_visits: node "a" ran 2 times/, { visits: { a: 2 } }, {}],
     [/^max_steps:/, { steps: 10_000 }, {}],
-    [/^max_wall: the run/, {}, { caps: { ...now.caps, maxWallMs: 5 }, elapsedMs: 5 }],
+    [/^max_wall: the run/, {}, { caps: { ...now.caps, max_wall: 5 }, elapsedMs: 5 }],
     [/^max_wall: node "a"/, { node_ms: { a: 600 }, cut_ms: 400 }, {}],
     [
       /^max_tokens:/,
       {},
-      { caps: { ...now.caps, maxTokens: 1 }, spent: { ...nothingSpent, input_tokens: 2 } },
+      { caps: { ...now.caps, max_tokens: 1 }, spent: { ...nothingSpent, input_tokens: 2 } },
     ],
     [/^unfixable_failure_source:/, { next_node: 'fix', last_failure: last }, {}],
     [/^astray$/, {}, { replay: 'astray' }],

@@ -10,7 +10,7 @@ const policy = (more: Partial<RetryPolicy> = {}): RetryPolicy => ({
   onFail: false,
   allowPartial: false,
   isAgent: false,
-  parkAfterMs: 120_000,
+  park_after: 120_000,
   ...more,
 });
 const again = { ...saidNothing, status: 'retry', reason: '' } as const;

@@ -27,11 +27,11 @@ test.for([
 });
 
 test.for([
-  ['a [max_visits=9]', { maxVisits: 2 }, 'max_visits', 2, 'flag'],
-  ['a [max_visits=9]', { modelCallMs: 7 }, 'max_visits', 9, 'node'],
-  ['default_timeout=5s; a [prompt=x]', { modelCallMs: 7 }, 'timeout', 7, 'flag'],
-  ['a [timeout=5s]', { modelCallMs: 7, maxVisits: 2 }, 'timeout', 5_000, 'node'],
-  ['default_timeout=5s; a [shape=parallelogram]', { modelCallMs: 7 }, 'timeout', 5_000, 'graph'],
+  ['a [max_visits=9]', { max_visits: 2 }, 'max_visits', 2, 'flag'],
+  ['a [max_visits=9]', { command_timeout: 7 }, 'max_visits', 9, 'node'],
+  ['default_timeout=5s; a [prompt=x]', { command_timeout: 7 }, 'timeout', 7, 'flag'],
+  ['a [timeout=5s]', { command_timeout: 7, max_visits: 2 }, 'timeout', 5_000, 'node'],
+  ['default_timeout=5s; a [shape=parallelogram]', { command_timeout: 7 }, 'timeout', 5_000, 'graph'],
 ] as const)(
   'in %s with the flags %j the node has %s = %s, from the %s',
   ([body, flags, key, value, source]) => {

@@ -3,15 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fallbackAgent, unusableAgent } from '../../src/agents/fallback.ts';
-import type { Caps } from '../../src/core/budget/limits.ts';
 import type { Usage } from '../../src/core/budget/usage.ts';
 import type { Agent, AgentReport, AgentTask } from '../../src/core/contracts/agent.ts';
 import type { CallRecord } from '../../src/core/records/visit.ts';
+import type { Caps } from '../../src/core/settings/limits.ts';
 import { openBudgetGuard } from '../../src/engine/budget-guard.ts';
 import { endedCalls, openCostLedger } from '../../src/engine/cost-ledger.ts';
 import { collectNestedSpending } from '../../src/engine/shared-budget.ts';
 import { openJournal } from '../../src/run/journal.ts';
 import { taskFor } from '../agents/contract.ts';
+import { defaultCaps } from '../support/caps.ts';
 
 const used = (model: string, cost_usd: number | null): Usage => ({
   model,
@@ -58,7 +59,7 @@ function counter(caps: Partial<Caps>, slow = async () => {}) {
   });
   const desk = openBudgetGuard({
     costs,
-    caps: { maxSteps: 9, maxWallMs: undefined, ...caps },
+    caps: { ...defaultCaps, ...caps },
     nodeCaps: {},
     kept: { usd: 0, tokens: 0, ms: 0 },
     wallLeft: () => Number.POSITIVE_INFINITY,
@@ -72,7 +73,7 @@ function counter(caps: Partial<Caps>, slow = async () => {}) {
 }
 
 test('each agent of a list is paid by itself, under its own name and at its own price', async () => {
-  const { ask, costs, records } = counter({ maxCostUsd: 200 });
+  const { ask, costs, records } = counter({ max_cost_usd: 200 });
   const first = saying('one', broken({ usage: used('cheap', null) }), { modelFor: () => 'cheap' });
   const second = saying('two', answered(used('dear', null)), { modelFor: () => 'dear' });
   const report = await ask([unusableAgent('zero', 'no key'), first.agent, second.agent]);
@@ -87,7 +88,7 @@ test('each agent of a list is paid by itself, under its own name and at its own 
 });
 
 test('a limit that the first agent of a list has used up keeps the next one from being asked', async () => {
-  const { ask, desk } = counter({ maxCostUsd: 1 });
+  const { ask, desk } = counter({ max_cost_usd: 1 });
   const second = saying('two', answered(used('cheap', 0)));
   const report = await ask([saying('one', broken({ usage: used('m', 1.5) })).agent, second.agent]);
   expect(report).toMatchObject({ kind: 'failed', class: 'budget', spentBefore: [{ cost_usd: 1.5 }] });
@@ -96,7 +97,7 @@ test('a limit that the first agent of a list has used up keeps the next one from
 });
 
 test('an agent that failed without a word of what it used may have cost anything', async () => {
-  const { ask, costs, desk } = counter({ maxCostUsd: 10 });
+  const { ask, costs, desk } = counter({ max_cost_usd: 10 });
   const second = saying('two', answered(used('cheap', 0)));
   await ask([saying('one', broken()).agent, second.agent]);
   expect(costs.run()).toMatchObject({ calls: 1, unknown_cost: 1 });
@@ -110,7 +111,7 @@ test.for([
 ] as const)(
   'where the run says unknown_cost=%s, an agent that counts for itself receives %s',
   async ([word, told]) => {
-    const { ask } = counter({ unknownCost: word });
+    const { ask } = counter({ unknown_cost: word });
     const one = saying('one', answered(used('m', null)));
     await ask([one.agent]);
     expect(one.asked.map(({ uncounted }) => uncounted)).toEqual([told]);
@@ -118,7 +119,7 @@ test.for([
 );
 
 test('an agent of many calls receives before each what the limits leave, and when one is used up the run ends', async () => {
-  const { desk } = counter({ maxTokens: 3_000_000, maxCostUsd: 5 });
+  const { desk } = counter({ max_tokens: 3_000_000, max_cost_usd: 5 });
   const told: unknown[] = [];
   const agent: Agent = {
     ...many,
@@ -189,7 +190,7 @@ test.for([
   ['what was sent, and the rest is unknown', { unseen: true }, [], 0.000001, 1],
   ['what was sent', {}, [], 0.000001, 0],
 ] as const)('an agent that is cut off in the midst counts %s', async ([, more, told, usd, unknown]) => {
-  const { desk, costs, records } = counter({ maxCostUsd: 100 });
+  const { desk, costs, records } = counter({ max_cost_usd: 100 });
   await desk
     .paying(cutInTheMidst(more, ...told), 1)
     .work(taskFor({ prompt: 'abcd' }), new AbortController().signal);
@@ -202,7 +203,7 @@ test.for([
 });
 
 test('a call of which a part was not told counts at least what was', async () => {
-  const { ask, costs, records } = counter({ unknownCost: 'allow', maxCostUsd: 5 });
+  const { ask, costs, records } = counter({ unknown_cost: 'allow', max_cost_usd: 5 });
   await ask([saying('one', answered({ ...used('cheap', null), incomplete: true })).agent]);
   expect(costs.run()).toMatchObject({ cost_usd: 1, unknown_cost: 1, unknown_tokens: 1 });
   await ask([saying('two', answered({ ...used('nobody-knows', 3), incomplete: true })).agent]);

@@ -1,6 +1,5 @@
 /** Runs for the loop, of which nothing is real but their records. */
 import { mkdir, rm } from 'node:fs/promises';
-import { defaultCaps } from '../../src/core/budget/limits.ts';
 import { bundledPrices } from '../../src/core/budget/prices.ts';
 import { kind, type NodeKind } from '../../src/core/contracts/node-kind.ts';
 import type { Graph } from '../../src/core/graph.ts';
@@ -18,6 +17,7 @@ import type { Run } from '../../src/engine/run-context.ts';
 import { openRunJournal, readRun, startJournal } from '../../src/run/run-journal.ts';
 import { openViewFile } from '../../src/run/view-file.ts';
 import type { Snapshots } from '../../src/workspace/snapshot.ts';
+import { defaultCaps } from '../support/caps.ts';
 import { freshState } from '../support/graph.ts';
 
 /** A kind of node that ends as `outcome` says. */
@@ -71,7 +71,7 @@ export async function prepared(
   const [events, trace] = [view(at.events), view(at.trace)];
   const journal = await openRunJournal(dir, options, history);
   return {
-    graph: withFlags(graph, { maxVisits: 8 }),
+    graph: withFlags(graph, { max_visits: 8 }),
     runId: 'r1',
     runDir: dir,
     workspace: at.workspace,
@@ -98,7 +98,7 @@ export async function prepared(
     snapshots: more.snapshots ?? noSnapshots,
     state,
     snapshot: { id: 's0', tree: new Map() },
-    caps: { ...defaultCaps, maxSteps: 25, maxWallMs: undefined },
+    caps: { ...defaultCaps, max_steps: 25 },
     costs: openCostLedger([], bundledPrices, async () => {}),
     events,
     trace,

@@ -7,15 +7,15 @@ import type { LastFailure } from '../../src/core/records/checkpoint.ts';
 import { graphOf } from '../support/graph.ts';
 
 describe('caps', () => {
-  const caps = { maxSteps: 10, maxWallMs: 1000 };
-  const node = { id: 'a', maxVisits: 3, visits: 0 };
+  const caps = { max_steps: 10, max_wall: 1000 };
+  const node = { id: 'a', max_visits: 3, visits: 0 };
   test.for([
     ['nothing is hit', node, { steps: 0, elapsedMs: 0 }, undefined],
     ['visits of the node', { ...node, visits: 3 }, { steps: 0, elapsedMs: 0 }, 'max_visits'],
     ['steps of the run', node, { steps: 10, elapsedMs: 0 }, 'max_steps'],
     ['time of the run', node, { steps: 0, elapsedMs: 1000 }, 'max_wall'],
     ['the last visit, step and moment', { ...node, visits: 2 }, { steps: 9, elapsedMs: 999 }, undefined],
-    ['time of the node', { ...node, maxWallMs: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 }, 'max_wall'],
+    ['time of the node', { ...node, max_wall: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 }, 'max_wall'],
   ] as const)('%s', ([, at, run, wanted]) => {
     expect(capHit(caps, at, run)?.split(':')[0]).toBe(wanted);
   });
@@ -25,20 +25,26 @@ describe('caps', () => {
   const next = { tokens: 1000, costUsd: 3, model: 'm' };
   const small = { tokens: 10, costUsd: 0.1, model: 'm' };
   test.for<[string, object, Parameters<typeof spendHit>[2], Parameters<typeof spendHit>[3], boolean]>([
-    ['all of the money is not more than all', { maxCostUsd: 0.75 }, undefined, undefined, false],
-    ['all of the tokens are not more than all', { maxTokens: 110 }, undefined, undefined, false],
-    ['but nothing is left of it for a call', { maxCostUsd: 0.75 }, { ...small, costUsd: 0 }, undefined, true],
-    ['nor of the tokens', { maxTokens: 110 }, { ...small, tokens: 0 }, undefined, true],
-    ['a call that fits', { maxCostUsd: 0.9, maxTokens: 120 }, small, undefined, false],
-    ['a call into the reserved money', { maxCostUsd: 1 }, small, { usd: 0.2, tokens: 0 }, true],
-    ['a call into the reserved tokens', { maxTokens: 130 }, small, { usd: 0, tokens: 11 }, true],
-    ['a call that leaves the reserve', { maxTokens: 130 }, small, { usd: 9, tokens: 10 }, false],
+    ['all of the money is not more than all', { max_cost_usd: 0.75 }, undefined, undefined, false],
+    ['all of the tokens are not more than all', { max_tokens: 110 }, undefined, undefined, false],
+    [
+      'but nothing is left of it for a call',
+      { max_cost_usd: 0.75 },
+      { ...small, costUsd: 0 },
+      undefined,
+      true,
+    ],
+    ['nor of the tokens', { max_tokens: 110 }, { ...small, tokens: 0 }, undefined, true],
+    ['a call that fits', { max_cost_usd: 0.9, max_tokens: 120 }, small, undefined, false],
+    ['a call into the reserved money', { max_cost_usd: 1 }, small, { usd: 0.2, tokens: 0 }, true],
+    ['a call into the reserved tokens', { max_tokens: 130 }, small, { usd: 0, tokens: 11 }, true],
+    ['a call that leaves the reserve', { max_tokens: 130 }, small, { usd: 9, tokens: 10 }, false],
   ])('%s', ([, limits, call, kept, hit]) => {
     expect(spendHit(purse(limits), undefined, call, kept) !== undefined).toBe(hit);
   });
   test('one call of unknown usage makes a limit unenforceable', () => {
     const untold = { ...spent, unknown_tokens: 1, unknown_cost: 1 };
-    for (const limits of [{ maxTokens: 500 }, { maxCostUsd: 5 }]) {
+    for (const limits of [{ max_tokens: 500 }, { max_cost_usd: 5 }]) {
       expect(spendHit({ caps: limits, spent: untold }, undefined)).toContain('1 call');
       expect(spendHit({ caps: limits, spent: untold }, 'allow')).toBeUndefined();
     }
@@ -46,25 +52,25 @@ describe('caps', () => {
   test.for<[string | undefined, string | undefined]>([
     [capHit(caps, { ...node, visits: 3 }, { steps: 0, elapsedMs: 0 }), '--max-visits 6'],
     [capHit(caps, node, { steps: 10, elapsedMs: 0 }), '--max-steps 20'],
-    [capHit({ maxSteps: 1, maxWallMs: 90_000 }, node, { steps: 0, elapsedMs: 90_000 }), '--max-wall 180s'],
+    [capHit({ max_steps: 1, max_wall: 90_000 }, node, { steps: 0, elapsedMs: 90_000 }), '--max-wall 180s'],
     // Parts of a second are written in milliseconds: rounded, the limit would be zero.
-    [capHit({ maxSteps: 1, maxWallMs: 400 }, node, { steps: 0, elapsedMs: 900 }), '--max-wall 1600ms'],
-    [capHit({ maxSteps: 1, maxWallMs: 1500 }, node, { steps: 0, elapsedMs: 1501 }), '--max-wall 3000ms'],
-    [capHit(caps, { ...node, maxWallMs: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 }), undefined],
-    [spendHit(purse({ maxCostUsd: 0.7 }), undefined), '--max-cost-usd 1.4'],
-    [spendHit(purse({ maxTokens: 100 }), undefined), '--max-tokens 200'],
-    [spendHit(purse({ maxCostUsd: 0 }), undefined), '--max-cost-usd 1.5'],
-    [spendHit({ ...purse({ maxTokens: 100 }), node: 'a' }, undefined), undefined],
-    [spendHit(purse({ maxTokens: 500 }), undefined, next, { usd: 0, tokens: 40 }), '--max-tokens 2000'],
+    [capHit({ max_steps: 1, max_wall: 400 }, node, { steps: 0, elapsedMs: 900 }), '--max-wall 1600ms'],
+    [capHit({ max_steps: 1, max_wall: 1500 }, node, { steps: 0, elapsedMs: 1501 }), '--max-wall 3000ms'],
+    [capHit(caps, { ...node, max_wall: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 }), undefined],
+    [spendHit(purse({ max_cost_usd: 0.7 }), undefined), '--max-cost-usd 1.4'],
+    [spendHit(purse({ max_tokens: 100 }), undefined), '--max-tokens 200'],
+    [spendHit(purse({ max_cost_usd: 0 }), undefined), '--max-cost-usd 1.5'],
+    [spendHit({ ...purse({ max_tokens: 100 }), node: 'a' }, undefined), undefined],
+    [spendHit(purse({ max_tokens: 500 }), undefined, next, { usd: 0, tokens: 40 }), '--max-tokens 2000'],
     // What was spent, taken or is to come may be far beyond the limit by then.
-    [spendHit(purse({ maxCostUsd: 0.1 }), undefined), '--max-cost-usd 0.8'],
-    [spendHit(purse({ maxTokens: 55 }), undefined), '--max-tokens 220'],
-    [capHit({ maxSteps: 1, maxWallMs: 20_000 }, node, { steps: 0, elapsedMs: 100_000 }), '--max-wall 160s'],
-    [spendHit(purse({ maxTokens: 600 }), undefined, next, { usd: 0, tokens: 100 }), '--max-tokens 2400'],
+    [spendHit(purse({ max_cost_usd: 0.1 }), undefined), '--max-cost-usd 0.8'],
+    [spendHit(purse({ max_tokens: 55 }), undefined), '--max-tokens 220'],
+    [capHit({ max_steps: 1, max_wall: 20_000 }, node, { steps: 0, elapsedMs: 100_000 }), '--max-wall 160s'],
+    [spendHit(purse({ max_tokens: 600 }), undefined, next, { usd: 0, tokens: 100 }), '--max-tokens 2400'],
     ['stage a failed: its limit is 5 (--max-steps)', undefined],
-    [spendHit(purse({ maxCostUsd: 2 }), undefined, next), '--max-cost-usd 4'],
+    [spendHit(purse({ max_cost_usd: 2 }), undefined, next), '--max-cost-usd 4'],
     [
-      spendHit({ ...purse({ maxCostUsd: 9 }), spent: { ...spent, unknown_cost: 1 } }, undefined),
+      spendHit({ ...purse({ max_cost_usd: 9 }), spent: { ...spent, unknown_cost: 1 } }, undefined),
       '--unknown-cost allow',
     ],
     ['stage a failed', undefined],

@@ -43,7 +43,7 @@ test('no attempt follows one that has spent more than the run may', async () => 
     'a [shape=parallelogram, max_retries=3]; b [shape=parallelogram]',
     () => again,
     (ready, attempts) => ({
-      caps: { ...ready.caps, maxTokens: 10 },
+      caps: { ...ready.caps, max_tokens: 10 },
       costs: Object.assign(Object.create(ready.costs), {
         run: () => ({ ...nothingSpent, input_tokens: 6 * attempts() }),
       }),

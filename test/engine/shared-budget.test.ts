@@ -6,6 +6,7 @@ import { failed, type SuspendedRun, succeeded } from '../../src/core/outcome.ts'
 import { openCostLedger } from '../../src/engine/cost-ledger.ts';
 import { budgetFile, share, sharedBudget, waitingWithin } from '../../src/engine/shared-budget.ts';
 import { temp } from '../platform/temp.ts';
+import { defaultCaps } from '../support/caps.ts';
 
 const waits: SuspendedRun = {
   status: 'paused_auth',
@@ -38,17 +39,17 @@ test.for([
 );
 
 test('a stage may hand on what is left of the run and of itself, whichever is less', async () => {
-  const caps = { maxSteps: 9, maxWallMs: undefined, maxTokens: 1000, maxCostUsd: 5 };
+  const caps = { ...defaultCaps, max_tokens: 1000, max_cost_usd: 5 };
   const spent = { ...nothingSpent, input_tokens: 100, cost_usd: 1 };
-  const told = async (node: { maxTokens?: number; maxCostUsd?: number }) => {
+  const told = async (node: { max_tokens?: number; max_cost_usd?: number }) => {
     await using it = await temp();
     await share(it.dir, caps, node, { run: spent, node: spent, wallLeftMs: Number.POSITIVE_INFINITY });
     return JSON.parse(readFileSync(budgetFile(it.dir), 'utf8'));
   };
   expect(await told({})).toMatchObject({ tokens: 900, usd: 4, ms: null, unknown_cost: 'stop' });
-  expect(await told({ maxTokens: 150, maxCostUsd: 9 })).toMatchObject({ tokens: 50, usd: 4 });
-  expect(await told({ maxTokens: 9999, maxCostUsd: 1.5 })).toMatchObject({ tokens: 900, usd: 0.5 });
-  expect(await told({ maxTokens: 10 })).toMatchObject({ tokens: 0 });
+  expect(await told({ max_tokens: 150, max_cost_usd: 9 })).toMatchObject({ tokens: 50, usd: 4 });
+  expect(await told({ max_tokens: 9999, max_cost_usd: 1.5 })).toMatchObject({ tokens: 900, usd: 0.5 });
+  expect(await told({ max_tokens: 10 })).toMatchObject({ tokens: 0 });
 });
 
 test('a call without an end counts also where the next one has begun behind it', () => {
@@ -63,10 +64,9 @@ test('a call without an end counts also where the next one has begun behind it',
 
 test('nested runs that follow each other share one budget, and a call of unknown cost uses it up', async () => {
   await using it = await temp();
-  const noWall = { maxSteps: 9, maxWallMs: undefined };
   await share(
     it.dir,
-    { ...noWall, maxTokens: 1000, maxCostUsd: 5 },
+    { ...defaultCaps, max_tokens: 1000, max_cost_usd: 5 },
     {},
     { run: nothingSpent, node: nothingSpent, wallLeftMs: Number.POSITIVE_INFINITY },
   );
@@ -79,9 +79,9 @@ test('nested runs that follow each other share one budget, and a call of unknown
   const open = async (runId: string, tokens = 0) => {
     const spent = { ...nothingSpent, input_tokens: tokens };
     const env = { FACTORY_BUDGET: budgetFile(it.dir) };
-    const nested = await sharedBudget(env, noWall, { spent, elapsedMs: 0, prices }, runId);
+    const nested = await sharedBudget(env, defaultCaps, { spent, elapsedMs: 0, prices }, runId);
     if (nested === undefined) throw new Error('There is a budget.');
-    return { left: [nested.caps.maxTokens, nested.caps.maxCostUsd], ...nested };
+    return { left: [nested.caps.max_tokens, nested.caps.max_cost_usd], ...nested };
   };
   const first = await open('r1');
   await first.tell(begun);

@@ -1,7 +1,7 @@
 /** What a resume refuses without a flag: everything that differs from the start of the run. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { type ResumeFlags, whatChanged } from '../../src/app/run/unchanged-inputs.ts';
+import { whatChanged } from '../../src/app/run/unchanged-inputs.ts';
 import type { Manifest } from '../../src/core/records/manifest.ts';
 import { sha256 } from '../../src/core/sha256.ts';
 import { temp } from '../platform/temp.ts';
@@ -11,7 +11,7 @@ const graph = graphOf('a; b; a -> b');
 
 /** A run that began in a folder; `later` is what happened there since. */
 async function changed(
-  flags: Partial<ResumeFlags>,
+  flags: Partial<Parameters<typeof whatChanged>[2]>,
   later: (at: (name: string) => string) => void = () => {},
 ) {
   await using it = await temp();
@@ -46,17 +46,17 @@ async function changed(
   return found.map(({ message }) => message.replaceAll(it.dir, '.'));
 }
 
-test.for<[string, Partial<ResumeFlags>]>([
+test.for<[string, Partial<Parameters<typeof whatChanged>[2]>]>([
   ['nothing', {}],
   ['variables as they were', { vars: { n: '1', spec: '@spec.md' } }],
   ['the agent, its model and its effort as they were', { agent: 'scripted', model: 'm', effort: 'low' }],
-  ['a script of the same text', { script: 'same.json' }],
+  ['a script of the same text', { agent_script: 'same.json' }],
   ['the same workdir by another name', { workdir: './.' }],
 ])('a resume with %s continues', async ([, flags]) => {
   expect(await changed(flags)).toEqual([]);
 });
 
-test.for<[Partial<ResumeFlags>, string]>([
+test.for<[Partial<Parameters<typeof whatChanged>[2]>, string]>([
   [{ vars: { n: '2' } }, '--var n differs'],
   [{ vars: { spec: '@copy.md' } }, '--var spec differs'],
   [{ vars: { spec: '# s\n' } }, '--var spec differs'],
@@ -64,8 +64,8 @@ test.for<[Partial<ResumeFlags>, string]>([
   [{ agent: 'codex' }, "--agent codex differs from the run's agent, scripted"],
   [{ model: 'large' }, '--model large differs'],
   [{ effort: 'high' }, '--effort high differs'],
-  [{ script: 'other.json' }, '--script other.json differs'],
-  [{ script: 'gone.json' }, '--script gone.json differs'],
+  [{ agent_script: 'other.json' }, '--script other.json differs'],
+  [{ agent_script: 'gone.json' }, '--script gone.json differs'],
   [{ workdir: '..' }, '--workdir .. is not the workdir of the run'],
 ])('a resume with %o is refused', async ([flags, why]) => {
   expect(await changed(flags)).toEqual([expect.stringContaining(why)]);

@@ -13,7 +13,7 @@ import { seesHoldout } from '../../src/holdout/mount.ts';
 import { realClock } from '../../src/platform/clock.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const noFlags: RunFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
+const noFlags: RunFlags = { vars: {}, allowDirty: false, acceptChanges: false };
 
 test.for(['hello', 'fix-loop'])('%s has no findings, not even a warning', async (name) => {
   expect((await readPipeline(`pipelines/${name}.dot`, root)).found).toEqual([]);
@@ -44,7 +44,7 @@ test('fix-loop shows the failure to the agent', async () => {
 });
 
 test('fix-loop gives up if no agent answers', async () => {
-  const { code, stages, reason } = await run('fix-loop', { script: await scriptWith([]) });
+  const { code, stages, reason } = await run('fix-loop', { agent_script: await scriptWith([]) });
   expect(stages).toEqual(['start', 'draft', 'check', 'fix', 'gave_up']);
   expect({ code, reason }).toEqual({ code: 1, reason: expect.stringContaining('gave_up') });
 });

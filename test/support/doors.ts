@@ -6,7 +6,7 @@ import type { Host } from '../../src/app/types.ts';
 import type { Graph } from '../../src/core/graph.ts';
 import { realClock } from '../../src/platform/clock.ts';
 
-export const plainFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
+export const plainFlags = { vars: {}, allowDirty: false, acceptChanges: false };
 
 /** The real clock, no watcher, and of the environment only PATH and `env`. */
 export const quietDoors = (cwd: string, env: Readonly<Record<string, string>> = {}): Host => ({

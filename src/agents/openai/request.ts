@@ -28,7 +28,7 @@ export type Request = {
   /** Milliseconds that the waits between retries may take together. */
   readonly maxWaitMs: number;
   /** Milliseconds: a server that asks for a longer wait is reported at once. */
-  readonly parkAfterMs?: number;
+  readonly park_after?: number;
   /** Milliseconds that an outage is waited for; without it, or with 0, there are a few quick tries. */
   readonly outageMs?: number;
   /** Milliseconds before the first retry where the server names no wait; doubled each time. */

@@ -50,7 +50,7 @@ export function retries(
     async wait({ again, report }) {
       if (report.park?.kind === 'outage' && request.outageMs) return outlasts(request.outageMs, report);
       const asked = report.retryAfterMs;
-      if (asked !== undefined && asked > (request.parkAfterMs ?? Number.POSITIVE_INFINITY)) return false;
+      if (asked !== undefined && asked > (request.park_after ?? Number.POSITIVE_INFINITY)) return false;
       const wait = asked ?? Math.min(request.firstRetryMs * 2 ** done, mostMs);
       if (!again || done >= request.maxRetries || waited + wait > mostMs) return false;
       await sleep(wait, report);

@@ -106,19 +106,18 @@ async function begin(
       attempts: String(request.max_attempts),
       exempt: settings.allowExempt ? 'allow' : 'provenance',
     },
-    envPass: settings.bounds?.envPass ?? [],
     allowDirty: false,
     acceptChanges: false,
     workdir: request.repo,
     base: request.baseline,
     redo: true,
     exclude: [settings.artifacts],
-    commandTimeoutMs: request.timeout_seconds * 1000,
+    command_timeout: request.timeout_seconds * 1000,
     model: request.model,
     ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
     keep: { [requestFile]: `${JSON.stringify(request, null, 2)}\n` },
     ...(settings.agent === undefined ? {} : { agent: settings.agent }),
-    ...(settings.script === undefined ? {} : { script: settings.script }),
+    ...(settings.script === undefined ? {} : { agent_script: settings.script }),
   };
   const place = { runsDir: settings.runsDir, runId: request.run_id };
   const read = await readPipeline(join(packageRoot(), 'pipelines', 'build.dot'), doors.cwd);
@@ -148,7 +147,6 @@ export async function resumeOrder(
   const request = await readRequest(runDir);
   const flags: RunFlags = {
     vars: {},
-    envPass: [],
     allowDirty: false,
     acceptChanges: false,
     // Another version of this program has another `build.dot`, which a user cannot accept.

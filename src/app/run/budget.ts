@@ -1,7 +1,6 @@
 /** Opens the cost ledger of a run, and the budget that a nested run shares with the run that started it. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { Caps } from '../../core/budget/limits.ts';
 import {
   bundledPrices,
   type Prices,
@@ -16,6 +15,7 @@ import type { Checkpoint } from '../../core/records/checkpoint.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { CallRecord } from '../../core/records/visit.ts';
+import type { Caps } from '../../core/settings/limits.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { type CostLedger, openCostLedger } from '../../engine/cost-ledger.ts';
 import { collectNestedSpending, sharedBudget } from '../../engine/shared-budget.ts';

@@ -4,6 +4,7 @@ import type { Graph } from '../../core/graph.ts';
 import { endsByTime } from '../../core/outcome.ts';
 import { quoteWord } from '../../core/policy/words.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
+import { amountLimits, type LimitName, limitRecorded } from '../../core/settings/limits.ts';
 import { namedRun } from '../../run/runs.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import { storedGraph } from '../read-pipeline.ts';
@@ -32,7 +33,7 @@ export async function carryOn(
   const existing = isNew ? { runDir: run.runDir, graph: run.terms.graph } : run;
   // These flags count once: the manifest keeps their values, or they were meant for the first resume.
   const later: RunFlags = { ...flags, vars: {}, acceptChanges: false, takeOver: false, now: false };
-  const { script: _, prices: __, ...again } = later;
+  const { agent_script: _, prices: __, ...again } = later;
   let ended = isNew ? await executeRun(run, flags, host) : undefined;
   while (ended === undefined || resumesAgain(ended, flags, host)) {
     const [begins, now] = ended === undefined ? [existing, flags] : [undefined, again];
@@ -80,7 +81,7 @@ async function resume(
   const { current, inputs, fresh } = texts;
   const { replay_of: of } = manifest;
   const offline = of?.live === false && flags.live !== true;
-  const script = flags.acceptChanges ? flags.script : undefined;
+  const script = flags.acceptChanges ? flags.agent_script : undefined;
   const former = { runDir, manifest };
   const terms = await termsOf({ graph: current, former, inputs, script, offline }, flags, host);
   if ('problems' in terms) return terms;
@@ -147,16 +148,16 @@ const passedBy = ({ id, after, reachable }: AddedNode, graph: Graph, runDir: str
 const forkBefore = (id: string, { file }: Graph, runDir: string, { cwd, called }: Host): string =>
   `${called?.program ?? 'factory'} fork ${namedRun(runDir, cwd)} --at ${id} --before --pipeline ${quoteWord(file)}`;
 
+/** Limits whose change lets a run continue. */
+const raisable: readonly LimitName[] = [
+  ...(Object.keys(amountLimits) as LimitName[]),
+  'max_visits',
+  'unknown_cost',
+];
+
 /** Whether the flags change something that lets a run continue that ended at no exit. */
 const raisesLimits = (flags: RunFlags, { caps }: Manifest): boolean =>
   flags.acceptChanges ||
   flags.live === true ||
   flags.prices !== undefined ||
-  [
-    [flags.maxSteps, caps.max_steps],
-    [flags.maxVisits, caps.max_visits],
-    [flags.maxWallMs, caps.max_wall_ms],
-    [flags.maxCostUsd, caps.max_cost_usd],
-    [flags.maxTokens, caps.max_tokens],
-    [flags.unknownCost, caps.unknown_cost],
-  ].some(([now, before]) => now !== undefined && now !== before);
+  raisable.some((name) => flags[name] !== undefined && flags[name] !== limitRecorded(caps, name));

@@ -23,7 +23,6 @@ import type { LoadedRun } from './own-run.ts';
 export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox }) {
   const { runDir, task, recorded, manifest, sandbox, flags, host, lock } = run;
   const { graph, texts, agents: plans, caps } = task.terms;
-  const { maxVisits, commandTimeoutMs } = caps;
   const { variables, prompts, inputFiles, schemas } = texts;
   const { env, clock, log, ownSteps } = host;
   const { workspace, history } = layout(runDir);
@@ -31,14 +30,15 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
   const agents = await createAgents(plans.plans, { env, clock, readFile: readText });
   const live = openLiveTexts(runDir, clock);
   const value = {
-    graph: withFlags(graph, { maxVisits, modelCallMs: commandTimeoutMs }),
+    graph: withFlags(graph, caps),
     runId: manifest.run_id,
     workspace,
     start: startRecordIn(recorded.history.records).snapshot,
-    ...{ clock, env, log, ownSteps, variables, prompts, inputFiles, commandTimeoutMs },
+    ...{ clock, env, log, ownSteps, variables, prompts, inputFiles },
+    command_timeout: caps.command_timeout,
     spawn: confining(realSpawn, sandbox.ladder),
     confinement: sandbox.confinement,
-    envPass: [...manifest.env_pass, ...flags.envPass],
+    envPass: [...manifest.env_pass, ...(flags.env_pass ?? [])],
     secrets: keptSecrets(env, manifest).secrets,
     marker: manifest.marker,
     epoch: lock.epoch,

@@ -169,7 +169,7 @@ function scriptOf(
   flags: RunFlags,
   cwd: string,
 ): string | undefined {
-  if (flags.script !== undefined) return flags.script;
+  if (flags.agent_script !== undefined) return flags.agent_script;
   const bundled = bundledScript(current, cwd);
   const kept = old.agent.script?.path;
   if (kept === undefined) return flags.agent === 'scripted' ? bundled : undefined;
@@ -254,7 +254,7 @@ function changesOf(
     ['model', old.agent.model, now.agent.model],
     ['effort', old.agent.effort, now.agent.effort],
     ['caps', old.caps, now.caps],
-    ['env_pass', [], flags.envPass.filter((name) => !old.env_pass.includes(name))],
+    ['env_pass', [], (flags.env_pass ?? []).filter((name) => !old.env_pass.includes(name))],
   ].map(([what, was, is]) => [String(what), was, is]);
   return [
     ...replaced.map((node) => `prompt ${node}`),

@@ -1,17 +1,17 @@
 /** What a run is executed with, whether it starts, is forked, replays or resumes: agents, limits and prices, and how the manifest
  *  records them. */
-import type { Caps } from '../../core/budget/limits.ts';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { codergens, goalOf } from '../../core/pipeline.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
+import type { Caps } from '../../core/settings/limits.ts';
 import { sha256 } from '../../core/sha256.ts';
 import type { Texts } from '../../engine/run-context.ts';
 import { budgetGiven } from '../../engine/shared-budget.ts';
 import { readPlain } from '../../platform/files/read.ts';
 import { inputPath } from '../../run/inputs.ts';
 import { type Inputs, textsOf } from '../inputs.ts';
-import { limitsForManifest, limitsNow, limitsOfGraph, limitsWith } from '../limits.ts';
+import { limitsForManifest, limitsOf } from '../limits.ts';
 import {
   type AgentAssignment,
   describeAgent,
@@ -54,6 +54,7 @@ export type RunTerms = {
     | 'variables'
     | 'agent'
     | 'caps'
+    | 'origins'
     | 'prices'
     | 'env_pass'
     | 'secrets'
@@ -77,7 +78,7 @@ export async function termsOf(
   if (misnamed !== undefined) return misnamed;
   const cast = await castRun(request, flags, host);
   if ('problems' in cast) return cast;
-  const caps = limitsWith(flags, before === undefined ? limitsOfGraph(graph) : limitsNow(before, graph));
+  const caps = limitsOf(flags, graph, before);
   // Other prices change only how calls are counted, so they need no --accept-changes.
   const priced =
     before !== undefined && flags.prices === undefined
@@ -98,9 +99,9 @@ export async function termsOf(
       schemas: { ...schemas },
       variables,
       agent: agentFacts(request, cast, flags),
-      caps: limitsForManifest(caps),
+      ...limitsForManifest(flags, graph, before),
       ...(priced.kept === undefined ? {} : { prices: priced.kept }),
-      env_pass: [...new Set([...(before?.env_pass ?? []), ...flags.envPass])],
+      env_pass: [...new Set([...(before?.env_pass ?? []), ...(flags.env_pass ?? [])])],
       ...keptSecrets(env, before),
     },
   };
@@ -120,7 +121,7 @@ async function castRun(request: TermsRequest, flags: RunFlags, host: Host): Prom
   if ('problems' in found) return found;
   const { script } = found;
   const { name, model, effort, temperature } = agentBefore(request, flags);
-  const scriptNamed = flags.script !== undefined && path !== undefined;
+  const scriptNamed = flags.agent_script !== undefined && path !== undefined;
   const choice = {
     env: former === undefined ? host.env : { ...host.env, ...override(former.manifest, flags.agent) },
     flag: flags.agent ?? (scriptNamed || name === '' ? undefined : name),
@@ -199,7 +200,7 @@ function agentFacts(
   flags: RunFlags,
 ): Manifest['agent'] {
   const agent = agentBefore(request, flags);
-  const named = request.former === undefined ? flags.script : request.script;
+  const named = request.former === undefined ? flags.agent_script : request.script;
   const same =
     main === undefined || (main.name === 'scripted' && agent.name === 'scripted' && text === undefined);
   return {

@@ -6,19 +6,13 @@ import type { Graph, Node } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
 import { keepsTexts, type Manifest } from '../../core/records/manifest.ts';
+import type { SettingFlags } from '../../core/settings/run.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { realOrSame } from '../../workspace/roots.ts';
 import type { Host, RunFlags } from '../types.ts';
 
 /** Flags of a resume that were set. */
-export type ResumeFlags = {
-  readonly vars: Readonly<Record<string, string>>;
-  readonly agent?: string;
-  readonly model?: string;
-  readonly effort?: string;
-  readonly workdir?: string;
-  readonly script?: string;
-};
+type ResumeFlags = SettingFlags & Pick<RunFlags, 'vars'>;
 
 /** The flags about the agent for the manifest, merged over the earlier ones; `script` is the text of the named script. */
 export function flagsOfAgent(
@@ -64,22 +58,17 @@ export async function whatChanged(
   for (const name of await otherVars(manifest, flags.vars, cwd))
     found.push(changed(`--var ${name} differs from the run's`));
   const { flags: before = {} } = manifest.agent;
-  if (flags.agent !== undefined && ![before.agent, manifest.agent.name].includes(flags.agent)) {
-    found.push(
-      changed(
-        `--agent ${flags.agent} differs from the run's agent, ${manifest.agent.name === '' ? 'none' : manifest.agent.name}`,
-      ),
-    );
+  for (const name of ['agent', 'model', 'effort'] as const) {
+    const now = flags[name];
+    const was = name === 'agent' ? manifest.agent.name : manifest.agent[name];
+    if (now !== undefined && ![before[name], was].includes(now))
+      found.push(changed(`--${name} ${now} differs from the run's ${name}, ${was || 'none'}`));
   }
-  if (flags.script !== undefined) {
-    const now = await readFile(resolve(cwd, flags.script), 'utf8').catch(() => '');
+  if (flags.agent_script !== undefined) {
+    const now = await readFile(resolve(cwd, flags.agent_script), 'utf8').catch(() => '');
     if (![before.script_sha256, manifest.agent.script?.sha256].includes(sha256(now)))
-      found.push(changed(`--script ${flags.script} differs from the run's`));
+      found.push(changed(`--script ${flags.agent_script} differs from the run's`));
   }
-  if (flags.model !== undefined && ![before.model, manifest.agent.model].includes(flags.model))
-    found.push(changed(`--model ${flags.model} differs from the run's`));
-  if (flags.effort !== undefined && ![before.effort, manifest.agent.effort].includes(flags.effort))
-    found.push(changed(`--effort ${flags.effort} differs from the run's`));
   if (flags.workdir !== undefined && !isSame(resolve(cwd, flags.workdir), manifest.original_workdir)) {
     found.push(
       changed(
@@ -168,10 +157,10 @@ export async function checkUnchangedInputs(
   const lost = await varNotTaken(manifest, graph, flags, host.cwd);
   if (lost !== undefined) return { problems: [lost] };
   const { holdout } = manifest;
-  if (flags.holdout !== undefined && resolve(host.cwd, flags.holdout) !== holdout?.from)
+  if (flags.holdout_from !== undefined && resolve(host.cwd, flags.holdout_from) !== holdout?.from)
     return refused(
       'resume-changed',
-      `--holdout ${flags.holdout} differs from the run's holdout: ${holdout === undefined ? 'none' : holdout.from === 'workdir' ? `${holdout.paths.join(', ')} of its workdir` : holdout.from}`,
+      `--holdout ${flags.holdout_from} differs from the run's holdout: ${holdout === undefined ? 'none' : holdout.from === 'workdir' ? `${holdout.paths.join(', ')} of its workdir` : holdout.from}`,
       'leave out the flag, or start a new run: the holdout of a run cannot be changed',
     );
   return { accepted: differs };

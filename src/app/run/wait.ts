@@ -1,9 +1,9 @@
 /** Waits while a run is suspended. */
-import { defaultCaps } from '../../core/budget/limits.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { endsByTime, type SuspendedRun } from '../../core/outcome.ts';
+import { limitRecorded, runLimits } from '../../core/settings/limits.ts';
 import { parkAbove } from '../../engine/shared-budget.ts';
 import { acquireLock, locksIn } from '../../run/lock.ts';
 import type { LockFile } from '../../run/lock-file.ts';
@@ -45,7 +45,7 @@ export async function stillParked(
     if (left === 0) return slept();
     const wrongOwner = announced || begins === undefined ? undefined : checkRunOwner(runDir);
     if (wrongOwner !== undefined) return wrongOwner;
-    const spent = isOutage && patience(parked, left, flags.maxOutageMs ?? (await maxOutageOf(runDir)));
+    const spent = isOutage && patience(parked, left, flags.max_outage ?? (await maxOutageOf(runDir)));
     if (spent) host.log('warn', 'the outage lasts longer than max_outage: the run stays suspended');
     if (flags.wait !== true || spent || host.signal.aborted) {
       const read = await readManifest(runDir);
@@ -80,7 +80,9 @@ export async function stillParked(
 /** The longest outage that the run waits for, in milliseconds. */
 async function maxOutageOf(runDir: string): Promise<number> {
   const read = await readManifest(runDir);
-  return (read.ok ? read.manifest.caps.max_outage_ms : undefined) ?? defaultCaps.maxOutageMs;
+  return (
+    (read.ok ? limitRecorded(read.manifest.caps, 'max_outage') : undefined) ?? runLimits.max_outage.otherwise
+  );
 }
 
 /* How long a suspended run still waits. */

@@ -48,7 +48,7 @@ export async function workdirSeed(
   const { inputs } = read;
   const { variables } = inputs;
   const workdir = workdirOf(graph, flags, cwd);
-  const choice = { flag: flags.holdout, cwd, variables, workdir, runsDir: where.runsDir, env };
+  const choice = { flag: flags.holdout_from, cwd, variables, workdir, runsDir: where.runsDir, env };
   const chosen = await chooseHoldout(graph, choice);
   if ('problem' in chosen) return { problems: [chosen.problem] };
   const { wanted: holdout } = chosen;
@@ -57,7 +57,7 @@ export async function workdirSeed(
     graph,
     former: undefined,
     inputs,
-    script: flags.script,
+    script: flags.agent_script,
     offline: false,
     code: 'workdir',
     workdir: workdir ?? '',

@@ -1,63 +1,35 @@
 /** Limits on executions, time, money and tokens. They count across resumes. */
+import type { Caps } from '../settings/limits.ts';
 import { type AttributeType, durationMs } from '../settings/types.ts';
 import { type Spent, tokensOf } from './usage.ts';
 
-export type Caps = {
-  readonly maxSteps: number;
-  /** Replaces the limits of nodes and graph. */
-  readonly maxVisits?: number;
-  /** Milliseconds of running time; undefined for none. */
-  readonly maxWallMs: number | undefined;
-  /** Milliseconds for each command of a verification and each model call; undefined for the node's timeout. */
-  readonly commandTimeoutMs?: number | undefined;
-  readonly maxCostUsd?: number | undefined;
-  /** Input and output together. */
-  readonly maxTokens?: number | undefined;
-  /** Whether an unknown cost passes under a limit. Default `stop`. */
-  readonly unknownCost?: 'stop' | 'allow' | undefined;
-  /** Milliseconds that a run waits for a quota or for a provider that is down; for a longer wait it is suspended. Default 2
-   *  minutes. */
-  readonly parkAfterMs?: number | undefined;
-  /** Whether what passes at an unknown time, a rate limit without one or an outage, is waited for. Default true. */
-  readonly parkPassing?: boolean | undefined;
-  /** Milliseconds that a run with `--wait` waits for the end of an outage. Default 8 hours. */
-  readonly maxOutageMs?: number | undefined;
-};
-
-export const defaultCaps = {
-  maxSteps: 10_000,
-  maxVisits: 50,
-  parkAfterMs: 120_000,
-  maxOutageMs: 8 * 3_600_000,
-} as const;
-
 type NodeFacts = {
   readonly id: string;
-  readonly maxVisits: number;
+  readonly max_visits: number;
   readonly visits: number;
-  readonly maxWallMs?: number | undefined;
+  readonly max_wall?: number | undefined;
   /** Milliseconds of all its executions so far. */
   readonly elapsedMs?: number;
 };
 
 /** The limit that forbids one more execution of `node`, or undefined. */
 export function capHit(
-  caps: Caps,
+  caps: Pick<Caps, 'max_steps' | 'max_wall'>,
   node: NodeFacts,
   run: { readonly steps: number; readonly elapsedMs: number },
 ): string | undefined {
-  if (node.visits >= node.maxVisits) {
-    return `max_visits: node "${node.id}" ran ${node.visits} times, and its limit is ${node.maxVisits} (max_visits on the node, default_max_visits on the graph, --max-visits)`;
+  if (node.visits >= node.max_visits) {
+    return `max_visits: node "${node.id}" ran ${node.visits} times, and its limit is ${node.max_visits} (max_visits on the node, default_max_visits on the graph, --max-visits)`;
   }
-  if (run.steps >= caps.maxSteps) {
-    return `max_steps: the run made ${run.steps} steps, and its limit is ${caps.maxSteps} (max_steps on the graph, --max-steps)`;
+  if (run.steps >= caps.max_steps) {
+    return `max_steps: the run made ${run.steps} steps, and its limit is ${caps.max_steps} (max_steps on the graph, --max-steps)`;
   }
-  if (caps.maxWallMs !== undefined && run.elapsedMs >= caps.maxWallMs) {
-    const [took, limit] = inOneUnit(run.elapsedMs, caps.maxWallMs);
+  if (caps.max_wall !== undefined && run.elapsedMs >= caps.max_wall) {
+    const [took, limit] = inOneUnit(run.elapsedMs, caps.max_wall);
     return `max_wall: the run took ${took}, and its limit is ${limit} (max_wall on the graph, --max-wall)`;
   }
-  if (node.maxWallMs !== undefined && (node.elapsedMs ?? 0) >= node.maxWallMs) {
-    const [took, limit] = inOneUnit(node.elapsedMs ?? 0, node.maxWallMs);
+  if (node.max_wall !== undefined && (node.elapsedMs ?? 0) >= node.max_wall) {
+    const [took, limit] = inOneUnit(node.elapsedMs ?? 0, node.max_wall);
     return `max_wall: node "${node.id}" took ${took}, and its limit is ${limit} (max_wall on the node)`;
   }
   return undefined;
@@ -83,7 +55,7 @@ const inOneUnit = (tookMs: number, limitMs: number): readonly [string, string] =
     : [`${Math.round(tookMs)}ms`, `${limitMs}ms`];
 
 /** Limits on money and tokens, of the run or of one node. */
-export type SpendCaps = Pick<Caps, 'maxCostUsd' | 'maxTokens'>;
+export type SpendCaps = Pick<Caps, 'max_cost_usd' | 'max_tokens'>;
 
 /** The next call, by an estimate of its input alone. `costUsd` is null where the model has no price, undefined where the
  *  backend reports costs or nothing is known. */
@@ -105,26 +77,34 @@ export type Limited = {
  *  whether that call may be made, leaving `kept` of the limits untouched. */
 export function spendHit(
   limited: Limited,
-  unknownCost: Caps['unknownCost'],
+  unknown_cost: Caps['unknown_cost'],
   next?: NextCall,
   kept: { readonly usd: number; readonly tokens: number } = { usd: 0, tokens: 0 },
 ): string | undefined {
-  const { maxCostUsd, maxTokens } = limited.caps;
-  const passes = unknownCost === 'allow';
-  if (maxCostUsd !== undefined) {
-    const hit = passes ? undefined : unknownCostHit(limited, money(maxCostUsd), next);
+  const { max_cost_usd, max_tokens } = limited.caps;
+  const passes = unknown_cost === 'allow';
+  if (max_cost_usd !== undefined) {
+    const hit = passes ? undefined : unknownCostHit(limited, money(max_cost_usd), next);
     const cost = next === undefined ? undefined : (next.costUsd ?? 0);
-    const over = limitHit(limited, 'max_cost_usd', maxCostUsd, limited.spent.cost_usd, cost, kept.usd, money);
+    const over = limitHit(
+      limited,
+      'max_cost_usd',
+      max_cost_usd,
+      limited.spent.cost_usd,
+      cost,
+      kept.usd,
+      money,
+    );
     if (hit !== undefined || over !== undefined) return hit ?? over;
   }
-  if (maxTokens === undefined) return undefined;
-  const limit = tokens(maxTokens);
+  if (max_tokens === undefined) return undefined;
+  const limit = tokens(max_tokens);
   if (limited.spent.unknown_tokens > 0 && !passes)
     return `max_tokens: ${calls(limited.spent.unknown_tokens)} did not report their tokens, so a limit of ${limit} cannot be held; ${allowUnknown}`;
   return limitHit(
     limited,
     'max_tokens',
-    maxTokens,
+    max_tokens,
     tokensOf(limited.spent),
     next?.tokens,
     kept.tokens,
@@ -180,15 +160,6 @@ const tokens = (n: number): string => `${n} tokens`;
 /** Exact to a millionth. */
 const money = (usd: number): string => `${Number(usd.toFixed(6))} USD`;
 
-/** The limits on money, tokens and waiting that were set, as the manifest has them. */
-export const spendCapsOf = ({ maxCostUsd, maxTokens, unknownCost, parkAfterMs, maxOutageMs }: Caps) => ({
-  ...(maxCostUsd === undefined ? {} : { max_cost_usd: maxCostUsd }),
-  ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-  ...(unknownCost === undefined ? {} : { unknown_cost: unknownCost }),
-  ...(parkAfterMs === undefined ? {} : { park_after_ms: parkAfterMs }),
-  ...(maxOutageMs === undefined ? {} : { max_outage_ms: maxOutageMs }),
-});
-
 /** The part of a run's limits that is reserved for verification: `20%`, `0.2`, or amounts such as `0.50usd, 20000tokens,
  *  10m`. */
 export type Reserve = {
@@ -232,16 +203,12 @@ function partOf(word: string): Reserve | undefined {
 /** The reserved amounts of these limits. */
 export function keptOf(
   kept: Reserve | undefined,
-  caps: {
-    readonly maxCostUsd?: number | undefined;
-    readonly maxTokens?: number | undefined;
-    readonly maxWallMs?: number | undefined;
-  },
+  caps: Pick<Caps, 'max_cost_usd' | 'max_tokens' | 'max_wall'>,
 ): { readonly usd: number; readonly tokens: number; readonly ms: number } {
   const fraction = kept?.fraction ?? 0;
   return {
-    usd: kept?.usd ?? (caps.maxCostUsd ?? 0) * fraction,
-    tokens: Math.round(kept?.tokens ?? (caps.maxTokens ?? 0) * fraction),
-    ms: Math.round(kept?.ms ?? (caps.maxWallMs ?? 0) * fraction),
+    usd: kept?.usd ?? (caps.max_cost_usd ?? 0) * fraction,
+    tokens: Math.round(kept?.tokens ?? (caps.max_tokens ?? 0) * fraction),
+    ms: Math.round(kept?.ms ?? (caps.max_wall ?? 0) * fraction),
   };
 }

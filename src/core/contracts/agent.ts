@@ -84,7 +84,7 @@ export type AgentTask = {
   /** Milliseconds without a sign of life after which a call counts as hung; one that is still streaming continues. */
   readonly idleMs?: number;
   /** Milliseconds: a server that asks for a longer wait is reported at once, since the run parks. */
-  readonly parkAfterMs?: number;
+  readonly park_after?: number;
   /** Milliseconds that the run waits for a provider that is down, by repeating the task. An agent waits that long itself only
    *  where a repetition would lose what was paid for: turns of a session, an answer in the making. Without it, or with 0, it
    *  makes a few quick tries. */
@@ -169,6 +169,9 @@ export const proxyVariables = [
   'ALL_PROXY',
   'all_proxy',
 ] as const;
+
+export const agentNames = ['openai', 'codex', 'claude', 'command', 'scripted', 'fake', 'stub'] as const;
+export type AgentName = (typeof agentNames)[number];
 
 /** Tools that a model may be given where an agent offers them. */
 export const toolNames = ['read', 'list', 'search', 'write', 'patch', 'run'] as const;

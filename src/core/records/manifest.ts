@@ -2,6 +2,8 @@
 import * as z from 'zod';
 import { priceFileSchema } from '../budget/prices.ts';
 import { once } from '../once.ts';
+import { limitNames, recordedName, runLimits } from '../settings/limits.ts';
+import type { AttributeSpec } from '../settings/types.ts';
 import { fileName, innerPath, runId } from './names.ts';
 
 const hash = once(() => z.string().describe('SHA-256, hex'));
@@ -65,6 +67,19 @@ const replayOfSchema = once(() =>
 );
 export type ReplayOf = z.infer<ReturnType<typeof replayOfSchema>>;
 
+// A limit that a later version adds is missing here.
+const capsSchema = once(() =>
+  z.object(
+    Object.fromEntries(
+      limitNames.map((name) => {
+        const { words }: AttributeSpec = runLimits[name];
+        const value = words === undefined ? z.number() : z.enum(words);
+        return [recordedName(name), value.nullable().optional()];
+      }),
+    ),
+  ),
+);
+
 export const manifestSchema = once(() =>
   z.object({
     schema_version: z.literal(1),
@@ -112,17 +127,11 @@ export const manifestSchema = once(() =>
       .string()
       .regex(/^[A-Za-z0-9._-]+$/, 'is not a marker')
       .describe('Value of FACTORY_RUN_MARKER in every process of the run'),
-    caps: z.object({
-      max_steps: z.number(),
-      max_wall_ms: z.number().nullable(),
-      max_visits: z.number().optional(),
-      command_timeout_ms: z.number().optional(),
-      max_cost_usd: z.number().exactOptional(),
-      max_tokens: z.number().exactOptional(),
-      unknown_cost: z.enum(['stop', 'allow']).exactOptional(),
-      park_after_ms: z.number().exactOptional(),
-      max_outage_ms: z.number().exactOptional(),
-    }),
+    caps: capsSchema().describe('Limits; null for none. Durations are milliseconds'),
+    origins: z
+      .record(z.string(), z.enum(['flag', 'graph', 'default']))
+      .exactOptional()
+      .describe('By limit: where its value comes from'),
     prices: z
       .object({ path: z.string(), sha256: hash(), table: priceFileSchema() })
       .exactOptional()

@@ -1,5 +1,6 @@
 /** Attributes of a graph and of an edge. */
 import { reserve } from '../budget/limits.ts';
+import { graphLimits } from './limits.ts';
 import { shell } from './shell.ts';
 import {
   type AttributeTable,
@@ -9,7 +10,6 @@ import {
   count,
   duration,
   integer,
-  number,
   outsidePaths,
   paths,
   type Settings,
@@ -39,7 +39,12 @@ export const graphAttributes = {
   workdir: attr(
     trimmed(),
     "The directory to copy into the run, relative to the pipeline's file; `none`: start with an empty directory.",
-    { flag: '--workdir', unset: 'the current directory', example: '../app' },
+    {
+      flag: '--workdir <dir>',
+      help: 'directory to copy into the run (default: the graph attribute workdir, else .)',
+      unset: 'the current directory',
+      example: '../app',
+    },
   ),
   shell: attr(shell(), 'The shell of tool nodes without their own, with its options.', {
     unset: 'sh',
@@ -51,47 +56,17 @@ export const graphAttributes = {
   }),
   default_max_retries: attr(count(), 'The max_retries of nodes without their own.'),
   default_timeout: attr(duration(), 'The timeout of nodes without their own.', { default: '30m' }),
-  max_steps: attr(count(1), 'How many executions of nodes the run may make.', {
-    default: '10000',
-    flag: '--max-steps',
-  }),
-  max_wall: attr(duration(), 'How long the run may work; waits for a provider or a quota do not count.', {
-    flag: '--max-wall',
-    unset: 'no limit',
-    example: '2h',
-  }),
-  max_tokens: attr(count(), 'How many tokens the model calls of the run may use, input and output.', {
-    flag: '--max-tokens',
-    unset: 'no limit',
-    example: '200000',
-  }),
-  max_cost_usd: attr(number(0), 'What the model calls of the run may cost, in US dollars.', {
-    flag: '--max-cost-usd',
-    unset: 'no limit',
-    example: '2.50',
-  }),
-  unknown_cost: attr(
-    word('stop', 'allow'),
-    'Whether calls of unknown cost may continue under a limit on costs or tokens.',
-    { flag: '--unknown-cost', unset: 'stop' },
-  ),
+  ...graphLimits,
   verify_reserve: attr(
     reserve(),
     'The part of the limits that only goal gates and nodes with `uses_reserve=true` may use.',
     { unset: 'nothing', example: '20%' },
   ),
   prices: attr(trimmed(), "A price file for models, relative to the pipeline's file.", {
-    flag: '--prices',
+    flag: '--prices <file>',
+    help: 'file with prices that replace bundled ones',
+    variable: 'FACTORY_PRICES',
     unset: 'the bundled prices',
-  }),
-  park_after: attr(
-    duration(),
-    'How long a run waits for a quota or for a provider that is down before it is suspended.',
-    { flag: '--park-after', unset: '2m' },
-  ),
-  max_outage: attr(duration(), 'How long a run with `--wait` waits for a provider that is down.', {
-    flag: '--max-outage',
-    unset: '8h',
   }),
   retry_target: attr(trimmed('the id of a node'), 'Where an unmet goal gate sends the run.', {
     unset: 'the run fails',
@@ -106,7 +81,7 @@ export const graphAttributes = {
   agent_script: attr(
     trimmed(),
     "Prepared answers for the agent `scripted`, relative to the pipeline's file.",
-    { flag: '--script' },
+    { flag: '--script <file>', help: 'agent script with prepared answers (implies --agent scripted)' },
   ),
   holdout: attr(
     paths(),
@@ -121,10 +96,11 @@ export const graphAttributes = {
   holdout_from: attr(
     trimmed(),
     "A directory with the holdout scenarios outside the workdir, relative to the pipeline's file.",
-    { flag: '--holdout' },
+    { flag: '--holdout <dir>', help: 'directory of holdout scenarios, hidden from agents' },
   ),
   env_pass: attr(variableNames(), 'Secret variables that every node gets; `*`: all of them.', {
-    flag: '--env-pass',
+    flag: '--env-pass <names>',
+    help: 'secrets that nodes may read, by name (* for all); repeatable',
     example: 'NPM_TOKEN',
   }),
   secrets: attr(secretNames(), 'Further variables that are withheld from nodes and masked in every record.', {
@@ -133,7 +109,12 @@ export const graphAttributes = {
   sandbox: attr(
     word('auto', 'bwrap', 'none'),
     'Isolation of nodes: `auto` uses bubblewrap if it works, `bwrap` requires it.',
-    { flag: '--sandbox', unset: 'auto' },
+    {
+      flag: '--sandbox <word>',
+      help: 'sandbox of the nodes (default: auto)',
+      variable: 'FACTORY_SANDBOX',
+      unset: 'auto',
+    },
   ),
   sandbox_bind: attr(
     outsidePaths(),

@@ -18,6 +18,10 @@ export interface AttributeType<T> {
   readonly wants: string;
   /** A valid value, for people. */
   readonly example: string;
+  /** Its JSON type in a request over HTTP, if that is not a string. */
+  readonly json?: 'integer' | 'number';
+  /** The values, where only some words are valid. */
+  readonly words?: readonly string[];
   read(value: Value): Read<T>;
 }
 
@@ -31,8 +35,16 @@ type Documented = {
   readonly graph?: string;
   /** The graph's list and the node's are joined. */
   readonly joined?: true;
-  /** The command line flag for the same. */
+  /** The command line flag for the same, with what it takes: `--max-wall <duration>`. */
   readonly flag?: string;
+  /** What the command line's help says about the flag. */
+  readonly help?: string;
+  /** The environment variable that counts where neither flag nor text says anything. */
+  readonly variable?: string;
+  /** The name in the manifest, if it is another one. */
+  readonly recorded?: string;
+  /** Whether a run that is started or resumed over HTTP may have it. */
+  readonly http?: true;
 };
 
 /** An attribute of a table: how its text is read, its value where the text is silent, and a sentence about it for people. */
@@ -67,11 +79,12 @@ export function attr<T>(type: AttributeType<T>, does: string, more: Documented =
 
 const yes = <T>(value: T): Read<T> => ({ ok: true, value });
 const no = (why: string, meant?: string): Read<never> => ({ ok: false, why, meant });
-const type = <T>(wants: string, example: string, read: (value: Value) => Read<T>): AttributeType<T> => ({
-  wants,
-  example,
-  read,
-});
+const type = <T>(
+  wants: string,
+  example: string,
+  read: (value: Value) => Read<T>,
+  more: Pick<AttributeType<T>, 'json' | 'words'> = {},
+): AttributeType<T> => ({ wants, example, read, ...more });
 
 export const text = (): AttributeType<string> => type('a text', 'text', (v) => yes(v.text));
 
@@ -105,17 +118,22 @@ export const tooLarge = `is too large: the most is ${Number.MAX_SAFE_INTEGER}`;
 
 /** A whole number, `least` or more. */
 export const count = (least = 0): AttributeType<number> =>
-  type(`a whole number of at least ${least}`, String(Math.max(least, 3)), (v) => {
-    const n =
-      v.kind === 'integer'
-        ? v.value
-        : v.kind === 'string' && wholeNumber.test(v.text.trim())
-          ? Number(v.text.trim())
-          : Number.NaN;
-    if (Number.isNaN(n)) return no('is not a whole number');
-    if (n < least) return no(`is less than ${least}`);
-    return Number.isSafeInteger(n) ? yes(n) : no(tooLarge);
-  });
+  type(
+    `a whole number of at least ${least}`,
+    String(Math.max(least, 3)),
+    (v) => {
+      const n =
+        v.kind === 'integer'
+          ? v.value
+          : v.kind === 'string' && wholeNumber.test(v.text.trim())
+            ? Number(v.text.trim())
+            : Number.NaN;
+      if (Number.isNaN(n)) return no('is not a whole number');
+      if (n < least) return no(`is less than ${least}`);
+      return Number.isSafeInteger(n) ? yes(n) : no(tooLarge);
+    },
+    { json: 'integer' },
+  );
 
 /** A limit on repetitions: 0 for no limit, else 2 or more. */
 export const atLeastTwo = (): AttributeType<number> =>
@@ -130,17 +148,22 @@ export const integer = (): AttributeType<number> =>
 
 /** A number, whole or not, `least` or more. */
 export const number = (least: number): AttributeType<number> =>
-  type(`a number of at least ${least}`, String(Math.max(least, 2)), (v) => {
-    const n =
-      v.kind === 'integer' || v.kind === 'float'
-        ? v.value
-        : v.kind === 'string'
-          ? Number(v.text)
-          : Number.NaN;
-    if (v.text.trim() === '' || Number.isNaN(n)) return no('is not a number');
-    if (!Number.isFinite(n)) return no(/\d/.test(v.text) ? 'is too large' : 'is not a number');
-    return n < least ? no(`is less than ${least}`) : yes(n);
-  });
+  type(
+    `a number of at least ${least}`,
+    String(Math.max(least, 2)),
+    (v) => {
+      const n =
+        v.kind === 'integer' || v.kind === 'float'
+          ? v.value
+          : v.kind === 'string'
+            ? Number(v.text)
+            : Number.NaN;
+      if (v.text.trim() === '' || Number.isNaN(n)) return no('is not a number');
+      if (!Number.isFinite(n)) return no(/\d/.test(v.text) ? 'is too large' : 'is not a number');
+      return n < least ? no(`is less than ${least}`) : yes(n);
+    },
+    { json: 'number' },
+  );
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** `250ms 900s 15m 2h 1d` in milliseconds, or undefined. */
@@ -311,17 +334,22 @@ export const words = <const W extends string>(...known: readonly W[]): Attribute
 
 /** One word from a fixed list. */
 export const word = <const W extends string>(...words: readonly W[]): AttributeType<W> =>
-  type(`one of ${words.join(', ')}`, words.at(-1) ?? '', (v) => {
-    const text = v.text.trim();
-    const found = words.find((w) => w === text);
-    // A longer form of a word: `failed` for `fail`.
-    const lower = text.toLowerCase();
-    const meant =
-      words.find((w) => lower.length > 1 && w.startsWith(lower)) ??
-      nearestOf(text, words) ??
-      words.find((w) => lower.startsWith(w) && w.length > 2);
-    return found === undefined ? no(`is none of ${words.join(', ')}`, meant) : yes(found);
-  });
+  type(
+    `one of ${words.join(', ')}`,
+    words.at(-1) ?? '',
+    (v) => {
+      const text = v.text.trim();
+      const found = words.find((w) => w === text);
+      // A longer form of a word: `failed` for `fail`.
+      const lower = text.toLowerCase();
+      const meant =
+        words.find((w) => lower.length > 1 && w.startsWith(lower)) ??
+        nearestOf(text, words) ??
+        words.find((w) => lower.startsWith(w) && w.length > 2);
+      return found === undefined ? no(`is none of ${words.join(', ')}`, meant) : yes(found);
+    },
+    { words },
+  );
 
 /** Whether an attribute is empty, and so counts as absent. */
 export const isBlank = ({ value }: Attribute): boolean => value.text.trim() === '';

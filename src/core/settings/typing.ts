@@ -6,6 +6,7 @@ import { own } from '../json.ts';
 import { kindOf, type Recognised } from '../pipeline.ts';
 import { edgeAttributes, type GraphSettings, graphAttributes } from './graph.ts';
 import { idleAttributes, idleCodes } from './idle.ts';
+import type { Caps } from './limits.ts';
 import { type NodeSettings, nodeAttributes } from './node.ts';
 import { type Finding, withText } from './repair.ts';
 import {
@@ -47,30 +48,25 @@ const level = (base: object | null, source: Source, values: Values): Values => {
   return settings;
 };
 
-/** Who has set this setting of a node. */
-export function sourceOf(settings: NodeSettings, key: keyof NodeSettings): Source {
+/** Who has set this setting of a node or a graph. */
+export function sourceOf(settings: object, key: string): Source {
   for (let at: object | null = settings; at !== null; at = Object.getPrototypeOf(at) as object | null)
     if (Object.hasOwn(at, key)) return sources.get(at) ?? 'node';
   return 'default';
 }
 
-/** Flags of a run that decide about its nodes. */
-export type NodeFlags = {
-  /** `max_visits` of every node, whatever its text says. */
-  readonly maxVisits?: number | undefined;
-  /** `timeout` of the agent nodes that set none themselves, in milliseconds. */
-  readonly modelCallMs?: number | undefined;
-};
-
 /** The graph as a run with these flags executes it. */
-export function withFlags(graph: Graph, { maxVisits, modelCallMs }: NodeFlags): Graph {
-  if (maxVisits === undefined && modelCallMs === undefined) return graph;
+export function withFlags(
+  graph: Graph,
+  { max_visits, command_timeout }: Pick<Caps, 'max_visits' | 'command_timeout'>,
+): Graph {
+  if (max_visits === undefined && command_timeout === undefined) return graph;
   const flagged = (node: Node): Node => {
     const inherited = Object.getPrototypeOf(node.settings) as object;
-    const isCall = modelCallMs !== undefined && node.type === 'codergen';
-    const base = level(inherited, 'flag', isCall ? { timeout: modelCallMs } : {});
+    const isCall = command_timeout !== undefined && node.type === 'codergen';
+    const base = level(inherited, 'flag', isCall ? { timeout: command_timeout } : {});
     const own = over(base, { ...node.settings });
-    const settings = maxVisits === undefined ? own : level(own, 'flag', { max_visits: maxVisits });
+    const settings = max_visits === undefined ? own : level(own, 'flag', { max_visits });
     return { ...node, settings: settings as NodeSettings };
   };
   return { ...graph, nodes: new Map([...graph.nodes].map(([id, node]) => [id, flagged(node)])) };

@@ -21,18 +21,18 @@ export function openBudget({ run, node, kind, visit, state, limits }: LayerConte
   const nodeElapsed = () => (own(state.node_ms ?? {}, node.id) ?? 0) + cutMs + elapsed() - began;
   const leftOf = (most: number | undefined, took: number) =>
     most === undefined ? Number.POSITIVE_INFINITY : most - took;
-  const runLeft = () => leftOf(caps.maxWallMs, elapsed());
+  const runLeft = () => leftOf(caps.max_wall, elapsed());
   const kept = keptOf(reserveFor({ run, node, kind }), caps);
   const outOfTime = () => {
-    const at = { id: node.id, maxVisits: Number.POSITIVE_INFINITY, visits: 0 };
-    const time = { maxWallMs: wants.max_wall, elapsedMs: nodeElapsed() };
+    const at = { id: node.id, max_visits: Number.POSITIVE_INFINITY, visits: 0 };
+    const time = { max_wall: wants.max_wall, elapsedMs: nodeElapsed() };
     return capHit(caps, { ...at, ...time }, { steps: -1, elapsedMs: elapsed() });
   };
   return {
     calls: openBudgetGuard({
       costs,
       caps,
-      nodeCaps: { maxCostUsd: wants.max_cost_usd, maxTokens: wants.max_tokens },
+      nodeCaps: { max_cost_usd: wants.max_cost_usd, max_tokens: wants.max_tokens },
       kept,
       wallLeft: runLeft,
       node: node.id,
@@ -42,7 +42,7 @@ export function openBudget({ run, node, kind, visit, state, limits }: LayerConte
     timeLeft: () => Math.min(runLeft() - kept.ms, leftOf(wants.max_wall, nodeElapsed())),
     outOfTime,
     reached: () =>
-      outOfTime() ?? spendHit({ caps, spent: costs.run(), unpriced: costs.unpriced() }, caps.unknownCost),
+      outOfTime() ?? spendHit({ caps, spent: costs.run(), unpriced: costs.unpriced() }, caps.unknown_cost),
   };
 }
 

@@ -1,5 +1,5 @@
 /** The contract of a layer: a rule that surrounds every execution of a node. */
-import type { Caps } from '../../core/budget/limits.ts';
+
 import type { Usage } from '../../core/budget/usage.ts';
 import type { NodeContext, NodeKind } from '../../core/contracts/node-kind.ts';
 import type { NodeCounts } from '../../core/decision.ts';
@@ -7,6 +7,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { Context, Outcome } from '../../core/outcome.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
 import type { RanCommand } from '../../core/records/visit.ts';
+import type { Caps } from '../../core/settings/limits.ts';
 import type { HoldoutMount } from '../../holdout/mount.ts';
 import type { TakenOut } from '../../holdout/sealed-files.ts';
 import type { Hidden, Recorder } from '../../run/record.ts';

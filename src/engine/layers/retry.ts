@@ -1,5 +1,4 @@
 /** Attempts at a node, with waits between them, until one is final. */
-import { defaultCaps } from '../../core/budget/limits.ts';
 import { sumOfUsages } from '../../core/budget/usage.ts';
 import { own } from '../../core/json.ts';
 import { causeOfWait, type Outcome, reasonOf } from '../../core/outcome.ts';
@@ -57,13 +56,13 @@ export const retry: Layer = (next) => async (context) => {
 /** Decides after each attempt of one execution. */
 function retryRules({ run, node, kind, limits }: LayerContext) {
   const { caps, probes } = limits;
-  const parkAfterMs = caps.parkAfterMs ?? defaultCaps.parkAfterMs;
-  const policy = retryPolicyOf(node, parkAfterMs);
-  const outageMs = kind.type !== 'codergen' || probes ? 0 : parkAfterMs;
+  const { park_after } = caps;
+  const policy = retryPolicyOf(node, park_after);
+  const outageMs = kind.type !== 'codergen' || probes ? 0 : park_after;
   let outage: Waits = noWaits;
   let askedAgain = false;
   return (answered: Outcome, attempt: number): { readonly outcome: Outcome; readonly again: Retry } => {
-    const outcome = withWait(answered, run.clock.now(), parkAfterMs, caps.parkPassing);
+    const outcome = withWait(answered, run.clock.now(), park_after, caps.park_passing);
     const down = outageWaits(outcome, outage, outageMs);
     const key = `${run.marker}.${node.id}.${attempt}`;
     const again: Retry =

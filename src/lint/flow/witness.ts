@@ -1,11 +1,12 @@
 /** Turns a path through the graph into an example run: outcomes, reports and context keys with which the router follows
  *  the path. */
-import { defaultCaps } from '../../core/budget/limits.ts';
+
 import type { WitnessStep } from '../../core/diagnostic.ts';
 import type { Node } from '../../core/graph.ts';
 import { type FailureClass, failed } from '../../core/outcome.ts';
 import { reservedKeyIn } from '../../core/policy/reserved-keys.ts';
 import { nextAttempt, retryPolicyOf } from '../../core/retry.ts';
+import { graphLimits } from '../../core/settings/limits.ts';
 import { allEdgeWords, choose, type EdgeWords, forkOf } from './edges.ts';
 import { type Move, missedGate } from './reach.ts';
 
@@ -114,7 +115,7 @@ function stepsOf(moves: readonly Move[], words: readonly EdgeWords[]): readonly 
 
 /** How often a node is tried until a failure of this class is final. */
 function attemptsOf(node: Node, failure: FailureClass): number {
-  const policy = retryPolicyOf(node, defaultCaps.parkAfterMs);
+  const policy = retryPolicyOf(node, graphLimits.park_after.otherwise);
   let attempt = 1;
   while (attempt < mostTries && nextAttempt(policy, attempt, failed('', failure)).again) attempt++;
   return attempt;

@@ -1,5 +1,6 @@
 /** Every cycle has a way out, or a limit set by its author. */
 import { parseCondition } from '../../core/conditions.ts';
+import { amountLimits } from '../../core/settings/limits.ts';
 import { type Attributes, present } from '../../core/settings/types.ts';
 import {
   type Flow,
@@ -18,7 +19,7 @@ const most = 20;
 // The most places visited for all agents together; further findings are not reported.
 const mostLooks = 300_000;
 
-const graphLimits = ['default_max_visits', 'max_steps', 'max_wall', 'max_cost_usd', 'max_tokens'];
+const limitsOfGraph = ['default_max_visits', ...Object.keys(amountLimits)];
 const nodeLimits = ['max_visits', 'max_wall'];
 const hasOneOf = (attrs: Attributes, keys: readonly string[]): boolean =>
   keys.some((key) => present(attrs, key) !== undefined);
@@ -34,7 +35,7 @@ export const endlessCycle: Rule = {
   check: (subject) => {
     const { graph } = subject;
     const flow = flowOf(subject);
-    if (flow === undefined || hasOneOf(graph.attrs, graphLimits)) return [];
+    if (flow === undefined || hasOneOf(graph.attrs, limitsOfGraph)) return [];
     const ends = flow.places.filter(
       (place) => isLimited(place) || place.moves.every(({ to }) => to === undefined),
     );

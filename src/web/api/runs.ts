@@ -1,9 +1,9 @@
 /** The server, the list of runs and its changes, and one run. */
-import { agentNames } from '../../agents/index.ts';
 import { runList } from '../../app/inspect/rows.ts';
 import { inspectRun } from '../../app/inspect/run.ts';
 import type { RunRow } from '../../app/inspect/shapes.ts';
 import { inspectWhy } from '../../app/inspect/why.ts';
+import { agentNames } from '../../core/contracts/agent.ts';
 import { packageVersion } from '../../platform/package.ts';
 import { eventStream, message } from '../sse.ts';
 import { type Handlers, refusal, servedRun, type Web } from '../web.ts';

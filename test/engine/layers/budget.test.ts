@@ -4,9 +4,10 @@ import { succeeded } from '../../../src/core/outcome.ts';
 import { budget } from '../../../src/engine/layers/budget.ts';
 import { type LayerContext, LimitReached } from '../../../src/engine/layers/layer.ts';
 import { temp } from '../../platform/temp.ts';
+import { defaultCaps } from '../../support/caps.ts';
 import { rig } from './rig.ts';
 
-const caps = { maxSteps: 10, maxWallMs: 1000, maxTokens: 5 };
+const caps = { ...defaultCaps, max_wall: 1000, max_tokens: 5 };
 
 /** The budget that a node gets, and how its execution ends if a call was refused by a limit. */
 async function budgetOf(

@@ -1,0 +1,134 @@
+/** Which agent answers, and why that one. */
+import { agentNames } from '../core/contracts/agent.ts';
+import type { Diagnostic } from '../core/diagnostic.ts';
+import { nearest } from '../core/nearest.ts';
+import { fallbackAgent, unusableAgent } from './fallback.ts';
+import { agentKinds } from './index.ts';
+import { effortProblem } from './openai/plan.ts';
+import {
+  type AgentPlan,
+  type AgentProblem,
+  type AgentRequest,
+  agentProblem,
+  modelFlags,
+  wordOf,
+} from './plan.ts';
+
+/** Decides who answers: the override for tests, then the node, the flags, the environment, a key, the bundled script.
+ *  Nothing of these is a problem, and so is an agent that cannot work here. Pure. */
+export function chooseAgent(request: AgentRequest): { readonly plan: AgentPlan } | AgentProblem {
+  if (request.model?.includes(',') === true) {
+    return agentProblem(
+      'agent-model',
+      `--model says "${request.model}": it names one model, for every node`,
+      'several models in turn are a node\'s: llm_model="small,large"',
+    );
+  }
+  const effort = wordOf(request.effort);
+  // Checked even where the agent ignores it: the user typed it.
+  const unknown = effortProblem(effort, '--effort');
+  if (unknown !== undefined) return unknown;
+  const asked = askedFor(request);
+  if (asked !== undefined) return planFor(asked.word, asked.by, request);
+  if (wordOf(request.env['OPENAI_API_KEY']) !== undefined)
+    return planFor('openai', 'OPENAI_API_KEY', request);
+  if (request.script !== undefined)
+    return planFor('scripted', 'the script that the pipeline bundles', request);
+  return agentProblem(
+    'agent-none',
+    'no agent is chosen: there is no key, no --agent and no script that the pipeline bundles',
+    'Set OPENAI_API_KEY to have a model answer. Pass --agent NAME (or set FACTORY_AGENT) to choose one of ' +
+      `${agentNames.join(', ')}. Give the pipeline an agent script to replay prepared answers. ` +
+      'Set agent.backend on a node to choose for that node alone.',
+  );
+}
+
+/** The word that chooses the agent, strongest source first. */
+function askedFor({
+  env,
+  nodeBackend,
+  flag,
+  flagBy = '--agent',
+  scriptNamed,
+}: AgentRequest): { word: string; by: string } | undefined {
+  const override = (['ATTRACTION_BACKEND', 'ATTRACTOR_BACKEND'] as const).find(
+    (name) => wordOf(env[name]) !== undefined,
+  );
+  if (override !== undefined && env[override] === 'fake') return { word: 'fake', by: override };
+  const said: readonly (readonly [string, string | undefined])[] = [
+    ["the node's agent.backend", wordOf(nodeBackend)],
+    [flagBy, wordOf(flag)],
+    // A script is given to be used, whatever keys there are.
+    ['--script', scriptNamed === true ? 'scripted' : undefined],
+    ['FACTORY_AGENT', wordOf(env['FACTORY_AGENT'])],
+    ['ATTRACTOR_AGENT_BACKEND', wordOf(env['ATTRACTOR_AGENT_BACKEND'])],
+  ];
+  for (const [by, word] of said) if (word !== undefined) return { word, by };
+  const last = override === undefined ? undefined : wordOf(env[override]);
+  // Other words in it have never meant anything.
+  if (override !== undefined && (last === 'stub' || last === 'codex')) return { word: last, by: override };
+  return undefined;
+}
+
+/** The plan of a word, or of several with commas between: those are asked in order. One that is known and lacks
+ *  something here is passed over while another is left. */
+function planFor(
+  words: string,
+  chosenBy: string,
+  request: AgentRequest,
+): { readonly plan: AgentPlan } | AgentProblem {
+  const list = words.split(',').map((word) => word.trim());
+  if (list.length === 1) return planForOne(words, chosenBy, request);
+  if (list.includes('') || new Set(list).size < list.length) {
+    return agentProblem(
+      'agent-list',
+      `${chosenBy} asks for the agents "${words}", which has ${list.includes('') ? 'an empty entry' : 'one twice'}`,
+      'write it like codex,claude',
+    );
+  }
+  const agents: AgentPlan[] = [];
+  let first: Diagnostic | undefined;
+  for (const word of list) {
+    const one = planForOne(word, chosenBy, request);
+    if ('plan' in one) agents.push(one.plan);
+    else if (['agent-key', 'agent-script-missing'].includes(one.problem.code)) {
+      first ??= one.problem;
+      agents.push(unusable(word, one.problem.message, chosenBy));
+    } else return one;
+  }
+  if (first !== undefined && agents.every(({ name }) => name === 'unusable')) return { problem: first };
+  return {
+    plan: {
+      ...{ name: list.join(','), chosenBy, agents, ...modelFlags(request) },
+      describe: agents.map(({ describe }) => describe).join(', else '),
+      create: async (deps) => fallbackAgent(await Promise.all(agents.map((one) => one.create(deps)))),
+    },
+  };
+}
+
+/** One of several that cannot answer here, and why. */
+const unusable = (word: string, why: string, chosenBy: string): AgentPlan => ({
+  ...{ name: 'unusable', chosenBy, describe: `${word} (cannot answer here)` },
+  create: () => unusableAgent(word, why),
+});
+
+function planForOne(
+  word: string,
+  chosenBy: string,
+  request: AgentRequest,
+): { readonly plan: AgentPlan } | AgentProblem {
+  const name = agentNames.find((known) => known === word);
+  if (name === undefined) return unknownAgent(word, chosenBy);
+  const planned = agentKinds[name].plan(request, chosenBy);
+  return 'problem' in planned ? planned : { plan: { name, chosenBy, ...planned } };
+}
+
+function unknownAgent(word: string, chosenBy: string): AgentProblem {
+  const there = `there are ${agentNames.join(', ')}`;
+  const near = nearest(word, agentNames);
+  return agentProblem(
+    'agent-unknown',
+    `unknown agent backend: ${word} (${chosenBy}); ${there}`,
+    near === undefined ? 'choose one of those' : `did you mean "${near}"?`,
+  );
+}

@@ -1,0 +1,95 @@
+/** Plans the agent openai: its model, its server and its patience, from flags and environment. */
+import type { Environment } from '../../core/contracts/process.ts';
+import { nearest } from '../../core/nearest.ts';
+import { efforts } from '../../core/settings/node.ts';
+import { durationMs } from '../../core/settings/types.ts';
+import { type AgentKind, type AgentProblem, agentProblem, modelFlags, wordOf } from '../plan.ts';
+import { keyProblem, openaiDefaults, showURL } from './settings.ts';
+
+export const planOpenai: AgentKind['plan'] = (request, chosenBy) => {
+  const { env, temperature } = request;
+  const key = keyProblem(env['OPENAI_API_KEY'] ?? '');
+  if (key !== undefined)
+    return agentProblem(
+      'agent-key',
+      `${chosenBy} asks for the agent "openai": ${key}`,
+      'set OPENAI_API_KEY to a key of the model API, or choose another agent',
+    );
+  const baseURL = wordOf(env['OPENAI_BASE_URL']) ?? openaiDefaults.baseURL;
+  const url = urlProblem(baseURL);
+  if (url !== undefined)
+    return agentProblem(
+      'agent-base-url',
+      `OPENAI_BASE_URL ${url}`,
+      'write it like https://api.openai.com/v1',
+    );
+  const flags = modelFlags(request);
+  const model =
+    flags.model ?? wordOf(env['FACTORY_MODEL']) ?? wordOf(env['OPENAI_MODEL']) ?? openaiDefaults.model;
+  const effort = flags.effort ?? wordOf(env['FACTORY_EFFORT']);
+  const unknown = effortProblem(effort, flags.effort === undefined ? 'FACTORY_EFFORT' : '--effort');
+  if (unknown !== undefined) return unknown;
+  const waits = pollWaits(env);
+  if ('problem' in waits) return waits;
+  const settings = {
+    ...{ model, baseURL, ...waits },
+    ...(effort === undefined ? {} : { effort }),
+    ...(temperature === undefined ? {} : { temperature }),
+  };
+  return {
+    ...settings,
+    describe: `openai ${model} at ${showURL(baseURL)}${effort === undefined ? '' : `, effort ${effort}`}`,
+    create: async (deps) => {
+      const { openaiAgent } = await import('../openai.ts');
+      const apiKey = wordOf(deps.env['OPENAI_API_KEY']) ?? '';
+      return openaiAgent({ ...settings, apiKey, clock: deps.clock });
+    },
+  };
+};
+
+/** How patiently answers in the background are looked for, where the environment says. */
+function pollWaits(
+  env: Environment,
+): { readonly pollMs?: number; readonly pollDeadlineMs?: number } | AgentProblem {
+  const names = { pollMs: 'FACTORY_POLL_INTERVAL', pollDeadlineMs: 'FACTORY_POLL_DEADLINE' } as const;
+  const waits: { pollMs?: number; pollDeadlineMs?: number } = {};
+  for (const key of ['pollMs', 'pollDeadlineMs'] as const) {
+    const said = wordOf(env[names[key]]);
+    if (said === undefined) continue;
+    const ms = durationMs(said);
+    if (ms === undefined || ms === 0) {
+      return agentProblem(
+        'agent-wait',
+        `${names[key]} is "${said}", which is no length of time`,
+        'write it like 5s or 40m',
+      );
+    }
+    waits[key] = ms;
+  }
+  return waits;
+}
+
+/** The problem of an unknown effort that `by` asks for; undefined for a known one, and for none. */
+export function effortProblem(word: string | undefined, by: string): AgentProblem | undefined {
+  if (word === undefined || efforts.some((known) => known === word)) return undefined;
+  const near = nearest(word, efforts);
+  return agentProblem(
+    'agent-effort',
+    `${by} asks for the effort "${word}", which is unknown; there are ${efforts.join(', ')}`,
+    near === undefined ? 'choose one of those' : `did you mean "${near}"?`,
+  );
+}
+
+/** What is wrong with a base URL; its text is not repeated, it may hold a password. */
+function urlProblem(baseURL: string): string | undefined {
+  let url: URL;
+  try {
+    url = new URL(baseURL);
+  } catch {
+    return 'is not a URL';
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'is neither http nor https';
+  if (url.username !== '' || url.password !== '')
+    return 'carries a user name or password, which requests cannot';
+  return undefined;
+}

@@ -1,0 +1,43 @@
+/** The settings of a run that a flag may set: those of the graph that have one, and those that only a flag or a variable sets. */
+import { agentNames } from '../contracts/agent.ts';
+import { graphAttributes } from './graph.ts';
+import { runLimits } from './limits.ts';
+import { type AttributeSpec, type AttributeTable, attr, type Settings, trimmed } from './types.ts';
+
+const { workdir, prices, agent_script, holdout_from, env_pass, sandbox } = graphAttributes;
+
+export const runSettings = {
+  ...runLimits,
+  ...{ workdir, prices, agent_script, holdout_from, env_pass, sandbox },
+  agent: attr(trimmed('names of agents'), 'The agent of nodes without agent.backend.', {
+    flag: '--agent <name>',
+    help: `agent to use: ${agentNames.join(', ')}; a comma-separated list is tried in order`,
+    variable: 'FACTORY_AGENT',
+    http: true,
+    example: 'codex,claude',
+  }),
+  model: attr(trimmed('the name of a model'), 'The model of nodes without llm_model.', {
+    flag: '--model <name>',
+    help: 'model for nodes without llm_model',
+    variable: 'FACTORY_MODEL',
+    http: true,
+    example: 'gpt-5.2',
+  }),
+  effort: attr(trimmed('a word'), 'The reasoning effort of nodes without reasoning_effort.', {
+    flag: '--effort <word>',
+    help: 'reasoning effort for nodes without one: none, minimal, low, medium, high, xhigh',
+    variable: 'FACTORY_EFFORT',
+    example: 'high',
+  }),
+} as const satisfies AttributeTable;
+
+type All = Settings<typeof runSettings>;
+export type SettingName = keyof All;
+
+/** The settings that flags set, by their names. */
+export type SettingFlags = { readonly [K in SettingName]?: Exclude<All[K], undefined> };
+
+export const settingNames = Object.keys(runSettings) as readonly SettingName[];
+
+/** The flag of a setting, without what it takes. */
+export const flagOfSetting = ({ flag = '' }: AttributeSpec): string => flag.replace(/ .*/, '');
