@@ -5,7 +5,7 @@ import type { NodeKind } from './contracts/node-kind.ts';
 import type { Node } from './graph.ts';
 import type { Json } from './json.ts';
 import type { Outcome, RepeatedFailure, SuspendedRun } from './outcome.ts';
-import type { Checkpoint, NodeOutcome, RunState } from './records/checkpoint.ts';
+import type { Checkpoint, EndCause, NodeOutcome, RunState } from './records/checkpoint.ts';
 import type { Route } from './routing.ts';
 import type { Caps } from './settings/limits.ts';
 
@@ -15,6 +15,7 @@ export type RunEnding = {
   readonly exitNode: string | null;
   readonly reason: string;
   readonly code: number;
+  readonly cause?: EndCause;
   /** True if a disk error ended the run. */
   readonly disk?: boolean;
 };

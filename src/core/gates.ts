@@ -17,7 +17,7 @@ import {
 } from './outcome.ts';
 import { scriptsNamed } from './policy/commands.ts';
 import { inScope } from './policy/paths.ts';
-import type { LastFailure, NodeOutcome, RunState } from './records/checkpoint.ts';
+import type { EndCause, LastFailure, NodeOutcome, RunState } from './records/checkpoint.ts';
 
 /** A node that is about to start. */
 export type NodeEntry = {
@@ -83,7 +83,9 @@ export const gatesAfter: readonly ((crossing: Crossing) => GateVerdict)[] = [
   ({ facts }) => (facts.replay === undefined ? undefined : end(facts.replay)),
 ];
 
-const end = (reason: string): GateVerdict => ({ end: { ok: false, exitNode: null, reason, code: 1 } });
+const end = (reason: string, cause?: EndCause): GateVerdict => ({
+  end: { ok: false, exitNode: null, reason, code: 1, ...(cause === undefined ? {} : { cause }) },
+});
 
 /** The success that the run would end with. */
 const successOf = ({ decision }: Step): RunEnding | undefined =>
@@ -206,7 +208,7 @@ function stalledLoop({ graph, before, facts, so: { change, decision } }: Crossin
   if (failing === undefined) return undefined;
   const repeats = atExit ? own(before.alike ?? {}, failing.id) : facts.repeats;
   const reason = loopStopped(graph, failing, decision.node, repeats);
-  return reason === undefined ? undefined : end(reason);
+  return reason === undefined ? undefined : end(reason, { kind: 'loop_stopped' });
 }
 
 /** Equal failures that stop a loop by default. */

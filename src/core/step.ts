@@ -52,19 +52,21 @@ export const failing = (reason: string, disk = false): RunEnding => ({
 });
 
 /** The end of a run as the checkpoint records it. */
-export const recordedEnd = ({ ok, exitNode, reason, code, disk }: RunEnding): Ended => ({
+export const recordedEnd = ({ ok, exitNode, reason, code, cause, disk }: RunEnding): Ended => ({
   exit_node: exitNode,
   ok,
   reason,
   code,
+  ...(cause === undefined ? {} : { cause }),
   ...(disk === true ? { disk } : {}),
 });
 
-export const endingFromRecord = ({ exit_node, ok, reason, code, disk }: Ended): RunEnding => ({
+export const endingFromRecord = ({ exit_node, ok, reason, code, cause, disk }: Ended): RunEnding => ({
   ok,
   exitNode: exit_node,
   reason,
   code,
+  ...(cause === undefined ? {} : { cause }),
   ...(disk === undefined ? {} : { disk }),
 });
 
@@ -92,13 +94,18 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
     outcome.status === 'fail'
       ? toldReason(facts.printable ?? outcome.reason, outcome.attribution)
       : reasonOf(outcome);
-  const hint = isFinalConfig(outcome)
-    ? ' (class config: only an edge that names failure_class takes it)'
-    : '';
+  const config = isFinalConfig(outcome);
+  const hint = config ? ' (class config: only an edge that names failure_class takes it)' : '';
   const noRoute = `no route from node ${facts.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}${hint}`;
   // Without an edge to verification the limit ends the run.
-  const reason = outcome.status === 'fail' && outcome.class === 'budget' ? outcome.reason : noRoute;
-  const ending = { ...failing(reason), code: failureCode(change.now.last_failure) };
+  const isLimit = outcome.status === 'fail' && outcome.class === 'budget';
+  const ending: RunEnding = {
+    ...failing(isLimit ? outcome.reason : noRoute),
+    code: failureCode(change.now.last_failure),
+    ...(isLimit
+      ? {}
+      : { cause: { kind: 'no_route', node: facts.node, outcome: outcome.status, config } as const }),
+  };
   // A resume executes the node again that no edge could leave.
   return {
     change: leading(change, facts.node, before.arrived),

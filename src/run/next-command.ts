@@ -5,6 +5,7 @@ import { raisedLimit } from '../core/budget/limits.ts';
 import { retriesUnfixable } from '../core/gates.ts';
 import { unreachable } from '../core/json.ts';
 import { quoteWord } from '../core/policy/words.ts';
+import type { EndCause } from '../core/records/checkpoint.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { RunResult } from '../core/records/result.ts';
 import { packageRoot } from '../platform/package.ts';
@@ -21,7 +22,7 @@ export const needsAttention = (status: RunSummary['status']): boolean =>
   status !== 'completed' && status !== 'running';
 
 /** How a run ended. */
-type StoodRun = Pick<RunSummary, 'status' | 'failedNode' | 'reason' | 'offline' | 'pipeline'> & {
+type StoodRun = Pick<RunSummary, 'status' | 'failedNode' | 'reason' | 'cause' | 'offline' | 'pipeline'> & {
   /** A failed run that has not reached an exit. */
   readonly resumable: boolean;
 };
@@ -55,7 +56,7 @@ export function nextOf(stood: StoodRun, program: string, run: string): string {
 }
 
 function afterFailure(
-  { failedNode, reason, resumable, pipeline }: StoodRun,
+  { failedNode, reason, cause, resumable, pipeline }: StoodRun,
   program: string,
   run: string,
 ): string {
@@ -63,23 +64,24 @@ function afterFailure(
   if (failedNode !== '' && retriesUnfixable(reason)) return before(failedNode);
   if (reason.startsWith('audit: ')) return `${program} audit ${run}`;
   const file = isBundled(pipeline) ? undefined : quoteWord(pipeline);
-  const [, node, outcome] = /^no route from node (\S+) for outcome (\w+)/.exec(reason) ?? [];
   // The unchanged pipeline would stop at the same node again.
-  const isConfig = reason.includes('(class config: ');
-  if (node !== undefined && isConfig)
-    return `${program} resume ${run} --accept-changes # after fixing ${node}${file === undefined ? '' : ` in ${file}`}, or what it needs`;
-  if (node !== undefined)
+  if (cause?.kind === 'no_route') {
+    const { node, outcome, config } = cause;
+    if (config)
+      return `${program} resume ${run} --accept-changes # after fixing ${node}${file === undefined ? '' : ` in ${file}`}, or what it needs`;
     return file === undefined
       ? before(node)
       : `${program} resume ${run} --accept-changes # after adding an edge from ${node} for outcome=${outcome} to ${file}`;
+  }
   if (resumable && file !== undefined) {
     const [, own, limit] = /^max_\w+: node "(\w+)".*\((max_\w+) on the node\)$/.exec(reason) ?? [];
     // Unchanged, the agent of a loop would do in one more round what it did before.
-    const change = reason.startsWith('loop_stopped: ')
-      ? `a change of ${failedNode}, or of what fixes it,`
-      : own === undefined
-        ? undefined
-        : `raising ${limit} of ${own}`;
+    const change =
+      cause?.kind === 'loop_stopped'
+        ? `a change of ${failedNode}, or of what fixes it,`
+        : own === undefined
+          ? undefined
+          : `raising ${limit} of ${own}`;
     if (change !== undefined) return `${program} resume ${run} --accept-changes # after ${change} in ${file}`;
   }
   if (resumable) return [`${program} resume ${run}`, raisedLimit(reason) ?? []].flat().join(' ');
@@ -101,6 +103,7 @@ export async function nextCommand(
     readonly failed: string | undefined;
     readonly byModel: boolean;
     readonly reason?: string;
+    readonly cause?: EndCause | undefined;
   },
   runDir: string,
   cwd: string,
@@ -120,6 +123,7 @@ export async function nextCommand(
     resumable: end.exitNode === null,
     failedNode: end.failed ?? '',
     reason: end.reason ?? '',
+    cause: end.cause,
     pipeline: manifest.pipeline_path,
     // A replay without an agent would stop at the same node again.
     offline: manifest.replay_of?.live === false,

@@ -81,6 +81,7 @@ export async function resultOf(
         failed: last?.node,
         byModel: last?.model === 'api',
         reason: ending.reason,
+        cause: ending.cause,
       },
       runDir,
       cwd,

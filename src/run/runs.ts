@@ -12,7 +12,7 @@ import { parseJson } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import { isPaused, parkedSchema, pausedWords } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
-import { journalMarkSchema } from '../core/records/checkpoint.ts';
+import { type EndCause, endedSchema, journalMarkSchema } from '../core/records/checkpoint.ts';
 import { layout } from '../core/records/layout.ts';
 import { type Manifest, manifestSchema } from '../core/records/manifest.ts';
 import { nodeId, runIdForm } from '../core/records/names.ts';
@@ -166,7 +166,7 @@ const savedSchema = once(() =>
     next_node: z.string().nullish().catch(null),
     elapsed_ms: z.number().catch(0),
     cut_ms: z.number().optional().catch(undefined),
-    ended: z.object({ reason: z.string() }).nullish().catch(null),
+    ended: endedSchema().pick({ reason: true, cause: true }).nullish().catch(null),
     last_failure: z.object({ node: nodeId() }).nullish().catch(null),
     spent: spentSchema().optional().catch(undefined),
     parked: parkedSchema().optional().catch(undefined),
@@ -202,6 +202,8 @@ export type RunSummary = {
   readonly wakeAt: string | null;
   /** Why it failed, or what it waits for; empty otherwise. */
   readonly reason: string;
+  /** What ended it, where the next command depends on it. */
+  readonly cause: EndCause | undefined;
   /** The next node; empty if the run has reached an exit. */
   readonly nextNode: string;
   /** Its next node had begun when it was interrupted or suspended. */
@@ -281,6 +283,7 @@ export async function summaryWithFiles(id: string, dir: string, clock: Clock): P
         !damaged &&
         (saved.data.ended?.reason ?? (isPaused(status) ? saved.data.parked?.reason : ''))) ||
       '',
+    cause: saved.success ? saved.data.ended?.cause : undefined,
     nextNode: (saved.success && saved.data.status !== 'completed' && saved.data.next_node) || '',
     cut: saved.success && saved.data.cut_ms !== undefined,
     failedNode: (saved.success && saved.data.last_failure?.node) || '',

@@ -1,4 +1,5 @@
 /** Compares `result.json` with the result computed from the records of the run. */
+
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { canonicalHash, type Json, parseJson } from '../core/json.ts';
@@ -7,6 +8,7 @@ import type { Checkpoint, Mark } from '../core/records/checkpoint.ts';
 import { followedLayout, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { type RunResult, runResultSchema } from '../core/records/result.ts';
+import { endingFromRecord } from '../core/step.ts';
 import { treesOf } from '../git/history.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { hashArtifact } from '../run/artifacts.ts';
@@ -162,6 +164,5 @@ function endOf(checkpoint: Checkpoint, last: RunHistory['last'], stoppedByTest: 
     const signal = last.type === 'Stopped' ? (last.signal ?? '') : '';
     return { state, ending: { ...none, reason: `interrupted by ${signal}`, code: 130 }, interrupted: true };
   }
-  const { exit_node: exitNode, ok, reason, code } = ended;
-  return { state, ending: { exitNode, ok, reason, code }, interrupted: false };
+  return { state, ending: endingFromRecord(ended), interrupted: false };
 }

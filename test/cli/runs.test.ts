@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { countOf } from '../../src/cli/runs.ts';
+import type { EndCause } from '../../src/core/records/checkpoint.ts';
 import { packageRoot } from '../../src/platform/package.ts';
 import { nextOf } from '../../src/run/next-command.ts';
 import type { RunSummary } from '../../src/run/runs.ts';
 
-const plain = { offline: false, pipeline: 'p.dot' };
+const plain = { offline: false, pipeline: 'p.dot', cause: undefined };
+const noRoute = (node: string, config = false) =>
+  ({ kind: 'no_route', node, outcome: 'fail', config }) as const;
 
 test.for([
   ['interrupted', 'build', '', 'f resume r1'],
@@ -32,7 +35,7 @@ test.for([
     ),
 );
 
-test.for<readonly [string, string]>([
+test.for<readonly [reason: string, next: string, cause?: EndCause]>([
   ['unfixable_failure_source: … (factory fork RUN --at check --before)', 'f fork r1 --at check --before'],
   ['unfixable_failure_source: failed node check references t.sh outside …', 'f resume r1'],
   [
@@ -46,6 +49,7 @@ test.for<readonly [string, string]>([
   [
     'loop_stopped: … --before)',
     'f resume r1 --accept-changes # after a change of check, or of what fixes it, in p.dot',
+    { kind: 'loop_stopped' },
   ],
   [
     'max_cost_usd: the cost of 1 call is unknown: allow calls of unknown cost with unknown_cost=allow on the graph or --unknown-cost allow',
@@ -54,14 +58,16 @@ test.for<readonly [string, string]>([
   [
     'no route from node check for outcome fail: sh: x (class config: only an edge that names failure_class takes it)',
     'f resume r1 --accept-changes # after fixing check in p.dot, or what it needs',
+    noRoute('check', true),
   ],
   [
     'no route from node check for outcome fail: exit 1',
     'f resume r1 --accept-changes # after adding an edge from check for outcome=fail to p.dot',
+    noRoute('check'),
   ],
-])('the next command after the failure "%s" is: %s', ([reason, next]) => {
+])('the next command after the failure "%s" is: %s', ([reason, next, cause]) => {
   expect(
-    nextOf({ ...plain, status: 'failed', resumable: true, failedNode: 'check', reason }, 'f', 'r1'),
+    nextOf({ ...plain, status: 'failed', resumable: true, failedNode: 'check', reason, cause }, 'f', 'r1'),
   ).toBe(next);
 });
 
@@ -73,7 +79,7 @@ test.for<readonly [Partial<Parameters<typeof nextOf>[0]>, string]>([
     {
       pipeline: join(packageRoot(), 'pipelines/build.dot'),
       resumable: true,
-      reason: 'no route from node a for outcome fail',
+      cause: noRoute('a'),
     },
     'f fork r1 --at a --before',
   ],

@@ -4,6 +4,7 @@ import { localTime } from '../../core/amounts.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { failureLine } from '../../core/failure-excerpt.ts';
 import { unreachable } from '../../core/json.ts';
+import type { EndCause } from '../../core/records/checkpoint.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { locksIn } from '../../run/lock.ts';
@@ -79,7 +80,7 @@ function failureOf(run: InspectedRun) {
         ? []
         : [`command: ${last.command}${last.exit_code === null ? '' : ` (exit ${last.exit_code})`}`]),
       ...(last.attribution === undefined ? [] : [`class ${last.class}: ${last.attribution.why}`]),
-      after(visit, row.reason, visits),
+      after(visit, row.reason, visits, ended?.cause),
     ],
   };
 }
@@ -91,10 +92,15 @@ function where(run: InspectedRun): string[] {
 }
 
 /** What came after the failure. */
-function after(failed: VisitRecord, reason: string, visits: readonly VisitRecord[]): string {
+function after(
+  failed: VisitRecord,
+  reason: string,
+  visits: readonly VisitRecord[],
+  cause: EndCause | undefined,
+): string {
   const later = visits.slice(visits.indexOf(failed) + 1).map(({ node }) => node);
   if (later.length === 0)
-    return reason.startsWith('no route from ')
+    return cause?.kind === 'no_route'
       ? 'no edge takes this failure, so the run ended'
       : `the run ended: ${reason}`;
   const path = later.length > 5 ? [...later.slice(0, 2), '…', ...later.slice(-2)] : later;

@@ -1,8 +1,10 @@
 /** The result of a run: from its state, and on the disk. */
+
 import { once } from '../../core/once.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { type RunResult, runResultSchema } from '../../core/records/result.ts';
+import { endingFromRecord } from '../../core/step.ts';
 import { treesOf } from '../../git/history.ts';
 import { settleTree } from '../../platform/files/flush-tree.ts';
 import { readPlain } from '../../platform/files/read.ts';
@@ -35,7 +37,7 @@ export async function endOf(
   const { ended, parked } = state;
   const ending =
     ended !== null
-      ? { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code }
+      ? endingFromRecord(ended)
       : parked && { ok: false, exitNode: null, reason: `${parked.node}: ${parked.reason}`, code: 75 };
   if (ending === undefined) return undefined;
   const end = { state, ending, interrupted: false, ...(ended === null ? { parked } : {}) };

@@ -56,12 +56,27 @@ export const lastFailureSchema = once(() =>
 );
 export type LastFailure = z.infer<ReturnType<typeof lastFailureSchema>>;
 
+/** What ended a run, where the next command depends on it. */
+const endCauseSchema = once(() =>
+  z.discriminatedUnion('kind', [
+    z.object({
+      kind: z.literal('no_route'),
+      node: z.string(),
+      outcome: z.string(),
+      config: z.boolean().describe('A failure of class config, which only an edge that names it takes'),
+    }),
+    z.object({ kind: z.literal('loop_stopped') }),
+  ]),
+);
+export type EndCause = z.infer<ReturnType<typeof endCauseSchema>>;
+
 export const endedSchema = once(() =>
   z.object({
     exit_node: z.string().nullable().describe('Null when no exit was reached'),
     ok: z.boolean(),
     reason: z.string(),
     code: z.number().describe('Exit code of the process'),
+    cause: endCauseSchema().exactOptional(),
     disk: z
       .boolean()
       .exactOptional()
