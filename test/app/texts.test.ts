@@ -45,7 +45,7 @@ async function changed(dir: string, history: RunHistory, change: ResumeChange): 
   const sha256 = await prepareResumeChange(dir, change, history.manifestSha256);
   const journal = await openRunJournal(dir, { runId: 'r1', epoch: history.epoch }, history);
   const { at, elapsed_ms } = history.checkpoint;
-  const line = { schema_version: 1, type: 'Resumed', at, elapsed_ms, spent: nothingSpent } as const;
+  const line = { type: 'Resumed', at, elapsed_ms, spent: nothingSpent } as const;
   await journal
     .commit({ ...line, snapshot: restored.snapshot.id, manifest_sha256: sha256 }, history.checkpoint)
     .finally(() => journal.close());

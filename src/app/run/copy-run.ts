@@ -31,7 +31,7 @@ export function hashOfRecords(records: readonly RunRecord[]): string {
 
 type Problem = { readonly problem: Diagnostic };
 
-/** Copies what a run in the directory `at` inherits of the run in `from`: its history, its exchanges, and its workspace as it was at
+/** Copies what a run in the directory `at` inherits of the run in `from`: its history, its exchanges, and its workspace at
  *  a checkpoint; a replay also gets the record that it follows. */
 export async function copyRun(
   from: string,
@@ -86,7 +86,7 @@ const historyProblem = (runId: string, error: GitError): Diagnostic => ({
         : 'restore the run directory from a copy if there is one',
 });
 
-/** The holdout of the old run, in a store with a key of its own. */
+/** The holdout of the old run, in a separate store with another key. */
 export async function sealAgain(
   { holdout }: Manifest,
   sealed: SealedHoldout | undefined,
