@@ -4,7 +4,6 @@ import type { RunRow } from '../app/inspect/shapes.ts';
 import { lookOf } from '../app/inspect/states.ts';
 import { costWords, countedItems, elapsedWords, localTime } from '../core/amounts.ts';
 import type { Clock } from '../core/contracts/clock.ts';
-import { isPaused } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { needsAttention } from '../run/next-command.ts';
 import { runsDirOf } from './find-run.ts';
@@ -30,14 +29,10 @@ export async function runsCommand(options: RunsOptions, io: RunsIo): Promise<num
     next: nextAsTyped(run, runsDir, options),
   }));
   const shown = runs.filter((run) => options.attention !== true || run.needs_attention);
-  if (options.json === true) io.out(`${JSON.stringify(runList(runsDir, runs, shown), null, 2)}\n`);
+  const list = runList(runsDir, runs, shown);
+  if (options.json === true) io.out(`${JSON.stringify(list, null, 2)}\n`);
   else if (runs.length === 0) io.out(`there are no runs in ${runsDir}\n`);
-  else {
-    const isSuspended = (run: RunRow) => isPaused(run.status);
-    // Suspended runs come first.
-    const rows = [...shown.filter(isSuspended), ...shown.filter((run) => !isSuspended(run))];
-    io.out(`${listing(runs, rows, options, io).join('\n')}\n`);
-  }
+  else io.out(`${listing(runs, list.runs, options, io).join('\n')}\n`);
   return 0;
 }
 

@@ -31,7 +31,7 @@ export const routes = {
   runs: {
     method: 'get',
     path: '/api/v1/runs',
-    about: 'All runs, newest first, with counts',
+    about: 'All runs, suspended ones first, then the newest, with counts',
     answers: answers.runListSchema,
   },
   runsStream: {

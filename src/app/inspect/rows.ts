@@ -4,7 +4,7 @@ import { basename, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { nothingSpent } from '../../core/budget/usage.ts';
 import { once } from '../../core/once.ts';
-import type { Context } from '../../core/outcome.ts';
+import { type Context, isPaused } from '../../core/outcome.ts';
 import { layout } from '../../core/records/layout.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
 import { DiskStop } from '../../platform/files/disk-error.ts';
@@ -103,14 +103,17 @@ export function openRunList(runsDir: string, doors: InspectDoors): OpenRunList {
   };
 }
 
-/** What `factory runs` answers with: the rows `shown`, by default all, and how many there are. */
+/** What `factory runs` answers with: the rows `shown`, by default all, suspended ones first, and how many there are. */
 export function runList(runsDir: string, rows: readonly RunRow[], shown = rows): RunList {
   const by_status: Record<string, number> = {};
   for (const { status } of rows) by_status[status] = (by_status[status] ?? 0) + 1;
   const needs_attention = rows.filter((run) => run.needs_attention).length;
   const counts = { all: rows.length, needs_attention, by_status };
-  return { schema_version: 1, runs_dir: runsDir, counts, runs: [...shown] };
+  return { schema_version: 1, runs_dir: runsDir, counts, runs: suspendedFirst(shown) };
 }
+
+const suspendedFirst = (rows: readonly RunRow[]): RunRow[] =>
+  rows.toSorted((a, b) => Number(isPaused(b.status)) - Number(isPaused(a.status)));
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
