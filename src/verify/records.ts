@@ -103,10 +103,10 @@ export async function checkJournals(
       });
     checkEnd(whole.records, torn, 'journal.jsonl', records, mayResume, found);
   }
-  await checkViews(
-    { runDir, manifest, history, isOver: isOver && whole.records === counted['journal.jsonl']?.records },
-    found,
-  );
+  // A full disk has no room for the records of its suspension.
+  const areWhole =
+    isOver && counted['journal.jsonl']?.records === whole.records && checkpoint.status !== 'paused_disk';
+  await checkViews({ runDir, manifest, history, areWhole }, found);
   if (counted === undefined) {
     found.cannot('the end of the records: the process ended before it wrote result.json');
     return;

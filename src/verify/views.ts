@@ -14,7 +14,7 @@ type Viewed = {
   readonly manifest: Manifest;
   readonly history: RunHistory;
   /** The views were flushed at the end of the run, and nothing was recorded since. */
-  readonly isOver: boolean;
+  readonly areWhole: boolean;
 };
 
 /** Types of records that no line of the journal gives: of the start of an owner, and of what happens within an execution. They are
@@ -39,7 +39,7 @@ export async function checkViews(run: Viewed, found: Findings): Promise<void> {
 
 /** The records that the journal gives are in the view, in their order. */
 async function checkView(
-  { runDir, manifest, history: { lines }, isOver }: Viewed,
+  { runDir, manifest, history: { lines }, areWhole }: Viewed,
   where: string,
   part: (records: ViewRecords) => readonly object[],
   except: ReadonlySet<string>,
@@ -72,7 +72,7 @@ async function checkView(
   if (stale > 0)
     found.cannot(`${stale} ${stale === 1 ? 'line' : 'lines'} of ${where} of an owner that had lost the run`);
   if (should.next().done === true) return;
-  if (isOver) found.add('missing', where, 'records are missing: the journal gives more of them');
+  if (areWhole) found.add('missing', where, 'records are missing: the journal gives more of them');
   else found.cannot(`the end of ${where}: the journal gives more; a resume writes it`);
 }
 
