@@ -157,6 +157,14 @@ test('a run without a journal is one of an earlier version', async () => {
   expect(await why()).toMatch(/journal\.jsonl is missing/);
 });
 
+test('a run of an earlier build is refused by the version of its lines', async () => {
+  await two();
+  write(linesNow().map((line) => line.replace('"schema_version":2', '"schema_version":1')));
+  expect(await why()).toMatch(
+    /has the form 1 \(schema_version\), and this version of factory reads form 2: line 1; use the version of factory/,
+  );
+});
+
 test('lines of an owner that has lost the run do not count, whether the next owner had written by then or not', async () => {
   const first = await read();
   const old = await owner(1, first);
