@@ -57,7 +57,7 @@ export type RunFlags = SettingFlags & {
   readonly takeOver?: boolean;
   /** Let agents answer where a replay has no recorded answer. */
   readonly live?: boolean;
-  /** Files for the run's `inputs/`, by name. */
+  /** Texts that the run keeps, by name. */
   readonly keep?: Readonly<Record<string, string>>;
 };
 
@@ -66,5 +66,5 @@ export type Bounds = Pick<RunFlags, LimitName | 'prices' | 'sandbox' | 'env_pass
 
 export type Finished = { readonly result: RunResult; readonly code: number };
 
-/** Name of the agent script in a run's `inputs/`. */
+/** Name of the agent script among the texts that a run keeps. */
 export const keptScript = 'agent-script.json';

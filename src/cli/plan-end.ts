@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { openaiDefaults } from '../agents/openai/settings.ts';
 import type { Finished } from '../app/types.ts';
 import { quoteWord } from '../core/policy/words.ts';
-import { layout } from '../core/records/layout.ts';
 import { exportFindings, exportOrders, recordsDirectory, writeRecords } from '../planner/artifacts.ts';
 import { manifestFile } from '../planner/emit.ts';
 import {
@@ -25,9 +24,9 @@ import {
 } from '../planner/report.ts';
 import { planStateIn } from '../planner/state.ts';
 import { DiskStop, diskError } from '../platform/files/disk-error.ts';
-import { readJsonRecord } from '../platform/files/json-record.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { readRun } from '../run/run-journal.ts';
+import { readStoredJson } from '../run/runs.ts';
 import type { RunDoors } from './flags.ts';
 import { compileDefaults } from './options.ts';
 import { refusedByFiles, usageWrong } from './plan-request.ts';
@@ -63,7 +62,8 @@ export async function finishCompile(
   ended: Finished,
   io: Pick<RunDoors, 'clock'>,
 ): Promise<FinishedCompile> {
-  const request = await readJsonRecord(join(layout(runDir).inputs, planRequestFile), planRequestSchema());
+  const request = await readStoredJson(runDir, planRequestFile, planRequestSchema());
+  if (request === undefined) throw new Error(`Internal: ${runDir} is no run of factory plan`);
   const { result } = ended;
   const dir = recordsDirectory(request.artifacts, result.run_id);
   const read = await readRun(runDir);

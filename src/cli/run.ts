@@ -1,5 +1,4 @@
 /** `factory run` and `factory resume`: flags become a request, the run's story goes to the terminal or the log. */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
@@ -7,7 +6,6 @@ import { resumeRun, startRun } from '../app/run/index.ts';
 import type { Finished } from '../app/types.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { workdirOf } from '../core/pipeline.ts';
-import { layout } from '../core/records/layout.ts';
 import { keepsTexts } from '../core/records/manifest.ts';
 import { planRequestFile } from '../planner/evidence.ts';
 import { namedRun, readManifest } from '../run/runs.ts';
@@ -60,8 +58,13 @@ async function resumeOfOrder(run: string, options: RunOptions, io: CliIo): Promi
   const found = await findNamed(run, options, io);
   if ('problems' in found) return undefined;
   const { requestFile } = await import('../app/orders/sources.ts');
-  if (!existsSync(join(layout(found.dir).inputs, requestFile))) return undefined;
+  if (!(await keepsText(found.dir, requestFile))) return undefined;
   return (await import('./order-run.ts')).resumeOrderRun(found.dir, options, io);
+}
+
+async function keepsText(runDir: string, name: string): Promise<boolean> {
+  const read = await readManifest(runDir);
+  return read.ok && read.manifest.texts?.[name] !== undefined;
 }
 
 async function start(
@@ -120,7 +123,7 @@ async function resumeNamed(
 
 /** A run of `factory plan` has records outside its run directory, whichever command ends it. */
 async function withRecords(runDir: string, ended: Finished | Refusal, io: RunDoors, view: View) {
-  if ('problems' in ended || !existsSync(join(layout(runDir).inputs, planRequestFile))) return ended;
+  if ('problems' in ended || !(await keepsText(runDir, planRequestFile))) return ended;
   const { finishCompile } = await import('./plan-end.ts');
   const { code, dir, reason } = await finishCompile(runDir, ended, io);
   view.log(code === 0 ? 'info' : 'warn', 'records of the compilation are written', {

@@ -45,7 +45,18 @@ export class ContentBatch {
 
   /** Adds a content that is not large; `hash` is its SHA-256 (hex). */
   addBytes(bytes: Buffer, hash = sha256(bytes)): StoredContent {
-    this.addContent('bytes', hash, bytes);
+    this.addOnce('bytes', hash, bytes);
+    return { hash, size: bytes.length };
+  }
+
+  /** Adds a content of any size. */
+  addContent(bytes: Buffer): StoredContent {
+    if (bytes.length <= largeFrom) return this.addBytes(bytes);
+    const parts: string[] = [];
+    for (let at = 0; at < bytes.length; at += largeFrom)
+      parts.push(this.addBytes(bytes.subarray(at, at + largeFrom)).hash);
+    const hash = sha256(bytes);
+    this.addOnce('parts', hash, Buffer.from(JSON.stringify(parts)));
     return { hash, size: bytes.length };
   }
 
@@ -95,7 +106,7 @@ export class ContentBatch {
     if (this.pack !== undefined) closeSync(this.pack.file);
   }
 
-  private addContent(kind: ItemKind, hash: string, bytes: Buffer): void {
+  private addOnce(kind: ItemKind, hash: string, bytes: Buffer): void {
     if (this.store.has(hash) || this.added.has(hash)) return;
     this.add(kind, hash, bytes);
     this.added.add(hash);
@@ -135,7 +146,7 @@ export class ContentBatch {
         if (filled > 0 || size === 0) parts.push(this.addBytes(piece).hash);
         if (filled === buffer.length) continue;
         const hash = whole.digest('hex');
-        if (parts.length > 1) this.addContent('parts', hash, Buffer.from(JSON.stringify(parts)));
+        if (parts.length > 1) this.addOnce('parts', hash, Buffer.from(JSON.stringify(parts)));
         return { hash, size };
       }
     } finally {

@@ -80,11 +80,29 @@ export class ContentStore {
 
   /** Finds what has been written since. */
   refresh(): void {
+    for (const _ of this.newItems());
+  }
+
+  /** A content, without a look at all of the store where it is at the beginning; undefined where there is none, or other bytes. */
+  find(hash: string): Buffer | undefined {
+    for (const { kind, key } of this.newItems()) {
+      if (key !== hash || kind === 'snapshot') continue;
+      try {
+        return this.read(hash);
+      } catch (error) {
+        // Another item of the same key may be right.
+        if (!(error instanceof DamagedStore)) throw error;
+      }
+    }
+    return undefined;
+  }
+
+  private *newItems(): Generator<PackItem> {
     for (const name of this.names()) {
       const file = this.openPack(name);
       if (file === undefined) continue;
       try {
-        this.scan({ name, file });
+        yield* this.newIn(name, file);
       } finally {
         closeSync(file);
       }
@@ -225,13 +243,19 @@ export class ContentStore {
 
   /** Learns of the items of an open pack that are not known yet. */
   scan({ name, file }: Pick<OpenPack, 'name' | 'file'>): void {
-    let end = this.ends.get(name) ?? 0;
-    for (const item of itemsIn(file, end)) {
+    for (const _ of this.newIn(name, file));
+  }
+
+  /** The same, item by item. */
+  private *newIn(name: string, file: number): Generator<PackItem> {
+    const from = this.ends.get(name) ?? 0;
+    this.ends.set(name, from);
+    for (const item of itemsIn(file, from)) {
       const places = this.index[item.kind];
       places.set(item.key, { ...item, pack: name, earlier: places.get(item.key) });
-      end = item.end;
+      this.ends.set(name, item.end);
+      yield item;
     }
-    this.ends.set(name, end);
   }
 
   /** Flushes the pack that was written. The first time all others too: what a killed process has left in them counts as there. */
@@ -313,6 +337,10 @@ export class ContentStore {
     }
   }
 }
+
+/** A content of the store in `dir`; undefined where it has none, or other bytes. For contents at the beginning of a store. */
+export const findContent = (dir: string, hash: string): Buffer | undefined =>
+  new ContentStore(dir).find(hash);
 
 export const isPackName = (name: string): boolean => packName.test(name);
 

@@ -62,7 +62,10 @@ export const asciiJson = (value: Json, indent = 0): string =>
   );
 
 /** SHA-256 of the value's canonical JSON: keys sorted by code point, no blanks, ASCII only. */
-export const canonicalHash = (value: Json): string => sha256(asciiJson(sortedKeys(value)));
+export const canonicalHash = (value: Json): string => sha256(canonicalJson(value));
+
+/** One text for equal values: keys sorted by code point, ASCII. */
+export const canonicalJson = (value: Json): string => asciiJson(sortedKeys(value));
 
 /** The value with the keys of every object sorted by code point. */
 export function sortedKeys(value: Json): Json {

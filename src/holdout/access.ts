@@ -1,10 +1,8 @@
 /** Texts that agents had at the start, and so can write without access to the holdout. */
-import { join } from 'node:path';
 import type { Graph } from '../core/graph.ts';
-import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { mayReadHoldout } from '../core/settings/node.ts';
-import { readPlainBytes } from '../platform/files/read.ts';
+import { storedText } from '../run/inputs.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 
 /** Bytes of a file of the workspace; a larger one is data. */
@@ -33,15 +31,10 @@ export async function* fileVariables(
 ): AsyncGenerator<{ readonly name: string; readonly text: Buffer }> {
   for (const [name, { file }] of Object.entries(manifest.variables)) {
     if (file === undefined) continue;
-    const text = await readIfThere(join(layout(runDir).inputs, file.stored));
-    if (text !== undefined) yield { name, text };
+    const text = storedText(runDir, file.sha256);
+    if (text !== undefined) yield { name, text: Buffer.from(text) };
   }
 }
-
-const readIfThere = async (path: string): Promise<Buffer | undefined> => {
-  const read = readPlainBytes(path);
-  return read.kind === 'text' ? read.text : undefined;
-};
 
 /** Nodes that may read the holdout: their prompts, answers and files are no leaks. */
 export const mayReadIn =

@@ -131,5 +131,5 @@ export const planRequestSchema = once(() =>
 );
 export type PlanRequest = z.infer<ReturnType<typeof planRequestSchema>>;
 
-/** The name of the file in `inputs/` of the run. */
+/** Its name among the texts that the run keeps. */
 export const planRequestFile = 'plan-request.json';

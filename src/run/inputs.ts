@@ -1,16 +1,17 @@
-/** The files of a run that never change after its start. */
-import { existsSync, renameSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
-import { canonicalHash, type Json } from '../core/json.ts';
+/** What a run was started from: texts in its content store, by hash, and files that never change. */
+import { join, relative } from 'node:path';
+import { ContentStore, findContent } from '../contents/store.ts';
+import { canonicalHash, canonicalJson, type Json, type JsonObject } from '../core/json.ts';
 import { exchangesLayout, followedLayout, historyLayout, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
-import { beforeWrite } from '../platform/files/fence.ts';
-import { namesIn } from '../platform/files/read.ts';
-import { removeTree } from '../platform/files/remove.ts';
-import { makeFolder, syncFolder, syncFolders, writeFileAtomic, writeJson } from '../platform/files/write.ts';
+import { sha256 } from '../core/sha256.ts';
+import { namesIn, readPlain } from '../platform/files/read.ts';
+import { makeFolder, writeJson } from '../platform/files/write.ts';
 import { hashArtifact } from './artifacts.ts';
+import { cursorNearEnd, journalLines, readLine } from './journal-read.ts';
+import type { RunHistory } from './run-journal.ts';
 
-/** SHA-256 by path in the run directory, of every file there that is never written again: inputs, the package barrier, the
+/** SHA-256 by path in the run directory, of every file there that is never written again: the package barrier, the
  *  settings of the history, the records that a replay follows. */
 export async function immutableFiles(runDir: string): Promise<Record<string, string>> {
   const at = layout(runDir);
@@ -19,7 +20,6 @@ export async function immutableFiles(runDir: string): Promise<Record<string, str
   const info = join(at.history, 'info');
   const paths = [
     at.barrier,
-    ...namesIn(at.inputs).map((name) => join(at.inputs, name)),
     join(at.history, 'config'),
     settings,
     start,
@@ -36,64 +36,96 @@ export async function immutableFiles(runDir: string): Promise<Record<string, str
   return hashes;
 }
 
-const manifestName = basename(layout('').manifest);
-
 /** SHA-256 of a manifest's JSON, independent of the order of its keys. */
-export const manifestHash = (manifest: object): string =>
-  canonicalHash(JSON.parse(JSON.stringify(manifest)) as Json);
+export const manifestHash = (manifest: object): string => canonicalHash(plainOf(manifest));
 
-/** The path of the manifest with that hash: it may wait for a resume to put it in its place. */
-export function manifestPath(runDir: string, sha256: string): string {
-  const at = layout(runDir);
-  const waiting = join(at.change, sha256, manifestName);
-  return sha256 !== '' && existsSync(waiting) ? waiting : at.manifest;
+const plainOf = (manifest: object): Json => JSON.parse(JSON.stringify(manifest)) as Json;
+
+/** Puts texts into the content store. With `sync` false nothing is flushed. */
+export async function storeTexts(runDir: string, texts: readonly string[], sync = true): Promise<void> {
+  if (texts.length === 0) return;
+  const { contents } = layout(runDir);
+  makeFolder(contents);
+  const batch = new ContentStore(contents, sync).begin();
+  try {
+    for (const text of texts) batch.addContent(Buffer.from(text));
+    await batch.commit();
+  } finally {
+    await batch.end();
+  }
 }
 
-/** The path of an input's text, by its name in `inputs/`. */
-export function inputPath(runDir: string, manifest: Manifest, name: string): string {
-  const at = layout(runDir);
-  const waiting = existsSync(at.change) ? join(at.change, manifestHash(manifest), name) : undefined;
-  return waiting !== undefined && existsSync(waiting) ? waiting : join(at.inputs, name);
-}
+/** The field of a manifest for texts that are stored, by name. */
+export const textsByName = (texts: Readonly<Record<string, string>>): Pick<Manifest, 'texts'> =>
+  Object.keys(texts).length === 0
+    ? {}
+    : { texts: Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, sha256(text)])) };
 
-/** The path of a file of `manifest.files`. */
-export const keptPath = (runDir: string, manifest: Manifest, path: string): string =>
-  dirname(path) === 'inputs' ? inputPath(runDir, manifest, basename(path)) : join(runDir, path);
+/** The text of that hash; undefined where the content store has lost it. */
+export const storedText = (runDir: string, hash: string): string | undefined =>
+  findContent(layout(runDir).contents, hash)?.toString('utf8');
 
-/** Writes and flushes a manifest and texts that are to replace those of the run; answers the hash by which the journal makes
- *  them count. */
-export async function prepareChange(
+/** Says that the store has lost a text. */
+export const lostText = (runDir: string, what: string): string =>
+  `${layout(runDir).contents} no longer has ${what}, or other bytes`;
+
+/** Stores a manifest, and texts that it names, before the journal names it; answers its hash. */
+export async function storeManifest(
   runDir: string,
   manifest: Manifest,
-  texts: readonly (readonly [name: string, text: string])[],
+  texts: readonly string[],
 ): Promise<string> {
-  const sha256 = manifestHash(manifest);
-  const folder = join(layout(runDir).change, sha256);
-  for (const [name, text] of texts) await writeFileAtomic(join(folder, name), text, { sync: true });
-  await writeJson(join(folder, manifestName), manifest, { sync: true });
-  await syncFolders(folder, runDir);
-  return sha256;
+  await storeTexts(runDir, [...texts, canonicalJson(plainOf(manifest))]);
+  return manifestHash(manifest);
 }
 
-/** Puts what waits for the manifest with that hash in its place, and removes what waits for another one. Only for the run's
- *  owner. */
-export async function settleChange(runDir: string, sha256: string): Promise<void> {
+/** Whether a line of the journal names that manifest. */
+export const wasManifest = ({ lines }: Pick<RunHistory, 'lines'>, hash: string): boolean =>
+  lines.some((line) => 'manifest_sha256' in line && line.manifest_sha256 === hash);
+
+/** The text of a run's manifest: `manifest.json`, or the one in the store that a resume has brought which was killed between its line
+ *  in the journal and that file. */
+export function manifestText(runDir: string): ReturnType<typeof readPlain> {
   const at = layout(runDir);
-  if (!existsSync(at.change)) return;
-  const from = join(at.change, sha256);
-  // The manifest goes last: while it waits, an interrupted move is repeated.
-  const texts = namesIn(from).filter((name) => name !== manifestName);
-  for (const name of texts) {
-    makeFolder(at.inputs);
-    beforeWrite(at.inputs);
-    renameSync(join(from, name), join(at.inputs, name));
+  const read = readPlain(at.manifest);
+  const hash = read.kind === 'text' ? newestManifest(at.journal) : undefined;
+  if (read.kind !== 'text' || hash === undefined || hashOfText(read.text) === hash) return read;
+  const text = storedText(runDir, hash);
+  return text === undefined ? read : { ...read, text };
+}
+
+const hashOfText = (text: string): string => {
+  try {
+    return manifestHash(JSON.parse(text) as object);
+  } catch {
+    return '';
   }
-  if (texts.length > 0) await syncFolder(at.inputs);
-  if (existsSync(join(from, manifestName))) {
-    beforeWrite(at.manifest);
-    renameSync(join(from, manifestName), at.manifest);
-    await syncFolder(runDir);
+};
+
+/** Bytes at the end of a journal in which a resume is the last to have written. */
+const nearEnd = 64 * 1024;
+
+/** The hash of the manifest by the last line of a journal, if that is a resume. */
+function newestManifest(journal: string): string | undefined {
+  let resumed: JsonObject | undefined;
+  for (const { bytes, whole } of journalLines(journal, cursorNearEnd(journal, nearEnd))) {
+    const isResumed = bytes.includes('"type":"Resumed"');
+    if (!whole || (resumed === undefined && !isResumed)) continue;
+    const line = readLine(bytes);
+    if ('why' in line) continue;
+    // An earlier owner may have written something later.
+    if (isResumed) resumed = line.record;
+    else if (Number(line.record['epoch']) >= Number(resumed?.['epoch'])) resumed = undefined;
   }
-  beforeWrite(at.change);
-  await removeTree(at.change);
+  const hash = resumed?.['manifest_sha256'];
+  return typeof hash === 'string' ? hash : undefined;
+}
+
+/** Writes the manifest with that hash, which the journal names, where `manifest.json` is still an earlier one. Only for the run's
+ *  owner. */
+export async function installManifest(runDir: string, hash: string): Promise<void> {
+  const text = readPlain(layout(runDir).manifest);
+  if (text.kind === 'text' && manifestHash(JSON.parse(text.text) as object) === hash) return;
+  const stored = storedText(runDir, hash);
+  if (stored !== undefined) await writeJson(layout(runDir).manifest, JSON.parse(stored), { sync: true });
 }

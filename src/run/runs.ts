@@ -8,7 +8,7 @@ import { ulid } from 'ulid';
 import * as z from 'zod';
 import { nothingSpent, type Spent, spentSchema } from '../core/budget/usage.ts';
 import type { Clock } from '../core/contracts/clock.ts';
-import { parseJson } from '../core/json.ts';
+import { own, parseJson } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import { isPaused, parkedSchema, pausedWords } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
@@ -17,12 +17,13 @@ import { layout } from '../core/records/layout.ts';
 import { type Manifest, manifestSchema } from '../core/records/manifest.ts';
 import { nodeId, runIdForm } from '../core/records/names.ts';
 import { journalVersion } from '../core/records/visit.ts';
+import { BadJsonRecord } from '../platform/files/json-record.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { isCode, isMissing, makeFolder } from '../platform/files/write.ts';
-import { manifestHash, manifestPath } from './inputs.ts';
+import { lostText, manifestHash, manifestText, storedText } from './inputs.ts';
 import { journalLines, readLine } from './journal-read.ts';
 import { livingOwners, ownerOf } from './lock.ts';
-import { type RunHistory, readRun } from './run-journal.ts';
+import { readRun } from './run-journal.ts';
 import { messageOf, otherVersion, schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
 
 const longestId = 100;
@@ -124,7 +125,7 @@ function backOf(name: string): number | undefined {
 async function idsByStart(runsDir: string): Promise<string[]> {
   const started: { readonly id: string; readonly at: string }[] = [];
   for (const id of await runIds(runsDir)) {
-    const story = storySchema().safeParse(jsonOf(layout(join(runsDir, id)).manifest));
+    const story = storySchema().safeParse(manifestJson(join(runsDir, id)));
     started.push({ id, at: story.data?.started_at ?? '' });
   }
   return started.sort((a, b) => order(b.at, a.at) || order(b.id, a.id)).map(({ id }) => id);
@@ -246,7 +247,7 @@ export type SummaryWithFiles = {
 
 export async function summaryWithFiles(id: string, dir: string, clock: Clock): Promise<SummaryWithFiles> {
   const at = layout(dir);
-  const manifest = jsonOf(at.manifest);
+  const manifest = manifestJson(dir);
   const story = storySchema().safeParse(manifest);
   const checkpoint = jsonOf(at.checkpoint);
   const isEarlier = !existsSync(at.journal);
@@ -325,17 +326,22 @@ const isOwnedBySomebody = (dir: string, clock: Clock): Promise<boolean | 'unknow
 /** Message for a run whose journal begins with a line of another version, or whose manifest and checkpoint are both of one; if
  *  only one is, it is damaged. */
 export async function otherVersionOf(runDir: string): Promise<ReturnType<typeof otherVersion>> {
-  const { manifest, checkpoint, journal } = layout(runDir);
+  const { checkpoint, journal } = layout(runDir);
   const [first] = journalLines(journal);
   const line = first === undefined ? { why: '' } : readLine(first.bytes);
   const other = 'record' in line ? otherVersion(line.record, journalVersion) : undefined;
-  return other ?? (otherVersion(jsonOf(checkpoint)) && otherVersion(jsonOf(manifest)));
+  return other ?? (otherVersion(jsonOf(checkpoint)) && otherVersion(manifestJson(runDir)));
 }
 
 /** A plain file as JSON; undefined if it is none. */
-export function jsonOf(path: string): unknown {
+export const jsonOf = (path: string): unknown => jsonIn(() => readPlain(path));
+
+/** The same of a run's manifest. */
+export const manifestJson = (runDir: string): unknown => jsonIn(() => manifestText(runDir));
+
+function jsonIn(plain: () => ReturnType<typeof readPlain>): unknown {
   try {
-    const read = readPlain(path);
+    const read = plain();
     return read.kind === 'text' ? parseJson(read.text) : undefined;
   } catch {
     // A list only marks a damaged run; `readManifest` and `readRun` give the reason.
@@ -346,20 +352,12 @@ export function jsonOf(path: string): unknown {
 /** A manifest, with the hash by which the journal knows it. */
 export type ReadManifest = { readonly ok: true; readonly manifest: Manifest; readonly sha256: string };
 
-/** The manifest of the run in `runDir`, or why it is invalid: the one with the hash in the journal, even if the resume that
- *  brought it was killed before it could put it in its place. Rejects only if it may not be read. */
-export async function readManifest(
-  runDir: string,
-  history?: Pick<RunHistory, 'manifestSha256'>,
-): Promise<ReadManifest | Unreadable> {
-  const waits = existsSync(layout(runDir).change) ? (history ?? (await readRun(runDir))) : undefined;
-  const path = manifestPath(
-    runDir,
-    waits !== undefined && 'manifestSha256' in waits ? waits.manifestSha256 : '',
-  );
+/** The manifest of the run in `runDir`, or why it is invalid. Rejects only if it may not be read. */
+export async function readManifest(runDir: string): Promise<ReadManifest | Unreadable> {
+  const path = layout(runDir).manifest;
   const broken = (what: string): Unreadable =>
     unreadableFile(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
-  const found = readPlain(path);
+  const found = manifestText(runDir);
   if (found.kind === 'missing')
     return unreadableFile(`there is no ${path}, so ${runDir} is no run`, 'check the run id and --runsdir');
   if (found.kind === 'none') return broken(found.why);
@@ -375,4 +373,20 @@ export async function readManifest(
   return read.success
     ? { ok: true, manifest: read.data, sha256: manifestHash(value as object) }
     : broken(`is no manifest of this version (${schemaProblems(read.error)})`);
+}
+
+/** A JSON text that the run was started with, by its name in the manifest, checked against `schema`; undefined where it has none.
+ *  Rejects with a BadRecord where the text is damaged. */
+export async function readStoredJson<T extends z.ZodType>(
+  runDir: string,
+  name: string,
+  schema: T,
+): Promise<z.infer<T> | undefined> {
+  const read = await readManifest(runDir);
+  const hash = read.ok && read.manifest.texts !== undefined ? own(read.manifest.texts, name) : undefined;
+  if (hash === undefined) return undefined;
+  const text = storedText(runDir, hash);
+  const parsed = text === undefined ? undefined : schema.safeParse(JSON.parse(text));
+  if (parsed?.success !== true) throw new BadJsonRecord(lostText(runDir, name));
+  return parsed.data;
 }

@@ -98,14 +98,12 @@ const engines = new Set(
 );
 
 /** Files without a record that exist only after a crash. */
-const passing = new Set(
-  [layout('').change, layout('').hidden, layout('').hiddenList].map((path) => basename(path)),
-);
+const passing = new Set([layout('').hidden, layout('').hiddenList].map((path) => basename(path)));
 
 function checkTop(runDir: string, nodes: ReadonlySet<string>, found: Findings): void {
   for (const name of namesIn(runDir)) {
     if (passing.has(name))
-      found.cannot(`${name}: a node or a resume that was killed has left it, and a resume removes it`);
+      found.cannot(`${name}: a node that was killed has left it, and a resume removes it`);
     if (engines.has(name) || nodes.has(name) || /^\..*\.tmp$/.test(name)) continue;
     found.add('added', name, 'neither the engine nor a node has put this there');
   }

@@ -6,7 +6,7 @@ import type { Manifest } from '../core/records/manifest.ts';
 import { sha256 } from '../core/sha256.ts';
 import { namesIn } from '../platform/files/read.ts';
 import { hashArtifact } from '../run/artifacts.ts';
-import { inputPath, keptPath, manifestPath } from '../run/inputs.ts';
+import { lostText, manifestHash, storedText, wasManifest } from '../run/inputs.ts';
 import type { RunHistory } from '../run/run-journal.ts';
 import { readManifest } from '../run/runs.ts';
 import type { Findings } from './report.ts';
@@ -18,22 +18,22 @@ export async function checkManifest(
   found: Findings,
 ): Promise<Manifest | undefined> {
   const where = 'manifest.json';
-  const read = await readManifest(runDir, history);
+  const read = await readManifest(runDir);
   if (!read.ok) {
     found.add('unreadable', where, read.why);
     return undefined;
   }
   found.count('files');
-  const text = readFileSync(manifestPath(runDir, history?.manifestSha256 ?? ''), 'utf8');
+  const text = readFileSync(layout(runDir).manifest, 'utf8');
   const value = JSON.parse(text) as object;
   if (text !== `${JSON.stringify(value, null, 2)}\n`)
     found.add('changed', where, 'its white space is not as the engine writes it');
   if (history === undefined)
     found.cannot('manifest.json as a whole: the journal, which has its hash, cannot be read');
-  else if (read.sha256 !== history.manifestSha256)
+  else if (read.sha256 !== history.manifestSha256 || !wasManifest(history, manifestHash(value)))
     found.add('changed', where, 'it is not the manifest that the journal knows', {
       should: history.manifestSha256,
-      is: read.sha256,
+      is: manifestHash(value),
     });
   checkTexts(read.manifest, found);
   return read.manifest;
@@ -53,19 +53,24 @@ function checkTexts({ pipeline_path, pipeline, prompts, schemas = {} }: Manifest
 
 /** Checks the immutable files of the run. */
 export async function checkKept(runDir: string, manifest: Manifest, found: Findings): Promise<void> {
-  const { variables, files = {} } = manifest;
-  for (const [name, { file }] of Object.entries(variables)) {
-    if (file === undefined) continue;
+  const { variables, texts = {}, files = {} } = manifest;
+  const named = [
+    ...Object.entries(variables).map(
+      ([name, { file }]) => [`the text of variable "${name}"`, file?.sha256] as const,
+    ),
+    ...Object.entries(texts),
+  ];
+  for (const [what, hash] of named) {
+    if (hash === undefined) continue;
     found.count('inputs');
-    const is = await hashArtifact(inputPath(runDir, manifest, file.stored));
-    found.hash(`inputs/${file.stored}`, file.sha256, is, `the text of variable "${name}"`);
+    if (storedText(runDir, hash) === undefined) found.add('missing', 'contents', lostText(runDir, what));
   }
   for (const [path, should] of Object.entries(files)) {
     found.count('files');
-    found.hash(path, should, await hashArtifact(keptPath(runDir, manifest, path)));
+    found.hash(path, should, await hashArtifact(join(runDir, path)));
   }
   // factory's git calls run no hooks there, but a user's git would.
-  for (const folder of ['inputs', 'history.git/info', 'history.git/hooks'])
+  for (const folder of ['history.git/info', 'history.git/hooks'])
     for (const name of namesIn(join(runDir, folder)))
       if (files[`${folder}/${name}`] === undefined && !/^\..*\.tmp$/.test(name))
         found.add('added', `${folder}/${name}`, 'the run started without this file');

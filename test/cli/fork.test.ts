@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { readRun } from '../../src/run/run-journal.ts';
 import { house, treeOf } from '../support/house.ts';
+import { damageText } from '../support/run-texts.ts';
 import { withoutSync } from '../support/without-sync.ts';
 
 /** Agent calls, retries, a loop with conditions, values of earlier stages, and context that a tool sets. */
@@ -131,7 +132,7 @@ test('what a fork copies is flushed before it has its name', async () => {
     fs.openSync = openSync;
     syncBuiltinESMExports();
   }
-  expect(opened).toEqual(expect.arrayContaining(['inputs', 'exchanges', 'exchanges/calls.jsonl']));
+  expect(opened).toEqual(expect.arrayContaining(['contents', 'exchanges', 'exchanges/calls.jsonl']));
 });
 
 test.for([['pipeline starting'], ['node started node=count visit=2']])(
@@ -267,11 +268,11 @@ test('what is changed by flags and by another pipeline is used and recorded', as
 test('a run that lost its agent script needs another one', async () => {
   await using it = await house(files);
   await it.run('loop.dot', { ...scripted, runId: 'base' });
-  rmSync(join(it.path, runs, 'base/inputs/agent-script.json'));
+  damageText(join(it.path, runs, 'base'), 'agent-script.json');
   const told = await it.fork('base', { at: 'note@1' });
   expect(told).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/the agent script of run .* is missing/),
+    err: expect.stringMatching(/contents no longer has the agent script of run base/),
   });
   const forked = await it.fork('base', { at: 'note@1', script: 'script.json', runId: 'f', quiet: true });
   expect(forked.code, forked.err).toBe(0);

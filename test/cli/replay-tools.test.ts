@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { house, treeOf } from '../support/house.ts';
+import { damageText } from '../support/run-texts.ts';
 import { base, script, pipeline as sealedPipeline, wrote } from '../support/sealed-run.ts';
 
 const runs = '.factory/runs';
@@ -126,11 +127,19 @@ test('the record of a node before its attributes were changed does not answer', 
   expect(it.read(`${runs}/r/workspace/tries`)).toBe('y\ny\ny\n');
 });
 
-test.for(['manifest.json', 'journal.jsonl', 'inputs/text.md'])(
+test('a changed byte in the text of a variable is refused before anything is created', async () => {
+  const reads = pipeline.replace('other=x', 'other=x, text=@text.md');
+  await using it = await recorded({ 'p.dot': reads, 'text.md': 'A text.\n' });
+  damageText(dirOf(it, 'base'), 'text');
+  const told = await it.replay('base', { runId: 'r' });
+  expect(told.code).toBe(2);
+  expect(told.err.replace(/\s+/g, ' ')).toContain('no longer has the text of variable "text"');
+});
+
+test.for(['manifest.json', 'journal.jsonl'])(
   'a changed byte in %s is refused before anything is created',
   async (name) => {
-    const reads = pipeline.replace('other=x', 'other=x, text=@text.md');
-    await using it = await recorded({ 'p.dot': reads, 'text.md': 'A text.\n' });
+    await using it = await recorded();
     const path = join(dirOf(it, 'base'), name);
     const bytes = readFileSync(path, 'utf8');
     writeFileSync(

@@ -6,6 +6,7 @@ import { type Exchange, exchangeSchema } from '../../src/core/records/exchange.t
 import { root } from '../support/cli.ts';
 import { house, treeOf } from '../support/house.ts';
 import { startModelServer } from '../support/model-server.ts';
+import { textsOfRun } from '../support/run-texts.ts';
 
 const runs = '.factory/runs';
 type House = Awaited<ReturnType<typeof house>>;
@@ -469,7 +470,7 @@ test('a key in the pieces of a chat completion is not recorded', async () => {
     }),
   );
   await started(it, 'p.dot', { model: 'some-model' });
-  const everything = treeText(join(dirOf(it, 'base'), 'exchanges'));
+  const everything = allText(dirOf(it, 'base'));
   expect(everything).toContain('chat/completions');
   expect(everything).not.toContain(key.slice(0, 9));
   expect(everything).not.toContain(key.slice(9));
@@ -492,7 +493,7 @@ test('a model over the network: requests and events are recorded without the key
   });
   expect(items.at(-1)).toMatchObject({ kind: 'event', event: { type: 'response.completed' } });
   expect(exchange?.usage).toMatchObject({ input_tokens: 11, output_tokens: 7 });
-  const everything = treeText(join(dirOf(it, 'base'), 'exchanges'));
+  const everything = allText(dirOf(it, 'base'));
   expect(everything).toContain('in pieces');
   expect(everything).not.toContain(key);
   expect(everything.replaceAll(/"delta":"([^"]*)"/g, '')).not.toContain('sk-test');
@@ -540,8 +541,7 @@ test('a retry after a failed call is replayed without its delay', async () => {
   await checks(it);
 });
 
-const treeText = (folder: string): string =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+const allText = (run: string): string =>
+  textsOfRun(run)
+    .map(({ bytes }) => bytes.toString('utf8'))
     .join('\n');

@@ -95,7 +95,7 @@ function actionsFor(kind: string, who: string): readonly Action[] {
 const state = new RegExp(
   [
     String.raw`/\.?(?:journal\.jsonl|manifest\.json|\.sealed)(?:\.\w+\.tmp)?$`,
-    String.raw`/(?:snapshots|history\.git|lock|\.change|\.hidden|\.git|keys)(?:/|$)`,
+    String.raw`/(?:contents|history\.git|lock|\.hidden|\.git|keys)(?:/|$)`,
     String.raw`/\.factory(?:/runs(?:/[^/]+)?)?$`,
   ].join('|'),
 );

@@ -4,9 +4,9 @@ import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ContentStore } from '../../src/contents/store.ts';
 import { noBwrap } from '../platform/sandbox/machine.ts';
 import { cleanEnv, type Home, home, root } from '../support/in-process.ts';
+import { holdersOf, textsOfStore } from '../support/run-texts.ts';
 import { onDisk } from '../support/temporary.ts';
 import { picture } from '../workspace/folders.ts';
 
@@ -64,14 +64,6 @@ function holding(folder: string, text: string, but: (path: string) => boolean = 
     .filter((name) => !but(name) && lstatSync(join(folder, name)).isFile())
     .filter((name) => readFileSync(join(folder, name)).includes(text));
 }
-/** Contents and folder records of a run's snapshots that have the text: on disk they are compressed. */
-function snapshotsHolding(run: string, text: string): readonly string[] {
-  const store = new ContentStore(join(run, 'contents'));
-  store.refresh();
-  const keys = [...store.keys('bytes')];
-  expect(keys.length).toBeGreaterThan(1);
-  return keys.filter((key) => store.versions('bytes', key).next().value?.bytes?.includes(text));
-}
 const scenes = ['none', ...(noBwrap === undefined ? ['bwrap'] : [])];
 
 test.for(scenes)(
@@ -105,7 +97,8 @@ find . -name 'judge*' -o -name scenarios > found.txt; grep -rl SEALED-7319 . >> 
     // Neither content nor names anywhere else in the run.
     const inWorkspace = (name: string) => name.startsWith('workspace/');
     expect(holding(join(it.path, at), needle, inWorkspace)).toEqual([]);
-    for (const text of [needle, 'judge.sh']) expect(snapshotsHolding(join(it.path, at), text)).toEqual([]);
+    for (const text of [needle, 'judge.sh'])
+      expect(holdersOf(textsOfStore(join(it.path, at)), text)).toEqual([]);
     const { holdout } = (await it.json(`${at}/manifest.json`)) as {
       holdout: { paths: string[]; files: number; from: string; sha256: string; key: string };
     };
@@ -280,7 +273,7 @@ test('a run that is stopped by kill -9 at any node has the scenarios undamaged w
   expect(ran.code, ran.stderr).toBe(0);
   expect(await it.read(`${ws}/log.txt`)).toBe('see\na\nt\n');
   expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
-  expect(snapshotsHolding(join(it.path, at), needle)).toEqual([]);
+  expect(holdersOf(textsOfStore(join(it.path, at)), needle)).toEqual([]);
 });
 
 test('a run that is stopped by a signal has the scenarios in its workspace, and seals them again when it is resumed', async () => {
@@ -509,5 +502,5 @@ test('a build of commits adds no sealed file to a commit and removes none that i
   );
   const prompt = await it.read(`${at}/propose/prompt.md`);
   expect(prompt).not.toContain('scenarios/old');
-  expect(snapshotsHolding(join(it.path, at), accept)).toEqual([]);
+  expect(holdersOf(textsOfStore(join(it.path, at)), accept)).toEqual([]);
 }, 180_000);

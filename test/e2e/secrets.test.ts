@@ -1,8 +1,9 @@
 /** No secret of the environment is in a run directory or in the output. */
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Home, home } from '../support/in-process.ts';
+import { textsOfRun } from '../support/run-texts.ts';
 import { onDisk } from '../support/temporary.ts';
 
 onDisk();
@@ -47,13 +48,6 @@ const environment = {
 };
 const unseen = secrets.flatMap(([, value, ...parts]) => (parts.length === 0 ? [value] : parts));
 
-const textBelow = (folder: string): string =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile())
-    .map((path) => readFileSync(path, 'latin1'))
-    .join('\n');
-
 const printing = `digraph g { secrets="MY_LICENSE"
   start [shape=Mdiamond] exit [shape=Msquare]
   bare [shape=parallelogram, tool_command="env; env >&2; env > env.txt; env > $FACTORY_NODE_DIR/env.txt"]
@@ -87,7 +81,11 @@ describe.for(['none', 'auto'])('with sandbox=%s', (sandbox) => {
     for (const [name] of secrets) expect(bare).not.toContain(`${name}=`);
     for (const [name, value] of Object.entries(open))
       if (name !== 'SSH_AUTH_SOCK') expect(bare).toContain(`${name}=${value}\n`);
-    const shown = `${textBelow(join(it.path, '.factory'))}${ran.stdout}${ran.stderr}`;
+    const shown = [
+      ...textsOfRun(join(it.path, at)).map(({ bytes }) => bytes.toString('latin1')),
+      ran.stdout,
+      ran.stderr,
+    ].join('\n');
     for (const text of unseen) expect(shown).not.toContain(text);
     expect(shown).toContain(it.path);
   });

@@ -30,7 +30,7 @@ export async function readForViews(dir: string, doors: InspectDoors): Promise<In
   if (row === undefined) return refused('no-run', `there is no run in ${dir}`);
   const history = await readRun(dir);
   if (!history.ok) return refused('run-files', history.why);
-  const read = await readManifest(dir, history);
+  const read = await readManifest(dir);
   if (!read.ok) return refused('manifest', read.why);
   const { manifest } = read;
   const graph = storedGraph(manifest);

@@ -2,13 +2,12 @@
 import { basename, join } from 'node:path';
 import type { Graph } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
-import { layout } from '../../core/records/layout.ts';
 import { type Manifest, manifestSchema } from '../../core/records/manifest.ts';
-import { readSome } from '../../platform/files/read.ts';
-import { jsonOf, runIds } from '../../run/runs.ts';
+import { storedText } from '../../run/inputs.ts';
+import { manifestJson, runIds } from '../../run/runs.ts';
 import { storedGraph } from '../read-pipeline.ts';
 
-/** Bytes of a spec that are searched for its heading. */
+/** Characters of a spec that are searched for its heading. */
 const searched = 16 * 1024;
 
 /** The pipeline's label, else the first heading of its spec, else the name of the file. */
@@ -19,9 +18,8 @@ export async function titleOf(
 ): Promise<string> {
   const label = oneLineOf(graph?.settings.label ?? '');
   if (label !== '') return label;
-  const stored = variables['spec']?.file?.stored;
-  const spec =
-    stored === undefined ? undefined : await readSome(join(layout(runDir).inputs, stored), searched);
+  const hash = variables['spec']?.file?.sha256;
+  const spec = hash === undefined ? undefined : storedText(runDir, hash)?.slice(0, searched);
   const heading = oneLineOf(/^#{1,6}[ \t]+(.+?)[ \t]*#*$/m.exec(spec ?? '')?.[1] ?? '');
   return heading === '' ? basename(pipeline_path) : heading;
 }
@@ -38,7 +36,7 @@ export async function runTitles(
   const graphs = openGraphs();
   for (const id of await runIds(runsDir)) {
     const dir = join(runsDir, id);
-    const manifest = titledSchema().safeParse(jsonOf(layout(dir).manifest)).data;
+    const manifest = titledSchema().safeParse(manifestJson(dir)).data;
     if (manifest !== undefined) titles.push({ id, title: await titleOf(dir, manifest, graphs(manifest)) });
   }
   return titles;

@@ -1,15 +1,14 @@
-/** The request of `factory order run`, stored in the run (`inputs/order-run.json`) for a resume. */
+/** The request of `factory order run`, stored in the run (`order-run.json`) for a resume. */
 import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import * as z from 'zod';
 import { errorText } from '../../core/diagnostic.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
-import { layout } from '../../core/records/layout.ts';
 import { sha256 } from '../../core/sha256.ts';
-import { readJsonRecord } from '../../platform/files/json-record.ts';
-import { isCode, isMissing, readFailure } from '../../platform/files/write.ts';
+import { BadJsonRecord } from '../../platform/files/json-record.ts';
+import { isCode, readFailure } from '../../platform/files/write.ts';
 import { checkOrder, type LoadedOrder } from '../../run/orders.ts';
+import { readStoredJson } from '../../run/runs.ts';
 import { type OrderRefusal, refusedOrder } from './types.ts';
 
 export const requestFile = 'order-run.json';
@@ -58,15 +57,15 @@ const orderRequestSchema = once(() =>
 );
 export type OrderRequest = z.infer<ReturnType<typeof orderRequestSchema>>;
 
-export const readRequest = (runDir: string): Promise<OrderRequest> =>
-  readJsonRecord(join(layout(runDir).inputs, requestFile), orderRequestSchema());
-
-/** The same; undefined for a run that `factory order run` did not start. */
+/** The request of a run; undefined for a run that `factory order run` did not start. */
 export const findRequest = (runDir: string): Promise<OrderRequest | undefined> =>
-  readRequest(runDir).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
+  readStoredJson(runDir, requestFile, orderRequestSchema());
+
+export async function readRequest(runDir: string): Promise<OrderRequest> {
+  const request = await findRequest(runDir);
+  if (request === undefined) throw new BadJsonRecord(`${runDir} has no request of \`factory order run\``);
+  return request;
+}
 
 /* Work orders as files. */
 

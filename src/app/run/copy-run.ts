@@ -13,7 +13,7 @@ import type { SealedHoldout } from '../../holdout/mount.ts';
 import { writeSealed } from '../../holdout/vault.ts';
 import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { GitError } from '../../platform/git.ts';
-import { manifestHash } from '../../run/inputs.ts';
+import { manifestHash, storeTexts } from '../../run/inputs.ts';
 import { openRunJournal } from '../../run/run-journal.ts';
 import { messageOf } from '../../run/unreadable.ts';
 import { stateAfter } from '../../run/visits.ts';
@@ -41,6 +41,8 @@ export async function copyRun(
     /** The records of that run up to the checkpoint, and the snapshot of its workspace there. */
     readonly records: readonly RunRecord[];
     readonly snapshot: string;
+    /** Those of the new run, for its content store. */
+    readonly texts: readonly string[];
     /** Of a replay: all records of that run, and whether they answer tools and verifications as well. */
     readonly replayed: { readonly records: readonly RunRecord[]; readonly tools: boolean } | undefined;
     readonly env: Readonly<Record<string, string | undefined>>;
@@ -57,6 +59,7 @@ export async function copyRun(
     if (problem !== undefined) return { problem };
   }
   await copyStore(source.contents, at.contents);
+  await storeTexts(at.root, prefix.texts, false);
   await mkdir(at.workspace);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
   const before = await loaded(snapshots, prefix.snapshot);

@@ -8,7 +8,7 @@ import { copyNotes } from '../../holdout/seal.ts';
 import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { writeFileAtomic, writeJson } from '../../platform/files/write.ts';
 import { packageVersion } from '../../platform/package.ts';
-import { immutableFiles } from '../../run/inputs.ts';
+import { immutableFiles, textsByName } from '../../run/inputs.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import type { Inputs } from '../inputs.ts';
@@ -29,12 +29,17 @@ export type RunSeed = TermsRequest & {
   readonly workdir: string;
   /** Where the holdout comes from, if there is one. */
   readonly holdout: { readonly from: string } | undefined;
-  /** Files for `inputs/`, by name, besides the texts of variables. */
+  /** Texts that the run keeps, by name, besides those of variables. */
   readonly keep: Readonly<Record<string, string>>;
   /** Whether the text of a variable is to be written to the workspace too, by the name of its file. */
   readonly isNew: (stored: string) => boolean;
-  /** Fills the workspace and the history of the new run; `goOn` throws once the run is cancelled. */
-  workspace(at: Layout, terms: RunTerms, goOn: () => void): Promise<SeedWorkspace | Problem>;
+  /** Stores `texts`, and fills the workspace and the history of the new run; `goOn` throws once the run is cancelled. */
+  workspace(
+    at: Layout,
+    terms: RunTerms,
+    texts: readonly string[],
+    goOn: () => void,
+  ): Promise<SeedWorkspace | Problem>;
   /** Seals the holdout, of which the workspace has no file then. `files` are those that were sealed. */
   seal(at: Layout): Promise<
     | {
@@ -137,9 +142,11 @@ async function fill(begins: Begins, building: string, final: string) {
   const goOn = (): void => {
     if (request.signal.aborted) throw new InterruptedCreation();
   };
-  const begun = await seed.workspace(at, terms, goOn);
+  const keep = textsToKeep(seed, terms);
+  const texts = [...Object.values(seed.inputs.files), ...Object.values(keep)];
+  const begun = await seed.workspace(at, terms, texts, goOn);
   if ('problem' in begun) return begun;
-  await writeInputs(seed, terms, at);
+  await writeInputs(seed, at);
   const sealed = await seed.seal(at);
   if ('problem' in sealed) return sealed;
   const { snapshots } = begun;
@@ -149,6 +156,7 @@ async function fill(begins: Begins, building: string, final: string) {
   const manifest: Manifest = {
     ...manifestOf(begins, layout(final).workspace, begun.origin),
     ...(sealed.holdout === undefined ? {} : { holdout: sealed.holdout }),
+    ...textsByName(keep),
     files: await immutableFiles(building),
   };
   await writeJson(at.manifest, manifest);
@@ -178,16 +186,17 @@ const manifestOf = (
   not_enforced: account.missing,
 });
 
-async function writeInputs({ inputs, former, keep, isNew }: RunSeed, terms: RunTerms, at: Layout) {
+async function writeInputs({ inputs, isNew }: RunSeed, at: Layout): Promise<void> {
   for (const [name, { file }] of Object.entries(inputs.variables)) {
     const text = inputs.files[name];
-    if (file === undefined || text === undefined) continue;
-    await writeFileAtomic(join(at.inputs, file.stored), text);
-    if (isNew(file.stored)) await writeFileAtomic(join(at.workspace, inWorkspace.inputs, file.stored), text);
+    if (file !== undefined && text !== undefined && isNew(file.stored))
+      await writeFileAtomic(join(at.workspace, inWorkspace.inputs, file.stored), text);
   }
-  const { text, script } = terms.script;
+}
+
+/** Texts that the run keeps, by name: those of the seed, and the answers of its agent. */
+function textsToKeep({ former, keep }: RunSeed, { script: { text, script } }: RunTerms) {
   const kept = former?.manifest.agent.script;
   const answers = text ?? (kept === undefined ? undefined : script?.text);
-  const files = answers === undefined ? keep : { ...keep, [kept?.stored ?? keptScript]: answers };
-  for (const [name, content] of Object.entries(files)) await writeFileAtomic(join(at.inputs, name), content);
+  return answers === undefined ? keep : { ...keep, [kept?.stored ?? keptScript]: answers };
 }

@@ -13,7 +13,7 @@ import {
   removeTree,
 } from '../../platform/files/remove.ts';
 import { endGroup, sweep } from '../../platform/process/sweep.ts';
-import { settleChange } from '../../run/inputs.ts';
+import { installManifest } from '../../run/inputs.ts';
 import { removeLiveTexts } from '../../run/live-texts.ts';
 import { livingOwners } from '../../run/lock.ts';
 import type { FormerOwner } from '../../run/lock-file.ts';
@@ -36,7 +36,7 @@ export async function clearLeftovers({
   }
   const ended = await endLeftovers(runDir, manifest, history.checkpoint, livingOwners(runDir));
   await removeLeftovers(runDir);
-  await settleChange(runDir, history.manifestSha256);
+  await installManifest(runDir, history.manifestSha256);
   if (ended > 0) log('warn', 'ended processes that an earlier engine left running', { processes: ended });
   const { scratch } = layout(runDir);
   beforeWrite(scratch);

@@ -4,12 +4,12 @@ import { type Manifest, toldOf } from '../../core/records/manifest.ts';
 import { eventWriter } from '../../engine/event-log.ts';
 import type { Run } from '../../engine/run-context.ts';
 import { backgroundFlush } from '../../run/background.ts';
-import { settleChange } from '../../run/inputs.ts';
+import { installManifest } from '../../run/inputs.ts';
 import { locksIn } from '../../run/lock.ts';
 import type { FormerOwner } from '../../run/lock-file.ts';
 import type { Sandbox } from '../sandbox.ts';
 import type { LoadedRun } from './own-run.ts';
-import { prepareResumeChange, type ResumeChange } from './resume-changes.ts';
+import { type ResumeChange, storeResumeChange } from './resume-changes.ts';
 import { lostTime } from './run-state.ts';
 
 /** The state that the loop begins with; a resume is committed, with its changes of the manifest. */
@@ -27,7 +27,7 @@ export async function firstState(
   const lost = lostTime(loaded, owners);
   const cut = (loaded.cut_ms ?? 0) + lost;
   const sha256 =
-    change === undefined ? manifestSha256 : await prepareResumeChange(runDir, change, manifestSha256);
+    change === undefined ? manifestSha256 : await storeResumeChange(runDir, change, manifestSha256);
   const next = await journal.commit(
     {
       type: 'Resumed',
@@ -40,7 +40,7 @@ export async function firstState(
     },
     state,
   );
-  await settleChange(runDir, sha256);
+  await installManifest(runDir, sha256);
   return { value: { state: next, parkedBefore } };
 }
 

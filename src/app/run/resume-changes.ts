@@ -1,9 +1,7 @@
 /** Changes of a run's manifest and inputs at a resume. */
-import { join, relative } from 'node:path';
-import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { sha256 } from '../../core/sha256.ts';
-import { manifestHash, prepareChange } from '../../run/inputs.ts';
+import { manifestHash, storeManifest } from '../../run/inputs.ts';
 import { keptScript } from '../types.ts';
 
 /** What a resume changes about a run. */
@@ -21,20 +19,20 @@ export const textsIn = ({ files, manifest }: ResumeChange): (readonly [file: str
     return file === undefined ? [] : [[file, text] as const];
   });
 
-/** Prepares the changed manifest and texts of the run whose manifest has the hash `before`. Answers the hash of the new
- *  manifest, which counts once the journal has it. */
-export async function prepareResumeChange(
+/** Stores the changed manifest and texts of the run whose manifest has the hash `before`. Answers the hash of the new manifest,
+ *  which counts once the journal has it. */
+export async function storeResumeChange(
   runDir: string,
   change: ResumeChange,
   before: string,
 ): Promise<string> {
-  const at = layout(runDir);
-  const texts = textsIn(change);
-  if (change.script !== undefined) texts.push([keptScript, change.script]);
-  const { files: kept } = change.manifest;
-  const hashes = texts.map(([file, text]) => [relative(runDir, join(at.inputs, file)), sha256(text)]);
-  const files = { ...kept, ...Object.fromEntries(hashes) };
-  const manifest = kept === undefined ? change.manifest : { ...change.manifest, files };
-  if (texts.length === 0 && manifestHash(manifest) === before) return before;
-  return prepareChange(runDir, manifest, texts);
+  const { script } = change;
+  const texts = textsIn(change).map(([, text]) => text);
+  const kept = script === undefined ? {} : { [keptScript]: sha256(script) };
+  const manifest =
+    script === undefined
+      ? change.manifest
+      : { ...change.manifest, texts: { ...change.manifest.texts, ...kept } };
+  if (manifestHash(manifest) === before) return before;
+  return storeManifest(runDir, manifest, script === undefined ? texts : [...texts, script]);
 }

@@ -8,8 +8,7 @@ import type { ForkedFrom, Manifest, ReplayOf } from '../../core/records/manifest
 import { momentText } from '../../core/records/names.ts';
 import type { CallRecord, RunRecord } from '../../core/records/visit.ts';
 import { openHoldout, type SealedHoldout } from '../../holdout/mount.ts';
-import { readPlain } from '../../platform/files/read.ts';
-import { inputPath } from '../../run/inputs.ts';
+import { lostText, storedText } from '../../run/inputs.ts';
 import type { Moment } from '../../run/moment.ts';
 import { readRun } from '../../run/run-journal.ts';
 import { readManifest } from '../../run/runs.ts';
@@ -103,8 +102,8 @@ function fillingOf(prefix: Prefix): Pick<RunSeed, 'workspace' | 'seal' | 'journa
   const { records, snapshot } = moment;
   const replayed = answers && { records: answers.records, tools: answers.replayOf.run_tools !== true };
   return {
-    async workspace(at, terms) {
-      const copied = await copyRun(runDir, at, { old, records, snapshot, replayed, env });
+    async workspace(at, terms, texts) {
+      const copied = await copyRun(runDir, at, { old, records, snapshot, texts, replayed, env });
       return 'problem' in copied ? copied : { ...copied, origin: originOf(prefix, terms) };
     },
     seal: (at) => sealAgain(old, sealed, at.root, env),
@@ -195,15 +194,14 @@ async function inputsOf(
   const files: Record<string, string> = {};
   for (const [name, { file }] of Object.entries(old.variables)) {
     if (file === undefined || own(flags.vars, name) !== undefined) continue;
-    const path = inputPath(runDir, old, file.stored);
-    const text = readPlain(path);
-    if (text.kind === 'text') files[name] = text.text;
-    else
+    const text = storedText(runDir, file.sha256);
+    if (text === undefined)
       return refused(
         'fork-input',
-        `run ${old.run_id} no longer has the text of variable "${name}" (${path})`,
+        lostText(runDir, `the text of variable "${name}"`),
         `give it again: --var ${name}=FILE`,
       );
+    files[name] = text;
   }
   const kept = { variables: old.variables, files };
   const texts = graph === undefined ? { prompts: old.prompts, schemas: old.schemas ?? {} } : {};

@@ -11,7 +11,7 @@ import { shownPath } from '../../platform/files/names.ts';
 import { folderId } from '../../platform/files/read.ts';
 import { isCode, removeFile, tempSibling } from '../../platform/files/write.ts';
 import { hashArtifact } from '../../run/artifacts.ts';
-import { keptPath } from '../../run/inputs.ts';
+import { lostText, storedText } from '../../run/inputs.ts';
 import { locksIn } from '../../run/lock.ts';
 import type { LockFile } from '../../run/lock-file.ts';
 import { type RunHistory, readRun } from '../../run/run-journal.ts';
@@ -21,9 +21,22 @@ import { realOrSame } from '../../workspace/roots.ts';
 /** Folder of the records that a replay follows, in `manifest.files`. */
 const followed = '.replay/';
 
-/** Refuses if a file of the run's start was changed. */
-export const changedIn = (runDir: string, manifest: Manifest): Promise<Refusal | undefined> =>
-  changedFile(runDir, manifest, (path) => !path.startsWith(followed));
+/** Refuses if a file or text of the run's start was changed. */
+export const changedIn = async (runDir: string, manifest: Manifest): Promise<Refusal | undefined> =>
+  lostTextOf(runDir, manifest) ?? (await changedFile(runDir, manifest, (path) => !path.startsWith(followed)));
+
+function lostTextOf(runDir: string, { variables, texts = {} }: Manifest): Refusal | undefined {
+  const named = [
+    ...Object.entries(variables).map(
+      ([name, { file }]) => [`the text of variable "${name}"`, file?.sha256] as const,
+    ),
+    ...Object.entries(texts),
+  ];
+  const lost = named.find(([, hash]) => hash !== undefined && storedText(runDir, hash) === undefined);
+  return lost && refused('replay-damaged', lostText(runDir, lost[0]), restoreCopy);
+}
+
+const restoreCopy = 'restore a copy of that file; nothing of the run was used';
 
 /** The same for the records that a replay follows. */
 export const changedInFollowed = (runDir: string, manifest: Manifest): Promise<Refusal | undefined> =>
@@ -36,12 +49,12 @@ async function changedFile(
 ): Promise<Refusal | undefined> {
   for (const [path, sha256] of Object.entries(manifest.files ?? {})) {
     if (!counts(path)) continue;
-    const is = await hashArtifact(keptPath(runDir, manifest, path));
+    const is = await hashArtifact(join(runDir, path));
     if (is !== sha256)
       return refused(
         'replay-damaged',
         `${join(runDir, path)} ${is === undefined ? 'is missing' : 'was changed after the start of the run'}`,
-        'restore a copy of that file; nothing of the run was used',
+        restoreCopy,
       );
   }
   return undefined;
@@ -54,7 +67,7 @@ export type StoredRun = { readonly manifest: Manifest; readonly history: RunHist
 export async function loadRunState(runDir: string): Promise<StoredRun | Refusal> {
   const history = await readRun(runDir);
   if (!history.ok) return refused(history.missing ? 'run-files' : 'records-changed', history.why);
-  const read = await readManifest(runDir, history);
+  const read = await readManifest(runDir);
   if (!read.ok) return refused('manifest', read.why);
   if (read.sha256 === history.manifestSha256) return { manifest: read.manifest, history };
   const run = quoteWord(runDir);

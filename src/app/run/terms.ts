@@ -8,8 +8,7 @@ import type { Caps } from '../../core/settings/limits.ts';
 import { sha256 } from '../../core/sha256.ts';
 import type { Texts } from '../../engine/run-context.ts';
 import { budgetGiven } from '../../engine/shared-budget.ts';
-import { readPlain } from '../../platform/files/read.ts';
-import { inputPath } from '../../run/inputs.ts';
+import { lostText, storedText } from '../../run/inputs.ts';
 import { type Inputs, textsOf } from '../inputs.ts';
 import { limitsForManifest, limitsOf } from '../limits.ts';
 import {
@@ -162,17 +161,16 @@ async function keptScriptOf(
 ): Promise<{ readonly script: LoadedScript | undefined } | Refusal> {
   const { script: kept } = manifest.agent;
   if (kept === undefined) return { script: undefined };
-  const path = inputPath(runDir, manifest, kept.stored);
-  const read = readPlain(path);
-  if (read.kind !== 'text')
+  const hash = manifest.texts?.[kept.stored];
+  const text = hash === undefined ? undefined : storedText(runDir, hash);
+  if (text === undefined)
     return refused(
       'agent-script-file',
-      `the agent script of run ${manifest.run_id} is missing (${path})`,
-      'restore the file, or name one with --script (a resume also needs --accept-changes)',
+      lostText(runDir, `the agent script of run ${manifest.run_id}`),
+      'restore a copy of that folder, or name a script with --script (a resume also needs --accept-changes)',
     );
-  const { text } = read;
   const { parseAgentScript } = await import('../../agents/script.ts');
-  const parsed = parseAgentScript(path, text);
+  const parsed = parseAgentScript(kept.path, text);
   if ('diagnostics' in parsed) return { problems: parsed.diagnostics };
   // The original path, so that outcomes name the same file before and after a resume.
   return { script: { path: kept.path, script: parsed.script, text } };

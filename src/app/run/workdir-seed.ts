@@ -12,7 +12,7 @@ import { placeSealed, takeOutSealed } from '../../holdout/sealed-files.ts';
 import { homeProblem, keysFolder, mostSealedBytes, writeSealed } from '../../holdout/vault.ts';
 import { makeFolder } from '../../platform/files/write.ts';
 import { headCommit } from '../../platform/git.ts';
-import { manifestHash } from '../../run/inputs.ts';
+import { manifestHash, storeTexts } from '../../run/inputs.ts';
 import { startJournal } from '../../run/run-journal.ts';
 import { noteOf } from '../../workspace/own-place.ts';
 import type { Snapshots } from '../../workspace/snapshot.ts';
@@ -64,7 +64,7 @@ export async function workdirSeed(
     holdout,
     keep: flags.keep ?? {},
     isNew: () => true,
-    workspace: (at, _, goOn) => fillWorkspace(begin, at, goOn),
+    workspace: (at, _, texts, goOn) => fillWorkspace(begin, at, texts, goOn),
     seal: (at) => sealHoldout(begin, at),
     journal: async (building, manifest, { at, snapshot }) => {
       const goal = goalOf(graph);
@@ -82,11 +82,13 @@ export async function workdirSeed(
   };
 }
 
-async function fillWorkspace(begin: Begin, at: Layout, goOn: () => void) {
+async function fillWorkspace(begin: Begin, at: Layout, texts: readonly string[], goOn: () => void) {
   const { graph, host, workdir } = begin;
   const started = await startHistory(begin, at.history);
   if (started !== undefined && 'problem' in started) return started;
   const headOf = workdir === undefined || started !== undefined ? null : await headCommit(workdir, host.env);
+  // At the beginning of the store they are found without a look at the rest.
+  await storeTexts(at.root, texts, false);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
   const notes = await copyWorkdir(begin, snapshots, at.workspace, goOn);
   const link = linkedFolder(at.workspace);

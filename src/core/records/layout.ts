@@ -46,11 +46,7 @@ export const layout = (run: string) => {
     locks: `${at}lock`,
     /** Blanks, while a process executes the run: a full disk has room for its last records. Not covered by hashes. */
     room: `${at}lock/room`,
-    inputs: `${at}inputs`,
-    /** New texts of `inputs/` while a resume installs them, in a folder named by the hash of their manifest. No node can
-     *  have this name. */
-    change: `${at}.change`,
-    /** The content store: files of the workspace after every execution. */
+    /** The content store: the texts that the run was started with, and the files of the workspace after every execution. */
     contents: `${at}contents`,
     history: `${at}history.git`,
     /** Workspace files hidden from an agent, and the list of them. No node can have these names. */
@@ -77,14 +73,7 @@ export const layout = (run: string) => {
 export type Layout = ReturnType<typeof layout>;
 
 /** Names in the run directory that a node id must not have. */
-export const reservedNodeIds: readonly string[] = [
-  'workspace',
-  'lock',
-  'inputs',
-  'contents',
-  'exchanges',
-  '__proto__',
-];
+export const reservedNodeIds: readonly string[] = ['workspace', 'lock', 'contents', 'exchanges', '__proto__'];
 
 /** The files of recorded exchanges, in `<run>/exchanges` or a copy of it. */
 export const exchangesLayout = (dir: string) => ({

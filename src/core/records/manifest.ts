@@ -14,8 +14,8 @@ const fileVariableSchema = once(() =>
     file: z
       .object({
         source: z.string().describe('Absolute path of the file that was read'),
-        sha256: hash(),
-        stored: fileName().describe('Name in the run folder `inputs/`'),
+        sha256: hash().describe('Names the text in the content store'),
+        stored: fileName().describe('Its name in the workspace folder `.factory/in/`'),
       })
       .optional(),
   }),
@@ -136,6 +136,12 @@ export const manifestSchema = once(() =>
       .object({ path: z.string(), sha256: hash(), table: priceFileSchema() })
       .exactOptional()
       .describe('Prices that override the bundled ones'),
+    texts: z
+      .record(fileName(), hash())
+      .exactOptional()
+      .describe(
+        'Other texts in the content store, by name: the agent script, the request of a plan or an order',
+      ),
     files: z
       .record(innerPath(), hash())
       .exactOptional()

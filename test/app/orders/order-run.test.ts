@@ -12,7 +12,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { realClock } from '../../../src/platform/clock.ts';
@@ -20,6 +20,7 @@ import { acquireLock } from '../../../src/run/lock.ts';
 import { bareEnv, git, put, repository } from '../../builder/support.ts';
 import { cleanEnv, home, root } from '../../support/in-process.ts';
 import { startModelServer } from '../../support/model-server.ts';
+import { holdersOf, textsOfStore } from '../../support/run-texts.ts';
 import { call } from '../../support/verb.ts';
 import { answer, order } from './support.ts';
 
@@ -209,11 +210,17 @@ test('acceptance commands get the secrets that --env-pass names, and no others; 
   expect(without.stdout + without.stderr).toContain('DATABASE_URL');
   const ran = await run('--branch', 'two', '--env-pass', 'DATABASE_URL');
   expect(ran.code, ran.stderr).toBe(0);
-  for (const name of readdirSync(it.path, { recursive: true, encoding: 'utf8' })) {
-    const path = join(it.path, name);
-    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true || /wos|script/.test(name)) continue;
-    expect(readFileSync(path, 'latin1'), name).not.toContain('app:unseen-pass');
-  }
+  const names = readdirSync(it.path, { recursive: true, encoding: 'utf8' });
+  const files = names.filter(
+    (name) =>
+      statSync(join(it.path, name), { throwIfNoEntry: false })?.isFile() === true && !/wos|script/.test(name),
+  );
+  const stored = names
+    .filter((name) => basename(name) === 'contents')
+    .map((name) => dirname(join(it.path, name)));
+  expect(stored.length).toBeGreaterThan(1);
+  const texts = files.map((name) => ({ name, bytes: readFileSync(join(it.path, name)) }));
+  expect(holdersOf([...texts, ...stored.flatMap(textsOfStore)], 'app:unseen-pass')).toEqual([]);
 });
 
 test('an interrupted order can be resumed, and the repository is unchanged until it succeeds', async () => {

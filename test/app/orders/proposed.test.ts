@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git, put, repository } from '../../builder/support.ts';
 import { cleanEnv, home, root } from '../../support/in-process.ts';
+import { damageText } from '../../support/run-texts.ts';
 import { answer, order } from './support.ts';
 
 const answers = { propose: [answer('f1.txt', '1\n')] };
@@ -98,9 +99,9 @@ test.for(['order', 'plan'])('a run whose stored request is unreadable is refused
       : ['plan', 'spec.md', '--run-id', 'o', ...answered],
   );
   const name = what === 'order' ? 'order-run.json' : 'plan-request.json';
-  put(it.path, { [`.factory/runs/o/inputs/${name}`]: '{ torn' });
+  damageText(join(it.path, '.factory/runs/o'), name);
   const told = await it.factory(['resume', 'o']);
-  expect(told.stderr).toContain(`inputs/${name} is not JSON`);
+  expect(told.stderr).toContain(`contents no longer has ${name}`);
   expect(told.stderr).toContain('put back a copy of that file');
   expect(told.code).toBe(1);
 });
