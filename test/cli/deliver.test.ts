@@ -243,7 +243,7 @@ test('nothing is put into the folder of a run, which would not hold any more', a
   using it = folder();
   const r = await run(it.path);
   cpSync(r.run.root, join(it.path, 'runs/other'), { recursive: true });
-  mkdirSync(join(it.path, 'runs/other/snapshots'), { recursive: true });
+  mkdirSync(join(it.path, 'runs/other/contents'), { recursive: true });
   symlinkSync('runs/RUN1', join(it.path, 'way'));
   const before = tree(join(it.path, 'runs'));
   for (const to of ['runs/RUN1', 'runs/RUN1/out', 'runs/RUN1/workspace/a/b', 'way/out']) {
@@ -254,7 +254,7 @@ test('nothing is put into the folder of a run, which would not hold any more', a
   expect(r.said()).toMatch(/out lies in the folder of another run, .*runs\/other\n/);
   expect(tree(join(it.path, 'runs'))).toEqual(before);
   // Neither is one that has but one of the names of a run's files.
-  put(it.path, { 'web/manifest.json': '{}', 'tests/snapshots/x': '' });
+  put(it.path, { 'web/manifest.json': '{}', 'tests/contents/x': '' });
   for (const to of ['runs/out', 'web/out', 'tests/out']) expect(await r.asked({ to }), r.said()).toBe(0);
 });
 
@@ -263,7 +263,7 @@ test('a stage that runs pipelines itself has what they built in its own workspac
   const r = await run(it.path);
   const outer = join(it.path, 'runs/outer');
   cpSync(r.run.root, outer, { recursive: true });
-  mkdirSync(join(outer, 'snapshots'), { recursive: true });
+  mkdirSync(join(outer, 'contents'), { recursive: true });
   const env = { ...process.env, FACTORY_WORKSPACE: join(outer, 'workspace') };
   expect(await r.asked({ to: join(outer, 'nodes') }, 'RUN1', { env })).toBe(2);
   expect(await r.asked({ to: join(outer, 'workspace/out') }, 'RUN1', { env }), r.said()).toBe(0);

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { storedGraph } from '../../src/app/read-pipeline.ts';
 import { harmless } from '../../src/cli/io.ts';
+import { nothingSpent } from '../../src/core/budget/usage.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { acquireLock } from '../../src/run/lock.ts';
+import { openRunJournal, readRun } from '../../src/run/run-journal.ts';
 import { auditRun } from '../../src/verify/audit/audit.ts';
 import { house } from '../support/house.ts';
 import { call } from '../support/verb.ts';
@@ -138,17 +140,23 @@ test('text of a node cannot colour or hide anything, nor imitate a row of the ou
 test('a leak that failed the run is an error of its audit, and a warning after a resume', async () => {
   const { it, dir } = await ran();
   await using _ = it;
-  const event = (type: string, more = {}) =>
-    appendFileSync(join(dir, 'events.jsonl'), `${JSON.stringify({ type, epoch: 1, ...more })}\n`);
+  const read = await readRun(dir);
+  if (!read.ok) throw new Error(read.why);
+  const { checkpoint: state } = read;
+  const journal = await openRunJournal(dir, { runId: 'r', epoch: state.epoch }, read);
   const severities = async () => {
     const audited = await auditRun(dir, {}, storedGraph);
     if ('why' in audited) throw new Error(audited.why);
     return audited.report.findings.map(({ severity, node, visit }) => `${severity} ${node}@${visit}`);
   };
-  event('StageStarted', { node_id: 'a', visit: 7 });
-  event('PipelineFailed', { error: 'holdout_leak: out.txt shows line 3 of a sealed file' });
+  const { at, elapsed_ms, spent = nothingSpent } = state;
+  journal.note({ type: 'Began', at, node: 'a', node_type: 'tool', visit: 7 });
+  const reason = 'holdout_leak: out.txt shows line 3 of a sealed file';
+  const ended = { exit_node: null, ok: false, reason, code: 1 };
+  await journal.commit({ type: 'Stopped', at, elapsed_ms, spent, status: 'failed', ended }, state);
   expect(await severities()).toEqual(['error a@7']);
-  event('PipelineStarted');
+  journal.note({ type: 'Began', at, node: 'a', node_type: 'tool', visit: 8 });
+  await journal.close();
   expect(await severities()).toEqual(['warning a@7']);
 });
 

@@ -96,7 +96,7 @@ const rows: readonly (readonly [says: string, line: string, ...wants: string[]])
   ...(
     [
       ['--max-tokens', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
-      ['--max-visits', 'many', 'is not a whole number of at least 1'],
+      ['--max-visits', 'many', 'is not a whole number'],
       ['--max-cost-usd', '9'.repeat(400), 'is too large'],
       ['--max-wall', '9'.repeat(400), 'is too long: the most is 104249991d'],
     ] as const
@@ -107,7 +107,7 @@ const rows: readonly (readonly [says: string, line: string, ...wants: string[]])
   [
     'a secret that cannot be a variable',
     "run p.dot --env-pass 'A_KEY, B_TOKEN C_KEY'",
-    '--env-pass: "B_TOKEN C_KEY" is no name of a variable',
+    '"B_TOKEN C_KEY" is not the name of a variable',
   ],
   [
     'less and more output at once',

@@ -50,7 +50,7 @@ test.skipIf(!onLinux).for([21, 24, 28])(
 
 test.skipIf(!onLinux)('a file-size limit also stops a run after git was called', async () => {
   await using it = await project();
-  const stopped = it.after('ulimit -f 4', 'run', 'p.dot', '--run-id', 'r1');
+  const stopped = it.after('ulimit -f 6', 'run', 'p.dot', '--run-id', 'r1');
   expect(stopped.status, stopped.stderr).toBe(1);
   expect(stopped.stderr).toContain('ulimit -f');
   const resumed = await it.factory(['resume', 'r1']);
